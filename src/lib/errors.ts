@@ -1,0 +1,86 @@
+/**
+ * Every error that a caller can see, one factory for each situation. The two wire forms of the
+ * specification (request errors and shelf errors) are made from these in `http/errors.ts`.
+ *
+ * A message is one sentence for the caller: what is wrong, where, and what to do. It never holds a path of
+ * the host, a stack or a secret; what the operator needs beside it travels as `cause` and goes to the log.
+ */
+export class ServiceError extends Error {
+  readonly code: string;
+  /** HTTP status. */
+  readonly status: number;
+  /** `Title` of a request error. */
+  readonly title: string;
+  /** Response headers that belong to the situation, such as `Allow` or `Retry-After`. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: string, status: number, title: string, message: string, more: ErrorMore = {}) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+    this.name = 'ServiceError';
+    this.code = code;
+    this.status = status;
+    this.title = title;
+    this.headers = more.headers ?? {};
+  }
+}
+
+export interface ErrorMore {
+  cause?: unknown;
+  headers?: Readonly<Record<string, string>>;
+}
+
+const define =
+  (code: string, status: number, title: string) =>
+  (message: string, more?: ErrorMore): ServiceError =>
+    new ServiceError(code, status, title, message, more);
+
+// Requests
+export const endpointNotFound = define('endpoint-not-found', 404, 'Endpoint not found');
+export const notFound = define('not-found', 404, 'Not Found');
+export const malformedRequest = define('malformed-request', 400, 'Bad Request');
+export const bodyNotReadable = define('body-not-readable', 400, 'Http Message Not Readable');
+export const bodyTooLarge = define('body-too-large', 413, 'Payload Too Large');
+export const notAcceptable = define('not-acceptable', 406, 'Http MediaType not acceptable');
+export const unsupportedMediaType = define('unsupported-media-type', 415, 'Unsupported Media Type');
+export const methodNotAllowed = (method: string, path: string, allow: readonly string[]): ServiceError =>
+  new ServiceError('method-not-allowed', 405, 'Method Not Allowed', `${method} is not supported on ${path}; allowed: ${allow.join(', ')}`, {
+    headers: { allow: allow.join(', ') },
+  });
+
+// Execution
+const executionTitle = 'General Adapter Exception';
+/** The specification: "Detail begins with a code-execution-error message carrying the runtime's message". */
+export const executionFailed = (message: string, more?: ErrorMore): ServiceError =>
+  new ServiceError('execution-failed', 500, executionTitle, `Code execution error: ${message}`, more);
+export const runtimeUnreachable = define('runtime-unreachable', 502, executionTitle);
+export const runtimeSilent = define('runtime-silent', 504, executionTitle);
+export const overloaded = (message: string, retryAfterSeconds = 1): ServiceError =>
+  new ServiceError('overloaded', 503, 'Service Unavailable', message, { headers: { 'retry-after': String(retryAfterSeconds) } });
+
+// Access
+export const notAuthenticated = define('not-authenticated', 401, 'Unauthorized');
+export const notAuthorized = define('not-authorized', 403, 'Forbidden');
+export const crossSiteRefused = define('cross-site-refused', 403, 'Forbidden');
+
+// Shelf
+export const koNotFound = (id: string): ServiceError =>
+  new ServiceError('ko-not-found', 404, 'Not Found', `Object location not found for ark id ark:/${id}`);
+export const binaryNotFound = (id: string, path: string): ServiceError =>
+  new ServiceError('binary-not-found', 404, 'Not Found', `Binary resource not found shelf/${id}/${path}`);
+/** A package that cannot be taken in: the message says what is wrong and names the file. */
+export const importRefused = define('import-refused', 400, 'Bad Request');
+export const packageTooLarge = define('package-too-large', 413, 'Payload Too Large');
+export const metadataNotReadable = define('metadata-not-readable', 400, 'Bad Request');
+export const preconditionFailed = define('precondition-failed', 412, 'Precondition Failed');
+/** The disk is full. */
+export const shelfFull = define('shelf-full', 507, 'Insufficient Storage');
+export const shelfNotWritable = define('shelf-not-writable', 500, 'Internal Server Error');
+/** A file of a package is missing or is not what was stored. */
+export const packageDamaged = define('package-damaged', 500, 'Internal Server Error');
+
+// Start
+/** Stops the start with one line on the terminal. */
+export const startRefused = define('start-refused', 500, 'Internal Server Error');
+
+/** What an operation's error says to a person, whatever was thrown. */
+export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

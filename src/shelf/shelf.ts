@@ -1,0 +1,97 @@
+/**
+ * The shelf: packages at rest. A store implements this contract and passes the conformance suite in
+ * `test/conformance/shelf.ts`; nothing outside `shelf/` may assume that packages are files.
+ */
+import type { Readable } from 'node:stream';
+import type { KoId } from '../knowledge-object/id.ts';
+
+/** One file of a package; `path` is relative to the package, with `/` between its segments. */
+export interface PackageFile {
+  readonly path: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** What the shelf knows of a KO without opening its package. */
+export interface ShelfEntry {
+  readonly id: KoId;
+  /** The text of `metadata.json`, byte for byte as it was imported or put. */
+  readonly metadata: string;
+  /** Digest of all files but `metadata.json`, as lower-case hex: equal content has equal digests. */
+  readonly digest: string;
+  /** Changes whenever the metadata or any file changes; quoted, as in the `ETag` header. */
+  readonly etag: string;
+}
+
+/**
+ * A package that is held open: its files stay readable until `release`, also when the KO is deleted or
+ * replaced meanwhile. Reads are of what was opened, never of a later version, except that an exploded folder
+ * which a person edits gives its present bytes.
+ */
+export interface KoPackage {
+  readonly entry: ShelfEntry;
+  /** By path, sorted; `metadata.json` included. */
+  readonly files: ReadonlyMap<string, PackageFile>;
+  /** @throws packageDamaged when the file is missing or is not what was stored; binaryNotFound for an unknown path. */
+  read(path: string): Promise<Buffer>;
+  /** `range` is in bytes, both ends inclusive. @throws as `read`. */
+  stream(path: string, range?: { start: number; end: number }): Promise<Readable>;
+  /** May be called more than once. */
+  release(): void;
+}
+
+/** A package on its way in. Invisible until `commit`; whatever ends without one leaves no trace. */
+export interface Staging extends AsyncDisposable {
+  /** Files written so far. */
+  readonly files: ReadonlyMap<string, PackageFile>;
+  /**
+   * Puts a stream into a temporary file and gives its place, for what must be read at random, such as a zip.
+   * @throws packageTooLarge beyond `limit` bytes; shelfFull; shelfNotWritable.
+   */
+  spool(content: Readable, limit: number): Promise<string>;
+  /** `path` must be a checked relative path. @throws shelfFull; shelfNotWritable. */
+  write(path: string, content: Readable | Buffer): Promise<void>;
+  /** Reads back a file that was written. */
+  read(path: string): Promise<Buffer>;
+  /**
+   * Makes the package the KO of this id, whole and durable, in place of the one that was there.
+   * `metadata.json` must be among the files.
+   */
+  commit(id: KoId): Promise<ShelfEntry>;
+}
+
+/** Something on the shelf that cannot be served, in words for the operator. */
+export interface ShelfDamage {
+  /** What it is, such as `a/b/v1.0` or the name of a folder on the shelf. */
+  readonly where: string;
+  readonly cause: string;
+}
+
+export interface Shelf extends AsyncDisposable {
+  /** Shown in the health details, for example `file`. */
+  readonly type: string;
+  /** When this shelf was opened. */
+  readonly created: Date;
+  /** All KOs, ordered by naan, name and natural version. */
+  list(): Promise<readonly ShelfEntry[]>;
+  find(id: KoId): Promise<ShelfEntry | undefined>;
+  /** The versions of one KO, oldest first. */
+  versions(naan: string, name: string): Promise<readonly ShelfEntry[]>;
+  /** Opens the package as it is now; undefined when the KO is not on the shelf. @throws packageDamaged. */
+  open(id: KoId): Promise<KoPackage | undefined>;
+  /** @throws shelfNotWritable on a read-only shelf. */
+  stage(): Promise<Staging>;
+  /**
+   * Replaces `metadata.json`. Never moves the KO, whatever ids the new text names.
+   * @param ifMatch entity tags of which one must be the current one. @throws koNotFound; preconditionFailed; shelfFull; shelfNotWritable.
+   */
+  replaceMetadata(id: KoId, metadata: string, ifMatch?: readonly string[]): Promise<ShelfEntry>;
+  /** @throws koNotFound; preconditionFailed; shelfNotWritable. */
+  remove(id: KoId, ifMatch?: readonly string[]): Promise<void>;
+  /** Looks again for what people put on the shelf by hand. */
+  rescan(): Promise<void>;
+  /** What was found on the shelf and cannot be served. */
+  damage(): readonly ShelfDamage[];
+  /** Rejects when the shelf cannot be read. */
+  check(): Promise<void>;
+}
