@@ -1,0 +1,101 @@
+/**
+ * What every engine can do: bring one endpoint to life, and say how it is. `resource`, `javascript` and the
+ * remote runtimes are all engines behind this contract; which there are stands in `engines/index.ts`.
+ */
+import type { KoId } from '../knowledge-object/id.ts';
+
+/** One declared endpoint, checked for agreement: all that an engine needs to activate it. */
+export interface EndpointPlan {
+  /** `<naan>/<name>/<apiVersion>/<endpoint>`, or with the KO version where another KO version has that id. */
+  readonly id: string;
+  readonly ko: KoId;
+  /** Path as deployed, without the leading slash. */
+  readonly endpoint: string;
+  readonly apiVersion: string;
+  readonly artifacts: readonly string[];
+  /** Main code file, one of `artifacts`. */
+  readonly entry: string;
+  /** Name of the entry function; the default export or `module.exports` when absent. */
+  readonly function: string | undefined;
+  readonly options: EndpointOptions;
+  /** What else the deployment descriptor says, for remote runtimes. */
+  readonly descriptor: Readonly<Record<string, unknown>>;
+  /** Changes with any file of the package. */
+  readonly checksum: string;
+  /** A file of the package, as it was loaded. */
+  readonly read: (path: string) => Promise<Buffer>;
+}
+
+export interface EndpointOptions {
+  /** `call`: each call gets a fresh context, so that nothing is kept between calls. */
+  readonly isolation: 'ko' | 'call';
+  /** Milliseconds a call may take, where the KO asks for less than the service allows. */
+  readonly timeout: number | undefined;
+}
+
+/** One call of an endpoint, from a client or from another KO. */
+export interface Call {
+  /** The body as it was sent; text, or bytes when its media type is not JSON and the engine is remote. */
+  readonly body: string | Buffer;
+  readonly contentType: string;
+  readonly json: boolean;
+  /** Epoch milliseconds at which the caller's patience ends; each engine's own limit may end it earlier. */
+  readonly deadline: number;
+  /** 0 for a client's call, one more for each call of one KO by another. */
+  readonly depth: number;
+  /** Finds the endpoints that this call may call: the set that was active when the outermost call began. */
+  readonly scope: CallScope;
+}
+
+export interface CallScope {
+  /** The active endpoint of that id, in any of the spellings that a client may use; undefined when there is none. */
+  find(id: string): CallTarget | undefined;
+}
+
+/** An endpoint as another KO sees it. */
+export interface CallTarget {
+  /** What runs it, once its activation is decided. */
+  ready(): Executor | undefined;
+  /** Waits for the activation where it is not decided yet. @throws ServiceError when it cannot be called. */
+  executor(): Promise<Executor>;
+}
+
+/** An activated endpoint. */
+export interface Executor {
+  /**
+   * Runs the endpoint and gives its result as JSON text.
+   * @throws ServiceError executionFailed, overloaded, runtimeUnreachable, runtimeSilent, bodyNotReadable.
+   */
+  execute(call: Call): Promise<string>;
+  /** Lets go of what the endpoint holds; running calls end as they began. May be called twice. */
+  dispose(): void;
+}
+
+/** The endpoint cannot be activated: the message is its `detail`, one sentence for the author of the KO. */
+export class ActivationFailure extends Error {
+  override readonly name = 'ActivationFailure';
+}
+
+export interface ActivationContext {
+  /** Shows what goes on meanwhile as the `detail` of the endpoint, such as `installing dependencies`. */
+  progress(detail: string): void;
+  readonly signal: AbortSignal;
+}
+
+export interface EngineHealth {
+  readonly status: 'UP' | 'DOWN';
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export interface Engine extends AsyncDisposable {
+  readonly name: string;
+  /** "The method must be POST for objects that run code and return a result; it must be GET for a resource object." */
+  readonly method: 'post' | 'get';
+  /** False for engines whose activation may take minutes: nobody waits for those. */
+  readonly local: boolean;
+  /** @throws ActivationFailure. */
+  activate(plan: EndpointPlan, context: ActivationContext): Promise<Executor>;
+  health(): EngineHealth;
+  /** For `/actuator/info`; nothing sensitive. */
+  info(): Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,175 @@
+/** The `javascript` engine: code nobody vetted, in V8 isolates inside processes that may be ended at any time. */
+import type { Logger } from 'pino';
+import { bodyNotReadable, messageOf } from '../../lib/errors.ts';
+import { ActivationFailure } from '../engine.ts';
+import type { Call, CallTarget, EndpointPlan, Engine, EngineHealth, Executor } from '../engine.ts';
+import type { Found, LoadRequest, Question } from './frames.ts';
+import { JsEndpoint } from './js-endpoint.ts';
+import type { Lane, Work } from './lane.ts';
+import { Scheduler } from './scheduler.ts';
+
+export interface JavascriptOptions {
+  /** Milliseconds a call may take. */
+  readonly executionTimeout: number;
+  readonly isolateMemoryMb: number;
+  /** Characters of an answer. */
+  readonly maxResult: number;
+  /** Calls that may wait for one endpoint. */
+  readonly queueLimit: number;
+  readonly sandboxes: number;
+  /** What `context.getProperty` knows. */
+  readonly properties: Readonly<Record<string, string>>;
+  readonly log: Logger;
+}
+
+export class JavascriptEngine implements Engine {
+  readonly name = 'javascript';
+  readonly method = 'post';
+  readonly local = true;
+  readonly #options: JavascriptOptions;
+  readonly #scheduler: Scheduler;
+  #slots = 0;
+
+  constructor(options: JavascriptOptions) {
+    this.#options = options;
+    this.#scheduler = new Scheduler({
+      sandboxes: options.sandboxes,
+      heapMb: options.isolateMemoryMb,
+      queueLimit: options.queueLimit,
+      answer: (lane, work, question) => this.#answer(lane, work, question),
+      log: (endpoint, level, text) =>
+        options.log[levelOf(level)]({ ko: endpoint.ko, endpoint: endpoint.id, console: true }, text),
+      warn: (facts, message) => options.log.warn(facts, message),
+    });
+  }
+
+  async activate(plan: EndpointPlan): Promise<Executor> {
+    const endpoint = await this.#endpointOf(plan);
+    const problem = await this.#scheduler.load(endpoint);
+    if (problem === '') return new JavascriptExecutor(endpoint, this.#scheduler);
+    this.#scheduler.forget(endpoint);
+    throw new ActivationFailure(this.#inWords(problem, plan));
+  }
+
+  health(): EngineHealth {
+    const { problem } = this.#scheduler;
+    return {
+      status: problem === undefined ? 'UP' : 'DOWN',
+      details: { engines: [this.name], ...(problem !== undefined && { problem }) },
+    };
+  }
+
+  info(): Record<string, unknown> {
+    return { sandboxes: this.#scheduler.processes, quarantined: this.#scheduler.quarantined };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#scheduler[Symbol.asyncDispose]();
+  }
+
+  async #endpointOf(plan: EndpointPlan): Promise<JsEndpoint> {
+    const files: Record<string, string> = Object.create(null) as Record<string, string>;
+    for (const path of new Set([plan.entry, ...plan.artifacts])) {
+      if (path === plan.entry || CODE.test(path)) files[path] = withoutMark((await plan.read(path)).toString('utf8'));
+    }
+    const limit = Math.min(plan.options.timeout ?? Infinity, this.#options.executionTimeout);
+    const load: LoadRequest = {
+      heapMb: this.#options.isolateMemoryMb,
+      maxResult: this.#options.maxResult,
+      limit,
+      entry: plan.entry,
+      function: plan.function ?? '',
+      freshContext: plan.options.isolation === 'call',
+      files,
+      properties: { ...this.#options.properties },
+    };
+    const { naan, name, version } = plan.ko;
+    return new JsEndpoint(plan.id, `${naan}/${name}/${version}`, ++this.#slots, load, limit);
+  }
+
+  #inWords(problem: string, plan: EndpointPlan): string {
+    const limit = Math.min(plan.options.timeout ?? Infinity, this.#options.executionTimeout) / 1000;
+    if (problem === 'timeout')
+      return `the top level of ${plan.entry} does not end within ${limit} s; move long work into the function`;
+    if (problem === 'memory')
+      return `the top level of ${plan.entry} needs more than ${this.#options.isolateMemoryMb} MB of memory`;
+    // isolated-vm writes the place as `[file:line:column]`.
+    return problem.replace(/ \[([^[\]]+):(\d+):(\d+)\]$/, ' ($1 line $2, column $3)');
+  }
+
+  #answer(lane: Lane, work: Work, question: Question): { text: string } | { outside: () => Promise<string> } {
+    const target = work.calls[0]?.scope.find(question.id);
+    if (question.question === 'find') return { text: JSON.stringify(placeOf(lane, target)) };
+    if (target === undefined) return { text: `!${JSON.stringify(`${question.id} is not active`)}` };
+    return { outside: () => callOutside(target, question, work) };
+  }
+}
+
+function placeOf(lane: Lane, target: CallTarget | undefined): Found {
+  if (target === undefined) return { kind: 'none' };
+  const executor = target.ready();
+  if (!(executor instanceof JavascriptExecutor)) return { kind: 'elsewhere' };
+  const { endpoint } = executor;
+  const at = { kind: 'here' as const, slot: endpoint.slot, limit: endpoint.limit };
+  return lane.knows(endpoint) ? at : { ...at, load: endpoint.load };
+}
+
+/** A call of an endpoint in another engine, or of one that is not activated yet. */
+async function callOutside(target: CallTarget, question: Question, work: Work): Promise<string> {
+  const outer = work.calls[0];
+  if (outer === undefined) return 'null';
+  const call: Call = {
+    body: question.body,
+    contentType: question.contentType === '' ? 'text/plain' : question.contentType,
+    json: question.contentType === 'application/json',
+    deadline: Date.now() + question.left,
+    depth: question.depth,
+    scope: outer.scope,
+  };
+  try {
+    return await (await target.executor()).execute(call);
+  } catch (thrown) {
+    return `!${JSON.stringify(messageOf(thrown))}`;
+  }
+}
+
+class JavascriptExecutor implements Executor {
+  readonly endpoint: JsEndpoint;
+  readonly #scheduler: Scheduler;
+
+  constructor(endpoint: JsEndpoint, scheduler: Scheduler) {
+    this.endpoint = endpoint;
+    this.#scheduler = scheduler;
+  }
+
+  execute(call: Call): Promise<string> {
+    const text = typeof call.body === 'string' ? call.body : call.body.toString('utf8');
+    const input = call.json ? text : JSON.stringify(text);
+    // Bodies are joined by NUL on their way; no JSON text holds one.
+    if (input.includes('\0'))
+      return Promise.reject(bodyNotReadable('The request body is not JSON: it holds a NUL character'));
+    const { endpoint } = this;
+    const limit = Date.now() + endpoint.limit;
+    return new Promise((resolve, reject) => {
+      this.#scheduler.submit(endpoint, {
+        input,
+        depth: call.depth,
+        scope: call.scope,
+        deadline: limit < call.deadline ? limit : call.deadline,
+        attempts: 0,
+        resolve,
+        reject,
+      });
+    });
+  }
+
+  dispose(): void {
+    this.#scheduler.forget(this.endpoint);
+  }
+}
+
+const CODE = /\.(js|mjs|cjs|json)$/i;
+const withoutMark = (text: string): string => (text.startsWith('\uFEFF') ? text.slice(1) : text);
+
+const levelOf = (level: string): 'info' | 'warn' | 'error' | 'debug' =>
+  level === 'warn' || level === 'error' || level === 'debug' ? level : 'info';

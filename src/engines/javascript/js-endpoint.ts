@@ -1,0 +1,88 @@
+/** One activated javascript endpoint: its code, its waiting calls, and what is known of its manners. */
+import type { CallScope } from '../engine.ts';
+import type { LoadRequest } from './frames.ts';
+
+/** A call that waits for its answer. */
+export interface PendingCall {
+  /** JSON text without NUL. */
+  readonly input: string;
+  readonly depth: number;
+  readonly scope: CallScope;
+  /** Epoch milliseconds. */
+  readonly deadline: number;
+  /** How often a sandbox ended under it. */
+  attempts: number;
+  resolve(result: string): void;
+  reject(error: Error): void;
+}
+
+/** A batch should end well before a sandbox counts as stuck. */
+const BATCH_MICROSECONDS = 20_000;
+const BATCH_CALLS = 32;
+const BATCH_CHARACTERS = 256 * 1024;
+/** Calls this quick in a row lead out of the quarantine; each relapse doubles how many it takes. */
+const QUICK_MICROSECONDS = 20_000;
+const FIRST_STREAK = 3;
+const LONGEST_STREAK = 1000;
+
+export class JsEndpoint {
+  readonly id: string;
+  readonly ko: string;
+  readonly slot: number;
+  readonly load: LoadRequest;
+  readonly loadText: string;
+  /** Milliseconds a call may take. */
+  readonly limit: number;
+  readonly queue: PendingCall[] = [];
+  inFlight = 0;
+  quarantined = false;
+  /** Its code waits for a remote runtime: such calls need a sandbox of their own. */
+  callsOut = false;
+  disposed = false;
+  #mean: number | undefined;
+  #streak = 0;
+  #wanted = FIRST_STREAK;
+
+  constructor(id: string, ko: string, slot: number, load: LoadRequest, limit: number) {
+    this.id = id;
+    this.ko = ko;
+    this.slot = slot;
+    this.load = load;
+    this.loadText = JSON.stringify(load);
+    this.limit = limit;
+  }
+
+  /** Takes the next calls that may share a batch: one that never ran, or is slow, goes alone. */
+  take(alone: boolean): PendingCall[] {
+    const first = this.queue.shift();
+    if (first === undefined) return [];
+    const batch = [first];
+    if (alone || this.load.freshContext || this.#mean === undefined || first.attempts > 0) return batch;
+    const most = Math.min(BATCH_CALLS, Math.floor(BATCH_MICROSECONDS / this.#mean));
+    let characters = first.input.length;
+    for (;;) {
+      const next = this.queue[0];
+      if (next === undefined || batch.length >= most || next.attempts > 0) return batch;
+      characters += next.input.length;
+      if (next.scope !== first.scope || next.depth !== first.depth || characters > BATCH_CHARACTERS) return batch;
+      batch.push(next);
+      this.queue.shift();
+    }
+  }
+
+  /** Learns from a batch that was answered. */
+  answered(calls: number, microseconds: number): void {
+    const each = Math.max(1, microseconds / calls);
+    this.#mean = this.#mean === undefined ? each : this.#mean * 0.8 + each * 0.2;
+    if (!this.quarantined) return;
+    this.#streak = each < QUICK_MICROSECONDS ? this.#streak + 1 : 0;
+    if (this.#streak >= this.#wanted && !this.callsOut) this.quarantined = false;
+  }
+
+  quarantine(): void {
+    if (!this.quarantined) this.#wanted = Math.min(LONGEST_STREAK, this.#wanted * 2);
+    this.quarantined = true;
+    this.#streak = 0;
+    this.#mean = undefined;
+  }
+}

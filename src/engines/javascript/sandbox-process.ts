@@ -1,0 +1,108 @@
+/** One child process with isolates in it: started with as little as it needs, and ended by SIGKILL only. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import type { Duplex } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { FrameReader, frame } from './frames.ts';
+import type { OnFrame } from './frames.ts';
+
+const PROGRAM = fileURLToPath(
+  new URL(`./sandbox/main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
+);
+const ENGINE_FOLDER = fileURLToPath(new URL('.', import.meta.url));
+const ISOLATED_VM = fileURLToPath(new URL('../', import.meta.resolve('isolated-vm')));
+/** Of util-linux: the kernel ends the sandbox when the activator dies, also in the middle of a native loop. */
+const SETPRIV = '/usr/bin/setpriv';
+const PAGE = 4096;
+
+/** True where a sandbox cannot outlive the activator even when its code never returns. */
+export const diesWithActivator = existsSync(SETPRIV);
+
+export interface SandboxEvents {
+  onFrame: OnFrame;
+  /** Once, when the process has ended, for whatever reason. */
+  onExit(reason: string): void;
+}
+
+export class SandboxProcess {
+  readonly #child: ChildProcess;
+  readonly #socket: Duplex;
+  alive = true;
+
+  constructor(events: SandboxEvents) {
+    const node = [
+      process.execPath,
+      // isolated-vm needs it; the rest is a seat belt: no files but its own program, no child processes, no threads.
+      '--no-node-snapshot',
+      '--no-warnings',
+      '--permission',
+      '--allow-addons',
+      ...[ENGINE_FOLDER, ISOLATED_VM, '/etc/alpine-release'].map((path) => `--allow-fs-read=${path}`),
+      PROGRAM,
+    ];
+    const [command = '', ...args] = diesWithActivator
+      ? [SETPRIV, '--pdeathsig', 'KILL', '--no-new-privs', '--', ...node]
+      : node;
+    this.#child = spawn(command, args, { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'pipe', 'pipe'] });
+    this.#socket = this.#child.stdio[3] as Duplex;
+    const reader = new FrameReader(events.onFrame);
+    this.#socket.on('data', (chunk: Buffer) => reader.push(chunk));
+    // A write to a process that has just ended; `onExit` tells what became of its work.
+    this.#socket.on('error', () => {});
+    let said = '';
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      if (said.length < 2000) said += chunk.toString('latin1');
+    });
+    let ended = false;
+    const onEnd = (reason: string): void => {
+      if (ended) return;
+      ended = true;
+      this.alive = false;
+      this.#socket.destroy();
+      events.onExit(said === '' ? reason : `${reason}: ${said.trim().split('\n').at(0) ?? ''}`);
+    };
+    this.#child.on('error', (error) => onEnd(error.message));
+    this.#child.on('exit', (code, signal) => onEnd(signal ?? `exit code ${String(code)}`));
+    // The first to go when the machine runs out of memory.
+    this.#tune(() => writeFileSync(`/proc/${String(this.pid)}/oom_score_adj`, '1000'));
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  send(kind: number, a: number, b: number, text: string): void {
+    if (this.alive) this.#socket.write(frame(kind, a, b, text));
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  /** Lets everything else go first on the machine's cores. */
+  giveWay(): void {
+    this.#tune(() => {
+      if (this.pid !== undefined) setPriority(this.pid, 10);
+    });
+  }
+
+  /** Resident memory in bytes; 0 where the system does not tell. */
+  memory(): number {
+    let bytes = 0;
+    this.#tune(() => {
+      bytes = Number(readFileSync(`/proc/${String(this.pid)}/statm`, 'latin1').split(' ')[1]) * PAGE;
+    });
+    return bytes;
+  }
+
+  /** What only some systems allow. */
+  #tune(action: () => void): void {
+    try {
+      action();
+    } catch {
+      // Not Linux, or the process has just ended.
+    }
+  }
+}

@@ -1,0 +1,228 @@
+// Runs inside the isolate, in each new context, before any code of the knowledge object. It takes away what
+// isolated-vm's limits cannot hold, keeps the built-ins it needs out of the reach of later changes, and
+// gives back the functions by which calls enter. Only strings cross the boundary.
+//
+// An answer is one line: JSON, or `!` and a JSON string for an error of the code, or `?` and a JSON string
+// for an input that is not JSON. JSON.stringify writes no raw newline, so a line cannot be forged.
+(function (host, maxResult) {
+  'use strict';
+  const { parse, stringify } = JSON;
+  const { apply, getOwnPropertyDescriptor, defineProperty } = Reflect;
+  const { indexOf, substring, slice } = String.prototype;
+  const { toString: errorToString } = Error.prototype;
+  const { hasOwnProperty } = Object.prototype;
+  const ErrorType = Error;
+  const TypeErrorType = TypeError;
+  const text = String;
+  const evaluate = eval;
+
+  // Not held by the heap limit or the time limit of an isolate: shared and growing memory, waiting threads.
+  for (const name of ['WebAssembly', 'SharedArrayBuffer', 'Atomics']) delete globalThis[name];
+  const PlainArrayBuffer = ArrayBuffer;
+  const FixedArrayBuffer = function ArrayBuffer(length) {
+    if (new.target === undefined) throw new TypeErrorType("Constructor ArrayBuffer requires 'new'");
+    return new PlainArrayBuffer(length);
+  };
+  FixedArrayBuffer.prototype = PlainArrayBuffer.prototype;
+  FixedArrayBuffer.isView = PlainArrayBuffer.isView;
+  defineProperty(PlainArrayBuffer.prototype, 'constructor', {
+    value: FixedArrayBuffer,
+    writable: true,
+    configurable: true,
+  });
+  defineProperty(globalThis, 'ArrayBuffer', { value: FixedArrayBuffer, writable: true, configurable: true });
+  defineProperty(ErrorType, 'prepareStackTrace', { value: undefined, writable: false, configurable: false });
+
+  // What an error says, whatever was thrown; getters of the code may run here, inside the time limit.
+  const why = (thrown) => {
+    let said;
+    try {
+      if (thrown instanceof ErrorType) said = apply(errorToString, thrown, []);
+      else if (typeof thrown !== 'object' || thrown === null) said = text(thrown);
+      else said = typeof thrown.message === 'string' ? thrown.message : stringify(thrown);
+      said = apply(slice, text(said), [0, 4000]);
+    } catch {
+      said = 'an error that cannot be read';
+    }
+    return '!' + stringify(said);
+  };
+
+  // The specification is silent on results that JSON does not know: `undefined`, functions and symbols are null.
+  const written = (value) => {
+    const json = stringify(value);
+    if (json === undefined) return 'null';
+    if (json.length > maxResult)
+      return '!' + stringify('the result is larger than the limit of ' + maxResult + ' bytes');
+    return json;
+  };
+
+  // ----- the function of the knowledge object -----
+  let main;
+  const moduleObject = { exports: {} };
+
+  const isName = /^[\p{ID_Start}$_][\p{ID_Continue}$]*(\.[\p{ID_Start}$_][\p{ID_Continue}$]*)*$/u;
+  const global = (name) => {
+    if (!apply(RegExp.prototype.test, isName, [name])) return undefined;
+    try {
+      return evaluate(name);
+    } catch {
+      return undefined;
+    }
+  };
+  const member = (object, name) => {
+    try {
+      return object !== null && (typeof object === 'object' || typeof object === 'function') ? object[name] : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+
+  // ----- calls of other knowledge objects -----
+  const isJsonType = /^\s*[^;]*[/+]json\s*(;|$)/i;
+  const test = RegExp.prototype.test;
+  const ask = (question, id, body, kind) => {
+    const answer = host(question, id, body, kind);
+    const head = apply(substring, answer, [0, 1]);
+    if (head === '!' || head === '?') throw new ErrorType(parse(apply(substring, answer, [1])));
+    return answer;
+  };
+  const context = {
+    getExecutor(id) {
+      const key = text(id);
+      if (ask('find', key, '', '') === 'null') return null;
+      return {
+        execute(input, contentType) {
+          const type = contentType === undefined || contentType === null ? '' : text(contentType);
+          const isText = typeof input === 'string';
+          // A string input with a JSON content type is parsed for the callee.
+          const isJson = !isText || apply(test, isJsonType, [type]);
+          const body = isText ? (isJson ? input : stringify(input)) : (stringify(input) ?? 'null');
+          return parse(ask('call', key, body, isJson ? 'application/json' : type));
+        },
+      };
+    },
+    getProperty(name) {
+      return parse(ask('property', text(name), '', ''));
+    },
+  };
+  defineProperty(globalThis, 'context', { value: context, writable: true, configurable: true });
+
+  // ----- console: to the log of the knowledge object -----
+  const shown = (value) => {
+    try {
+      if (typeof value === 'string') return value;
+      if (value instanceof ErrorType) return apply(errorToString, value, []);
+      return stringify(value) ?? text(value);
+    } catch {
+      return '[unreadable]';
+    }
+  };
+  const log = (level) =>
+    function () {
+      let line = '';
+      for (let i = 0; i < arguments.length; i++) line += (i === 0 ? '' : ' ') + shown(arguments[i]);
+      host('log', level, apply(slice, line, [0, 2000]), '');
+    };
+  const console = {
+    log: log('info'),
+    info: log('info'),
+    warn: log('warn'),
+    error: log('error'),
+    debug: log('debug'),
+    trace: log('debug'),
+  };
+  defineProperty(globalThis, 'console', { value: console, writable: true, configurable: true });
+
+  // ----- the entry of calls -----
+  let sequence = 0;
+  const open = { __proto__: null };
+  // Each batch has an object of its own, so that a promise kept from one batch cannot answer in the next.
+  const settle = async (answers, at, promise) => {
+    let line;
+    try {
+      line = written(await promise);
+    } catch (thrown) {
+      line = why(thrown);
+    }
+    answers[at] = line;
+  };
+
+  return {
+    // Lets a CommonJS-style script see `module`, `exports` and `require`.
+    commonjs(require) {
+      defineProperty(globalThis, 'module', { value: moduleObject, writable: true, configurable: true });
+      defineProperty(globalThis, 'exports', { value: moduleObject.exports, writable: true, configurable: true });
+      if (require) defineProperty(globalThis, 'require', { value: require, writable: true, configurable: true });
+    },
+    // Finds the function after a classic script ran: a global of any kind, else what the script exports.
+    find(name) {
+      const exported = moduleObject.exports;
+      for (const candidate of [
+        name === '' ? undefined : global(name),
+        name === '' ? undefined : member(exported, name),
+        exported,
+        member(exported, 'default'),
+      ]) {
+        if (typeof candidate === 'function') {
+          main = candidate;
+          return 'function';
+        }
+      }
+      const other = name === '' ? undefined : global(name);
+      return typeof other;
+    },
+    use(value) {
+      if (typeof value === 'function') main = value;
+      return typeof value;
+    },
+    // Input: JSON texts joined by NUL, which no JSON text holds. Output: one line each, or `~` and a number
+    // when a promise is among the results, for `collect` after the microtasks have run.
+    run(all) {
+      let out = '';
+      let from = 0;
+      let i = 0;
+      let waits = false;
+      const answers = { __proto__: null };
+      for (;;) {
+        const at = apply(indexOf, all, ['\0', from]);
+        const body = at < 0 ? apply(substring, all, [from]) : apply(substring, all, [from, at]);
+        let line;
+        let input;
+        let readable = true;
+        try {
+          input = parse(body);
+        } catch (thrown) {
+          readable = false;
+          line = '?' + stringify(text(thrown.message));
+        }
+        if (readable) {
+          try {
+            const value = main(input);
+            if (value !== null && typeof value === 'object' && typeof value.then === 'function') {
+              waits = true;
+              settle(answers, i, value);
+            } else line = written(value);
+          } catch (thrown) {
+            line = why(thrown);
+          }
+        }
+        answers[i] = line;
+        out += i++ === 0 ? line : '\n' + line;
+        if (at < 0) break;
+        from = at + 1;
+      }
+      if (!waits) return out;
+      answers.n = i;
+      open[++sequence] = answers;
+      return '~' + sequence;
+    },
+    collect(id) {
+      const answers = open[id];
+      delete open[id];
+      let out = '';
+      for (let i = 0; i < answers.n; i++)
+        out += (i === 0 ? '' : '\n') + (answers[i] ?? '!"the promise that the function returned never settles"');
+      return out;
+    },
+  };
+});

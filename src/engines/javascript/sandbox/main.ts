@@ -1,0 +1,212 @@
+/**
+ * A sandbox process: holds one isolate for each KO that it was given and runs calls, one after the other, on
+ * the only thread it has. It keeps no clock over the code: the activator does, and ends the process.
+ */
+import { readFileSync } from 'node:fs';
+import ivm from 'isolated-vm';
+import { ASK, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../frames.ts';
+import type { Found, LoadRequest, Question } from '../frames.ts';
+import { Pipe } from './pipe.ts';
+import { Realm, failureOf } from './realm.ts';
+
+/** The rulings: "Depth (16) and the time that is left travel with the call." */
+const MAX_DEPTH = 16;
+const MAX_LOG_LINES = 100;
+const MAX_FOUND = 1000;
+
+/** The code of one endpoint. An isolate that is on the stack cannot be entered again by code that waits in it; each level gets one of its own. */
+interface Cell {
+  readonly isolate: ivm.Isolate;
+  readonly boot: ivm.Script;
+  realm: Realm | undefined;
+  onStack: boolean;
+}
+
+/** What runs now: a call from the activator, and below it the calls that it made. */
+interface Frame {
+  readonly slot: number;
+  readonly depth: number;
+  readonly ends: number;
+}
+
+const boot = `${readFileSync(new URL('./guest.js', import.meta.url), 'utf8')}`;
+const pipe = new Pipe();
+const loads = new Map<number, LoadRequest>();
+const cells = new Map<number, Cell[]>();
+const stack: Frame[] = [];
+let found = new Map<string, Found>();
+let logged = 0;
+
+function cellFor(slot: number, load: LoadRequest): Cell {
+  const levels = cells.get(slot) ?? [];
+  cells.set(slot, levels);
+  const free = levels.findIndex((each) => !each.onStack);
+  const cell = levels[free];
+  if (cell !== undefined && !cell.isolate.isDisposed) return cell;
+  const isolate = new ivm.Isolate({ memoryLimit: load.heapMb });
+  const made: Cell = {
+    isolate,
+    boot: isolate.compileScriptSync(boot, { filename: 'activator' }),
+    realm: undefined,
+    onStack: false,
+  };
+  levels[free < 0 ? levels.length : free] = made;
+  return made;
+}
+
+/** Uses the endpoint's code, which is loaded where it is not there yet. @throws RunError. */
+function enter<T>(slot: number, load: LoadRequest, use: (realm: Realm) => T): T {
+  const cell = cellFor(slot, load);
+  cell.onStack = true;
+  try {
+    const realm = cell.realm ?? Realm.create(cell.isolate, cell.boot, load, (...asked) => answer(slot, load, ...asked));
+    if (!load.freshContext) cell.realm = realm;
+    try {
+      return use(realm);
+    } finally {
+      if (load.freshContext && !cell.isolate.isDisposed) realm.release();
+    }
+  } catch (thrown) {
+    const failure = failureOf(thrown, cell.isolate);
+    // What was ended in the middle is not to be trusted with the next call.
+    if (failure.why !== 'threw') discard(cell);
+    throw new RunError(failure.why, failure.message);
+  } finally {
+    cell.onStack = false;
+  }
+}
+
+/** Runs inputs in the endpoint of a slot and gives its lines. @throws RunError. */
+function run(frame: Frame, inputs: string, guard: number | undefined): string {
+  const load = loads.get(frame.slot);
+  if (load === undefined) throw new RunError('threw', 'the endpoint is not loaded');
+  stack.push(frame);
+  try {
+    return enter(frame.slot, load, (realm) => realm.run(inputs, guard));
+  } finally {
+    stack.pop();
+  }
+}
+
+const WORDS = {
+  timeout: () => 'it gave no result within the time that was left',
+  memory: () => 'it needs more memory than its limit',
+  threw: (message: string) => message,
+};
+
+class RunError extends Error {
+  readonly why: 'timeout' | 'memory' | 'threw';
+  constructor(why: 'timeout' | 'memory' | 'threw', message: string) {
+    super(message);
+    this.why = why;
+  }
+}
+
+function discard(cell: Cell): void {
+  cell.realm = undefined;
+  if (!cell.isolate.isDisposed) cell.isolate.dispose();
+}
+
+/** What code asks; the answer is JSON, or `!` and a message. */
+function answer(
+  slot: number,
+  load: LoadRequest,
+  question: string,
+  id: string,
+  body: string,
+  contentType: string,
+): string {
+  if (question === 'log') {
+    if (logged++ < MAX_LOG_LINES) pipe.send(LOG, slot, 0, `${id}\n${body}`);
+    return '';
+  }
+  if (question === 'property') return JSON.stringify(Object.hasOwn(load.properties, id) ? load.properties[id] : null);
+  const caller = stack.at(-1);
+  if (caller === undefined)
+    return refuse('other knowledge objects can be called during a call only, not while the code loads');
+  if (question === 'find') return where(caller, id).kind === 'none' ? 'null' : 'true';
+  return call(caller, id, body, contentType);
+}
+
+function where(caller: Frame, id: string): Found {
+  const known = found.get(id);
+  if (known !== undefined) return known;
+  const place = JSON.parse(ask(caller, { question: 'find', id, body: '', contentType: '' })) as Found;
+  if (place.kind === 'here' && place.load !== undefined) loads.set(place.slot, place.load);
+  if (found.size < MAX_FOUND) found.set(id, place);
+  return place;
+}
+
+function call(caller: Frame, id: string, body: string, contentType: string): string {
+  if (caller.depth + 1 > MAX_DEPTH)
+    return refuse(`calls between knowledge objects may be ${MAX_DEPTH} deep, and ${id} is one too many`);
+  const place = where(caller, id);
+  if (place.kind === 'none') return refuse(`${id} is not active`);
+  const left = caller.ends - Date.now();
+  if (left <= 0) return refuse(`${id}: ${WORDS.timeout()}`);
+  if (place.kind === 'elsewhere') return ask(caller, { question: 'call', id, body, contentType });
+  const limit = Math.min(left, place.limit);
+  const input = contentType === 'application/json' ? body : JSON.stringify(body);
+  if (input.includes('\0')) return refuse('the input is not JSON: it holds a NUL character');
+  try {
+    return run({ slot: place.slot, depth: caller.depth + 1, ends: Date.now() + limit }, input, limit);
+  } catch (thrown) {
+    return refuse(`${id}: ${thrown instanceof RunError ? WORDS[thrown.why](thrown.message) : String(thrown)}`);
+  }
+}
+
+function ask(caller: Frame, question: Pick<Question, 'question' | 'id' | 'body' | 'contentType'>): string {
+  const left = Math.max(0, caller.ends - Date.now());
+  pipe.send(ASK, 0, 0, JSON.stringify({ ...question, depth: caller.depth + 1, left } satisfies Question));
+  return pipe.nextOf(REPLY).text;
+}
+
+const refuse = (message: string): string => `!${JSON.stringify(message)}`;
+
+// ----- what the activator asks for -----
+
+function load(slot: number, text: string): void {
+  const began = process.hrtime.bigint();
+  const request = JSON.parse(text) as LoadRequest;
+  loads.set(slot, request);
+  let problem = '';
+  try {
+    enter(slot, request, () => undefined);
+  } catch (thrown) {
+    problem = thrown instanceof RunError && thrown.why !== 'threw' ? thrown.why : messageOf(thrown);
+    loads.delete(slot);
+  }
+  pipe.send(LOADED, slot, since(began), problem);
+}
+
+function runBatch(slot: number, text: string): void {
+  const began = process.hrtime.bigint();
+  const end = text.indexOf('\n');
+  const [depth = 0, limit = 0, guard = 0] = text.slice(0, end).split(',').map(Number);
+  found = new Map();
+  logged = 0;
+  try {
+    const lines = run({ slot, depth, ends: Date.now() + limit }, text.slice(end + 1), guard === 1 ? limit : undefined);
+    pipe.send(DONE, slot, since(began), lines);
+  } catch (thrown) {
+    const why = thrown instanceof RunError ? thrown.why : 'threw';
+    pipe.send(FAILED, slot, since(began), JSON.stringify({ why, message: messageOf(thrown) }));
+  }
+}
+
+function drop(slot: number): void {
+  for (const cell of cells.get(slot) ?? []) discard(cell);
+  cells.delete(slot);
+  loads.delete(slot);
+}
+
+const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+const since = (began: bigint): number => Math.min(0xffffffff, Number((process.hrtime.bigint() - began) / 1000n));
+
+pipe.send(READY, 0, 0, '');
+for (;;) {
+  const { kind, a, text } = pipe.next();
+  if (kind === RUN) runBatch(a, text);
+  else if (kind === LOAD) load(a, text);
+  else if (kind === DROP) drop(a);
+}

@@ -1,0 +1,45 @@
+/** The sandbox's end of the socket: it blocks, since one thread that waits is faster than an event loop. */
+import { readSync, writeSync } from 'node:fs';
+import { FrameReader, frame } from '../frames.ts';
+
+const SOCKET = 3;
+
+export interface Frame {
+  readonly kind: number;
+  readonly a: number;
+  readonly b: number;
+  readonly text: string;
+}
+
+export class Pipe {
+  readonly #queue: Frame[] = [];
+  readonly #buffer = Buffer.allocUnsafeSlow(256 * 1024);
+  readonly #reader = new FrameReader((kind, a, b, text) => this.#queue.push({ kind, a, b, text }));
+
+  /** The next frame; ends the process when the activator has gone. */
+  next(): Frame {
+    return this.#queue.shift() ?? this.#waitFor(() => true);
+  }
+
+  /** The next frame of one kind; others stay in their order. */
+  nextOf(wanted: number): Frame {
+    return this.#waitFor((kind) => kind === wanted);
+  }
+
+  send(kind: number, a: number, b: number, text: string): void {
+    const bytes = frame(kind, a, b, text);
+    for (let at = 0; at < bytes.length;) at += writeSync(SOCKET, bytes, at);
+  }
+
+  #waitFor(wanted: (kind: number) => boolean): Frame {
+    for (;;) {
+      const at = this.#queue.findIndex((each) => wanted(each.kind));
+      const [found] = at < 0 ? [] : this.#queue.splice(at, 1);
+      if (found !== undefined) return found;
+      const got = readSync(SOCKET, this.#buffer, 0, this.#buffer.length, null);
+      if (got === 0) process.kill(process.pid, 'SIGKILL');
+      // A copy: what is left of the chunk is kept until the rest has come.
+      this.#reader.push(Buffer.from(this.#buffer.subarray(0, got)));
+    }
+  }
+}

@@ -1,0 +1,166 @@
+/** One endpoint's code in a context of its own, ready to be called. */
+import ivm from 'isolated-vm';
+import { posix } from 'node:path';
+import type { LoadRequest, RunFailure } from '../frames.ts';
+
+/** Answers what code asks while it runs; see `Guest` in `guest.js`. */
+export type Host = (question: string, id: string, body: string, kind: string) => string;
+
+type Enter = ivm.Reference<(...args: never[]) => unknown>;
+
+export class Realm {
+  readonly #context: ivm.Context;
+  readonly #run: Enter;
+  readonly #collect: Enter;
+
+  private constructor(context: ivm.Context, run: Enter, collect: Enter) {
+    this.#context = context;
+    this.#run = run;
+    this.#collect = collect;
+  }
+
+  /** Compiles the code and runs its top level. @throws Error with a sentence for the author of the KO. */
+  static create(isolate: ivm.Isolate, boot: ivm.Script, load: LoadRequest, host: Host): Realm {
+    const context = isolate.createContextSync();
+    try {
+      const enter = boot.runSync(context, { reference: true }) as Enter;
+      const guest = enter.applySync(undefined, [new ivm.Callback(host), load.maxResult] as never[], {
+        result: { reference: true },
+      }) as ivm.Reference<Record<string, unknown>>;
+      const get = (name: string): Enter => guest.getSync(name, { reference: true }) as Enter;
+      loadCode(isolate, context, load, get);
+      return new Realm(context, get('run'), get('collect'));
+    } catch (thrown) {
+      context.release();
+      throw thrown;
+    }
+  }
+
+  /** Answers JSON texts joined by NUL with one line each. `limit`: milliseconds after which V8 ends the code, or none. */
+  run(inputs: string, limit: number | undefined): string {
+    const options = limit === undefined ? {} : { timeout: Math.max(1, limit) };
+    const lines = this.#run.applySync(undefined, [inputs] as never[], options) as string;
+    // Nothing asynchronous is there, so after the microtasks of the first entry each promise has settled or never will.
+    return lines.startsWith('~')
+      ? (this.#collect.applySync(undefined, [Number(lines.slice(1))] as never[], options) as string)
+      : lines;
+  }
+
+  release(): void {
+    this.#run.release();
+    this.#collect.release();
+    this.#context.release();
+  }
+}
+
+function loadCode(isolate: ivm.Isolate, context: ivm.Context, load: LoadRequest, get: (name: string) => Enter): void {
+  const source = load.files[load.entry] ?? '';
+  const script = load.entry.endsWith('.mjs') ? undefined : compileScript(isolate, source, load.entry);
+  const kind =
+    script === undefined ? loadModule(isolate, context, load, get) : runScript(isolate, context, script, load, get);
+  if (kind === 'function') return;
+  const wanted =
+    load.function === ''
+      ? 'no function is named in the deployment descriptor, and the file exports none'
+      : `there is no function '${load.function}'`;
+  throw new Error(
+    kind === 'undefined'
+      ? `${wanted} in ${load.entry}`
+      : `'${load.function}' in ${load.entry} is not a function but ${kind}`,
+  );
+}
+
+/** Undefined when the text is an ES module. */
+function compileScript(isolate: ivm.Isolate, source: string, filename: string): ivm.Script | undefined {
+  try {
+    return isolate.compileScriptSync(source, { filename });
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError && MODULE_SYNTAX.test(thrown.message)) return undefined;
+    throw thrown;
+  }
+}
+const MODULE_SYNTAX =
+  /import statement outside a module|Unexpected token 'export'|'import\.meta' outside a module|top level bodies of modules/;
+
+function runScript(
+  isolate: ivm.Isolate,
+  context: ivm.Context,
+  script: ivm.Script,
+  load: LoadRequest,
+  get: (name: string) => Enter,
+): unknown {
+  get('commonjs').applySync(undefined, [requireFrom(isolate, context, load)] as never[]);
+  script.runSync(context, { timeout: load.limit });
+  return get('find').applySync(undefined, [load.function] as never[], { timeout: load.limit });
+}
+
+/** `require` of other artifacts by relative path, for scripts of several files. */
+function requireFrom(isolate: ivm.Isolate, context: ivm.Context, load: LoadRequest): unknown {
+  if (Object.keys(load.files).length < 2) return undefined;
+  const source = new ivm.Callback((path: string) => load.files[path] ?? '');
+  const resolve = new ivm.Callback((wanted: string, from: string) => resolveArtifact(load, wanted, from));
+  return context.evalClosureSync(REQUIRE, [source, resolve, load.entry], { result: { reference: true } }).derefInto();
+}
+const REQUIRE = `
+  const source = $0, resolve = $1, cache = { __proto__: null }, compile = Function;
+  const requireFor = (from) => (wanted) => {
+    const path = resolve(String(wanted), from);
+    if (cache[path]) return cache[path].exports;
+    const module = cache[path] = { exports: {} };
+    if (path.endsWith('.json')) return (module.exports = JSON.parse(source(path)));
+    compile('module', 'exports', 'require', source(path) + '\\n//# sourceURL=' + path).call(module.exports, module, module.exports, requireFor(path));
+    return module.exports;
+  };
+  return requireFor($2);`;
+
+function loadModule(
+  isolate: ivm.Isolate,
+  context: ivm.Context,
+  load: LoadRequest,
+  get: (name: string) => Enter,
+): unknown {
+  const modules = new Map<string, ivm.Module>();
+  const names = new Map<ivm.Module, string>();
+  const compile = (path: string): ivm.Module => {
+    const known = modules.get(path);
+    if (known !== undefined) return known;
+    const module = isolate.compileModuleSync(load.files[path] ?? '', { filename: path });
+    modules.set(path, module);
+    names.set(module, path);
+    return module;
+  };
+  const main = compile(load.entry);
+  main.instantiateSync(context, (wanted, from) =>
+    compile(resolveArtifact(load, wanted, names.get(from) ?? load.entry)),
+  );
+  main.evaluateSync({ timeout: load.limit });
+  const wanted = load.function === '' ? 'default' : load.function;
+  for (const name of wanted === 'default' ? ['default'] : [wanted, 'default']) {
+    const value = main.namespace.getSync(name, { reference: true });
+    if (value.typeof === 'function') return get('use').applySync(undefined, [value.derefInto()] as never[]);
+  }
+  return main.namespace.getSync(wanted, { reference: true }).typeof;
+}
+
+/** The artifact that a relative path means, with or without its extension. */
+function resolveArtifact(load: LoadRequest, wanted: string, from: string): string {
+  if (!/^\.{0,2}\//.test(wanted)) {
+    throw new Error(
+      `${from} asks for '${wanted}': only other artifacts are there, by relative path such as './${wanted}'`,
+    );
+  }
+  const path = wanted.startsWith('/') ? wanted.slice(1) : posix.join(posix.dirname(from), wanted);
+  for (const candidate of [path, `${path}.js`, `${path}.mjs`, `${path}.json`, `${path}/index.js`]) {
+    if (Object.hasOwn(load.files, candidate)) return candidate;
+  }
+  throw new Error(`${from} asks for '${wanted}', but ${path} is not among the artifacts of the deployment descriptor`);
+}
+
+/** What isolated-vm says when a run ends outside of its answers. */
+export function failureOf(thrown: unknown, isolate: ivm.Isolate): RunFailure {
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  if (/execution timed out/i.test(message)) return { why: 'timeout', message };
+  if (isolate.isDisposed || /memory limit|Array buffer allocation failed/i.test(message))
+    return { why: 'memory', message };
+  return { why: 'threw', message: thrown instanceof Error ? `${thrown.name}: ${message}` : message };
+}

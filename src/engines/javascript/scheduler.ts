@@ -1,0 +1,406 @@
+/**
+ * Shares the sandbox processes among the endpoints.
+ *
+ * Calls run in a fast lane: one process that answers batch after batch. When it falls silent, the batch at
+ * its head is the guilty one. That process is set aside to finish, or to be ended at the limit, and a
+ * spare takes its place with the work that had not begun; so a call that passes its limit costs only itself.
+ * Endpoints that did this run in the quarantine from then on, one call a process, until they behave.
+ */
+import { bodyNotReadable, executionFailed, overloaded } from '../../lib/errors.ts';
+import type { Question, RunFailure } from './frames.ts';
+import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
+import { Lane } from './lane.ts';
+import type { LaneEvents, Work } from './lane.ts';
+import { Quarantine } from './quarantine.ts';
+
+export interface SchedulerOptions {
+  /** Processes of the fast lane. */
+  readonly sandboxes: number;
+  readonly heapMb: number;
+  readonly queueLimit: number;
+  /** Answers what code asks of the activator; JSON, or `!` and a JSON string. Called outside of the sandbox when `calledOut`. */
+  readonly answer: (
+    lane: Lane,
+    work: Work,
+    question: Question,
+  ) => { text: string } | { outside: () => Promise<string> };
+  readonly log: (endpoint: JsEndpoint, level: string, text: string) => void;
+  readonly warn: (facts: Record<string, unknown>, message: string) => void;
+}
+
+const TICK = 25;
+/** Milliseconds of silence after which a sandbox is set aside. */
+const STUCK = 100;
+/** Batches of one endpoint on their way: the next is there when one is answered. */
+const IN_FLIGHT = 2;
+const MOST_ATTEMPTS = 3;
+const MEGABYTE = 1024 * 1024;
+/** A process of the fast lane above this is replaced when it has answered its work. */
+const RECYCLE_BYTES = 1024 * MEGABYTE;
+
+export class Scheduler implements AsyncDisposable {
+  readonly #options: SchedulerOptions;
+  readonly #events: LaneEvents;
+  readonly #lanes: Lane[] = [];
+  readonly #quarantine: Quarantine;
+  readonly #due = new Set<JsEndpoint>();
+  readonly #active = new Set<JsEndpoint>();
+  #spare: Lane | undefined;
+  #flushing = false;
+  #timer: NodeJS.Timeout | undefined;
+  #lastTick = 0;
+  #lastMemoryCheck = 0;
+  #idleTicks = 0;
+  #closed = false;
+  readonly #stranded: Work[] = [];
+  /** Processes that ended before they were ready, in a row. */
+  #failedStarts = 0;
+  /** Why there is no sandbox, while that is so. */
+  problem: string | undefined;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    this.#events = {
+      onReady: () => {
+        this.#failedStarts = 0;
+        this.problem = undefined;
+      },
+      onDone: (lane, work, lines, microseconds) => this.#onDone(lane, work, lines, microseconds),
+      onFailed: (lane, work, failure) => this.#onFailed(lane, work, failure),
+      onAsk: (lane, work, question) => this.#onAsk(lane, work, question),
+      onLog: (endpoint, level, text) => options.log(endpoint, level, text),
+      onExit: (lane, work, reason) => this.#onExit(lane, work, reason),
+    };
+    this.#quarantine = new Quarantine(this.#events, options.heapMb);
+    for (let i = 0; i < options.sandboxes; i++) this.#lanes.push(new Lane(this.#events));
+    this.#spare = new Lane(this.#events);
+  }
+
+  get processes(): number {
+    return this.#lanes.length + this.#quarantine.size + (this.#spare === undefined ? 0 : 1);
+  }
+
+  get quarantined(): number {
+    return this.#quarantine.size;
+  }
+
+  /** Runs the top level of an endpoint's code once. Gives the problem, or empty text. */
+  load(endpoint: JsEndpoint): Promise<string> {
+    return new Promise((resolve) => {
+      this.#assign({ endpoint, calls: [], loaded: resolve, attempts: 0, deadline: 0, calledOut: false });
+      this.#watch();
+    });
+  }
+
+  /** Lets the calls that are there run together with those that come in the same turn of the event loop. */
+  submit(endpoint: JsEndpoint, call: PendingCall): void {
+    if (endpoint.queue.length >= this.#options.queueLimit) {
+      call.reject(overloaded(`${this.#options.queueLimit} calls wait for ${endpoint.id} already; try again later`));
+      return;
+    }
+    endpoint.queue.push(call);
+    this.#due.add(endpoint);
+    if (this.#flushing) return;
+    this.#flushing = true;
+    setImmediate(() => {
+      this.#flushing = false;
+      for (const each of this.#due) this.#dispatch(each);
+      this.#due.clear();
+    });
+  }
+
+  forget(endpoint: JsEndpoint): void {
+    endpoint.disposed = true;
+    this.#release(endpoint);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
+    for (const lane of [...this.#lanes, ...this.#quarantine.lanes(), this.#spare]) lane?.end();
+    await Promise.resolve();
+  }
+
+  // ----- giving out work -----
+
+  #dispatch(endpoint: JsEndpoint): void {
+    this.#active.add(endpoint);
+    this.#watch();
+    if (endpoint.quarantined) {
+      this.#quarantine.offer(endpoint);
+      return;
+    }
+    while (endpoint.inFlight < IN_FLIGHT * this.#lanes.length && endpoint.queue.length > 0) {
+      this.#assign({ endpoint, calls: endpoint.take(false), attempts: 0, deadline: 0, calledOut: false });
+    }
+  }
+
+  /** To the fast lane that has the least to do. */
+  #assign(work: Work): void {
+    work.endpoint.inFlight++;
+    if (work.endpoint.quarantined && work.loaded !== undefined) {
+      this.#quarantine.start(work);
+      return;
+    }
+    let best: Lane | undefined;
+    for (const lane of this.#lanes) {
+      if (lane.process.alive && (best === undefined || lane.open.length < best.open.length)) best = lane;
+    }
+    if (best === undefined) this.#stranded.push(work);
+    else best.run(work, false);
+  }
+
+  // ----- answers -----
+
+  #onDone(lane: Lane, work: Work, lines: string, microseconds: number): void {
+    const { endpoint, calls } = work;
+    endpoint.inFlight--;
+    endpoint.answered(calls.length, microseconds);
+    this.#next(lane, endpoint);
+    let from = 0;
+    for (let i = 0; i < calls.length; i++) {
+      const end = lines.indexOf('\n', from);
+      const line = end < 0 ? lines.slice(from) : lines.slice(from, end);
+      const call = calls[i];
+      if (call !== undefined) deliver(call, line);
+      from = end < 0 ? lines.length : end + 1;
+    }
+  }
+
+  #onFailed(lane: Lane, work: Work, failure: RunFailure): void {
+    const { endpoint, calls } = work;
+    endpoint.inFlight--;
+    if (failure.why !== 'threw' || calls.length > 1) endpoint.quarantine();
+    if (calls.length > 1) this.#again(work);
+    else for (const call of calls) call.reject(this.#errorOf(failure, endpoint));
+    this.#next(lane, endpoint);
+  }
+
+  #errorOf(failure: RunFailure, endpoint: JsEndpoint): Error {
+    if (failure.why === 'timeout') return timeLimit(endpoint);
+    if (failure.why === 'memory') return this.#memoryLimit();
+    return executionFailed(failure.message);
+  }
+
+  #memoryLimit(): Error {
+    return executionFailed(`memory limit of ${this.#options.heapMb} MB exceeded (--isolate-memory)`);
+  }
+
+  /** What a lane and an endpoint do after an answer. */
+  #next(lane: Lane, endpoint: JsEndpoint): void {
+    if (this.#quarantine.has(lane)) this.#quarantine.free(lane);
+    if (endpoint.queue.length > 0) this.#dispatch(endpoint);
+    else if (endpoint.inFlight === 0) {
+      this.#active.delete(endpoint);
+      this.#release(endpoint);
+    }
+  }
+
+  /** An endpoint that was replaced leaves the sandboxes when its last call has been answered. */
+  #release(endpoint: JsEndpoint): void {
+    if (!endpoint.disposed || endpoint.inFlight > 0 || endpoint.queue.length > 0) return;
+    for (const lane of [...this.#lanes, ...this.#quarantine.lanes()]) lane.forget(endpoint);
+  }
+
+  /** Puts calls back to the head of their queue, each to run alone. */
+  #again(work: Work): void {
+    for (const call of work.calls) call.attempts++;
+    work.endpoint.queue.unshift(...work.calls);
+    this.#dispatch(work.endpoint);
+  }
+
+  // ----- questions of code that runs -----
+
+  #onAsk(lane: Lane, work: Work, question: Question): void {
+    const answer = this.#options.answer(lane, work, question);
+    if ('text' in answer) {
+      lane.reply(answer.text);
+      return;
+    }
+    const { endpoint } = work;
+    endpoint.callsOut = true;
+    if (work.calls.length > 1) {
+      // Nothing has left the sandbox yet, so each can begin again, in a process of its own.
+      this.#setAside(lane);
+      return;
+    }
+    if (!this.#quarantine.has(lane)) this.#setAside(lane);
+    endpoint.quarantine();
+    work.calledOut = true;
+    lane.waits = true;
+    void answer.outside().then((text) => {
+      lane.waits = false;
+      lane.reply(text);
+    });
+  }
+
+  // ----- the clock -----
+
+  #watch(): void {
+    this.#idleTicks = 0;
+    if (this.#timer !== undefined || this.#closed) return;
+    this.#lastTick = Date.now();
+    this.#timer = setInterval(() => this.#tick(), TICK);
+    this.#timer.unref();
+  }
+
+  #tick(): void {
+    const now = Date.now();
+    // When this process itself was held up, answers may lie in its sockets unread.
+    const late = now - this.#lastTick > 3 * TICK;
+    this.#lastTick = now;
+    if (!late) {
+      for (const lane of [...this.#lanes])
+        if (lane.ready && lane.open.length > 0 && now - lane.progress > STUCK) this.#setAside(lane);
+      for (const lane of this.#quarantine.overdue(now)) this.#end(lane, 'timeout');
+    }
+    for (const endpoint of this.#active) this.#expire(endpoint.queue, endpoint, now);
+    for (const work of this.#stranded) this.#expire(work.calls, work.endpoint, now);
+    if (now - this.#lastMemoryCheck >= 4 * TICK) {
+      this.#lastMemoryCheck = now;
+      for (const lane of this.#quarantine.tooLarge()) this.#end(lane, 'memory');
+      for (const lane of [...this.#lanes]) if (lane.process.memory() > RECYCLE_BYTES) this.#recycle(lane);
+    }
+    const idle =
+      this.#active.size === 0 && this.#lanes.every((lane) => lane.open.length === 0) && this.#quarantine.idle(now);
+    this.#idleTicks = idle ? this.#idleTicks + 1 : 0;
+    if (this.#idleTicks > 1000 / TICK) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+  }
+
+  /** Answers calls whose limit passed while they waited for their turn. */
+  #expire(calls: PendingCall[], endpoint: JsEndpoint, now: number): void {
+    for (let i = calls.length - 1; i >= 0; i--) {
+      const call = calls[i];
+      if (call === undefined || call.deadline > now) continue;
+      calls.splice(i, 1);
+      call.reject(timeLimit(endpoint));
+    }
+    if (endpoint.queue.length === 0 && endpoint.inFlight === 0) this.#active.delete(endpoint);
+  }
+
+  /** A silent process leaves the fast lane with the work that it is at. */
+  #setAside(lane: Lane): void {
+    const [guilty] = lane.open;
+    const rest = lane.takeRest();
+    this.#replace(lane);
+    if (guilty !== undefined) {
+      guilty.endpoint.quarantine();
+      if (guilty.calls.length > 1) {
+        lane.open = [];
+        guilty.endpoint.inFlight--;
+        lane.end();
+        this.#again(guilty);
+      } else this.#quarantine.adopt(lane);
+    }
+    for (const work of rest) this.#reassign(work);
+  }
+
+  /** A process that has grown large leaves with the batch that it is at. */
+  #recycle(lane: Lane): void {
+    const rest = lane.takeRest();
+    this.#replace(lane);
+    if (lane.open.length === 0) lane.end();
+    else this.#quarantine.adopt(lane);
+    for (const work of rest) this.#reassign(work);
+  }
+
+  #reassign(work: Work): void {
+    work.endpoint.inFlight--;
+    if (work.loaded === undefined && work.endpoint.quarantined) {
+      work.endpoint.queue.unshift(...work.calls);
+      this.#dispatch(work.endpoint);
+    } else this.#assign(work);
+  }
+
+  /** Puts the spare in the place of a process of the fast lane. */
+  #replace(lane: Lane): void {
+    const at = this.#lanes.indexOf(lane);
+    if (at < 0) return;
+    this.#lanes[at] = this.#spare ?? new Lane(this.#events);
+    this.#spare = new Lane(this.#events);
+  }
+
+  /** Ends a quarantined process and answers its call. */
+  #end(lane: Lane, why: 'timeout' | 'memory'): void {
+    const work = lane.open.splice(0);
+    this.#quarantine.remove(lane);
+    lane.end();
+    for (const each of work) {
+      each.endpoint.inFlight--;
+      each.endpoint.quarantine();
+      for (const call of each.calls) call.reject(this.#errorOf({ why, message: '' }, each.endpoint));
+      each.loaded?.(why);
+      this.#next(lane, each.endpoint);
+    }
+  }
+
+  #onExit(lane: Lane, work: readonly Work[], reason: string): void {
+    if (this.#closed) return;
+    if (lane === this.#spare) this.#spare = undefined;
+    if (!lane.ready) {
+      this.#afterFailedStart(lane, work, reason);
+      return;
+    }
+    this.#replace(lane);
+    this.#quarantine.remove(lane);
+    const [guilty, ...rest] = work;
+    if (guilty !== undefined) this.#afterCrash(guilty, reason);
+    for (const each of rest) this.#reassign(each);
+  }
+
+  /** Work waits meanwhile: it ends by its limit where no sandbox comes up. */
+  #afterFailedStart(lane: Lane, work: readonly Work[], reason: string): void {
+    this.#failedStarts++;
+    this.problem = `a sandbox process cannot be started: ${reason}`;
+    this.#options.warn({ reason }, 'a sandbox process cannot be started');
+    this.#quarantine.remove(lane);
+    this.#stranded.push(...work);
+    setTimeout(
+      () => {
+        if (this.#closed) return;
+        this.#replace(lane);
+        for (const each of this.#stranded.splice(0)) this.#reassign(each);
+      },
+      Math.min(5000, 100 * 2 ** this.#failedStarts),
+    ).unref();
+  }
+
+  /** A sandbox that ended under its work: out of memory, most likely, but it may have been ended from outside. */
+  #afterCrash(work: Work, reason: string): void {
+    const { endpoint } = work;
+    endpoint.inFlight--;
+    endpoint.quarantine();
+    work.attempts++;
+    this.#options.warn({ endpoint: endpoint.id, reason }, 'a sandbox ended during a call');
+    if (work.loaded !== undefined) {
+      if (work.attempts >= MOST_ATTEMPTS) work.loaded('memory');
+      else this.#assign(work);
+      return;
+    }
+    for (const call of work.calls) {
+      call.attempts++;
+      if (work.calledOut)
+        call.reject(overloaded('the sandbox ended during the call, after it had called another service; try again'));
+      else if (call.attempts >= MOST_ATTEMPTS) call.reject(this.#memoryLimit());
+      else endpoint.queue.unshift(call);
+    }
+    this.#dispatch(endpoint);
+  }
+}
+
+function deliver(call: PendingCall, line: string): void {
+  const head = line.charCodeAt(0);
+  if (head === BANG) call.reject(executionFailed(JSON.parse(line.slice(1)) as string));
+  else if (head === QUESTION)
+    call.reject(bodyNotReadable(`The request body is not JSON: ${JSON.parse(line.slice(1)) as string}`));
+  else call.resolve(line);
+}
+const BANG = 33;
+const QUESTION = 63;
+
+function timeLimit(endpoint: JsEndpoint): Error {
+  return executionFailed(`no result within the limit of ${endpoint.limit / 1000} s (--execution-timeout)`);
+}
