@@ -59,6 +59,8 @@ export const overloaded = (message: string, retryAfterSeconds = 1): ServiceError
 
 // Access
 export const notAuthenticated = define('not-authenticated', 401, 'Unauthorized');
+/** A token cannot be checked, because its issuer does not answer. */
+export const loginUnavailable = define('login-unavailable', 503, 'Service Unavailable');
 export const notAuthorized = define('not-authorized', 403, 'Forbidden');
 export const crossSiteRefused = define('cross-site-refused', 403, 'Forbidden');
 

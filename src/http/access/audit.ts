@@ -1,0 +1,55 @@
+/** "Every write, activation and registration leaves one audit line: who, what, digest, outcome." */
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+export interface AuditEntry {
+  /** In the words of the field, such as `import`, `delete`, `reload`, `register`. */
+  readonly action: string;
+  /** What it was done to, such as a KO id, an engine or the url of a runtime. */
+  readonly subject: string;
+  /** Of the package, where there is one. */
+  readonly digest?: string;
+  readonly outcome: 'done' | 'failed' | 'refused';
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    auditLog: FastifyBaseLogger;
+  }
+  interface FastifyRequest {
+    audited: boolean;
+  }
+}
+
+export function installAudit(app: FastifyInstance, log: FastifyBaseLogger): void {
+  // Audit lines are written at every log level but silence.
+  const level = log.level === 'silent' ? 'silent' : 'info';
+  app.decorate('auditLog', log.child({ audit: true }, { level }));
+  app.decorateRequest('audited', false);
+}
+
+/** Writes the line of a change. Handlers call it before they answer; one that does not gets a line all the same. */
+export function audit(request: FastifyRequest, entry: AuditEntry): void {
+  request.audited = true;
+  const { name, kind } = request.principal;
+  const from = { requestId: request.id, remoteAddress: request.ip };
+  request.server.auditLog.info({ who: name, login: kind, ...entry, ...from }, 'audit');
+}
+
+/** Writes the line of a change about which its handler said nothing, as when it failed or was refused. */
+export function auditAnswer(request: FastifyRequest, status: number): void {
+  if (request.audited) return;
+  const outcome = status < 400 ? 'done' : status === 401 || status === 403 ? 'refused' : 'failed';
+  audit(request, {
+    action: request.routeOptions.config.access,
+    subject: `${request.method} ${pathOf(request)}`,
+    outcome,
+  });
+}
+
+/** Without what stands before the path in a URL in absolute form, which may hold a password. */
+const pathOf = (request: FastifyRequest): string => request.url.replace(/^[a-z]+:\/\/[^/]*/i, '').slice(0, 300);
+
+export const auditOnResponse = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+  auditAnswer(request, reply.statusCode);
+  done();
+};

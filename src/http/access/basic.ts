@@ -1,0 +1,47 @@
+/** HTTP Basic (RFC 7617). */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { startRefused } from '../../lib/errors.ts';
+import type { BasicOptions } from './access.ts';
+import type { Principal } from './principal.ts';
+
+/** Gives the principal for what follows `Basic ` in an `Authorization` header; undefined when it does not fit. */
+export type BasicCheck = (credentials: string) => Principal | undefined;
+
+/** @throws startRefused for a user or password that would let everybody in or nobody. */
+export function createBasicCheck(options: BasicOptions): BasicCheck {
+  const password = options.password.reveal();
+  if (options.user === '' || options.user.includes(':')) {
+    throw startRefused('--user (KGRID_USER) must be a name without a colon, which HTTP Basic cannot carry');
+  }
+  if (password === '') throw startRefused('--password (KGRID_PASSWORD) must not be empty');
+
+  const expectedUser = digestOf(options.user);
+  const expectedPassword = digestOf(password);
+  const principal: Principal = { name: options.user, kind: 'basic', scopes: [] };
+
+  return (credentials) => {
+    const given = parse(credentials);
+    if (given === undefined) return undefined;
+    // A wrong name takes as long as a wrong password: both comparisons always run, each over 32 bytes whatever was
+    // sent, and `&` waits for both. The time thus depends only on the length of what the caller sent himself.
+    const user = timingSafeEqual(digestOf(given.user), expectedUser);
+    const secret = timingSafeEqual(digestOf(given.password), expectedPassword);
+    return Number(user) & Number(secret) ? principal : undefined;
+  };
+}
+
+/** One letter may be typed as one code point or as two, so both sides are compared composed (RFC 8265). */
+const digestOf = (text: string): Buffer => createHash('sha256').update(text.normalize('NFC')).digest();
+
+function parse(credentials: string): { user: string; password: string } | undefined {
+  // `Buffer.from` skips what is not base64; a header must be read in one way only.
+  if (credentials.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(credentials)) return undefined;
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(credentials, 'base64'));
+  } catch {
+    return undefined;
+  }
+  const colon = text.indexOf(':');
+  return colon === -1 ? undefined : { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}

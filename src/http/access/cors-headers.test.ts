@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createAccessApp, WITH_BASIC } from '../../../test/access/access-app.ts';
+import { corsHeadersFor } from './cors.ts';
+
+const ANY = 'https://any.example';
+const LISTED = 'https://app.example.org';
+const { app } = createAccessApp({ ...WITH_BASIC, corsOrigins: [LISTED] });
+
+test('every path answers a preflight, whether or not there is a route', async () => {
+  for (const url of ['/kos', '/a/b/v1/run', '/actuator/activation/reload', '/nothing/here', '/', '*']) {
+    const headers = {
+      origin: ANY,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type',
+    };
+    const answer = await app.inject({ method: 'OPTIONS', url, headers });
+    assert.equal(answer.statusCode, 204, url);
+    assert.equal(answer.body, '');
+    assert.equal(answer.headers['access-control-allow-origin'], '*');
+    assert.equal(answer.headers['access-control-allow-methods'], 'GET, HEAD, POST');
+    assert.match(String(answer.headers['access-control-allow-headers']), /Authorization, Content-Type/);
+    assert.doesNotMatch(String(answer.headers['access-control-allow-headers']), /Forwarded|\*/i);
+    assert.equal(answer.headers['access-control-allow-credentials'], undefined);
+  }
+  assert.equal((await app.inject({ method: 'OPTIONS', url: '/kos' })).statusCode, 204);
+});
+
+test('a listed origin may also put and delete', async () => {
+  const { headers } = await app.inject({ method: 'OPTIONS', url: '/kos/a/b/v1', headers: { origin: LISTED } });
+  assert.equal(headers['access-control-allow-origin'], LISTED);
+  assert.equal(headers['vary'], 'Origin');
+  assert.equal(headers['access-control-allow-methods'], 'GET, HEAD, POST, PUT, DELETE');
+});
+
+test('any origin may see the answers of reads and executions, refusals and 404 included', async () => {
+  for (const [method, url, status] of [
+    ['GET', '/kos', 200],
+    ['POST', '/a/b/v1/run', 200],
+    ['GET', '/actuator/info', 401],
+    ['GET', '/nothing/here', 404],
+  ] as const) {
+    const answer = await app.inject({ method, url, headers: { origin: ANY } });
+    assert.equal(answer.statusCode, status);
+    assert.equal(answer.headers['access-control-allow-origin'], '*', url);
+    assert.equal(answer.headers['access-control-expose-headers'], 'Content-Location, ETag, Location, Retry-After');
+    assert.equal(answer.headers['access-control-allow-credentials'], undefined);
+  }
+});
+
+test('a read says it to everybody, since a cache may keep it; an execution only to a page', async () => {
+  assert.equal((await app.inject('/kos')).headers['access-control-allow-origin'], '*');
+  const execution = await app.inject({ method: 'POST', url: '/a/b/v1/run' });
+  assert.equal(execution.headers['access-control-allow-origin'], undefined);
+});
+
+test('the answer of a change is shown only to a listed origin', async () => {
+  const listed = await app.inject({ method: 'POST', url: '/kos', headers: { origin: LISTED } });
+  assert.equal(listed.statusCode, 401);
+  assert.equal(listed.headers['access-control-allow-origin'], LISTED);
+  assert.equal(listed.headers['vary'], 'Origin');
+  for (const headers of [{}, { origin: ANY }]) {
+    const other = await app.inject({ method: 'POST', url: '/kos', headers });
+    assert.equal(other.headers['access-control-allow-origin'], undefined);
+  }
+});
+
+test('a handler that writes its answer itself gets the same headers as a list', async () => {
+  const { app: raw } = createAccessApp();
+  raw.post('/raw', { config: { access: 'execution' } }, (request, reply) => {
+    reply.hijack();
+    reply.raw.writeHead(200, [...corsHeadersFor(request)]).end();
+  });
+  const page = await raw.inject({ method: 'POST', url: '/raw', headers: { origin: ANY } });
+  assert.equal(page.headers['access-control-allow-origin'], '*');
+  const program = await raw.inject({ method: 'POST', url: '/raw' });
+  assert.equal(program.headers['access-control-allow-origin'], undefined);
+});

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { FastifyInstance } from 'fastify';
+import { basicOf, createAccessApp, PROTECTED, WITH_BASIC } from '../../../test/access/access-app.ts';
+import type { AccessOptions } from './access.ts';
+
+const CHANGES = PROTECTED.filter(({ path }) => path !== '/actuator/info');
+const HOST = 'localhost:8080';
+const LISTED = 'https://app.example.org';
+
+type Headers = Record<string, string>;
+const dev = (options: Partial<AccessOptions> = {}): FastifyInstance =>
+  createAccessApp({ profile: 'dev', corsOrigins: [`${LISTED}/`], ...options }).app;
+
+async function assertStatus(
+  app: FastifyInstance,
+  status: number,
+  table: Record<string, Headers>,
+  requests: typeof CHANGES = CHANGES,
+): Promise<void> {
+  for (const [name, headers] of Object.entries(table)) {
+    for (const { method, path: url } of requests) {
+      const answer = await app.inject({ method, url, headers: { host: HOST, ...headers } });
+      assert.equal(answer.statusCode, status, `${name}: ${method} ${url}: ${answer.body}`);
+    }
+  }
+}
+
+test("a browser's request from another site changes nothing, in dev too", async () => {
+  await assertStatus(dev(), 403, {
+    'another site': { origin: 'https://evil.example' },
+    'a fetch of another site': { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+    'a link, form or image of another site': { 'sec-fetch-site': 'cross-site' },
+    'another port of this machine': { origin: 'http://localhost:3000' },
+    'a sibling host': { 'sec-fetch-site': 'same-site' },
+    'another name of this machine': { origin: 'http://127.0.0.1:8080' },
+    'an opaque origin, such as a sandboxed frame': { origin: 'null', 'sec-fetch-site': 'same-origin' },
+    'an origin that is none': { origin: 'localhost:8080' },
+    'an extension': { origin: 'moz-extension://localhost:8080' },
+    'a browser without Sec-Fetch-Site': { referer: 'http://evil.example/page' },
+    'a user name that looks like this host': { origin: 'http://localhost:8080@evil.example' },
+    'a host that begins like this one': { origin: 'http://localhost:8080.evil.example' },
+    'a word that no browser sends': { 'sec-fetch-site': 'same-origin, cross-site' },
+    'a link on a listed page': { 'sec-fetch-site': 'cross-site', referer: `${LISTED}/` },
+  });
+});
+
+test('requests of this service’s own pages, of listed origins and of programs pass', async () => {
+  await assertStatus(dev(), 200, {
+    'a program': {},
+    'an own page': { origin: `http://${HOST}`, 'sec-fetch-site': 'same-origin', referer: `http://${HOST}/doc` },
+    'an own page in an older browser': { origin: `http://${HOST}` },
+    'a link on an own page': { 'sec-fetch-site': 'same-origin', referer: `http://${HOST}/console` },
+    'an address that was typed in': { 'sec-fetch-site': 'none' },
+    'a page of a listed origin': { origin: LISTED, 'sec-fetch-site': 'cross-site', referer: `${LISTED}/page` },
+  });
+});
+
+test('the refusal says which setting allows the origin', async () => {
+  const answer = await dev().inject({
+    method: 'POST',
+    url: '/kos',
+    headers: { host: HOST, origin: 'https://evil.example' },
+  });
+  const { message } = answer.json<{ message: string }>();
+  assert.match(message, /https:\/\/evil\.example/);
+  assert.match(message, /--cors/);
+  assert.equal(answer.headers['access-control-allow-origin'], undefined);
+});
+
+test('a valid login does not make a cross-site request one of this site', async () => {
+  const { app } = createAccessApp(WITH_BASIC);
+  const login = { host: HOST, authorization: basicOf() };
+  assert.equal((await app.inject({ method: 'POST', url: '/kos', headers: login })).statusCode, 200);
+  const headers = { ...login, origin: 'https://evil.example' };
+  assert.equal((await app.inject({ method: 'POST', url: '/kos', headers })).statusCode, 403);
+});
+
+test('pages of any site may read and execute', async () => {
+  const app = dev();
+  const headers = { host: HOST, origin: 'https://any.example', 'sec-fetch-site': 'cross-site' };
+  for (const [method, url] of [
+    ['GET', '/kos'],
+    ['GET', '/kos/a/b/v1'],
+    ['POST', '/a/b/v1/run'],
+    ['GET', '/actuator/health'],
+    ['GET', '/actuator/info'],
+  ] as const) {
+    assert.equal((await app.inject({ method, url, headers })).statusCode, 200, url);
+  }
+});
+
+test('behind a proxy that ends TLS the page is https, and public names are own ones', async () => {
+  const behind = { loopbackOnly: false, publicHosts: ['kgrid.example.org', 'other.example.org:8443'] };
+  await assertStatus(dev(behind), 200, {
+    'a proxy that keeps the host': { host: 'any.example.org', origin: 'https://any.example.org' },
+    'the port of the scheme is written': { host: 'any.example.org:443', origin: 'https://any.example.org' },
+    'a proxy that changes the host': { host: '10.0.0.5:8080', origin: 'https://kgrid.example.org' },
+    'a public name with a port': { host: '10.0.0.5:8080', origin: 'https://other.example.org:8443' },
+  });
+  await assertStatus(dev(behind), 403, {
+    'another port of a public name': { host: '10.0.0.5:8080', origin: 'https://kgrid.example.org:9000' },
+    'an address that a page invents': {
+      host: '10.0.0.5:8080',
+      origin: 'https://evil.example',
+      'x-forwarded-host': 'evil.example',
+    },
+  });
+});
+
+test('on loopback a foreign name does not lead a page here', async () => {
+  const rebound = 'evil.example:8080';
+  await assertStatus(dev(), 403, {
+    'a page of that name': { host: rebound, origin: `http://${rebound}` },
+    'with Sec-Fetch-Site': { host: rebound, 'sec-fetch-site': 'same-origin' },
+    'a name that begins like this one': { host: 'localhost.evil.example', 'sec-fetch-site': 'same-origin' },
+    'digits that are a name': { host: '127.0.0.1.evil.example', 'sec-fetch-site': 'same-origin' },
+    'a host that cannot be read': { host: 'a b', 'sec-fetch-site': 'same-origin' },
+    'a forwarded name': { host: rebound, origin: `http://${rebound}`, 'x-forwarded-host': HOST },
+  });
+  // A GET to one's own origin may show nothing of the browser.
+  const activations = CHANGES.filter(({ method }) => method === 'GET');
+  await assertStatus(dev(), 403, { 'no mark at all': { host: rebound } }, activations);
+  await assertStatus(
+    dev(),
+    200,
+    { 'a program': { host: rebound } },
+    CHANGES.filter(({ method }) => method !== 'GET'),
+  );
+  for (const host of ['localhost', 'localhost:8080', '127.0.0.1:8080', '127.1.2.3', '[::1]:8080', 'LOCALHOST:8080']) {
+    await assertStatus(dev(), 200, { [host]: { host, 'sec-fetch-site': 'same-origin' } });
+  }
+  await assertStatus(dev({ publicHosts: ['Kgrid.example.org'] }), 200, {
+    'a public name': { host: 'kgrid.example.org:8443', 'sec-fetch-site': 'same-origin' },
+  });
+  await assertStatus(dev({ loopbackOnly: false }), 200, {
+    'on a public address': { host: rebound, 'sec-fetch-site': 'same-origin' },
+  });
+});

@@ -1,0 +1,82 @@
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import { isAccess, isChange, needsLogin, type Access, type AccessOptions } from './access.ts';
+import { auditAnswer, auditOnResponse, installAudit } from './audit.ts';
+import { createCors } from './cors.ts';
+import { createCrossSiteRule } from './cross-site.ts';
+import { createLogin } from './login.ts';
+import { ANONYMOUS, DEV } from './principal.ts';
+
+/**
+ * Puts the access rules on every route of `app`, its plugins included. Call it before the first route is added.
+ *
+ * A route without a valid `config.access` stops the start. What is refused is thrown from an onRequest hook, before
+ * a body is read, as notAuthenticated, notAuthorized, crossSiteRefused or loginUnavailable.
+ * @throws startRefused for settings with which no login can work.
+ */
+export function installAccess(app: FastifyInstance, options: AccessOptions): void {
+  const corsOrigins = new Set(options.corsOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, '')));
+  const cors = createCors(corsOrigins);
+  const crossSiteRefusal = createCrossSiteRule(corsOrigins, options);
+  const authenticate = createAuthentication(options);
+
+  installAudit(app, options.log);
+  app.decorateRequest('principal');
+  app.addHook('onRoute', declareAccess);
+  app.addHook('onRequest', (request, reply, done) => {
+    request.principal = options.profile === 'dev' ? DEV : ANONYMOUS;
+    const access = accessOf(request);
+    if (request.method === 'OPTIONS') return cors.answerOptions(request, reply);
+    cors.addHeaders(request, reply, access);
+
+    const refuse = (error: Error & { status?: number }): void => {
+      if (isChange(access)) auditAnswer(request, error.status ?? 500);
+      done(error);
+    };
+    const crossSite = isChange(access) ? crossSiteRefusal(request) : undefined;
+    if (crossSite !== undefined) return refuse(crossSite);
+    const pending = authenticate(request, access);
+    if (pending === undefined) done();
+    else pending.then(() => done(), refuse);
+  });
+}
+
+function declareAccess(route: RouteOptions): void {
+  const access: unknown = route.config?.access;
+  if (!isAccess(access)) {
+    throw new Error(`${String(route.method)} ${route.url} declares no access: give it config: { access: … }`);
+  }
+  if (isChange(access)) route.onResponse = [auditOnResponse, ...[route.onResponse ?? []].flat()];
+}
+
+/** What matched no route is open: there is nothing behind it. */
+function accessOf(request: FastifyRequest): Access {
+  const access: Access | undefined = request.routeOptions.config.access;
+  if (access !== undefined) return access;
+  if (request.is404) return 'open';
+  throw new Error('A route was added before its access could be checked');
+}
+
+/** Sets the principal, and rejects for one that may not go on; undefined where there is nothing to wait for. */
+function createAuthentication(
+  options: AccessOptions,
+): (request: FastifyRequest, access: Access) => Promise<void> | undefined {
+  if (options.profile === 'dev') return () => undefined;
+  const login = createLogin(options);
+
+  const require = async (request: FastifyRequest, access: Access): Promise<void> => {
+    const principal = await login.identify(request);
+    if (principal === undefined) throw login.refusal(request);
+    request.principal = principal;
+    const missing = isChange(access) ? login.scopeRefusal(principal) : undefined;
+    if (missing !== undefined) throw missing;
+  };
+  /** "Wrong credentials are 401 on secured paths; on open ones they count as none." */
+  const recognise = async (request: FastifyRequest): Promise<void> => {
+    request.principal = (await login.identify(request).catch(() => undefined)) ?? ANONYMOUS;
+  };
+
+  return (request, access) => {
+    if (needsLogin(access, options.secureExecution)) return require(request, access);
+    return access === 'health' && request.headers.authorization !== undefined ? recognise(request) : undefined;
+  };
+}

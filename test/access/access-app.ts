@@ -1,0 +1,85 @@
+/** A small service with one route for each access, whose handlers tell who called. */
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import pino from 'pino';
+import type { AccessOptions } from '../../src/http/access/access.ts';
+import { installAccess } from '../../src/http/access/install-access.ts';
+import { isAuthenticated } from '../../src/http/access/principal.ts';
+import { ServiceError } from '../../src/lib/errors.ts';
+import { Secret } from '../../src/lib/secret.ts';
+
+export const USER = 'curator';
+export const PASSWORD = 'pass:wörd';
+
+export interface AccessApp {
+  readonly app: FastifyInstance;
+  /** Everything that was logged, one text for each line. */
+  readonly lines: string[];
+  /** The lines of the audit. */
+  readonly audits: () => Record<string, unknown>[];
+  /** How often a handler of a route other than an open one ran. */
+  handled: number;
+}
+
+export const basicOf = (user = USER, password = PASSWORD): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+
+export const WITH_BASIC: Partial<AccessOptions> = { basic: { user: USER, password: new Secret(PASSWORD) } };
+
+export const PROTECTED = [
+  { method: 'POST', path: '/kos' },
+  { method: 'PUT', path: '/kos/a/b/v1' },
+  { method: 'DELETE', path: '/kos/a/b/v1' },
+  { method: 'GET', path: '/actuator/activation/reload' },
+  { method: 'POST', path: '/proxy/environments' },
+  { method: 'GET', path: '/actuator/info' },
+] as const;
+
+export function createAccessApp(
+  options: Partial<AccessOptions> = {},
+  install: (app: FastifyInstance, options: AccessOptions) => void = installAccess,
+): AccessApp {
+  const lines: string[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) });
+  const app = Fastify();
+  const accessApp: AccessApp = {
+    app,
+    lines,
+    audits: () =>
+      lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ audit }) => audit === true),
+    handled: 0,
+  };
+  const defaults = {
+    profile: 'secure',
+    secureExecution: false,
+    corsOrigins: [],
+    loopbackOnly: true,
+    publicHosts: [],
+    log,
+  };
+  install(app, { ...defaults, ...options } as AccessOptions);
+
+  app.setErrorHandler((error, _request, reply) => {
+    if (error instanceof ServiceError)
+      return reply.code(error.status).headers(error.headers).send({ message: error.message });
+    return reply.send(error);
+  });
+  const tell = (request: FastifyRequest): object => ({
+    principal: request.principal,
+    seesDetails: isAuthenticated(request),
+  });
+  const guarded = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    accessApp.handled++;
+    return reply.send(tell(request));
+  };
+  app.get('/kos', { config: { access: 'open' } }, tell);
+  app.get('/kos/:naan/:name/:version', { config: { access: 'open' } }, tell);
+  app.get('/actuator/health', { config: { access: 'health' } }, tell);
+  app.post('/:naan/:name/:version/:endpoint', { config: { access: 'execution' } }, tell);
+  app.post('/kos', { config: { access: 'shelf-write' } }, guarded);
+  app.put('/kos/:naan/:name/:version', { config: { access: 'shelf-write' } }, guarded);
+  app.delete('/kos/:naan/:name/:version', { config: { access: 'shelf-write' } }, guarded);
+  app.get('/actuator/activation/reload', { config: { access: 'activation' } }, guarded);
+  app.post('/proxy/environments', { config: { access: 'runtime-registration' } }, guarded);
+  app.get('/actuator/info', { config: { access: 'info' } }, guarded);
+  return accessApp;
+}
