@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pathOf } from './support/knowledge-grid.ts';
+import { javascriptKo, ko as koOf, resourceKo, uniqueNaan, zipOf } from './support/ko.ts';
+import type { Content, Ko } from './support/ko.ts';
+import { theService } from './support/the-service.ts';
+
+const service = await theService();
+const CODE = 'function run(input) { return "hello " + input.name; }';
+
+function deployed(deployment: string, files: Readonly<Record<string, Content>> = {}): Ko {
+  const ko = javascriptKo(CODE, { naan: uniqueNaan() });
+  return { ...ko, files: { ...ko.files, 'deployment.yaml': deployment, ...files } };
+}
+
+async function assertRuns(ko: Ko, expected: unknown = 'hello Ada'): Promise<void> {
+  await service.serve(ko);
+  const answer = await service.post(pathOf(ko), { name: 'Ada' });
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.object['result'], expected);
+}
+
+test('a deployment maps path and method to artifact, engine and function', async () => {
+  await assertRuns(deployed('/run:\n  post:\n    artifact: src/index.js\n    engine: javascript\n    function: run\n'));
+});
+
+test('the older deployment shape is accepted with post for code', async () => {
+  await assertRuns(
+    deployed('endpoints:\n  /run:\n    artifact: src/index.js\n    engine: javascript\n    function: run\n'),
+  );
+});
+
+test('the older deployment shape is accepted with get for a resource', async () => {
+  const ko = resourceKo({ naan: uniqueNaan(), resources: { 'a.txt': 'a' } });
+  const deployment = 'endpoints:\n  /files:\n    artifact: [a.txt]\n    engine: resource\n';
+  await service.serve({ ...ko, files: { ...ko.files, 'deployment.yaml': deployment } });
+  assert.deepEqual((await service.get(pathOf(ko, 'files'))).object['result'], ['a.txt']);
+});
+
+test('an engine may be a map with a name, in any case', async () => {
+  for (const engine of ['{name: javascript}', '{name: JavaScript, version: 9}', 'JAVASCRIPT', 'JavaScript']) {
+    const ko = deployed(`/run:\n  post:\n    artifact: src/index.js\n    engine: ${engine}\n    function: run\n`);
+    await assertRuns(ko);
+    assert.equal((await service.endpoints(ko.naan))[0]?.['engine'], 'javascript');
+  }
+});
+
+test('an artifact list has its main file first, or named by entry', async () => {
+  const files = { 'src/other.js': 'function run() { return "other"; }' };
+  const list = '[src/index.js, src/other.js]';
+  const ending = 'engine: javascript, function: run}}\n';
+  await assertRuns(deployed(`/run: {post: {artifact: ${list}, ${ending}`, files));
+  await assertRuns(deployed(`/run: {post: {artifact: ${list}, entry: src/other.js, ${ending}`, files), 'other');
+  await assertRuns(deployed(`/run: {post: {artifact: [src/index.js], entry: src/index.js, ${ending}`));
+});
+
+test('descriptors may be JSON and may lie in folders', async () => {
+  const naan = uniqueNaan();
+  const ko = javascriptKo(CODE, {
+    naan,
+    metadata: { hasServiceSpecification: 'doc/service.json', hasDeploymentSpecification: 'doc/deploy.json' },
+    files: { 'service.yaml': undefined, 'deployment.yaml': undefined },
+  });
+  const types = { 'application/json': {} };
+  const descriptor = {
+    openapi: '3.0.0',
+    info: { version: '1.0', title: 't' },
+    servers: [{ url: `/${naan}/ko` }],
+    paths: {
+      '/run': { post: { requestBody: { content: types }, responses: { 200: { description: 'ok', content: types } } } },
+    },
+  };
+  const deployment = { '/run': { post: { artifact: 'src/index.js', engine: 'javascript', function: 'run' } } };
+  const files = { 'doc/service.json': JSON.stringify(descriptor), 'doc/deploy.json': JSON.stringify(deployment) };
+  await assertRuns({ ...ko, files: { ...ko.files, ...files } });
+  assert.equal((await service.endpoints(naan))[0]?.['hasServiceSpecification'], `/kos/${ko.id}/doc/service.json`);
+});
+
+test('YAML anchors and merges in descriptors are followed', async () => {
+  const naan = uniqueNaan();
+  const post = (path: string) => ({
+    path,
+    consumes: ['application/json'],
+    deployment: { artifact: 'src/index.js', engine: 'javascript', function: 'run' },
+  });
+  const ko = koOf({ naan, endpoints: [post('/first'), post('/run')], files: { 'src/index.js': CODE } });
+  const deployment = `
+/first:
+  post: &base {engine: javascript, artifact: src/index.js, function: missing}
+/run:
+  post:
+    <<: *base
+    function: run
+`;
+  await assertRuns({ ...ko, files: { ...ko.files, 'deployment.yaml': deployment } });
+});
+
+test('a path item may be a local reference', async () => {
+  const ko = javascriptKo(CODE, { naan: uniqueNaan() });
+  const descriptor = `openapi: 3.0.2
+info: {version: "1.0", title: t}
+servers: [{url: /${ko.naan}/ko}]
+paths:
+  /run: {$ref: '#/components/pathItems/run'}
+components:
+  pathItems:
+    run: {post: {requestBody: {content: {application/json: {}}}, responses: {'200': {description: ok}}}}
+`;
+  await assertRuns({ ...ko, files: { ...ko.files, 'service.yaml': descriptor } });
+});
+
+test('a reference that turns in a circle harms nobody', async () => {
+  const ko = javascriptKo(CODE, { naan: uniqueNaan() });
+  const descriptor = `openapi: 3.0.2
+info: {version: "1.0", title: t}
+servers: [{url: /${ko.naan}/ko}]
+paths:
+  /run: {post: {requestBody: {$ref: '#/components/requestBodies/a'}, responses: {'200': {description: ok}}}}
+components:
+  requestBodies:
+    a: {$ref: '#/components/requestBodies/b'}
+    b: {$ref: '#/components/requestBodies/a'}
+`;
+  await service.serve({ ...ko, files: { ...ko.files, 'service.yaml': descriptor } });
+  assert.equal((await service.get('/actuator/health')).status, 200);
+});
+
+test('a YAML bomb ends quickly', async () => {
+  const ko = javascriptKo(CODE, { naan: uniqueNaan() });
+  const lines = ['  a0: &a0 [x, x, x, x, x, x, x, x, x, x]'];
+  for (let i = 1; i < 12; i++)
+    lines.push(
+      `  a${i}: &a${i} [${Array(10)
+        .fill(`*a${i - 1}`)
+        .join(', ')}]`,
+    );
+  const descriptor = `${String(ko.files['service.yaml'])}\nx-bomb:\n${lines.join('\n')}\n`;
+  const before = Date.now();
+  const answer = await service.importZip(await zipOf({ ...ko.files, 'service.yaml': descriptor }));
+  assert.ok(Date.now() - before < 3000);
+  if (answer.status !== 200) assert.match(String(answer.object['Error']), /service\.yaml/);
+  assert.equal((await service.get('/actuator/health')).status, 200);
+});

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { upload } from './support/client.ts';
+import { assertShelfError } from './support/expectations.ts';
+import { javascriptKo, uniqueNaan, welcomeKo, WELCOME, zipOf } from './support/ko.ts';
+import type { Content, Ko } from './support/ko.ts';
+import { theService } from './support/the-service.ts';
+
+const service = await theService();
+
+async function assertRefused(ko: Ko, files: Readonly<Record<string, Content>>, error: RegExp): Promise<void> {
+  const answer = await service.importZip(await zipOf(files));
+  assertShelfError(answer, { status: 400, path: '/kos', error: /MultipartFile resource \[ko\]/ });
+  assert.match(String(answer.object['Error']), error);
+  assert.equal((await service.get(`/kos/${ko.id}`)).status, 404, 'nothing came onto the shelf');
+}
+
+const without = (ko: Ko, path: string): Record<string, Content> =>
+  Object.fromEntries(Object.entries(ko.files).filter(([name]) => name !== path));
+
+test('an import answers 200 with Added and Location', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  const answer = await service.importZip(await zipOf(ko.files));
+  assert.equal(answer.status, 200);
+  assert.match(String(answer.headers['content-type']), /^application\/json/);
+  assert.deepEqual(answer.json, { Added: `${ko.id}/` });
+  assert.equal(answer.headers.location, `/kos/${ko.id}`);
+  assert.equal((await service.get(`/kos/${ko.id}`)).status, 200);
+});
+
+test('a package may lie in the single top folder of its zip', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  assert.equal((await service.importZip(await zipOf(ko.files, 'any-name/'))).status, 200);
+  assert.equal((await service.get(`/kos/${ko.id}/src/index.js`)).text, WELCOME);
+});
+
+test('__MACOSX and .DS_Store in a zip are ignored', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  const inFolder = Object.fromEntries(Object.entries(ko.files).map(([path, content]) => [`top/${path}`, content]));
+  const litter = { '__MACOSX/top/._metadata.json': 'x', '.DS_Store': 'x', 'top/.DS_Store': 'x' };
+  const answer = await service.importZip(await zipOf({ ...litter, ...inFolder }));
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal((await service.get(`/kos/${ko.id}/metadata.json`)).status, 200);
+});
+
+test('every file of a package is kept byte for byte', async () => {
+  const noise = randomBytes(100_000);
+  const more = { 'docs/a page.html': '<p>ä €</p>', 'data/noise.bin': noise, empty: '', 'deep/er/and/deeper.txt': 'x' };
+  const ko = welcomeKo({ naan: uniqueNaan(), files: more });
+  await service.add(ko);
+  for (const [path, content] of Object.entries(ko.files)) {
+    const file = await service.get(`/kos/${ko.id}/${encodeURI(path)}`);
+    assert.equal(file.status, 200, path);
+    assert.deepEqual(file.bytes, Buffer.from(content), path);
+  }
+});
+
+test('an import of the same id replaces the whole package', async () => {
+  const naan = uniqueNaan();
+  await service.add(welcomeKo({ naan, files: { 'old.txt': 'old' } }));
+  const second = welcomeKo({ naan, files: { 'new.txt': 'new' }, metadata: { title: 'Second' } });
+  await service.add(second);
+  assert.equal((await service.get(`/kos/${second.id}`)).object['title'], 'Second');
+  assert.equal((await service.get(`/kos/${second.id}/new.txt`)).text, 'new');
+  assert.equal((await service.get(`/kos/${second.id}/old.txt`)).status, 404);
+});
+
+test('a failed import leaves the old package as it was', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await service.add(ko);
+  const before = await service.get(`/kos/${ko.id}`);
+  const damaged = { ...without(ko, 'deployment.yaml'), 'src/index.js': 'changed' };
+  assert.equal((await service.importZip(await zipOf(damaged))).status, 400);
+  const after = await service.get(`/kos/${ko.id}`);
+  assert.equal(after.text, before.text);
+  assert.equal(after.headers.etag, before.headers.etag);
+  assert.equal((await service.get(`/kos/${ko.id}/src/index.js`)).text, WELCOME);
+});
+
+test('a multipart field of another name is refused', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  const answer = await service.send('POST', '/kos', upload(await zipOf(ko.files), 'file'));
+  assertShelfError(answer, { status: 400, path: '/kos', error: /MultipartFile resource \[ko\]/ });
+  assert.equal((await service.get(`/kos/${ko.id}`)).status, 404);
+});
+
+test('a multipart body without a file, without its end or without a boundary is 400', async () => {
+  const whole = upload(await zipOf(welcomeKo({ naan: uniqueNaan() }).files));
+  const type = 'multipart/form-data';
+  const cases = {
+    'no part': { headers: { 'content-type': `${type}; boundary=b` }, body: '--b--\r\n' },
+    'cut in the file': { ...whole, body: whole.body.subarray(0, 400) },
+    'cut in the head': { ...whole, body: whole.body.subarray(0, 60) },
+    'no boundary parameter': { ...whole, headers: { 'content-type': type } },
+    'another boundary': { ...whole, headers: { 'content-type': `${type}; boundary=other` } },
+  };
+  for (const [name, sent] of Object.entries(cases)) {
+    const answer = await service.send('POST', '/kos', sent);
+    assert.equal(answer.status, 400, `${name}: ${answer.text}`);
+    assertShelfError(answer, { status: 400, path: '/kos', error: /MultipartFile resource \[ko\]/ });
+  }
+});
+
+test('a body that is not multipart is 415', async () => {
+  const zip = await zipOf(welcomeKo({ naan: uniqueNaan() }).files);
+  for (const headers of [{ 'content-type': 'application/zip' }, { 'content-type': 'application/json' }, {}]) {
+    const answer = await service.send('POST', '/kos', { headers, body: zip });
+    assertShelfError(answer, { status: 415, path: '/kos', error: /multipart\/form-data/ });
+  }
+});
+
+test('what is not a zip is refused', async () => {
+  const zip = await zipOf(welcomeKo({ naan: uniqueNaan() }).files);
+  for (const bytes of [Buffer.from('this is no zip'), Buffer.alloc(0), zip.subarray(0, zip.length / 2)]) {
+    const answer = await service.importZip(bytes);
+    assertShelfError(answer, { status: 400, path: '/kos', error: /MultipartFile resource \[ko\].*zip/i });
+  }
+});
+
+test('a package without readable metadata is refused and the file is named', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await assertRefused(ko, without(ko, 'metadata.json'), /metadata\.json/);
+  for (const metadata of ['{"@id": ', '[]', '"text"', '', '{}', '{"@id": 5}']) {
+    await assertRefused(ko, { ...ko.files, 'metadata.json': metadata }, /metadata\.json|@id/);
+  }
+});
+
+test('a package without its descriptors is refused and the file is named', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await assertRefused(ko, without(ko, 'service.yaml'), /service\.yaml/);
+  await assertRefused(ko, without(ko, 'deployment.yaml'), /deployment\.yaml/);
+});
+
+test('descriptors that cannot be read as what they are, are refused and named', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  for (const path of ['service.yaml', 'deployment.yaml']) {
+    for (const text of ['a: b: c: [', 'just a text', '- a list', '']) {
+      await assertRefused(ko, { ...ko.files, [path]: text }, new RegExp(path.replace('.', '\\.')));
+    }
+  }
+});
+
+test('a package without an artifact that its deployment names is refused and the file is named', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await assertRefused(ko, without(ko, 'src/index.js'), /src\/index\.js/);
+  const list = welcomeKo({ naan: uniqueNaan(), deployment: { artifact: ['src/index.js', 'src/helper.js'] } });
+  await assertRefused(list, list.files, /src\/helper\.js/);
+});
+
+test('the place on the shelf comes from @id, which may end with a slash', async () => {
+  const naan = uniqueNaan();
+  const ko = welcomeKo({ naan, metadata: { '@id': `${naan}/ko/v1.0/` } });
+  const answer = await service.importZip(await zipOf(ko.files));
+  assert.deepEqual(answer.json, { Added: `${ko.id}/` });
+  await service.reload(ko);
+  assert.equal((await service.endpoints(naan))[0]?.['status'], 'ACTIVATED');
+});
+
+test('an identifier is ark: with or without a slash', async () => {
+  const naan = uniqueNaan();
+  const ko = welcomeKo({ naan, metadata: { identifier: `ark:${naan}/ko/v1.0` } });
+  await service.serve(ko);
+  assert.equal((await service.endpoints(naan))[0]?.['status'], 'ACTIVATED');
+});
+
+test('names of the service itself are refused as naan', async () => {
+  for (const naan of ['kos', 'endpoints', 'actuator', 'proxy', 'doc', 'console']) {
+    const ko = welcomeKo({ naan });
+    await assertRefused(ko, ko.files, new RegExp(naan));
+  }
+});
+
+test('ids have letters, digits and periods, up to 64 in each part', async () => {
+  const naan = uniqueNaan();
+  const bad = ['a-b', 'a_b', 'a b', 'ä', '..', '.', '', 'x'.repeat(65), 'a%2Fb', 'a\\b'];
+  const ids = bad.flatMap((part) => [`${part}/ko/v1.0`, `${naan}/${part}/v1.0`, `${naan}/ko/${part}`]);
+  for (const id of [...ids, `${naan}/ko`, `${naan}/ko/v1.0/more`, `/${naan}/ko/v1.0`]) {
+    const ko = welcomeKo({ naan, metadata: { '@id': id } });
+    await assertRefused(ko, ko.files, /@id|id/);
+  }
+  const long = welcomeKo({ naan, name: 'x'.repeat(64), version: `v1.${'0'.repeat(61)}` });
+  await service.serve(long);
+  assert.equal((await service.endpoints(naan))[0]?.['status'], 'ACTIVATED');
+});
+
+test('entries that point out of the package are refused', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan(), files: { 'src/xx/yy/evil.txt': 'evil' } });
+  const zip = (await zipOf(ko.files)).toString('latin1');
+  for (const name of [
+    '../../../evil.txt',
+    '/tmp/kgr/evil.txt',
+    'src/xx/../evil.txt',
+    'c:/win/evil/a.txt',
+    '..\\..\\..\\evil.txt',
+  ]) {
+    const spelled = name.padEnd('src/xx/yy/evil.txt'.length, 'x').slice(0, 'src/xx/yy/evil.txt'.length);
+    const hostile = Buffer.from(zip.replaceAll('src/xx/yy/evil.txt', spelled), 'latin1');
+    const answer = await service.importZip(hostile);
+    assertShelfError(answer, { status: 400, path: '/kos', error: /MultipartFile resource \[ko\]/ });
+    assert.equal((await service.get(`/kos/${ko.id}`)).status, 404, name);
+  }
+});
+
+test('a zip whose content does not fit its checksum is refused', async () => {
+  const marker = `// ${'m'.repeat(40)}`;
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  const zip = await zipOf({ ...ko.files, 'src/index.js': `${WELCOME}${marker}` }, '', { compress: false });
+  const damaged = Buffer.from(zip);
+  damaged[zip.indexOf(marker) + 10] = 'n'.charCodeAt(0);
+  assert.equal((await service.importZip(damaged)).status, 400);
+  assert.equal((await service.importZip(zip)).status, 200, 'the undamaged zip is fine');
+});
+
+test('imports of one id at the same time leave one whole package', async () => {
+  const naan = uniqueNaan();
+  const versions = Array.from({ length: 8 }, (_, i) =>
+    javascriptKo(`function run() { return ${i}; } // ${'x'.repeat(i * 1000)}`, {
+      naan,
+      metadata: { title: `Number ${i}` },
+      files: { 'number.txt': String(i) },
+    }),
+  );
+  await Promise.all(versions.map((ko) => service.add(ko)));
+  const id = `${naan}/ko/v1.0`;
+  const number = (await service.get(`/kos/${id}/number.txt`)).text;
+  assert.equal((await service.get(`/kos/${id}`)).object['title'], `Number ${number}`);
+  assert.equal((await service.get(`/kos/${id}/src/index.js`)).text, versions[Number(number)]?.files['src/index.js']);
+});

@@ -1,0 +1,27 @@
+/** The service that all tests of one file share. */
+import { after } from 'node:test';
+import { clientOf } from './knowledge-grid.ts';
+import type { Client } from './knowledge-grid.ts';
+import { startService } from './service.ts';
+
+/**
+ * Gives the service at `ACCEPTANCE_URL` (with `ACCEPTANCE_USER` and `ACCEPTANCE_PASSWORD` when it is secured; it
+ * must run on this machine, since manifests name places here), else one started for this file. What was imported
+ * is removed at the end.
+ */
+export async function theService(): Promise<Client> {
+  const { ACCEPTANCE_URL: url, ACCEPTANCE_USER: user, ACCEPTANCE_PASSWORD: password } = process.env;
+  if (url === undefined || url === '') {
+    const own = await startService();
+    after(() => own[Symbol.asyncDispose]());
+    return own;
+  }
+  const client = clientOf(url, user === undefined ? undefined : `${user}:${password ?? ''}`);
+  after(async () => {
+    for (const id of client.imported) {
+      await client.delete(`/kos/${id.replace(/\/$/, '')}`);
+      await client.get(`/actuator/activation/reload/${id.replace(/\/$/, '')}`);
+    }
+  });
+  return client;
+}
