@@ -1,0 +1,158 @@
+import { isEndpointPart } from '../id.ts';
+import { withoutDot } from '../metadata.ts';
+import { shown } from '../shown.ts';
+import { readYamlTree } from './yaml-tree.ts';
+import type { YamlMap, YamlNode, YamlTree } from './yaml-tree.ts';
+
+/** How one path and method of a KO is to run, as its deployment descriptor says. */
+export interface DeploymentEntry {
+  /** With a leading slash and without a trailing one: `/score`, `/a/b`. */
+  readonly path: string;
+  /** Lower case; `post` or `get` unless there is a `problem`. */
+  readonly method: string;
+  /** Lower case; empty when the descriptor names none. */
+  readonly engine: string;
+  /** Paths in the package, in the order of the descriptor. */
+  readonly artifacts: readonly string[];
+  /** The artifact that holds the function; empty when there is no artifact. */
+  readonly entry: string;
+  readonly function?: string;
+  /** As written, such as `call`. */
+  readonly isolation?: string;
+  /** Milliseconds. */
+  readonly timeout?: number;
+  /** All that the descriptor says beside path, method, engine, artifacts, entry and function. */
+  readonly raw: Readonly<Record<string, unknown>>;
+  /** Line in the descriptor, from 1. */
+  readonly line: number;
+  /** Why this entry cannot run, in words, with the file and the line. The other entries are not concerned. */
+  readonly problem?: string;
+}
+
+export interface Deployment {
+  /** The name of the descriptor. */
+  readonly file: string;
+  /** By path; several entries where a path has several methods. */
+  readonly endpoints: ReadonlyMap<string, readonly DeploymentEntry[]>;
+}
+
+/**
+ * Reads a deployment descriptor: "a map from endpoint path to an HTTP method key (`post` or `get`)", or the older
+ * shape `endpoints: {"/path": {artifact, engine, function}}`, whose method is `get` for the engine `resource` and
+ * `post` for all others.
+ * @throws importRefused when the file is not YAML or does not hold a map.
+ */
+export function parseDeployment(text: string, file: string): Deployment {
+  const tree = readYamlTree(text, file);
+  const found = new Map<string, Map<string, DeploymentEntry>>();
+  const add = (entry: DeploymentEntry): void => {
+    const methods = found.get(entry.path) ?? new Map<string, DeploymentEntry>();
+    found.set(entry.path, methods.set(entry.method, entry));
+  };
+  for (const [key, { node, line }] of tree.root) {
+    const older = key === 'endpoints' ? tree.map(node) : undefined;
+    if (older !== undefined) {
+      for (const [path, endpoint] of older) readPath(tree, path, endpoint, false).forEach(add);
+    } else if (key.startsWith('/') || hasMethod(tree, node)) {
+      readPath(tree, key, { node, line }, true).forEach(add);
+    }
+  }
+  return { file, endpoints: new Map([...found].map(([path, methods]) => [path, [...methods.values()]])) };
+}
+
+/** The form in which paths of both descriptors are compared: one leading slash, none at the end. */
+export const endpointPath = (key: string): string => `/${key.trim().replace(/^\/|\/$/g, '')}`;
+
+const METHODS: ReadonlySet<string> = new Set(['post', 'get', 'put', 'patch', 'delete', 'head', 'options', 'trace']);
+const isMethod = (key: string): boolean => METHODS.has(key.toLowerCase());
+const hasMethod = (tree: YamlTree, node: YamlNode): boolean =>
+  [...(tree.map(node) ?? [])].some(([key, { node: value }]) => isMethod(key) && tree.map(value) !== undefined);
+
+interface Place {
+  readonly node: YamlNode;
+  readonly line: number;
+}
+
+function readPath(tree: YamlTree, key: string, place: Place, methodIsNeeded: boolean): DeploymentEntry[] {
+  const path = endpointPath(key);
+  if (methodIsNeeded || hasMethod(tree, place.node)) {
+    const methods = [...(tree.map(place.node) ?? [])].filter(([name]) => isMethod(name));
+    if (methods.length > 0) return methods.map(([name, entry]) => readEntry(tree, path, name.toLowerCase(), entry));
+    return [readEntry(tree, path, undefined, place)];
+  }
+  const engine = engineOf(tree, tree.map(place.node)) === 'resource' ? 'get' : 'post';
+  return [readEntry(tree, path, engine, place)];
+}
+
+function readEntry(tree: YamlTree, path: string, method: string | undefined, place: Place): DeploymentEntry {
+  const problems: string[] = [];
+  const fields = tree.map(place.node) ?? new Map<string, Place>();
+  if (!path.slice(1).split('/').every(isEndpointPart)) {
+    problems.push(`is no endpoint path: use 1 to 64 letters, digits and . _ ~ - between the slashes`);
+  }
+  if (method === undefined) problems.push('has no method: put post: (for code) or get: (for a resource) below it');
+  else if (method !== 'post' && method !== 'get') {
+    problems.push(`has the method ${method}: use post for code and get for a resource`);
+  }
+  const engine = engineOf(tree, fields);
+  if (engine === '') problems.push('names no engine: add a line such as "engine: javascript"');
+  const artifacts = artifactsOf(tree, fields.get('artifact')?.node, problems);
+  const named = textOf(tree, fields, 'entry', problems);
+  const entry = artifacts.length === 1 || named === undefined ? artifacts[0] : withoutDot(named);
+  if (entry !== undefined && !artifacts.includes(entry)) {
+    problems.push(`has the entry ${shown(entry)}, which is not one of its artifacts`);
+  }
+  const timeout = timeoutOf(textOf(tree, fields, 'timeout', problems), problems);
+  const isolation = textOf(tree, fields, 'isolation', problems);
+  const name = textOf(tree, fields, 'function', problems);
+  const [problem] = problems;
+  return {
+    path,
+    method: method ?? 'post',
+    engine,
+    artifacts,
+    entry: entry ?? '',
+    ...(name === undefined ? {} : { function: name }),
+    ...(isolation === undefined ? {} : { isolation }),
+    ...(timeout === undefined ? {} : { timeout }),
+    raw: rawOf(tree, fields),
+    line: place.line,
+    ...(problem === undefined ? {} : { problem: `${tree.file} line ${String(place.line)}: ${shown(path)} ${problem}` }),
+  };
+}
+
+/** `engine: javascript` or `engine: {name: javascript}`, compared without case. */
+function engineOf(tree: YamlTree, fields: YamlMap | undefined): string {
+  const node = fields?.get('engine')?.node;
+  const text = tree.text(node) ?? tree.text(tree.get(node, 'name')?.node);
+  return text?.trim().toLowerCase() ?? '';
+}
+
+function artifactsOf(tree: YamlTree, node: YamlNode, problems: string[]): string[] {
+  const items = tree.list(node) ?? (node === undefined ? [] : [node]);
+  const paths = items.map((item) => tree.text(item)).filter((text) => text !== undefined && text !== '');
+  if (paths.length < items.length) problems.push('has an artifact that is not the path of a file');
+  else if (paths.length === 0) problems.push('names no artifact: add a line such as "artifact: src/index.js"');
+  return paths.map((path) => withoutDot(path ?? ''));
+}
+
+function textOf(tree: YamlTree, fields: YamlMap, key: string, problems: string[]): string | undefined {
+  const node = fields.get(key)?.node;
+  if (tree.map(node) !== undefined || tree.list(node) !== undefined)
+    problems.push(`has a ${key} that is not plain text`);
+  return tree.text(node);
+}
+
+function timeoutOf(text: string | undefined, problems: string[]): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  problems.push(`has the timeout ${shown(text)}: it must be a whole number of milliseconds`);
+  return undefined;
+}
+
+const READ = new Set(['artifact', 'engine', 'entry', 'function']);
+
+function rawOf(tree: YamlTree, fields: YamlMap): Record<string, unknown> {
+  const rest = [...fields].filter(([key]) => !READ.has(key));
+  return Object.fromEntries(rest.map(([key, { node }]) => [key, tree.value(node)]));
+}
