@@ -43,9 +43,15 @@ export const bodyTooLarge = define('body-too-large', 413, 'Payload Too Large');
 export const notAcceptable = define('not-acceptable', 406, 'Http MediaType not acceptable');
 export const unsupportedMediaType = define('unsupported-media-type', 415, 'Unsupported Media Type');
 export const methodNotAllowed = (method: string, path: string, allow: readonly string[]): ServiceError =>
-  new ServiceError('method-not-allowed', 405, 'Method Not Allowed', `${method} is not supported on ${path}; allowed: ${allow.join(', ')}`, {
-    headers: { allow: allow.join(', ') },
-  });
+  new ServiceError(
+    'method-not-allowed',
+    405,
+    'Method Not Allowed',
+    `${method} is not supported on ${path}; allowed: ${allow.join(', ')}`,
+    {
+      headers: { allow: allow.join(', ') },
+    },
+  );
 
 // Execution
 const executionTitle = 'General Adapter Exception';
@@ -55,7 +61,9 @@ export const executionFailed = (message: string, more?: ErrorMore): ServiceError
 export const runtimeUnreachable = define('runtime-unreachable', 502, executionTitle);
 export const runtimeSilent = define('runtime-silent', 504, executionTitle);
 export const overloaded = (message: string, retryAfterSeconds = 1): ServiceError =>
-  new ServiceError('overloaded', 503, 'Service Unavailable', message, { headers: { 'retry-after': String(retryAfterSeconds) } });
+  new ServiceError('overloaded', 503, 'Service Unavailable', message, {
+    headers: { 'retry-after': String(retryAfterSeconds) },
+  });
 
 // Access
 export const notAuthenticated = define('not-authenticated', 401, 'Unauthorized');

@@ -1,0 +1,229 @@
+/**
+ * Loads knowledge objects from the shelf and keeps the set of endpoints. A reload or refresh builds the next set
+ * beside the present one and then puts it in its place, so that "a request meets either the old or the new set".
+ */
+import type { Logger } from 'pino';
+import type { Engine } from '../engines/engine.ts';
+import { koKey } from '../knowledge-object/id.ts';
+import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
+import type { KoId } from '../knowledge-object/id.ts';
+import { compareVersions } from '../knowledge-object/version-order.ts';
+import { koNotFound, messageOf } from '../lib/errors.ts';
+import { SerialQueue } from '../lib/serial-queue.ts';
+import { mapBounded } from '../lib/map-bounded.ts';
+import type { Shelf, ShelfEntry } from '../shelf/shelf.ts';
+import { ActivationQueue } from './activation-queue.ts';
+import { endpointDisagreement, koDisagreement } from './agreement.ts';
+import { Endpoint } from './endpoint.ts';
+import { EndpointSet } from './endpoint-set.ts';
+import type { LoadFailure } from './endpoint-set.ts';
+import { LoadedKo } from './loaded-ko.ts';
+
+export interface ActivatorOptions {
+  readonly shelf: Shelf;
+  /** By name. */
+  readonly engines: ReadonlyMap<string, Engine>;
+  readonly log: Logger;
+}
+
+/** What a change of the set takes in. */
+interface Selection {
+  /** True for the KOs that it is about. */
+  ko(id: KoId): boolean;
+  /** True for the engines that it is about. */
+  engine(name: string): boolean;
+  /** The KO that was asked for, which must be known. */
+  readonly named?: string;
+}
+
+const ALL: Selection = { ko: () => true, engine: () => true };
+/** "At the latest after 10 s with slow remote endpoints still `LOADED`." */
+const PATIENCE = 10_000;
+const LOADS_AT_ONCE = 16;
+const ACTIVATIONS_AT_ONCE = 8;
+
+export class Activator {
+  readonly #shelf: Shelf;
+  readonly #engines: ReadonlyMap<string, Engine>;
+  readonly #log: Logger;
+  readonly #queue = new ActivationQueue(ACTIVATIONS_AT_ONCE);
+  readonly #changes = new SerialQueue();
+  #set = new EndpointSet([], []);
+  #started = false;
+
+  constructor(options: ActivatorOptions) {
+    this.#shelf = options.shelf;
+    this.#engines = options.engines;
+    this.#log = options.log;
+  }
+
+  /** What is loaded now. */
+  get set(): EndpointSet {
+    return this.#set;
+  }
+
+  /** True when every endpoint of the local engines is decided for the first time. */
+  get started(): boolean {
+    return this.#started;
+  }
+
+  /** Loads all; the endpoints can be called from then on. `decided` settles when the local ones are activated or failed. */
+  async start(): Promise<{ decided: Promise<void> }> {
+    await this.#changes.run('set', async () => {
+      const { declared, opened, failures } = await this.#load(await this.#shelf.list(), new Map());
+      const { endpoints } = this.#endpoints(declared);
+      for (const ko of opened) ko.settle();
+      this.#set = new EndpointSet(endpoints, failures);
+      for (const each of endpoints) this.#queue.add(each);
+    });
+    const local = this.#set.endpoints.filter((each) => each.engine?.local !== false);
+    const decided = Promise.all(local.map((each) => each.decided)).then(() => {
+      this.#started = true;
+    });
+    return { decided };
+  }
+
+  /** "Discard all endpoints, reload every KO from the shelf, activate all endpoints." */
+  reloadAll(): Promise<void> {
+    return this.#change('reload', ALL);
+  }
+
+  /** "Discard endpoints of one KO, reload it, activate its endpoints"; all its versions when none is given. @throws koNotFound. */
+  reload(naan: string, name: string, version?: string): Promise<void> {
+    return this.#change('reload', ofKo(naan, name, version));
+  }
+
+  /** "Reactivate and replace every loaded endpoint; no shelf reload." */
+  refreshAll(): Promise<void> {
+    return this.#change('refresh', ALL);
+  }
+
+  refreshEngine(engine: string): Promise<void> {
+    const wanted = engine.toLowerCase();
+    return this.#change('refresh', { ...ALL, engine: (name) => name === wanted });
+  }
+
+  /** @throws koNotFound. */
+  refresh(naan: string, name: string, version?: string): Promise<void> {
+    return this.#change('refresh', ofKo(naan, name, version));
+  }
+
+  dispose(): void {
+    for (const each of this.#set.endpoints) each.dispose();
+  }
+
+  #change(kind: 'reload' | 'refresh', selection: Selection): Promise<void> {
+    return this.#changes.run('set', async () => {
+      const began = Date.now();
+      const old = this.#set;
+      if (kind === 'reload') await this.#shelf.rescan();
+      const stored = (await this.#shelf.list()).filter((entry) => selection.ko(entry.id));
+      const concerned = (each: Endpoint): boolean => selection.ko(each.ko.id) && selection.engine(each.entry.engine);
+      const kept = old.endpoints.filter((each) => !concerned(each));
+      const loaded = new Map(old.endpoints.filter(concerned).map((each) => [each.ko.key, each.ko]));
+      if (selection.named !== undefined && stored.length === 0 && loaded.size === 0) throw koNotFound(selection.named);
+
+      const { declared, opened, failures } = await this.#load(stored, kind === 'reload' ? new Map() : loaded);
+      const wanted = declared.filter(({ entry }) => selection.engine(entry.engine));
+      const { endpoints, made } = this.#endpoints([
+        ...kept.map((each) => ({ ko: each.ko, entry: each.entry, present: each })),
+        ...wanted,
+      ]);
+      for (const ko of opened) ko.settle();
+      for (const each of made) this.#queue.add(each);
+      await decidedSoon(made);
+      const others = old.failures.filter(({ id }) => !selection.ko(id));
+      this.#set = new EndpointSet(endpoints, [...others, ...failures]);
+      const staying = new Set(endpoints);
+      for (const each of old.endpoints) if (!staying.has(each)) each.dispose();
+      this.#log.info({ change: kind, endpoints: made.length, milliseconds: Date.now() - began }, `${kind} done`);
+    });
+  }
+
+  /** Reads knowledge objects from the shelf, but those that `loaded` has; each declares endpoints or fails as a whole. */
+  async #load(
+    entries: readonly ShelfEntry[],
+    loaded: ReadonlyMap<string, LoadedKo>,
+  ): Promise<{ declared: Declared[]; opened: LoadedKo[]; failures: LoadFailure[] }> {
+    const declared: Declared[] = [];
+    const opened: LoadedKo[] = [];
+    const failures: LoadFailure[] = [];
+    await mapBounded(entries, LOADS_AT_ONCE, async ({ id }) => {
+      try {
+        let ko = loaded.get(koKey(id));
+        if (ko === undefined) {
+          ko = await this.#open(id);
+          if (ko === undefined) return;
+          opened.push(ko);
+        }
+        const deployed = [...ko.deployment.endpoints.values()].flat();
+        for (const entry of deployed) declared.push({ ko, entry });
+        if (deployed.length === 0) throw new Error(`${ko.deployment.file} deploys no endpoint`);
+      } catch (thrown) {
+        failures.push({ id, cause: messageOf(thrown) });
+        this.#log.warn({ ko: koKey(id), cause: messageOf(thrown) }, 'knowledge object cannot be loaded');
+      }
+    });
+    return { declared, opened, failures };
+  }
+
+  async #open(id: KoId): Promise<LoadedKo | undefined> {
+    const pkg = await this.#shelf.open(id);
+    return pkg === undefined ? undefined : LoadedKo.load(pkg);
+  }
+
+  /** Gives each declared endpoint its id, and makes it where it is not present under that id already. */
+  #endpoints(declared: readonly Declared[]): { endpoints: Endpoint[]; made: Endpoint[] } {
+    const newest = new Map<string, string>();
+    for (const each of declared) {
+      const id = idOf(each, apiVersionOf(each.ko));
+      const other = newest.get(id);
+      if (other === undefined || compareVersions(other, each.ko.id.version) < 0) newest.set(id, each.ko.id.version);
+    }
+    const made: Endpoint[] = [];
+    const endpoints = declared.map((each) => {
+      const id = idOf(each, apiVersionOf(each.ko));
+      // "The newest KO version has the id […]; the others are active under their KO version in that place."
+      const own = newest.get(id) === each.ko.id.version ? id : idOf(each, each.ko.id.version);
+      if (each.present?.id === own) return each.present;
+      const endpoint = this.#make(own, each);
+      made.push(endpoint);
+      return endpoint;
+    });
+    return { endpoints, made };
+  }
+
+  #make(id: string, { ko, entry }: Declared): Endpoint {
+    const problem = koDisagreement(ko) ?? endpointDisagreement(ko, entry, this.#engines);
+    return new Endpoint(id, ko, entry, this.#engines.get(entry.engine), problem, (each) => this.#queue.hurry(each));
+  }
+}
+
+/** An endpoint that a deployment descriptor declares; `present` when it is there already. */
+interface Declared {
+  readonly ko: LoadedKo;
+  readonly entry: DeploymentEntry;
+  readonly present?: Endpoint;
+}
+
+const apiVersionOf = (ko: LoadedKo): string => ko.service.apiVersion ?? ko.id.version;
+const idOf = ({ ko, entry }: Declared, version: string): string =>
+  `${ko.id.naan}/${ko.id.name}/${version}${entry.path}`;
+
+function ofKo(naan: string, name: string, version: string | undefined): Selection {
+  return {
+    ...ALL,
+    ko: (id) => id.naan === naan && id.name === name && (version === undefined || id.version === version),
+    named: [naan, name, version].filter((part) => part !== undefined).join('/'),
+  };
+}
+
+/** Waits for the local endpoints however long they take, and a while for the others. */
+async function decidedSoon(endpoints: readonly Endpoint[]): Promise<void> {
+  const local = Promise.all(endpoints.filter((each) => each.engine?.local !== false).map((each) => each.decided));
+  const all = Promise.all(endpoints.map((each) => each.decided));
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, PATIENCE);
+  await Promise.race([all, Promise.all([local, late])]);
+  clearTimeout(timer);
+}

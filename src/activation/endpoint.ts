@@ -1,0 +1,130 @@
+/** One endpoint of a loaded knowledge object, and what became of its activation. */
+import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
+import { endpointNotFound, messageOf } from '../lib/errors.ts';
+import { localTimestamp } from '../lib/time.ts';
+import { ActivationFailure } from '../engines/engine.ts';
+import type { CallTarget, Engine, EndpointPlan, Executor } from '../engines/engine.ts';
+import type { LoadedKo } from './loaded-ko.ts';
+
+/** `LOADED`: not decided yet. */
+export type EndpointStatus = 'LOADED' | 'ACTIVATED' | 'FAILED_TO_ACTIVATE';
+
+export class Endpoint implements CallTarget {
+  /** `<naan>/<name>/<apiVersion>/<endpoint>`, or with the KO version where a newer KO version has that id. */
+  readonly id: string;
+  readonly ko: LoadedKo;
+  readonly entry: DeploymentEntry;
+  readonly engine: Engine | undefined;
+  readonly apiVersion: string;
+  /** Path as deployed, without the leading slash. */
+  readonly name: string;
+  /** Media types that the service descriptor declares for the request. */
+  readonly accepts: readonly string[];
+  /** Media types that it declares for the 200 response. */
+  readonly responds: readonly string[];
+  /** Settles when the status is no longer `LOADED`; never rejects. */
+  readonly decided: Promise<void>;
+  status: EndpointStatus = 'LOADED';
+  /** Why it failed, or what goes on meanwhile. */
+  detail: string | undefined;
+  /** Local date-time of the activation. */
+  activated: string | undefined;
+  readonly #problem: string | undefined;
+  readonly #hurry: (endpoint: Endpoint) => void;
+  readonly #abort = new AbortController();
+  #executor: Executor | undefined;
+  #decide!: () => void;
+
+  /** `problem`: why it is not worth trying. `hurry`: asks for its activation to come next. */
+  constructor(
+    id: string,
+    ko: LoadedKo,
+    entry: DeploymentEntry,
+    engine: Engine | undefined,
+    problem: string | undefined,
+    hurry: (endpoint: Endpoint) => void,
+  ) {
+    this.id = id;
+    this.ko = ko;
+    this.entry = entry;
+    this.engine = engine;
+    this.apiVersion = ko.service.apiVersion ?? ko.id.version;
+    this.name = entry.path.slice(1);
+    const declared = ko.service.paths.get(entry.path)?.methods.get(entry.method);
+    this.accepts = declared?.requestMediaTypes ?? ['application/json'];
+    this.responds = declared?.responseMediaTypes ?? [];
+    this.#problem = problem;
+    this.#hurry = hurry;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.decided = promise;
+    this.#decide = resolve;
+    ko.retain();
+  }
+
+  /** Brings it to life; once. Never rejects. */
+  async activate(): Promise<void> {
+    try {
+      if (this.#problem !== undefined) throw new ActivationFailure(this.#problem);
+      if (this.engine === undefined) throw new ActivationFailure(`engine ${this.entry.engine} is not known here`);
+      const executor = await this.engine.activate(this.#plan(), {
+        progress: (detail) => (this.detail = detail),
+        signal: this.#abort.signal,
+      });
+      if (this.#abort.signal.aborted) executor.dispose();
+      else this.#executor = executor;
+      this.status = 'ACTIVATED';
+      this.detail = undefined;
+    } catch (thrown) {
+      this.status = 'FAILED_TO_ACTIVATE';
+      this.detail = messageOf(thrown);
+    }
+    this.activated = localTimestamp();
+    this.#decide();
+  }
+
+  ready(): Executor | undefined {
+    return this.#executor;
+  }
+
+  async executor(): Promise<Executor> {
+    if (this.#executor !== undefined) return this.#executor;
+    if (this.status === 'LOADED') {
+      this.#hurry(this);
+      await this.decided;
+    }
+    if (this.#executor !== undefined) return this.#executor;
+    throw endpointNotFound(
+      `No active endpoints found for ${this.address}; ${this.id} failed to activate: ${this.detail ?? 'it was replaced'}`,
+    );
+  }
+
+  /** `<naan>/<name>/<endpoint>`. */
+  get address(): string {
+    return `${this.ko.id.naan}/${this.ko.id.name}/${this.name}`;
+  }
+
+  /** Lets go of its code; calls that run end as they began. */
+  dispose(): void {
+    if (this.#abort.signal.aborted) return;
+    this.#abort.abort();
+    this.#executor?.dispose();
+    this.ko.release();
+  }
+
+  #plan(): EndpointPlan {
+    const { entry, ko } = this;
+    return {
+      id: this.id,
+      ko: ko.id,
+      endpoint: this.name,
+      apiVersion: this.apiVersion,
+      artifacts: entry.artifacts,
+      entry: entry.entry,
+      function: entry.function,
+      options: { isolation: entry.isolation === 'call' ? 'call' : 'ko', timeout: entry.timeout },
+      descriptor: entry.raw,
+      checksum: ko.package.entry.digest,
+      read: (path) => ko.artifact(path),
+    };
+  }
+}

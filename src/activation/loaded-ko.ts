@@ -1,0 +1,89 @@
+/** A knowledge object as it was read from the shelf: what a refresh activates again without reading anew. */
+import { parseDeployment } from '../knowledge-object/descriptors/deployment.ts';
+import type { Deployment } from '../knowledge-object/descriptors/deployment.ts';
+import { parseService } from '../knowledge-object/descriptors/service.ts';
+import type { Service } from '../knowledge-object/descriptors/service.ts';
+import { koKey } from '../knowledge-object/id.ts';
+import type { KoId } from '../knowledge-object/id.ts';
+import { parseMetadata } from '../knowledge-object/metadata.ts';
+import type { KoMetadata } from '../knowledge-object/metadata.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { KoPackage } from '../shelf/shelf.ts';
+
+export class LoadedKo {
+  readonly id: KoId;
+  readonly key: string;
+  /** The metadata as JSON text, as it was loaded. */
+  readonly metadata: string;
+  readonly details: KoMetadata;
+  readonly service: Service;
+  readonly deployment: Deployment;
+  readonly package: KoPackage;
+  /** Code is read once, so that an exploded folder which a person edits changes nothing before a reload. */
+  readonly #artifacts = new Map<string, Promise<Buffer>>();
+  #users = 0;
+
+  private constructor(pkg: KoPackage, details: KoMetadata, service: Service, deployment: Deployment) {
+    this.package = pkg;
+    this.id = pkg.entry.id;
+    this.key = koKey(this.id);
+    this.metadata = details.text;
+    this.details = details;
+    this.service = service;
+    this.deployment = deployment;
+  }
+
+  /** Reads metadata and descriptors. The package is released when it fails. @throws Error with the cause for the operator. */
+  static async load(pkg: KoPackage): Promise<LoadedKo> {
+    try {
+      const details = parseMetadata(pkg.entry.metadata);
+      const service = await readDescriptor(pkg, details.hasServiceSpecification, 'hasServiceSpecification');
+      const deployment = await readDescriptor(pkg, details.hasDeploymentSpecification, 'hasDeploymentSpecification');
+      return new LoadedKo(
+        pkg,
+        details,
+        parseService(service.text, service.path),
+        parseDeployment(deployment.text, deployment.path),
+      );
+    } catch (thrown) {
+      pkg.release();
+      throw new Error(messageOf(thrown), { cause: thrown });
+    }
+  }
+
+  /** An artifact's bytes, as they were when first asked for. */
+  artifact(path: string): Promise<Buffer> {
+    let bytes = this.#artifacts.get(path);
+    if (bytes === undefined) {
+      bytes = this.package.read(path);
+      this.#artifacts.set(path, bytes);
+    }
+    return bytes;
+  }
+
+  /** Keeps the files readable until `release`. */
+  retain(): void {
+    this.#users++;
+  }
+
+  release(): void {
+    this.#users--;
+    this.settle();
+  }
+
+  /** Lets go of the package where nobody uses it. */
+  settle(): void {
+    if (this.#users === 0) this.package.release();
+  }
+}
+
+async function readDescriptor(
+  pkg: KoPackage,
+  path: string | undefined,
+  field: string,
+): Promise<{ path: string; text: string }> {
+  if (path === undefined)
+    throw new Error(`metadata.json has no ${field}: add the path of that descriptor in the package`);
+  if (!pkg.files.has(path)) throw new Error(`${path} is not in the package, but metadata.json names it as ${field}`);
+  return { path, text: (await pkg.read(path)).toString('utf8') };
+}

@@ -1,0 +1,189 @@
+/** The configuration of the service: grouped, typed, and frozen once it is read. */
+import { resolve } from 'node:path';
+import { startRefused } from '../lib/errors.ts';
+import { Secret } from '../lib/secret.ts';
+import type { RawSettings } from './read-settings.ts';
+import { SETTINGS } from './settings.ts';
+import type { OptionName, Setting } from './settings.ts';
+import { toChoice, toCount, toDuration, toFlag, toPort, toSize, toUrl } from './values.ts';
+
+export interface Limits {
+  /** Bytes. */
+  readonly package: number;
+  readonly unpacked: number;
+  readonly file: number;
+  readonly entries: number;
+  readonly metadata: number;
+  readonly descriptor: number;
+  readonly body: number;
+  readonly result: number;
+  readonly isolateMemory: number;
+  /** Milliseconds. */
+  readonly execution: number;
+  readonly runtime: number;
+  readonly activation: number;
+  readonly request: number;
+  readonly upload: number;
+  readonly queue: number;
+  readonly connections: number;
+}
+
+export interface Config {
+  readonly port: number;
+  readonly host: string;
+  readonly profile: 'dev' | 'secure';
+  readonly publicUrl: string | undefined;
+  readonly trustProxy: boolean;
+  /** Milliseconds. */
+  readonly shutdownGrace: number;
+  /** Absolute path; undefined: the working copy of the examples. */
+  readonly shelf: string | undefined;
+  readonly manifests: readonly string[];
+  readonly fileManifests: readonly string[];
+  readonly privateManifests: boolean;
+  readonly basic: { readonly user: string; readonly password: Secret } | undefined;
+  readonly oauth: { readonly issuer: string; readonly audience: string; readonly scope?: string } | undefined;
+  readonly secureExecution: boolean;
+  readonly cors: readonly string[];
+  readonly limits: Limits;
+  readonly sandboxes: number;
+  readonly runtimes: readonly ('node' | 'python')[];
+  readonly properties: Readonly<Record<string, string>>;
+  readonly logLevel: string;
+  readonly logFormat: 'auto' | 'text' | 'json';
+}
+
+/** @throws startRefused for a value that is not allowed. */
+export function toConfig(raw: RawSettings): Config {
+  const read = new Reader(raw);
+  const shelf = read.text('shelf');
+  const config: Config = {
+    port: read.as('port', toPort),
+    host: read.text('host') ?? '127.0.0.1',
+    profile:
+      read.optional('profile', (value, source) => toChoice(value, source, ['dev', 'secure'])) ??
+      (shelf === undefined ? 'dev' : 'secure'),
+    publicUrl: read.optional('public-url', toUrl),
+    trustProxy: read.as('trust-proxy', toFlag),
+    shutdownGrace: read.as('shutdown-grace', toDuration),
+    shelf: shelf === undefined ? undefined : resolve(shelf),
+    manifests: read.list('manifest'),
+    fileManifests: read.list('allow-file-manifests').map((folder) => resolve(folder)),
+    privateManifests: read.as('allow-private-manifests', toFlag),
+    basic: basicOf(read),
+    oauth: oauthOf(read),
+    secureExecution: read.as('secure-execution', toFlag),
+    cors: read.list('cors').map((origin) => toUrl(origin, 'an origin of --cors')),
+    limits: limitsOf(read),
+    sandboxes: read.as('sandboxes', toCount),
+    runtimes: runtimesOf(read.list('runtimes')),
+    properties: propertiesOf(read.list('property')),
+    logLevel: read.as('log-level', (value, source) =>
+      toChoice(value, source, ['debug', 'info', 'warn', 'error', 'silent']),
+    ),
+    logFormat: read.as('log-format', (value, source) => toChoice(value, source, ['auto', 'text', 'json'])),
+  };
+  return Object.freeze(config);
+}
+
+class Reader {
+  readonly #raw: RawSettings;
+
+  constructor(raw: RawSettings) {
+    this.#raw = raw;
+  }
+
+  text(option: OptionName): string | undefined {
+    return this.optional(option, (value) => value);
+  }
+
+  optional<T>(option: OptionName, parse: (value: string, source: string) => T): T | undefined {
+    const found = this.#raw.get(option);
+    const [value] = found?.values ?? [];
+    if (value !== undefined) return parse(value, found?.source ?? '');
+    const standard = defaultOf(option);
+    return standard === undefined ? undefined : parse(standard, `--${option}`);
+  }
+
+  /** For settings that have a default. */
+  as<T>(option: OptionName, parse: (value: string, source: string) => T): T {
+    const value = this.optional(option, parse);
+    if (value === undefined) throw new Error(`setting ${option} has no default`);
+    return value;
+  }
+
+  list(option: OptionName): readonly string[] {
+    return this.#raw.get(option)?.values ?? defaultOf(option)?.split(',') ?? [];
+  }
+}
+
+const defaultOf = (option: OptionName): string | undefined =>
+  (SETTINGS as readonly Setting[]).find((each) => each.option === option)?.default;
+
+function basicOf(read: Reader): Config['basic'] {
+  const user = read.text('user');
+  const password = read.text('password');
+  if (user === undefined && password === undefined) return undefined;
+  if (user === undefined || password === undefined) {
+    throw startRefused(
+      `${user === undefined ? 'KGRID_USER' : 'KGRID_PASSWORD'} is missing: a login needs both KGRID_USER and KGRID_PASSWORD`,
+    );
+  }
+  return { user, password: new Secret(password) };
+}
+
+function oauthOf(read: Reader): Config['oauth'] {
+  const issuer = read.optional('oauth-issuer', toUrl);
+  const audience = read.text('oauth-audience');
+  const scope = read.text('oauth-scope');
+  if (issuer === undefined && audience === undefined && scope === undefined) return undefined;
+  if (issuer === undefined || audience === undefined) {
+    throw startRefused(
+      `--${issuer === undefined ? 'oauth-issuer' : 'oauth-audience'} is missing: bearer tokens need both an issuer and an audience`,
+    );
+  }
+  return { issuer, audience, ...(scope === undefined ? {} : { scope }) };
+}
+
+function limitsOf(read: Reader): Limits {
+  return {
+    package: read.as('max-package', toSize),
+    unpacked: read.as('max-unpacked', toSize),
+    file: read.as('max-file', toSize),
+    entries: read.as('max-entries', toCount),
+    metadata: read.as('max-metadata', toSize),
+    descriptor: read.as('max-descriptor', toSize),
+    body: read.as('max-body', toSize),
+    result: read.as('max-result', toSize),
+    isolateMemory: read.as('isolate-memory', (value, source) =>
+      atLeast(toSize(value, source), 8e6, value, source, '8MB'),
+    ),
+    execution: read.as('execution-timeout', toDuration),
+    runtime: read.as('runtime-timeout', toDuration),
+    activation: read.as('activation-timeout', toDuration),
+    request: read.as('request-timeout', toDuration),
+    upload: read.as('upload-timeout', toDuration),
+    queue: read.as('queue-limit', toCount),
+    connections: read.as('max-connections', toCount),
+  };
+}
+
+function atLeast(bytes: number, least: number, value: string, source: string, words: string): number {
+  if (bytes >= least) return bytes;
+  throw startRefused(`${source} is '${value}', but must be at least ${words}`);
+}
+
+function runtimesOf(names: readonly string[]): Config['runtimes'] {
+  if (names.length === 1 && names[0] === 'none') return [];
+  return names.map((name) => toChoice(name, '--runtimes', ['node', 'python']));
+}
+
+function propertiesOf(pairs: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf('=');
+      if (at < 1) throw startRefused(`--property is '${pair}', but must be name=value`);
+      return [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+  );
+}

@@ -1,0 +1,80 @@
+/** Reads the settings from options and variables: "Option before `KGRID_*` before alias." */
+import { fileURLToPath } from 'node:url';
+import { startRefused } from '../lib/errors.ts';
+import { SETTINGS } from './settings.ts';
+import type { OptionName, Setting } from './settings.ts';
+
+export interface RawValue {
+  readonly values: readonly string[];
+  /** `--port`, `KGRID_PORT`, …: where it was read. */
+  readonly source: string;
+}
+
+export type RawSettings = ReadonlyMap<OptionName, RawValue>;
+
+export type Arguments = { readonly help: true } | { readonly help: false; readonly settings: RawSettings };
+
+/** @throws startRefused with one line that names the option and what is allowed. */
+export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): Arguments {
+  const given = readOptions(argv);
+  if (given === 'help') return { help: true };
+  const settings = new Map<OptionName, RawValue>();
+  for (const setting of SETTINGS as readonly (Setting & { option: OptionName })[]) {
+    const value = given.get(setting.option) ?? readVariable(setting, env);
+    if (value !== undefined) settings.set(setting.option, value);
+  }
+  return { help: false, settings };
+}
+
+function readOptions(argv: readonly string[]): Map<OptionName, RawValue> | 'help' {
+  const found = new Map<OptionName, { values: string[]; source: string }>();
+  const rest = [...argv];
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    if (word === '--help' || word === '-h') return 'help';
+    const [, name = '', , inline] = /^--([^=]*)(=(.*))?$/s.exec(word) ?? [];
+    const setting = SETTINGS.find((each) => each.option === name);
+    if (setting === undefined)
+      throw startRefused(`Unknown option ${word.split('=')[0] ?? ''}${suggestion(name)}; --help lists all`);
+    const value = inline ?? (setting.kind === 'flag' ? 'true' : rest.shift());
+    if (value === undefined) throw startRefused(`Option --${name} needs a value`);
+    const known = found.get(setting.option) ?? { values: [], source: `--${name}` };
+    if (known.values.length > 0 && setting.kind !== 'list') throw startRefused(`Option --${name} is given twice`);
+    known.values.push(value);
+    found.set(setting.option, known);
+  }
+  return found;
+}
+
+function suggestion(name: string): string {
+  const near = SETTINGS.find(
+    ({ option }) => name.length > 2 && (option.startsWith(name) || option.includes(name) || name.includes(option)),
+  );
+  return near === undefined ? '' : `, did you mean --${near.option}?`;
+}
+
+function readVariable(setting: Setting, env: NodeJS.ProcessEnv): RawValue | undefined {
+  const own = env[setting.env];
+  if (own !== undefined && own !== '') return { values: listOf(setting, own), source: setting.env };
+  for (const alias of setting.aliases ?? []) {
+    const value = env[alias];
+    if (value !== undefined && value !== '') return { values: listOf(setting, fromAlias(alias, value)), source: alias };
+  }
+  return undefined;
+}
+
+const listOf = (setting: Setting, value: string): string[] =>
+  setting.kind === 'list'
+    ? value
+        .split(',')
+        .map((each) => each.trim())
+        .filter((each) => each !== '')
+    : [value];
+
+/** Some variables of the original activator have a form of their own. */
+function fromAlias(alias: string, value: string): string {
+  if (alias === 'SPRING_PROFILES_ACTIVE')
+    return value.split(',').some((each) => each.trim() === 'dev') ? 'dev' : 'secure';
+  if (!alias.startsWith('KGRID_SHELF_') || alias === 'KGRID_SHELF_MANIFEST') return value;
+  const location = value.replace(/^filesystem:/, '');
+  return location.startsWith('file:') ? fileURLToPath(new URL(location)) : location;
+}

@@ -1,0 +1,54 @@
+/** Turns the text of a setting into its value. All throw startRefused, naming the setting and what is allowed. */
+import { startRefused } from '../lib/errors.ts';
+
+const refuse = (source: string, value: string, allowed: string): Error =>
+  startRefused(`${source} is '${value}', but must be ${allowed}`);
+
+export function toPort(value: string, source: string): number {
+  const port = /^\d{1,5}$/.test(value) ? Number(value) : NaN;
+  if (port <= 65535) return port;
+  throw refuse(source, value, 'a port from 0 to 65535');
+}
+
+export function toCount(value: string, source: string): number {
+  if (/^[1-9]\d{0,8}$/.test(value)) return Number(value);
+  throw refuse(source, value, 'a whole number from 1 on');
+}
+
+const DURATIONS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, '': 1 };
+
+/** In milliseconds. */
+export function toDuration(value: string, source: string): number {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|)$/i.exec(value.trim()) ?? [];
+  const milliseconds = Math.round(Number(amount) * (DURATIONS[unit?.toLowerCase() ?? ''] ?? NaN));
+  if (milliseconds >= 1 && milliseconds <= 86_400_000) return milliseconds;
+  throw refuse(source, value, 'a duration such as 500ms, 5s or 2m (a number alone is milliseconds), up to 24h');
+}
+
+const SIZES: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9 };
+
+/** In bytes. */
+export function toSize(value: string, source: string): number {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*(b|kb|mb|gb|)$/i.exec(value.trim()) ?? [];
+  const bytes = Math.round(Number(amount) * (SIZES[unit?.toLowerCase() ?? ''] ?? NaN));
+  if (bytes >= 1 && bytes <= 4e9) return bytes;
+  throw refuse(source, value, 'a size such as 500KB or 10MB (a number alone is bytes), up to 4GB');
+}
+
+export function toFlag(value: string, source: string): boolean {
+  if (/^(true|1|yes|on)$/i.test(value)) return true;
+  if (/^(false|0|no|off)$/i.test(value)) return false;
+  throw refuse(source, value, 'true or false');
+}
+
+export function toChoice<T extends string>(value: string, source: string, choices: readonly T[]): T {
+  const found = choices.find((each) => each === value.toLowerCase());
+  if (found !== undefined) return found;
+  throw refuse(source, value, `one of ${choices.join(', ')}`);
+}
+
+export function toUrl(value: string, source: string): string {
+  const url = URL.parse(value);
+  if (url !== null && /^https?:$/.test(url.protocol)) return value.replace(/\/+$/, '');
+  throw refuse(source, value, 'an http or https URL');
+}

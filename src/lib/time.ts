@@ -1,0 +1,25 @@
+/** Times as the interface writes them, in the local time zone. */
+
+const pad = (value: number, digits = 2): string => String(value).padStart(digits, '0');
+
+/** "local date-time, ISO 8601 without zone, with fractional seconds": `2026-11-20T11:39:15.963169`. */
+export function localTimestamp(now: number = performance.timeOrigin + performance.now()): string {
+  const date = new Date(now);
+  const micros = Math.floor((now - Math.floor(now)) * 1000);
+  const day = `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+  return `${day}T${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}.${pad(date.getMilliseconds(), 3)}${pad(micros, 3)}`;
+}
+
+const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** The `Time` of error bodies: `Wed Feb 24 16:18:26 EST 2021`. */
+export function humanTime(date: Date = new Date()): string {
+  const clock = `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
+  return `${DAYS[date.getDay()] ?? ''} ${MONTHS[date.getMonth()] ?? ''} ${pad(date.getDate())} ${clock} ${zoneName(date)} ${date.getFullYear()}`;
+}
+
+function zoneName(date: Date): string {
+  const parts = new Intl.DateTimeFormat('en-US', { timeZoneName: 'short' }).formatToParts(date);
+  return (parts.find((part) => part.type === 'timeZoneName')?.value ?? 'UTC').replace(/\s/g, '');
+}
