@@ -11,6 +11,8 @@ import type { Client } from './knowledge-grid.ts';
 export const PROJECT = resolve(import.meta.dirname, '../../..');
 const NODE = join(PROJECT, 'node_modules/.bin/node');
 
+const NOBODY = 65534;
+
 export type LogLine = Readonly<Record<string, unknown>>;
 
 export interface Exit {
@@ -31,6 +33,8 @@ export interface Start {
   readonly credentials?: string;
   /** Resolves with the event `listening`, not only with `ready`. */
   readonly early?: boolean;
+  /** Never runs as root, to whom no file is read-only. */
+  readonly unprivileged?: boolean;
 }
 
 export interface OwnService extends Client, AsyncDisposable {
@@ -98,7 +102,12 @@ function launch(start: Start, shelf: string | false | undefined) {
       ...(profile === false ? [] : ['--profile', profile]),
       ...args,
     ],
-    { cwd: PROJECT, env: { PATH: process.env['PATH'] ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+    {
+      cwd: PROJECT,
+      env: { PATH: process.env['PATH'] ?? '', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(start.unprivileged === true && process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}),
+    },
   );
   const kill = (): void => void child.kill('SIGKILL');
   process.on('exit', kill);

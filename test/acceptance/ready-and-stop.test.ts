@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { rename } from 'node:fs/promises';
+import { test } from 'node:test';
+import { explode } from './support/folders.ts';
+import { pathOf } from './support/knowledge-grid.ts';
+import { javascriptKo, uniqueNaan, welcomeKo } from './support/ko.ts';
+import { startService, temporaryFolder } from './support/service.ts';
+
+const busy = (ms: number): string => `{ const end = Date.now() + ${ms}; while (Date.now() < end); }`;
+
+test('the service listens early and is ready when its endpoints are decided', async () => {
+  await using folder = await temporaryFolder();
+  const naan = uniqueNaan();
+  for (let i = 0; i < 4; i++) {
+    await explode(
+      javascriptKo(`${busy(600)} function run() { return ${i}; }`, { naan, name: `slow${i}` }),
+      folder.path,
+      `slow${i}`,
+    );
+  }
+  await using service = await startService({ shelf: folder.path, early: true });
+  const readiness = await service.get('/actuator/health/readiness');
+  assert.equal(readiness.status, 503);
+  assert.deepEqual(readiness.json, { status: 'DOWN' });
+  assert.deepEqual((await service.get('/actuator/health/liveness')).json, { status: 'UP' });
+  const listed = (await service.get('/endpoints')).list;
+  assert.ok(
+    listed.some((endpoint) => endpoint['status'] === 'LOADED'),
+    JSON.stringify(listed),
+  );
+  const waited = await service.post(`/${naan}/slow3/1.0/run`, {});
+  assert.equal(waited.object['result'], 3, 'a call waits for the activation of its endpoint');
+  await service.ready();
+  assert.equal((await service.get('/actuator/health/readiness')).status, 200);
+  const statuses = (await service.get('/endpoints')).list.map((endpoint) => endpoint['status']);
+  assert.deepEqual(statuses, Array(4).fill('ACTIVATED'));
+});
+
+test('a call to an endpoint that is not decided is moved to the front', async () => {
+  await using folder = await temporaryFolder();
+  const naan = uniqueNaan();
+  for (let i = 0; i < 6; i++) {
+    await explode(
+      javascriptKo(`${busy(500)} function run() { return ${i}; }`, { naan, name: `ko${i}` }),
+      folder.path,
+      `ko${i}`,
+    );
+  }
+  await using service = await startService({ shelf: folder.path, early: true });
+  const answer = await service.post(`/${naan}/ko5/1.0/run`, {});
+  assert.equal(answer.object['result'], 5);
+  const readiness = await service.get('/actuator/health/readiness');
+  assert.equal(readiness.status, 503, 'others are still waiting');
+});
+
+test('when the shelf cannot be read health is DOWN and nothing else', async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService({ shelf: `${folder.path}/shelf` });
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await service.serve(ko);
+  await rename(`${folder.path}/shelf`, `${folder.path}/away`);
+  const answer = await service.get('/actuator/health');
+  assert.equal(answer.status, 503);
+  assert.deepEqual(answer.json, { status: 'DOWN' });
+  assert.equal((await service.post(pathOf(ko, 'welcome'), { name: 'Ada' })).status, 200, 'what is active goes on');
+  await rename(`${folder.path}/away`, `${folder.path}/shelf`);
+  assert.equal((await service.get('/actuator/health')).object['status'], 'UP');
+});
+
+test('SIGTERM lets running calls finish and ends with 0', async () => {
+  await using service = await startService();
+  const ko = javascriptKo(`function run() { ${busy(1500)} return "finished"; }`, { naan: uniqueNaan() });
+  await service.serve(ko);
+  const running = service.post(pathOf(ko), {});
+  await new Promise((later) => setTimeout(later, 300));
+  const stopped = service.stop();
+  const answer = await running;
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.object['result'], 'finished');
+  assert.deepEqual(await stopped, { code: 0, signal: null });
+});
+
+test('SIGTERM with an idle service ends it at once, a spinning call does not hold it', async () => {
+  {
+    await using idle = await startService();
+    const before = Date.now();
+    assert.deepEqual(await idle.stop(), { code: 0, signal: null });
+    assert.ok(Date.now() - before < 3000);
+  }
+  await using service = await startService();
+  const ko = javascriptKo('function run() { while (true); }', { naan: uniqueNaan() });
+  await service.serve(ko);
+  const lost = service.post(pathOf(ko), {}).catch(() => undefined);
+  await new Promise((later) => setTimeout(later, 200));
+  const first = service.stop();
+  await new Promise((later) => setTimeout(later, 200));
+  const before = Date.now();
+  process.kill(service.pid, 'SIGTERM');
+  await first;
+  assert.ok(Date.now() - before < 3000, 'the second signal ends it at once');
+  await lost;
+});

@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { join, relative } from 'node:path';
+import { test } from 'node:test';
+import { sender } from './support/client.ts';
+import { explode } from './support/folders.ts';
+import { clientOf, pathOf } from './support/knowledge-grid.ts';
+import { uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
+import { PROJECT, runToEnd, startService, temporaryFolder } from './support/service.ts';
+import type { Start } from './support/service.ts';
+
+/** Asserts that the start is refused with one line that matches. */
+async function assertRefused(start: Start, ...patterns: RegExp[]): Promise<void> {
+  const end = await runToEnd(start);
+  const what = JSON.stringify(start);
+  assert.notEqual(end.code, 0, what);
+  const lines = `${end.stdout}\n${end.stderr}`.split('\n').filter((line) => line.trim() !== '');
+  assert.equal(lines.length, 1, `${what}\n${lines.join('\n')}`);
+  for (const pattern of patterns) assert.match(lines[0] ?? '', pattern);
+}
+
+test('--help lists every option with its variable', async () => {
+  const { code, stdout } = await runToEnd({ args: ['--help'] });
+  assert.equal(code, 0);
+  for (const option of [
+    'port',
+    'host',
+    'shelf',
+    'profile',
+    'manifest',
+    'user',
+    'password',
+    'cors',
+    'runtimes',
+    'public-url',
+    'trust-proxy',
+  ]) {
+    assert.match(stdout, new RegExp(`--${option}\\b`));
+    assert.match(stdout, new RegExp(`KGRID_${option.toUpperCase().replace('-', '_')}\\b`));
+  }
+  for (const option of [
+    'secure-execution',
+    'oauth-issuer',
+    'oauth-audience',
+    'oauth-scope',
+    'allow-file-manifests',
+    'allow-private-manifests',
+  ]) {
+    assert.match(stdout, new RegExp(`--${option}\\b`));
+  }
+  assert.match(stdout, /8080/);
+  assert.match(stdout, /127\.0\.0\.1/);
+});
+
+test('an unknown option stops the start with one line that names it', async () => {
+  await assertRefused({ args: ['--shelv', '/x'] }, /--shelv/);
+  await assertRefused({ args: ['--unknown'] }, /--unknown/);
+  await assertRefused({ args: ['stray'] }, /stray/);
+});
+
+test('a bad value stops the start with one line that names it and what is allowed', async () => {
+  await assertRefused({ args: ['--port', 'abc'] }, /port/i, /abc/, /65535/);
+  await assertRefused({ args: ['--port', '70000'] }, /70000/, /65535/);
+  await assertRefused({ profile: 'production' }, /profile/i, /production/, /dev/, /secure/);
+  await assertRefused({ env: { KGRID_PORT: 'abc' } }, /KGRID_PORT/, /abc/);
+  await assertRefused({ profile: false, env: { KGRID_PROFILE: 'x' } }, /KGRID_PROFILE/, /dev/, /secure/);
+});
+
+test('a shelf that is a file stops the start', async () => {
+  await using folder = await temporaryFolder();
+  const shelf = join(folder.path, 'file');
+  await writeFile(shelf, 'x');
+  await assertRefused({ shelf }, /shelf/i);
+});
+
+test('a port in use stops the start', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const end = await runToEnd({ args: ['--port', String(port)] });
+  taken.close();
+  assert.notEqual(end.code, 0);
+  assert.match(end.stdout + end.stderr, new RegExp(String(port)));
+});
+
+test('every option has a KGRID variable', async () => {
+  await using folder = await temporaryFolder();
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await explode(ko, folder.path, 'ko');
+  await using service = await startService({
+    shelf: false,
+    profile: false,
+    env: { KGRID_PORT: '0', KGRID_SHELF: folder.path, KGRID_PROFILE: 'dev', KGRID_HOST: '127.0.0.1' },
+  });
+  assert.equal((await service.get(`/kos/${ko.id}`)).status, 200);
+  assert.ok('components' in (await service.get('/actuator/health')).object, 'dev');
+});
+
+test('the names of the original are aliases', async () => {
+  await using folder = await temporaryFolder();
+  const [ko, listed] = [welcomeKo({ naan: uniqueNaan() }), welcomeKo({ naan: uniqueNaan() })];
+  await explode(ko, folder.path, 'ko');
+  await using place = await temporaryFolder();
+  await writeFile(join(place.path, 'listed.zip'), await zipOf(listed.files));
+  await writeFile(join(place.path, 'manifest.json'), JSON.stringify({ manifest: ['listed.zip'] }));
+  const manifest = `file://${place.path}/manifest.json`;
+  const shelves = [
+    { KGRID_SHELF_CDOSTORE_URL: `filesystem:file://${folder.path}` },
+    { KGRID_SHELF_LOCATION: folder.path },
+  ];
+  for (const shelf of shelves) {
+    await using service = await startService({
+      shelf: false,
+      profile: false,
+      env: {
+        SERVER_PORT: '0',
+        SPRING_PROFILES_ACTIVE: 'cloud, dev',
+        KGRID_SHELF_MANIFEST: manifest,
+        ...shelf,
+      } as Record<string, string>,
+    });
+    assert.ok('components' in (await service.get('/actuator/health')).object, 'dev');
+    assert.equal((await service.post(pathOf(ko, 'welcome'), { name: 'Ada' })).status, 200);
+    assert.equal((await service.post(pathOf(listed, 'welcome'), { name: 'Ada' })).status, 200);
+  }
+  await using secured = await startService({
+    profile: false,
+    env: { SPRING_SECURITY_USER_NAME: 'ada', SPRING_SECURITY_USER_PASSWORD: 'pw', SPRING_PROFILES_ACTIVE: 'cloud' },
+    credentials: 'ada:pw',
+  });
+  assert.equal((await secured.get('/actuator/info')).status, 200);
+  assert.equal((await sender(secured.url)('GET', '/actuator/info')).status, 401);
+});
+
+test('an option comes before a KGRID variable and that before an alias', async () => {
+  await using folder = await temporaryFolder();
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await explode(ko, folder.path, 'ko');
+  await using byOption = await startService({
+    shelf: folder.path,
+    profile: 'secure',
+    env: {
+      KGRID_SHELF: '/nowhere/at/all',
+      KGRID_PROFILE: 'dev',
+      KGRID_SHELF_LOCATION: '/nowhere',
+      SPRING_PROFILES_ACTIVE: 'dev',
+    },
+  });
+  assert.equal((await byOption.get(`/kos/${ko.id}`)).status, 200);
+  assert.equal((await byOption.get('/actuator/info')).status, 401);
+  await byOption.stop();
+  await using byVariable = await startService({
+    shelf: false,
+    profile: false,
+    env: {
+      KGRID_SHELF: folder.path,
+      KGRID_SHELF_LOCATION: '/nowhere',
+      KGRID_PROFILE: 'secure',
+      SPRING_PROFILES_ACTIVE: 'dev',
+      KGRID_PORT: '0',
+      SERVER_PORT: '1',
+    },
+  });
+  assert.equal((await byVariable.get(`/kos/${ko.id}`)).status, 200);
+  assert.equal((await byVariable.get('/actuator/info')).status, 401);
+});
+
+test('with a shelf configured the secured profile applies unless dev is given', async () => {
+  await using service = await startService({ profile: false });
+  assert.equal((await service.get('/actuator/info')).status, 401);
+  assert.deepEqual((await service.get('/actuator/health')).json, { status: 'UP' });
+});
+
+test('the service listens on 127.0.0.1 unless a host is given', async () => {
+  await using service = await startService();
+  assert.match(service.url, /^http:\/\/127\.0\.0\.1:\d+$/);
+  const other = Object.values(networkInterfaces())
+    .flat()
+    .find((face) => face?.family === 'IPv4' && !face.internal);
+  if (other !== undefined) {
+    const { port } = new URL(service.url);
+    await assert.rejects(sender(`http://${other.address}:${port}`)('GET', '/'), { code: 'ECONNREFUSED' });
+  }
+});
+
+test('dev on another address is allowed, with a warning', async () => {
+  await using service = await startService({ args: ['--host', '0.0.0.0'] });
+  const { port } = new URL(service.url);
+  const local = clientOf(`http://127.0.0.1:${port}`);
+  assert.equal((await local.get('/kos')).status, 200);
+  const warning = service.log.find((line) => line['level'] === 40 || line['level'] === 'warn');
+  assert.match(JSON.stringify(warning), /dev/);
+});
+
+test('manifests are imported and activated at the start, failing ones do not stop it', async () => {
+  await using place = await temporaryFolder();
+  const [one, two, three] = [1, 2, 3].map((n) => welcomeKo({ naan: uniqueNaan(), name: `ko${n}` })) as [
+    ReturnType<typeof welcomeKo>,
+    ReturnType<typeof welcomeKo>,
+    ReturnType<typeof welcomeKo>,
+  ];
+  for (const ko of [one, two, three]) await writeFile(join(place.path, `${ko.name}.zip`), await zipOf(ko.files));
+  await writeFile(
+    join(place.path, 'first.json'),
+    JSON.stringify({ manifest: ['ko1.zip', 'none.zip', `file://${place.path}/ko2.zip`] }),
+  );
+  await writeFile(join(place.path, 'second.json'), JSON.stringify(['ko3.zip']));
+  const manifests = [
+    `file://${place.path}/first.json`,
+    relative(PROJECT, join(place.path, 'second.json')),
+    join(place.path, 'none.json'),
+  ];
+  await using service = await startService({
+    profile: 'secure',
+    args: manifests.flatMap((manifest) => ['--manifest', manifest]),
+  });
+  for (const ko of [one, two, three])
+    assert.equal((await service.post(pathOf(ko, 'welcome'), { name: 'Ada' })).status, 200, ko.name);
+  assert.ok(
+    service.log.some((line) => JSON.stringify(line).includes('none.zip')),
+    'the failure is logged',
+  );
+  assert.ok(
+    service.log.some((line) => JSON.stringify(line).includes('none.json')),
+    'the failure is logged',
+  );
+});
+
+test('Time is in the zone of the service', async () => {
+  await using service = await startService({ env: { TZ: 'America/New_York' } });
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await service.serve(ko);
+  const time = String((await service.get('/kos/a/b/c')).object['Time']);
+  assert.match(time, / E[SD]T \d{4}$/);
+  const activated = String((await service.endpoints(ko.naan))[0]?.['activated']);
+  const hours = (Date.now() - Date.parse(`${activated.slice(0, 23)}Z`)) / 3_600_000;
+  assert.equal(Math.round(hours), time.includes('EST') ? 5 : 4);
+});
+
+test('--public-url is the address in links', async () => {
+  await using service = await startService({ args: ['--public-url', 'https://grid.example.org/activator'] });
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await service.serve(ko);
+  const link = String((await service.endpoints(ko.naan))[0]?.['swaggerLink']);
+  assert.ok(link.startsWith('https://grid.example.org/activator/'), link);
+  assert.ok(decodeURIComponent(link).includes(`https://grid.example.org/activator/kos/${ko.id}/service.yaml`), link);
+});
+
+test('--trust-proxy believes forwarded headers', async () => {
+  await using service = await startService({ args: ['--trust-proxy'] });
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await service.serve(ko);
+  const forwarded = { 'x-forwarded-host': 'grid.example.org', 'x-forwarded-proto': 'https' };
+  const answer = await service.get(`/endpoints/${ko.naan}/ko/1.0/welcome`, forwarded);
+  assert.ok(String(answer.object['swaggerLink']).startsWith('https://grid.example.org/'));
+});
