@@ -36,11 +36,11 @@ export const PROTECTED = [
 
 export function createAccessApp(
   options: Partial<AccessOptions> = {},
-  install: (app: FastifyInstance, options: AccessOptions) => void = installAccess,
+  { install = installAccess, trustProxy = false } = {},
 ): AccessApp {
   const lines: string[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) });
-  const app = Fastify();
+  const app = Fastify({ trustProxy });
   const accessApp: AccessApp = {
     app,
     lines,

@@ -46,7 +46,7 @@ test('no spelling, method or header leads past the login', async () => {
 });
 
 test('the attack succeeds against a guard that looks at the text of the URL', async () => {
-  const service = createAccessApp({}, installGuardByPrefix);
+  const service = createAccessApp({}, { install: installGuardByPrefix });
   await attack(service, SPELLED);
   assert.ok(service.handled > 10, `${service.handled} requests got through`);
 });

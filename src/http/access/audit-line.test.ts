@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import pino from 'pino';
 import { basicOf, createAccessApp, PROTECTED, USER, WITH_BASIC } from '../../../test/access/access-app.ts';
+import { rawRequest } from '../../../test/access/raw-request.ts';
 import { preconditionFailed } from '../../lib/errors.ts';
 import { audit } from './audit.ts';
 
@@ -63,6 +66,31 @@ test('a refused change leaves one line, whether the login or the site was wrong'
       CHANGES.map(({ method, path }) => [`${method} ${path}`, 'refused', 'anonymous']),
     );
   }
+});
+
+test('a refused caller who hangs up at once leaves the line too', async () => {
+  const { app, audits } = createAccessApp(WITH_BASIC);
+  app.server.prependListener('request', (request: IncomingMessage) => request.socket.destroy());
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  assert.equal((await rawRequest(port, { method: 'DELETE', target: '/kos/a/b/v1' })).status, 0);
+  await app.close();
+  assert.deepEqual(
+    audits().map(({ outcome }) => outcome),
+    ['refused'],
+  );
+});
+
+test('of a URL in absolute form only the path is written, since a password may stand before it', async () => {
+  const { app, audits } = createAccessApp(WITH_BASIC);
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  await rawRequest(port, { method: 'DELETE', target: 'http://curator:typed@host/kos/a/b/v1?x=1' });
+  await app.close();
+  assert.deepEqual(
+    audits().map(({ subject }) => subject),
+    ['DELETE /kos/a/b/v1?x=1'],
+  );
 });
 
 test('reads, executions and preflights leave none', async () => {

@@ -38,7 +38,6 @@ test('what does not fit is 401', async () => {
     'not encoded': `Basic ${USER}:${PASSWORD}`,
     'not base64 within': `Basic ${good.slice(0, 4)}*${good.slice(4)}`,
     'two credentials': `Basic ${good} ${good}`,
-    'without padding': `Basic ${encode(`${USER}:x`).replace(/=+$/, '')}`,
     'not UTF-8': `Basic ${encode(`${USER}:${PASSWORD}`, 'latin1')}`,
     'with a byte order mark': `Basic ${encode(`\uFEFF${USER}:${PASSWORD}`)}`,
     'another scheme': `Digest ${good}`,

@@ -45,6 +45,19 @@ test('a token without the scope is known but may not write', async () => {
   }
 });
 
+test('where several scopes are needed, one is not enough', async () => {
+  const { app } = createAccessApp({
+    oauth: { issuer: issuer.url, audience: AUDIENCE, scope: 'kgrid.other kgrid.write' },
+  });
+  for (const [scope, status] of [
+    ['kgrid.write', 403],
+    ['kgrid.write kgrid.other', 200],
+  ] as const) {
+    const headers = { authorization: `Bearer ${await issuer.token(scope)}` };
+    assert.equal((await app.inject({ method: 'POST', url: '/kos', headers })).statusCode, status);
+  }
+});
+
 test('scopes may stand in scp, as text or as a list', async () => {
   const without = { scope: undefined };
   assert.equal((await writeWith(await issuer.forge({ ...without, scp: ['other', 'kgrid.write'] }))).status, 200);

@@ -9,8 +9,8 @@ const HOST = 'localhost:8080';
 const LISTED = 'https://app.example.org';
 
 type Headers = Record<string, string>;
-const dev = (options: Partial<AccessOptions> = {}): FastifyInstance =>
-  createAccessApp({ profile: 'dev', corsOrigins: [`${LISTED}/`], ...options }).app;
+const dev = (options: Partial<AccessOptions> = {}, trustProxy = false): FastifyInstance =>
+  createAccessApp({ profile: 'dev', corsOrigins: [`${LISTED}/`], ...options }, { trustProxy }).app;
 
 async function assertStatus(
   app: FastifyInstance,
@@ -106,6 +106,13 @@ test('behind a proxy that ends TLS the page is https, and public names are own o
       'x-forwarded-host': 'evil.example',
     },
   });
+  await assertStatus(dev(behind, true), 200, {
+    'a trusted proxy that tells the host': {
+      host: '10.0.0.5:8080',
+      origin: 'https://told.example.org',
+      'x-forwarded-host': 'told.example.org',
+    },
+  });
 });
 
 test('on loopback a foreign name does not lead a page here', async () => {
@@ -116,7 +123,13 @@ test('on loopback a foreign name does not lead a page here', async () => {
     'a name that begins like this one': { host: 'localhost.evil.example', 'sec-fetch-site': 'same-origin' },
     'digits that are a name': { host: '127.0.0.1.evil.example', 'sec-fetch-site': 'same-origin' },
     'a host that cannot be read': { host: 'a b', 'sec-fetch-site': 'same-origin' },
-    'a forwarded name': { host: rebound, origin: `http://${rebound}`, 'x-forwarded-host': HOST },
+  });
+  await assertStatus(dev({}, true), 403, {
+    'a name that the page says was forwarded': {
+      host: rebound,
+      'sec-fetch-site': 'same-origin',
+      'x-forwarded-host': HOST,
+    },
   });
   // A GET to one's own origin may show nothing of the browser.
   const activations = CHANGES.filter(({ method }) => method === 'GET');

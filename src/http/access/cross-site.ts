@@ -24,7 +24,7 @@ export function createCrossSiteRule(
     // is `cross-site` and `same-site`, which is another port or a sibling host.
     const site = request.headers['sec-fetch-site'];
     if (site !== undefined && site !== 'same-origin' && site !== 'none') return refusePage(origin ?? referer);
-    const own = (page: string): boolean => isAddressOf(page, [host, request.host, ...named]);
+    const own = (page: string): boolean => isAddressOf(page, [request.host, ...named]);
     if (origin !== undefined && !own(origin)) return refusePage(origin);
     // A link or an image has no Origin, and older browsers send no Sec-Fetch-Site.
     if (referer !== undefined && !own(referer)) return refusePage(referer);
@@ -39,12 +39,12 @@ export function createCrossSiteRule(
 }
 
 /** Compares host and port, not the scheme: behind a proxy that ends TLS a page is https where this service is http. */
-function isAddressOf(page: string, hosts: readonly (string | undefined)[]): boolean {
+function isAddressOf(page: string, hosts: readonly string[]): boolean {
   if (!URL.canParse(page)) return false;
   const { protocol, host } = new URL(page);
   if (protocol !== 'https:' && protocol !== 'http:') return false;
   // Read as part of the page's address, a host with the scheme's own port equals one without.
-  return hosts.some((own) => own !== undefined && parseHost(own, protocol)?.host === host);
+  return hosts.some((own) => parseHost(own, protocol)?.host === host);
 }
 
 function isOwnName(host: string, named: ReadonlySet<string>): boolean {

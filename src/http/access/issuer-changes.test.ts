@@ -83,30 +83,41 @@ test('metadata are found where RFC 8414 puts them, for an issuer with a path, on
   assert.ok('principal' in (await check(token)));
 });
 
-test('an issuer that names itself otherwise, sends elsewhere or gives no keys is not asked for more', async () => {
+test('keys that moved are found again', async () => {
   await using issuer = await startIssuer();
-  const metadata = (url: string): Record<string, (response: Parameters<RequestListener>[1]) => void> => ({
-    'another name': (response) => response.end(JSON.stringify({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` })),
-    'keys in the clear': (response) =>
-      response.end(JSON.stringify({ issuer: url, jwks_uri: 'http://example.org/jwks' })),
-    'no keys': (response) => response.end(JSON.stringify({ issuer: url })),
-    'not JSON': (response) => response.end('<html>'),
-    null: (response) => response.end('null'),
-    'a redirect': (response) =>
-      response.writeHead(302, { location: `${issuer.url}/.well-known/openid-configuration` }).end(),
-    'a key address that fails': (response) =>
-      response.end(JSON.stringify({ issuer: url, jwks_uri: `${issuer.url}/nothing` })),
-  });
-  let answer: ((response: Parameters<RequestListener>[1]) => void) | undefined;
-  await using server = await startServer((_request, response) => answer?.(response));
-  const token = await issuer.forge({ iss: server.url });
-  for (const [name, each] of Object.entries(metadata(server.url))) {
-    answer = each;
-    const check = createBearerCheck({ issuer: server.url, audience: AUDIENCE });
-    await assert.rejects(check(token), IssuerUnavailable, name);
-  }
-  assert.deepEqual(
-    issuer.asked.filter((path) => path !== '/nothing'),
-    [],
+  let keys = `${issuer.url}/nothing`;
+  await using server = await startServer((_request, response) =>
+    response.end(JSON.stringify({ issuer: server.url, jwks_uri: keys })),
   );
+  const check = createBearerCheck({ issuer: server.url, audience: AUDIENCE });
+  const token = await issuer.forge({ iss: server.url });
+  await assert.rejects(check(token), IssuerUnavailable);
+  keys = `${issuer.url}/jwks`;
+  assert.ok('principal' in (await check(token)));
+});
+
+test('metadata that cannot be trusted are not followed', async () => {
+  await using issuer = await startIssuer();
+  let answer = { status: 200, headers: {}, body: '' };
+  await using server = await startServer((_request, response) =>
+    response.writeHead(answer.status, answer.headers).end(answer.body),
+  );
+  const { url } = server;
+  const json = (value: unknown): typeof answer => ({ status: 200, headers: {}, body: JSON.stringify(value) });
+  const location = `${issuer.url}/.well-known/openid-configuration`;
+  const cases: [typeof answer, RegExp][] = [
+    [json({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` }), /names itself/],
+    [json({ issuer: url, jwks_uri: 'http://example.org/jwks' }), /no jwks_uri that is https/],
+    [json({ issuer: url }), /no jwks_uri that is https/],
+    [json(null), /names itself/],
+    [{ status: 200, headers: {}, body: '<html>' }, /not valid JSON/],
+    [{ status: 302, headers: { location }, body: '' }, /status 302/],
+  ];
+  const token = await issuer.forge({ iss: url });
+  for (const [each, reason] of cases) {
+    answer = each;
+    const check = createBearerCheck({ issuer: url, audience: AUDIENCE });
+    await assert.rejects(check(token), (error) => error instanceof IssuerUnavailable && reason.test(error.message));
+  }
+  assert.deepEqual(issuer.asked, []);
 });
