@@ -50,6 +50,9 @@ export class Activator {
   readonly #changes = new SerialQueue();
   #set = new EndpointSet([], []);
   #started = false;
+  readonly #whenLoaded = Promise.withResolvers<void>();
+  /** True once the shelf was read for the first time. */
+  loaded = false;
 
   constructor(options: ActivatorOptions) {
     this.#shelf = options.shelf;
@@ -60,6 +63,10 @@ export class Activator {
   /** What is loaded now. */
   get set(): EndpointSet {
     return this.#set;
+  }
+
+  get whenLoaded(): Promise<void> {
+    return this.#whenLoaded.promise;
   }
 
   /** True when every endpoint of the local engines is decided for the first time. */
@@ -75,6 +82,8 @@ export class Activator {
       for (const ko of opened) ko.settle();
       this.#set = new EndpointSet(endpoints, failures);
       for (const each of endpoints) this.#queue.add(each);
+      this.loaded = true;
+      this.#whenLoaded.resolve();
     });
     const local = this.#set.endpoints.filter((each) => each.engine?.local !== false);
     const decided = Promise.all(local.map((each) => each.decided)).then(() => {

@@ -26,8 +26,8 @@ export interface AccessOptions {
   /** "In dev mode […], secured endpoints are not secured, and full health information is exposed." */
   readonly profile: 'dev' | 'secure';
   readonly secureExecution: boolean;
-  readonly basic?: BasicOptions;
-  readonly oauth?: OauthOptions;
+  readonly basic?: BasicOptions | undefined;
+  readonly oauth?: OauthOptions | undefined;
   /** Origins whose pages may write, activate and register, such as `https://app.example.org`. Not patterns. */
   readonly corsOrigins: readonly string[];
   /** True when the service listens on loopback addresses only. */

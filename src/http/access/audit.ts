@@ -1,5 +1,8 @@
 /** "Every write, activation and registration leaves one audit line: who, what, digest, outcome." */
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { pathOf } from '../errors.ts';
+
+const MAX_PATH_LENGTH = 300;
 
 export interface AuditEntry {
   /** In the words of the field, such as `import`, `delete`, `reload`, `register`. */
@@ -41,13 +44,10 @@ export function auditAnswer(request: FastifyRequest, status: number): void {
   const outcome = status < 400 ? 'done' : status === 401 || status === 403 ? 'refused' : 'failed';
   audit(request, {
     action: request.routeOptions.config.access,
-    subject: `${request.method} ${pathOf(request)}`,
+    subject: `${request.method} ${pathOf(request.url).slice(0, MAX_PATH_LENGTH)}`,
     outcome,
   });
 }
-
-/** Without what stands before the path in a URL in absolute form, which may hold a password. */
-const pathOf = (request: FastifyRequest): string => request.url.replace(/^[a-z]+:\/\/[^/]*/i, '').slice(0, 300);
 
 export const auditOnResponse = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
   auditAnswer(request, reply.statusCode);

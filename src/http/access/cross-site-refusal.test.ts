@@ -10,7 +10,10 @@ const LISTED = 'https://app.example.org';
 
 type Headers = Record<string, string>;
 const dev = (options: Partial<AccessOptions> = {}, trustProxy = false): FastifyInstance =>
-  createAccessApp({ profile: 'dev', corsOrigins: [`${LISTED}/`], ...options }, { trustProxy }).app;
+  createAccessApp(
+    { profile: 'dev', corsOrigins: [`${LISTED.toUpperCase()}:443/`, 'null', '*'], ...options },
+    { trustProxy },
+  ).app;
 
 async function assertStatus(
   app: FastifyInstance,

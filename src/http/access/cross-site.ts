@@ -5,7 +5,7 @@
 import type { FastifyRequest } from 'fastify';
 import { crossSiteRefused, type ServiceError } from '../../lib/errors.ts';
 import type { AccessOptions } from './access.ts';
-import { isLoopback } from './issuer.ts';
+import { isLoopback } from './loopback.ts';
 
 /** Gives the refusal of a request that would change something; undefined when it may pass. */
 export type CrossSiteRule = (request: FastifyRequest) => ServiceError | undefined;
@@ -49,13 +49,13 @@ function isAddressOf(page: string, hosts: readonly string[]): boolean {
 
 function isOwnName(host: string, named: ReadonlySet<string>): boolean {
   const url = parseHost(host, 'http:');
-  return url !== undefined && (isLoopback(url.hostname) || named.has(url.hostname) || named.has(url.host));
+  return url !== null && (isLoopback(url.hostname) || named.has(url.hostname) || named.has(url.host));
 }
 
-const parseHost = (host: string, protocol: string): URL | undefined => URL.parse(`${protocol}//${host}`) ?? undefined;
+const parseHost = (host: string, protocol: string): URL | null => URL.parse(`${protocol}//${host}`);
 
 function refusePage(page: string | undefined): ServiceError {
-  const origin = page === undefined ? undefined : (URL.parse(page)?.origin ?? undefined);
+  const origin = URL.parse(page ?? '')?.origin;
   const who = origin === undefined || origin === 'null' ? 'of another site' : `of ${origin.slice(0, 200)}`;
   return crossSiteRefused(`A page ${who} may not change anything here; --cors (KGRID_CORS) names the origins that may`);
 }

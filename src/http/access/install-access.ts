@@ -14,7 +14,7 @@ import { ANONYMOUS, DEV } from './principal.ts';
  * @throws startRefused for settings with which no login can work.
  */
 export function installAccess(app: FastifyInstance, options: AccessOptions): void {
-  const corsOrigins = new Set(options.corsOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, '')));
+  const corsOrigins = new Set(options.corsOrigins.map(originOf).filter((origin) => origin !== undefined));
   const cors = createCors(corsOrigins);
   const crossSiteRefusal = createCrossSiteRule(corsOrigins, options);
   const authenticate = createAuthentication(options);
@@ -38,6 +38,12 @@ export function installAccess(app: FastifyInstance, options: AccessOptions): voi
     if (pending === undefined) done();
     else pending.then(() => done(), refuse);
   });
+}
+
+/** As browsers write it; `null` is what every sandboxed page sends, and thus names nobody. */
+function originOf(listed: string): string | undefined {
+  const origin = URL.parse(listed)?.origin;
+  return origin === 'null' ? undefined : origin;
 }
 
 function declareAccess(route: RouteOptions): void {

@@ -1,6 +1,7 @@
 /** The OAuth 2.0 issuer: where its signing keys are, and the keys themselves, fetched when first needed and kept. */
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import { messageOf, startRefused } from '../../lib/errors.ts';
+import { isLoopback } from './loopback.ts';
 
 const TIMEOUT_MS = 3_000;
 
@@ -93,10 +94,6 @@ function isTrustworthy(address: string): boolean {
   const { protocol, hostname } = new URL(address);
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }
-
-/** `hostname` as `URL` gives it, an IPv6 address in its brackets. */
-export const isLoopback = (hostname: string): boolean =>
-  hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 
 export const withoutSlash = (text: string): string => text.replace(/\/$/, '');
 

@@ -1,0 +1,70 @@
+/** The Activation API: "all GET; all respond 303 redirecting to `/endpoints`". */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Activator } from '../activation/activator.ts';
+import { malformedRequest } from '../lib/errors.ts';
+import { audit } from './access/audit.ts';
+import { declare } from './methods.ts';
+
+interface Named {
+  readonly naan?: string;
+  readonly name?: string;
+  readonly version?: string;
+  readonly engine?: string;
+}
+
+export function activationRoutes(app: FastifyInstance, activator: Activator): void {
+  const act = (action: 'refresh' | 'reload', change: (named: Named, request: FastifyRequest) => Promise<void>) => ({
+    GET: {
+      access: 'activation' as const,
+      // "`HEAD` on these paths is 405: it must not act."
+      head: false,
+      handler: async (request: FastifyRequest, reply: FastifyReply) => {
+        const named = request.params as Named;
+        const { v } = request.query as { v?: string };
+        const whole = {
+          ...named,
+          ...(named.version === undefined && v !== undefined && v !== '' ? { version: v } : {}),
+        };
+        const subject = Object.values(whole).join('/') || 'all';
+        try {
+          await change(whole, request);
+        } catch (thrown) {
+          audit(request, { action, subject, outcome: 'failed' });
+          throw thrown;
+        }
+        audit(request, { action, subject, outcome: 'done' });
+        return reply.code(303).header('location', '/endpoints').send();
+      },
+    },
+  });
+  const refreshKo = act('refresh', ({ naan = '', name = '', version }) => activator.refresh(naan, name, version));
+  const reloadKo = act('reload', ({ naan = '', name = '', version }) => activator.reload(naan, name, version));
+  const incomplete = act('reload', ({ naan = '' }) =>
+    Promise.reject(
+      malformedRequest(`reload/${naan} names no knowledge object: use reload/<naan>/<name>/<version> or reload alone`),
+    ),
+  );
+
+  for (const base of ['/actuator/activation', '/actuator']) {
+    declare(
+      app,
+      `${base}/refresh`,
+      act('refresh', () => activator.refreshAll()),
+    );
+    declare(
+      app,
+      `${base}/refresh/:engine`,
+      act('refresh', ({ engine = '' }) => activator.refreshEngine(engine)),
+    );
+    declare(app, `${base}/refresh/:naan/:name`, refreshKo);
+    declare(app, `${base}/refresh/:naan/:name/:version`, refreshKo);
+    declare(
+      app,
+      `${base}/reload`,
+      act('reload', () => activator.reloadAll()),
+    );
+    declare(app, `${base}/reload/:naan`, incomplete);
+    declare(app, `${base}/reload/:naan/:name`, reloadKo);
+    declare(app, `${base}/reload/:naan/:name/:version`, reloadKo);
+  }
+}

@@ -1,0 +1,89 @@
+/** The Endpoint Resource API: what is loaded, and how it is. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Activator } from '../activation/activator.ts';
+import type { Endpoint } from '../activation/endpoint.ts';
+import { endpointNotFound } from '../lib/errors.ts';
+import { addressOf } from './address.ts';
+import { declare } from './methods.ts';
+
+const CONTEXT = [
+  'https://kgrid.org/koio/contexts/knowledgeobject.jsonld',
+  'https://kgrid.org/koio/contexts/implementation.jsonld',
+];
+
+export interface EndpointRoutesOptions {
+  readonly activator: Activator;
+  readonly publicUrl: string | undefined;
+}
+
+export function endpointRoutes(app: FastifyInstance, { activator, publicUrl }: EndpointRoutesOptions): void {
+  const shown = (request: FastifyRequest, endpoints: readonly Endpoint[]): unknown[] => {
+    const address = addressOf(request, publicUrl);
+    return endpoints.map((each) => representation(each, address));
+  };
+  const get = (handler: (request: FastifyRequest) => unknown) => ({
+    GET: {
+      access: 'open' as const,
+      handler: async (request: FastifyRequest) => {
+        if (!activator.loaded) await activator.whenLoaded;
+        return handler(request);
+      },
+    },
+  });
+
+  declare(
+    app,
+    '/endpoints',
+    get((request) => shown(request, activator.set.endpoints)),
+  );
+  // "Engines are matched without case; an engine nobody has: `[]`."
+  declare(
+    app,
+    '/endpoints/:engine',
+    get((request) => {
+      const { engine = '' } = request.params as { engine?: string };
+      return shown(
+        request,
+        activator.set.endpoints.filter((each) => each.entry.engine === engine.toLowerCase()),
+      );
+    }),
+  );
+  declare(
+    app,
+    '/endpoints/:naan/:name/*',
+    get((request) => {
+      const { naan = '', name = '', '*': rest = '' } = request.params as Record<string, string>;
+      const { v } = request.query as { v?: string };
+      const key = `${naan}/${name}/${rest.replace(/\/$/, '')}`;
+      const exact = activator.set.versioned(key);
+      if (exact !== undefined) return representation(exact, addressOf(request, publicUrl));
+      const versions = activator.set.versions(key);
+      const wanted =
+        v === undefined || v === ''
+          ? versions
+          : versions.filter((each) => each === activator.set.versioned(`${naan}/${name}/${v}/${each.name}`));
+      if (wanted.length === 0)
+        throw endpointNotFound(`No endpoints found for ${key}${v === undefined ? '' : ` with version ${v}`}`);
+      return shown(request, wanted);
+    }),
+  );
+}
+
+/** The endpoint representation of the specification, and `detail` where there is something to say. */
+function representation(endpoint: Endpoint, address: string): Record<string, unknown> {
+  const { ko } = endpoint;
+  const path = `/kos/${ko.key}`;
+  const descriptor = `${path}/${ko.details.hasServiceSpecification ?? 'service.yaml'}`;
+  return {
+    title: ko.details.title ?? ko.service.title ?? ko.key,
+    swaggerLink: `${address}/doc?url=${encodeURIComponent(descriptor)}`,
+    hasServiceSpecification: descriptor,
+    ...(endpoint.activated === undefined ? {} : { activated: endpoint.activated }),
+    status: endpoint.status,
+    ...(endpoint.detail === undefined ? {} : { detail: endpoint.detail }),
+    engine: endpoint.entry.engine,
+    knowledgeObject: path,
+    '@id': endpoint.id,
+    '@context': CONTEXT,
+  };
+}

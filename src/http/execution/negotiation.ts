@@ -1,0 +1,75 @@
+/** What an endpoint reads and writes, by the headers of a request. Decisions are kept for each header text. */
+import Negotiator from 'negotiator';
+import type { Endpoint } from '../../activation/endpoint.ts';
+import { notAcceptable, unsupportedMediaType } from '../../lib/errors.ts';
+import { isJson, mediaTypeOf } from '../body.ts';
+
+/** How the answer is written: with its metadata, the result alone, or a text of a declared type. */
+export type AnswerForm =
+  { readonly kind: 'wrapped' } | { readonly kind: 'minimal' } | { readonly kind: 'text'; readonly type: string };
+
+const WRAPPED: AnswerForm = { kind: 'wrapped' };
+const MINIMAL: AnswerForm = { kind: 'minimal' };
+const MINIMAL_TYPE = 'application/json;profile=minimal';
+const MOST_KEPT = 64;
+
+export class Negotiation {
+  readonly #endpoint: Endpoint;
+  readonly #types = new Map<string, boolean>();
+  readonly #forms = new Map<string, AnswerForm>();
+
+  constructor(endpoint: Endpoint) {
+    this.#endpoint = endpoint;
+  }
+
+  /** True when the body is JSON. @throws unsupportedMediaType when its type is not declared for the endpoint. */
+  readsJson(contentType: string | undefined): boolean {
+    const known = this.#types.get(contentType ?? '');
+    if (known !== undefined) return known;
+    const type = mediaTypeOf(contentType);
+    const { accepts, id } = this.#endpoint;
+    if (!accepts.some((declared) => matches(mediaTypeOf(declared), type))) {
+      const given = type === '' ? '(none given)' : type;
+      throw unsupportedMediaType(
+        `Endpoint ${id} does not support media type ${given}. Supported Content Types: [${accepts.join(', ')}]`,
+      );
+    }
+    return keep(this.#types, contentType ?? '', isJson(type));
+  }
+
+  /** @throws notAcceptable. */
+  answerForm(accept: string | undefined): AnswerForm {
+    if (accept === undefined || accept === '*/*') return WRAPPED;
+    return this.#forms.get(accept) ?? keep(this.#forms, accept, this.#negotiate(accept));
+  }
+
+  #negotiate(accept: string): AnswerForm {
+    const declared = this.#endpoint.responds.map(mediaTypeOf).filter((type) => type !== '' && !type.includes('*'));
+    const header = accept.replace(/;\s*charset=[^;,]*/gi, '');
+    const [best] = new Negotiator({ headers: { accept: header } }).mediaTypes([
+      'application/json',
+      MINIMAL_TYPE,
+      ...declared,
+    ]);
+    if (best === undefined) {
+      const offered = [...new Set(['application/json', ...declared])];
+      throw notAcceptable(
+        `Endpoint ${this.#endpoint.id} cannot answer with ${accept}. It answers with: [${offered.join(', ')}]`,
+      );
+    }
+    if (best === MINIMAL_TYPE) return MINIMAL;
+    return isJson(best) ? WRAPPED : { kind: 'text', type: best };
+  }
+}
+
+function matches(declared: string, type: string): boolean {
+  if (type === '' || !/^[^/\s]+\/[^/\s]+$/.test(type)) return false;
+  if (declared === type || declared === '*/*') return true;
+  return declared.endsWith('/*') && type.startsWith(declared.slice(0, -1));
+}
+
+/** Headers are the client's: only so many are remembered. */
+function keep<T>(map: Map<string, T>, key: string, value: T): T {
+  if (map.size < MOST_KEPT && key.length < 300) map.set(key, value);
+  return value;
+}

@@ -1,0 +1,90 @@
+/** Finds the endpoint that a path means. */
+import type { Endpoint } from '../../activation/endpoint.ts';
+import type { EndpointSet } from '../../activation/endpoint-set.ts';
+import { endpointNotFound } from '../../lib/errors.ts';
+import { badUrl } from '../errors.ts';
+
+/** `<naan>/<name>/…`, decoded, without slashes at the ends. @throws malformedRequest. */
+export function keyOf(path: string): string {
+  const key = path.replace(/^\/+|\/+$/g, '');
+  if (!key.includes('%')) return key;
+  try {
+    return key.split('/').map(decodeURIComponent).join('/');
+  } catch {
+    throw badUrl(path);
+  }
+}
+
+/**
+ * The endpoint of `<naan>/<name>/<apiVersion>/<endpoint>`, of `<naan>/<name>/<endpoint>` with a version from the
+ * query, or of the default version. Its status may be any.
+ */
+export function endpointAt(set: EndpointSet, key: string, version: string | undefined): Endpoint | undefined {
+  // "`POST /a/b/c/d` with `c` a version wins over an endpoint path `c/d`."
+  const exact = set.versioned(key);
+  if (exact !== undefined) return exact;
+  return version === undefined ? (set.newest(key) ?? set.versions(key)[0]) : set.versioned(withVersion(key, version));
+}
+
+/** Puts a version between the name and the endpoint. */
+function withVersion(key: string, version: string): string {
+  const [naan = '', name = '', ...endpoint] = key.split('/');
+  return `${naan}/${name}/${version}/${endpoint.join('/')}`;
+}
+
+/**
+ * A resource endpoint and the artifact below it: `<endpoint>/<artifact path>`, the longest endpoint that fits.
+ */
+export function resourceAt(
+  set: EndpointSet,
+  key: string,
+  version: string | undefined,
+): { endpoint: Endpoint; artifact: string } | undefined {
+  const parts = key.split('/');
+  for (let length = parts.length - 1; length >= 3; length--) {
+    const endpoint = endpointAt(set, parts.slice(0, length).join('/'), version);
+    if (endpoint?.entry.method === 'get') return { endpoint, artifact: parts.slice(length).join('/') };
+  }
+  return undefined;
+}
+
+/** The 404 of an address at which nothing is active, with all that helps to find out why. */
+export function nothingActive(
+  set: EndpointSet,
+  key: string,
+  version: string | undefined,
+  onShelf: readonly string[],
+): Error {
+  const { address, asked } = addressOf(set, key, version);
+  const sentences = [`No active endpoints found for ${address}`];
+  const others = set.versions(address);
+  const active = others.filter((each) => each.status !== 'FAILED_TO_ACTIVATE').map((each) => each.apiVersion);
+  if (active.length > 0) sentences.push(`active API versions: ${[...new Set(active)].join(', ')}`);
+  const failed = (asked === undefined ? others : [asked]).filter((each) => each.status === 'FAILED_TO_ACTIVATE');
+  for (const each of failed) sentences.push(`${each.id} failed to activate: ${each.detail ?? ''}`);
+  const [naan = '', name = ''] = key.split('/');
+  if (others.length === 0 && asked === undefined && onShelf.length > 0) {
+    const loaded = set.endpoints.filter((each) => each.ko.id.naan === naan && each.ko.id.name === name);
+    if (loaded.length > 0)
+      sentences.push(`endpoints of ${naan}/${name}: ${[...new Set(loaded.map((each) => each.name))].join(', ')}`);
+    const idle = onShelf.filter((each) => !loaded.some((endpoint) => endpoint.ko.id.version === each));
+    for (const each of idle.slice(0, 3)) {
+      sentences.push(
+        `${naan}/${name}/${each} is on the shelf but not active: GET /actuator/activation/reload/${naan}/${name}/${each} activates it`,
+      );
+    }
+  }
+  return endpointNotFound(sentences.join('; '));
+}
+
+/** "Detail names the naan/name/endpoint that has no active endpoints": the key without a version. */
+function addressOf(
+  set: EndpointSet,
+  key: string,
+  version: string | undefined,
+): { address: string; asked: Endpoint | undefined } {
+  const asked = endpointAt(set, key, version);
+  if (asked !== undefined) return { address: asked.address, asked };
+  const [naan = '', name = '', ...rest] = key.split('/');
+  return { address: rest.length > 1 ? `${naan}/${name}/${rest.slice(1).join('/')}` : key, asked };
+}

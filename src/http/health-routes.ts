@@ -1,0 +1,105 @@
+/** Health, its probes, and info. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Negotiator from 'negotiator';
+import { stringify } from 'yaml';
+import type { Activator } from '../activation/activator.ts';
+import type { Engine } from '../engines/engine.ts';
+import { koKey } from '../knowledge-object/id.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Shelf } from '../shelf/shelf.ts';
+import { isAuthenticated } from './access/principal.ts';
+import { declare } from './methods.ts';
+
+export interface HealthRoutesOptions {
+  readonly activator: Activator;
+  readonly shelf: Shelf;
+  readonly engines: ReadonlyMap<string, Engine>;
+  readonly version: string;
+  /** True once the service was asked to stop. */
+  readonly isStopping: () => boolean;
+  /** Requests so far. */
+  readonly totals: () => { readonly requests: number; readonly calls: number };
+}
+
+export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions): void {
+  const { activator, shelf, engines } = options;
+
+  const health = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    void reply.header('cache-control', 'no-store');
+    const problem = options.isStopping() ? 'the service stops' : await shelf.check().then(() => undefined, messageOf);
+    // "When the activator is DOWN the body is only `status: DOWN`."
+    if (problem !== undefined) {
+      request.log.error({ problem }, 'health is DOWN');
+      return reply.code(503).send({ status: 'DOWN' });
+    }
+    if (!isAuthenticated(request)) return { status: 'UP' };
+    return { status: 'UP', components: await components() };
+  };
+
+  const components = async (): Promise<Record<string, unknown>> => {
+    const adapters = Object.fromEntries(
+      [...engines.values()].map((engine) => [`${engine.name}Engine`, engine.health()]),
+    );
+    const { endpoints, failures } = activator.set;
+    const failed = [
+      ...failures.map(({ id, cause }) => ({ knowledgeObject: koKey(id), cause })),
+      ...shelf.damage().map(({ where, cause }) => ({ onShelf: where, cause })),
+    ];
+    return {
+      activationService: {
+        status: 'UP',
+        details: { kos: (await shelf.list()).length, endpoints: endpoints.length, failures: failed },
+      },
+      ...adapters,
+      shelf: { status: 'UP', details: { type: shelf.type, created: shelf.created.toISOString() } },
+    };
+  };
+
+  const info = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const { endpoints } = activator.set;
+    const count = (status: string): number => endpoints.filter((each) => each.status === status).length;
+    const content = {
+      build: { name: 'kgrid-activator', version: options.version, node: process.version },
+      engines: Object.fromEntries(
+        [...engines.values()].map((engine) => [engine.name, { ...engine.health(), ...engine.info() }]),
+      ),
+      knowledgeObjects: (await shelf.list()).length,
+      endpoints: { loaded: endpoints.length, activated: count('ACTIVATED'), failed: count('FAILED_TO_ACTIVATE') },
+      totals: options.totals(),
+      uptimeSeconds: Math.floor(process.uptime()),
+    };
+    void reply.header('cache-control', 'no-store').header('vary', 'Accept');
+    const wanted = new Negotiator(request).mediaType([
+      'application/json',
+      'application/yaml',
+      'text/yaml',
+      'application/x-yaml',
+      'text/vnd.yaml',
+    ]);
+    return wanted?.includes('yaml') === true ? reply.type(wanted).send(stringify(content)) : content;
+  };
+
+  const probe = (isUp: () => boolean) => ({
+    GET: {
+      access: 'open' as const,
+      handler: (_request: FastifyRequest, reply: FastifyReply) =>
+        reply
+          .code(isUp() ? 200 : 503)
+          .header('cache-control', 'no-store')
+          .send({ status: isUp() ? 'UP' : 'DOWN' }),
+    },
+  });
+
+  declare(app, '/actuator/health', { GET: { access: 'health', handler: health } });
+  declare(
+    app,
+    '/actuator/health/liveness',
+    probe(() => true),
+  );
+  declare(
+    app,
+    '/actuator/health/readiness',
+    probe(() => activator.started && !options.isStopping()),
+  );
+  declare(app, '/actuator/info', { GET: { access: 'info', handler: info } });
+}

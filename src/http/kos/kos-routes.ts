@@ -1,0 +1,230 @@
+/** The Shelf API. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Negotiator from 'negotiator';
+import { createHash } from 'node:crypto';
+import {
+  binaryNotFound,
+  koNotFound,
+  metadataNotReadable,
+  messageOf,
+  notFound,
+  ServiceError,
+} from '../../lib/errors.ts';
+import { isKoPart, koKey } from '../../knowledge-object/id.ts';
+import type { KoId } from '../../knowledge-object/id.ts';
+import { exportPackage } from '../../shelf/export/export-package.ts';
+import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
+import { audit } from '../access/audit.ts';
+import { requireJson, textBody } from '../body.ts';
+import { matchesEtag, tagsOf } from '../conditional.ts';
+import { declare } from '../methods.ts';
+import { sendFile } from '../send-file.ts';
+
+export interface KosRoutesOptions {
+  readonly shelf: Shelf;
+  /** Bytes of a `metadata.json`. */
+  readonly metadataLimit: number;
+}
+
+interface Named {
+  readonly naan: string;
+  readonly name: string;
+  readonly version?: string;
+  readonly '*'?: string;
+}
+
+export function kosRoutes(app: FastifyInstance, { shelf, metadataLimit }: KosRoutesOptions): void {
+  const listed = new WeakMap<readonly ShelfEntry[], { body: Buffer; etag: string }>();
+
+  /** "200 array of metadata of all KOs on the shelf", from bytes that are made once for each state of the shelf. */
+  const list = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const entries = await shelf.list();
+    let prepared = listed.get(entries);
+    if (prepared === undefined) {
+      const body = Buffer.from(`[${entries.map(metadataText).join(',')}]`);
+      prepared = { body, etag: `"${createHash('sha256').update(body).digest('hex').slice(0, 32)}"` };
+      listed.set(entries, prepared);
+    }
+    return sendJson(request, reply, prepared.body, prepared.etag);
+  };
+
+  const find = async (id: KoId): Promise<ShelfEntry> => {
+    const entry = await shelf.find(id);
+    if (entry === undefined) throw koNotFound(koKey(id));
+    return entry;
+  };
+
+  /** `/kos/<naan>/<name>` and `?v=`: the newest version where none is given. */
+  const readAny = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const { naan, name } = request.params as Named;
+    const { v } = request.query as { v?: string };
+    if (naan.startsWith('ark:'))
+      return readArk(
+        request,
+        reply,
+        [naan.slice(4), name].filter((part) => part !== ''),
+      );
+    const entry =
+      v === undefined || v === ''
+        ? (await shelf.versions(naan, name)).at(-1)
+        : await shelf.find({ naan, name, version: v });
+    if (entry !== undefined) return sendKo(request, reply, entry);
+    const missing = koNotFound([naan, name, v ?? ''].filter((part) => part !== '').join('/'));
+    // "Currently 500 server error if the KO is not found."
+    throw wantsZip(request) ? new ServiceError(missing.code, 500, 'Internal Server Error', missing.message) : missing;
+  };
+
+  const readOne = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const { naan, name, version = '' } = request.params as Named;
+    if (naan.startsWith('ark:'))
+      return readArk(
+        request,
+        reply,
+        [naan.slice(4), name, version].filter((part) => part !== ''),
+      );
+    return sendKo(request, reply, await find({ naan, name, version }));
+  };
+
+  /** "By ARK identifier": one KO by redirect, or an array with all versions. */
+  const readArk = async (request: FastifyRequest, reply: FastifyReply, parts: readonly string[]): Promise<unknown> => {
+    const [naan = '', name = '', version] = parts;
+    if (parts.length === 3 && version !== undefined) {
+      await find({ naan, name, version });
+      return reply.redirect(`/kos/${naan}/${name}/${version}`, 302);
+    }
+    const versions = parts.length === 2 ? await shelf.versions(naan, name) : [];
+    if (versions.length === 0) throw koNotFound(parts.join('/'));
+    return sendJson(request, reply, Buffer.from(`[${versions.map(metadataText).join(',')}]`));
+  };
+
+  const sendKo = async (request: FastifyRequest, reply: FastifyReply, entry: ShelfEntry): Promise<unknown> => {
+    if (!wantsZip(request)) return sendJson(request, reply, Buffer.from(metadataText(entry)), entry.etag);
+    void reply.headers({ etag: entry.etag, vary: 'Accept' });
+    if (matchesEtag(request.headers['if-none-match'], entry.etag)) return reply.code(304).send();
+    const pkg = await shelf.open(entry.id);
+    if (pkg === undefined) throw koNotFound(koKey(entry.id));
+    reply.raw.once('close', () => pkg.release());
+    const { fileName, stream } = exportPackage(pkg);
+    void reply.headers({
+      'content-type': 'application/zip',
+      'content-disposition': `attachment; filename="${fileName}"`,
+      'x-content-type-options': 'nosniff',
+    });
+    if (request.method !== 'HEAD') return reply.send(stream);
+    stream.destroy();
+    return reply.send();
+  };
+
+  const readFile = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const { naan, name, version = '', '*': path = '' } = request.params as Named;
+    if (naan.startsWith('ark:'))
+      return readArk(
+        request,
+        reply,
+        [naan.slice(4), name, version, path].filter((part) => part !== ''),
+      );
+    const id = { naan, name, version };
+    const pkg = isId(id) ? await shelf.open(id) : undefined;
+    if (pkg?.files.has(path) !== true) {
+      pkg?.release();
+      throw binaryNotFound(koKey(id), path);
+    }
+    reply.raw.once('close', () => pkg.release());
+    return sendFile(request, reply, pkg, path);
+  };
+
+  const replaceMetadata = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const id = idOf(request);
+    await find(id);
+    requireJson(request);
+    const text = readMetadata(request, metadataLimit);
+    const entry = await shelf.replaceMetadata(id, text, tagsOf(request.headers['if-match']));
+    audit(request, { action: 'replace metadata', subject: koKey(id), digest: entry.digest, outcome: 'done' });
+    return sendJson(request, reply, Buffer.from(metadataText(entry)), entry.etag);
+  };
+
+  const remove = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const id = idOf(request);
+    const { digest } = await find(id);
+    await shelf.remove(id, tagsOf(request.headers['if-match']));
+    audit(request, { action: 'delete', subject: koKey(id), digest, outcome: 'done' });
+    return reply.code(204).send();
+  };
+
+  const read = (handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) => ({
+    access: 'open' as const,
+    handler,
+  });
+  declare(app, '/kos/:naan/:name', { GET: read(readAny) });
+  declare(app, '/kos/:naan/:name/:version', {
+    GET: read(readOne),
+    PUT: { access: 'shelf-write', handler: replaceMetadata },
+    DELETE: { access: 'shelf-write', handler: remove },
+  });
+  declare(app, '/kos/:naan/:name/:version/*', { GET: read(readFile) });
+  declare(app, '/kos/:naan', {
+    GET: read((request) =>
+      Promise.reject(
+        notFound(`/kos/${(request.params as Named).naan} names no knowledge object: use /kos/<naan>/<name>/<version>`),
+      ),
+    ),
+  });
+  app.decorate('listKos', list);
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    listKos: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+  }
+}
+
+const isId = (id: KoId): boolean => isKoPart(id.naan) && isKoPart(id.name) && isKoPart(id.version);
+
+function idOf(request: FastifyRequest): KoId {
+  const { naan, name, version = '' } = request.params as Named;
+  return { naan, name, version };
+}
+
+const metadataText = (entry: ShelfEntry): string =>
+  entry.metadata.startsWith('\uFEFF') ? entry.metadata.slice(1) : entry.metadata;
+
+function sendJson(request: FastifyRequest, reply: FastifyReply, body: Buffer, etag?: string): FastifyReply {
+  void reply.headers({
+    'content-type': 'application/json',
+    'x-content-type-options': 'nosniff',
+    vary: 'Accept',
+    'cache-control': 'no-cache',
+  });
+  if (etag !== undefined) {
+    void reply.header('etag', etag);
+    if (request.method !== 'PUT' && matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  }
+  return reply.send(body);
+}
+
+/** "The zip is selected by `Accept: application/zip`", or by `?format=zip` for links. */
+function wantsZip(request: FastifyRequest): boolean {
+  const { format } = request.query as { format?: string };
+  if (format === 'zip') return true;
+  return new Negotiator(request).mediaType(['application/json', 'application/zip']) === 'application/zip';
+}
+
+/** "400 when the body cannot be parsed": any JSON object will do. */
+function readMetadata(request: FastifyRequest, limit: number): string {
+  let text: string;
+  let value: unknown;
+  try {
+    text = textBody(request);
+    value = JSON.parse(text);
+  } catch (thrown) {
+    throw metadataNotReadable(`Cannot parse new metadata: ${messageOf(thrown)}`, { cause: thrown });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw metadataNotReadable('Cannot parse new metadata: it must be a JSON object');
+  }
+  if (Buffer.byteLength(text) > limit)
+    throw metadataNotReadable(
+      `Cannot parse new metadata: it is larger than the limit of ${limit} bytes (--max-metadata)`,
+    );
+  return text;
+}

@@ -1,0 +1,49 @@
+/** The pages for people: files of this folder and of swagger-ui-dist, with a strict policy. */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { declare } from '../methods.ts';
+
+const require = createRequire(import.meta.url);
+const SWAGGER = dirname(require.resolve('swagger-ui-dist/package.json'));
+
+/** Nothing from elsewhere is loaded, asked, framed or run; the editor sets styles on its elements. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+
+const OWN = ['overview.html', 'overview.js', 'pages.css', 'doc.html', 'doc.js', 'icon.svg'] as const;
+const EDITOR = ['swagger-ui.css', 'swagger-ui-bundle.js'] as const;
+
+const contents = new Map<string, Buffer>();
+
+export function sendPage(reply: FastifyReply, name: (typeof OWN)[number] | (typeof EDITOR)[number]): FastifyReply {
+  const folder = (EDITOR as readonly string[]).includes(name) ? SWAGGER : import.meta.dirname;
+  const content = contents.get(name) ?? readFileSync(join(folder, name));
+  contents.set(name, content);
+  return reply
+    .headers({
+      'content-type': TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
+      'content-security-policy': POLICY,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-cache',
+    })
+    .send(content);
+}
+
+/** The editor at `/doc?url=<path of a service descriptor>`, and the files that the pages are made of. */
+export function pageRoutes(app: FastifyInstance): void {
+  declare(app, '/doc', { GET: { access: 'open', handler: (_request, reply) => sendPage(reply, 'doc.html') } });
+  for (const name of [...OWN, ...EDITOR]) {
+    if (name.endsWith('.html')) continue;
+    declare(app, `/doc/${name}`, { GET: { access: 'open', handler: (_request, reply) => sendPage(reply, name) } });
+  }
+}
