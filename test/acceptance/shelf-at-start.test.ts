@@ -6,7 +6,7 @@ import { assertShelfError } from './support/expectations.ts';
 import { explode } from './support/folders.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import type { Client } from './support/knowledge-grid.ts';
-import { javascriptKo, uniqueNaan, welcomeKo } from './support/ko.ts';
+import { javascriptKo, uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
 import type { Ko } from './support/ko.ts';
 import { runToEnd, startService, temporaryFolder } from './support/service.ts';
 
@@ -160,7 +160,6 @@ test('a read-only shelf serves, and writes say that it is read-only', async () =
     await using service = await startService({ shelf: folder.path, unprivileged: true });
     assert.equal(await greet(service, ko), 200);
     assert.equal((await service.get(`/kos/${ko.id}`, { accept: 'application/zip' })).status, 200);
-    const { zipOf } = await import('./support/ko.ts');
     const error = /read-only|not writable|cannot be written/i;
     const answers: [string, Awaited<ReturnType<Client['get']>>][] = [
       ['/kos', await service.importZip(await zipOf(welcomeKo({ naan: ko.naan, version: 'v2.0' }).files))],

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { sender } from './support/client.ts';
 import { explode } from './support/folders.ts';
 import { clientOf, pathOf } from './support/knowledge-grid.ts';
-import { uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
+import { javascriptKo, uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
 import { PROJECT, runToEnd, startService, temporaryFolder } from './support/service.ts';
 import type { Start } from './support/service.ts';
 
@@ -121,7 +121,7 @@ test('the names of the original are aliases', async () => {
         SPRING_PROFILES_ACTIVE: 'cloud, dev',
         KGRID_SHELF_MANIFEST: manifest,
         ...shelf,
-      } as Record<string, string>,
+      },
     });
     assert.ok('components' in (await service.get('/actuator/health')).object, 'dev');
     assert.equal((await service.post(pathOf(ko, 'welcome'), { name: 'Ada' })).status, 200);
@@ -257,4 +257,22 @@ test('--trust-proxy believes forwarded headers', async () => {
   const forwarded = { 'x-forwarded-host': 'grid.example.org', 'x-forwarded-proto': 'https' };
   const answer = await service.get(`/endpoints/${ko.naan}/ko/1.0/welcome`, forwarded);
   assert.ok(String(answer.object['swaggerLink']).startsWith('https://grid.example.org/'));
+});
+
+test('--property is what code may read of the configuration', async () => {
+  await using service = await startService({ args: ['--property', 'greeting=hello=you', '--property', 'b=2'] });
+  const code = 'function run() { return ["greeting", "b", "PATH"].map((name) => context.getProperty(name) ?? null); }';
+  const ko = javascriptKo(code, { naan: uniqueNaan() });
+  await service.serve(ko);
+  assert.deepEqual((await service.post(pathOf(ko), {})).object['result'], ['hello=you', '2', null]);
+});
+
+test('what code writes to the console is in the log, under its KO', async () => {
+  await using service = await startService({ args: ['--log-level', 'debug'] });
+  const ko = javascriptKo('function run() { console.log("spoken by the code"); }', { naan: uniqueNaan() });
+  await service.serve(ko);
+  await service.post(pathOf(ko), {});
+  const line = await service.logged((each) => JSON.stringify(each).includes('spoken by the code'));
+  assert.ok(JSON.stringify(line).includes(ko.naan));
+  assert.ok(!service.stderr().includes('spoken'));
 });

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { cp, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { PROJECT, startService, temporaryFolder } from './support/service.ts';
+
+const EXAMPLES = join(PROJECT, 'examples');
+const LOCAL_ENGINES = ['javascript', 'resource'];
+
+interface Worked {
+  readonly name: string;
+  readonly endpoint: string;
+  readonly method?: 'get';
+  readonly contentType?: string;
+  readonly input?: unknown;
+  readonly expect?: unknown;
+  readonly tolerance?: number;
+  readonly expectError?: string;
+}
+
+/** Of an object the keys given, of a list every element, numbers within the tolerance. */
+function assertHolds(actual: unknown, expected: unknown, tolerance: number, where: string): void {
+  if (typeof expected === 'number') {
+    assert.equal(typeof actual, 'number', where);
+    assert.ok(Math.abs(Number(actual) - expected) <= tolerance, `${where}: ${String(actual)} is not ${expected}`);
+  } else if (Array.isArray(expected)) {
+    assert.ok(Array.isArray(actual) && actual.length === expected.length, `${where}: ${JSON.stringify(actual)}`);
+    for (const [i, each] of expected.entries())
+      assertHolds((actual as unknown[])[i], each, tolerance, `${where}[${i}]`);
+  } else if (typeof expected === 'object' && expected !== null) {
+    assert.ok(typeof actual === 'object' && actual !== null, `${where}: ${JSON.stringify(actual)}`);
+    for (const [key, each] of Object.entries(expected))
+      assertHolds((actual as Record<string, unknown>)[key], each, tolerance, `${where}.${key}`);
+  } else assert.deepEqual(actual, expected, where);
+}
+
+test('the examples give their published worked values', async () => {
+  await using folder = await temporaryFolder();
+  const names = (await readdir(EXAMPLES, { withFileTypes: true }))
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name);
+  for (const name of names) await cp(join(EXAMPLES, name), join(folder.path, name), { recursive: true });
+  await using service = await startService({ shelf: folder.path });
+  let calls = 0;
+  for (const name of names) {
+    const read = (file: string): Promise<string> => readFile(join(EXAMPLES, name, file), 'utf8');
+    const metadata = JSON.parse(await read('metadata.json')) as {
+      '@id': string;
+      hasServiceSpecification: string;
+      hasDeploymentSpecification: string;
+    };
+    const { info } = parse(await read(metadata.hasServiceSpecification), { schema: 'failsafe' }) as {
+      info: { version: string };
+    };
+    const deployment = await read(metadata.hasDeploymentSpecification);
+    if (!LOCAL_ENGINES.some((engine) => deployment.includes(`engine: ${engine}`))) continue;
+    const [naan, ko] = metadata['@id'].split('/');
+    for (const worked of parse(await read('worked-examples.yaml')) as Worked[]) {
+      const path = `/${naan ?? ''}/${ko ?? ''}/${info.version}${worked.endpoint}`;
+      const type = worked.contentType ?? 'application/json';
+      const body = type === 'application/json' ? JSON.stringify(worked.input) : String(worked.input);
+      const answer =
+        worked.method === 'get' ? await service.get(path) : await service.post(path, body, { 'content-type': type });
+      const where = `${name}: ${worked.name}`;
+      if (worked.expectError !== undefined) {
+        assert.ok(answer.status >= 400, where);
+        assert.ok(String(answer.object['Detail']).includes(worked.expectError), `${where}: ${answer.text}`);
+      } else {
+        assert.equal(answer.status, 200, `${where}: ${answer.text}`);
+        assertHolds(answer.object['result'], worked.expect, worked.tolerance ?? 0, where);
+      }
+      calls++;
+    }
+  }
+  assert.ok(calls > 40, `${calls} calls`);
+});
+
+test('every example is on the shelf and its links lead somewhere', async () => {
+  await using folder = await temporaryFolder();
+  await cp(EXAMPLES, folder.path, { recursive: true });
+  await using service = await startService({ shelf: folder.path });
+  const kos = (await service.get('/kos')).list;
+  const folders = (await readdir(EXAMPLES, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+  assert.equal(kos.length, folders.length);
+  for (const endpoint of (await service.get('/endpoints')).list) {
+    assert.equal((await service.get(String(endpoint['hasServiceSpecification']))).status, 200);
+    assert.equal((await service.get(String(endpoint['knowledgeObject']))).status, 200);
+    if (LOCAL_ENGINES.includes(String(endpoint['engine'])) && !String(endpoint['@id']).startsWith('demo/broken')) {
+      assert.equal(endpoint['status'], 'ACTIVATED', JSON.stringify(endpoint));
+    }
+  }
+});
+
+test('without a shelf the service serves a working copy of the examples in dev and says so', async () => {
+  const before = await readFile(join(EXAMPLES, 'hepatology-meld-3.0/metadata.json'), 'utf8');
+  await using service = await startService({ shelf: false, profile: false });
+  assert.match(service.url, /^http:\/\/127\.0\.0\.1:/);
+  assert.ok((await service.get('/kos')).list.length > 10);
+  assert.ok('components' in (await service.get('/actuator/health')).object, 'dev');
+  assert.match(JSON.stringify(service.log), /example/i);
+  const path = '/kos/hepatology/meld/3.0';
+  const metadata = (await service.get(path)).object;
+  assert.equal((await service.put(path, { ...metadata, title: 'Changed' })).status, 200);
+  assert.equal(
+    await readFile(join(EXAMPLES, 'hepatology-meld-3.0/metadata.json'), 'utf8'),
+    before,
+    'the examples stay as they are',
+  );
+  assert.equal((await service.put(path, metadata)).status, 200);
+});

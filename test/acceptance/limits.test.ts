@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, test } from 'node:test';
+import { assertRequestError, assertShelfError } from './support/expectations.ts';
+import { pathOf } from './support/knowledge-grid.ts';
+import { javascriptKo, uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
+import type { Content, Ko } from './support/ko.ts';
+import { servePlaces } from './support/places.ts';
+import { startService } from './support/service.ts';
+
+const settings = {
+  'max-package': '40KB',
+  'max-unpacked': '200KB',
+  'max-file': '90KB',
+  'max-entries': '20',
+  'max-metadata': '3KB',
+  'max-descriptor': '5KB',
+  'max-body': '20KB',
+  'max-result': '10KB',
+  'execution-timeout': '700ms',
+  'isolate-memory': '16MB',
+};
+const service = await startService({ args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]) });
+after(() => service[Symbol.asyncDispose]());
+
+async function assertImportRefused(ko: Ko, status: number, error: RegExp): Promise<void> {
+  const answer = await service.importZip(await zipOf(ko.files));
+  assertShelfError(answer, { status, path: '/kos', error });
+  assert.equal((await service.get(`/kos/${ko.id}`)).status, 404);
+}
+const withFiles = (files: Readonly<Record<string, Content>>): Ko => welcomeKo({ naan: uniqueNaan(), files });
+
+test('packages within the limits are imported and their KOs run', async () => {
+  const ko = withFiles({ 'a.txt': 'x'.repeat(80_000), 'b.bin': randomBytes(20_000) });
+  await service.serve(ko);
+  assert.equal((await service.post(pathOf(ko, 'welcome'), { name: 'Ada' })).status, 200);
+});
+
+test('a zip beyond its limit is 413', async () => {
+  await assertImportRefused(withFiles({ 'noise.bin': randomBytes(45_000) }), 413, /40 ?KB|40,?000|max-package/i);
+});
+
+test('a zip of a manifest beyond its limit fails as an entry', async () => {
+  const [large, small] = [withFiles({ 'noise.bin': randomBytes(45_000) }), withFiles({})];
+  await using web = await servePlaces({
+    '/large.zip': await zipOf(large.files),
+    '/small.zip': await zipOf(small.files),
+  });
+  const answer = await service.post('/kos/manifest', [`${web.url}/large.zip`, `${web.url}/small.zip`]);
+  assert.equal(answer.status, 200);
+  assert.deepEqual(answer.json, [`${small.id}/`]);
+});
+
+test('a package beyond the limit of one file, of all files or of entries is 400', async () => {
+  await assertImportRefused(withFiles({ 'a.txt': 'x'.repeat(95_000) }), 400, /a\.txt/);
+  const three = Object.fromEntries(['a', 'b', 'c'].map((name) => [`${name}.txt`, 'x'.repeat(80_000)]));
+  await assertImportRefused(withFiles(three), 400, /unpacked|200 ?KB|200,?000/i);
+  const many = Object.fromEntries(Array.from({ length: 25 }, (_, i) => [`f${i}.txt`, 'x']));
+  await assertImportRefused(withFiles(many), 400, /\b20\b/);
+});
+
+test('metadata.json or a descriptor beyond its limit is 400 and named', async () => {
+  await assertImportRefused(
+    welcomeKo({ naan: uniqueNaan(), metadata: { description: 'x'.repeat(4000) } }),
+    400,
+    /metadata\.json/,
+  );
+  const ko = withFiles({});
+  const longer = (path: string): Ko => ({
+    ...ko,
+    files: { ...ko.files, [path]: `${String(ko.files[path])}# ${'x'.repeat(6000)}\n` },
+  });
+  await assertImportRefused(longer('service.yaml'), 400, /service\.yaml/);
+  await assertImportRefused(longer('deployment.yaml'), 400, /deployment\.yaml/);
+});
+
+test('metadata that is put obeys the limit too', async () => {
+  const ko = withFiles({});
+  await service.add(ko);
+  const answer = await service.put(`/kos/${ko.id}`, { ...ko.metadata, description: 'x'.repeat(4000) });
+  assertShelfError(answer, { status: answer.status === 413 ? 413 : 400, path: `/kos/${ko.id}`, error: /./ });
+  assert.deepEqual((await service.get(`/kos/${ko.id}`)).json, ko.metadata);
+});
+
+test('a request body beyond its limit is 413', async () => {
+  const ko = javascriptKo('function run(input) { return input.length; }', {
+    naan: uniqueNaan(),
+    consumes: ['application/json', 'text/plain'],
+  });
+  await service.serve(ko);
+  const path = pathOf(ko);
+  assert.equal((await service.post(path, JSON.stringify('x'.repeat(15_000)))).object['result'], 15_000);
+  const body = JSON.stringify('x'.repeat(25_000));
+  for (const type of ['application/json', 'text/plain']) {
+    const answer = await service.post(path, body, { 'content-type': type });
+    assertRequestError(answer, { status: 413, path, title: 'Payload Too Large', detail: /./ });
+  }
+  const chunked = await service.send('POST', path, {
+    body,
+    headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked', 'content-length': undefined },
+  });
+  assert.equal(chunked.status, 413);
+  assertShelfError(await service.put(`/kos/${ko.id}`, body), { status: 413, path: `/kos/${ko.id}`, error: /./ });
+  assertShelfError(await service.post('/kos/manifest', body), { status: 413, path: '/kos/manifest', error: /./ });
+});
+
+test('an answer of a KO beyond its limit is 500 and names the limit', async () => {
+  const ko = javascriptKo('function run(n) { return "x".repeat(n); }', { naan: uniqueNaan() });
+  await service.serve(ko);
+  assert.equal((await service.post(pathOf(ko), 9000)).status, 200);
+  for (const size of [11_000, 1_000_000]) {
+    const answer = await service.post(pathOf(ko), size);
+    const detail = /^Code execution error: .*(10 ?KB|10,?000|max-result)/i;
+    assertRequestError(answer, { status: 500, path: pathOf(ko), title: 'General Adapter Exception', detail });
+  }
+});
+
+test('a call beyond its time is 500 and names the limit', async () => {
+  const ko = javascriptKo(
+    'function run(ms) { const end = Date.now() + ms; while (Date.now() < end); return "done"; }',
+    { naan: uniqueNaan() },
+  );
+  await service.serve(ko);
+  assert.equal((await service.post(pathOf(ko), 300)).object['result'], 'done');
+  const before = Date.now();
+  const answer = await service.post(pathOf(ko), 60_000);
+  assert.ok(Date.now() - before < 2500, `${Date.now() - before} ms`);
+  const detail = /^Code execution error: .*(700 ?ms|0\.7 ?s|execution-timeout)/;
+  assertRequestError(answer, { status: 500, path: pathOf(ko), title: 'General Adapter Exception', detail });
+  assert.equal((await service.post(pathOf(ko), 1)).object['result'], 'done', 'and it is well afterwards');
+});
+
+test('a call beyond its memory is 500 and names the limit', async () => {
+  const code =
+    'function run(n) { const kept = []; for (let i = 0; i < n; i++) kept.push({ i, text: "x" + i }); return kept.length; }';
+  const ko = javascriptKo(code, { naan: uniqueNaan() });
+  await service.serve(ko);
+  assert.equal((await service.post(pathOf(ko), 100)).object['result'], 100);
+  const answer = await service.post(pathOf(ko), 1e9);
+  const detail = /^Code execution error: .*(16 ?MB|isolate-memory|memory)/i;
+  assertRequestError(answer, { status: 500, path: pathOf(ko), title: 'General Adapter Exception', detail });
+  assert.equal((await service.post(pathOf(ko), 100)).object['result'], 100);
+});
+
+test('more calls than may wait for one KO are 503 with Retry-After', async () => {
+  await using narrow = await startService({ args: ['--queue-limit', '4', '--execution-timeout', '2s'] });
+  const naan = uniqueNaan();
+  const slow = javascriptKo(
+    'function run() { const end = Date.now() + 100; while (Date.now() < end); return "done"; }',
+    { naan },
+  );
+  const other = welcomeKo({ naan, name: 'other' });
+  await narrow.serve(slow, other);
+  const calls = Array.from({ length: 40 }, () => narrow.post(pathOf(slow), {}));
+  assert.equal(
+    (await narrow.post(pathOf(other, 'welcome'), { name: 'Ada' })).status,
+    200,
+    'other KOs are not concerned',
+  );
+  const answers = await Promise.all(calls);
+  const refused = answers.filter((answer) => answer.status === 503);
+  assert.ok(refused.length > 0 && refused.length < 40, `${refused.length} refused`);
+  for (const answer of refused) {
+    assertRequestError(answer, { status: 503, path: pathOf(slow), title: 'Service Unavailable', detail: /./ });
+    assert.match(String(answer.headers['retry-after']), /^\d+$/);
+  }
+  for (const answer of answers) assert.ok(answer.status === 503 || answer.object['result'] === 'done', answer.text);
+});
