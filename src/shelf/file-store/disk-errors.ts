@@ -1,0 +1,42 @@
+import { messageOf, ServiceError, shelfFull, shelfNotWritable } from '../../lib/errors.ts';
+
+/** `ENOSPC` and the like; undefined for what is not an error of the system. */
+export function errnoOf(thrown: unknown): string | undefined {
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+  return typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : undefined;
+}
+
+export const isMissing = (thrown: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errnoOf(thrown) ?? '');
+
+/** What a person may be told: messages of the system name paths of the host. */
+export const reasonOf = (thrown: unknown): string => errnoOf(thrown) ?? messageOf(thrown);
+
+/** The shelf, or a part of it, may be read but not written by this process. */
+export const isReadOnly = (thrown: unknown): boolean => ['EROFS', 'EACCES', 'EPERM'].includes(errnoOf(thrown) ?? '');
+
+/** Runs changes to the disk; errors of the system become those of the contract, all others pass. */
+export async function writing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw asWriteError(thrown);
+  }
+}
+
+/** The error of the contract for an error of the system; anything else as it is. */
+export function asWriteError(thrown: unknown): unknown {
+  const errno = errnoOf(thrown);
+  if (errno === undefined || thrown instanceof ServiceError) return thrown;
+  if (errno === 'ENOSPC' || errno === 'EDQUOT') {
+    return shelfFull('The shelf has no space left; nothing was changed. Free space on its disk and try again.', {
+      cause: thrown,
+    });
+  }
+  if (isReadOnly(thrown)) return readOnlyShelf(thrown);
+  return shelfNotWritable(`The shelf's disk refused to write (${errno}); nothing was changed.`, { cause: thrown });
+}
+
+export const readOnlyShelf = (cause?: unknown): ServiceError =>
+  shelfNotWritable('The shelf is read-only: knowledge objects on it can be read and run, not added or changed.', {
+    cause,
+  });

@@ -1,0 +1,62 @@
+import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
+
+/** Called with the name of each durable step before it is taken. What it throws fails the step. */
+export type OnStep = (step: string) => void | Promise<void>;
+
+/**
+ * The changes that a store makes to the disk, each announced by name, so that a test can end the process or
+ * let the disk fail exactly there.
+ */
+export class DurableFiles {
+  readonly step: OnStep;
+
+  constructor(onStep: OnStep = () => undefined) {
+    this.step = onStep;
+  }
+
+  async createFolder(what: string, path: string): Promise<void> {
+    await this.step(`create ${what}`);
+    await mkdir(path, { recursive: true });
+  }
+
+  /** Makes a new file, which is on the disk when this returns. @returns what `fill` returned. */
+  async createFile<T>(what: string, path: string, fill: (file: FileHandle) => Promise<T>): Promise<T> {
+    await this.step(`write ${what}`);
+    await using file = await open(path, 'wx');
+    const filled = await fill(file);
+    await this.step(`sync ${what}`);
+    await file.sync();
+    return filled;
+  }
+
+  /**
+   * Puts a file in the place of another in one step; durable once the folder of `target` is synced.
+   * @param temporary a name for the new file on the same disk.
+   */
+  async replaceFile(what: string, temporary: string, target: string, text: string): Promise<void> {
+    try {
+      await this.createFile(what, temporary, (file) => file.writeFile(text));
+      await this.move(what, temporary, target);
+    } catch (thrown) {
+      await rm(temporary, { force: true }).catch(() => undefined);
+      throw thrown;
+    }
+  }
+
+  /** Durable once the folder of `to` is synced. */
+  async move(what: string, from: string, to: string): Promise<void> {
+    await this.step(`move ${what}`);
+    await rename(from, to);
+  }
+
+  async remove(what: string, path: string): Promise<void> {
+    await this.step(`remove ${what}`);
+    await rm(path, { recursive: true, force: true });
+  }
+
+  async syncFolder(what: string, path: string): Promise<void> {
+    await this.step(`sync ${what}`);
+    await using folder = await open(path, 'r');
+    await folder.sync();
+  }
+}

@@ -1,0 +1,145 @@
+import { basename, dirname, join } from 'node:path';
+import { koKey } from '../../knowledge-object/id.ts';
+import type { KoPackage, ShelfDamage } from '../shelf.ts';
+import { reasonOf } from './disk-errors.ts';
+import type { DurableFiles } from './durable-files.ts';
+import { folderStamp, readExploded, stampFolder, type HashCache } from './exploded-folder.ts';
+import { findExploded } from './find-exploded.ts';
+import { OpenPackage, type PackagePlace } from './open-package.ts';
+import { keyOf, METADATA, type PackageContent } from './package-content.ts';
+import { SerialQueue } from './serial-queue.ts';
+import { stagingName, type ShelfLayout } from './shelf-layout.ts';
+
+/** A KO that a person put on the shelf as a folder. */
+export interface ExplodedKo {
+  /** Relative to the shelf. */
+  readonly where: string;
+  readonly content: PackageContent;
+  readonly place: PackagePlace;
+  /** The folder has not changed while this is the same; undefined when that is not sure. */
+  readonly stamp: string | undefined;
+}
+
+/** The KOs that lie exploded on the shelf, as they were when they were last looked at. */
+export class ExplodedPackages {
+  /** In the order of their folders; the same id may be there twice. */
+  #folders: readonly ExplodedKo[] = [];
+  /** The first of each id, by `koKey`. */
+  #served: ReadonlyMap<string, ExplodedKo> = new Map();
+  #damage: readonly ShelfDamage[] = [];
+  readonly #hashes: HashCache = new Map();
+  readonly #layout: ShelfLayout;
+  readonly #disk: DurableFiles;
+  /** Looking and moving exclude each other: a look must not see a folder that is on its way out. */
+  readonly #queue = new SerialQueue();
+
+  constructor(layout: ShelfLayout, disk: DurableFiles) {
+    this.#layout = layout;
+    this.#disk = disk;
+  }
+
+  get folders(): readonly ExplodedKo[] {
+    return this.#folders;
+  }
+
+  get served(): ReadonlyMap<string, ExplodedKo> {
+    return this.#served;
+  }
+
+  /** Folders and files that cannot be served, whatever else is on the shelf. */
+  get damage(): readonly ShelfDamage[] {
+    return this.#damage;
+  }
+
+  scan(): Promise<void> {
+    return this.#alone(() => this.#scan());
+  }
+
+  /** True when the files of the folder may differ from what was last seen. */
+  async hasChanged(ko: ExplodedKo): Promise<boolean> {
+    const stamps = await stampFolder(ko.place.path).catch(() => []);
+    return ko.stamp === undefined || folderStamp(stamps) !== ko.stamp;
+  }
+
+  open(ko: ExplodedKo): KoPackage {
+    return new OpenPackage({ content: ko.content, place: ko.place, verify: false, release: () => undefined });
+  }
+
+  async replaceMetadata(ko: ExplodedKo, metadata: string): Promise<void> {
+    await this.#alone(async () => {
+      const target = join(ko.place.path, METADATA);
+      await this.#disk.replaceFile('metadata', stagingName(this.#layout), target, metadata);
+      await this.#disk.syncFolder('exploded folder', ko.place.path);
+      await this.#scan();
+    });
+  }
+
+  /** Moves all folders with this id into `.removed/`. Packages that are open go on reading from there. */
+  async moveAway(key: string): Promise<void> {
+    const known = (): ExplodedKo[] => this.#folders.filter(({ content }) => keyOf(content) === key);
+    if (known().length === 0) return;
+    await this.#alone(async () => {
+      for (const ko of known()) await this.#moveAway(ko);
+    });
+  }
+
+  settled(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    return this.#queue.run('', work);
+  }
+
+  async #scan(): Promise<void> {
+    const { folders, damage } = await findExploded(this.#layout.root);
+    const found: ExplodedKo[] = [];
+    for (const where of folders) {
+      const path = join(this.#layout.root, where);
+      try {
+        const place = this.#folders.find((ko) => ko.where === where)?.place ?? { path };
+        found.push({ where, place, ...(await readExploded(path, this.#hashes)) });
+      } catch (thrown) {
+        damage.push({ where, cause: `not served: ${reasonOf(thrown)}` });
+      }
+    }
+    this.#show(found, damage);
+  }
+
+  async #moveAway(ko: ExplodedKo): Promise<void> {
+    const { removed } = this.#layout;
+    await this.#disk.createFolder('removed', removed);
+    const stamp = new Date().toISOString().replaceAll(':', '-');
+    const target = join(removed, `${basename(ko.where)}.${stamp}.${crypto.randomUUID().slice(0, 8)}`);
+    const from = ko.place.path;
+    await this.#rename(ko, target);
+    try {
+      await this.#disk.syncFolder('removed', removed);
+      await this.#disk.syncFolder('place of the exploded folder', dirname(from));
+    } catch (thrown) {
+      await this.#rename(ko, from);
+      throw thrown;
+    }
+    this.#show(
+      this.#folders.filter((each) => each !== ko),
+      this.#damage,
+    );
+  }
+
+  async #rename({ place }: ExplodedKo, target: string): Promise<void> {
+    const moved = this.#disk.move('exploded folder', place.path, target).then(() => void (place.path = target));
+    place.moving = moved.catch(() => undefined);
+    await moved;
+  }
+
+  #show(folders: readonly ExplodedKo[], damage: readonly ShelfDamage[]): void {
+    const served = new Map<string, ExplodedKo>();
+    for (const ko of folders) {
+      const key = koKey(ko.content.entry.id);
+      if (!served.has(key)) served.set(key, ko);
+    }
+    this.#folders = folders;
+    this.#served = served;
+    this.#damage = damage;
+  }
+}

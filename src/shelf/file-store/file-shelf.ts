@@ -1,0 +1,182 @@
+import { readdir } from 'node:fs/promises';
+import { koKey, type KoId } from '../../knowledge-object/id.ts';
+import { koNotFound, packageDamaged, preconditionFailed, shelfNotWritable } from '../../lib/errors.ts';
+import type { KoPackage, Shelf, ShelfDamage, ShelfEntry, Staging } from '../shelf.ts';
+import { Catalog } from './catalog.ts';
+import { readOnlyShelf, reasonOf, writing } from './disk-errors.ts';
+import type { DurableFiles } from './durable-files.ts';
+import { idOfMetadata } from './exploded-folder.ts';
+import type { ExplodedKo, ExplodedPackages } from './exploded-packages.ts';
+import { METADATA } from './package-content.ts';
+import { SerialQueue } from './serial-queue.ts';
+import { stagingName, type ShelfLayout } from './shelf-layout.ts';
+import { StagedPackage, type Publish } from './staged-package.ts';
+import type { StoredPackages, Warn } from './stored-packages.ts';
+
+export interface FileShelfParts {
+  readonly layout: ShelfLayout;
+  readonly disk: DurableFiles;
+  readonly stored: StoredPackages;
+  readonly exploded: ExplodedPackages;
+  readonly writable: boolean;
+  readonly warn: Warn;
+  /** Lets another activator have the shelf. */
+  readonly giveUp: () => void;
+}
+
+/** A shelf in a folder: KOs that were imported, and KOs that people put there as folders. */
+export class FileShelf implements Shelf {
+  readonly type = 'file';
+  readonly created = new Date();
+  readonly #parts: FileShelfParts;
+  readonly #catalog: Catalog;
+  /** Writes to one KO follow each other; the last to be committed stays. */
+  readonly #writes = new SerialQueue();
+  #closed = false;
+
+  constructor(parts: FileShelfParts) {
+    this.#parts = parts;
+    this.#catalog = new Catalog(parts.stored, parts.exploded);
+  }
+
+  list(): Promise<readonly ShelfEntry[]> {
+    return Promise.resolve(this.#catalog.list());
+  }
+
+  find(id: KoId): Promise<ShelfEntry | undefined> {
+    return Promise.resolve(this.#catalog.find(koKey(id))?.content.entry);
+  }
+
+  versions(naan: string, name: string): Promise<readonly ShelfEntry[]> {
+    return Promise.resolve(this.#catalog.list().filter(({ id }) => id.naan === naan && id.name === name));
+  }
+
+  async open(id: KoId): Promise<KoPackage | undefined> {
+    const { stored, exploded } = this.#parts;
+    await this.#refresh(id);
+    // Nothing is awaited between finding a package and holding it, so that no writer can remove it.
+    const ko = this.#catalog.find(koKey(id));
+    if (ko !== undefined) return 'place' in ko ? exploded.open(ko) : stored.open(ko);
+    const cause = stored.unreadable.get(koKey(id));
+    if (cause !== undefined) throw packageDamaged(`${koKey(id)} is damaged on the shelf: ${cause}.`);
+    return undefined;
+  }
+
+  async stage(): Promise<Staging> {
+    this.#requireWritable();
+    return this.#stage((id, staged) => this.#write(id, () => this.#take(id, staged)));
+  }
+
+  replaceMetadata(id: KoId, metadata: string, ifMatch?: readonly string[]): Promise<ShelfEntry> {
+    return this.#write(id, async () => {
+      await this.#refresh(id);
+      const ko = this.#catalog.find(koKey(id));
+      if (ko === undefined) throw koNotFound(koKey(id));
+      requireMatch(ko.content.entry, ifMatch);
+      if (!('place' in ko)) await this.#parts.stored.replaceMetadata(ko, metadata);
+      else if (isFor(id, metadata)) await this.#parts.exploded.replaceMetadata(ko, metadata);
+      else await this.#takeIn(ko, metadata);
+      return this.#catalog.find(koKey(id))?.content.entry ?? ko.content.entry;
+    });
+  }
+
+  remove(id: KoId, ifMatch?: readonly string[]): Promise<void> {
+    const { stored, exploded } = this.#parts;
+    const key = koKey(id);
+    return this.#write(id, async () => {
+      await this.#refresh(id);
+      const ko = this.#catalog.find(koKey(id));
+      if (ko === undefined && !stored.unreadable.has(key)) throw koNotFound(key);
+      requireMatch(ko?.content.entry, ifMatch);
+      await exploded.moveAway(key);
+      if (stored.kos.has(key) || stored.unreadable.has(key)) await stored.remove(id);
+    });
+  }
+
+  async rescan(): Promise<void> {
+    const { stored, exploded, writable } = this.#parts;
+    if (!writable) stored.reload();
+    await stored.verifyDamaged();
+    await exploded.scan();
+  }
+
+  damage(): readonly ShelfDamage[] {
+    return this.#catalog.damage();
+  }
+
+  async check(): Promise<void> {
+    const { layout, writable } = this.#parts;
+    try {
+      await readdir(layout.root);
+      if (writable) await readdir(layout.index);
+    } catch (thrown) {
+      throw new Error(`The shelf folder cannot be read (${reasonOf(thrown)})`, { cause: thrown });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#writes.idle();
+    await this.#parts.exploded.settled();
+    await this.#parts.stored.settled();
+    this.#parts.giveUp();
+  }
+
+  /** Looks again at a folder that a person has changed. */
+  async #refresh(id: KoId): Promise<void> {
+    const ko = this.#catalog.find(koKey(id));
+    if (ko === undefined || !('place' in ko)) return;
+    if (await this.#parts.exploded.hasChanged(ko)) await this.#parts.exploded.scan();
+  }
+
+  #stage(publish: Publish): Promise<StagedPackage> {
+    return StagedPackage.create(stagingName(this.#parts.layout), this.#parts.disk, publish);
+  }
+
+  async #take(id: KoId, staged: StagedPackage): Promise<ShelfEntry> {
+    const { stored, exploded, warn } = this.#parts;
+    const content = await staged.seal(id);
+    await stored.take(content, staged.content);
+    try {
+      await exploded.moveAway(koKey(id));
+    } catch (thrown) {
+      warn(`${koKey(id)} was imported, but its former folder could not be moved to .removed`, thrown);
+    }
+    return content.entry;
+  }
+
+  /** "Later PUTs of metadata never move a KO": a folder whose metadata names another id could not keep its own. */
+  async #takeIn(ko: ExplodedKo, metadata: string): Promise<void> {
+    await using staged = await this.#stage((id, each) => this.#take(id, each));
+    const folder = this.#parts.exploded.open(ko);
+    for (const path of ko.content.files.keys()) {
+      await staged.write(path, path === METADATA ? Buffer.from(metadata) : await folder.stream(path));
+    }
+    await staged.commit(ko.content.entry.id);
+  }
+
+  async #write<T>(id: KoId, work: () => Promise<T>): Promise<T> {
+    this.#requireWritable();
+    return this.#writes.run(koKey(id), () => writing(work));
+  }
+
+  #requireWritable(): void {
+    if (!this.#parts.writable) throw readOnlyShelf();
+    if (this.#closed) throw shelfNotWritable('The shelf is closed: the activator is stopping.');
+  }
+}
+
+function requireMatch(entry: ShelfEntry | undefined, ifMatch: readonly string[] | undefined): void {
+  if (ifMatch === undefined || (entry !== undefined && ifMatch.some((tag) => tag === entry.etag || tag === '*')))
+    return;
+  throw preconditionFailed('The knowledge object has changed meanwhile: its entity tag is not one of If-Match.');
+}
+
+function isFor(id: KoId, metadata: string): boolean {
+  try {
+    return koKey(idOfMetadata(metadata)) === koKey(id);
+  } catch {
+    return false;
+  }
+}

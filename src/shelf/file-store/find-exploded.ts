@@ -1,0 +1,59 @@
+import type { Dirent } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { posix, join } from 'node:path';
+import type { ShelfDamage } from '../shelf.ts';
+import { errnoOf } from './disk-errors.ts';
+import { METADATA } from './package-content.ts';
+
+/** "a folder of any name, up to three levels deep, with a `metadata.json`". */
+const MAX_DEPTH = 3;
+
+export interface FoundFolders {
+  /** Folders with a `metadata.json`, relative to the shelf, sorted. */
+  readonly folders: string[];
+  readonly damage: ShelfDamage[];
+}
+
+/** Finds the folders that people put on a shelf, and what they may have taken for one. */
+export async function findExploded(root: string): Promise<FoundFolders> {
+  const found: FoundFolders = { folders: [], damage: [] };
+  const report = (where: string, cause: string): void => void found.damage.push({ where, cause });
+
+  async function look(folder: string, depth: number): Promise<void> {
+    const entries = await listing(join(root, folder));
+    if (typeof entries === 'string') return report(folder, `not served: it cannot be read (${entries})`);
+    if (entries.some((entry) => entry.name === METADATA && entry.isFile())) {
+      if (depth > 0) return void found.folders.push(folder);
+      report(METADATA, 'not served: a knowledge object needs a folder of its own on the shelf');
+    }
+    for (const entry of entries.filter((each) => !isIgnored(each.name))) {
+      const where = posix.join(folder, entry.name);
+      if (entry.isDirectory() && depth < MAX_DEPTH) await look(where, depth + 1);
+      else if (entry.isSymbolicLink() && (await isFolder(join(root, where)))) {
+        report(where, 'not served: links are not followed, put the folder itself here');
+      } else if (entry.isFile() && /\.zip$/i.test(entry.name)) {
+        report(where, 'not served: import it with POST /kos, or unpack it here');
+      }
+    }
+  }
+
+  await look('', 0);
+  found.folders.sort();
+  return found;
+}
+
+const isIgnored = (name: string): boolean => name.startsWith('.') || name === '__MACOSX';
+
+/** @returns the code of the system's error when the folder cannot be read. */
+async function listing(path: string): Promise<Dirent[] | string> {
+  try {
+    return await readdir(path, { withFileTypes: true });
+  } catch (thrown) {
+    const errno = errnoOf(thrown);
+    if (errno === undefined) throw thrown;
+    return errno;
+  }
+}
+
+const isFolder = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => undefined))?.isDirectory() ?? false;

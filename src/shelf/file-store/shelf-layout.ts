@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import { parseKoId, type KoId } from '../../knowledge-object/id.ts';
+
+/** Where things lie in a shelf folder. Everything but the exploded KOs of people is in `.kgrid` or `.removed`. */
+export interface ShelfLayout {
+  readonly root: string;
+  readonly home: string;
+  /** Held open and locked by the activator that owns the shelf. */
+  readonly ownerLock: string;
+  /** Tells a second activator who the first is. */
+  readonly ownerNote: string;
+  /** Packages on their way in, one folder each; emptied at start. */
+  readonly staging: string;
+  /** Immutable package folders, without `metadata.json`. */
+  readonly objects: string;
+  /** One pointer file a KO: what is on the shelf is what these say. */
+  readonly index: string;
+  /** Exploded KOs that were deleted or replaced. */
+  readonly removed: string;
+}
+
+export function shelfLayout(root: string): ShelfLayout {
+  const home = join(root, '.kgrid');
+  return {
+    root,
+    home,
+    ownerLock: join(home, 'owner.db'),
+    ownerNote: join(home, 'owner.json'),
+    staging: join(home, 'staging'),
+    objects: join(home, 'objects'),
+    index: join(home, 'index'),
+    removed: join(root, '.removed'),
+  };
+}
+
+/** A part of an id holds no `-`, so that a name stands for one id only. */
+export const pointerName = (id: KoId): string => `${id.naan}-${id.name}-${id.version}.json`;
+
+/** The id that a pointer file of this name is for; undefined when it is none. */
+export const idOfPointerName = (name: string): KoId | undefined =>
+  parseKoId(name.replace(/\.json$/, '').replaceAll('-', '/'));
+
+/** A new name in `staging/`; what lies there after a crash is removed at the next start. */
+export const stagingName = (layout: ShelfLayout): string => join(layout.staging, crypto.randomUUID());

@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rm, type FileHandle } from 'node:fs/promises';
+import { dirname, join, posix } from 'node:path';
+import type { Readable } from 'node:stream';
+import { isPackagePath } from '../../knowledge-object/package-path.ts';
+import type { KoId } from '../../knowledge-object/id.ts';
+import { binaryNotFound, importRefused, packageTooLarge } from '../../lib/errors.ts';
+import type { ShelfEntry, Staging } from '../shelf.ts';
+import { asWriteError, errnoOf, writing } from './disk-errors.ts';
+import type { DurableFiles } from './durable-files.ts';
+import { describePackage, METADATA, type HashedFile, type PackageContent } from './package-content.ts';
+
+/** Makes a staged package the KO of an id. */
+export type Publish = (id: KoId, staged: StagedPackage) => Promise<ShelfEntry>;
+
+/** A package in a folder of its own below `staging/`. Each file is on the disk when its `write` returns. */
+export class StagedPackage implements Staging {
+  readonly files = new Map<string, HashedFile>();
+  /** Holds the files of the package. */
+  readonly content: string;
+  /** For temporary files; goes with the staging. */
+  readonly folder: string;
+  readonly #disk: DurableFiles;
+  readonly #publish: Publish;
+  #spools = 0;
+  #ended = false;
+
+  private constructor(folder: string, disk: DurableFiles, publish: Publish) {
+    this.folder = folder;
+    this.content = join(folder, 'content');
+    this.#disk = disk;
+    this.#publish = publish;
+  }
+
+  static async create(folder: string, disk: DurableFiles, publish: Publish): Promise<StagedPackage> {
+    const staged = new StagedPackage(folder, disk, publish);
+    try {
+      await writing(() => disk.createFolder('staging', staged.content));
+      return staged;
+    } catch (thrown) {
+      await staged[Symbol.asyncDispose]();
+      throw thrown;
+    }
+  }
+
+  async spool(content: Readable, limit: number): Promise<string> {
+    const path = join(this.folder, `spool-${String(++this.#spools)}`);
+    try {
+      await this.#create('spool', path, content, limit);
+      return path;
+    } catch (thrown) {
+      throw isOf(content, thrown) ? thrown : asWriteError(thrown);
+    }
+  }
+
+  async write(path: string, content: Readable | Buffer): Promise<void> {
+    if (!isPackagePath(path)) throw importRefused(`${JSON.stringify(path)} cannot be the name of a file in a package.`);
+    const target = join(this.content, path);
+    try {
+      if (path.includes('/')) await mkdir(dirname(target), { recursive: true });
+      this.files.set(path, { path, ...(await this.#create('file', target, content)) });
+    } catch (thrown) {
+      if (isOf(content, thrown)) throw thrown;
+      if (isConflict(thrown))
+        throw importRefused(`${path} is in the package twice, or both as a file and as a folder.`);
+      throw asWriteError(thrown);
+    }
+  }
+
+  async read(path: string): Promise<Buffer> {
+    if (!this.files.has(path)) throw binaryNotFound('package', path);
+    return readFile(join(this.content, path));
+  }
+
+  async commit(id: KoId): Promise<ShelfEntry> {
+    if (this.#ended) throw new Error('This staging has ended');
+    try {
+      return await this.#publish(id, this);
+    } finally {
+      await this[Symbol.asyncDispose]();
+    }
+  }
+
+  /** Takes `metadata.json` out of the files, makes the rest durable, and describes it all. */
+  async seal(id: KoId): Promise<PackageContent> {
+    if (!this.files.has(METADATA)) throw importRefused(`The package has no ${METADATA}.`);
+    const metadata = asText(await this.read(METADATA));
+    await rm(join(this.content, METADATA));
+    const artifacts = [...this.files.values()].filter((file) => file.path !== METADATA);
+    for (const folder of foldersOf(artifacts)) await this.#disk.syncFolder('folder', join(this.content, folder));
+    return describePackage(id, metadata, artifacts);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended = true;
+    // What cannot be removed now goes at the next start.
+    await this.#disk.remove('staging', this.folder).catch(() => undefined);
+  }
+
+  async #create(what: string, path: string, content: Readable | Buffer, limit = Infinity): Promise<Written> {
+    if (this.#ended) throw new Error('This staging has ended');
+    try {
+      return await this.#disk.createFile(what, path, (file) => fill(file, content, limit));
+    } catch (thrown) {
+      if (!isConflict(thrown)) await rm(path, { force: true }).catch(() => undefined);
+      throw thrown;
+    }
+  }
+}
+
+type Written = Pick<HashedFile, 'size' | 'sha256'>;
+
+async function fill(file: FileHandle, content: Readable | Buffer, limit: number): Promise<Written> {
+  const hash = createHash('sha256');
+  let size = 0;
+  for await (const chunk of Buffer.isBuffer(content) ? [content] : content) {
+    const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk as string);
+    size += bytes.length;
+    if (size > limit) throw packageTooLarge(`The package is larger than the limit of ${inWords(limit)}.`);
+    hash.update(bytes);
+    await file.writeFile(bytes);
+  }
+  return { size, sha256: hash.digest('hex') };
+}
+
+/** The source of the content failed, not the disk: the error is the caller's own. */
+const isOf = (content: Readable | Buffer, thrown: unknown): boolean =>
+  !Buffer.isBuffer(content) && content.errored === thrown;
+
+const isConflict = (thrown: unknown): boolean => ['EEXIST', 'ENOTDIR', 'EISDIR'].includes(errnoOf(thrown) ?? '');
+
+const inWords = (bytes: number): string => {
+  const unit = [2 ** 20, 1e6].find((size) => bytes >= size && bytes % size === 0);
+  return unit === undefined ? `${String(bytes)} bytes` : `${String(bytes / unit)} MB`;
+};
+
+/** All folders of a package, its own as `.`. */
+function foldersOf(files: readonly HashedFile[]): string[] {
+  const folders = new Set(['.']);
+  for (const { path } of files) {
+    for (let folder = posix.dirname(path); folder !== '.'; folder = posix.dirname(folder)) folders.add(folder);
+  }
+  return [...folders];
+}
+
+function asText(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw importRefused(`${METADATA} is not text in UTF-8.`);
+  }
+}

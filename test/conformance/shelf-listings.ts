@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { koKey } from '../../src/knowledge-object/id.ts';
+import type { TestWithShelf } from './shelf.ts';
+import { contentOn, filesOf, koId, metadataOf, put } from './shelf-packages.ts';
+
+export function listingTests(test: TestWithShelf): void {
+  test('an empty shelf has nothing', async (storage) => {
+    await using shelf = await storage.open();
+    assert.deepEqual(await shelf.list(), []);
+    assert.equal(await shelf.find(koId('a/b/c')), undefined);
+    assert.equal(await shelf.open(koId('a/b/c')), undefined);
+    assert.deepEqual(await shelf.versions('a', 'b'), []);
+    assert.deepEqual(shelf.damage(), []);
+    assert.ok(shelf.type.length > 0);
+    assert.ok(Math.abs(shelf.created.getTime() - Date.now()) < 60_000);
+    await shelf.check();
+  });
+
+  test('the list is ordered by naan, name and natural version', async (storage) => {
+    await using shelf = await storage.open();
+    const ordered = ['a/x/v1', 'a/x/v2.0', 'a/x/v10.0', 'a/x.y/v1', 'a/y/1.9', 'a/y/1.10', 'b/a/v1'];
+    for (const id of [...ordered].reverse()) await put(shelf, id);
+    assert.deepEqual(
+      (await shelf.list()).map(({ id }) => koKey(id)),
+      ordered,
+    );
+    assert.deepEqual(
+      (await shelf.versions('a', 'x')).map(({ id }) => id.version),
+      ['v1', 'v2.0', 'v10.0'],
+    );
+    assert.deepEqual(await shelf.versions('a', 'z'), []);
+  });
+
+  test('a list that was given out does not change', async (storage) => {
+    await using shelf = await storage.open();
+    await put(shelf, 'a/b/v1');
+    const before = await shelf.list();
+    const copy = [...before];
+    await put(shelf, 'a/b/v2');
+    await shelf.remove(koId('a/b/v1'));
+    assert.deepEqual(before, copy);
+    assert.deepEqual(
+      (await shelf.list()).map(({ id }) => id.version),
+      ['v2'],
+    );
+  });
+
+  test('equal files have equal digests, under any id and with any metadata', async (storage) => {
+    await using shelf = await storage.open();
+    const one = await put(shelf, 'a/b/v1', filesOf('a/b/v1', { 'x.js': '1', 'y.js': '2' }));
+    const same = await put(shelf, 'a/b/v2', filesOf('a/b/v2', { 'y.js': '2', 'x.js': '1' }));
+    const other = await put(shelf, 'a/b/v3', filesOf('a/b/v3', { 'x.js': '2', 'y.js': '1' }));
+    const renamed = await put(shelf, 'a/b/v4', filesOf('a/b/v4', { 'x.js': '1', 'z.js': '2' }));
+    assert.match(one.digest, /^[0-9a-f]{64}$/);
+    assert.equal(same.digest, one.digest);
+    assert.equal(new Set([one, other, renamed].map((entry) => entry.digest)).size, 3);
+  });
+
+  test('the entity tag changes with the metadata and with any file, and only with these', async (storage) => {
+    await using shelf = await storage.open();
+    const one = await put(shelf, 'a/b/v1');
+    assert.match(one.etag, /^"[^"]+"$/);
+    const changed = await shelf.replaceMetadata(koId('a/b/v1'), metadataOf('a/b/v1', 'other'));
+    assert.equal(changed.digest, one.digest);
+    assert.notEqual(changed.etag, one.etag);
+    const back = await shelf.replaceMetadata(koId('a/b/v1'), one.metadata);
+    assert.equal(back.etag, one.etag);
+    const file = await put(shelf, 'a/b/v1', filesOf('a/b/v1', { 'src/index.js': 'changed' }));
+    assert.notEqual(file.etag, one.etag);
+  });
+
+  test('what was acknowledged is there when the shelf is opened again', async (storage) => {
+    let before;
+    {
+      await using shelf = await storage.open();
+      await put(shelf, 'a/b/v1');
+      await put(shelf, 'a/b/v2', filesOf('a/b/v2', { old: 'old' }));
+      await put(shelf, 'a/b/v2', filesOf('a/b/v2', { new: 'new' }));
+      await put(shelf, 'a/b/v3');
+      await put(shelf, 'a/b/v4');
+      await shelf.replaceMetadata(koId('a/b/v3'), '{"@id":"elsewhere/x/y"}');
+      await shelf.remove(koId('a/b/v4'));
+      await using unfinished = await shelf.stage();
+      await unfinished.write('metadata.json', Buffer.from(metadataOf('a/b/v5')));
+      before = await shelf.list();
+    }
+    await using shelf = await storage.open();
+    assert.deepEqual(await shelf.list(), before);
+    assert.deepEqual(
+      before.map(({ id }) => id.version),
+      ['v1', 'v2', 'v3'],
+    );
+    assert.deepEqual(await contentOn(shelf, 'a/b/v2'), filesOf('a/b/v2', { new: 'new' }));
+    assert.deepEqual(shelf.damage(), []);
+    await shelf.rescan();
+    assert.deepEqual(await shelf.list(), before);
+  });
+}

@@ -1,0 +1,35 @@
+/**
+ * What every shelf store must do, as tests. A store's own test calls `shelfConformance` with a factory; see
+ * `src/shelf/file-store/keeps-the-shelf-contract.test.ts`.
+ */
+import { describe, test } from 'node:test';
+import type { Shelf } from '../../src/shelf/shelf.ts';
+import { concurrencyTests } from './shelf-concurrency.ts';
+import { importTests } from './shelf-imports.ts';
+import { listingTests } from './shelf-listings.ts';
+import { openPackageTests } from './shelf-open-packages.ts';
+import { writeTests } from './shelf-writes.ts';
+
+/** One empty place to store packages in: a folder, a database schema. */
+export interface ShelfStorage extends AsyncDisposable {
+  /** Opens the shelf there. Called again when the earlier one is disposed, it finds what was stored. */
+  open(): Promise<Shelf>;
+}
+
+/** Registers one test that gets a storage of its own; the shelves that it opens are closed after it. */
+export type TestWithShelf = (name: string, body: (storage: ShelfStorage) => Promise<void>) => void;
+
+export function shelfConformance(store: string, makeStorage: () => Promise<ShelfStorage>): void {
+  const testWithShelf: TestWithShelf = (name, body) =>
+    void test(name, async () => {
+      await using storage = await makeStorage();
+      await body(storage);
+    });
+  describe(`the ${store} keeps the contract of a shelf`, () => {
+    importTests(testWithShelf);
+    listingTests(testWithShelf);
+    openPackageTests(testWithShelf);
+    writeTests(testWithShelf);
+    concurrencyTests(testWithShelf);
+  });
+}
