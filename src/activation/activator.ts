@@ -49,7 +49,6 @@ export class Activator {
   readonly #queue = new ActivationQueue(ACTIVATIONS_AT_ONCE);
   readonly #changes = new SerialQueue();
   #set = new EndpointSet([], []);
-  #started = false;
   readonly #whenLoaded = Promise.withResolvers<void>();
   /** True once the shelf was read for the first time. */
   loaded = false;
@@ -69,11 +68,6 @@ export class Activator {
     return this.#whenLoaded.promise;
   }
 
-  /** True when every endpoint of the local engines is decided for the first time. */
-  get started(): boolean {
-    return this.#started;
-  }
-
   /** Loads all; the endpoints can be called from then on. `decided` settles when the local ones are activated or failed. */
   async start(): Promise<{ decided: Promise<void> }> {
     await this.#changes.run('set', async () => {
@@ -86,10 +80,7 @@ export class Activator {
       this.#whenLoaded.resolve();
     });
     const local = this.#set.endpoints.filter((each) => each.engine?.local !== false);
-    const decided = Promise.all(local.map((each) => each.decided)).then(() => {
-      this.#started = true;
-    });
-    return { decided };
+    return { decided: Promise.all(local.map((each) => each.decided)).then(() => undefined) };
   }
 
   /** "Discard all endpoints, reload every KO from the shelf, activate all endpoints." */
@@ -100,6 +91,12 @@ export class Activator {
   /** "Discard endpoints of one KO, reload it, activate its endpoints"; all its versions when none is given. @throws koNotFound. */
   reload(naan: string, name: string, version?: string): Promise<void> {
     return this.#change('reload', ofKo(naan, name, version));
+  }
+
+  /** Takes in what was just imported. */
+  reloadImported(ids: readonly KoId[]): Promise<void> {
+    const keys = new Set(ids.map(koKey));
+    return this.#change('reload', { ...ALL, ko: (id) => keys.has(koKey(id)) });
   }
 
   /** "Reactivate and replace every loaded endpoint; no shelf reload." */

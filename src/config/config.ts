@@ -156,7 +156,7 @@ function limitsOf(read: Reader): Limits {
     body: read.as('max-body', toSize),
     result: read.as('max-result', toSize),
     isolateMemory: read.as('isolate-memory', (value, source) =>
-      atLeast(toSize(value, source), 8e6, value, source, '8MB'),
+      atLeast(toSize(value, source), 8 * 2 ** 20, value, source, '8MB'),
     ),
     execution: read.as('execution-timeout', toDuration),
     runtime: read.as('runtime-timeout', toDuration),

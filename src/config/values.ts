@@ -25,13 +25,13 @@ export function toDuration(value: string, source: string): number {
   throw refuse(source, value, 'a duration such as 500ms, 5s or 2m (a number alone is milliseconds), up to 24h');
 }
 
-const SIZES: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9 };
+const SIZES: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 2 ** 10, mb: 2 ** 20, gb: 2 ** 30 };
 
 /** In bytes. */
 export function toSize(value: string, source: string): number {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*(b|kb|mb|gb|)$/i.exec(value.trim()) ?? [];
   const bytes = Math.round(Number(amount) * (SIZES[unit?.toLowerCase() ?? ''] ?? NaN));
-  if (bytes >= 1 && bytes <= 4e9) return bytes;
+  if (bytes >= 1 && bytes <= 4 * 2 ** 30) return bytes;
   throw refuse(source, value, 'a size such as 500KB or 10MB (a number alone is bytes), up to 4GB');
 }
 

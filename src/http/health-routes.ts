@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import type { Activator } from '../activation/activator.ts';
 import type { Engine } from '../engines/engine.ts';
 import { koKey } from '../knowledge-object/id.ts';
+import type { Lifecycle } from '../lifecycle.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import { isAuthenticated } from './access/principal.ts';
@@ -15,8 +16,7 @@ export interface HealthRoutesOptions {
   readonly shelf: Shelf;
   readonly engines: ReadonlyMap<string, Engine>;
   readonly version: string;
-  /** True once the service was asked to stop. */
-  readonly isStopping: () => boolean;
+  readonly lifecycle: Lifecycle;
   /** Requests so far. */
   readonly totals: () => { readonly requests: number; readonly calls: number };
 }
@@ -26,7 +26,9 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
 
   const health = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     void reply.header('cache-control', 'no-store');
-    const problem = options.isStopping() ? 'the service stops' : await shelf.check().then(() => undefined, messageOf);
+    const problem = options.lifecycle.stopping
+      ? 'the service stops'
+      : await shelf.check().then(() => undefined, messageOf);
     // "When the activator is DOWN the body is only `status: DOWN`."
     if (problem !== undefined) {
       request.log.error({ problem }, 'health is DOWN');
@@ -99,7 +101,7 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
   declare(
     app,
     '/actuator/health/readiness',
-    probe(() => activator.started && !options.isStopping()),
+    probe(() => options.lifecycle.ready),
   );
   declare(app, '/actuator/info', { GET: { access: 'info', handler: info } });
 }

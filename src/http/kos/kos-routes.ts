@@ -13,18 +13,14 @@ import {
 import { isKoPart, koKey } from '../../knowledge-object/id.ts';
 import type { KoId } from '../../knowledge-object/id.ts';
 import { exportPackage } from '../../shelf/export/export-package.ts';
-import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
+import type { ShelfEntry } from '../../shelf/shelf.ts';
 import { audit } from '../access/audit.ts';
 import { requireJson, textBody } from '../body.ts';
 import { matchesEtag, tagsOf } from '../conditional.ts';
 import { declare } from '../methods.ts';
 import { sendFile } from '../send-file.ts';
-
-export interface KosRoutesOptions {
-  readonly shelf: Shelf;
-  /** Bytes of a `metadata.json`. */
-  readonly metadataLimit: number;
-}
+import { importByManifest, importByManifestList, importByZip } from './import-routes.ts';
+import type { ImportOptions } from './import-routes.ts';
 
 interface Named {
   readonly naan: string;
@@ -33,7 +29,8 @@ interface Named {
   readonly '*'?: string;
 }
 
-export function kosRoutes(app: FastifyInstance, { shelf, metadataLimit }: KosRoutesOptions): void {
+export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
+  const { shelf, limits } = imports;
   const listed = new WeakMap<readonly ShelfEntry[], { body: Buffer; etag: string }>();
 
   /** "200 array of metadata of all KOs on the shelf", from bytes that are made once for each state of the shelf. */
@@ -137,7 +134,7 @@ export function kosRoutes(app: FastifyInstance, { shelf, metadataLimit }: KosRou
     const id = idOf(request);
     await find(id);
     requireJson(request);
-    const text = readMetadata(request, metadataLimit);
+    const text = readMetadata(request, limits.metadata);
     const entry = await shelf.replaceMetadata(id, text, tagsOf(request.headers['if-match']));
     audit(request, { action: 'replace metadata', subject: koKey(id), digest: entry.digest, outcome: 'done' });
     return sendJson(request, reply, Buffer.from(metadataText(entry)), entry.etag);
@@ -169,13 +166,9 @@ export function kosRoutes(app: FastifyInstance, { shelf, metadataLimit }: KosRou
       ),
     ),
   });
-  app.decorate('listKos', list);
-}
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    listKos: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
-  }
+  declare(app, '/kos', { GET: read(list), POST: importByZip(imports) });
+  declare(app, '/kos/manifest', { POST: importByManifest(imports) });
+  declare(app, '/kos/manifest-list', { POST: importByManifestList(imports) });
 }
 
 const isId = (id: KoId): boolean => isKoPart(id.naan) && isKoPart(id.name) && isKoPart(id.version);

@@ -1,0 +1,101 @@
+/** Builds the service from its configuration; nothing here listens yet. */
+import type { FastifyInstance } from 'fastify';
+import { Activator } from './activation/activator.ts';
+import type { Config } from './config/config.ts';
+import type { Engine } from './engines/engine.ts';
+import { JavascriptEngine } from './engines/javascript/engine.ts';
+import { ResourceEngine } from './engines/resource/engine.ts';
+import { createServer } from './http/server.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { Logger } from './lib/log.ts';
+import { openFileShelf } from './shelf/file-store/open-file-shelf.ts';
+import { createManifestImporter } from './shelf/manifest/create-manifest-importer.ts';
+import type { PackageLimits } from './shelf/import/limits.ts';
+import type { ManifestImporter } from './shelf/manifest-importer.ts';
+import type { Shelf } from './shelf/shelf.ts';
+
+export interface App extends AsyncDisposable {
+  readonly server: FastifyInstance;
+  readonly shelf: Shelf;
+  readonly activator: Activator;
+  readonly engines: ReadonlyMap<string, Engine>;
+  readonly manifests: ManifestImporter;
+}
+
+export interface AppOptions {
+  readonly config: Config;
+  /** Folder of the shelf. */
+  readonly shelf: string;
+  readonly version: string;
+  readonly lifecycle: Lifecycle;
+  readonly log: Logger;
+}
+
+/** @throws startRefused. */
+export async function createApp({ config, shelf: folder, version, lifecycle, log }: AppOptions): Promise<App> {
+  const packageLimits = packageLimitsOf(config);
+  const shelf = await openFileShelf(folder, {
+    address: `http://${config.host}:${config.port}`,
+    onWarning: (message) => log.warn({ part: 'shelf' }, message),
+  });
+  const engines = createEngines(config, log);
+  const activator = new Activator({ shelf, engines, log: log.child({ part: 'activation' }) });
+  const manifests = createManifestImporter({
+    config,
+    shelf,
+    limits: packageLimits,
+    log: log.child({ part: 'manifest' }),
+  });
+  const server = await createServer({
+    config,
+    shelf,
+    activator,
+    engines,
+    manifests,
+    packageLimits,
+    version,
+    lifecycle,
+    log,
+  });
+  return {
+    server,
+    shelf,
+    activator,
+    engines,
+    manifests,
+    async [Symbol.asyncDispose]() {
+      activator.dispose();
+      await Promise.all([...engines.values()].map((engine) => engine[Symbol.asyncDispose]()));
+      await shelf[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Every engine by its name; a new one is added here. */
+function createEngines(config: Config, log: Logger): ReadonlyMap<string, Engine> {
+  const { limits } = config;
+  const engines: Engine[] = [
+    new JavascriptEngine({
+      executionTimeout: limits.execution,
+      isolateMemoryMb: Math.floor(limits.isolateMemory / 2 ** 20),
+      maxResult: limits.result,
+      queueLimit: limits.queue,
+      sandboxes: config.sandboxes,
+      properties: config.properties,
+      log: log.child({ part: 'javascript' }),
+    }),
+    new ResourceEngine(),
+  ];
+  return new Map(engines.map((engine) => [engine.name, engine]));
+}
+
+function packageLimitsOf({ limits }: Config): PackageLimits {
+  return {
+    zipped: limits.package,
+    unpacked: limits.unpacked,
+    file: limits.file,
+    entries: limits.entries,
+    metadata: limits.metadata,
+    descriptor: limits.descriptor,
+  };
+}

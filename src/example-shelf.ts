@@ -1,0 +1,34 @@
+/** The shelf of `npm start` without settings: a working copy of `examples/`, so that trying things out changes nothing in it. */
+import { createHash } from 'node:crypto';
+import { cp, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..');
+const EXAMPLES = join(ROOT, 'examples');
+
+export interface ExampleShelf {
+  readonly folder: string;
+  /** True when the examples changed since the copy was made. */
+  readonly outdated: boolean;
+}
+
+/** Makes the copy where it is not there yet; keeps what was done to it otherwise. */
+export async function exampleShelf(folder: string = join(ROOT, '.data', 'example-shelf')): Promise<ExampleShelf> {
+  const mark = join(folder, '.copy-of');
+  const digest = await digestOf(EXAMPLES);
+  const known = await readFile(mark, 'utf8').catch(() => undefined);
+  if (known === undefined) {
+    await mkdir(folder, { recursive: true });
+    await cp(EXAMPLES, folder, { recursive: true });
+    await writeFile(mark, digest);
+  }
+  return { folder, outdated: known !== undefined && known !== digest };
+}
+
+async function digestOf(folder: string): Promise<string> {
+  const hash = createHash('sha256');
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  for (const file of files.sort()) hash.update(file.slice(folder.length)).update(await readFile(file));
+  return hash.digest('hex');
+}

@@ -1,0 +1,100 @@
+/** `POST /kos` and the two manifest calls. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
+import { koKey } from '../../knowledge-object/id.ts';
+import { bodyNotReadable, messageOf, ServiceError, unsupportedMediaType } from '../../lib/errors.ts';
+import { importZip } from '../../shelf/import/import-zip.ts';
+import type { PackageLimits } from '../../shelf/import/limits.ts';
+import type { ManifestImporter, ManifestOutcome } from '../../shelf/manifest-importer.ts';
+import type { Shelf } from '../../shelf/shelf.ts';
+import { audit } from '../access/audit.ts';
+import { mediaTypeOf, requireJson, textBody } from '../body.ts';
+import type { Operation } from '../methods.ts';
+import { uploadedPackage } from './upload.ts';
+
+export interface ImportOptions {
+  readonly shelf: Shelf;
+  readonly limits: PackageLimits;
+  readonly manifests: ManifestImporter;
+}
+
+export function importByZip({ shelf, limits }: ImportOptions): Operation {
+  return {
+    access: 'shelf-write',
+    options: {
+      onRequest: (request, _reply, done) => {
+        const type = mediaTypeOf(request.headers['content-type']);
+        if (type === 'multipart/form-data') done();
+        else
+          done(
+            unsupportedMediaType(
+              `Send the package as multipart/form-data in the field ko (with curl: -F ko=@package.zip)${type === '' ? '' : `, not as ${type}`}`,
+            ),
+          );
+      },
+    },
+    handler: async (request, reply) => {
+      try {
+        const { id, digest } = await importZip(shelf, Readable.from(uploadedPackage(request, limits.zipped)), limits);
+        const key = koKey(id);
+        audit(request, { action: 'import', subject: key, digest, outcome: 'done' });
+        return reply.header('location', `/kos/${key}`).send({ Added: `${key}/` });
+      } catch (thrown) {
+        audit(request, { action: 'import', subject: 'ko', outcome: 'failed' });
+        // What is left of the upload is not read.
+        void reply.header('connection', 'close');
+        throw aboutUpload(thrown);
+      }
+    },
+  };
+}
+
+/** "Its Error text names `MultipartFile resource [ko]`, says what is wrong and, where it is a file, which file." */
+function aboutUpload(thrown: unknown): unknown {
+  if (!(thrown instanceof ServiceError) || thrown.status >= 500) return thrown;
+  return new ServiceError(
+    thrown.code,
+    thrown.status,
+    thrown.title,
+    `MultipartFile resource [ko] cannot be imported: ${thrown.message}`,
+    { cause: thrown },
+  );
+}
+
+export function importByManifest({ manifests }: ImportOptions): Operation {
+  return importByJson('manifest', (body) => manifests.importPosted(body));
+}
+
+export function importByManifestList({ manifests }: ImportOptions): Operation {
+  return importByJson('manifest-list', (body) => manifests.importPostedList(body));
+}
+
+function importByJson(action: string, run: (body: unknown) => Promise<readonly ManifestOutcome[]>): Operation {
+  return {
+    access: 'shelf-write',
+    handler: async (request: FastifyRequest, reply: FastifyReply) => {
+      requireJson(request);
+      const outcomes = await run(jsonOf(request));
+      const added = outcomes.flatMap(({ id }) => (id === undefined ? [] : [`${koKey(id)}/`]));
+      for (const { location, error } of outcomes) {
+        if (error !== undefined)
+          request.log.warn({ location, cause: error.message }, 'manifest entry was not imported');
+      }
+      audit(request, {
+        action: `import ${action}`,
+        subject: added.join(' ') || 'nothing',
+        outcome: added.length > 0 ? 'done' : 'failed',
+      });
+      // "None loaded (also an empty list, or an object without a list): 400 with `[]`."
+      return reply.code(added.length > 0 ? 200 : 400).send(added);
+    },
+  };
+}
+
+function jsonOf(request: FastifyRequest): unknown {
+  try {
+    return JSON.parse(textBody(request)) as unknown;
+  } catch (thrown) {
+    throw bodyNotReadable(`The body is not JSON: ${messageOf(thrown)}`, { cause: thrown });
+  }
+}

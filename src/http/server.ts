@@ -1,0 +1,132 @@
+/** The HTTP service: access rules first, then the routes, then what happens to errors. */
+import multipart from '@fastify/multipart';
+import Fastify from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { Activator } from '../activation/activator.ts';
+import type { Config } from '../config/config.ts';
+import type { Engine } from '../engines/engine.ts';
+import type { Lifecycle } from '../lifecycle.ts';
+import { notFound } from '../lib/errors.ts';
+import type { PackageLimits } from '../shelf/import/limits.ts';
+import type { ManifestImporter } from '../shelf/manifest-importer.ts';
+import type { Shelf } from '../shelf/shelf.ts';
+import { installAccess } from './access/install-access.ts';
+import { activationRoutes } from './activation-routes.ts';
+import { installBodyParser } from './body.ts';
+import { endpointRoutes } from './endpoint-routes.ts';
+import { badUrl, pathOf, requestErrorBody, sendError, toServiceError } from './errors.ts';
+import { executionRoutes } from './execution/execution-routes.ts';
+import { healthRoutes } from './health-routes.ts';
+import { kosRoutes } from './kos/kos-routes.ts';
+import { pageRoutes } from './pages/send-page.ts';
+import { rootRoutes } from './root-routes.ts';
+
+export interface ServerOptions {
+  readonly config: Config;
+  readonly shelf: Shelf;
+  readonly activator: Activator;
+  readonly engines: ReadonlyMap<string, Engine>;
+  readonly manifests: ManifestImporter;
+  readonly packageLimits: PackageLimits;
+  readonly version: string;
+  readonly lifecycle: Lifecycle;
+  readonly log: FastifyBaseLogger;
+}
+
+/** Paths of a package can be long; the router's own limit is 100 characters a segment. */
+const MAX_SEGMENT = 1024;
+const HEADERS_TIMEOUT = 10_000;
+/** More than what proxies keep connections open for, so that they close first. */
+const KEEP_ALIVE = 65_000;
+
+export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  const { config, shelf, activator, engines } = options;
+  const app = Fastify({
+    loggerInstance: options.log,
+    disableRequestLogging: true,
+    trustProxy: config.trustProxy,
+    bodyLimit: config.limits.body,
+    requestTimeout: config.limits.upload,
+    keepAliveTimeout: KEEP_ALIVE,
+    exposeHeadRoutes: false,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_SEGMENT },
+    http: { headersTimeout: HEADERS_TIMEOUT, connectionsCheckingInterval: 1000 },
+    frameworkErrors: (error, request, reply) => {
+      const refused = error.code === 'FST_ERR_BAD_URL' ? badUrl(pathOf(request.url)) : error;
+      // The router refused the URL before any route was known.
+      void sendError(request, reply, refused);
+    },
+    clientErrorHandler: answerBrokenRequest,
+  });
+  app.server.maxConnections = config.limits.connections;
+
+  let requests = 0;
+  let calls = 0;
+  app.addHook('onRequest', (_request, _reply, done) => {
+    requests++;
+    done();
+  });
+  installAccess(app, {
+    profile: config.profile,
+    secureExecution: config.secureExecution,
+    ...(config.basic === undefined ? {} : { basic: config.basic }),
+    ...(config.oauth === undefined ? {} : { oauth: config.oauth }),
+    corsOrigins: config.cors,
+    loopbackOnly: /^(127\.|localhost$|::1$)/.test(config.host),
+    publicHosts: config.publicUrl === undefined ? [] : [new URL(config.publicUrl).host],
+    log: options.log,
+  });
+  installBodyParser(app, config.limits.body);
+  app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
+  app.setNotFoundHandler((request, reply) =>
+    sendError(request, reply, notFound(`There is nothing at ${pathOf(request.url)}`)),
+  );
+
+  rootRoutes(app, config.publicUrl);
+  pageRoutes(app);
+  endpointRoutes(app, { activator, publicUrl: config.publicUrl });
+  activationRoutes(app, activator);
+  healthRoutes(app, {
+    activator,
+    shelf,
+    engines,
+    version: options.version,
+    lifecycle: options.lifecycle,
+    totals: () => ({ requests, calls }),
+  });
+  await app.register(async (scope) => {
+    await scope.register(multipart);
+    kosRoutes(scope, { shelf, limits: options.packageLimits, manifests: options.manifests });
+  });
+  executionRoutes(app, { activator, shelf, onCall: () => calls++ });
+  return app;
+}
+
+/** What is not HTTP, is too slow or has headers that are too large never becomes a request. */
+function answerBrokenRequest(
+  this: FastifyInstance,
+  error: Error & { code?: string },
+  socket: import('node:net').Socket,
+): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = STATUS_BY_CODE[error.code ?? ''] ?? 400;
+  const refusal = toServiceError({ statusCode: status, message: MESSAGES[status] ?? 'The request is not valid HTTP' });
+  const body = requestErrorBody(refusal, '');
+  const head = [
+    `HTTP/1.1 ${requestErrorStatus(body)}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+const STATUS_BY_CODE: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
+const MESSAGES: Readonly<Record<number, string>> = {
+  408: 'The request did not arrive in time',
+  431: 'The headers of the request are too large',
+};
+const requestErrorStatus = (body: string): string => (JSON.parse(body) as { Status: string }).Status;

@@ -1,0 +1,69 @@
+/** The log: JSON lines for machines, short lines for a person at a terminal. */
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+
+export type { Logger };
+
+export interface LogOptions {
+  readonly level: string;
+  readonly format: 'auto' | 'text' | 'json';
+}
+
+export function createLog({ level, format }: LogOptions): Logger {
+  const asText = format === 'text' || (format === 'auto' && process.stdout.isTTY);
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+    redact: ['req.headers.authorization', 'headers.authorization', 'password', 'token'],
+    // A request is named by its id; its headers and body are nobody's business here.
+    serializers: {
+      req: (request: { method: string; url: string; id: string }) => ({
+        id: request.id,
+        method: request.method,
+        path: request.url.split('?')[0],
+      }),
+      res: () => undefined,
+    },
+  };
+  return asText
+    ? pino(options, { write: (line: string) => void process.stdout.write(readable(line)) })
+    : pino(options, pino.destination({ dest: 1, sync: true }));
+}
+
+const COLOURS: Readonly<Record<string, string>> = {
+  debug: '\x1b[2m',
+  info: '\x1b[36m',
+  warn: '\x1b[33m',
+  error: '\x1b[31m',
+  fatal: '\x1b[31m',
+};
+/** What a terminal need not see. */
+const QUIET: ReadonlySet<string> = new Set([
+  'level',
+  'time',
+  'msg',
+  'event',
+  'requestId',
+  'reqId',
+  'remoteAddress',
+  'req',
+  'login',
+  'audit',
+]);
+
+/** One line for a person: time of day, level, message and what belongs to it. */
+function readable(json: string): string {
+  const fields = JSON.parse(json) as Record<string, unknown>;
+  const { level = '', time = '', msg = '' } = fields as Record<string, string>;
+  const colour = process.stdout.isTTY ? (COLOURS[level] ?? '') : '';
+  const rest = Object.entries(fields)
+    .filter(([key]) => !QUIET.has(key))
+    .map(
+      ([key, value]) =>
+        `${key}=${key === 'err' ? String((value as { stack?: string }).stack) : typeof value === 'string' ? value : JSON.stringify(value)}`,
+    );
+  const tail = rest.length === 0 ? '' : `  ${rest.join(' ')}`;
+  return `${time.slice(11, 19)} ${colour}${level.padEnd(5)}${colour === '' ? '' : '\x1b[0m'} ${msg}${tail}\n`;
+}

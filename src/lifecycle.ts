@@ -1,0 +1,11 @@
+/** Where the service is between its start and its end; readiness depends on it. */
+export class Lifecycle {
+  /** Every endpoint of the local engines was decided, and the manifests were imported. */
+  started = false;
+  /** It was asked to stop. */
+  stopping = false;
+
+  get ready(): boolean {
+    return this.started && !this.stopping;
+  }
+}

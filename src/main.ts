@@ -1,0 +1,115 @@
+/** Starts the service: settings, shelf, listening, activation; and stops it. */
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createApp } from './app.ts';
+import type { App } from './app.ts';
+import { toConfig } from './config/config.ts';
+import type { Config } from './config/config.ts';
+import { helpText } from './config/help.ts';
+import { readSettings } from './config/read-settings.ts';
+import { exampleShelf } from './example-shelf.ts';
+import type { KoId } from './knowledge-object/id.ts';
+import { messageOf, ServiceError, startRefused } from './lib/errors.ts';
+import { Lifecycle } from './lifecycle.ts';
+import { createLog } from './lib/log.ts';
+import type { Logger } from './lib/log.ts';
+import { reportActivation } from './report-activation.ts';
+import { Shutdown } from './shutdown.ts';
+
+const LEAST_NODE = 24;
+
+async function main(): Promise<void> {
+  if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
+    throw startRefused(
+      `Node ${process.version} is too old: run it with npm start, which uses the Node ${LEAST_NODE} that npm ci installed`,
+    );
+  }
+  const given = readSettings(process.argv.slice(2), process.env);
+  if (given.help) {
+    process.stdout.write(helpText());
+    return;
+  }
+  const config = toConfig(given.settings);
+  const log = createLog({ level: config.logLevel, format: config.logFormat });
+  const shelf = await shelfFolder(config, log);
+  const lifecycle = new Lifecycle();
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  const app = await createApp({ config, shelf, version, lifecycle, log });
+  new Shutdown(config.shutdownGrace, lifecycle, log).watch(app);
+  const url = await listen(app, config);
+  log.info({ event: 'listening', url }, `Listening at ${url} (profile ${config.profile})`);
+  warnOfOpenDoors(config, log);
+  await start(app, config, log);
+  lifecycle.started = true;
+  reportActivation(app, log, url);
+}
+
+async function shelfFolder(config: Config, log: Logger): Promise<string> {
+  if (config.shelf !== undefined) return config.shelf;
+  const { folder, outdated } = await exampleShelf();
+  log.info({ folder }, 'No --shelf is configured: serving a working copy of the examples');
+  if (outdated)
+    log.warn({ folder }, 'The examples have changed since this copy was made: delete the folder to get a new one');
+  return folder;
+}
+
+async function listen(app: App, config: Config): Promise<string> {
+  try {
+    await app.server.listen({ host: config.host, port: config.port });
+  } catch (thrown) {
+    const code = (thrown as NodeJS.ErrnoException).code;
+    if (code === 'EADDRINUSE')
+      throw startRefused(`Port ${config.port} on ${config.host} is in use: choose another with --port`);
+    throw startRefused(`Cannot listen on --host ${config.host} --port ${config.port}: ${messageOf(thrown)}`);
+  }
+  const { port } = app.server.server.address() as AddressInfo;
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  return `http://${host === '0.0.0.0' ? '127.0.0.1' : host === '[::]' ? '[::1]' : host}:${port}`;
+}
+
+function warnOfOpenDoors(config: Config, log: Logger): void {
+  if (config.profile === 'dev' && !/^(127\.|localhost$|::1$)/.test(config.host)) {
+    log.warn(
+      `The dev profile is open to everybody who reaches ${config.host}: use --profile secure outside of development`,
+    );
+  }
+  if (config.profile === 'secure' && config.basic === undefined && config.oauth === undefined) {
+    log.warn(
+      'No login is configured, so nobody can import or activate: set KGRID_USER and KGRID_PASSWORD, or --oauth-issuer and --oauth-audience',
+    );
+  }
+}
+
+/** Activates what is on the shelf, and meanwhile imports the manifests. */
+async function start(app: App, config: Config, log: Logger): Promise<void> {
+  const { decided } = await app.activator.start();
+  const imported = (await Promise.all(config.manifests.map((location) => importManifest(app, location, log)))).flat();
+  await decided;
+  if (imported.length > 0) await app.activator.reloadImported(imported);
+}
+
+async function importManifest({ manifests }: App, location: string, log: Logger): Promise<KoId[]> {
+  try {
+    const outcomes = await manifests.importNamed(location);
+    const imported = outcomes.flatMap(({ id }) => (id === undefined ? [] : [id]));
+    for (const { location: entry, error } of outcomes) {
+      if (error !== undefined) log.warn({ location: entry, cause: error.message }, 'manifest entry was not imported');
+    }
+    log.info({ manifest: location, imported: imported.length, of: outcomes.length }, 'manifest imported');
+    return imported;
+  } catch (thrown) {
+    log.error({ manifest: location, cause: messageOf(thrown) }, 'manifest cannot be read');
+    return [];
+  }
+}
+
+try {
+  await main();
+} catch (thrown) {
+  const words =
+    thrown instanceof ServiceError ? thrown.message : String(thrown instanceof Error ? thrown.stack : thrown);
+  process.stderr.write(`${words}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,38 @@
+import type { Readable } from 'node:stream';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
+import { shown } from '../../knowledge-object/shown.ts';
+import { importRefused } from '../../lib/errors.ts';
+import type { Shelf, ShelfEntry } from '../shelf.ts';
+import { openZip } from '../zip/open-zip.ts';
+import type { ZipEntry } from '../zip/open-zip.ts';
+import { checkPackage } from './check-package.ts';
+import type { PackageLimits } from './limits.ts';
+
+/**
+ * Takes a zipped KO onto the shelf, in place of the one of the same id. Whatever fails leaves the shelf as it was.
+ * @throws importRefused with the reason and the file; packageTooLarge; what the shelf throws when it cannot store.
+ */
+export async function importZip(shelf: Shelf, content: Readable, limits: PackageLimits): Promise<ShelfEntry> {
+  await using staging = await shelf.stage();
+  const file = await staging.spool(content, limits.zipped);
+  await using zip = await openZip(file, limits);
+  const root = packageRoot(zip.entries);
+  for (const entry of zip.entries) await staging.write(entry.path.slice(root.length), zip.open(entry));
+  const { metadata } = await checkPackage((path) => staging.read(path), staging.files, limits);
+  // Awaited here: what is disposed of at the end of this scope must outlive the commit.
+  return await staging.commit(metadata.id);
+}
+
+/** "The zip holds `metadata.json` at its root or in its single top folder": what stands before every path. */
+function packageRoot(entries: readonly ZipEntry[]): string {
+  const paths = new Set(entries.map(({ path }) => path));
+  if (paths.has(METADATA_FILE)) return '';
+  const [top = ''] = /^[^/]+\//.exec(entries[0]?.path ?? '') ?? [];
+  if (top !== '' && paths.has(top + METADATA_FILE) && entries.every(({ path }) => path.startsWith(top))) return top;
+  const elsewhere = entries.find(({ path }) => path.endsWith(`/${METADATA_FILE}`));
+  throw importRefused(
+    elsewhere === undefined
+      ? `The zip file has no ${METADATA_FILE}: a package needs one at its root or in its single top folder`
+      : `The zip file has its ${METADATA_FILE} at ${shown(elsewhere.path)}: it must be at the root or in the single top folder of the zip`,
+  );
+}

@@ -1,0 +1,17 @@
+/** Imports by manifest, under the rules for whoever gave it. */
+import type { KoId } from '../knowledge-object/id.ts';
+
+export interface ManifestOutcome {
+  readonly location: string;
+  readonly id?: KoId;
+  readonly error?: Error;
+}
+
+export interface ManifestImporter {
+  /** A body of `POST /kos/manifest`. */
+  importPosted(body: unknown): Promise<readonly ManifestOutcome[]>;
+  /** A body of `POST /kos/manifest-list`: locations of manifests. */
+  importPostedList(body: unknown): Promise<readonly ManifestOutcome[]>;
+  /** A manifest that the operator named at the start. */
+  importNamed(location: string): Promise<readonly ManifestOutcome[]>;
+}

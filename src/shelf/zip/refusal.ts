@@ -1,0 +1,15 @@
+import { shown } from '../../knowledge-object/shown.ts';
+import { importRefused } from '../../lib/errors.ts';
+import type { ServiceError } from '../../lib/errors.ts';
+
+/** The archive as a whole cannot be taken: `why` completes "The zip file …". */
+export const archiveRefused = (why: string, cause?: unknown): ServiceError =>
+  importRefused(`The zip file ${why}`, { cause });
+
+/** One entry cannot be taken: `why` completes "The zip entry "<name>" …". */
+export const entryRefused = (name: string, why: string, cause?: unknown): ServiceError =>
+  importRefused(`The zip entry "${shown(name)}" ${why}`, { cause });
+
+/** Bytes for people: whole megabytes, rounded up, from 1 MB on. */
+export const bytes = (count: number): string =>
+  count < 2 ** 20 ? `${count} bytes` : `${Math.ceil(count / 2 ** 20)} MB`;
