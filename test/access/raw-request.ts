@@ -5,7 +5,7 @@ export interface RawRequest {
   /** Goes into the request line as it is. */
   readonly target: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Buffer;
 }
 
 export interface RawAnswer {
@@ -19,12 +19,13 @@ export function rawRequest(port: number, { method, target, headers, body = '' }:
   const lines = Object.entries({ Host: `127.0.0.1:${port}`, Connection: 'close', ...headers }).map(
     ([name, value]) => `${name}: ${value}`,
   );
-  if (body !== '') lines.push(`Content-Length: ${Buffer.byteLength(body)}`);
+  if (body.length > 0) lines.push(`Content-Length: ${Buffer.byteLength(body)}`);
   const { promise, resolve } = Promise.withResolvers<RawAnswer>();
   let text = '';
-  const socket = connect(port, '127.0.0.1', () =>
-    socket.write(`${method} ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`),
-  );
+  const socket = connect(port, '127.0.0.1', () => {
+    socket.write(`${method} ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+    socket.write(body);
+  });
   socket.setEncoding('utf8');
   socket.on('data', (chunk: string) => (text += chunk));
   // A server that refuses a request line may reset the connection; what counts is whether it answered.
