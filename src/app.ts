@@ -1,9 +1,13 @@
 /** Builds the service from its configuration; nothing here listens yet. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Activator } from './activation/activator.ts';
 import type { Config } from './config/config.ts';
 import type { Engine } from './engines/engine.ts';
 import { JavascriptEngine } from './engines/javascript/engine.ts';
+import { SECRET_HEADER } from './engines/remote/runtime.ts';
+import { RuntimeRegistry } from './engines/remote/runtime-registry.ts';
+import { startOwnRuntimes } from './engines/remote/start-own-runtimes.ts';
 import { ResourceEngine } from './engines/resource/engine.ts';
 import { createServer } from './http/server.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -20,6 +24,8 @@ export interface App extends AsyncDisposable {
   readonly activator: Activator;
   readonly engines: ReadonlyMap<string, Engine>;
   readonly manifests: ManifestImporter;
+  /** Starts the runtimes that come with the service; `url` is the address that the service listens at. */
+  startRuntimes(url: string): void;
 }
 
 export interface AppOptions {
@@ -28,17 +34,43 @@ export interface AppOptions {
   readonly shelf: string;
   readonly version: string;
   readonly lifecycle: Lifecycle;
+  /** What runtimes are started with. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Where runtimes keep what they fetched and installed. */
+  readonly cache: string;
   readonly log: Logger;
 }
 
 /** @throws startRefused. */
-export async function createApp({ config, shelf: folder, version, lifecycle, log }: AppOptions): Promise<App> {
+export async function createApp({
+  config,
+  shelf: folder,
+  version,
+  lifecycle,
+  environment,
+  cache,
+  log,
+}: AppOptions): Promise<App> {
   const packageLimits = packageLimitsOf(config);
   const shelf = await openFileShelf(folder, {
     address: `http://${config.host}:${config.port}`,
     onWarning: (message) => log.warn({ part: 'shelf' }, message),
   });
   const engines = createEngines(config, log);
+  const secret = randomBytes(32).toString('base64url');
+  let address = '';
+  const runtimes = new RuntimeRegistry({
+    engines,
+    callTimeout: config.limits.runtime,
+    activationTimeout: config.limits.activation,
+    maxResult: config.limits.result,
+    ownAddress: () => config.publicUrl ?? address,
+    secret,
+    reactivate: (engine) => activator.runtimeCame(engine),
+    log: log.child({ part: 'runtimes' }),
+  });
+  for (const name of ['node', 'python']) runtimes.engine(name);
+  let own: Promise<AsyncDisposable[]> = Promise.resolve([]);
   const activator = new Activator({ shelf, engines, log: log.child({ part: 'activation' }) });
   const manifests = createManifestImporter({
     config,
@@ -46,6 +78,7 @@ export async function createApp({ config, shelf: folder, version, lifecycle, log
     limits: packageLimits,
     log: log.child({ part: 'manifest' }),
   });
+  const isOwnRuntime = ({ headers }: FastifyRequest): boolean => sameSecret(headers[SECRET_HEADER], secret);
   const server = await createServer({
     config,
     shelf,
@@ -56,6 +89,8 @@ export async function createApp({ config, shelf: folder, version, lifecycle, log
     version,
     lifecycle,
     log,
+    runtimes,
+    isOwnRuntime,
   });
   return {
     server,
@@ -63,8 +98,22 @@ export async function createApp({ config, shelf: folder, version, lifecycle, log
     activator,
     engines,
     manifests,
+    startRuntimes(url) {
+      address = url;
+      own = startOwnRuntimes({
+        names: config.runtimes,
+        registry: runtimes,
+        secret,
+        address,
+        cache,
+        callTimeout: config.limits.runtime,
+        environment,
+        log: log.child({ part: 'runtimes' }),
+      });
+    },
     async [Symbol.asyncDispose]() {
       activator.dispose();
+      await Promise.all((await own).map((each) => each[Symbol.asyncDispose]()));
       await Promise.all([...engines.values()].map((engine) => engine[Symbol.asyncDispose]()));
       await shelf[Symbol.asyncDispose]();
     },
@@ -72,7 +121,7 @@ export async function createApp({ config, shelf: folder, version, lifecycle, log
 }
 
 /** Every engine by its name; a new one is added here. */
-function createEngines(config: Config, log: Logger): ReadonlyMap<string, Engine> {
+function createEngines(config: Config, log: Logger): Map<string, Engine> {
   const { limits } = config;
   const engines: Engine[] = [
     new JavascriptEngine({
@@ -98,4 +147,10 @@ function packageLimitsOf({ limits }: Config): PackageLimits {
     metadata: limits.metadata,
     descriptor: limits.descriptor,
   };
+}
+
+function sameSecret(given: string | string[] | undefined, secret: string): boolean {
+  if (typeof given !== 'string') return false;
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(secret));
 }

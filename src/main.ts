@@ -1,5 +1,7 @@
 /** Starts the service: settings, shelf, listening, activation; and stops it. */
-import { readFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import { createApp } from './app.ts';
 import type { App } from './app.ts';
@@ -36,14 +38,33 @@ async function main(): Promise<void> {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string;
   };
-  const app = await createApp({ config, shelf, version, lifecycle, log });
+  const app = await createApp({
+    config,
+    shelf,
+    version,
+    lifecycle,
+    environment: process.env,
+    cache: cacheFolder(shelf),
+    log,
+  });
   new Shutdown(config.shutdownGrace, lifecycle, log).watch(app);
   const url = await listen(app, config);
   log.info({ event: 'listening', url }, `Listening at ${url} (profile ${config.profile})`);
   warnOfOpenDoors(config, log);
+  app.startRuntimes(url);
   await start(app, config, log);
   lifecycle.started = true;
   reportActivation(app, log, url);
+}
+
+/** Beside the packages; where the shelf is read-only, in the user's own cache. */
+function cacheFolder(shelf: string): string {
+  try {
+    accessSync(shelf, constants.W_OK);
+    return join(shelf, '.kgrid', 'runtimes');
+  } catch {
+    return join(homedir(), '.cache', 'kgrid-activator');
+  }
 }
 
 async function shelfFolder(config: Config, log: Logger): Promise<string> {

@@ -52,6 +52,8 @@ export class Activator {
   readonly #whenLoaded = Promise.withResolvers<void>();
   /** True once the shelf was read for the first time. */
   loaded = false;
+  /** Knowledge objects whose endpoints are being activated, by key: they are not in the set yet. */
+  readonly #coming = new Map<string, LoadedKo>();
 
   constructor(options: ActivatorOptions) {
     this.#shelf = options.shelf;
@@ -83,6 +85,11 @@ export class Activator {
     return { decided: Promise.all(local.map((each) => each.decided)).then(() => undefined) };
   }
 
+  /** What was loaded last of a KO, by its key: runtimes fetch its artifacts while they activate it. */
+  loadedKo(key: string): LoadedKo | undefined {
+    return this.#coming.get(key) ?? this.#set.endpoints.findLast((each) => each.ko.key === key)?.ko;
+  }
+
   /** "Discard all endpoints, reload every KO from the shelf, activate all endpoints." */
   reloadAll(): Promise<void> {
     return this.#change('reload', ALL);
@@ -91,6 +98,16 @@ export class Activator {
   /** "Discard endpoints of one KO, reload it, activate its endpoints"; all its versions when none is given. @throws koNotFound. */
   reload(naan: string, name: string, version?: string): Promise<void> {
     return this.#change('reload', ofKo(naan, name, version));
+  }
+
+  /** A runtime of that engine is new, or back: its endpoints are activated again, in the background. */
+  runtimeCame(engine: string): void {
+    const waiting = this.#set.endpoints.filter((each) => each.entry.engine === engine);
+    // Those that wait for a runtime take this one themselves.
+    if (!this.loaded || waiting.every((each) => each.status === 'LOADED')) return;
+    void this.refreshEngine(engine).catch((thrown: unknown) =>
+      this.#log.error({ engine, err: thrown }, 'activation failed'),
+    );
   }
 
   /** Takes in what was just imported. */
@@ -136,10 +153,14 @@ export class Activator {
         ...wanted,
       ]);
       for (const ko of opened) ko.settle();
-      for (const each of made) this.#queue.add(each);
+      for (const each of made) {
+        this.#coming.set(each.ko.key, each.ko);
+        this.#queue.add(each);
+      }
       await decidedSoon(made);
       const others = old.failures.filter(({ id }) => !selection.ko(id));
       this.#set = new EndpointSet(endpoints, [...others, ...failures]);
+      this.#coming.clear();
       const staying = new Set(endpoints);
       for (const each of old.endpoints) if (!staying.has(each)) each.dispose();
       this.#log.info({ change: kind, endpoints: made.length, milliseconds: Date.now() - began }, `${kind} done`);

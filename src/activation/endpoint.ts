@@ -1,6 +1,7 @@
 /** One endpoint of a loaded knowledge object, and what became of its activation. */
 import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
-import { endpointNotFound, messageOf } from '../lib/errors.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { endpointNotFound, messageOf, overloaded } from '../lib/errors.ts';
 import { localTimestamp } from '../lib/time.ts';
 import { ActivationFailure } from '../engines/engine.ts';
 import type { CallTarget, Engine, EndpointPlan, Executor } from '../engines/engine.ts';
@@ -8,6 +9,9 @@ import type { LoadedKo } from './loaded-ko.ts';
 
 /** `LOADED`: not decided yet. */
 export type EndpointStatus = 'LOADED' | 'ACTIVATED' | 'FAILED_TO_ACTIVATE';
+
+/** Milliseconds that a call waits for an activation that may take minutes. */
+const PATIENCE = 30_000;
 
 export class Endpoint implements CallTarget {
   /** `<naan>/<name>/<apiVersion>/<endpoint>`, or with the KO version where a newer KO version has that id. */
@@ -90,12 +94,25 @@ export class Endpoint implements CallTarget {
     if (this.#executor !== undefined) return this.#executor;
     if (this.status === 'LOADED') {
       this.#hurry(this);
-      await this.decided;
+      await this.#soonDecided();
     }
     if (this.#executor !== undefined) return this.#executor;
     throw endpointNotFound(
       `No active endpoints found for ${this.address}; ${this.id} failed to activate: ${this.detail ?? 'it was replaced'}`,
     );
+  }
+
+  /** Waits for the decision; where that may take minutes, only for a while. @throws overloaded. */
+  async #soonDecided(): Promise<void> {
+    if (this.engine?.local !== false) return this.decided;
+    const late = new AbortController();
+    await Promise.race([this.decided, wait(PATIENCE, undefined, { signal: late.signal })]);
+    late.abort();
+    if (this.status === 'LOADED')
+      throw overloaded(
+        `${this.id} is still being activated${this.detail === undefined ? '' : ` (${this.detail})`}; try again later`,
+        5,
+      );
   }
 
   /** `<naan>/<name>/<endpoint>`. */
@@ -116,6 +133,7 @@ export class Endpoint implements CallTarget {
     return {
       id: this.id,
       ko: ko.id,
+      engine: entry.engine,
       endpoint: this.name,
       apiVersion: this.apiVersion,
       artifacts: entry.artifacts,

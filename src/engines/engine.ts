@@ -9,6 +9,8 @@ export interface EndpointPlan {
   /** `<naan>/<name>/<apiVersion>/<endpoint>`, or with the KO version where another KO version has that id. */
   readonly id: string;
   readonly ko: KoId;
+  /** Name of the engine. */
+  readonly engine: string;
   /** Path as deployed, without the leading slash. */
   readonly endpoint: string;
   readonly apiVersion: string;

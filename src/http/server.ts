@@ -1,9 +1,10 @@
 /** The HTTP service: access rules first, then the routes, then what happens to errors. */
 import multipart from '@fastify/multipart';
-import Fastify from 'fastify';
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import Fastify, { LogController } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
 import type { Config } from '../config/config.ts';
+import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import { notFound } from '../lib/errors.ts';
@@ -19,6 +20,7 @@ import { executionRoutes } from './execution/execution-routes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
 import { pageRoutes } from './pages/send-page.ts';
+import { proxyRoutes } from './proxy-routes.ts';
 import { rootRoutes } from './root-routes.ts';
 
 export interface ServerOptions {
@@ -28,6 +30,8 @@ export interface ServerOptions {
   readonly engines: ReadonlyMap<string, Engine>;
   readonly manifests: ManifestImporter;
   readonly packageLimits: PackageLimits;
+  readonly runtimes: RuntimeRegistry;
+  readonly isOwnRuntime: (request: FastifyRequest) => boolean;
   readonly version: string;
   readonly lifecycle: Lifecycle;
   readonly log: FastifyBaseLogger;
@@ -43,7 +47,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const { config, shelf, activator, engines } = options;
   const app = Fastify({
     loggerInstance: options.log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     trustProxy: config.trustProxy,
     bodyLimit: config.limits.body,
     requestTimeout: config.limits.upload,
@@ -74,6 +78,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     corsOrigins: config.cors,
     loopbackOnly: /^(127\.|localhost$|::1$)/.test(config.host),
     publicHosts: config.publicUrl === undefined ? [] : [new URL(config.publicUrl).host],
+    isOwnRuntime: options.isOwnRuntime,
     log: options.log,
   });
   installBodyParser(app, config.limits.body);
@@ -86,6 +91,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   pageRoutes(app);
   endpointRoutes(app, { activator, publicUrl: config.publicUrl });
   activationRoutes(app, activator);
+  proxyRoutes(app, { activator, runtimes: options.runtimes, isOwnRuntime: options.isOwnRuntime });
   healthRoutes(app, {
     activator,
     shelf,

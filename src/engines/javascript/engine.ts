@@ -1,6 +1,7 @@
 /** The `javascript` engine: code nobody vetted, in V8 isolates inside processes that may be ended at any time. */
 import type { Logger } from 'pino';
-import { bodyNotReadable, messageOf } from '../../lib/errors.ts';
+import { bodyNotReadable, executionFailed, messageOf } from '../../lib/errors.ts';
+import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
 import { ActivationFailure } from '../engine.ts';
 import type { Call, CallTarget, EndpointPlan, Engine, EngineHealth, Executor } from '../engine.ts';
 import type { Found, LoadRequest, Question } from './frames.ts';
@@ -144,6 +145,7 @@ class JavascriptExecutor implements Executor {
 
   execute(call: Call): Promise<string> {
     const text = typeof call.body === 'string' ? call.body : call.body.toString('utf8');
+    if (call.depth > MAX_DEPTH) return Promise.reject(executionFailed(tooDeep(this.endpoint.id)));
     const input = call.json ? text : JSON.stringify(text);
     // Bodies are joined by NUL on their way; no JSON text holds one.
     if (input.includes('\0'))

@@ -11,7 +11,7 @@ import type { OnFrame } from './frames.ts';
 const PROGRAM = fileURLToPath(
   new URL(`./sandbox/main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
 );
-const ENGINE_FOLDER = fileURLToPath(new URL('.', import.meta.url));
+const ENGINES_FOLDER = fileURLToPath(new URL('..', import.meta.url));
 const ISOLATED_VM = fileURLToPath(new URL('../', import.meta.resolve('isolated-vm')));
 /** Of util-linux: the kernel ends the sandbox when the activator dies, also in the middle of a native loop. */
 const SETPRIV = '/usr/bin/setpriv';
@@ -39,7 +39,7 @@ export class SandboxProcess {
       '--no-warnings',
       '--permission',
       '--allow-addons',
-      ...[ENGINE_FOLDER, ISOLATED_VM, '/etc/alpine-release'].map((path) => `--allow-fs-read=${path}`),
+      ...[ENGINES_FOLDER, ISOLATED_VM, '/etc/alpine-release'].map((path) => `--allow-fs-read=${path}`),
       PROGRAM,
     ];
     const [command = '', ...args] = diesWithActivator

@@ -2,7 +2,7 @@
  * Who may use a route is a property of the route: each declares one of these words in its `config`, and the
  * hook of `install-access.ts` decides on the route that matched, never on the text of the URL.
  */
-import type { FastifyBaseLogger } from 'fastify';
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { Secret } from '../../lib/secret.ts';
 
 const ALL = ['open', 'execution', 'shelf-write', 'activation', 'runtime-registration', 'info', 'health'] as const;
@@ -34,6 +34,8 @@ export interface AccessOptions {
   readonly loopbackOnly: boolean;
   /** Names under which the service is reached beside its address: `host` for any port, or `host:port`. */
   readonly publicHosts: readonly string[];
+  /** True for a request of a runtime that this service started itself. */
+  readonly isOwnRuntime: (request: FastifyRequest) => boolean;
   readonly log: FastifyBaseLogger;
 }
 

@@ -10,7 +10,7 @@ const options: AccessOptions = {
   secureExecution: false,
   corsOrigins: [],
   loopbackOnly: true,
-  publicHosts: [],
+  publicHosts: [], isOwnRuntime: () => false,
   log: pino({ level: 'silent' }),
 };
 const handler = (): string => 'answered';

@@ -7,6 +7,7 @@ import type { EndpointSet } from '../../activation/endpoint-set.ts';
 import { binaryNotFound, bodyNotReadable, endpointNotFound, methodNotAllowed, notFound } from '../../lib/errors.ts';
 import { RESERVED_NAANS, koKey } from '../../knowledge-object/id.ts';
 import type { Shelf } from '../../shelf/shelf.ts';
+import { DEADLINE_HEADER, DEPTH_HEADER } from '../../engines/call-headers.ts';
 import { corsHeadersFor } from '../access/cors.ts';
 import { pathOf } from '../errors.ts';
 import { sendFile } from '../send-file.ts';
@@ -88,6 +89,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, onCall
       deadline: Infinity,
       depth: 0,
       scope: set,
+      ...travelled(request),
     });
     write(request, reply, endpoint, form, result, text);
   };
@@ -144,11 +146,23 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, onCall
 
 const EMPTY = Buffer.alloc(0);
 
+/** A call that comes from another KO, through its runtime: "Depth (16) and the time that is left travel with the call." */
+function travelled({ headers }: FastifyRequest): { depth: number; deadline: number } | undefined {
+  const depth = headers[DEPTH_HEADER];
+  if (depth === undefined) return undefined;
+  const left = Number(headers[DEADLINE_HEADER] ?? Infinity);
+  return { depth: (Number(depth) || 0) + 1, deadline: Date.now() + (left >= 0 ? left : 0) };
+}
+
 /** "A call to it is moved to the front and waits for its activation." */
 async function decidedAt(set: EndpointSet, key: string, version: string | undefined): Promise<Endpoint | undefined> {
   let endpoint = endpointAt(set, key, version);
   while (endpoint?.status === 'LOADED') {
-    await endpoint.executor().catch(() => undefined);
+    try {
+      await endpoint.executor();
+    } catch (thrown) {
+      if (endpoint.status === 'LOADED') throw thrown;
+    }
     // Where the newest version fails, the default is the next one.
     endpoint = endpointAt(set, key, version);
   }

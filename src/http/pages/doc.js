@@ -8,7 +8,9 @@
     place.hidden = false;
   };
   if (wanted === null || wanted === '') {
-    problem('Add ?url= with the path of a service descriptor, such as /doc?url=/kos/<naan>/<name>/<version>/service.yaml');
+    problem(
+      'Add ?url= with the path of a service descriptor, such as /doc?url=/kos/<naan>/<name>/<version>/service.yaml',
+    );
     return;
   }
   const url = URL.parse(wanted, location.href);
@@ -35,7 +37,8 @@
       const target = URL.parse(request.url, location.href);
       if (request.loadSpec || target === null) return request;
       const here = new URL(target.pathname + target.search, location.origin);
-      if (apiVersion && !here.pathname.split('/').includes(String(apiVersion))) here.searchParams.set('v', String(apiVersion));
+      if (apiVersion && !here.pathname.split('/').includes(String(apiVersion)))
+        here.searchParams.set('v', String(apiVersion));
       request.url = here.href;
       return request;
     },

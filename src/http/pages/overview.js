@@ -19,7 +19,10 @@
     const head = element('h2', endpoint.title);
     head.append(element('span', WORDS[endpoint.status] ?? endpoint.status, { class: 'status' }));
     const address = element('p');
-    address.append(element('code', (endpoint.engine === 'resource' ? 'GET /' : 'POST /') + id), ' · ' + endpoint.engine + ' · version ' + endpoint.knowledgeObject.split('/').pop());
+    address.append(
+      element('code', (endpoint.engine === 'resource' ? 'GET /' : 'POST /') + id),
+      ' · ' + endpoint.engine + ' · version ' + endpoint.knowledgeObject.split('/').pop(),
+    );
     const links = element('p', undefined, { class: 'links' });
     const link = (text, href, what) => links.append(element('a', text, { href, 'aria-label': text + ': ' + what }));
     if (endpoint.status === 'ACTIVATED') link('Try it', endpoint.swaggerLink, id);
@@ -38,7 +41,8 @@
     const shown = endpoints.filter(
       (each) =>
         (status === '' || each.status === status) &&
-        (text === '' || [each.title, each['@id'], each.engine, each.knowledgeObject].join(' ').toLowerCase().includes(text)),
+        (text === '' ||
+          [each.title, each['@id'], each.engine, each.knowledgeObject].join(' ').toLowerCase().includes(text)),
     );
     list.replaceChildren(...shown.map(item));
     const active = endpoints.filter((each) => each.status === 'ACTIVATED').length;

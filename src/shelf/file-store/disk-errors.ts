@@ -14,6 +14,8 @@ export const reasonOf = (thrown: unknown): string => errnoOf(thrown) ?? messageO
 /** The shelf, or a part of it, may be read but not written by this process. */
 export const isReadOnly = (thrown: unknown): boolean => ['EROFS', 'EACCES', 'EPERM'].includes(errnoOf(thrown) ?? '');
 
+export const isFull = (thrown: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(errnoOf(thrown) ?? '');
+
 /** Runs changes to the disk; errors of the system become those of the contract, all others pass. */
 export async function writing<T>(work: () => Promise<T>): Promise<T> {
   try {
@@ -27,7 +29,7 @@ export async function writing<T>(work: () => Promise<T>): Promise<T> {
 export function asWriteError(thrown: unknown): unknown {
   const errno = errnoOf(thrown);
   if (errno === undefined || thrown instanceof ServiceError) return thrown;
-  if (errno === 'ENOSPC' || errno === 'EDQUOT') {
+  if (isFull(thrown)) {
     return shelfFull('The shelf has no space left; nothing was changed. Free space on its disk and try again.', {
       cause: thrown,
     });

@@ -1,4 +1,5 @@
 import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
 
 /** Called with the name of each durable step before it is taken. What it throws fails the step. */
 export type OnStep = (step: string) => void | Promise<void>;
@@ -30,15 +31,16 @@ export class DurableFiles {
   }
 
   /**
-   * Puts a file in the place of another in one step; durable once the folder of `target` is synced.
+   * Gives a file a new text in one step, or removes it where there is none; durable when this returns. When it
+   * fails, the text is `before`.
    * @param temporary a name for the new file on the same disk.
    */
-  async replaceFile(what: string, temporary: string, target: string, text: string): Promise<void> {
+  async replaceFile(what: string, target: string, temporary: string, text?: string, before?: string): Promise<void> {
+    await this.#putInPlace(what, target, temporary, text);
     try {
-      await this.createFile(what, temporary, (file) => file.writeFile(text));
-      await this.move(what, temporary, target);
+      await this.syncFolder(`folder of ${what}`, dirname(target));
     } catch (thrown) {
-      await rm(temporary, { force: true }).catch(() => undefined);
+      await this.#putInPlace(what, target, temporary, before).catch(() => undefined);
       throw thrown;
     }
   }
@@ -58,5 +60,16 @@ export class DurableFiles {
     await this.step(`sync ${what}`);
     await using folder = await open(path, 'r');
     await folder.sync();
+  }
+
+  async #putInPlace(what: string, target: string, temporary: string, text: string | undefined): Promise<void> {
+    if (text === undefined) return this.remove(what, target);
+    try {
+      await this.createFile(what, temporary, (file) => file.writeFile(text));
+      await this.move(what, temporary, target);
+    } catch (thrown) {
+      await rm(temporary, { force: true }).catch(() => undefined);
+      throw thrown;
+    }
   }
 }

@@ -68,8 +68,8 @@ export class ExplodedPackages {
   async replaceMetadata(ko: ExplodedKo, metadata: string): Promise<void> {
     await this.#alone(async () => {
       const target = join(ko.place.path, METADATA);
-      await this.#disk.replaceFile('metadata', stagingName(this.#layout), target, metadata);
-      await this.#disk.syncFolder('exploded folder', ko.place.path);
+      const before = ko.content.entry.metadata;
+      await this.#disk.replaceFile('metadata', target, stagingName(this.#layout), metadata, before);
       await this.#scan();
     });
   }

@@ -1,8 +1,9 @@
-import { constants, type Stats } from 'node:fs';
-import { access, mkdir, readdir, realpath, stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { mkdir, open, readdir, realpath, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { startRefused, type ServiceError } from '../../lib/errors.ts';
 import type { Shelf } from '../shelf.ts';
-import { isReadOnly, reasonOf } from './disk-errors.ts';
+import { isFull, isReadOnly, reasonOf } from './disk-errors.ts';
 import { DurableFiles, type OnStep } from './durable-files.ts';
 import { ExplodedPackages } from './exploded-packages.ts';
 import { FileShelf } from './file-shelf.ts';
@@ -63,12 +64,23 @@ async function makeWritable(layout: ShelfLayout): Promise<boolean> {
   try {
     for (const folder of [layout.staging, layout.objects, layout.index]) {
       await mkdir(folder, { recursive: true });
-      await access(folder, constants.W_OK);
+      await tryToWrite(folder);
     }
-    await access(layout.home, constants.W_OK);
+    await tryToWrite(layout.home);
     return true;
   } catch (thrown) {
     if (isReadOnly(thrown)) return false;
     throw startRefused(`--shelf: the folder ${layout.home} cannot be made (${reasonOf(thrown)})`, { cause: thrown });
   }
+}
+
+async function tryToWrite(folder: string): Promise<void> {
+  const probe = join(folder, `probe-${crypto.randomUUID()}`);
+  try {
+    await (await open(probe, 'wx')).close();
+  } catch (thrown) {
+    // A full disk can be written again one day; until then it serves.
+    if (!isFull(thrown)) throw thrown;
+  }
+  await rm(probe, { force: true });
 }

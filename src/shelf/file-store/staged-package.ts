@@ -23,7 +23,7 @@ export class StagedPackage implements Staging {
   readonly #disk: DurableFiles;
   readonly #publish: Publish;
   #spools = 0;
-  #ended = false;
+  #end: Promise<void> | undefined;
 
   private constructor(folder: string, disk: DurableFiles, publish: Publish) {
     this.folder = folder;
@@ -73,7 +73,7 @@ export class StagedPackage implements Staging {
   }
 
   async commit(id: KoId): Promise<ShelfEntry> {
-    if (this.#ended) throw new Error('This staging has ended');
+    if (this.#end) throw new Error('This staging has ended');
     try {
       return await this.#publish(id, this);
     } finally {
@@ -91,14 +91,14 @@ export class StagedPackage implements Staging {
     return describePackage(id, metadata, artifacts);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#ended = true;
+  [Symbol.asyncDispose](): Promise<void> {
     // What cannot be removed now goes at the next start.
-    await this.#disk.remove('staging', this.folder).catch(() => undefined);
+    this.#end ??= Promise.resolve();
+    return this.#end;
   }
 
   async #create(what: string, path: string, content: Readable | Buffer, limit = Infinity): Promise<Written> {
-    if (this.#ended) throw new Error('This staging has ended');
+    if (this.#end) throw new Error('This staging has ended');
     try {
       return await this.#disk.createFile(what, path, (file) => fill(file, content, limit));
     } catch (thrown) {

@@ -103,7 +103,7 @@ export class StoredPackages {
   async remove(id: KoId): Promise<void> {
     const key = koKey(id);
     const before = this.kos.get(key);
-    await this.#point(id, undefined, before);
+    await this.#point(id, undefined);
     this.#show(key, undefined);
     if (before !== undefined) await this.#leases.retire(before.folder);
   }
@@ -122,7 +122,7 @@ export class StoredPackages {
   async #publish(ko: StoredKo): Promise<void> {
     const { id } = ko.content.entry;
     const before = this.kos.get(koKey(id));
-    await this.#point(id, ko, before);
+    await this.#point(id, ko);
     this.#show(koKey(id), ko);
     if (before !== undefined && before.folder !== ko.folder) await this.#leases.retire(before.folder);
   }
@@ -136,21 +136,10 @@ export class StoredPackages {
     this.#loaded = { kos, unreadable };
   }
 
-  /** Replaces the pointer file of a KO, or removes it; puts the earlier one back when that cannot be made durable. */
-  async #point(id: KoId, ko: StoredKo | undefined, before: StoredKo | undefined): Promise<void> {
-    await this.#writePointer(id, ko);
-    try {
-      await this.#disk.syncFolder('index', this.#layout.index);
-    } catch (thrown) {
-      await this.#writePointer(id, before).catch(() => undefined);
-      throw thrown;
-    }
-  }
-
-  async #writePointer(id: KoId, ko: StoredKo | undefined): Promise<void> {
-    const pointer = join(this.#layout.index, pointerName(id));
-    if (ko === undefined) return this.#disk.remove('pointer', pointer);
-    await this.#disk.replaceFile('pointer', stagingName(this.#layout), pointer, renderPointer(ko));
+  async #point(id: KoId, ko: StoredKo | undefined): Promise<void> {
+    const target = join(this.#layout.index, pointerName(id));
+    const before = this.kos.get(koKey(id));
+    await this.#disk.replaceFile('pointer', target, stagingName(this.#layout), textOf(ko), textOf(before));
   }
 
   async #refersTo(id: KoId, folder: string): Promise<boolean> {
@@ -178,3 +167,5 @@ export class StoredPackages {
     }
   }
 }
+
+const textOf = (ko: StoredKo | undefined): string | undefined => ko && renderPointer(ko);

@@ -6,11 +6,10 @@ import { readFileSync } from 'node:fs';
 import ivm from 'isolated-vm';
 import { ASK, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../frames.ts';
 import type { Found, LoadRequest, Question } from '../frames.ts';
+import { MAX_DEPTH, tooDeep } from '../../call-headers.ts';
 import { Pipe } from './pipe.ts';
 import { Realm, failureOf } from './realm.ts';
 
-/** The rulings: "Depth (16) and the time that is left travel with the call." */
-const MAX_DEPTH = 16;
 const MAX_LOG_LINES = 100;
 const MAX_FOUND = 1000;
 
@@ -138,8 +137,7 @@ function where(caller: Frame, id: string): Found {
 }
 
 function call(caller: Frame, id: string, body: string, contentType: string): string {
-  if (caller.depth + 1 > MAX_DEPTH)
-    return refuse(`calls between knowledge objects may be ${MAX_DEPTH} deep, and ${id} is one too many`);
+  if (caller.depth + 1 > MAX_DEPTH) return refuse(tooDeep(id));
   const place = where(caller, id);
   if (place.kind === 'none') return refuse(`${id} is not active`);
   const left = caller.ends - Date.now();

@@ -1,0 +1,8 @@
+/** What travels with a call of one KO by another across processes. */
+export const DEPTH_HEADER = 'x-kgrid-depth';
+/** Milliseconds that the call may still take. */
+export const DEADLINE_HEADER = 'x-kgrid-deadline-ms';
+/** "Depth (16) and the time that is left travel with the call." */
+export const MAX_DEPTH = 16;
+export const tooDeep = (id: string): string =>
+  `calls between knowledge objects may be ${MAX_DEPTH} deep, and ${id} is one too many`;

@@ -1,0 +1,95 @@
+/** Activates an endpoint at one runtime: `POST {runtime}/endpoints`, again and again while it is in processing. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { messageOf } from '../../lib/errors.ts';
+import type { ActivationContext, EndpointPlan } from '../engine.ts';
+import type { RemoteOptions } from './remote-engine.ts';
+import { RuntimeUnreachable } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
+
+/** A runtime registers before it listens, or while its port is still taken: it gets this long to come up. */
+const COMES_UP = 15_000;
+const ONE_TRY = 120_000;
+const ANSWER_BYTES = 1024 * 1024;
+const FIRST_PAUSE = 250;
+const LONGEST_PAUSE = 3000;
+
+/** Gives the URL under which the endpoint can be called there. @throws Error with the runtime's own words. */
+export async function activateAt(
+  runtime: Runtime,
+  plan: EndpointPlan,
+  context: ActivationContext,
+  options: RemoteOptions,
+): Promise<string> {
+  const began = Date.now();
+  const body = JSON.stringify(requestOf(plan, options.ownAddress()));
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
+    const left = options.activationTimeout - (Date.now() - began);
+    if (left <= 0)
+      throw new Error(
+        `the ${runtime.engine} runtime did not activate it within ${options.activationTimeout / 1000} s (--activation-timeout)`,
+      );
+    try {
+      const answer = await runtime.request(`${runtime.url}/endpoints`, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        timeout: Math.min(left, ONE_TRY),
+        limit: ANSWER_BYTES,
+        signal: context.signal,
+      });
+      runtime.up = true;
+      const said = objectOf(answer.body);
+      if (answer.status < 300) return targetOf(runtime, said, plan);
+      const words =
+        textOf(said['description']) ??
+        textOf(said['status']) ??
+        textOf(said['error']) ??
+        `it answered ${answer.status}`;
+      if (answer.status !== 503) throw new Refused(`the ${runtime.engine} runtime says: ${words}`);
+      context.progress(words);
+    } catch (thrown) {
+      if (!(thrown instanceof RuntimeUnreachable) || Date.now() - began > COMES_UP) {
+        if (thrown instanceof RuntimeUnreachable) runtime.up = false;
+        throw thrown;
+      }
+    }
+    await wait(pause, undefined, { signal: context.signal });
+  }
+}
+
+class Refused extends Error {}
+
+/** `artifact` always a list, `entry` and `function` always present, `baseUrl` always with a slash at its end. */
+function requestOf(plan: EndpointPlan, address: string): Record<string, unknown> {
+  const { naan, name, version } = plan.ko;
+  return {
+    ...plan.descriptor,
+    uri: plan.id,
+    baseUrl: `${address}/proxy/artifacts/${naan}/${name}/${version}/`,
+    artifact: plan.artifacts,
+    entry: plan.entry,
+    function: plan.function ?? '',
+    engine: plan.engine,
+    checksum: plan.checksum,
+  };
+}
+
+/** "The endpoint is then at `POST {baseUrl or runtime url}/{uri}`." */
+function targetOf(runtime: Runtime, said: Record<string, unknown>, plan: EndpointPlan): string {
+  const base = (textOf(said['baseUrl']) ?? runtime.url).replace(/\/+$/, '');
+  const uri = (textOf(said['uri']) ?? plan.id).replace(/^\/+/, '');
+  if (!URL.canParse(`${base}/${uri}`))
+    throw new Error(`the ${runtime.engine} runtime answered with an address that is none: ${base}/${uri}`);
+  return `${base}/${uri}`;
+}
+
+function objectOf(body: Buffer): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch (thrown) {
+    return { description: messageOf(thrown) };
+  }
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);

@@ -1,0 +1,113 @@
+/** Starts one of the runtimes that come with the service, and starts it again when it ends. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Logger } from 'pino';
+import type { RemoteEngine } from './remote-engine.ts';
+
+export interface OwnRuntimeOptions {
+  readonly engine: RemoteEngine;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Its address is no longer that of a runtime. */
+  readonly onEnd: (url: string) => void;
+  readonly log: Logger;
+}
+
+const FIRST_PAUSE = 250;
+const LONGEST_PAUSE = 30_000;
+/** A runtime that lived this long starts over at once. */
+const STABLE = 60_000;
+const STOP_GRACE = 3000;
+const MOST_LOG = 4000;
+
+export class OwnRuntime implements AsyncDisposable {
+  readonly #options: OwnRuntimeOptions;
+  #child: ChildProcess | undefined;
+  #url: string | undefined;
+  #pause = FIRST_PAUSE;
+  #timer: NodeJS.Timeout | undefined;
+  #stopping = false;
+
+  constructor(options: OwnRuntimeOptions) {
+    this.#options = options;
+    this.#start();
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Ends it for good; may be called twice. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping = true;
+    clearTimeout(this.#timer);
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    // It ends when its input does, as it would if this process were killed.
+    child.stdin?.end();
+    const hard = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE);
+    await ended;
+    clearTimeout(hard);
+  }
+
+  #start(): void {
+    const { command, args, env, engine, log } = this.#options;
+    const began = Date.now();
+    const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#child = child;
+    child.stdin.on('error', () => undefined);
+    let last = '';
+    createInterface({ input: child.stdout }).on('line', (line) => this.#onLine(line));
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      last = line.slice(0, 500);
+      this.#onLine(line);
+    });
+    let ended = false;
+    const onEnd = (reason: string): void => {
+      if (ended) return;
+      ended = true;
+      if (this.#url !== undefined) this.#options.onEnd(this.#url);
+      this.#url = undefined;
+      if (this.#stopping) return;
+      this.#pause = Date.now() - began > STABLE ? FIRST_PAUSE : Math.min(LONGEST_PAUSE, this.#pause * 2);
+      engine.absence = `the ${engine.name} runtime ended (${reason})${last === '' ? '' : `: ${last}`}; it is started again`;
+      log.error({ runtime: engine.name, reason, last, again: this.#pause }, 'a runtime ended');
+      this.#timer = setTimeout(() => this.#start(), this.#pause);
+      this.#timer.unref();
+    };
+    child.once('error', (error) => onEnd(error.message));
+    child.once('exit', (code, signal) => onEnd(signal ?? `exit code ${String(code)}`));
+  }
+
+  /** Its own events are JSON lines, and so is what knowledge objects print. */
+  #onLine(line: string): void {
+    const { log, engine } = this.#options;
+    const fields = objectOf(line);
+    if (fields === undefined) {
+      log.info({ runtime: engine.name }, line.slice(0, MOST_LOG));
+    } else if (fields['event'] === 'listening' && typeof fields['url'] === 'string') {
+      this.#url = fields['url'];
+      engine.absence = undefined;
+      log.info({ runtime: engine.name, url: this.#url, pid: this.pid }, 'runtime started');
+    } else if (typeof fields['ko'] === 'string') {
+      log.info(
+        { ko: fields['ko'], stream: fields['stream'], console: true },
+        String(fields['text']).slice(0, MOST_LOG),
+      );
+    } else {
+      log.debug({ runtime: engine.name, said: fields }, 'runtime');
+    }
+  }
+}
+
+function objectOf(line: string): Record<string, unknown> | undefined {
+  if (!line.startsWith('{')) return undefined;
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,95 @@
+/** An engine whose endpoints run in runtimes that register: `node`, `python`, or one that others wrote. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { ActivationFailure } from '../engine.ts';
+import type { ActivationContext, EndpointPlan, Engine, EngineHealth, Executor } from '../engine.ts';
+import { activateAt } from './activate-at.ts';
+import { RemoteExecutor } from './remote-executor.ts';
+import type { Runtime } from './runtime.ts';
+
+export interface RemoteOptions {
+  /** Milliseconds a call may take. */
+  readonly callTimeout: number;
+  /** Milliseconds an activation may take, with its dependencies. */
+  readonly activationTimeout: number;
+  /** Bytes of an answer. */
+  readonly maxResult: number;
+  /** Under which runtimes reach this service, without a slash at its end. */
+  readonly ownAddress: () => string;
+  readonly log: Logger;
+}
+
+const LOOK_AGAIN = 250;
+
+export class RemoteEngine implements Engine {
+  readonly name: string;
+  readonly method = 'post';
+  readonly local = false;
+  /** In the order of their first registration. */
+  readonly runtimes: Runtime[] = [];
+  /** Why there is no runtime of our own, or what it waits for. */
+  absence: string | undefined;
+  /** A runtime of our own is on its way. */
+  starting = false;
+  readonly #options: RemoteOptions;
+
+  constructor(name: string, options: RemoteOptions) {
+    this.name = name;
+    this.#options = options;
+  }
+
+  async activate(plan: EndpointPlan, context: ActivationContext): Promise<Executor> {
+    await this.#someRuntime(context);
+    const executor = new RemoteExecutor(plan, this.#options);
+    const attempts = this.runtimes.map((runtime) =>
+      activateAt(runtime, plan, context, this.#options).then((target) => executor.add(runtime, target)),
+    );
+    try {
+      // The first that holds it is enough; the others join when they are done.
+      await Promise.any(attempts);
+      return executor;
+    } catch (thrown) {
+      const causes = (thrown as AggregateError).errors.map((each) =>
+        each instanceof Error ? each.message : String(each),
+      );
+      throw new ActivationFailure([...new Set(causes)].join('; '));
+    }
+  }
+
+  health(): EngineHealth {
+    const up = this.runtimes.filter((each) => each.up).length;
+    const details = {
+      engines: [this.name],
+      runtimes: this.runtimes.length,
+      up,
+      ...(this.absence !== undefined && { problem: this.absence }),
+    };
+    return { status: up > 0 ? 'UP' : 'DOWN', details };
+  }
+
+  info(): Record<string, unknown> {
+    return {
+      runtimes: this.runtimes.map(({ registration, up }) => ({
+        version: registration['version'],
+        status: up ? 'up' : 'down',
+      })),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.runtimes.map((each) => each.close()));
+  }
+
+  /** Waits for a runtime of our own that starts. @throws ActivationFailure when there is none and none is on its way. */
+  async #someRuntime({ progress, signal }: ActivationContext): Promise<void> {
+    while (this.runtimes.length === 0) {
+      if (!this.starting) {
+        throw new ActivationFailure(
+          this.absence ?? `no ${this.name} runtime has registered; start one and point it at this service`,
+        );
+      }
+      progress(`waiting for the ${this.name} runtime to start`);
+      await wait(LOOK_AGAIN, undefined, { signal });
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/** All remote runtimes: who registered, who answers, and what a registration must set going. */
+import { notFound, malformedRequest } from '../../lib/errors.ts';
+import type { Engine } from '../engine.ts';
+import { RemoteEngine } from './remote-engine.ts';
+import type { RemoteOptions } from './remote-engine.ts';
+import { Runtime } from './runtime.ts';
+import type { Registration } from './runtime.ts';
+
+export interface RegistryOptions extends RemoteOptions {
+  /** Where engines are looked up by all; those that others bring are added. */
+  readonly engines: Map<string, Engine>;
+  /** Known to the runtimes that this service starts. */
+  readonly secret: string;
+  /** Activates the endpoints of an engine again, in the background. */
+  readonly reactivate: (engine: string) => void;
+}
+
+/** A registration's outcome, as the runtime is told. */
+export type RegistrationStatus = 'new' | 'existing runtime';
+
+/** "Runtimes register again every 30 s": one that was silent for longer than three of those is asked before it is used. */
+const ENGINE_NAME = /^[a-z0-9][a-z0-9._-]{0,31}$/;
+
+export class RuntimeRegistry {
+  readonly #options: RegistryOptions;
+
+  constructor(options: RegistryOptions) {
+    this.#options = options;
+  }
+
+  /** The engine of that name, made where it is not there yet. @throws malformedRequest for a name that is taken by an engine of the service itself. */
+  engine(name: string): RemoteEngine {
+    const known = this.#options.engines.get(name);
+    if (known instanceof RemoteEngine) return known;
+    if (known !== undefined || !ENGINE_NAME.test(name))
+      throw malformedRequest(`Not registered: ${name} is an engine of the activator itself, or no name of an engine`);
+    const engine = new RemoteEngine(name, this.#options);
+    this.#options.engines.set(name, engine);
+    return engine;
+  }
+
+  /** `own`: a runtime that this service started. */
+  register(registration: Registration & { readonly forceUpdate?: unknown }, own: boolean): RegistrationStatus {
+    const engine = this.engine(registration.engine.toLowerCase());
+    const { forceUpdate, ...rest } = registration;
+    const url = rest.url.replace(/\/+$/, '');
+    const known = engine.runtimes.find((each) => each.url === url);
+    if (known !== undefined && known.own === own) {
+      const wasUp = known.up;
+      known.registration = rest as Registration;
+      known.seen = Date.now();
+      known.up = true;
+      // "Heartbeats must not re-activate anything, unless the runtime had been lost […]."
+      if (forceUpdate === true || !wasUp) this.#options.reactivate(engine.name);
+      return 'existing runtime';
+    }
+    if (known !== undefined) this.remove(known);
+    engine.runtimes.push(new Runtime(rest as Registration, own ? this.#options.secret : undefined));
+    this.#options.reactivate(engine.name);
+    return 'new';
+  }
+
+  remove(runtime: Runtime): void {
+    const { runtimes } = this.engine(runtime.engine);
+    const at = runtimes.indexOf(runtime);
+    if (at >= 0) runtimes.splice(at, 1);
+    void runtime.close();
+  }
+
+  /** Every runtime, asked now: "the registration merged with what the runtime's own `GET /info` says". */
+  async environments(): Promise<Record<string, unknown>[]> {
+    const engines = [...this.#options.engines.values()].filter((each) => each instanceof RemoteEngine);
+    return Promise.all(engines.flatMap((engine) => engine.runtimes.map(environmentOf)));
+  }
+
+  /** @throws notFound for an engine without runtimes. */
+  async environment(name: string): Promise<Record<string, unknown>> {
+    const engine = this.#options.engines.get(name.toLowerCase());
+    const runtimes = engine instanceof RemoteEngine ? engine.runtimes : [];
+    const [first] = [...runtimes].sort((a, b) => Number(b.up) - Number(a.up));
+    if (first === undefined) throw notFound(`No runtime of the engine ${name} is registered`);
+    return environmentOf(first);
+  }
+}
+
+async function environmentOf(runtime: Runtime): Promise<Record<string, unknown>> {
+  try {
+    const info = await runtime.info();
+    runtime.up = true;
+    return { ...runtime.registration, ...info, url: runtime.url, status: 'up' };
+  } catch {
+    runtime.up = false;
+    return { ...runtime.registration, status: 'Activator could not connect to runtime' };
+  }
+}

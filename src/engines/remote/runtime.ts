@@ -1,0 +1,138 @@
+/** One remote runtime: a server elsewhere, or a child of ours, that runs endpoints of one engine. */
+import { Pool } from 'undici';
+import type { Dispatcher } from 'undici';
+import { messageOf } from '../../lib/errors.ts';
+import { readBounded } from './read-bounded.ts';
+
+/** What a runtime said of itself when it registered: at least its engine and url, and whatever else it sent. */
+export interface Registration extends Readonly<Record<string, unknown>> {
+  readonly engine: string;
+  readonly url: string;
+}
+
+export interface RuntimeAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+/** The header by which a runtime that this service started is known. */
+export const SECRET_HEADER = 'x-kgrid-runtime-secret';
+
+const INFO_TIMEOUT = 2000;
+const CONNECT_TIMEOUT = 2000;
+const CONNECTIONS = 64;
+const INFO_BYTES = 256 * 1024;
+
+export class Runtime {
+  readonly engine: string;
+  readonly url: string;
+  registration: Registration;
+  /** Epoch milliseconds of its last registration. */
+  seen = Date.now();
+  /** False once it could not be reached; it is asked again at its next registration. */
+  up = true;
+  readonly #secret: string | undefined;
+  readonly #pools = new Map<string, Pool>();
+
+  constructor(registration: Registration, secret: string | undefined) {
+    this.registration = registration;
+    this.engine = registration.engine.toLowerCase();
+    this.url = registration.url.replace(/\/+$/, '');
+    this.#secret = secret;
+  }
+
+  /** True for a runtime that this service started. */
+  get own(): boolean {
+    return this.#secret !== undefined;
+  }
+
+  /** What `GET /info` says. @throws Error when it does not answer with a JSON object in time. */
+  async info(): Promise<Record<string, unknown>> {
+    const answer = await this.request(`${this.url}/info`, { method: 'GET', timeout: INFO_TIMEOUT, limit: INFO_BYTES });
+    const value: unknown = JSON.parse(answer.body.toString('utf8'));
+    if (answer.status !== 200 || typeof value !== 'object' || value === null)
+      throw new Error(`GET /info answered ${answer.status}`);
+    return value as Record<string, unknown>;
+  }
+
+  /** Asks it whether it is there. */
+  async isUp(): Promise<boolean> {
+    this.up = await this.info().then(
+      () => true,
+      () => false,
+    );
+    return this.up;
+  }
+
+  /** @throws RuntimeUnreachable; RuntimeSilent; AnswerTooLarge. */
+  async request(
+    url: string,
+    {
+      method,
+      body,
+      headers,
+      timeout,
+      limit,
+      signal,
+    }: {
+      method: 'GET' | 'POST';
+      body?: string | Buffer;
+      headers?: Record<string, string>;
+      timeout: number;
+      limit: number;
+      signal?: AbortSignal;
+    },
+  ): Promise<RuntimeAnswer> {
+    const clock = AbortSignal.timeout(timeout);
+    const target = new URL(url);
+    let response: Dispatcher.ResponseData;
+    try {
+      response = await this.#pool(target.origin).request({
+        path: target.pathname + target.search,
+        method,
+        ...(body === undefined ? {} : { body }),
+        headers: { ...headers, ...(this.#secret === undefined ? {} : { [SECRET_HEADER]: this.#secret }) },
+        headersTimeout: timeout + 1000,
+        bodyTimeout: timeout + 1000,
+        signal: signal === undefined ? clock : AbortSignal.any([clock, signal]),
+      });
+      const bytes = await readBounded(response.body, limit);
+      return { status: response.statusCode, contentType: String(response.headers['content-type'] ?? ''), body: bytes };
+    } catch (thrown) {
+      if (clock.aborted)
+        throw new RuntimeSilent(`the ${this.engine} runtime gave no answer within ${timeout / 1000} s`, {
+          cause: thrown,
+        });
+      if (thrown instanceof AnswerTooLarge || signal?.aborted === true) throw thrown;
+      throw new RuntimeUnreachable(`the ${this.engine} runtime cannot be reached: ${codeOf(thrown)}`, {
+        cause: thrown,
+      });
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
+    this.#pools.clear();
+  }
+
+  #pool(origin: string): Pool {
+    let pool = this.#pools.get(origin);
+    if (pool === undefined) {
+      pool = new Pool(origin, {
+        connections: CONNECTIONS,
+        connect: { timeout: CONNECT_TIMEOUT },
+        keepAliveTimeout: 30_000,
+        pipelining: 1,
+      });
+      this.#pools.set(origin, pool);
+    }
+    return pool;
+  }
+}
+
+export class RuntimeUnreachable extends Error {}
+export class RuntimeSilent extends Error {}
+export class AnswerTooLarge extends Error {}
+
+const codeOf = (thrown: unknown): string => (thrown as { code?: string }).code ?? messageOf(thrown);

@@ -1,0 +1,69 @@
+/** What remote runtimes ask: to be registered, and the artifacts of what they activate. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Activator } from '../activation/activator.ts';
+import type { Registration } from '../engines/remote/runtime.ts';
+import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
+import { binaryNotFound, bodyNotReadable, messageOf } from '../lib/errors.ts';
+import { audit } from './access/audit.ts';
+import { requireJson, textBody } from './body.ts';
+import { declare } from './methods.ts';
+import { sendFile } from './send-file.ts';
+
+export interface ProxyRoutesOptions {
+  readonly activator: Activator;
+  readonly runtimes: RuntimeRegistry;
+  readonly isOwnRuntime: (request: FastifyRequest) => boolean;
+}
+
+export function proxyRoutes(app: FastifyInstance, { activator, runtimes, isOwnRuntime }: ProxyRoutesOptions): void {
+  declare(app, '/proxy/environments', {
+    GET: { access: 'open', handler: () => runtimes.environments() },
+    POST: {
+      access: 'runtime-registration',
+      handler: (request, reply) => {
+        requireJson(request);
+        const body = objectOf(request);
+        const problem = isText(body['engine']) ? (isUrl(body['url']) ? undefined : 'its url') : 'engine';
+        if (problem !== undefined) {
+          audit(request, { action: 'register', subject: 'a runtime', outcome: 'failed' });
+          return reply.code(400).send({ ...body, status: `Not registered: Runtime failed to specify ${problem}` });
+        }
+        const registration = body as Registration;
+        const status = runtimes.register(registration, isOwnRuntime(request));
+        audit(request, { action: 'register', subject: `${registration.engine} ${registration.url}`, outcome: 'done' });
+        return { ...body, status };
+      },
+    },
+  });
+  declare(app, '/proxy/environments/:engine', {
+    GET: { access: 'open', handler: (request) => runtimes.environment((request.params as { engine: string }).engine) },
+  });
+  declare(app, '/proxy/artifacts/:naan/:name/:version/*', {
+    GET: {
+      access: 'open',
+      handler: async (request, reply) => {
+        const { naan = '', name = '', version = '', '*': path = '' } = request.params as Record<string, string>;
+        const key = `${naan}/${name}/${version}`;
+        const ko = activator.loadedKo(key);
+        if (ko?.package.files.has(path) !== true) throw binaryNotFound(key, path);
+        ko.retain();
+        reply.raw.once('close', () => ko.release());
+        return sendFile(request, reply, ko.package, path);
+      },
+    },
+  });
+}
+
+function objectOf(request: FastifyRequest): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(textBody(request));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch (thrown) {
+    throw bodyNotReadable(`The body is not JSON: ${messageOf(thrown)}`, { cause: thrown });
+  }
+  throw bodyNotReadable('The body must be a JSON object with the engine and the url of the runtime');
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+const isUrl = (value: unknown): boolean =>
+  typeof value === 'string' && /^https?:$/.test(URL.parse(value)?.protocol ?? '');
