@@ -1,0 +1,5 @@
+import sys
+
+from kgrid_runtime.main import main
+
+sys.exit(main())

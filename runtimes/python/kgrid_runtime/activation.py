@@ -1,0 +1,144 @@
+"""Activates endpoints: files, dependencies, worker, function."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+
+from kgrid_python_runtime.worker.frames import INPUT_NONE
+from kgrid_runtime.activation_request import ActivationRequest
+from kgrid_runtime.dependencies import Dependencies
+from kgrid_runtime.endpoints import Endpoint, Endpoints
+from kgrid_runtime.failures import Failure, activation_failed
+from kgrid_runtime.log import Log
+from kgrid_runtime.package_cache import PackageCache
+from kgrid_runtime.workers.call import Call
+from kgrid_runtime.workers.process import Code
+from kgrid_runtime.workers.runner import Runner
+from kgrid_runtime.workers.runners import Runners
+
+_PATIENCE = 5.0
+_FAILURE_IS_NEWS = 600.0
+# Each starts a process, which takes a core for a moment.
+_AT_ONCE = 4
+
+
+class InProcessing(Exception):
+    """The activation goes on; the text says what it is doing."""
+
+
+@dataclass
+class _Job:
+    request: ActivationRequest
+    doing: str = "waiting for other activations"
+    task: asyncio.Task[Endpoint] = field(init=False)
+    ended_at: float = 0.0
+
+
+class Activation:
+    def __init__(
+        self,
+        packages: PackageCache,
+        dependencies: Dependencies,
+        runners: Runners,
+        endpoints: Endpoints,
+        log: Log,
+        execution_timeout: float,
+    ) -> None:
+        self._packages = packages
+        self._dependencies = dependencies
+        self._runners = runners
+        self._endpoints = endpoints
+        self._log = log
+        self._load_timeout = execution_timeout
+        self._jobs: dict[str, _Job] = {}
+        self._activating: list[Runner] = []
+        self._turn = asyncio.Semaphore(_AT_ONCE)
+
+    async def activate(self, request: ActivationRequest) -> Endpoint:
+        """The active endpoint. Raises Failure, or InProcessing when it takes longer than 5 s.
+
+        Work that has begun goes on; asking again with the same request gives its outcome.
+        """
+        job = self._jobs.get(request.uri)
+        now = asyncio.get_running_loop().time()
+        stale = job is not None and job.task.done() and now - job.ended_at > _FAILURE_IS_NEWS
+        if job is None or job.request != request or stale:
+            if job is not None:
+                job.task.cancel()
+            job = self._begin(request)
+        try:
+            endpoint = await asyncio.wait_for(asyncio.shield(job.task), _PATIENCE)
+        except asyncio.TimeoutError:
+            raise InProcessing(job.doing) from None
+        except asyncio.CancelledError:
+            # Replaced by a newer request for the same endpoint.
+            if job.task.cancelled():
+                raise InProcessing("a newer activation") from None
+            raise
+        except Failure:
+            self._forget(job)
+            raise
+        return endpoint
+
+    def _begin(self, request: ActivationRequest) -> _Job:
+        job = self._jobs[request.uri] = _Job(request)
+        job.task = asyncio.ensure_future(self._run(job))
+        job.task.add_done_callback(lambda _task: self._finished(job))
+        return job
+
+    def _finished(self, job: _Job) -> None:
+        """Only a failure waits for whoever asks next: an active endpoint is simply there."""
+        job.ended_at = asyncio.get_running_loop().time()
+        if job.task.cancelled():
+            return
+        error = job.task.exception()
+        if error is None:
+            self._forget(job)
+            self._log.info(f"Activated {job.request.uri}")
+        else:
+            self._log.warn(f"Cannot activate {job.request.uri}: {getattr(error, 'description', repr(error))}")
+
+    def _forget(self, job: _Job) -> None:
+        if self._jobs.get(job.request.uri) is job:
+            del self._jobs[job.request.uri]
+
+    async def _run(self, job: _Job) -> Endpoint:
+        request = job.request
+        job.doing = "fetching artifacts"
+        package = await self._packages.obtain(request)
+        job.doing = "installing dependencies"
+        dependencies = await self._dependencies.obtain(package)
+        job.doing = "waiting for other activations"
+        async with self._turn:
+            job.doing = "loading the code"
+            folder = request.entry.rpartition("/")[0]
+            runner = self._runners.of(Code(request.ko, package.root, folder, dependencies))
+            endpoint = Endpoint(request, runner)
+            self._activating.append(runner)
+            try:
+                await self._load(endpoint)
+                self._endpoints.put(endpoint)
+            finally:
+                self._activating.remove(runner)
+                self._runners.keep_only(self._endpoints.runners().union(self._activating))
+        return endpoint
+
+    async def _load(self, endpoint: Endpoint) -> None:
+        """Loads the function in the worker. Raises Failure."""
+        loop = asyncio.get_running_loop()
+        outcome: asyncio.Future[tuple[int, bytes]] = loop.create_future()
+
+        def reply(status: int, body: bytes, _headers: object) -> None:
+            if not outcome.done():
+                outcome.set_result((status, body))
+
+        until = loop.time() + self._load_timeout
+        endpoint.runner.submit(Call(endpoint.target, INPUT_NONE, b"", reply, until, until))
+        status, body = await outcome
+        if status != 200:
+            error = json.loads(body)
+            if status == 503:
+                raise activation_failed(str(error["description"]))
+            raise Failure(500, str(error["description"]), str(error["name"]))

@@ -1,0 +1,91 @@
+"""The body of `POST /endpoints`, checked once."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from kgrid_runtime.failures import bad_request
+
+_MOST_ARTIFACTS = 5000
+_KO_IN_URL = re.compile(r"/proxy/artifacts/([^/]+)/([^/]+)/([^/]+)/$")
+_URI = re.compile(r"[A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+){3}")
+
+
+@dataclass(frozen=True)
+class ActivationRequest:
+    uri: str
+    """<naan>/<name>/<apiVersion>/<endpoint>"""
+    ko: str
+    """<naan>/<name>/<version>"""
+    base_url: str
+    """Ends with a slash."""
+    artifacts: tuple[str, ...]
+    entry: str
+    function: str
+    checksum: str | None
+
+
+def read_activation_request(body: bytes) -> ActivationRequest:
+    """Raises Failure (400)."""
+    try:
+        value = json.loads(body)
+    except ValueError:
+        raise bad_request("The body is not JSON") from None
+    if not isinstance(value, dict):
+        raise bad_request("The body is not a JSON object")
+    uri = _text(value, "uri").strip("/")
+    if _URI.fullmatch(uri) is None:
+        raise bad_request("uri must have the form naan/name/apiVersion/endpoint")
+    base_url = _text(value, "baseUrl")
+    base_url += "" if base_url.endswith("/") else "/"
+    artifacts = value.get("artifact")
+    if isinstance(artifacts, str):
+        artifacts = [artifacts]
+    if not isinstance(artifacts, list) or not 0 < len(artifacts) <= _MOST_ARTIFACTS:
+        raise bad_request("artifact must be a list of paths")
+    paths = tuple(dict.fromkeys(_path(path) for path in artifacts))
+    entry = _path(value["entry"]) if value.get("entry") else paths[0]
+    if entry not in paths:
+        raise bad_request(f"entry {entry} is not among the artifacts")
+    checksum = value.get("checksum")
+    if checksum is not None and not isinstance(checksum, str):
+        checksum = json.dumps(checksum)
+    return ActivationRequest(
+        uri, _ko(base_url, uri), base_url, paths, entry, _text(value, "function"), checksum or None
+    )
+
+
+def _text(value: dict[str, object], key: str) -> str:
+    text = value.get(key)
+    if not isinstance(text, str) or not text or "\0" in text or len(text) > 2000:
+        raise bad_request(f"{key} must be a text")
+    return text
+
+
+def _path(path: object) -> str:
+    """A relative path that stays in its folder."""
+    if not isinstance(path, str):
+        raise bad_request("artifact must be a list of paths")
+    path = path[2:] if path.startswith("./") else path
+    parts = path.split("/")
+    bad = any(part in ("", ".", "..") or len(part.encode()) > 255 for part in parts)
+    if bad or "\\" in path or "\0" in path or len(path) > 1024:
+        raise bad_request(f"artifact {path[:100]} is not a path within the knowledge object")
+    return path
+
+
+def _ko(base_url: str, uri: str) -> str:
+    try:
+        parts = urlsplit(base_url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+        path = parts.path
+    except ValueError:
+        usable, path = False, ""
+    if not usable or parts.username is not None:
+        raise bad_request("baseUrl must be an http address")
+    match = _KO_IN_URL.search(path)
+    # Other activators serve artifacts elsewhere; the version in the uri then tells the knowledge objects apart.
+    return unquote("/".join(match.groups())) if match else uri.rpartition("/")[0]

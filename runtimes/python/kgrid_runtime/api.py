@@ -1,0 +1,163 @@
+"""The routes of the runtime."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hmac
+import json
+import platform
+from collections.abc import Coroutine
+
+from kgrid_python_runtime.worker.frames import INPUT_JSON, INPUT_TEXT
+from kgrid_runtime import VERSION
+from kgrid_runtime.activation import Activation, InProcessing
+from kgrid_runtime.activation_request import read_activation_request
+from kgrid_runtime.endpoints import Endpoint, Endpoints
+from kgrid_runtime.failures import Failure, not_authenticated, not_found
+from kgrid_runtime.http.connection import Connection
+from kgrid_runtime.http.request import Request
+from kgrid_runtime.log import Log
+from kgrid_runtime.registration import APP, ENGINE, Registration
+from kgrid_runtime.workers.call import Call
+
+
+class Api:
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        activation: Activation,
+        registration: Registration,
+        log: Log,
+        *,
+        url: str,
+        activator_url: str,
+        secret: str | None,
+        execution_timeout: float,
+    ) -> None:
+        self._endpoints = endpoints
+        self._activation = activation
+        self._registration = registration
+        self._log = log
+        self._url = url
+        self._activator_url = activator_url
+        self._secret = None if secret is None else secret.encode()
+        self._limit = execution_timeout
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def handle(self, request: Request, connection: Connection) -> None:
+        """Answers, now or later."""
+        try:
+            if self._secret is not None:
+                self._check_secret(request, self._secret)
+            method, path = request.head.method, request.head.path
+            if method == "POST":
+                if path.rstrip("/") == "/endpoints":
+                    self._later(connection, self._activate(request))
+                else:
+                    self._execute(request, connection)
+            elif method in ("GET", "HEAD"):
+                self._read(path.rstrip("/"), connection)
+            else:
+                raise Failure(405, f"{method} is not supported here", headers=(("Allow", "GET, HEAD, POST"),))
+        except Failure as failure:
+            connection.respond(failure.status, failure.body(), failure.headers)
+
+    def _check_secret(self, request: Request, secret: bytes) -> None:
+        sent = request.head.headers.get("x-kgrid-runtime-secret", "").encode("latin-1")
+        if not hmac.compare_digest(sent, secret):
+            raise not_authenticated()
+
+    def _execute(self, request: Request, connection: Connection) -> None:
+        path, headers = request.head.path, request.head.headers
+        endpoint = self._endpoints.find(path[1:])
+        if endpoint is None:
+            raise not_found(f"There is no active endpoint {path[1:200]} in this runtime")
+        now = self._loop.time()
+        left = headers.get("x-kgrid-deadline-ms", "")
+        own = now + self._limit
+        deadline = min(own, now + int(left) / 1000) if left.isascii() and left.isdigit() else own
+        kind = _input_kind(headers.get("content-type", ""))
+        depth = headers.get("x-kgrid-depth", "")
+        depth = depth if depth.isascii() and depth.isdigit() else ""
+        call = Call(endpoint.target, kind, request.body, connection.respond, own, deadline, depth)
+        endpoint.runner.submit(call)
+
+    def _read(self, path: str, connection: Connection) -> None:
+        if path == "/info":
+            connection.respond(200, _json(self._info()))
+        elif path == "/endpoints":
+            connection.respond(200, _json([self._describe(endpoint) for endpoint in self._endpoints.newest()]))
+        elif path.startswith("/endpoints/"):
+            endpoint = self._endpoints.find(path[len("/endpoints/") :])
+            if endpoint is None:
+                raise not_found(f"There is no active endpoint {path[len('/endpoints/') :][:200]} in this runtime")
+            connection.respond(200, _json(self._describe(endpoint)))
+        elif path == "/register":
+            self._later(connection, self._register())
+        elif path == "":
+            links = {"Info": f"{self._url}/info", "Endpoints": f"{self._url}/endpoints"}
+            connection.respond(200, _json({"Name": "KGrid Python Runtime", "Version": VERSION, **links}))
+        else:
+            raise not_found("There is nothing here; see /info and /endpoints")
+
+    def _info(self) -> dict[str, object]:
+        return {
+            "app": APP,
+            "version": VERSION,
+            "engine": ENGINE,
+            "url": self._url,
+            "status": "up",
+            "activatorUrl": self._activator_url,
+            "python": platform.python_version(),
+        }
+
+    def _describe(self, endpoint: Endpoint) -> dict[str, object]:
+        return endpoint.describe(self._url)
+
+    async def _activate(self, request: Request) -> tuple[int, dict[str, object], tuple[tuple[str, str], ...]]:
+        asked = read_activation_request(request.body)
+        try:
+            endpoint = await self._activation.activate(asked)
+        except InProcessing as processing:
+            status = "Endpoint is in processing, try again later."
+            answer = {"id": asked.uri, "uri": asked.uri, "baseUrl": self._url, "status": status}
+            return 503, {**answer, "description": str(processing)}, (("Retry-After", "2"),)
+        return 200, self._describe(endpoint), ()
+
+    async def _register(self) -> tuple[int, dict[str, object], tuple[tuple[str, str], ...]]:
+        if not await self._registration.register(force_update=True):
+            raise Failure(502, f"The activator at {self._activator_url} did not take the registration")
+        return 200, {"Registered with": self._activator_url}, ()
+
+    def _later(
+        self,
+        connection: Connection,
+        work: Coroutine[object, object, tuple[int, dict[str, object], tuple[tuple[str, str], ...]]],
+    ) -> None:
+        async def respond() -> None:
+            try:
+                status, value, headers = await work
+                connection.respond(status, _json(value), headers)
+            except Failure as failure:
+                connection.respond(failure.status, failure.body(), failure.headers)
+            except Exception as error:
+                self._log.warn(f"Unexpected: {error!r}")
+                connection.respond(500, Failure(500, "The runtime failed; its log has the cause").body())
+
+        task = asyncio.ensure_future(respond())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+@functools.lru_cache(maxsize=256)
+def _input_kind(content_type: str) -> int:
+    """JSON is parsed, and so is what has no type; anything else reaches the function as a text."""
+    media_type = content_type.partition(";")[0].strip().lower()
+    is_json = not media_type or media_type.endswith(("/json", "+json"))
+    return INPUT_JSON if is_json else INPUT_TEXT
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value).encode()

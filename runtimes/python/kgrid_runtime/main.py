@@ -1,0 +1,103 @@
+"""Reads the settings, builds the runtime, listens, and stops."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+
+from kgrid_python_runtime.worker.confine import stay_unreadable
+from kgrid_runtime.activation import Activation
+from kgrid_runtime.activator import Activator
+from kgrid_runtime.api import Api
+from kgrid_runtime.dependencies import Dependencies
+from kgrid_runtime.endpoints import Endpoints
+from kgrid_runtime.http.client import Client
+from kgrid_runtime.http.connection import Connection, HttpLimits
+from kgrid_runtime.http.request import Request
+from kgrid_runtime.http.server import Server
+from kgrid_runtime.log import Log
+from kgrid_runtime.package_cache import PackageCache
+from kgrid_runtime.parent_watch import watch_stdin
+from kgrid_runtime.registration import Registration
+from kgrid_runtime.settings import BadSetting, Settings, read_settings
+from kgrid_runtime.workers.requests import ActivatorRequests
+from kgrid_runtime.workers.runners import Runners
+
+_PATIENCE = 5.0
+
+
+def main() -> int:
+    """The exit code: 0 after a signal or the parent's end, 1 when it cannot start, 2 for a bad setting."""
+    try:
+        settings = read_settings(os.environ)
+    except BadSetting as bad:
+        sys.stderr.write(f"{bad}\n")
+        return 2
+    stay_unreadable()
+    log = Log(settings.debug)
+    try:
+        return asyncio.run(_run(settings, log))
+    finally:
+        log.close()
+
+
+async def _run(settings: Settings, log: Log) -> int:
+    client = Client()
+    activator = Activator(settings, client)
+    packages = PackageCache(settings.cache_folder, settings.cache_strategy, activator)
+    dependencies = Dependencies(settings.cache_folder, settings.install_timeout)
+    runners = Runners(settings.workers, ActivatorRequests(activator), log, settings.cache_folder / "scratch")
+    endpoints = Endpoints()
+    activation = Activation(packages, dependencies, runners, endpoints, log, settings.workers.execution_timeout)
+    stop = asyncio.Event()
+    api: list[Api] = []
+
+    def handle(request: Request, connection: Connection) -> None:
+        api[0].handle(request, connection)
+
+    server = Server(handle, HttpLimits())
+    try:
+        packages.prepare()
+        dependencies.prepare()
+        runners.prepare()
+        port = await server.listen(settings.host, settings.port)
+    except OSError as error:
+        log.warn(f"The runtime cannot start on {settings.host}:{settings.port}: {error.strerror or error}")
+        return 1
+    url = settings.url or f"http://{'127.0.0.1' if settings.host == '0.0.0.0' else settings.host}:{port}"
+    registration = Registration(activator, url, settings.heartbeat, log)
+    api.append(
+        Api(
+            endpoints,
+            activation,
+            registration,
+            log,
+            url=url,
+            activator_url=activator.url,
+            secret=settings.secret,
+            execution_timeout=settings.workers.execution_timeout,
+        )
+    )
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    if settings.stop_with_stdin:
+        watch_stdin(stop.set, lambda: os._exit(0), _PATIENCE + 2)
+    _announce(url)
+    registering = asyncio.ensure_future(registration.keep())
+    await stop.wait()
+    registering.cancel()
+    await server.close(_PATIENCE)
+    dependencies.kill()
+    runners.kill()
+    client.close()
+    return 0
+
+
+def _announce(url: str) -> None:
+    """One line on stdout for the program that started this one."""
+    with contextlib.suppress(OSError):
+        os.write(1, json.dumps({"event": "listening", "url": url}).encode() + b"\n")

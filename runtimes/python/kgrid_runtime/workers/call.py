@@ -1,0 +1,57 @@
+"""A call of an endpoint on its way through the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kgrid_python_runtime.worker.frames import CALL, CALL_HEAD, frame
+
+Reply = Callable[[int, bytes, tuple[tuple[str, str], ...]], None]
+
+
+class Call:
+    __slots__ = (
+        "_reply",
+        "body",
+        "deadline",
+        "depth",
+        "done",
+        "input_kind",
+        "last_moment",
+        "nested",
+        "order",
+        "target",
+    )
+
+    def __init__(
+        self,
+        target: bytes,
+        input_kind: int,
+        body: bytes,
+        reply: Reply,
+        last_moment: float,
+        deadline: float,
+        depth: str = "",
+    ) -> None:
+        """`deadline` is when the caller gets an answer at the latest; at `last_moment` the code itself is stopped."""
+        self.target = target
+        self.input_kind = input_kind
+        self.body = body
+        self._reply = reply
+        self.last_moment = last_moment
+        self.deadline = deadline
+        # The header x-kgrid-depth as it came.
+        self.depth = depth
+        self.nested = depth not in ("", "0")
+        self.done = False
+        # Place among the calls that were sent to one worker.
+        self.order = 0
+
+    def frame(self, number: int) -> bytes:
+        return frame(CALL, number, CALL_HEAD.pack(self.input_kind, len(self.target)) + self.target + self.body)
+
+    def answer(self, status: int, body: bytes, headers: tuple[tuple[str, str], ...] = ()) -> None:
+        """The first answer counts."""
+        if not self.done:
+            self.done = True
+            self._reply(status, body, headers)

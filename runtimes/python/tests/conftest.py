@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+
+from tests.harness.activator import FakeActivator
+from tests.harness.runtime import Runtime, temporary_folder
+
+StartRuntime = Callable[..., Runtime]
+
+
+@pytest.fixture(scope="module")
+def activator() -> Generator[FakeActivator]:
+    activator = FakeActivator()
+    yield activator
+    activator.close()
+
+
+@pytest.fixture
+def cache() -> Generator[Path]:
+    folder = temporary_folder()
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def runtime(activator: FakeActivator) -> Generator[Runtime]:
+    """One with the default settings, for all tests of a file that leave it as it was."""
+    folder = temporary_folder()
+    runtime = Runtime(activator, folder)
+    yield runtime
+    runtime.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def start(activator: FakeActivator, cache: Path) -> Generator[StartRuntime]:
+    """Starts a runtime with settings of its own, which ends with the test."""
+    started: list[Runtime] = []
+
+    def start(**settings: str) -> Runtime:
+        runtime = Runtime(activator, cache, **settings)
+        started.append(runtime)
+        return runtime
+
+    yield start
+    for runtime in started:
+        runtime.close()

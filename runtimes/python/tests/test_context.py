@@ -1,0 +1,253 @@
+"""Calls of other endpoints, through the activator."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from tests.conftest import StartRuntime
+from tests.harness.activator import FakeActivator
+from tests.harness.runtime import Runtime, wait_until
+
+CALLER = """
+from kgrid_python_runtime.context import Context, ExecutionError
+
+def main(value):
+    try:
+        return Context().get_executor_by_id(value["uri"])(value.get("input"))
+    except ExecutionError as error:
+        return {"error": str(error)}
+
+async def later(value):
+    return main(value)
+"""
+ECHO = "def main(value):\n    return {'got': value}\n"
+
+
+def test_an_executor_gives_the_result_of_another_endpoint(runtime: Runtime, activator: FakeActivator) -> None:
+    runtime.add("context/echo/v1.0", ECHO)
+    path = runtime.add("context/caller/v1.0", CALLER)
+    value = {"uri": "context/echo/1.0/run", "input": ["é", {"result": 1}]}
+    assert runtime.call(path, value).result == {"got": value["input"]}
+    assert runtime.call(path, {"uri": "/context/echo/1.0/run", "input": None}).result == {"got": None}
+    nested = activator.seen[-1]
+    assert nested.path == "/context/echo/1.0/run"
+    assert nested.headers["content-type"] == "application/json"
+
+
+def test_an_async_function_can_call_others_too(runtime: Runtime) -> None:
+    runtime.add("context/echo/v1.0", ECHO)
+    runtime.publish("context/later/v1.0", {"src/main.py": CALLER})
+    path = runtime.activate("context/later/v1.0", function="later")
+    assert runtime.call(path, {"uri": "context/echo/1.0/run", "input": 1}).result == {"got": 1}
+
+
+def test_a_failing_endpoint_raises_with_the_detail_of_the_activator(runtime: Runtime) -> None:
+    path = runtime.add("context/caller/v1.0", CALLER)
+    runtime.add("context/failing/v1.0", "def main(value):\n    raise ValueError('no height')\n")
+    result = runtime.call(path, {"uri": "context/failing/1.0/run"}).result
+    assert result == {"error": "Code execution error: ValueError: no height"}
+    result = runtime.call(path, {"uri": "no/such/1.0/endpoint"}).result
+    assert result == {"error": "No active endpoints found for no/such/1.0/endpoint"}
+
+
+def test_an_uncaught_detail_is_the_description_of_the_call(runtime: Runtime) -> None:
+    source = "from kgrid_python_runtime.context import Context\ndef main(v):\n    Context().get_executor_by_id(v)(1)\n"
+    path = runtime.add("context/uncaught/v1.0", source)
+    answer = runtime.call(path, "no/such/1.0/endpoint")
+    assert answer.json["name"] == "ExecutionError"
+    assert answer.description == "ExecutionError: No active endpoints found for no/such/1.0/endpoint"
+
+
+def test_ids_that_would_lead_elsewhere_are_refused(runtime: Runtime, activator: FakeActivator) -> None:
+    path = runtime.add("context/caller/v1.0", CALLER)
+    before = len(activator.seen)
+    for uri in (
+        "proxy/environments",
+        "../../x/y",
+        "a/b/../d",
+        "http://x/a/b/c",
+        "a/b/c?d=e",
+        "a/b/c\r\nX: y",
+        "é/b/c/d",
+    ):
+        assert "the form naan/name/apiVersion/endpoint" in runtime.call(path, {"uri": uri}).result["error"]
+    assert len(activator.seen) == before
+
+
+def test_depth_and_time_travel_with_the_call(runtime: Runtime, activator: FakeActivator) -> None:
+    runtime.add("context/echo/v1.0", ECHO)
+    path = runtime.add("context/caller/v1.0", CALLER)
+    value = {"uri": "context/echo/1.0/run"}
+    runtime.call(path, value, x_kgrid_depth="3", x_kgrid_deadline_ms="5000")
+    nested = activator.seen[-1].headers
+    assert nested["x-kgrid-depth"] == "3"
+    assert 4000 < int(nested["x-kgrid-deadline-ms"]) < 5000
+    # The runtime's own limit, where the caller has more time or says nothing.
+    for headers in ({"x_kgrid_deadline_ms": "100000"}, {}):
+        runtime.call(path, value, **headers)
+        assert 28000 < int(activator.seen[-1].headers["x-kgrid-deadline-ms"]) <= 29000
+
+
+def test_calls_side_by_side_keep_their_own_depth(runtime: Runtime, activator: FakeActivator) -> None:
+    source = """
+import time
+from kgrid_python_runtime.context import Context
+def main(value):
+    echo = Context().get_executor_by_id("context/echo/1.0/run")
+    time.sleep(0.1)
+    return echo(value)
+"""
+    runtime.add("context/echo/v1.0", ECHO)
+    path = runtime.add("context/beside/v1.0", source)
+    calls = [runtime.call_later(path, number, x_kgrid_depth=str(number)) for number in range(1, 9)]
+    assert all(call.result().status == 200 for call in calls)
+    nested = [one for one in activator.seen if one.path == "/context/echo/1.0/run"][-8:]
+    assert sorted(int(one.headers["x-kgrid-depth"]) for one in nested) == list(range(1, 9))
+    assert all(one.headers["x-kgrid-depth"] == one.body.decode() for one in nested)
+
+
+def test_threads_of_the_knowledge_object_can_use_an_executor_of_the_call(runtime: Runtime) -> None:
+    source = """
+from concurrent.futures import ThreadPoolExecutor
+from kgrid_python_runtime.context import Context
+def main(value):
+    echo = Context().get_executor_by_id("context/echo/1.0/run")
+    with ThreadPoolExecutor(4) as pool:
+        return [answer["got"] for answer in pool.map(echo, value)]
+"""
+    runtime.add("context/echo/v1.0", ECHO)
+    path = runtime.add("context/threads/v1.0", source)
+    assert runtime.call(path, [1, 2, 3, 4, 5]).result == [1, 2, 3, 4, 5]
+
+
+def test_an_executor_made_at_the_top_of_the_module_works_during_calls_only(runtime: Runtime) -> None:
+    source = """
+from kgrid_python_runtime.context import Context, ExecutionError
+echo = Context().get_executor_by_id("context/echo/1.0/run")
+try:
+    echo(1)
+    early = None
+except ExecutionError as error:
+    early = str(error)
+def main(value):
+    return [early, echo(value)]
+"""
+    runtime.add("context/echo/v1.0", ECHO)
+    early, late = runtime.call(runtime.add("context/top/v1.0", source), 1).result
+    assert "only while a call runs" in early
+    assert late == {"got": 1}
+
+
+def test_an_endpoint_can_call_itself_until_the_activator_refuses(runtime: Runtime) -> None:
+    source = """
+from kgrid_python_runtime.context import Context
+def main(value):
+    return 0 if value == 0 else 1 + Context().get_executor_by_id("context/itself/1.0/run")(value - 1)
+"""
+    path = runtime.add("context/itself/v1.0", source)
+    assert runtime.call(path, 10).result == 10
+    answer = runtime.call(path, 30)
+    assert "calls nest deeper than 16" in answer.description
+    assert answer.seconds < 5
+
+
+def test_many_callers_of_an_endpoint_that_calls_itself_do_not_block_each_other(start: StartRuntime) -> None:
+    runtime = start(KGRID_PYTHON_CONCURRENCY="2")
+    source = """
+from kgrid_python_runtime.context import Context
+def main(value):
+    return 0 if value == 0 else 1 + Context().get_executor_by_id("context/crowd/1.0/run")(value - 1)
+"""
+    path = runtime.add("context/crowd/v1.0", source)
+    assert runtime.call(path, 1).result == 1
+    calls = [runtime.call_later(path, 5) for _ in range(20)]
+    assert [call.result().result for call in calls] == [5] * 20
+
+
+def test_metadata_is_what_the_activator_says_about_the_endpoint(runtime: Runtime) -> None:
+    source = """
+from kgrid_python_runtime.context import Context
+def main(value):
+    return Context().get_metadata_by_id(value)
+"""
+    path = runtime.add("context/metadata/v1.0", source)
+    about = runtime.call(path, "context/metadata/1.0/run").result
+    assert about == {"@id": "context/metadata/1.0/run", "status": "ACTIVATED"}
+    assert runtime.call(path, "no/such/1.0/endpoint").description == "ExecutionError: nothing here"
+
+
+def test_an_activator_that_is_gone_is_an_error_of_the_call(start: StartRuntime, activator: FakeActivator) -> None:
+    runtime = start(KGRID_PROXY_ADAPTER_URL="http://user:secret@127.0.0.1:9")
+    path = runtime.add("context/caller/v1.0", CALLER)
+    error = runtime.call(path, {"uri": "context/echo/1.0/run"}).result["error"]
+    assert "127.0.0.1 cannot be reached" in error
+    assert "secret" not in error
+
+
+def test_a_call_that_waits_for_another_ends_at_its_own_limit(start: StartRuntime) -> None:
+    runtime = start(KGRID_PYTHON_EXECUTION_TIMEOUT="0.5")
+    runtime.add("context/slow/v1.0", "import time\ndef main(value):\n    time.sleep(10)\n")
+    path = runtime.add("context/caller/v1.0", CALLER)
+    started = time.monotonic()
+    answer = runtime.call(path, {"uri": "context/slow/1.0/run"})
+    assert time.monotonic() - started < 1.5
+    error = answer.result["error"] if answer.status == 200 else answer.description
+    assert "did not answer" in error or "time limit" in error
+
+
+def test_credentials_never_reach_the_worker(start: StartRuntime, activator: FakeActivator) -> None:
+    secret = "s3cr3t-of-the-test"
+    url = activator.url.replace("http://", f"http://user:{secret}@")
+    runtime = start(KGRID_PROXY_ADAPTER_URL=url, KGRID_RUNTIME_SECRET=secret)
+    activator.secret = secret
+    source = """
+import os
+from pathlib import Path
+from kgrid_python_runtime.context import Context
+def main(value):
+    seen = []
+    for process in ("self", str(os.getppid())):
+        for name in ("environ", "cmdline", "mem"):
+            try:
+                with open(f"/proc/{process}/{name}", "rb") as file:
+                    seen.append(file.read(100_000).decode("latin-1") if name != "mem" else "open")
+            except OSError as error:
+                seen.append(type(error).__name__)
+    Context().get_executor_by_id("context/echo/1.0/run")(1)
+    return seen
+"""
+    try:
+        runtime.add("context/echo/v1.0", ECHO)
+        result = runtime.call(runtime.add("context/curious/v1.0", source), None).result
+    finally:
+        activator.secret = None
+    assert secret not in json.dumps(result)
+    assert result[3:] == ["PermissionError", "", "PermissionError"] or result[3] == result[5] == "PermissionError"
+    # While the runtime itself sends them.
+    nested = [one for one in activator.seen if one.path == "/context/echo/1.0/run"][-1]
+    assert nested.headers["x-kgrid-runtime-secret"] == secret
+    assert nested.headers["authorization"].startswith("Basic ")
+
+
+def test_a_request_of_a_call_that_has_ended_is_refused(runtime: Runtime) -> None:
+    source = """
+import threading, time
+from kgrid_python_runtime.context import Context, ExecutionError
+said = []
+def main(value):
+    if value:
+        return said
+    echo = Context().get_executor_by_id("context/echo/1.0/run")
+    def later():
+        time.sleep(0.1)
+        try:
+            said.append(echo(1))
+        except ExecutionError as error:
+            said.append(str(error))
+    threading.Thread(target=later).start()
+"""
+    runtime.add("context/echo/v1.0", ECHO)
+    path = runtime.add("context/after/v1.0", source)
+    runtime.call(path, 0)
+    wait_until(lambda: runtime.call(path, 1).result == ["the call that asks for another endpoint has ended"])

@@ -1,0 +1,283 @@
+from __future__ import annotations
+
+import os
+import signal
+import time
+import zlib
+
+import pytest
+
+from tests.conftest import StartRuntime
+from tests.harness.runtime import Runtime, is_alive, pause_process, wait_until
+
+SLEEPER = """
+import os, time
+begun = 0
+def main(value):
+    global begun
+    begun += 1
+    if value.get("file"):
+        open(value["file"], "a").write("x")
+    if value.get("spin"):
+        while True:
+            pass
+    time.sleep(value.get("sleep", 0))
+    return [os.getpid(), begun]
+"""
+SPIN = {"spin": True}
+
+
+def test_a_hanging_call_ends_at_the_limit_and_the_next_one_works(start: StartRuntime) -> None:
+    runtime = start(KGRID_PYTHON_EXECUTION_TIMEOUT="0.6")
+    path = runtime.add("limits/hang/v1.0", SLEEPER)
+    answer = runtime.call(path, SPIN)
+    assert answer.json == {"code": 500, "name": "TimeLimit", "description": "The call passed the time limit of 0.6 s"}
+    assert 0.6 <= answer.seconds < 1.2
+    first = runtime.workers()[0]
+    assert runtime.call(path, {}).result[0] != first
+    wait_until(lambda: not is_alive(first))
+
+
+def test_a_hang_that_python_cannot_interrupt_ends_at_the_limit_too(start: StartRuntime) -> None:
+    runtime = start(KGRID_PYTHON_EXECUTION_TIMEOUT="0.8")
+    source = "import re\ndef main(value):\n    return re.match('(a+)+$', 'a' * 64 + 'b') if value else 'fine'\n"
+    path = runtime.add("limits/regex/v1.0", source)
+    hanging = runtime.call_later(path, 1)
+    time.sleep(0.5)
+    # It is not begun any more there, and so runs in the next worker.
+    other = runtime.call(path, 0)
+    assert (other.status, other.seconds < 1) == (200, True)
+    assert hanging.result().description.startswith("The call passed the time limit")
+    assert runtime.call(path, 0).result == "fine"
+
+
+def test_a_hang_does_not_cost_calls_beside_it(start: StartRuntime) -> None:
+    runtime = start(KGRID_PYTHON_EXECUTION_TIMEOUT="1")
+    path = runtime.add("limits/beside/v1.0", SLEEPER)
+    hanging = runtime.call_later(path, SPIN)
+    time.sleep(0.5)
+    # Still running when the limit of the other passes, and within its own.
+    beside = runtime.call_later(path, {"sleep": 0.8})
+    assert hanging.result().status == 500
+    assert beside.result().status == 200
+
+
+def test_the_time_that_a_caller_has_left_shortens_the_limit(runtime: Runtime) -> None:
+    path = runtime.add("limits/left/v1.0", SLEEPER)
+    answer = runtime.call(path, {"sleep": 1}, x_kgrid_deadline_ms="200")
+    assert answer.description == "The call passed the time that its caller had left"
+    assert answer.seconds < 0.6
+    # That is no reason to stop the worker.
+    assert runtime.call(path, {}).result[1] == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("import os; os._exit(3)", "its process ended with exit code 3"),
+        ("import ctypes; ctypes.string_at(0)", "its process was ended by signal SIGSEGV"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "its process was ended by signal SIGKILL"),
+        ("import os; os.closerange(3, 64)", ""),
+    ],
+)
+def test_a_crash_is_answered_at_once_and_the_next_call_works(runtime: Runtime, source: str, reason: str) -> None:
+    body = f"def main(value):\n    if value:\n        {source}\n    return 'fine'\n"
+    path = runtime.add(f"limits/crash/v{zlib.crc32(source.encode())}", body)
+    assert runtime.call(path, 0).result == "fine"
+    answer = runtime.call(path, 1)
+    assert answer.status == 500
+    assert answer.json["name"] == "WorkerLost"
+    assert reason in answer.description
+    assert answer.seconds < 2
+    assert runtime.call(path, 0).result == "fine"
+
+
+def test_a_crash_costs_only_the_calls_of_that_knowledge_object(runtime: Runtime) -> None:
+    crashing = runtime.add(
+        "limits/crashing/v1.0", "import os, time\ndef main(v):\n    time.sleep(v)\n    os._exit(1)\n"
+    )
+    other = runtime.add("limits/other/v1.0", SLEEPER)
+    beside = [runtime.call_later(crashing, 5) for _ in range(2)]
+    others = [runtime.call_later(other, {"sleep": 0.3}) for _ in range(3)]
+    time.sleep(0.1)
+    assert runtime.call(crashing, 0).status == 500
+    assert [call.result().json["name"] for call in beside] == ["WorkerLost"] * 2
+    assert [call.result().status for call in others] == [200] * 3
+
+
+def test_calls_that_a_killed_worker_had_not_begun_run_in_the_next_one(start: StartRuntime) -> None:
+    runtime = start(KGRID_PYTHON_CONCURRENCY="1")
+    path = runtime.add("limits/again/v1.0", SLEEPER)
+    worker = runtime.call(path, {}).result[0]
+    running = runtime.call_later(path, {"sleep": 20})
+    time.sleep(0.2)
+    file = f"{runtime.workers()[0]}.count"
+    waiting = [runtime.call_later(path, {"file": f"/proc/self/cwd/{file}"}) for _ in range(5)]
+    time.sleep(0.2)
+    os.kill(worker, signal.SIGKILL)
+    assert running.result().json["name"] == "WorkerLost"
+    results = [call.result().result for call in waiting]
+    # One new worker, and each call ran once.
+    assert len({pid for pid, _ in results}) == 1
+    assert sorted(count for _, count in results) == [1, 2, 3, 4, 5]
+
+
+def test_a_stopped_worker_is_replaced_at_the_limit(start: StartRuntime) -> None:
+    runtime = start(KGRID_PYTHON_EXECUTION_TIMEOUT="0.5")
+    path = runtime.add("limits/stopped/v1.0", SLEEPER)
+    worker = runtime.call(path, {}).result[0]
+    pause_process(worker)
+    answer = runtime.call(path, {})
+    assert answer.status in (500, 503)
+    assert answer.seconds < 1
+    assert runtime.call(path, {}).result[0] != worker
+    wait_until(lambda: not is_alive(worker))
+
+
+def test_memory_beyond_the_limit_is_an_error_of_the_call(start: StartRuntime) -> None:
+    runtime = start(KGRID_PYTHON_MEMORY_LIMIT="96M")
+    source = """
+kept = []
+def main(value):
+    if value == "grow":
+        while True:
+            kept.append(bytearray(1_000_000))
+    if value == "at once":
+        return len(bytes(10**10))
+    return len(kept)
+"""
+    path = runtime.add("limits/memory/v1.0", source)
+    for value in ("grow", "at once"):
+        answer = runtime.call(path, value)
+        assert answer.json["name"] == "MemoryError"
+        assert "the knowledge object passed its memory limit" in answer.description
+    # What it kept is gone with its worker.
+    assert runtime.call(path, "count").result == 0
+
+
+def test_memory_that_no_limit_of_the_process_sees_is_watched(start: StartRuntime) -> None:
+    runtime = start(KGRID_PYTHON_MEMORY_LIMIT="96M")
+    source = """
+import mmap, time
+def main(value):
+    kept = []
+    for _ in range(1000 if value else 0):
+        shared = mmap.mmap(-1, 4_000_000)
+        shared.write(b"x" * 4_000_000)
+        kept.append(shared)
+        time.sleep(0.002)
+    return "fine"
+"""
+    path = runtime.add("limits/shared/v1.0", source)
+    answer = runtime.call(path, 1)
+    assert "it passed its memory limit of 96 MB" in answer.description
+    assert runtime.call(path, 0).result == "fine"
+
+
+def test_output_beyond_the_limit_is_an_error_of_the_call(start: StartRuntime) -> None:
+    runtime = start(KGRID_PYTHON_OUTPUT_LIMIT="10K")
+    path = runtime.add("limits/output/v1.0", "def main(n):\n    return 'x' * n\n")
+    assert len(runtime.call(path, 10_000).result) == 10_000
+    answer = runtime.call(path, 11_000)
+    assert answer.description == "The result has 11013 bytes; the limit is 10240"
+    assert runtime.call(path, 1).result == "x"
+
+
+def test_calls_run_side_by_side_up_to_the_limit(start: StartRuntime) -> None:
+    runtime = start(KGRID_PYTHON_CONCURRENCY="3")
+    source = """
+import threading, time
+lock = threading.Lock()
+now = most = 0
+def main(value):
+    global now, most
+    with lock:
+        now += 1
+        most = max(most, now)
+    time.sleep(0.2)
+    with lock:
+        now -= 1
+    return most
+"""
+    path = runtime.add("limits/side/v1.0", source)
+    started = time.monotonic()
+    calls = [runtime.call_later(path, None) for _ in range(9)]
+    assert max(call.result().result for call in calls) == 3
+    assert 0.6 <= time.monotonic() - started < 1.2
+
+
+def test_a_short_call_does_not_wait_for_long_ones(runtime: Runtime) -> None:
+    path = runtime.add("limits/short/v1.0", SLEEPER)
+    runtime.call(path, {})
+    long = [runtime.call_later(path, {"sleep": 1}) for _ in range(4)]
+    time.sleep(0.1)
+    assert runtime.call(path, {}).seconds < 0.3
+    assert all(call.result().status == 200 for call in long)
+
+
+def test_calls_beyond_the_queue_are_refused_with_retry_after(start: StartRuntime) -> None:
+    runtime = start(KGRID_PYTHON_CONCURRENCY="2", KGRID_PYTHON_QUEUE="3")
+    path = runtime.add("limits/queue/v1.0", SLEEPER)
+    calls = [runtime.call_later(path, {"sleep": 0.4}) for _ in range(8)]
+    answers = [call.result() for call in calls]
+    assert sorted(answer.status for answer in answers) == [200] * 5 + [503] * 3
+    refused = [answer for answer in answers if answer.status == 503]
+    assert all(answer.headers["retry-after"] == "1" and answer.seconds < 0.3 for answer in refused)
+
+
+def test_a_call_that_waits_in_vain_is_refused_in_time(start: StartRuntime) -> None:
+    runtime = start(KGRID_PYTHON_CONCURRENCY="1")
+    path = runtime.add("limits/vain/v1.0", SLEEPER)
+    running = runtime.call_later(path, {"sleep": 1})
+    time.sleep(0.1)
+    answer = runtime.call(path, {}, x_kgrid_deadline_ms="300")
+    assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+    assert answer.seconds < 0.6
+    assert running.result().status == 200
+
+
+def test_an_idle_worker_is_stopped_and_started_again(start: StartRuntime) -> None:
+    runtime = start(KGRID_PYTHON_IDLE_TIMEOUT="0.3")
+    path = runtime.add("limits/idle/v1.0", SLEEPER)
+    # One that works is not idle, however long.
+    assert runtime.call(path, {"sleep": 1}).status == 200
+    wait_until(lambda: runtime.workers() == [])
+    assert runtime.call(path, {}).result[1] == 1
+
+
+def test_what_a_worker_has_started_ends_with_it(start: StartRuntime) -> None:
+    runtime = start(KGRID_PYTHON_EXECUTION_TIMEOUT="0.5")
+    source = """
+import subprocess, time
+def main(value):
+    child = subprocess.Popen(["sleep", "60"])
+    if value:
+        time.sleep(60)
+    return child.pid
+"""
+    path = runtime.add("limits/children/v1.0", source)
+    child = runtime.call(path, 0).result
+    assert is_alive(child)
+    assert runtime.call(path, 1).status == 500
+    wait_until(lambda: not is_alive(child))
+
+
+def test_a_worker_that_never_starts_is_an_error_and_not_a_loop(start: StartRuntime) -> None:
+    runtime = start()
+    path = runtime.add(
+        "limits/start/v1.0", "import os\nopen('started', 'a').write('x')\ndef main(v):\n    os._exit(1)\n"
+    )
+    runtime.call(path, None)
+    # The interpreter itself cannot start where its folder is gone.
+    root = next((runtime.cache / "packages").iterdir()) / "files"
+    root.rename(root.with_name("moved"))
+    answer = runtime.call(path, None)
+    assert answer.status == 500
+    assert "does not start" in answer.description
+    assert answer.seconds < 2
+
+
+def test_a_thousand_calls_at_once_are_all_answered(runtime: Runtime) -> None:
+    path = runtime.add("limits/many/v1.0", "def main(value):\n    return value\n")
+    calls = [runtime.call_later(path, number) for number in range(1000)]
+    assert [call.result().result for call in calls] == list(range(1000))
