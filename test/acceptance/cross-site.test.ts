@@ -24,7 +24,6 @@ const changes = async (ko: Ko): Promise<[string, string, Sent][]> => {
     ['GET', '/actuator/activation/reload', {}],
     ['GET', `/actuator/activation/reload/${ko.id}`, {}],
     ['GET', '/actuator/reload', {}],
-    ['POST', '/proxy/environments', { ...json, body: '{"engine":"x","url":"http://127.0.0.1:1"}' }],
   ];
 };
 

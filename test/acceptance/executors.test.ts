@@ -195,18 +195,3 @@ test('two opposite chains at the same time both end', async () => {
   const all = await Promise.all(Array.from({ length: 16 }, (_, i) => resultOf(i % 2 === 0 ? a : b, 6)));
   assert.ok(all.every((result) => result === 'end'));
 });
-
-test('the time of a call covers the calls that it makes', async () => {
-  const naan = uniqueNaan();
-  const spinner = ko(naan, 'spinner', 'function run() { while (true); }');
-  const caller = ko(
-    naan,
-    'caller',
-    `function run() { return context.getExecutor("${naan}/spinner/1.0/run").execute({}); }`,
-  );
-  await service.serve(spinner, caller);
-  const before = Date.now();
-  const answer = await service.post(pathOf(caller), {});
-  assert.equal(answer.status, 500);
-  assert.ok(Date.now() - before < 9000);
-});

@@ -44,11 +44,6 @@ const closed = async (target: Ko): Promise<[string, string, Sent?][]> => [
   ['POST', '/kos/manifest-list', { body: '[]', headers: { 'content-type': 'application/json' } }],
   ['PUT', `/kos/${target.id}`, { body: '{}', headers: { 'content-type': 'application/json' } }],
   ['DELETE', `/kos/${target.id}`],
-  [
-    'POST',
-    '/proxy/environments',
-    { body: '{"engine":"x","url":"http://127.0.0.1:1"}', headers: { 'content-type': 'application/json' } },
-  ],
 ];
 
 function assertRefused(answer: Answer, path: string): void {

@@ -97,7 +97,9 @@ test('an API version or endpoint name with other characters does not run', async
     const imported = await service.importZip(await zipOf(ko.files));
     if (imported.status === 200) {
       await service.reload(ko);
-      for (const endpoint of await service.endpoints(ko.naan)) assert.equal(endpoint['status'], 'FAILED_TO_ACTIVATE');
+      for (const endpoint of await service.endpoints(ko.naan)) {
+        assert.equal(endpoint['status'], 'FAILED_TO_ACTIVATE', JSON.stringify(parts));
+      }
     } else assert.equal(imported.status, 400);
   }
 });

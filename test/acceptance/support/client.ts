@@ -66,7 +66,9 @@ export const sender =
         path: pathname.replace(/\/$/, '') + path,
         headers: {
           ...(credentials === undefined ? {} : { authorization: basic(credentials) }),
-          ...(sent.body === undefined ? {} : { 'content-length': Buffer.byteLength(sent.body) }),
+          ...(sent.body === undefined || sent.headers?.['transfer-encoding'] !== undefined
+            ? {}
+            : { 'content-length': Buffer.byteLength(sent.body) }),
           ...sent.headers,
         },
         agent: false,

@@ -33,6 +33,8 @@ export interface Start {
   readonly credentials?: string;
   /** Resolves with the event `listening`, not only with `ready`. */
   readonly early?: boolean;
+  /** Folder of the project to run, in place of this one. */
+  readonly project?: string;
   /** Never runs as root, to whom no file is read-only. */
   readonly unprivileged?: boolean;
 }
@@ -103,7 +105,7 @@ function launch(start: Start, shelf: string | false | undefined) {
       ...args,
     ],
     {
-      cwd: PROJECT,
+      cwd: start.project ?? PROJECT,
       env: { PATH: process.env['PATH'] ?? '', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       ...(start.unprivileged === true && process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}),
