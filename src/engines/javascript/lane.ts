@@ -37,6 +37,8 @@ export class Lane {
   /** Epoch milliseconds of the last sign of life. */
   progress = Date.now();
   ready = false;
+  /** Milliseconds of processor time that it had used when it was first found silent. */
+  workAtSuspicion: number | undefined;
   /** Its code waits for an answer from outside, and uses no core meanwhile. */
   waits = false;
   readonly #events: LaneEvents;
@@ -106,7 +108,10 @@ export class Lane {
 
   #onFrame(kind: number, a: number, b: number, text: string): void {
     // Questions and log lines are no sign that the code will end.
-    if (kind !== ASK && kind !== LOG) this.progress = Date.now();
+    if (kind !== ASK && kind !== LOG) {
+      this.progress = Date.now();
+      this.workAtSuspicion = undefined;
+    }
     const work = this.open[0];
     if (kind === DONE || kind === FAILED) {
       if (work === undefined || work.endpoint.slot !== a) return this.process.kill();

@@ -29,8 +29,12 @@ export interface SchedulerOptions {
 }
 
 const TICK = 25;
-/** Milliseconds of silence after which a sandbox is set aside. */
-const STUCK = 100;
+/** Milliseconds of silence after which a sandbox is suspected, … */
+const SILENT = 75;
+/** … of work since then after which it is set aside, … */
+const STUCK = 50;
+/** … and of silence after which it is set aside though it got no core to work on. */
+const STARVED = 1000;
 /** Batches of one endpoint on their way: the next is there when one is answered. */
 const IN_FLIGHT = 2;
 const MOST_ATTEMPTS = 3;
@@ -251,7 +255,7 @@ export class Scheduler implements AsyncDisposable {
     this.#lastTick = now;
     if (!late) {
       for (const lane of [...this.#lanes])
-        if (lane.ready && lane.open.length > 0 && now - lane.progress > STUCK) this.#setAside(lane);
+        if (lane.ready && lane.open.length > 0 && isStuck(lane, now)) this.#setAside(lane);
       for (const lane of this.#quarantine.overdue(now)) this.#end(lane, 'timeout');
     }
     for (const endpoint of this.#active) this.#expire(endpoint.queue, endpoint, now);
@@ -389,6 +393,18 @@ export class Scheduler implements AsyncDisposable {
     }
     this.#dispatch(endpoint);
   }
+}
+
+/** A sandbox that others keep from the cores is silent too, so its own work counts. */
+function isStuck(lane: Lane, now: number): boolean {
+  const silence = now - lane.progress;
+  if (silence < SILENT) {
+    lane.workAtSuspicion = undefined;
+    return false;
+  }
+  const work = lane.process.processorTime();
+  lane.workAtSuspicion ??= work;
+  return work - lane.workAtSuspicion >= STUCK || silence > STARVED;
 }
 
 function deliver(call: PendingCall, line: string): void {
