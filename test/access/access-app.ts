@@ -48,15 +48,16 @@ export function createAccessApp(
       lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ audit }) => audit === true),
     handled: 0,
   };
-  const defaults = {
+  const defaults: AccessOptions = {
     profile: 'secure',
     secureExecution: false,
     corsOrigins: [],
     loopbackOnly: true,
     publicHosts: [],
+    isOwnRuntime: () => false,
     log,
   };
-  install(app, { ...defaults, ...options } as AccessOptions);
+  install(app, { ...defaults, ...options });
 
   app.setErrorHandler((error, _request, reply) => {
     if (error instanceof ServiceError)

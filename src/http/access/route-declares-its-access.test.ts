@@ -10,7 +10,8 @@ const options: AccessOptions = {
   secureExecution: false,
   corsOrigins: [],
   loopbackOnly: true,
-  publicHosts: [], isOwnRuntime: () => false,
+  publicHosts: [],
+  isOwnRuntime: () => false,
   log: pino({ level: 'silent' }),
 };
 const handler = (): string => 'answered';
