@@ -47,7 +47,7 @@ export class Catalog {
       const serving = this.find(key);
       if (serving === undefined || serving === ko) return [];
       const other = 'place' in serving ? `the folder ${serving.where}` : 'a package that was imported';
-      return [{ where: ko.where, cause: `not served: its "@id" ${key} is that of ${other}; remove one of the two` }];
+      return [{ where: ko.where, cause: `its "@id" ${key} is that of ${other}; remove one of the two` }];
     });
   }
 }

@@ -1,11 +1,10 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { parseKoId, RESERVED_NAANS, type KoId } from '../../knowledge-object/id.ts';
+import { METADATA_FILE, parseMetadata } from '../../knowledge-object/metadata.ts';
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
-import { messageOf } from '../../lib/errors.ts';
 import { isMissing } from './disk-errors.ts';
 import { hashFile } from './hash-file.ts';
-import { describePackage, METADATA, type HashedFile, type PackageContent } from './package-content.ts';
+import { describePackage, textOfMetadata, type HashedFile, type PackageContent } from './package-content.ts';
 
 /** Not of the package: what desktops and version control leave in folders. */
 const IGNORED = new Set(['.DS_Store', '__MACOSX', '.git']);
@@ -55,11 +54,11 @@ export async function readExploded(
   cache: HashCache,
 ): Promise<{ content: PackageContent; stamp: string | undefined }> {
   const stamps = await stampFolder(root);
-  const metadata = new TextDecoder('utf-8', { ignoreBOM: true }).decode(await readFile(join(root, METADATA)));
-  const id = idOfMetadata(metadata);
+  const metadata = textOfMetadata(await readFile(join(root, METADATA_FILE)));
+  const { id } = parseMetadata(metadata);
   const files: HashedFile[] = [];
   for (const file of stamps) {
-    if (file.path === METADATA) continue;
+    if (file.path === METADATA_FILE) continue;
     const sha256 = await hashOf(join(root, file.path), file, cache);
     if (sha256 !== undefined) files.push({ path: file.path, size: file.size, sha256 });
   }
@@ -70,33 +69,11 @@ export async function readExploded(
 async function hashOf(path: string, file: FileStamp, cache: HashCache): Promise<string | undefined> {
   const known = cache.get(path);
   if (known?.stamp === file.stamp) return known.sha256;
-  const sha256 = await hashFile(path).catch(unlessMissing);
+  const sha256 = await hashFile(path, file.size).catch(unlessMissing);
   if (sha256 !== undefined && !file.fresh) cache.set(path, { stamp: file.stamp, sha256 });
   return sha256;
 }
 
 function unlessMissing(thrown: unknown): undefined {
   if (!isMissing(thrown)) throw thrown;
-}
-
-/** The id that `@id` names. @throws Error whose message is the cause, for the operator. */
-export function idOfMetadata(text: string): KoId {
-  const atId = atIdOf(text);
-  if (typeof atId !== 'string') throw new Error(`its ${METADATA} has no "@id"`);
-  const id = parseKoId(atId);
-  if (id === undefined) {
-    throw new Error(`its "@id" ${JSON.stringify(atId)} is not <naan>/<name>/<version> in letters, digits and periods`);
-  }
-  if (RESERVED_NAANS.has(id.naan)) throw new Error(`its naan "${id.naan}" is one of the service's own paths`);
-  return id;
-}
-
-function atIdOf(text: string): unknown {
-  let metadata: unknown;
-  try {
-    metadata = JSON.parse(text);
-  } catch (thrown) {
-    throw new Error(`its ${METADATA} is not JSON: ${messageOf(thrown)}`, { cause: thrown });
-  }
-  return typeof metadata === 'object' && metadata !== null && '@id' in metadata ? metadata['@id'] : undefined;
 }

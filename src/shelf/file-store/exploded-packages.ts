@@ -1,14 +1,18 @@
 import { basename, dirname, join } from 'node:path';
 import { koKey } from '../../knowledge-object/id.ts';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import type { KoPackage, ShelfDamage } from '../shelf.ts';
 import { reasonOf } from './disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { folderStamp, readExploded, stampFolder, type HashCache } from './exploded-folder.ts';
 import { findExploded } from './find-exploded.ts';
 import { OpenPackage, type PackagePlace } from './open-package.ts';
-import { keyOf, METADATA, type PackageContent } from './package-content.ts';
-import { SerialQueue } from './serial-queue.ts';
+import { keyOf, type PackageContent } from './package-content.ts';
+import { mapBounded } from '../../lib/map-bounded.ts';
+import { SerialQueue } from '../../lib/serial-queue.ts';
 import { stagingName, type ShelfLayout } from './shelf-layout.ts';
+
+const READS_AT_ONCE = 8;
 
 /** A KO that a person put on the shelf as a folder. */
 export interface ExplodedKo {
@@ -67,7 +71,7 @@ export class ExplodedPackages {
 
   async replaceMetadata(ko: ExplodedKo, metadata: string): Promise<void> {
     await this.#alone(async () => {
-      const target = join(ko.place.path, METADATA);
+      const target = join(ko.place.path, METADATA_FILE);
       const before = ko.content.entry.metadata;
       await this.#disk.replaceFile('metadata', target, stagingName(this.#layout), metadata, before);
       await this.#scan();
@@ -94,15 +98,17 @@ export class ExplodedPackages {
   async #scan(): Promise<void> {
     const { folders, damage } = await findExploded(this.#layout.root);
     const found: ExplodedKo[] = [];
-    for (const where of folders) {
+    const places = new Map(this.#folders.map((ko) => [ko.where, ko.place]));
+    await mapBounded(folders, READS_AT_ONCE, async (where) => {
       const path = join(this.#layout.root, where);
       try {
-        const place = this.#folders.find((ko) => ko.where === where)?.place ?? { path };
+        const place = places.get(where) ?? { path };
         found.push({ where, place, ...(await readExploded(path, this.#hashes)) });
       } catch (thrown) {
-        damage.push({ where, cause: `not served: ${reasonOf(thrown)}` });
+        damage.push({ where, cause: reasonOf(thrown) });
       }
-    }
+    });
+    found.sort((a, b) => (a.where < b.where ? -1 : 1));
     this.#show(found, damage);
   }
 

@@ -1,14 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
+import { METADATA_FILE, parseMetadata } from '../../knowledge-object/metadata.ts';
 import { koNotFound, packageDamaged, preconditionFailed, shelfNotWritable } from '../../lib/errors.ts';
 import type { KoPackage, Shelf, ShelfDamage, ShelfEntry, Staging } from '../shelf.ts';
 import { Catalog } from './catalog.ts';
 import { readOnlyShelf, reasonOf, writing } from './disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
-import { idOfMetadata } from './exploded-folder.ts';
 import type { ExplodedKo, ExplodedPackages } from './exploded-packages.ts';
-import { METADATA } from './package-content.ts';
-import { SerialQueue } from './serial-queue.ts';
+import { SerialQueue } from '../../lib/serial-queue.ts';
 import { stagingName, type ShelfLayout } from './shelf-layout.ts';
 import { StagedPackage, type Publish } from './staged-package.ts';
 import type { StoredPackages, Warn } from './stored-packages.ts';
@@ -151,7 +150,7 @@ export class FileShelf implements Shelf {
     await using staged = await this.#stage((id, each) => this.#take(id, each));
     const folder = this.#parts.exploded.open(ko);
     for (const path of ko.content.files.keys()) {
-      await staged.write(path, path === METADATA ? Buffer.from(metadata) : await folder.stream(path));
+      await staged.write(path, path === METADATA_FILE ? Buffer.from(metadata) : await folder.stream(path));
     }
     await staged.commit(ko.content.entry.id);
   }
@@ -175,7 +174,7 @@ function requireMatch(entry: ShelfEntry | undefined, ifMatch: readonly string[] 
 
 function isFor(id: KoId, metadata: string): boolean {
   try {
-    return koKey(idOfMetadata(metadata)) === koKey(id);
+    return koKey(parseMetadata(metadata).id) === koKey(id);
   } catch {
     return false;
   }

@@ -1,9 +1,9 @@
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { posix, join } from 'node:path';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import type { ShelfDamage } from '../shelf.ts';
 import { errnoOf } from './disk-errors.ts';
-import { METADATA } from './package-content.ts';
 
 /** "a folder of any name, up to three levels deep, with a `metadata.json`". */
 const MAX_DEPTH = 3;
@@ -21,18 +21,18 @@ export async function findExploded(root: string): Promise<FoundFolders> {
 
   async function look(folder: string, depth: number): Promise<void> {
     const entries = await listing(join(root, folder));
-    if (typeof entries === 'string') return report(folder, `not served: it cannot be read (${entries})`);
-    if (entries.some((entry) => entry.name === METADATA && entry.isFile())) {
+    if (typeof entries === 'string') return report(folder, `it cannot be read (${entries})`);
+    if (entries.some((entry) => entry.name === METADATA_FILE && entry.isFile())) {
       if (depth > 0) return void found.folders.push(folder);
-      report(METADATA, 'not served: a knowledge object needs a folder of its own on the shelf');
+      report(METADATA_FILE, 'a knowledge object needs a folder of its own on the shelf');
     }
     for (const entry of entries.filter((each) => !isIgnored(each.name))) {
       const where = posix.join(folder, entry.name);
       if (entry.isDirectory() && depth < MAX_DEPTH) await look(where, depth + 1);
       else if (entry.isSymbolicLink() && (await isFolder(join(root, where)))) {
-        report(where, 'not served: links are not followed, put the folder itself here');
+        report(where, 'links are not followed, put the folder itself here');
       } else if (entry.isFile() && /\.zip$/i.test(entry.name)) {
-        report(where, 'not served: import it with POST /kos, or unpack it here');
+        report(where, 'import it with POST /kos, or unpack it here');
       }
     }
   }

@@ -3,11 +3,12 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline, Readable, Transform } from 'node:stream';
 import { koKey } from '../../knowledge-object/id.ts';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { binaryNotFound, packageDamaged, type ServiceError } from '../../lib/errors.ts';
 import type { KoPackage, ShelfEntry } from '../shelf.ts';
 import { errnoOf } from './disk-errors.ts';
 import { READ_REGULAR } from './hash-file.ts';
-import { METADATA, sha256, type HashedFile, type PackageContent } from './package-content.ts';
+import { sha256, type HashedFile, type PackageContent } from './package-content.ts';
 
 /** Up to this size a file is read and verified before its first byte is given out. */
 const VERIFIED_FIRST = 1024 * 1024;
@@ -47,7 +48,7 @@ export class OpenPackage implements KoPackage {
 
   async read(path: string): Promise<Buffer> {
     const known = this.#file(path);
-    if (path === METADATA) return Buffer.from(this.entry.metadata);
+    if (path === METADATA_FILE) return Buffer.from(this.entry.metadata);
     await using file = await this.#open(path);
     const bytes = await this.#sound(path, () => file.readFile());
     if (this.#options.verify && sha256(bytes) !== known.sha256) throw this.#changed(path);
@@ -56,7 +57,7 @@ export class OpenPackage implements KoPackage {
 
   async stream(path: string, range?: { start: number; end: number }): Promise<Readable> {
     const known = this.#file(path);
-    if (path === METADATA || (this.#options.verify && known.size <= VERIFIED_FIRST)) {
+    if (path === METADATA_FILE || (this.#options.verify && known.size <= VERIFIED_FIRST)) {
       const bytes = await this.read(path);
       return Readable.from([range ? bytes.subarray(range.start, range.end + 1) : bytes], { objectMode: false });
     }

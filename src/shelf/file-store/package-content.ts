@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
+import { importRefused } from '../../lib/errors.ts';
 import type { PackageFile, ShelfEntry } from '../shelf.ts';
-
-export const METADATA = 'metadata.json';
 
 export interface HashedFile extends PackageFile {
   /** Lower-case hex. */
@@ -22,7 +22,7 @@ export const sha256 = (data: string | Buffer): string => hash('sha256', data);
 export function describePackage(id: KoId, metadata: string, files: readonly HashedFile[]): PackageContent {
   const sorted = files.toSorted(byPath);
   const digest = packageDigest(sorted);
-  const metadataFile = { path: METADATA, size: Buffer.byteLength(metadata), sha256: sha256(metadata) };
+  const metadataFile = { path: METADATA_FILE, size: Buffer.byteLength(metadata), sha256: sha256(metadata) };
   const etag = `"${sha256(`${digest} ${metadataFile.sha256}`).slice(0, 32)}"`;
   return {
     entry: { id, metadata, digest, etag },
@@ -38,7 +38,16 @@ const byPath = (a: HashedFile, b: HashedFile): number => (a.path < b.path ? -1 :
 
 /** All files but `metadata.json`, as `describePackage` takes them. */
 export const artifactsOf = (content: PackageContent): HashedFile[] =>
-  [...content.files.values()].filter((file) => file.path !== METADATA);
+  [...content.files.values()].filter((file) => file.path !== METADATA_FILE);
 
 /** The key of an entry in maps. */
 export const keyOf = (content: PackageContent): string => koKey(content.entry.id);
+
+/** @throws importRefused when the bytes of a `metadata.json` are not UTF-8. */
+export function textOfMetadata(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw importRefused(`${METADATA_FILE} is not UTF-8 text: save it as UTF-8`);
+  }
+}

@@ -1,6 +1,7 @@
 import { koKey, parseKoId } from '../../knowledge-object/id.ts';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
-import { artifactsOf, describePackage, METADATA, type HashedFile, type PackageContent } from './package-content.ts';
+import { artifactsOf, describePackage, type HashedFile, type PackageContent } from './package-content.ts';
 
 const FORMAT = 1;
 
@@ -12,7 +13,7 @@ export interface Pointer {
 
 export function renderPointer({ content, folder }: Pointer): string {
   const { id, digest, metadata } = content.entry;
-  const metadataSha256 = content.files.get(METADATA)?.sha256;
+  const metadataSha256 = content.files.get(METADATA_FILE)?.sha256;
   const files = artifactsOf(content);
   return JSON.stringify({ format: FORMAT, id: koKey(id), digest, folder, files, metadataSha256, metadata }, null, 1);
 }
@@ -27,7 +28,7 @@ export function parsePointer(text: string): Pointer {
   if (!Array.isArray(fields.files)) throw new Error('it has no list of files');
   const content = describePackage(id, asText(fields.metadata), fields.files.map(asFile));
   // The digests cover the list of files and the metadata: a changed byte in either shows.
-  if (content.entry.digest !== fields.digest || content.files.get(METADATA)?.sha256 !== fields.metadataSha256) {
+  if (content.entry.digest !== fields.digest || content.files.get(METADATA_FILE)?.sha256 !== fields.metadataSha256) {
     throw new Error('its content does not have the digests that it names');
   }
   return { content, folder };

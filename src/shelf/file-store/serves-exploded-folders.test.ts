@@ -105,10 +105,10 @@ test('what cannot be served is named with its cause, and the rest serves', async
   assert.deepEqual(await ids(shelf), ['a/b/v1']);
   const damage = new Map(shelf.damage().map(({ where, cause }) => [where, cause]));
   assert.deepEqual([...damage.keys()].sort(), ['half', 'list', 'no-id', 'own', 'sub/bad-id', 'sub/package.ZIP']);
-  assert.match(damage.get('half') ?? '', /metadata\.json is not JSON/);
-  assert.match(damage.get('list') ?? '', /has no "@id"/);
-  assert.match(damage.get('no-id') ?? '', /has no "@id"/);
-  assert.match(damage.get('sub/bad-id') ?? '', /"a\/\.\.\/v1" is not <naan>\/<name>\/<version>/);
+  assert.match(damage.get('half') ?? '', /^metadata\.json is not valid JSON: line 1/);
+  assert.match(damage.get('list') ?? '', /must hold a JSON object/);
+  assert.match(damage.get('no-id') ?? '', /has no @id/);
+  assert.match(damage.get('sub/bad-id') ?? '', /"a\/\.\.\/v1"; it must be "<naan>\/<name>\/<version>"/);
   assert.match(damage.get('own') ?? '', /naan "kos"/);
   assert.match(damage.get('sub/package.ZIP') ?? '', /import it with POST \/kos, or unpack it here/);
   await dir.add({ 'half/metadata.json': metadataOf('a/b/v2') });
@@ -131,7 +131,7 @@ test('of two folders with one id the first serves, and an imported KO before any
   await using shelf = await openFileShelf(dir.path);
   assert.equal((await contentOn(shelf, 'a/b/v1')).from, 'a');
   assert.deepEqual(shelf.damage(), [
-    { where: 'b', cause: 'not served: its "@id" a/b/v1 is that of the folder a/x; remove one of the two' },
+    { where: 'b', cause: 'its "@id" a/b/v1 is that of the folder a/x; remove one of the two' },
   ]);
   await put(shelf, 'a/b/v1', { 'metadata.json': metadataOf('a/b/v1'), from: 'import' });
   assert.deepEqual(shelf.damage(), []);

@@ -2,13 +2,16 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import type { Readable } from 'node:stream';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
 import type { KoId } from '../../knowledge-object/id.ts';
+import { shown } from '../../knowledge-object/shown.ts';
 import { binaryNotFound, importRefused, packageTooLarge } from '../../lib/errors.ts';
 import type { ShelfEntry, Staging } from '../shelf.ts';
+import { bytes } from '../zip/refusal.ts';
 import { asWriteError, errnoOf, writing } from './disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
-import { describePackage, METADATA, type HashedFile, type PackageContent } from './package-content.ts';
+import { describePackage, textOfMetadata, type HashedFile, type PackageContent } from './package-content.ts';
 
 /** Makes a staged package the KO of an id. */
 export type Publish = (id: KoId, staged: StagedPackage) => Promise<ShelfEntry>;
@@ -54,7 +57,7 @@ export class StagedPackage implements Staging {
   }
 
   async write(path: string, content: Readable | Buffer): Promise<void> {
-    if (!isPackagePath(path)) throw importRefused(`${JSON.stringify(path)} cannot be the name of a file in a package.`);
+    if (!isPackagePath(path)) throw importRefused(`${shown(path)} cannot be the name of a file in a package.`);
     const target = join(this.content, path);
     try {
       if (path.includes('/')) await mkdir(dirname(target), { recursive: true });
@@ -62,7 +65,7 @@ export class StagedPackage implements Staging {
     } catch (thrown) {
       if (isOf(content, thrown)) throw thrown;
       if (isConflict(thrown))
-        throw importRefused(`${path} is in the package twice, or both as a file and as a folder.`);
+        throw importRefused(`${shown(path)} is in the package twice, or both as a file and as a folder.`);
       throw asWriteError(thrown);
     }
   }
@@ -83,17 +86,17 @@ export class StagedPackage implements Staging {
 
   /** Takes `metadata.json` out of the files, makes the rest durable, and describes it all. */
   async seal(id: KoId): Promise<PackageContent> {
-    if (!this.files.has(METADATA)) throw importRefused(`The package has no ${METADATA}.`);
-    const metadata = asText(await this.read(METADATA));
-    await rm(join(this.content, METADATA));
-    const artifacts = [...this.files.values()].filter((file) => file.path !== METADATA);
+    if (!this.files.has(METADATA_FILE)) throw importRefused(`The package has no ${METADATA_FILE}.`);
+    const metadata = textOfMetadata(await this.read(METADATA_FILE));
+    await rm(join(this.content, METADATA_FILE));
+    const artifacts = [...this.files.values()].filter((file) => file.path !== METADATA_FILE);
     for (const folder of foldersOf(artifacts)) await this.#disk.syncFolder('folder', join(this.content, folder));
     return describePackage(id, metadata, artifacts);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     // What cannot be removed now goes at the next start.
-    this.#end ??= Promise.resolve();
+    this.#end ??= this.#disk.remove('staging', this.folder).catch(() => undefined);
     return this.#end;
   }
 
@@ -114,11 +117,11 @@ async function fill(file: FileHandle, content: Readable | Buffer, limit: number)
   const hash = createHash('sha256');
   let size = 0;
   for await (const chunk of Buffer.isBuffer(content) ? [content] : content) {
-    const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk as string);
-    size += bytes.length;
-    if (size > limit) throw packageTooLarge(`The package is larger than the limit of ${inWords(limit)}.`);
-    hash.update(bytes);
-    await file.writeFile(bytes);
+    const data = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk as string);
+    size += data.length;
+    if (size > limit) throw packageTooLarge(`The package is larger than the limit of ${bytes(limit)}.`);
+    hash.update(data);
+    await file.writeFile(data);
   }
   return { size, sha256: hash.digest('hex') };
 }
@@ -129,11 +132,6 @@ const isOf = (content: Readable | Buffer, thrown: unknown): boolean =>
 
 const isConflict = (thrown: unknown): boolean => ['EEXIST', 'ENOTDIR', 'EISDIR'].includes(errnoOf(thrown) ?? '');
 
-const inWords = (bytes: number): string => {
-  const unit = [2 ** 20, 1e6].find((size) => bytes >= size && bytes % size === 0);
-  return unit === undefined ? `${String(bytes)} bytes` : `${String(bytes / unit)} MB`;
-};
-
 /** All folders of a package, its own as `.`. */
 function foldersOf(files: readonly HashedFile[]): string[] {
   const folders = new Set(['.']);
@@ -141,12 +139,4 @@ function foldersOf(files: readonly HashedFile[]): string[] {
     for (let folder = posix.dirname(path); folder !== '.'; folder = posix.dirname(folder)) folders.add(folder);
   }
   return [...folders];
-}
-
-function asText(bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw importRefused(`${METADATA} is not text in UTF-8.`);
-  }
 }

@@ -151,8 +151,8 @@ export class StoredPackages {
   }
 
   async #verify({ content, folder }: StoredKo): Promise<string | undefined> {
-    for (const { path, sha256 } of artifactsOf(content)) {
-      const found = await hashFile(join(this.#layout.objects, folder, path)).catch(() => undefined);
+    for (const { path, size, sha256 } of artifactsOf(content)) {
+      const found = await hashFile(join(this.#layout.objects, folder, path), size).catch(() => undefined);
       if (found !== sha256)
         return `its file ${path} is ${found === undefined ? 'missing' : 'not what was stored'}; import it again`;
     }

@@ -164,6 +164,25 @@ test('an import that meets a full disk changes nothing, and is taken once there 
   await shelf.remove(koId(ID));
 });
 
+test('a disk that fails for good after the entry was replaced leaves one whole package or the other', async () => {
+  await using dir = await temporaryFolder();
+  let dead = false;
+  const onStep = (step: string): void => {
+    dead ||= step === 'sync folder of pointer' && existsSync(join(dir.path, 'fail'));
+    if (dead) throw Object.assign(new Error(), { code: 'EIO' });
+  };
+  {
+    await using shelf = await openFileShelf(dir.path, { onStep });
+    await put(shelf, ID, before);
+    await dir.add({ fail: '' });
+    await assert.rejects(put(shelf, ID, after), failsWith('shelf-not-writable'));
+    assert.deepEqual(await contentOn(shelf, ID), before);
+  }
+  await using shelf = await openFileShelf(dir.path);
+  assert.deepEqual(shelf.damage(), []);
+  assert.deepEqual(await contentOn(shelf, ID), after);
+});
+
 interface SmallDisk extends AsyncDisposable {
   readonly onStep: (step: string) => void;
   fill(): void;
