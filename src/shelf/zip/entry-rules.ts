@@ -75,6 +75,7 @@ export function checkEntry(header: Entry, limits: ZipLimits): CheckedEntry {
   if (type === FOLDER && !isFolder) refuse('is marked as a folder but named as a file');
   if (isFolder && (size > 0 || compressedSize > DEFLATED_NOTHING || header.crc32 !== 0))
     refuse('is a folder that holds data');
+  if (method === STORED && size !== compressedSize) refuse('is stored as it is but has two different sizes');
   if (size > limits.file) refuse(`unpacks to ${bytes(size)}; a file may have ${bytes(limits.file)}`);
   if (size > RATIO_COUNTS_FROM && size > compressedSize * MAX_RATIO) {
     refuse(`unpacks to more than ${MAX_RATIO} times its size, as no honest file of ${bytes(size)} does`);

@@ -34,7 +34,6 @@ export async function placeEntries(
     const local = await zip.readLocalFileHeaderPromise(entry.header).catch((cause: unknown) => {
       throw entryRefused(entry.name, 'has no readable header where the central directory says', cause);
     });
-    checkLocalHeader(entry, local);
     const dataEnd = local.fileDataStart + entry.compressedSize;
     const next = sorted[i + 1]?.headerOffset ?? directoryOffset;
     if (dataEnd > next) {
@@ -44,6 +43,7 @@ export async function placeEntries(
       );
     }
     const hasDescriptor = (local.generalPurposeBitFlag & DESCRIPTOR_FOLLOWS) !== 0 && next > dataEnd;
+    checkLocalHeader(entry, local, hasDescriptor);
     if (hasDescriptor) checkDescriptor(entry, await reader.bytes(dataEnd, next - dataEnd > 24 ? 0 : next - dataEnd));
     cursor = hasDescriptor ? next : dataEnd;
     placed.push({ ...entry, dataStart: local.fileDataStart });
@@ -61,7 +61,7 @@ const DESCRIPTOR_FOLLOWS = 0x0008;
 const ENCRYPTED = 0x0001;
 const UNKNOWN_32 = 0xffffffff;
 
-function checkLocalHeader(entry: CheckedEntry, local: LocalFileHeader): void {
+function checkLocalHeader(entry: CheckedEntry, local: LocalFileHeader, hasDescriptor: boolean): void {
   const contradicts = (what: string): never => {
     throw entryRefused(entry.name, `has two headers that contradict each other (${what})`);
   };
@@ -72,13 +72,12 @@ function checkLocalHeader(entry: CheckedEntry, local: LocalFileHeader): void {
   if (local.compressionMethod !== entry.method) contradicts('method');
   if (((local.generalPurposeBitFlag ^ entry.header.generalPurposeBitFlag) & ENCRYPTED) !== 0) contradicts('encryption');
   // "If bit 3 is set, the fields crc-32, compressed size and uncompressed size are set to zero in the local header."
-  const mayBeZero = (local.generalPurposeBitFlag & DESCRIPTOR_FOLLOWS) !== 0;
-  const agrees = (said: number, real: number): boolean => said === real || (mayBeZero && said === 0);
+  const agrees = (said: number, real: number): boolean => said === real || (hasDescriptor && said === 0);
   const [long] = fields.filter(({ id }) => id === ZIP64_FIELD);
   const sizeAgrees = (said: number, real: number, at: number): boolean =>
     said === UNKNOWN_32 && long !== undefined && long.data.length >= at + 8
       ? agrees(Number(long.data.readBigUInt64LE(at)), real)
-      : agrees(said, real) || (mayBeZero && said === UNKNOWN_32);
+      : agrees(said, real) || (hasDescriptor && said === UNKNOWN_32);
   if (!agrees(local.crc32, entry.crc)) contradicts('CRC');
   if (!sizeAgrees(local.uncompressedSize, entry.size, 0)) contradicts('size');
   const at = local.uncompressedSize === UNKNOWN_32 ? 8 : 0;

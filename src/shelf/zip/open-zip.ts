@@ -54,7 +54,7 @@ async function readArchive(handle: FileHandle, limits: ZipLimits): Promise<ZipAr
   if (end.entries > limits.entries) {
     throw archiveRefused(`has ${end.entries} entries; a package may have ${limits.entries}`);
   }
-  const zip = await fromRandomAccessReaderPromise(reader, size, { autoClose: false, decodeStrings: false });
+  const zip = await fromRandomAccessReaderPromise(reader, size, OUR_OWN_RULES);
   const entries: CheckedEntry[] = [];
   let directorySize = 0;
   for await (const header of zip.eachEntry()) {
@@ -65,6 +65,9 @@ async function readArchive(handle: FileHandle, limits: ZipLimits): Promise<ZipAr
   checkEntries(entries, limits);
   return archiveOf(handle, await placeEntries(entries, end, zip, reader));
 }
+
+// Names, sizes and closing are looked after here.
+const OUR_OWN_RULES = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
 
 const CENTRAL_HEADER_SIZE = 46;
 
