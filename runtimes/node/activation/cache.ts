@@ -1,0 +1,98 @@
+/**
+ * The cache folder. What is in it is found again by what it was made from, and is put in its place by one rename,
+ * so that neither a crash nor a second runtime on the same folder leaves half of it.
+ *
+ *     objects/<key>/package/…     artifacts of one state of a knowledge object version
+ *     objects/<key>/node_modules  link to the packages it depends on
+ *     installs/<key>/…            one installation of packages
+ *     endpoints/<key>.json        the object that an endpoint had last
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { access, mkdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { codeOf } from '../lib/errors.ts';
+
+export const digestOf = (...parts: readonly (string | Buffer)[]): string => {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part);
+  return hash.digest('hex').slice(0, 40);
+};
+
+export const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+export class Cache {
+  readonly folder: string;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** @throws the system's error where the folder cannot be written. */
+  static async open(folder: string): Promise<Cache> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const name of ['staging', 'objects', 'installs', 'endpoints'])
+      await mkdir(join(folder, name), { recursive: true });
+    return new Cache(folder);
+  }
+
+  object(key: string): string {
+    return join(this.folder, 'objects', key);
+  }
+
+  install(key: string): string {
+    return join(this.folder, 'installs', key);
+  }
+
+  /** A new folder to prepare something in; removed with what is left in it. */
+  async stage<T>(work: (folder: string) => Promise<T>): Promise<T> {
+    const folder = join(this.folder, 'staging', randomUUID());
+    await mkdir(folder);
+    try {
+      return await work(folder);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** Moves a file or folder to its place, unless it is there already. */
+  async place(from: string, to: string): Promise<void> {
+    if (await exists(to)) return;
+    await mkdir(dirname(to), { recursive: true });
+    await rename(from, to).catch((error: unknown) => {
+      if (!['EEXIST', 'ENOTEMPTY'].includes(codeOf(error) ?? '')) throw error;
+    });
+  }
+
+  /** Makes the packages of an installation the ones that the object finds. */
+  async link(objectKey: string, installKey: string): Promise<void> {
+    const link = join(this.object(objectKey), 'node_modules');
+    const target = join('..', '..', 'installs', installKey, 'node_modules');
+    if ((await readlink(link).catch(() => undefined)) === target) return;
+    await this.stage(async (folder) => {
+      await symlink(target, join(folder, 'link'));
+      await rename(join(folder, 'link'), link);
+    });
+  }
+
+  /** The object that the endpoint had when it was last activated. */
+  async remembered(uri: string): Promise<string | undefined> {
+    const text = await readFile(this.#pointer(uri), 'utf8').catch(() => undefined);
+    const key: unknown = text === undefined ? undefined : JSON.parse(text);
+    return typeof key === 'string' && /^[0-9a-f]{40}$/.test(key) ? key : undefined;
+  }
+
+  async remember(uri: string, objectKey: string): Promise<void> {
+    await this.stage(async (folder) => {
+      await writeFile(join(folder, 'pointer'), JSON.stringify(objectKey), { flush: true });
+      await rename(join(folder, 'pointer'), this.#pointer(uri));
+    });
+  }
+
+  #pointer(uri: string): string {
+    return join(this.folder, 'endpoints', `${digestOf(uri)}.json`);
+  }
+}

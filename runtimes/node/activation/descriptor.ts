@@ -1,0 +1,69 @@
+/** What the activator sends to `POST /endpoints`, checked. */
+import { posix } from 'node:path';
+import { refused } from '../lib/errors.ts';
+import { parseArtifactPath, parseUri } from '../lib/paths.ts';
+
+export interface Descriptor {
+  /** `<naan>/<name>/<apiVersion>/<endpoint>`. */
+  readonly uri: string;
+  /** `<naan>/<name>/<version>` of the knowledge object, whose version may be spelt otherwise than in `uri`. */
+  readonly ko: string;
+  /** Where the artifacts are, ending with a slash. */
+  readonly baseUrl: URL;
+  readonly artifacts: readonly string[];
+  readonly entry: string;
+  readonly function: string;
+  /** Changes with any file of the package. */
+  readonly checksum: string | undefined;
+  /** Path of the `package.json` that is nearest to the entry, of those among the artifacts. */
+  readonly packageJson: string | undefined;
+}
+
+const artifactLimit = 5_000;
+
+/** @throws RuntimeError 400. */
+export function parseDescriptor(body: unknown): Descriptor {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw refused('The body must be a JSON object');
+  const fields = body as Readonly<Record<string, unknown>>;
+  const uri = parseUri(fields['uri']);
+  const engine = fields['engine'];
+  if (typeof engine === 'string' && engine.toLowerCase() !== 'node') {
+    throw refused(`This runtime has the engine node, not ${engine.slice(0, 100)}`);
+  }
+  const baseUrl = parseBaseUrl(fields['baseUrl']);
+  const list = [fields['artifact'] ?? []].flat();
+  if (list.length > artifactLimit) throw refused(`More than ${artifactLimit} artifacts`);
+  const listed = list.map(parseArtifactPath);
+  const entry = parseArtifactPath(fields['entry'] ?? listed[0]);
+  const artifacts = [...new Set([entry, ...listed])].sort();
+  const name = fields['function'];
+  const checksum = fields['checksum'];
+  return {
+    uri,
+    ko: koOf(baseUrl) ?? uri.split('/').slice(0, 3).join('/'),
+    baseUrl,
+    artifacts,
+    entry,
+    function: typeof name === 'string' && name ? name : 'default',
+    checksum: typeof checksum === 'string' && checksum ? checksum.slice(0, 200) : undefined,
+    packageJson: nearest(artifacts, entry, 'package.json'),
+  };
+}
+
+function parseBaseUrl(text: unknown): URL {
+  const url = typeof text === 'string' ? URL.parse(text.endsWith('/') ? text : `${text}/`) : null;
+  if (url && ['http:', 'https:'].includes(url.protocol)) return url;
+  throw refused('baseUrl must be an http or https address');
+}
+
+const koOf = (baseUrl: URL): string | undefined =>
+  /\/proxy\/artifacts\/([^/]+\/[^/]+\/[^/]+)\/$/.exec(baseUrl.pathname)?.[1];
+
+/** The path of that file in the folder of the entry, or in the closest folder above. */
+function nearest(artifacts: readonly string[], entry: string, file: string): string | undefined {
+  for (let folder = posix.dirname(entry); ; folder = posix.dirname(folder)) {
+    const path = posix.join(folder, file);
+    if (artifacts.includes(path)) return path;
+    if (folder === '.') return undefined;
+  }
+}

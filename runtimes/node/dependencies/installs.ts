@@ -1,0 +1,96 @@
+/**
+ * The packages that a knowledge object depends on, installed for what its `package.json` and lock file say, once:
+ * the same two files find the same installation again, without the network.
+ */
+import { cp, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { basename, join, posix, sep } from 'node:path';
+import { digestOf, exists, type Cache } from '../activation/cache.ts';
+import { activationFailed } from '../lib/errors.ts';
+import { Semaphore } from '../lib/semaphore.ts';
+import { parseManifest } from './manifest.ts';
+import type { Npm } from './npm.ts';
+
+const lockFiles = ['npm-shrinkwrap.json', 'package-lock.json'];
+
+export class Installs {
+  readonly #cache: Cache;
+  readonly #npm: Npm;
+  /** What else decides the outcome: the platform, and whether scripts ran. */
+  readonly #platform: string;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #places = new Semaphore(2);
+
+  constructor(cache: Cache, npm: Npm, allowInstallScripts: boolean) {
+    this.#cache = cache;
+    this.#npm = npm;
+    this.#platform = [process.platform, process.arch, process.versions.modules, allowInstallScripts].join(' ');
+  }
+
+  /**
+   * @param packageJson its path among the artifacts.
+   * @returns the key of the installation; undefined where nothing is needed, or the packages are among the artifacts.
+   * @throws RuntimeError with the installer's last lines.
+   */
+  async provide(objectKey: string, packageJson: string, onInstall: () => void): Promise<string | undefined> {
+    const folder = join(this.#cache.object(objectKey), 'package', posix.dirname(packageJson));
+    const text = await readFile(join(folder, 'package.json'), 'utf8');
+    const manifest = parseManifest(text, packageJson);
+    if (!manifest.needsInstall || (await exists(join(folder, 'node_modules')))) return undefined;
+
+    const lock = await readLock(folder);
+    const key = digestOf(text, lock?.text ?? '', this.#platform, manifest.usesOwnFiles ? objectKey : '');
+    if (!(await exists(this.#cache.install(key)))) {
+      onInstall();
+      await this.#once(key, async () => {
+        await this.#cache.stage(async (staging) => {
+          if (manifest.usesOwnFiles)
+            await cp(folder, staging, { recursive: true, filter: (file) => basename(file) !== '.npmrc' });
+          await writeFile(join(staging, 'package.json'), text);
+          if (lock) await writeFile(join(staging, lock.name), lock.text);
+          await this.#npm.run(staging, [lock ? 'ci' : 'install']);
+          await refuseLinksOutside(staging);
+          await this.#cache.place(staging, this.#cache.install(key));
+        });
+      });
+    }
+    await this.#cache.link(objectKey, key);
+    return key;
+  }
+
+  /** Fetches packages into the installer's cache, so that knowledge objects can be installed without network. */
+  async fetch(dependencies: Readonly<Record<string, string>>): Promise<void> {
+    const text = JSON.stringify({ private: true, dependencies });
+    parseManifest(text, 'dependencies');
+    await this.#once(digestOf('fetch', text), () =>
+      this.#cache.stage(async (staging) => {
+        await writeFile(join(staging, 'package.json'), text);
+        await this.#npm.run(staging, ['install']);
+      }),
+    );
+  }
+
+  #once(key: string, work: () => Promise<void>): Promise<void> {
+    const running = this.#running.get(key) ?? this.#places.run(work).finally(() => this.#running.delete(key));
+    this.#running.set(key, running);
+    return running;
+  }
+}
+
+async function readLock(folder: string): Promise<{ name: string; text: string } | undefined> {
+  for (const name of lockFiles) {
+    const text = await readFile(join(folder, name), 'utf8').catch(() => undefined);
+    if (text !== undefined) return { name, text };
+  }
+  return undefined;
+}
+
+/** Reading follows links, so one that leads out of the installation would give the code files of the host. */
+async function refuseLinksOutside(folder: string): Promise<void> {
+  const root = (await realpath(folder)) + sep;
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isSymbolicLink()) continue;
+    const target = await realpath(join(entry.parentPath, entry.name)).catch(() => '');
+    if (!target.startsWith(root))
+      throw activationFailed(`The package ${entry.name} is a link out of the knowledge object`);
+  }
+}

@@ -1,0 +1,69 @@
+/** `POST /{uri}`: runs an endpoint. The body goes to the worker as text and its result comes back as JSON text. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Endpoints } from '../activation/endpoints.ts';
+import { notFound, overloaded, type RuntimeError } from '../lib/errors.ts';
+import { Call } from '../workers/call.ts';
+import { isJson, readText, sendError, sendJson } from './body.ts';
+
+export interface ExecuteOptions {
+  readonly executionTimeoutMs: number;
+  readonly bodyLimit: number;
+}
+
+/** Bytes of bodies of all calls together that may be under way. */
+const heldLimit = 256_000_000;
+
+export type Execute = (uri: string, request: IncomingMessage, response: ServerResponse) => void;
+
+export function createExecute(endpoints: Endpoints, options: ExecuteOptions): Execute {
+  let held = 0;
+  return (uri, request, response) => {
+    const { headers } = request;
+    readText(request, options.bodyLimit, (error, body) => {
+      // Looked up when the body is complete, since the endpoint may have been replaced meanwhile.
+      const host = endpoints.get(uri)?.host;
+      const refusal = error ?? (held + body.length > heldLimit ? tooMuchHeld() : undefined);
+      if (refusal || !host) {
+        sendError(response, refusal ?? notFound(`No endpoint ${uri} is active in this runtime`));
+        return;
+      }
+      held += body.length;
+      const type = headers['content-type'];
+      const input = {
+        uri,
+        kind: 'call',
+        body,
+        json: type === undefined || type === 'application/json' || isJson(type),
+        depth: count(headers['x-kgrid-depth']) ?? 0,
+        limit: limitOf(options.executionTimeoutMs, count(headers['x-kgrid-deadline-ms'])),
+      } as const;
+      const call = new Call(input, (outcome) => {
+        held -= body.length;
+        if (outcome.ok) {
+          const text = `{"result":${outcome.result}}`;
+          response.writeHead(200, [
+            'content-type',
+            'application/json',
+            'content-length',
+            String(Buffer.byteLength(text)),
+          ]);
+          response.end(text);
+        } else {
+          const headers = outcome.status === 503 ? { 'retry-after': '1' } : {};
+          sendJson(response, outcome.status, { description: host.withoutHostPaths(outcome.description) }, headers);
+        }
+      });
+      host.submit(call);
+    });
+  };
+}
+
+const tooMuchHeld = (): RuntimeError => overloaded('The runtime holds as many inputs as it can');
+
+/** A caller with less time than the limit gets its answer before that time is over: a second, or a twentieth of it. */
+const limitOf = (timeoutMs: number, left: number | undefined): number =>
+  left === undefined ? timeoutMs : Math.max(1, Math.min(timeoutMs, Math.floor(Math.max(left * 0.95, left - 1000))));
+
+function count(header: string | string[] | undefined): number | undefined {
+  return typeof header === 'string' && /^\d{1,12}$/.test(header) ? Number(header) : undefined;
+}

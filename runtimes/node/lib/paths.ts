@@ -1,0 +1,45 @@
+/** Names that come from outside: identifiers of endpoints and paths of artifacts. */
+import { refused } from './errors.ts';
+
+const segment = /^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,64}$/;
+/** The first segment of the activator's own paths, which no knowledge object can have. */
+const reserved = new Set([
+  'kos',
+  'endpoints',
+  'actuator',
+  'proxy',
+  'doc',
+  'console',
+  'info',
+  'register',
+  'dependencies',
+]);
+
+/** `<naan>/<name>/<version>/<endpoint>`, where the endpoint may have several segments. @throws RuntimeError 400. */
+export function parseUri(text: unknown): string {
+  const uri = typeof text === 'string' ? text.replace(/^\/+|\/+$/g, '') : '';
+  if (isUri(uri, 4)) return uri;
+  throw refused('uri must be <naan>/<name>/<version>/<endpoint>');
+}
+
+/** Whether the text names an endpoint; calls may leave the version out and then have three segments. */
+export function isUri(text: string, segments: 3 | 4): boolean {
+  const parts = text.split('/');
+  return (
+    parts.length >= segments &&
+    parts.length <= 16 &&
+    parts.every((part) => segment.test(part)) &&
+    !reserved.has(parts[0] ?? '')
+  );
+}
+
+/** A path inside the knowledge object, relative and without `.` or `..`. @throws RuntimeError 400. */
+export function parseArtifactPath(text: unknown): string {
+  const path = typeof text === 'string' ? text.replace(/^\.?\//, '') : '';
+  const parts = path.split('/');
+  const fits =
+    path.length <= 1024 && parts.every((part) => part !== '' && part !== '.' && part !== '..' && part.length <= 255);
+  // eslint-disable-next-line no-control-regex -- control characters are what is refused
+  if (fits && !/[\\\u0000-\u001f\u007f]/.test(path)) return path;
+  throw refused(`not a path of an artifact: ${JSON.stringify(text)?.slice(0, 200)}`);
+}

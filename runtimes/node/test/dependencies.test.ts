@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { TestActivator } from './activator.ts';
+import { TestRegistry } from './registry.ts';
+import { temporaryFolder, TestRuntime, type Activation } from './runtime.ts';
+
+const needs = (version: string, more: Record<string, string> = {}): Record<string, string> => ({
+  'package.json': JSON.stringify({ dependencies: { tiny: version } }),
+  'src/index.js': "module.exports = () => require('tiny');",
+  ...more,
+});
+
+describe('packages that knowledge objects depend on', () => {
+  let activator: TestActivator;
+  let registry: TestRegistry;
+  let runtime: TestRuntime;
+  before(async () => {
+    activator = await TestActivator.start();
+    registry = await TestRegistry.start();
+    await registry.publish('tiny', '1.0.0', 'module.exports = "tiny 1.0.0";');
+    await registry.publish('tiny', '1.1.0', 'module.exports = "tiny 1.1.0";');
+    await registry.publish('tiny', '2.0.0', 'module.exports = "tiny 2.0.0";');
+    const scripts = {
+      scripts: { install: "node -e \"require('fs').writeFileSync('index.js', 'module.exports = 1')\"" },
+    };
+    await registry.publish('scripted', '1.0.0', 'module.exports = "no script ran";', scripts);
+    runtime = await TestRuntime.start(activator, { ...registry.settings, KGRID_NODE_ACTIVATION_WAIT: '0.2' });
+  });
+  after(async () => {
+    await runtime[Symbol.asyncDispose]();
+    await registry[Symbol.asyncDispose]();
+    await activator[Symbol.asyncDispose]();
+  });
+
+  const resultOf = async (name: string, files: Activation['files'], on = runtime): Promise<unknown> => {
+    const uri = `deps/${name}/1.0/run`;
+    const { status, body } = await on.activate({ uri, ko: `deps/${name}/v1`, files });
+    if (status !== 200) return body['description'];
+    return (await on.post(uri, {})).body['result'];
+  };
+
+  it('are installed for each knowledge object at the version that it asks for', async () => {
+    const results = await Promise.all([resultOf('one', needs('^1.0.0')), resultOf('two', needs('2.0.0'))]);
+    assert.deepEqual(results, ['tiny 1.1.0', 'tiny 2.0.0']);
+  });
+
+  it('are those of the lock file where there is one', async () => {
+    const files = needs('*', { 'package-lock.json': registry.lock('tiny', '1.0.0') });
+    assert.equal(await resultOf('locked', files), 'tiny 1.0.0');
+  });
+
+  it('are found by the package.json that is nearest to the entry, and by ES modules', async () => {
+    const files = {
+      'package.json': JSON.stringify({ dependencies: { tiny: '2.0.0' } }),
+      'src/package.json': JSON.stringify({ type: 'module', dependencies: { tiny: '1.0.0' } }),
+      'src/index.js': "import tiny from 'tiny'; export const run = () => tiny;",
+    };
+    assert.equal(await resultOf('nearest', files), 'tiny 1.0.0');
+  });
+
+  it('may be among the artifacts', async () => {
+    const files = needs('1.0.0', { 'node_modules/tiny/index.js': 'module.exports = "bundled";' });
+    assert.equal(await resultOf('bundled', files), 'bundled');
+    const own = {
+      'package.json': JSON.stringify({ dependencies: { own: 'file:./own' } }),
+      'own/package.json': JSON.stringify({ name: 'own', version: '1.0.0' }),
+      'own/index.js': 'module.exports = "own file";',
+      'src/index.js': "module.exports = () => require('own');",
+    };
+    assert.equal(await resultOf('own', own), 'own file');
+  });
+
+  it('run no scripts of theirs', async () => {
+    const files = {
+      'package.json': JSON.stringify({ dependencies: { scripted: '1.0.0' }, scripts: { install: 'exit 1' } }),
+      'src/index.js': "module.exports = () => require('scripted');",
+    };
+    assert.equal(await resultOf('scripted', files), 'no script ran');
+  });
+
+  it('fail with the last lines of the installer', async () => {
+    const missing = String(await resultOf('missing', needs('^9.0.0')));
+    assert.match(
+      missing,
+      /^Installing packages failed: code ETARGET\n[^]*No matching version found for tiny@\^9\.0\.0/,
+    );
+    assert.ok(!missing.includes(runtime.cacheDir), missing);
+    assert.match(
+      String(await resultOf('broken', needs('1', { 'package.json': '{' }))),
+      /^package\.json is not valid JSON: /,
+    );
+  });
+
+  it('do not reach files of the host', async () => {
+    for (const path of ['file:/etc', 'file:../../../..', '../x', 'file:x/../../y', 'file:///etc']) {
+      assert.equal(
+        await resultOf('outside', needs(path)),
+        'The dependency tiny of package.json is outside of the knowledge object',
+      );
+    }
+  });
+
+  it('let the activator ask again while they are being installed', async () => {
+    const open = Promise.withResolvers<undefined>();
+    registry.gate = open.promise;
+    await registry.publish('slow', '1.0.0', 'module.exports = "slow";');
+    const files = {
+      'package.json': JSON.stringify({ dependencies: { slow: '1.0.0' } }),
+      'src/index.js': "module.exports = () => require('slow');",
+    };
+    const descriptor = runtime.descriptor({ uri: 'deps/slow/1.0/run', ko: 'deps/slow/v1', files });
+    const processing = {
+      status: 'Endpoint is in processing, try again later.',
+      description: 'installing dependencies',
+    };
+    for (;;) {
+      const { status, body, headers } = await runtime.post('endpoints', descriptor);
+      assert.deepEqual([status, headers.get('retry-after')], [503, '1']);
+      if (body['description'] !== 'installing dependencies') continue;
+      assert.deepEqual(body, processing);
+      break;
+    }
+    const [first, second] = await Promise.all([1, 2].map(() => runtime.post('endpoints', descriptor)));
+    assert.deepEqual([first?.status, second?.status], [503, 503]);
+    open.resolve(undefined);
+    assert.equal(await resultOf('slow', files), 'slow');
+  });
+
+  it('can be fetched ahead', async () => {
+    const { status, body } = await runtime.post('dependencies', { tiny: '1.0.0' });
+    assert.equal(status, 200);
+    assert.deepEqual(body['dependencies'], { tiny: '1.0.0' });
+    assert.equal((await runtime.post('dependencies', { tiny: '9.0.0' })).status, 500);
+    assert.equal((await runtime.post('dependencies', ['tiny'])).status, 400);
+  });
+
+  it('take a clear reason where there is no npm', async () => {
+    await using poor = await TestRuntime.start(activator, { PATH: '/nonexistent' });
+    const reason = 'It depends on packages, and no npm was found on the PATH of the runtime to install them';
+    assert.equal(await resultOf('poor', needs('1.0.0'), poor), reason);
+    assert.equal(await resultOf('free', { 'src/index.js': 'module.exports = () => "runs";' }, poor), 'runs');
+  });
+});
+
+describe('the cache folder', () => {
+  const files = needs('2.0.0');
+  const uri = 'cached/ko/1.0/run';
+
+  it('makes a second start work without artifacts and without registry', async () => {
+    await using activator = await TestActivator.start();
+    await using registry = await TestRegistry.start();
+    await registry.publish('tiny', '2.0.0', 'module.exports = "tiny";');
+    const cacheDir = await temporaryFolder();
+    const settings = { ...registry.settings, KGRID_NODE_CACHE_DIR: cacheDir };
+    for (const first of [true, false]) {
+      activator.requests.length = registry.requests.length = 0;
+      const runtime = await TestRuntime.start(activator, settings);
+      const { status } = await runtime.activate({ uri, files, checksum: 'abc' });
+      assert.equal(status, 200);
+      assert.equal((await runtime.post(uri, {})).body['result'], 'tiny');
+      await stop(runtime);
+      assert.equal(activator.fetched.length, first ? 2 : 0);
+      assert.equal(registry.requests.length > 0, first);
+    }
+    await rm(cacheDir, { recursive: true });
+  });
+
+  it('is passed by where the checksum is another, unless it was told to load from it', async () => {
+    await using activator = await TestActivator.start();
+    const cacheDir = await temporaryFolder();
+    const version = (text: string): Activation['files'] => ({ 'src/index.js': `module.exports = () => '${text}';` });
+    for (const [fromCache, checksum, text, expected] of [
+      ['false', '1', 'one', 'one'],
+      ['false', '2', 'two', 'two'],
+      ['true', '3', 'three', 'two'],
+      ['false', undefined, 'four', 'four'],
+      ['false', undefined, 'five', 'five'],
+    ] as const) {
+      const runtime = await TestRuntime.start(activator, {
+        KGRID_NODE_CACHE_DIR: cacheDir,
+        KGRID_NODE_LOAD_FROM_CACHE: fromCache,
+      });
+      await runtime.activate({ uri, files: version(text), ...(checksum && { checksum }) });
+      assert.equal((await runtime.post(uri, {})).body['result'], expected);
+      await stop(runtime);
+    }
+    await rm(cacheDir, { recursive: true });
+  });
+
+  it('must be a folder that can be written', async () => {
+    await using activator = await TestActivator.start();
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'file'), '');
+    const settings = { KGRID_NODE_CACHE_DIR: join(folder, 'file') };
+    await assert.rejects(TestRuntime.start(activator, settings), /ended before it listened/);
+    await rm(folder, { recursive: true });
+  });
+});
+
+/** Ends the runtime and keeps its cache folder. */
+async function stop(runtime: TestRuntime): Promise<void> {
+  runtime.child.stdin?.end();
+  await new Promise((resolve) => runtime.child.once('exit', resolve));
+}

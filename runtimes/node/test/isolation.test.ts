@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { TestActivator } from './activator.ts';
+import { secret, TestRuntime, type Reply } from './runtime.ts';
+
+const code = `
+const fs = require('fs');
+module.exports = (input) => ({
+  env: () => ({ env: process.env, argv: process.argv, execArgv: process.execArgv, cwd: process.cwd() }),
+  read: () => fs.readFileSync(input.path, 'utf8').length,
+  write: () => fs.writeFileSync(input.path, 'x'),
+  own: () => fs.readFileSync('src/index.js', 'utf8').length > 0,
+  child: () => require('child_process').execFileSync('/bin/true'),
+  execve: () => process.execve('/bin/true', ['/bin/true']),
+  thread: () => new (require('worker_threads').Worker)('1', { eval: true }),
+  kill: () => process.kill(process.ppid, 'SIGKILL'),
+  killGroup: () => process._kill(process.ppid, 9),
+  binding: () => process.binding('process_wrap'),
+  inspector: () => require('inspector').open(0),
+  parent: () => fs.readFileSync('/proc/' + process.ppid + '/environ', 'utf8'),
+  global: () => (globalThis.count = (globalThis.count ?? 0) + 1),
+  forge: () => { fs.writeSync(3, Buffer.from([0, 0, 0, 2, 65, 120])); return new Promise(() => {}); },
+  flood: () => { fs.writeSync(3, Buffer.from([255, 255, 255, 255])); return new Promise(() => {}); },
+})[input.do]();
+`;
+const uri = 'isolated/ko/1.0/run';
+
+describe('what the code of a knowledge object can reach', () => {
+  let activator: TestActivator;
+  let runtime: TestRuntime;
+  const run = (input: object): Promise<Reply> => runtime.post(uri, input);
+  before(async () => {
+    activator = await TestActivator.start();
+    runtime = await TestRuntime.start(activator, { KGRID_SOME_PASSWORD: 'hidden', TZ: 'America/Detroit' });
+    for (const name of ['ko', 'neighbour']) {
+      await runtime.activate({
+        uri: `isolated/${name}/1.0/run`,
+        ko: `isolated/${name}/v1`,
+        files: { 'src/index.js': code },
+      });
+    }
+  });
+  after(async () => {
+    await runtime[Symbol.asyncDispose]();
+    await activator[Symbol.asyncDispose]();
+  });
+
+  it('sees no environment of the runtime', async () => {
+    const result = (await run({ do: 'env' })).body['result'] as {
+      env: object;
+      argv: string[];
+      execArgv: string[];
+      cwd: string;
+    };
+    assert.deepEqual(result.env, { NODE_ENV: 'production', TZ: 'America/Detroit' });
+    assert.deepEqual([result.argv.length, result.execArgv], [1, []]);
+    assert.ok(!JSON.stringify(result).includes(secret));
+  });
+
+  it('reads its own files and no others, and writes none', async () => {
+    assert.equal((await run({ do: 'own' })).body['result'], true);
+    const { cwd } = (await runtime.post('isolated/neighbour/1.0/run', { do: 'env' })).body['result'] as { cwd: string };
+    assert.ok(existsSync(join(cwd, 'src/index.js')));
+    for (const input of [
+      { do: 'read', path: '/etc/passwd' },
+      { do: 'read', path: join(cwd, 'src/index.js') },
+      { do: 'read', path: '/proc/self/environ' },
+      { do: 'parent' },
+      { do: 'write', path: 'src/index.js' },
+      { do: 'write', path: '/tmp/kgrid-node-test-written' },
+    ]) {
+      const { status, body } = await run(input);
+      assert.equal(status, 400, JSON.stringify(input));
+      assert.match(String(body['description']), /access .*has been restricted/i);
+    }
+  });
+
+  it('starts and ends no processes or threads', async () => {
+    for (const what of ['child', 'execve', 'thread', 'kill', 'killGroup', 'binding', 'inspector']) {
+      const { status, body } = await run({ do: what });
+      assert.equal(status, 400, `${what}: ${JSON.stringify(body)}`);
+      assert.match(
+        String(body['description']),
+        /restricted|not available|ERR_ACCESS_DENIED|process\.binding|Inspector/i,
+      );
+    }
+  });
+
+  it('shares nothing with another knowledge object', async () => {
+    assert.equal((await run({ do: 'global' })).body['result'], 1);
+    assert.equal((await run({ do: 'global' })).body['result'], 2);
+    assert.equal((await runtime.post('isolated/neighbour/1.0/run', { do: 'global' })).body['result'], 1);
+  });
+
+  for (const what of ['forge', 'flood']) {
+    it(`harms only itself by writing to the pipe of its process (${what})`, async () => {
+      const { status, body } = await run({ do: what });
+      assert.deepEqual(
+        [status, body['description']],
+        [500, 'The knowledge object wrote to the pipe of its own process'],
+      );
+      assert.equal((await run({ do: 'own' })).body['result'], true);
+    });
+  }
+
+  it('may do more where the operator allows it', async () => {
+    await using open = await TestRuntime.start(activator, { KGRID_NODE_PERMISSIONS: 'false' });
+    await open.activate({ uri, ko: 'isolated/ko/v1', files: { 'src/index.js': code } });
+    assert.equal((await open.post(uri, { do: 'read', path: '/etc/passwd' })).status, 200);
+    assert.equal((await open.post(uri, { do: 'child' })).status, 200);
+  });
+});

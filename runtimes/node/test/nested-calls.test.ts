@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { TestActivator } from './activator.ts';
+import { secret, TestRuntime, type Reply } from './runtime.ts';
+
+const uri = 'nested/ko/1.0/run';
+const code = `
+const call = (uri, ...input) => cxt.getExecutorByID(uri).execute(...input);
+module.exports = async (input) => ({
+  call: () => call(input.uri, ...input.args),
+  several: () => Promise.all(input.args.map((arg) => call('a/b/1.0/c', arg))),
+})[input.do]();
+`;
+
+describe('calls of one knowledge object by another', () => {
+  let activator: TestActivator;
+  let runtime: TestRuntime;
+  const run = (input: object, headers = {}): Promise<Reply> => runtime.post(uri, input, headers);
+  before(async () => {
+    activator = await TestActivator.start();
+    runtime = await TestRuntime.start(activator, {
+      KGRID_NODE_CONCURRENCY: '2',
+      KGRID_PROXY_ADAPTER_URL: activator.url.replace('//', '//user:pass@'),
+    });
+    await runtime.activate({ uri, ko: 'nested/ko/v1', files: { 'src/index.js': code } });
+  });
+  after(async () => {
+    await runtime[Symbol.asyncDispose]();
+    await activator[Symbol.asyncDispose]();
+  });
+
+  it('go to the activator with the depth and the time that is left, and give its result', async () => {
+    activator.onCall = ({ body }) =>
+      Promise.resolve({ status: 200, body: { result: JSON.parse(body) as unknown, info: {} } });
+    const headers = { 'x-kgrid-depth': '3', 'x-kgrid-deadline-ms': '10000' };
+    const { body } = await run({ do: 'call', uri: 'a/b/1.0/c', args: [{ x: 1 }] }, headers);
+    assert.deepEqual(body, { result: { x: 1 } });
+    const seen = activator.requests.at(-1) ?? assert.fail();
+    assert.equal(seen.path, 'a/b/1.0/c');
+    assert.equal(seen.headers['content-type'], 'application/json');
+    assert.equal(seen.headers['x-kgrid-depth'], '4');
+    const left = Number(seen.headers['x-kgrid-deadline-ms']);
+    assert.ok(left > 5_000 && left <= 9_500, `${left} ms left`);
+    assert.equal(seen.headers.authorization, `Basic ${Buffer.from('user:pass').toString('base64')}`);
+    assert.equal(seen.headers['x-kgrid-runtime-secret'], secret);
+  });
+
+  it('keep their own depth and time where several calls run at the same time', async () => {
+    const arrived: (string | undefined)[] = [];
+    const both = Promise.withResolvers<undefined>();
+    activator.onCall = async ({ headers }) => {
+      if (arrived.push(String(headers['x-kgrid-depth'])) === 2) both.resolve(undefined);
+      await both.promise;
+      return { status: 200, body: { result: headers['x-kgrid-depth'] } };
+    };
+    const replies = await Promise.all(
+      [1, 8].map((depth) => run({ do: 'call', uri: 'a/b/c', args: [0] }, { 'x-kgrid-depth': String(depth) })),
+    );
+    assert.deepEqual(
+      replies.map(({ body }) => body['result']),
+      ['2', '9'],
+    );
+  });
+
+  it('send inputs as JSON, and texts as what the content type says', async () => {
+    activator.onCall = ({ body, headers }) =>
+      Promise.resolve({ status: 200, body: { result: [body, headers['content-type']] } });
+    for (const [args, expected] of [
+      [['{"a": 1}'], ['{"a": 1}', 'application/json']],
+      [['plain'], ['"plain"', 'application/json']],
+      [[], ['null', 'application/json']],
+      [
+        ['plain', 'text/plain'],
+        ['plain', 'text/plain'],
+      ],
+    ]) {
+      assert.deepEqual((await run({ do: 'call', uri: '/a/b/1.0/c', args })).body['result'], expected);
+    }
+  });
+
+  it('fail with the reason that the activator gives', async () => {
+    activator.onCall = () => Promise.resolve({ status: 404, body: { Detail: 'No active endpoints found for a/b/c' } });
+    const { status, body } = await run({ do: 'call', uri: 'a/b/1.0/c', args: [1] });
+    assert.deepEqual([status, body['description']], [400, 'Error: No active endpoints found for a/b/c']);
+  });
+
+  it('fail where the activator is silent for the time that is left', async () => {
+    activator.onCall = () => new Promise(() => undefined);
+    const { status, body } = await run({ do: 'call', uri: 'a/b/1.0/c', args: [1] }, { 'x-kgrid-deadline-ms': '300' });
+    assert.equal(status === 400 || status === 500, true);
+    assert.match(String(body['description']), /time limit|did not answer within/);
+  });
+
+  it('take no place of the calls that they wait for', async () => {
+    activator.onCall = async ({ path, body, headers }) => {
+      if (path !== uri) return { status: 404, body: {} };
+      const rest = JSON.parse(body) as number;
+      if (rest === 0) return { status: 200, body: { result: 'end' } };
+      const next = { do: 'call', uri, args: [rest - 1] };
+      const reply = await run(next, { 'x-kgrid-depth': headers['x-kgrid-depth'] });
+      return { status: reply.status, body: reply.body };
+    };
+    const chains = await Promise.all([6, 6, 6].map((length) => run({ do: 'call', uri, args: [length] })));
+    assert.deepEqual(
+      chains.map(({ body }) => body['result']),
+      ['end', 'end', 'end'],
+    );
+  });
+
+  it('reach endpoints only', async () => {
+    activator.requests.length = 0;
+    for (const target of [
+      'kos/a/b',
+      '../kos/a/b',
+      'proxy/environments/x',
+      'http://127.0.0.1:1/a/b',
+      'a/b',
+      'a/b/c?x',
+      'a/b/%2e%2e',
+    ]) {
+      const { body } = await run({ do: 'call', uri: target, args: [1] });
+      assert.equal(body['description'], `Error: Not an endpoint: ${target}`);
+    }
+    assert.deepEqual(
+      activator.requests.filter(({ path }) => path !== 'proxy/environments'),
+      [],
+    );
+  });
+
+  it('are made only while a call is being answered', async () => {
+    const files = {
+      'src/index.js': `
+        const call = (name) => cxt.getExecutorByID('a/b/1.0/' + name).execute(1).catch((error) => console.log(name, error.message));
+        setInterval(() => call('background'), 50);
+        module.exports = () => void setTimeout(() => call('late'), 50);`,
+    };
+    await runtime.activate({ uri: 'nested/late/1.0/run', ko: 'nested/late/v1', files });
+    await runtime.post('nested/late/1.0/run', 1);
+    for (const name of ['background', 'late']) {
+      const { text } = await runtime.line((line) => String(line['text']).startsWith(name));
+      assert.equal(text, `${name} Another endpoint can be called only while a call is being answered`);
+    }
+    assert.ok(!activator.requests.some(({ path }) => /^a\/b\/1.0\/(background|late)/.test(path)));
+  });
+});

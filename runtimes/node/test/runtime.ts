@@ -1,0 +1,159 @@
+/** The runtime as a process of its own, started as an activator starts it. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { TestActivator } from './activator.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Record<string, unknown>;
+}
+
+export interface Activation {
+  readonly uri?: string;
+  readonly ko?: string;
+  readonly files: Readonly<Record<string, string | Buffer>>;
+  readonly entry?: string;
+  readonly function?: string;
+  readonly checksum?: string;
+}
+
+export const secret = 'the secret of this start';
+
+export class TestRuntime implements AsyncDisposable {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly cacheDir: string;
+  /** What it printed. */
+  readonly lines: Record<string, unknown>[];
+  readonly #activator: TestActivator;
+  readonly #printed: EventEmitter;
+
+  private constructor(child: ChildProcess, url: string, cacheDir: string, activator: TestActivator, printed: Printed) {
+    this.child = child;
+    this.url = url;
+    this.cacheDir = cacheDir;
+    this.#activator = activator;
+    this.lines = printed.lines;
+    this.#printed = printed.events;
+  }
+
+  /** @param settings added to the environment; a cache folder given there is not removed at the end. */
+  static async start(activator: TestActivator, settings: Readonly<Record<string, string>> = {}): Promise<TestRuntime> {
+    const cacheDir = settings['KGRID_NODE_CACHE_DIR'] ?? (await temporaryFolder());
+    const child = spawn(process.execPath, [join(import.meta.dirname, '../main.ts')], {
+      env: {
+        PATH: process.env['PATH'],
+        HOME: cacheDir,
+        KGRID_PROXY_ADAPTER_URL: activator.url,
+        KGRID_NODE_ENV_PORT: '0',
+        KGRID_NODE_CACHE_DIR: cacheDir,
+        KGRID_RUNTIME_SECRET: secret,
+        KGRID_RUNTIME_PARENT: 'stdin',
+        ...settings,
+      },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const printed: Printed = { lines: [], events: new EventEmitter() };
+    const first = once(printed.events, 'line') as Promise<[{ url: string }]>;
+    if (child.stdout) {
+      createInterface(child.stdout).on('line', (text) => {
+        const line = JSON.parse(text) as Record<string, unknown>;
+        printed.lines.push(line);
+        printed.events.emit('line', line);
+      });
+    }
+    const exit = once(child, 'exit').then(() => Promise.reject(new Error('the runtime ended before it listened')));
+    exit.catch(() => undefined);
+    const [{ url }] = await Promise.race([first, exit]);
+    return new TestRuntime(child, url, cacheDir, activator, printed);
+  }
+
+  async post(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
+    return this.request(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-kgrid-runtime-secret': secret, ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  }
+
+  async get(path: string): Promise<Reply> {
+    return this.request(path, { headers: { 'x-kgrid-runtime-secret': secret } });
+  }
+
+  async request(path: string, init: RequestInit): Promise<Reply> {
+    const response = await fetch(`${this.url}/${path}`, init);
+    return { status: response.status, headers: response.headers, body: (await response.json()) as Reply['body'] };
+  }
+
+  /** Asks for an activation, again as long as it is in processing. */
+  async activate(activation: Activation): Promise<Reply> {
+    const body = this.descriptor(activation);
+    for (;;) {
+      const reply = await this.post('endpoints', body);
+      if (reply.status !== 503) return reply;
+    }
+  }
+
+  /** What an activator sends to `POST /endpoints`; puts the files there for the runtime to fetch. */
+  descriptor({
+    uri = 'test/ko/1.0/run',
+    ko = 'test/ko/v1.0',
+    files,
+    entry = 'src/index.js',
+    ...rest
+  }: Activation): object {
+    this.#activator.put(ko, files);
+    const artifact = Object.keys(files);
+    const baseUrl = `${this.#activator.url}/proxy/artifacts/${ko}/`;
+    return { uri, baseUrl, artifact, entry, function: rest.function ?? 'run', engine: 'node', checksum: rest.checksum };
+  }
+
+  /** The next line it prints that fits, or one that it printed already. */
+  async line(fits: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
+    for (;;) {
+      const line = this.lines.find(fits);
+      if (line) return line;
+      await once(this.#printed, 'line');
+    }
+  }
+
+  /** Process ids of its workers. */
+  async workers(): Promise<number[]> {
+    const { pid } = this.child;
+    const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    return children.trim().split(' ').filter(Boolean).map(Number);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      const exit = once(this.child, 'exit');
+      this.child.kill('SIGCONT');
+      this.child.stdin?.end();
+      await exit;
+    }
+    await rm(this.cacheDir, { recursive: true, force: true });
+  }
+}
+
+interface Printed {
+  readonly lines: Record<string, unknown>[];
+  readonly events: EventEmitter;
+}
+
+export const temporaryFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'kgrid-node-test-'));
+
+/** Resolves when the process is gone. */
+export async function gone(pid: number): Promise<void> {
+  for (let tries = 0; tries < 500; tries += 1) {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+    // A zombie has ended; whoever inherited it has not looked yet.
+    if (stat === undefined || / Z /.test(stat)) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`process ${pid} is still there`);
+}
