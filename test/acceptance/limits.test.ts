@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, test } from 'node:test';
+import { exchange } from './support/client.ts';
 import { assertRequestError, assertShelfError } from './support/expectations.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
@@ -127,7 +128,8 @@ test('a call beyond its time is 500 and names the limit', async () => {
   assert.ok(Date.now() - before < 2500, `${Date.now() - before} ms`);
   const detail = /^Code execution error: .*(700 ?ms|0\.7 ?s|execution-timeout)/;
   assertRequestError(answer, { status: 500, path: pathOf(ko), title: 'General Adapter Exception', detail });
-  assert.equal((await service.post(pathOf(ko), 1)).object['result'], 'done', 'and it is well afterwards');
+  const well = await service.post(pathOf(ko), 1);
+  assert.equal(well.object['result'], 'done', well.text);
 });
 
 test('the time of a call covers the calls that it makes', async () => {
@@ -152,7 +154,8 @@ test('a call beyond its memory is 500 and names the limit', async () => {
   const answer = await service.post(pathOf(ko), 1e9);
   const detail = /^Code execution error: .*(16 ?MB|isolate-memory|memory)/i;
   assertRequestError(answer, { status: 500, path: pathOf(ko), title: 'General Adapter Exception', detail });
-  assert.equal((await service.post(pathOf(ko), 100)).object['result'], 100);
+  const well = await service.post(pathOf(ko), 100);
+  assert.equal(well.object['result'], 100, well.text);
 });
 
 test('more calls than may wait for one KO are 503 with Retry-After', async () => {
@@ -178,4 +181,15 @@ test('more calls than may wait for one KO are 503 with Retry-After', async () =>
     assert.match(String(answer.headers['retry-after']), /^\d+$/);
   }
   for (const answer of answers) assert.ok(answer.status === 503 || answer.object['result'] === 'done', answer.text);
+});
+
+test('a request that does not arrive in time is closed with 408, others go on', async () => {
+  await using impatient = await startService({ args: ['--request-timeout', '500ms'] });
+  const ko = javascriptKo('function run() { return 1; }', { naan: uniqueNaan() });
+  await impatient.serve(ko);
+  const head = `POST ${pathOf(ko)} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`;
+  const unfinished = [`${head}Content-Length: 50\r\n\r\n{}`, head, 'GET /ko'];
+  const closed = unfinished.map((text) => exchange(impatient.url, text));
+  assert.equal((await impatient.post(pathOf(ko), {})).object['result'], 1);
+  for (const response of await Promise.all(closed)) assert.match(response, /^HTTP\/1\.1 408 |^$/);
 });
