@@ -7,8 +7,6 @@ export interface ZipSource {
   readonly content: Buffer | (() => Promise<Readable>);
 }
 
-// The start of the zip format's calendar; yazl writes what is earlier in any time zone as its first day.
-const FIXED_TIME = new Date(0);
 const FILE_MODE = 0o100644;
 
 /**
@@ -19,7 +17,8 @@ export function writeZip(files: readonly ZipSource[]): Readable {
   const zip = new ZipFile();
   // The types say less than there is: yazl's output is a PassThrough.
   const output = zip.outputStream as Readable;
-  const options = { mtime: FIXED_TIME, forceDosTimestamp: true, mode: FILE_MODE };
+  // Zips hold local time: this is noon wherever it is made.
+  const options = { mtime: new Date(2000, 0, 1, 12), forceDosTimestamp: true, mode: FILE_MODE };
   let reading: Readable | undefined;
   const fail = (error: Error): void => {
     output.destroy(error);
