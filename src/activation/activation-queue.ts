@@ -1,14 +1,17 @@
 /** Activates endpoints, some at a time, those first that a caller waits for. */
 import type { Endpoint } from './endpoint.ts';
 
+const MOST = 16;
+/** Enough to keep a sandbox busy; more would stand in line there, where nothing can be put before them. */
+const MOST_FRESH = 2;
+/** Milliseconds after which an activation is slow, and others go on beside it. */
+const FRESH = 150;
+
 export class ActivationQueue {
   readonly #waiting = new Set<Endpoint>();
-  readonly #most: number;
+  /** All that run, and those of them that began just now. */
   #running = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
+  #fresh = 0;
 
   add(endpoint: Endpoint): void {
     // Nobody waits for what may take minutes, and it takes nobody's place.
@@ -28,7 +31,7 @@ export class ActivationQueue {
 
   #next(): void {
     for (const endpoint of this.#waiting) {
-      if (this.#running >= this.#most) return;
+      if (this.#running >= MOST || this.#fresh >= MOST_FRESH) return;
       this.#waiting.delete(endpoint);
       this.#start(endpoint);
     }
@@ -36,9 +39,18 @@ export class ActivationQueue {
 
   #start(endpoint: Endpoint): void {
     this.#running++;
-    void endpoint.activate().then(() => {
-      this.#running--;
+    this.#fresh++;
+    let fresh = true;
+    const age = (): void => {
+      if (fresh) this.#fresh--;
+      fresh = false;
       this.#next();
+    };
+    const timer = setTimeout(age, FRESH);
+    void endpoint.activate().then(() => {
+      clearTimeout(timer);
+      this.#running--;
+      age();
     });
   }
 }

@@ -40,13 +40,12 @@ const ALL: Selection = { ko: () => true, engine: () => true };
 /** "At the latest after 10 s with slow remote endpoints still `LOADED`." */
 const PATIENCE = 10_000;
 const LOADS_AT_ONCE = 16;
-const ACTIVATIONS_AT_ONCE = 8;
 
 export class Activator {
   readonly #shelf: Shelf;
   readonly #engines: ReadonlyMap<string, Engine>;
   readonly #log: Logger;
-  readonly #queue = new ActivationQueue(ACTIVATIONS_AT_ONCE);
+  readonly #queue = new ActivationQueue();
   readonly #changes = new SerialQueue();
   #set = new EndpointSet([], []);
   readonly #whenLoaded = Promise.withResolvers<void>();

@@ -76,7 +76,7 @@ function representation(endpoint: Endpoint, address: string): Record<string, unk
   const descriptor = `${path}/${ko.details.hasServiceSpecification ?? 'service.yaml'}`;
   return {
     title: ko.details.title ?? ko.service.title ?? ko.key,
-    swaggerLink: `${address}/doc?url=${encodeURIComponent(descriptor)}`,
+    swaggerLink: `${address}/doc?url=${encodeURIComponent(address + descriptor)}`,
     hasServiceSpecification: descriptor,
     ...(endpoint.activated === undefined ? {} : { activated: endpoint.activated }),
     status: endpoint.status,

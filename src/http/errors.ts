@@ -35,6 +35,8 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: 
   if (error.status >= 500) request.log.error({ err: thrown, code: error.code }, error.message);
   const path = pathOf(request.url);
   const body = /^\/kos(\/|$)/.test(path) ? shelfErrorBody(error, path) : requestErrorBody(error, path);
+  for (const header of ['content-disposition', 'content-length', 'content-range', 'etag', 'cache-control'])
+    void reply.removeHeader(header);
   return reply
     .code(error.status)
     .headers({

@@ -65,7 +65,7 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
       engines: Object.fromEntries(
         [...engines.values()].map((engine) => [engine.name, { ...engine.health(), ...engine.info() }]),
       ),
-      knowledgeObjects: (await shelf.list()).length,
+      kos: (await shelf.list()).length,
       endpoints: { loaded: endpoints.length, activated: count('ACTIVATED'), failed: count('FAILED_TO_ACTIVATE') },
       totals: options.totals(),
       uptimeSeconds: Math.floor(process.uptime()),

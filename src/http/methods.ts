@@ -14,7 +14,7 @@ export interface Operation {
   readonly options?: RouteShorthandOptions;
 }
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE'] as const;
 
 export function declare(
   app: FastifyInstance,

@@ -4,6 +4,7 @@ import { contentType } from 'mime-types';
 import parseRange from 'range-parser';
 import { extname } from 'node:path/posix';
 import type { KoPackage } from '../shelf/shelf.ts';
+import { rangeNotSatisfiable } from '../lib/errors.ts';
 import { matchesEtag } from './conditional.ts';
 
 /** Whole files up to this size are read at once, and verified before the first byte is sent. */
@@ -17,6 +18,8 @@ export async function sendFile(
 ): Promise<unknown> {
   const size = pkg.files.get(path)?.size ?? 0;
   const etag = path === 'metadata.json' ? pkg.entry.etag : `"${pkg.entry.digest.slice(0, 32)}"`;
+  const range = rangeOf(request, etag, size);
+  if (range === 'unsatisfiable') throw rangeNotSatisfiable(path, size);
   const type = typeOf(path);
   reply.headers({
     'content-type': type,
@@ -28,13 +31,6 @@ export async function sendFile(
     etag,
   });
   if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
-  const range = rangeOf(request, etag, size);
-  if (range === 'unsatisfiable') {
-    return reply
-      .code(416)
-      .headers({ 'content-range': `bytes */${size}` })
-      .send();
-  }
   if (range !== undefined) {
     reply.code(206).headers({
       'content-range': `bytes ${range.start}-${range.end}/${size}`,

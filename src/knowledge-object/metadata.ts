@@ -1,6 +1,8 @@
 import { importRefused, messageOf } from '../lib/errors.ts';
+import type { PackageProblem } from '../lib/errors.ts';
 import { RESERVED_NAANS, parseKoId } from './id.ts';
 import type { KoId } from './id.ts';
+import { lineOfField, placeOfSyntaxError } from './json-place.ts';
 import { shown } from './shown.ts';
 
 /** The name of the metadata file, at the root of every package. */
@@ -30,74 +32,112 @@ export interface KoMetadata {
  * the naan is one of the service's own paths, or when a field that the service relies on is not a string.
  */
 export function parseMetadata(source: string): KoMetadata {
+  const { metadata, problems } = readMetadata(source);
+  if (metadata === undefined) throw importRefused(problems.map(({ message }) => message).join('; '), { problems });
+  return metadata;
+}
+
+/** What a `metadata.json` says, as far as it can be read. */
+export interface MetadataReading {
+  /** Present when there are no problems. */
+  readonly metadata?: KoMetadata;
+  /** Present when the text is a JSON object. */
+  readonly descriptors?: Pick<KoMetadata, 'hasServiceSpecification' | 'hasDeploymentSpecification'>;
+  readonly problems: readonly PackageProblem[];
+}
+
+/** Reads the text of a `metadata.json` and finds all that keeps it from being used. */
+export function readMetadata(source: string): MetadataReading {
   const text = source.startsWith('\uFEFF') ? source.slice(1) : source;
-  const fields = parseObject(text);
-  const version = typeof fields['version'] === 'number' ? sourceOfVersion(text) : textField(fields, 'version');
-  return {
-    id: idOf(fields),
-    ...defined('identifier', textField(fields, 'identifier')),
+  const problems: PackageProblem[] = [];
+  const fields = parseObject(text, problems);
+  if (fields === undefined) return { problems };
+  const report: Report = (field, message) => problems.push(metadataProblem(text, field, message));
+  const id = idOf(fields, report);
+  const identifier = textField(fields, 'identifier', report);
+  const version = typeof fields['version'] === 'number' ? sourceOfVersion(text) : textField(fields, 'version', report);
+  const descriptors = {
+    ...defined('hasServiceSpecification', pathField(fields, 'hasServiceSpecification', report)),
+    ...defined('hasDeploymentSpecification', pathField(fields, 'hasDeploymentSpecification', report)),
+  };
+  if (id === undefined || problems.length > 0) return { descriptors, problems };
+  const metadata = {
+    id,
+    ...defined('identifier', identifier),
     ...defined('version', version),
     ...defined('title', looseText(fields['title'])),
     ...defined('description', looseText(fields['description'])),
-    ...defined('hasServiceSpecification', pathField(fields, 'hasServiceSpecification')),
-    ...defined('hasDeploymentSpecification', pathField(fields, 'hasDeploymentSpecification')),
+    ...descriptors,
     text,
   };
+  return { metadata, descriptors, problems };
+}
+
+/** A problem of a field of the outermost object, with its line where it is there. */
+export function metadataProblem(text: string, field: string, message: string): PackageProblem {
+  const line = lineOfField(text, field);
+  return { message, file: METADATA_FILE, ...(line === undefined ? {} : { line }) };
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+type Report = (field: string, message: string) => void;
 
-function parseObject(text: string): Fields {
+function parseObject(text: string, problems: PackageProblem[]): Fields | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (cause) {
-    throw importRefused(`${METADATA_FILE} is not valid JSON: ${placeOf(text, cause)}`, { cause });
+  } catch (thrown) {
+    problems.push(syntaxProblem(text, messageOf(thrown)));
+    return undefined;
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw importRefused(`${METADATA_FILE} must hold a JSON object`);
-  }
-  return value as Fields;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  problems.push({ message: `${METADATA_FILE} must hold a JSON object`, file: METADATA_FILE, line: 1 });
+  return undefined;
 }
 
 /** What V8 says of a syntax error, with its place in front and without the excerpt of the text. */
-function placeOf(text: string, cause: unknown): string {
-  if (text.trim() === '') return 'the file is empty';
-  const message = messageOf(cause);
-  const [, line, column] = / \(line (\d+) column (\d+)\)$/.exec(message) ?? [];
-  const reason = message.replace(/ in JSON at position .*$/s, '').replace(/, (?:\.\.\.)?".*$/s, '');
-  return line === undefined ? reason : `line ${line}, column ${String(column)}: ${reason}`;
+function syntaxProblem(text: string, words: string): PackageProblem {
+  const start = `${METADATA_FILE} is not valid JSON:`;
+  if (text.trim() === '') return { message: `${start} the file is empty`, file: METADATA_FILE };
+  const reason = words.replace(/(?: in JSON)? at position .*$/s, '').replace(/, (?:\.\.\.)?".*$/s, '');
+  const place = placeOfSyntaxError(text, words);
+  if (place === undefined) return { message: `${start} ${reason}`, file: METADATA_FILE };
+  const { line, column } = place;
+  return { message: `${start} line ${line}, column ${column}: ${reason}`, file: METADATA_FILE, line };
 }
 
-function idOf(fields: Fields): KoId {
+function idOf(fields: Fields, report: Report): KoId | undefined {
   const value = fields['@id'];
   if (value === undefined) {
-    throw importRefused(`${METADATA_FILE} has no @id: add "@id": "<naan>/<name>/<version>"`);
+    report('@id', `${METADATA_FILE} has no @id: add "@id": "<naan>/<name>/<version>"`);
+    return undefined;
   }
   const id = typeof value === 'string' ? parseKoId(value) : undefined;
   if (id === undefined) {
-    throw importRefused(
+    report(
+      '@id',
       `@id in ${METADATA_FILE} is ${shown(JSON.stringify(value))}; it must be "<naan>/<name>/<version>", each part 1 to 64 letters, digits and periods`,
     );
-  }
-  if (RESERVED_NAANS.has(id.naan)) {
-    throw importRefused(
+  } else if (RESERVED_NAANS.has(id.naan)) {
+    report(
+      '@id',
       `@id in ${METADATA_FILE} has the naan "${id.naan}", which is a path of this service: choose another`,
     );
   }
   return id;
 }
 
-function textField(fields: Fields, name: string): string | undefined {
+function textField(fields: Fields, name: string, report: Report): string | undefined {
   const value = fields[name];
   if (value === undefined || value === null || typeof value === 'string') return value ?? undefined;
-  throw importRefused(`${name} in ${METADATA_FILE} must be a string`);
+  report(name, `${name} in ${METADATA_FILE} must be a string`);
+  return undefined;
 }
 
-function pathField(fields: Fields, name: string): string | undefined {
-  const text = textField(fields, name);
+function pathField(fields: Fields, name: string, report: Report): string | undefined {
+  const text = textField(fields, name, report);
   const path = text === undefined ? undefined : withoutDot(text);
-  if (path === '') throw importRefused(`${name} in ${METADATA_FILE} is empty: it must be the path of a file`);
+  if (path === '') report(name, `${name} in ${METADATA_FILE} is empty: it must be the path of a file`);
   return path;
 }
 

@@ -13,6 +13,8 @@ export class ServiceError extends Error {
   readonly title: string;
   /** Response headers that belong to the situation, such as `Allow` or `Retry-After`. */
   readonly headers: Readonly<Record<string, string>>;
+  /** All that the message says of a package, each with its place. */
+  readonly problems: readonly PackageProblem[];
 
   constructor(code: string, status: number, title: string, message: string, more: ErrorMore = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
@@ -21,12 +23,23 @@ export class ServiceError extends Error {
     this.status = status;
     this.title = title;
     this.headers = more.headers ?? {};
+    this.problems = more.problems ?? [];
   }
 }
 
 export interface ErrorMore {
   cause?: unknown;
   headers?: Readonly<Record<string, string>>;
+  problems?: readonly PackageProblem[];
+}
+
+/** Something wrong in a package, for its author: a sentence that names the place too. */
+export interface PackageProblem {
+  readonly message: string;
+  /** Path in the package. */
+  readonly file: string;
+  /** From 1. */
+  readonly line?: number;
 }
 
 const define =
@@ -81,6 +94,16 @@ export const binaryNotFound = (id: string, path: string): ServiceError =>
 export const importRefused = define('import-refused', 400, 'Bad Request');
 export const packageTooLarge = define('package-too-large', 413, 'Payload Too Large');
 export const metadataNotReadable = define('metadata-not-readable', 400, 'Bad Request');
+export const rangeNotSatisfiable = (path: string, size: number): ServiceError =>
+  new ServiceError(
+    'range-not-satisfiable',
+    416,
+    'Range Not Satisfiable',
+    `${path} has ${size} bytes; the range is beyond its end`,
+    {
+      headers: { 'content-range': `bytes */${size}` },
+    },
+  );
 export const preconditionFailed = define('precondition-failed', 412, 'Precondition Failed');
 /** The disk is full. */
 export const shelfFull = define('shelf-full', 507, 'Insufficient Storage');

@@ -127,7 +127,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, onCall
   app.route({ method: 'POST', url: '/:naan/:name/*', config, onRequest: decide, handler: execute });
   app.route({ method: ['GET', 'HEAD'], url: '/:naan/:name/*', config, handler: read });
   app.route({
-    method: ['PUT', 'DELETE', 'PATCH'],
+    method: ['PUT', 'DELETE', 'PATCH', 'TRACE'],
     url: '/:naan/:name/*',
     config: { access: 'open' },
     onRequest: async (request) => {

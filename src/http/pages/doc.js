@@ -13,7 +13,9 @@
     );
     return;
   }
-  const url = URL.parse(wanted, location.href);
+  // Behind a proxy the service may live below a path.
+  const base = location.pathname.replace(/\/doc\/?$/, '');
+  const url = URL.parse(wanted.startsWith('/') ? base + wanted : wanted, location.href);
   if (url === null || url.origin !== location.origin) {
     problem('The service descriptor must be one of this service: ' + wanted);
     return;
@@ -36,7 +38,7 @@
     requestInterceptor(request) {
       const target = URL.parse(request.url, location.href);
       if (request.loadSpec || target === null) return request;
-      const here = new URL(target.pathname + target.search, location.origin);
+      const here = new URL(base + target.pathname.replace(base, '') + target.search, location.origin);
       if (apiVersion && !here.pathname.split('/').includes(String(apiVersion)))
         here.searchParams.set('v', String(apiVersion));
       request.url = here.href;

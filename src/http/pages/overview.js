@@ -26,9 +26,9 @@
     const links = element('p', undefined, { class: 'links' });
     const link = (text, href, what) => links.append(element('a', text, { href, 'aria-label': text + ': ' + what }));
     if (endpoint.status === 'ACTIVATED') link('Try it', endpoint.swaggerLink, id);
-    link('Service descriptor', endpoint.hasServiceSpecification, id);
-    link('Metadata', endpoint.knowledgeObject, id);
-    link('Package', endpoint.knowledgeObject + '?format=zip', id);
+    link('Service descriptor', endpoint.hasServiceSpecification.slice(1), id);
+    link('Metadata', endpoint.knowledgeObject.slice(1), id);
+    link('Package', endpoint.knowledgeObject.slice(1) + '?format=zip', id);
     place.append(head, address);
     if (endpoint.detail) place.append(element('p', endpoint.detail, { class: 'detail' }));
     place.append(links);
@@ -52,7 +52,7 @@
 
   form.addEventListener('input', show);
   form.addEventListener('submit', (event) => event.preventDefault());
-  fetch('/endpoints', { headers: { accept: 'application/json' } })
+  fetch('endpoints', { headers: { accept: 'application/json' } })
     .then((response) => (response.ok ? response.json() : Promise.reject(new Error('HTTP ' + response.status))))
     .then((found) => {
       endpoints = found;

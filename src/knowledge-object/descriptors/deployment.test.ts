@@ -113,7 +113,7 @@ for (const [what, text, expected] of accepted) {
   test(`accepted: ${what}`, () => {
     const found = entries(text);
     assert.deepEqual(
-      found.map((entry) => entry.problem).filter((problem) => problem !== undefined),
+      found.flatMap((entry) => entry.problems),
       [],
     );
     const shape = (e: DeploymentEntry): string =>
@@ -173,10 +173,10 @@ for (const [what, text, reason] of problems) {
   test(`a problem of one endpoint: ${what}`, () => {
     const found = entries(`${text}\n/good: {post: {artifact: a.js, engine: node}}\n`);
     assert.deepEqual(
-      found.map((entry) => entry.path === '/good' && entry.problem === undefined),
+      found.map((entry) => entry.path === '/good' && entry.problems.length === 0),
       [false, true],
     );
-    assert.match(found[0]?.problem ?? '', reason);
+    assert.match(found[0]?.problems[0] ?? '', reason);
   });
 }
 

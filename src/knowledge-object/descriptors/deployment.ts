@@ -8,7 +8,7 @@ import type { YamlMap, YamlNode, YamlTree } from './yaml-tree.ts';
 export interface DeploymentEntry {
   /** With a leading slash and without a trailing one: `/score`, `/a/b`. */
   readonly path: string;
-  /** Lower case; `post` or `get` unless there is a `problem`. */
+  /** Lower case; `post` or `get` unless there are `problems`. */
   readonly method: string;
   /** Lower case; empty when the descriptor names none. */
   readonly engine: string;
@@ -26,7 +26,7 @@ export interface DeploymentEntry {
   /** Line in the descriptor, from 1. */
   readonly line: number;
   /** Why this entry cannot run, in words, with the file and the line. The other entries are not concerned. */
-  readonly problem?: string;
+  readonly problems: readonly string[];
 }
 
 export interface Deployment {
@@ -105,7 +105,6 @@ function readEntry(tree: YamlTree, path: string, method: string | undefined, pla
   const timeout = timeoutOf(textOf(tree, fields, 'timeout', problems), problems);
   const isolation = textOf(tree, fields, 'isolation', problems);
   const name = textOf(tree, fields, 'function', problems);
-  const [problem] = problems;
   return {
     path,
     method: method ?? 'post',
@@ -117,7 +116,7 @@ function readEntry(tree: YamlTree, path: string, method: string | undefined, pla
     ...(timeout === undefined ? {} : { timeout }),
     raw: rawOf(tree, fields),
     line: place.line,
-    ...(problem === undefined ? {} : { problem: `${tree.file} line ${String(place.line)}: ${shown(path)} ${problem}` }),
+    problems: problems.map((problem) => `${tree.file} line ${String(place.line)}: ${shown(path)} ${problem}`),
   };
 }
 

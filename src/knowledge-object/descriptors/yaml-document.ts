@@ -25,8 +25,11 @@ export function parseYaml(source: string, file: string): YamlDocument {
   }
   const lines = new LineCounter();
   const lineAt = (offset: number): number => lines.linePos(offset).line;
-  const failure: Failure = (offset, message) =>
-    importRefused(`${file} is not valid YAML: line ${String(lineAt(offset))}: ${shown(message)}`);
+  const failure: Failure = (offset, reason) => {
+    const line = lineAt(offset);
+    const message = `${file} is not valid YAML: line ${String(line)}: ${shown(reason)}`;
+    return importRefused(message, { problems: [{ message, file, line }] });
+  };
   const document = firstDocument(text, lines, failure);
   const targets = aliasTargets(document);
   for (const [alias, target] of targets) {

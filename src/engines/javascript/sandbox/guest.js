@@ -83,7 +83,11 @@
   const ask = (question, id, body, kind) => {
     const answer = host(question, id, body, kind);
     const head = apply(substring, answer, [0, 1]);
-    if (head === '!' || head === '?') throw new ErrorType(parse(apply(substring, answer, [1])));
+    if (head === '!' || head === '?') {
+      const said = parse(apply(substring, answer, [1]));
+      // Else each level of calls would put one more `Error: ` before it.
+      throw new ErrorType(apply(indexOf, said, ['Error: ']) === 0 ? apply(substring, said, [7]) : said);
+    }
     return answer;
   };
   const context = {
@@ -96,7 +100,7 @@
           const isText = typeof input === 'string';
           // A string input with a JSON content type is parsed for the callee.
           const isJson = !isText || apply(test, isJsonType, [type]);
-          const body = isText ? (isJson ? input : stringify(input)) : (stringify(input) ?? 'null');
+          const body = isText ? input : (stringify(input) ?? 'null');
           return parse(ask('call', key, body, isJson ? 'application/json' : type));
         },
       };

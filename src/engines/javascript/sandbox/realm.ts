@@ -28,7 +28,11 @@ export class Realm {
         result: { reference: true },
       }) as ivm.Reference<Record<string, unknown>>;
       const get = (name: string): Enter => guest.getSync(name, { reference: true }) as Enter;
-      loadCode(isolate, context, load, get);
+      try {
+        loadCode(isolate, context, load, get);
+      } catch (thrown) {
+        throw withPlace(thrown);
+      }
       return new Realm(context, get('run'), get('collect'));
     } catch (thrown) {
       context.release();
@@ -133,13 +137,28 @@ function loadModule(
   main.instantiateSync(context, (wanted, from) =>
     compile(resolveArtifact(load, wanted, names.get(from) ?? load.entry)),
   );
-  main.evaluateSync({ timeout: load.limit });
+  evaluate(isolate, context, main, load);
   const wanted = load.function === '' ? 'default' : load.function;
   for (const name of wanted === 'default' ? ['default'] : [wanted, 'default']) {
     const value = main.namespace.getSync(name, { reference: true });
     if (value.typeof === 'function') return get('use').applySync(undefined, [value.derefInto()] as never[]);
   }
   return main.namespace.getSync(wanted, { reference: true }).typeof;
+}
+
+/** Runs the top level of a module and all it imports. @throws Error also when a top-level `await` never settles. */
+function evaluate(isolate: ivm.Isolate, context: ivm.Context, main: ivm.Module, load: LoadRequest): void {
+  // A module that imports another runs only after the other has run to its end.
+  const after = isolate.compileModuleSync('import * as main from "main"; export const done = true;', {
+    filename: 'activator',
+  });
+  after.instantiateSync(context, () => main);
+  after.evaluateSync({ timeout: load.limit });
+  try {
+    after.namespace.getSync('done');
+  } catch {
+    throw new Error(`the top level of ${load.entry} awaits something that never settles`);
+  }
 }
 
 /** The artifact that a relative path means, with or without its extension. */
@@ -156,10 +175,21 @@ function resolveArtifact(load: LoadRequest, wanted: string, from: string): strin
   throw new Error(`${from} asks for '${wanted}', but ${path} is not among the artifacts of the deployment descriptor`);
 }
 
+/** Puts the place where code threw while it loaded behind its message, as isolated-vm does for syntax errors. */
+function withPlace(thrown: unknown): unknown {
+  if (!(thrown instanceof Error) || / \[[^\]]+:\d+:\d+\]$/.test(thrown.message) || TIMEOUT.test(thrown.message))
+    return thrown;
+  const [, place] = /^ +at (?:.* \()?((?!activator:)[^()<>\s]+:\d+:\d+)\)?$/m.exec(thrown.stack ?? '') ?? [];
+  if (place !== undefined) thrown.message += ` [${place}]`;
+  return thrown;
+}
+
+const TIMEOUT = /execution timed out/i;
+
 /** What isolated-vm says when a run ends outside of its answers. */
 export function failureOf(thrown: unknown, isolate: ivm.Isolate): RunFailure {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  if (/execution timed out/i.test(message)) return { why: 'timeout', message };
+  if (TIMEOUT.test(message)) return { why: 'timeout', message };
   if (isolate.isDisposed || /memory limit|Array buffer allocation failed/i.test(message))
     return { why: 'memory', message };
   return { why: 'threw', message: thrown instanceof Error ? `${thrown.name}: ${message}` : message };
