@@ -38,7 +38,7 @@ describe('calls of one knowledge object by another', () => {
     const seen = activator.requests.at(-1) ?? assert.fail();
     assert.equal(seen.path, 'a/b/1.0/c');
     assert.equal(seen.headers['content-type'], 'application/json');
-    assert.equal(seen.headers['x-kgrid-depth'], '4');
+    assert.equal(seen.headers['x-kgrid-depth'], '3');
     const left = Number(seen.headers['x-kgrid-deadline-ms']);
     assert.ok(left > 5_000 && left <= 9_500, `${left} ms left`);
     assert.equal(seen.headers.authorization, `Basic ${Buffer.from('user:pass').toString('base64')}`);
@@ -58,7 +58,7 @@ describe('calls of one knowledge object by another', () => {
     );
     assert.deepEqual(
       replies.map(({ body }) => body['result']),
-      ['2', '9'],
+      ['1', '8'],
     );
   });
 
@@ -97,7 +97,7 @@ describe('calls of one knowledge object by another', () => {
       const rest = JSON.parse(body) as number;
       if (rest === 0) return { status: 200, body: { result: 'end' } };
       const next = { do: 'call', uri, args: [rest - 1] };
-      const reply = await run(next, { 'x-kgrid-depth': headers['x-kgrid-depth'] });
+      const reply = await run(next, { 'x-kgrid-depth': String(Number(headers['x-kgrid-depth']) + 1) });
       return { status: reply.status, body: reply.body };
     };
     const chains = await Promise.all([6, 6, 6].map((length) => run({ do: 'call', uri, args: [length] })));

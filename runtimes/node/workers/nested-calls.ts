@@ -21,7 +21,8 @@ export class NestedCalls {
   }
 
   /**
-   * @param call the call whose code makes the request; its depth and the time it has left travel with it.
+   * @param call the call whose code makes the request; its depth and the time it has left travel with it;
+   *   the activator adds one to the depth.
    * @param request JSON `{uri, contentType, body}` from the worker.
    */
   async perform(call: Call | undefined, request: string): Promise<NestedAnswer> {
@@ -37,7 +38,7 @@ export class NestedCalls {
         method: 'POST',
         headers: {
           'content-type': contentType,
-          'x-kgrid-depth': String(call.input.depth + 1),
+          'x-kgrid-depth': String(call.input.depth),
           'x-kgrid-deadline-ms': String(left),
         },
         body,
