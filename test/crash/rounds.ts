@@ -1,0 +1,127 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { text } from 'node:stream/consumers';
+import { koKey } from '../../src/knowledge-object/id.ts';
+import { openFileShelf } from '../../src/shelf/file-store/open-file-shelf.ts';
+import { temporaryFolder, type TemporaryFolder } from '../conformance/temporary-folder.ts';
+import { checkShelf, judge } from './check-shelf.ts';
+import { filesOf, metadataOf } from './generations.ts';
+import { Journal, type Change } from './journal.ts';
+import { stores, type StoreName } from './stores.ts';
+
+const CHANGER = join(import.meta.dirname, 'changer.ts');
+
+/** What a change is made to: nothing, a KO that was imported, or a KO that a person put there as a folder. */
+export type Origin = 'nothing' | 'imported' | 'folder';
+
+/** A shelf and the journal of what was done to it, in a folder of their own. */
+export class CrashSite implements AsyncDisposable {
+  readonly shelf: string;
+  /** How many kills left something that the next start has to remove. */
+  interruptions = 0;
+  /** Compiled code for the processes to come; filled by those that are not killed. */
+  readonly cache: string;
+  readonly #folder: TemporaryFolder;
+  readonly #store: StoreName;
+  readonly #journalPath: string;
+  readonly #journal: Journal;
+
+  private constructor(store: StoreName, folder: TemporaryFolder, cache = join(folder.path, 'cache')) {
+    this.cache = cache;
+    this.#store = store;
+    this.#folder = folder;
+    this.shelf = join(folder.path, 'shelf');
+    this.#journalPath = join(folder.path, 'journal');
+    this.#journal = new Journal(this.#journalPath);
+  }
+
+  static async create(store: StoreName, cache?: string): Promise<CrashSite> {
+    const site = new CrashSite(store, await temporaryFolder(), cache);
+    await mkdir(site.shelf);
+    return site;
+  }
+
+  /** Brings KO `a/b/v1` to where a change starts from. */
+  async prepare(origin: Origin): Promise<void> {
+    if (origin === 'nothing') return;
+    this.#journal.found('a/b/v1', { files: 0, metadata: 0 });
+    if (origin === 'imported') {
+      const store = await stores[this.#store](this.shelf, () => undefined);
+      await store.import('a/b/v1', filesOf('a/b/v1', 0), metadataOf('a/b/v1', 0));
+      return store.close();
+    }
+    for (const [path, content] of Object.entries({
+      ...filesOf('a/b/v1', 0),
+      'metadata.json': metadataOf('a/b/v1', 0),
+    })) {
+      await mkdir(dirname(join(this.shelf, 'ko', path)), { recursive: true });
+      await writeFile(join(this.shelf, 'ko', path), content);
+    }
+  }
+
+  /** One change that is killed at a step; with -1 it is not. @returns the steps when it was not. */
+  async changeAt(step: number, op: Change['op']): Promise<string[]> {
+    const child = this.#start('at', String(step), op);
+    const ended = once(child, 'exit') as Promise<[number | null, string | null]>;
+    const output = await text(child.stdout);
+    const [code, signal] = await ended;
+    if (step === -1 ? code !== 0 : signal !== 'SIGKILL') throw new Error(`it ended with ${String(code ?? signal)}`);
+    return step === -1 ? (JSON.parse(output) as string[]) : [];
+  }
+
+  /** Changes without end, killed some milliseconds after they began, or after the process did. */
+  async changeUntilKilled(seed: number, after: number, from: 'spawn' | 'ready'): Promise<void> {
+    const child = this.#start('random', String(seed));
+    if (from === 'ready') await once(child.stdout, 'data');
+    await pause(after);
+    child.kill('SIGKILL');
+    const [, signal] = (await once(child, 'exit')) as [unknown, string];
+    if (signal !== 'SIGKILL') throw new Error('it ended by itself');
+  }
+
+  /**
+   * Checks the folder as the crash left it, and again after the store has opened it.
+   * @returns what is wrong; nothing for a store that keeps its promises.
+   */
+  async problems(): Promise<string[]> {
+    const found = checkShelf(this.shelf);
+    if (found.leftovers.length > 0) this.interruptions++;
+    const crashed = judge(found, this.#journal.possible());
+    if (this.#store === 'naive' || crashed.problems.length > 0) return crashed.problems;
+    for (const [id, state] of crashed.states) this.#journal.found(id, state);
+    const opened = await this.#openAgain();
+    const findings = checkShelf(this.shelf);
+    const { problems } = judge(findings, this.#journal.possible());
+    return [...opened, ...problems, ...findings.leftovers.map((name) => `left after a start: ${name}`)];
+  }
+
+  acknowledgements(): number {
+    return this.#journal.acknowledgements();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#folder[Symbol.asyncDispose]();
+  }
+
+  #start(...mode: readonly string[]): ChildProcessByStdio<null, Readable, null> {
+    return spawn(process.execPath, [CHANGER, this.#store, this.shelf, this.#journalPath, ...mode], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, NODE_COMPILE_CACHE: this.cache },
+    });
+  }
+
+  /** "Startup with damaged shelf entries: starts, reports them": after a crash there are none. */
+  async #openAgain(): Promise<string[]> {
+    await using shelf = await openFileShelf(this.shelf);
+    const listed = (await shelf.list()).map(({ id }) => koKey(id)).sort();
+    const found = [...checkShelf(this.shelf).packages.keys()].sort();
+    const differing = listed.join() === found.join() ? [] : [`the shelf lists ${listed.join()}, not ${found.join()}`];
+    // A folder whose KO was imported just before the crash is still there, and named as a second one of its id.
+    const damage = shelf.damage().filter(({ cause }) => !cause.includes('a package that was imported'));
+    return [...differing, ...damage.map(({ where, cause }) => `${where}: ${cause}`)];
+  }
+}

@@ -1,0 +1,46 @@
+import { mapBounded } from '../../src/lib/map-bounded.ts';
+import type { Change } from './journal.ts';
+import { CrashSite, type Origin } from './rounds.ts';
+import type { StoreName } from './stores.ts';
+
+export interface Scenario {
+  readonly name: string;
+  readonly origin: Origin;
+  readonly op: Change['op'];
+}
+
+export const scenarios: readonly Scenario[] = [
+  { name: 'an import', origin: 'nothing', op: 'import' },
+  { name: 'a replacement', origin: 'imported', op: 'import' },
+  { name: 'new metadata', origin: 'imported', op: 'metadata' },
+  { name: 'a removal', origin: 'imported', op: 'remove' },
+  { name: 'an import over a folder', origin: 'folder', op: 'import' },
+  { name: 'new metadata in a folder', origin: 'folder', op: 'metadata' },
+  { name: 'a removal of a folder', origin: 'folder', op: 'remove' },
+];
+
+export interface Outcome {
+  readonly step: string;
+  readonly problems: readonly string[];
+}
+
+/**
+ * Makes a change as often as it has steps, each time killed at another one.
+ * @param wanted picks steps by name; all when it is missing.
+ */
+export async function killAtEveryStep(
+  store: StoreName,
+  { origin, op }: Scenario,
+  wanted: (step: string) => boolean = () => true,
+): Promise<Outcome[]> {
+  await using whole = await CrashSite.create(store);
+  await whole.prepare(origin);
+  const steps = [...(await whole.changeAt(-1, op)).entries()].filter(([, step]) => wanted(step));
+  // Awaited here: what the first one compiled must outlive the others.
+  return await mapBounded(steps, 2, async ([index, step]) => {
+    await using site = await CrashSite.create(store, whole.cache);
+    await site.prepare(origin);
+    await site.changeAt(index, op);
+    return { step, problems: await site.problems() };
+  });
+}
