@@ -3,26 +3,54 @@
  * metadata, service descriptor and deployment descriptor does not run."
  */
 import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
-import { koKey, parseArk, parseKoId } from '../knowledge-object/id.ts';
 import type { Engine } from '../engines/engine.ts';
+import { koKey, parseArk, parseKoId } from '../knowledge-object/id.ts';
+import { metadataProblem } from '../knowledge-object/metadata.ts';
+import type { PackageProblem } from '../lib/errors.ts';
+import { missingArtifact } from '../shelf/import/check-package.ts';
 import type { LoadedKo } from './loaded-ko.ts';
 
 /** Why no endpoint of the KO may run; undefined when its ids and its address agree. */
-export function koDisagreement(ko: LoadedKo): string | undefined {
+export const koDisagreement = (ko: LoadedKo): string | undefined => koProblems(ko)[0]?.message;
+
+/** Why this endpoint may not run; undefined when the descriptors agree on it. */
+export const endpointDisagreement = (ko: LoadedKo, entry: DeploymentEntry, engines: Engines): string | undefined =>
+  endpointProblems(ko, entry, engines)[0]?.message;
+
+type Engines = ReadonlyMap<string, Pick<Engine, 'name' | 'method'>>;
+
+/** All in which the ids and the address of a KO disagree. */
+export function koProblems(ko: LoadedKo): PackageProblem[] {
   const { details, service } = ko;
   const stored = ko.key;
-  if (koKey(details.id) !== stored)
-    return `@id in metadata.json is ${koKey(details.id)}, but the knowledge object is on the shelf as ${stored}`;
+  const problems: PackageProblem[] = [];
+  const report = (field: string, message: string): unknown =>
+    problems.push(metadataProblem(details.text, field, message));
+  if (koKey(details.id) !== stored) {
+    report(
+      '@id',
+      `@id in metadata.json is ${koKey(details.id)}, but the knowledge object is on the shelf as ${stored}`,
+    );
+  }
   if (details.identifier !== undefined) {
     const named = parseArk(details.identifier) ?? parseKoId(details.identifier);
     if (named === undefined || koKey(named) !== stored) {
-      return `identifier in metadata.json is ${details.identifier}, but @id is ${stored}: expected ark:/${stored}`;
+      report(
+        'identifier',
+        `identifier in metadata.json is ${details.identifier}, but @id is ${stored}: expected ark:/${stored}`,
+      );
     }
   }
   if (details.version !== undefined && details.version !== ko.id.version) {
-    return `version in metadata.json is ${details.version}, but @id ends with ${ko.id.version}`;
+    report(
+      'version',
+      `version in metadata.json is ${details.version}, but @id ends with ${ko.id.version}: make them the same`,
+    );
   }
-  return addressDisagreement(ko, service.servers[0]);
+  const message = addressDisagreement(ko, service.servers[0]);
+  const line = service.lines.servers;
+  if (message !== undefined) problems.push({ message, file: service.file, ...(line === undefined ? {} : { line }) });
+  return problems;
 }
 
 function addressDisagreement(ko: LoadedKo, address: string | undefined): string | undefined {
@@ -41,32 +69,42 @@ function pathOf(address: string): string | undefined {
   return path?.replace(/\/+$/, '');
 }
 
-/** Why this endpoint may not run; undefined when the descriptors agree on it. */
-export function endpointDisagreement(
-  ko: LoadedKo,
-  entry: DeploymentEntry,
-  engines: ReadonlyMap<string, Engine>,
-): string | undefined {
-  if (entry.problem !== undefined) return entry.problem;
+/** All in which the descriptors disagree on an endpoint. */
+export function endpointProblems(ko: LoadedKo, entry: DeploymentEntry, engines: Engines): PackageProblem[] {
   const { service, deployment } = ko;
+  const place = { file: deployment.file, line: entry.line };
+  // What else is said of an entry that cannot be read would only follow from that.
+  if (entry.problems.length > 0) return entry.problems.map((message) => ({ message, ...place }));
+  const problems: PackageProblem[] = [];
   const at = `${deployment.file} line ${entry.line}`;
   const method = entry.method.toUpperCase();
   const declared = service.paths.get(entry.path);
   if (declared === undefined) {
     const known = [...service.paths.keys()].join(', ') || 'none';
-    return `${entry.path} (${at}) is not among the paths of ${service.file}, which are: ${known}`;
-  }
-  if (!declared.methods.has(entry.method)) {
+    problems.push({
+      message: `${entry.path} (${at}) is not among the paths of ${service.file}, which are: ${known}`,
+      ...place,
+    });
+  } else if (!declared.methods.has(entry.method)) {
     const known = [...declared.methods.keys()].map((each) => each.toUpperCase()).join(', ') || 'none';
-    return `${method} ${entry.path} (${at}) is not in ${service.file}, which has for this path: ${known}`;
+    problems.push({
+      message: `${method} ${entry.path} (${at}) is not in ${service.file}, which has for this path: ${known}`,
+      ...place,
+    });
   }
   const engine = engines.get(entry.engine);
   if (engine === undefined) {
-    return `engine ${entry.engine} (${at}) is not known here; engines: ${[...engines.keys()].join(', ')}`;
+    problems.push({
+      message: `engine ${entry.engine} (${at}) is not known here; engines: ${[...engines.keys()].join(', ')}`,
+      ...place,
+    });
+  } else if (engine.method !== entry.method) {
+    problems.push({
+      message: `${method} ${entry.path} (${at}): endpoints of engine ${engine.name} use ${engine.method.toUpperCase()}`,
+      ...place,
+    });
   }
-  if (engine.method !== entry.method) {
-    return `${method} ${entry.path} (${at}): endpoints of engine ${engine.name} use ${engine.method.toUpperCase()}`;
-  }
-  const missing = [...entry.artifacts, entry.entry].find((path) => !ko.package.files.has(path));
-  return missing === undefined ? undefined : `artifact ${missing} (${at}) is not in the package`;
+  const missing = new Set([...entry.artifacts, entry.entry].filter((path) => !ko.package.files.has(path)));
+  for (const path of missing) problems.push(missingArtifact(path, deployment.file, entry.line));
+  return problems;
 }

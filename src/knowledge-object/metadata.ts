@@ -41,7 +41,7 @@ export function parseMetadata(source: string): KoMetadata {
 export interface MetadataReading {
   /** Present when there are no problems. */
   readonly metadata?: KoMetadata;
-  /** Present when the text is a JSON object. */
+  /** Present when the text is a JSON object; a path that cannot be read is empty. */
   readonly descriptors?: Pick<KoMetadata, 'hasServiceSpecification' | 'hasDeploymentSpecification'>;
   readonly problems: readonly PackageProblem[];
 }
@@ -119,25 +119,24 @@ function idOf(fields: Fields, report: Report): KoId | undefined {
       `@id in ${METADATA_FILE} is ${shown(JSON.stringify(value))}; it must be "<naan>/<name>/<version>", each part 1 to 64 letters, digits and periods`,
     );
   } else if (RESERVED_NAANS.has(id.naan)) {
-    report(
-      '@id',
-      `@id in ${METADATA_FILE} has the naan "${id.naan}", which is a path of this service: choose another`,
-    );
+    report('@id', `@id in ${METADATA_FILE} has the naan "${id.naan}", which is a path of this service: choose another`);
   }
   return id;
 }
 
+/** Empty when it was reported. */
 function textField(fields: Fields, name: string, report: Report): string | undefined {
   const value = fields[name];
   if (value === undefined || value === null || typeof value === 'string') return value ?? undefined;
   report(name, `${name} in ${METADATA_FILE} must be a string`);
-  return undefined;
+  return '';
 }
 
+/** Empty when it was reported. */
 function pathField(fields: Fields, name: string, report: Report): string | undefined {
   const text = textField(fields, name, report);
   const path = text === undefined ? undefined : withoutDot(text);
-  if (path === '') report(name, `${name} in ${METADATA_FILE} is empty: it must be the path of a file`);
+  if (path === '' && typeof fields[name] === 'string') report(name, `${name} in ${METADATA_FILE} is empty: it must be the path of a file`);
   return path;
 }
 

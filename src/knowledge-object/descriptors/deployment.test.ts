@@ -34,6 +34,7 @@ test('an endpoint has its path, method, engine, artifact and function, and all e
     timeout: 1500,
     raw: { isolation: 'call', timeout: 1500, weights: { a: [1, 2.5], b: null } },
     line: 2,
+    problems: [],
   });
 });
 
