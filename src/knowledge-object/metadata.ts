@@ -136,7 +136,8 @@ function textField(fields: Fields, name: string, report: Report): string | undef
 function pathField(fields: Fields, name: string, report: Report): string | undefined {
   const text = textField(fields, name, report);
   const path = text === undefined ? undefined : withoutDot(text);
-  if (path === '' && typeof fields[name] === 'string') report(name, `${name} in ${METADATA_FILE} is empty: it must be the path of a file`);
+  if (path === '' && typeof fields[name] === 'string')
+    report(name, `${name} in ${METADATA_FILE} is empty: it must be the path of a file`);
   return path;
 }
 
