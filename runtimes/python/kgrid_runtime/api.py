@@ -7,6 +7,7 @@ import functools
 import hmac
 import json
 import platform
+import re
 from collections.abc import Coroutine
 
 from kgrid_python_runtime.worker.frames import INPUT_JSON, INPUT_TEXT
@@ -20,6 +21,8 @@ from kgrid_runtime.http.request import Request
 from kgrid_runtime.log import Log
 from kgrid_runtime.registration import APP, ENGINE, Registration
 from kgrid_runtime.workers.call import Call
+
+_NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 
 
 class Api:
@@ -75,12 +78,12 @@ class Api:
         if endpoint is None:
             raise not_found(f"There is no active endpoint {path[1:200]} in this runtime")
         now = self._loop.time()
-        left = headers.get("x-kgrid-deadline-ms", "")
         own = now + self._limit
-        deadline = min(own, now + int(left) / 1000) if left.isascii() and left.isdigit() else own
+        left = headers.get("x-kgrid-deadline-ms", "")
+        deadline = min(own, now + float(left) / 1000) if _NUMBER.fullmatch(left) else own
         kind = _input_kind(headers.get("content-type", ""))
         depth = headers.get("x-kgrid-depth", "")
-        depth = depth if depth.isascii() and depth.isdigit() else ""
+        depth = depth if _NUMBER.fullmatch(depth) else ""
         call = Call(endpoint.target, kind, request.body, connection.respond, own, deadline, depth)
         endpoint.runner.submit(call)
 

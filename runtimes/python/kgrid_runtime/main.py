@@ -27,7 +27,8 @@ from kgrid_runtime.settings import BadSetting, Settings, read_settings
 from kgrid_runtime.workers.requests import ActivatorRequests
 from kgrid_runtime.workers.runners import Runners
 
-_PATIENCE = 5.0
+# Seconds for the answers to calls at hand; the activator kills after 3.
+_PATIENCE = 2.0
 
 
 def main() -> int:
@@ -66,7 +67,8 @@ async def _run(settings: Settings, log: Log) -> int:
         runners.prepare()
         port = await server.listen(settings.host, settings.port)
     except OSError as error:
-        log.warn(f"The runtime cannot start on {settings.host}:{settings.port}: {error.strerror or error}")
+        reason = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+        sys.stderr.write(f"The runtime cannot start on {settings.host}:{settings.port}: {reason}\n")
         return 1
     url = settings.url or f"http://{'127.0.0.1' if settings.host == '0.0.0.0' else settings.host}:{port}"
     registration = Registration(activator, url, settings.heartbeat, log)

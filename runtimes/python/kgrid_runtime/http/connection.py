@@ -27,6 +27,8 @@ class TimeLimits:
     body: float = 30
     idle: float = 75
     write: float = 30
+    linger: float = 1
+    """How long a refused client may go on sending before it is cut off: it could not read the answer otherwise."""
     check: float = 1
     """How often the others are checked."""
 
@@ -68,6 +70,8 @@ class Connection(asyncio.Protocol):
         self._transport = None
 
     def data_received(self, data: bytes) -> None:
+        if self._closing:
+            return
         reader = self._reader
         if not reader.buffered and not reader.waiting_for_body:
             self._since = self._now()
@@ -116,6 +120,8 @@ class Connection(asyncio.Protocol):
                 self._transport.abort()
             return
         waited = now - self._since
+        if self._closing and waited > limits.linger and self._transport is not None:
+            self._transport.abort()
         if self.busy or self._closing:
             return
         if self._reader.waiting_for_body:
@@ -151,7 +157,9 @@ class Connection(asyncio.Protocol):
         body = json.dumps({"code": refused.status, "name": name, "description": refused.reason}).encode()
         if self._transport is not None:
             self._transport.write(_head(refused.status, len(body), (), False) + body)
-        self.close()
+            self._transport.write_eof()
+        self._closing = True
+        self._since = self._now()
 
 
 def _head(status: int, length: int, headers: Headers, keep_alive: bool) -> bytes:

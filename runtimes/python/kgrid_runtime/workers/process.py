@@ -67,14 +67,15 @@ class WorkerProcess:
         self._memory = limits.memory + _SHARED_ALLOWANCE
         self._buffer = FrameBuffer(max(limits.output, 11 * 1024 * 1024) + _FRAME_ALLOWANCE)
         self._scratch = scratch.make(scratch_folder)
-        self._counter_file = tempfile.TemporaryFile()  # noqa: SIM115
-        self._counter_file.truncate(COUNTERS_SIZE)
-        self._counters = memoryview(mmap.mmap(self._counter_file.fileno(), COUNTERS_SIZE)).cast("Q")
         calls, worker_calls = socket.socketpair()
         control, worker_control = socket.socketpair()
-        self._process = self._start(code, limits, (worker_calls, worker_control))
-        worker_calls.close()
-        worker_control.close()
+        with tempfile.TemporaryFile() as counters, worker_calls, worker_control:
+            counters.truncate(COUNTERS_SIZE)
+            self._shared = mmap.mmap(counters.fileno(), COUNTERS_SIZE)
+            self._process = self._start(
+                code, limits, [each.fileno() for each in (worker_calls, worker_control, counters)]
+            )
+        self._counters = memoryview(self._shared).cast("Q")
         self.calls = Pipe(calls, self._received)
         self.control = Pipe(control, lambda _data: None)
         streams = (("stdout", self._process.stdout), ("stderr", self._process.stderr))
@@ -125,8 +126,11 @@ class WorkerProcess:
             reader.close()
         self.calls.close()
         self.control.close()
+        last = bytes(self._counters)
+        self._counters.release()
+        self._shared.close()
+        self._counters = memoryview(last).cast("Q")
         self._exited(code)
-        self._counter_file.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _received(self, data: bytes) -> None:
@@ -138,8 +142,7 @@ class WorkerProcess:
         if frames:
             self._frames(frames)
 
-    def _start(self, code: Code, limits: WorkerLimits, sockets: tuple[socket.socket, ...]) -> subprocess.Popen[bytes]:
-        descriptors = [*(end.fileno() for end in sockets), self._counter_file.fileno()]
+    def _start(self, code: Code, limits: WorkerLimits, descriptors: list[int]) -> subprocess.Popen[bytes]:
         options = {
             "descriptors": descriptors,
             "parent": os.getpid(),

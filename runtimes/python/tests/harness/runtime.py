@@ -14,10 +14,12 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 from urllib.parse import urlsplit
 
 from tests.harness.activator import FakeActivator
+
+T = TypeVar("T")
 
 _HOME = Path(__file__).resolve().parent.parent.parent
 
@@ -136,6 +138,9 @@ class Runtime:
 
     def call_later(self, path: str, value: object, **headers: str) -> Future[Answer]:
         return self._pool.submit(self.call, path, value, **headers)
+
+    def run_later(self, work: Callable[[], T]) -> Future[T]:
+        return self._pool.submit(work)
 
     def workers(self) -> list[int]:
         return children_of(self.process.pid)

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import StartRuntime
+from tests.harness.runtime import Runtime, is_alive, wait_until
+from tests.harness.wheels import make_wheel
+
+USE = """
+import lib
+def main(value):
+    return [lib.version, lib.__file__.rpartition("/dependencies/")[0] != ""]
+"""
+
+
+@pytest.fixture
+def wheels(tmp_path: Path) -> Path:
+    for version in ("1.0", "2.0"):
+        make_wheel(tmp_path, "lib", version, {"lib/__init__.py": f"version = '{version}'\n"})
+    make_wheel(tmp_path, "needs_lib", "1.0", {"needs_lib.py": "import lib\nversion = lib.version\n"}, "lib<2")
+    make_wheel(tmp_path, "dies", "1.0", {"dies.pth": "import os; os._exit(9)\n", "dies.py": ""})
+    return tmp_path
+
+
+@pytest.fixture
+def runtime(start: StartRuntime, wheels: Path) -> Runtime:
+    return start(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheels))
+
+
+def test_two_knowledge_objects_have_two_versions_of_one_package(runtime: Runtime) -> None:
+    runtime.publish("deps/one/v1.0", {"src/main.py": USE, "requirements.txt": "lib==1.0\n"})
+    runtime.publish("deps/two/v1.0", {"src/main.py": USE, "requirements.txt": "# the newest\nlib\n"})
+    paths = [runtime.activate(ko) for ko in ("deps/one/v1.0", "deps/two/v1.0")]
+    assert [runtime.call(path, None).result for path in paths] == [["1.0", True], ["2.0", True]]
+    # One that requires neither has neither.
+    runtime.publish("deps/none/v1.0", {"src/main.py": USE})
+    assert "No module named 'lib'" in runtime.try_activate("deps/none/v1.0").description
+
+
+def test_requirements_among_the_artifacts_and_their_own_requirements_are_installed(runtime: Runtime) -> None:
+    source = "import needs_lib\ndef main(value):\n    return needs_lib.version\n"
+    runtime.publish("deps/listed/v1.0", {"src/main.py": source, "src/requirements.txt": "needs-lib\n"})
+    assert runtime.call(runtime.activate("deps/listed/v1.0"), None).result == "1.0"
+
+
+def test_what_is_installed_is_used_by_the_next_start_without_pip(start: StartRuntime, runtime: Runtime) -> None:
+    runtime.publish("deps/one/v1.0", {"src/main.py": USE, "requirements.txt": "lib==1.0\n"})
+    runtime.activate("deps/one/v1.0")
+    runtime.close()
+    again = start(PIP_NO_INDEX="1", PIP_FIND_LINKS="/nonexistent")
+    assert again.call(again.activate("deps/one/v1.0"), None).result == ["1.0", True]
+
+
+def test_requirements_that_cannot_be_met_are_reported_in_the_words_of_pip(runtime: Runtime, wheels: Path) -> None:
+    runtime.publish("deps/bad/v1.0", {"src/main.py": USE, "requirements.txt": "lib==7.0\n"})
+    answer = runtime.try_activate("deps/bad/v1.0")
+    assert answer.status == 500
+    assert answer.description.startswith("Installing dependencies failed: ERROR: ")
+    assert "No matching distribution found for lib==7.0" in answer.description
+    assert str(runtime.cache) not in answer.description
+    # Another try is another try.
+    make_wheel(wheels, "lib", "7.0", {"lib/__init__.py": "version = '7.0'\n"})
+    assert runtime.call(runtime.activate("deps/bad/v1.0"), None).result[0] == "7.0"
+
+
+def test_requirements_may_name_files_of_the_knowledge_object(runtime: Runtime, tmp_path: Path) -> None:
+    paths = []
+    for version in ("1.0", "2.0"):
+        ko = f"deps/own/v{version}"
+        runtime.publish(ko, {"src/main.py": USE, "requirements.txt": "./wheels/lib-9-py3-none-any.whl\n"})
+        make_wheel(tmp_path / version, "lib", "9", {"lib/__init__.py": f"version = 'own {version}'\n"})
+        wheel = tmp_path / version / "lib-9-py3-none-any.whl"
+        runtime.activator.files[f"{ko}/wheels/lib-9-py3-none-any.whl"] = wheel.read_bytes()
+        paths.append(runtime.activate(ko))
+    assert [runtime.call(path, None).result[0] for path in paths] == ["own 1.0", "own 2.0"]
+
+
+def test_a_worker_that_its_dependencies_keep_from_starting_is_an_error(runtime: Runtime) -> None:
+    runtime.publish("deps/dies/v1.0", {"src/main.py": USE, "requirements.txt": "dies\n"})
+    answer = runtime.try_activate("deps/dies/v1.0")
+    assert answer.status == 500
+    assert answer.description.endswith("does not start: its process ended with exit code 9")
+
+
+def make_slow_source(folder: Path, seconds: float) -> str:
+    """Requires a source distribution that takes its time to build; `pid` beside it names the builder."""
+    backend = f"""
+import os, time, zipfile
+from pathlib import Path
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    Path({str(folder / "pid")!r}).write_text(str(os.getpid()))
+    time.sleep({seconds})
+    with zipfile.ZipFile(Path(wheel_directory) / "slow-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("slow.py", "x = 1")
+        wheel.writestr("slow-1.0.dist-info/METADATA", "Metadata-Version: 2.1\\nName: slow\\nVersion: 1.0\\n")
+        wheel.writestr("slow-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr("slow-1.0.dist-info/RECORD", "")
+    return "slow-1.0-py3-none-any.whl"
+"""
+    source = folder / "slow"
+    source.mkdir(parents=True)
+    (source / "backend.py").write_text(backend)
+    (source / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+        '[project]\nname = "slow"\nversion = "1.0"\n'
+    )
+    return f"slow @ file://{source}\n"
+
+
+def test_a_long_installation_is_reported_as_in_processing_until_it_ends(start: StartRuntime, tmp_path: Path) -> None:
+    runtime = start(KGRID_PYTHON_INSTALL_TIMEOUT="8", PIP_NO_INDEX="1")
+    source = "import slow\ndef main(value):\n    return slow.x\n"
+    for name, seconds in (("slow", 4.5), ("late", 60)):
+        requirements = make_slow_source(tmp_path / name, seconds)
+        runtime.publish(f"deps/{name}/v1.0", {"src/main.py": source, "requirements.txt": requirements})
+    quick = runtime.add("deps/quick/v1.0", "def main(value):\n    return 1\n")
+    late = runtime.run_later(lambda: runtime.try_activate("deps/late/v1.0"))
+    slow = runtime.try_activate("deps/slow/v1.0")
+    assert runtime.call(quick, None).result == 1
+    for first in (slow, late.result()):
+        assert first.status == 503
+        assert first.json["status"] == "Endpoint is in processing, try again later."
+        assert first.json["description"] == "installing dependencies"
+        assert first.headers["retry-after"] == "2"
+        assert 4.5 < first.seconds < 6
+    # Asking again goes on waiting for the same installation.
+    assert runtime.call(runtime.activate("deps/slow/v1.0"), None).result == 1
+    # Nobody asks while this one ends; the next who does is told.
+    runtime.wait_for_log(lambda line: "Cannot activate deps/late/1.0/run" in line.get("text", ""))
+    told = runtime.try_activate("deps/late/v1.0")
+    assert told.description == "Installing dependencies passed the limit of 8 s"
+    assert told.seconds < 1
+    wait_until(lambda: not is_alive(int((tmp_path / "late" / "pid").read_text())))

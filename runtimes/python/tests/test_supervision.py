@@ -1,0 +1,200 @@
+"""Start, stop, and what is left behind: nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import StartRuntime
+from tests.harness.activator import FakeActivator
+from tests.harness.runtime import Runtime, children_of, is_alive, wait_until
+
+SPIN = "def main(value):\n    while value:\n        pass\n    return 1\n"
+# Holds the interpreter: no thread of the worker runs, so that only the kernel can end it.
+SPIN_IN_C = "import re\ndef main(value):\n    return re.match('(a+)+$', 'a' * 99 + 'b') if value else 1\n"
+
+
+def run(**settings: str) -> subprocess.CompletedProcess[str]:
+    """A runtime that does not start."""
+    home = Path(__file__).resolve().parent.parent
+    environment = {"PATH": os.environ["PATH"], "KGRID_PYTHON_ENV_PORT": "0", **settings}
+    return subprocess.run(
+        [sys.executable, "-m", "kgrid_runtime"],
+        cwd=home,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("source", [SPIN, SPIN_IN_C])
+def test_no_worker_outlives_a_killed_runtime(start: StartRuntime, source: str) -> None:
+    runtime = start()
+    path = runtime.add("supervision/spin/v1.0", source)
+    idle = runtime.add("supervision/idle/v1.0", "def main(value):\n    return 1\n")
+    assert runtime.call(idle, None).result == 1
+    threading.Thread(target=ignore_errors, args=(runtime, path), daemon=True).start()
+    time.sleep(0.3)
+    workers = runtime.workers()
+    assert len(workers) == 2
+    runtime.process.kill()
+    wait_until(lambda: not any(is_alive(worker) for worker in workers), 2)
+
+
+def ignore_errors(runtime: Runtime, path: str) -> None:
+    with contextlib.suppress(OSError):
+        runtime.call(path, 1)
+
+
+def test_no_installation_outlives_a_killed_runtime(start: StartRuntime) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    index = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    runtime = start(PIP_INDEX_URL=index)
+    runtime.publish("supervision/pip/v1.0", {"src/main.py": SPIN, "requirements.txt": "some-package\n"})
+    threading.Thread(target=ignore_activation_errors, args=(runtime,), daemon=True).start()
+    connection, _ = listener.accept()
+    (pip,) = runtime.workers()
+    runtime.process.kill()
+    wait_until(lambda: not is_alive(pip), 2)
+    connection.close()
+    listener.close()
+
+
+def ignore_activation_errors(runtime: Runtime) -> None:
+    with contextlib.suppress(OSError):
+        runtime.try_activate("supervision/pip/v1.0")
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "stdin"])
+def test_it_stops_when_it_is_told_to_and_answers_what_it_has_begun(start: StartRuntime, how: str) -> None:
+    runtime = start()
+    path = runtime.add("supervision/slow/v1.0", "import time\ndef main(value):\n    time.sleep(value)\n    return 1\n")
+    calls = [runtime.call_later(path, 0.7) for _ in range(2)]
+    time.sleep(0.3)
+    workers = runtime.workers()
+    assert workers
+    if how == "stdin":
+        assert runtime.process.stdin is not None
+        runtime.process.stdin.close()
+    else:
+        runtime.process.send_signal(getattr(signal, how))
+    assert [call.result().result for call in calls] == [1, 1]
+    assert runtime.process.wait(5) == 0
+    assert not any(is_alive(worker) for worker in workers)
+
+
+def test_a_hanging_call_does_not_keep_it_from_stopping(start: StartRuntime) -> None:
+    runtime = start()
+    path = runtime.add("supervision/spin/v1.0", SPIN)
+    threading.Thread(target=ignore_errors, args=(runtime, path), daemon=True).start()
+    time.sleep(0.3)
+    (worker,) = runtime.workers()
+    started = time.monotonic()
+    runtime.process.terminate()
+    assert runtime.process.wait(5) == 0
+    assert time.monotonic() - started < 3
+    wait_until(lambda: not is_alive(worker))
+
+
+def test_without_a_parent_on_stdin_it_goes_on(start: StartRuntime) -> None:
+    runtime = start(KGRID_RUNTIME_PARENT="")
+    assert runtime.process.stdin is not None
+    runtime.process.stdin.close()
+    time.sleep(0.2)
+    assert runtime.request("GET", "/info").status == 200
+    runtime.process.terminate()
+    assert runtime.process.wait(5) == 0
+
+
+def test_it_says_where_it_listens_on_one_line(start: StartRuntime) -> None:
+    runtime = start()
+    assert runtime.listening == {"event": "listening", "url": runtime.url}
+    assert runtime.url.startswith("http://127.0.0.1:")
+    runtime.process.terminate()
+    assert runtime.process.stdout is not None
+    assert runtime.process.stdout.read() == b""
+
+
+def test_every_request_needs_the_secret(start: StartRuntime, activator: FakeActivator) -> None:
+    runtime = start(KGRID_RUNTIME_SECRET="right")
+    path = runtime.add("supervision/secret/v1.0", "def main(value):\n    return 1\n")
+    assert runtime.call(path, None).result == 1
+    for secret in ("", "wrong", "right "[:-2], "ríght"):
+        for method, target in (("GET", "/info"), ("POST", path), ("POST", "/endpoints"), ("GET", "/nothing")):
+            answer = runtime.request(method, target, b"{}", {"x-kgrid-runtime-secret": secret})
+            assert answer.status == 401, (secret, method, target)
+    # And the runtime shows it to the activator.
+    fetched = [one for one in activator.seen if one.path.endswith("supervision/secret/v1.0/src/main.py")]
+    assert fetched[0].headers["x-kgrid-runtime-secret"] == "right"
+
+
+def test_credentials_go_to_the_activator_alone(start: StartRuntime, activator: FakeActivator) -> None:
+    url = activator.url.replace("http://", "http://me:p%40ss@")
+    runtime = start(KGRID_RUNTIME_SECRET="hidden", KGRID_PROXY_ADAPTER_URL=url)
+    elsewhere = FakeActivator()
+    elsewhere.files["supervision/other/v1.0/src/main.py"] = b"def main(value):\n    return 1\n"
+    body = {
+        "uri": "supervision/other/1.0/run",
+        "baseUrl": f"{elsewhere.url}/proxy/artifacts/supervision/other/v1.0/",
+        "artifact": ["src/main.py"],
+        "function": "main",
+    }
+    assert runtime.request("POST", "/endpoints", json.dumps(body).encode()).status == 200
+    assert elsewhere.seen
+    for one in elsewhere.seen:
+        assert not {"authorization", "x-kgrid-runtime-secret"} & set(one.headers)
+    elsewhere.close()
+    registered = activator.registrations.get(timeout=5)
+    while json.loads(registered.body)["url"] != runtime.url:
+        registered = activator.registrations.get(timeout=5)
+    assert registered.headers["authorization"] == "Basic bWU6cEBzcw=="
+    assert "p@ss" not in runtime.request("GET", "/info").text
+
+
+def test_a_port_that_is_taken_is_one_line_and_exit_1(runtime: Runtime, tmp_path: Path) -> None:
+    port = runtime.url.rpartition(":")[2]
+    ended = run(KGRID_PYTHON_ENV_PORT=port, KGRID_PYTHON_CACHE_DIR=str(tmp_path))
+    assert ended.returncode == 1
+    assert ended.stdout == ""
+    assert f"127.0.0.1:{port}" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+def test_a_cache_that_cannot_be_written_is_one_line_and_exit_1(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ended = run(KGRID_PYTHON_CACHE_DIR=str(tmp_path / "file"))
+    assert ended.returncode == 1
+    assert str(tmp_path / "file") in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+def test_a_bad_setting_is_one_line_and_exit_2() -> None:
+    ended = run(KGRID_PYTHON_CACHE_STRATEGY="sometimes")
+    assert ended.returncode == 2
+    expected = "KGRID_PYTHON_CACHE_STRATEGY must be one of never, always, use_checksum, not 'sometimes'\n"
+    assert ended.stderr == expected
+
+
+def test_nothing_is_left_after_many_crashes(start: StartRuntime) -> None:
+    runtime = start()
+    path = runtime.add("supervision/crash/v1.0", "import os\ndef main(value):\n    os._exit(1)\n")
+    descriptors = Path(f"/proc/{runtime.process.pid}/fd")
+    assert runtime.call(path, None).status == 500
+    wait_until(lambda: runtime.workers() == [])
+    before = len(list(descriptors.iterdir()))
+    assert all(runtime.call(path, None).json["name"] == "WorkerLost" for _ in range(20))
+    wait_until(lambda: children_of(runtime.process.pid) == [])
+    wait_until(lambda: not list((runtime.cache / "scratch").iterdir()))
+    wait_until(lambda: len(list(descriptors.iterdir())) <= before)
