@@ -1,5 +1,6 @@
 /** Declares a path with the methods it has; all others answer 405 with `Allow`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RouteShorthandOptions } from 'fastify';
+import { METHODS as httpMethods } from 'node:http';
 import { methodNotAllowed } from '../lib/errors.ts';
 import type { Access } from './access/access.ts';
 import { pathOf } from './errors.ts';
@@ -14,7 +15,16 @@ export interface Operation {
   readonly options?: RouteShorthandOptions;
 }
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE'] as const;
+/** Every method that can arrive; OPTIONS is answered for all paths alike. */
+export const METHODS: readonly HTTPMethods[] = httpMethods.filter(
+  (method) => method !== 'OPTIONS' && method !== 'CONNECT',
+);
+
+/** Lets the router know them all, so that the rare ones get their 405 too. */
+export function installMethods(app: FastifyInstance): void {
+  for (const method of METHODS)
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
+}
 
 export function declare(
   app: FastifyInstance,

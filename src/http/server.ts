@@ -2,6 +2,7 @@
 import multipart from '@fastify/multipart';
 import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
+import type { Socket } from 'node:net';
 import type { Activator } from '../activation/activator.ts';
 import type { Config } from '../config/config.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
@@ -20,6 +21,7 @@ import { executionRoutes } from './execution/execution-routes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
 import { pageRoutes } from './pages/send-page.ts';
+import { installMethods } from './methods.ts';
 import { proxyRoutes } from './proxy-routes.ts';
 import { rootRoutes } from './root-routes.ts';
 
@@ -62,6 +64,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     },
     clientErrorHandler: answerBrokenRequest,
   });
+  installMethods(app);
   app.server.maxConnections = config.limits.connections;
 
   let requests = 0;
@@ -109,11 +112,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 }
 
 /** What is not HTTP, is too slow or has headers that are too large never becomes a request. */
-function answerBrokenRequest(
-  this: FastifyInstance,
-  error: Error & { code?: string },
-  socket: import('node:net').Socket,
-): void {
+function answerBrokenRequest(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;

@@ -97,6 +97,11 @@ export class Lane {
     if (this.#known.delete(endpoint.slot)) this.process.send(DROP, endpoint.slot, 0, '');
   }
 
+  /** True when a call is among its work, running or waiting. */
+  get holdsUpCalls(): boolean {
+    return this.open.some((work) => work.calls.length > 0);
+  }
+
   /** Takes away all work but the first, which is the one that keeps the sandbox busy. */
   takeRest(): Work[] {
     return this.open.splice(1);

@@ -84,7 +84,7 @@ export class SandboxProcess {
   /** Lets everything else go first on the machine's cores. */
   giveWay(): void {
     this.#tune(() => {
-      if (this.pid !== undefined) setPriority(this.pid, 10);
+      if (this.pid !== undefined) setPriority(this.pid, 15);
     });
   }
 

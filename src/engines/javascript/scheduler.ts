@@ -6,11 +6,12 @@
  * spare takes its place with the work that had not begun; so a call that passes its limit costs only itself.
  * Endpoints that did this run in the quarantine from then on, one call a process, until they behave.
  */
-import { bodyNotReadable, executionFailed, overloaded } from '../../lib/errors.ts';
+import { overloaded } from '../../lib/errors.ts';
+import { deliver, errorOf, memoryLimit, timeLimit } from './answers.ts';
+import { FastLanes } from './fast-lanes.ts';
 import type { Question, RunFailure } from './frames.ts';
 import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
-import { Lane } from './lane.ts';
-import type { LaneEvents, Work } from './lane.ts';
+import type { Lane, LaneEvents, Work } from './lane.ts';
 import { Quarantine } from './quarantine.ts';
 
 export interface SchedulerOptions {
@@ -29,46 +30,28 @@ export interface SchedulerOptions {
 }
 
 const TICK = 25;
-/** Milliseconds of silence after which a sandbox is suspected, … */
-const SILENT = 75;
-/** … of work since then after which it is set aside, … */
-const STUCK = 50;
-/** … and of silence after which it is set aside though it got no core to work on. */
-const STARVED = 1000;
 /** Batches of one endpoint on their way: the next is there when one is answered. */
 const IN_FLIGHT = 2;
 const MOST_ATTEMPTS = 3;
-const MEGABYTE = 1024 * 1024;
-/** A process of the fast lane above this is replaced when it has answered its work. */
-const RECYCLE_BYTES = 1024 * MEGABYTE;
 
 export class Scheduler implements AsyncDisposable {
   readonly #options: SchedulerOptions;
   readonly #events: LaneEvents;
-  readonly #lanes: Lane[] = [];
+  readonly #fast: FastLanes;
   readonly #quarantine: Quarantine;
   readonly #due = new Set<JsEndpoint>();
   readonly #active = new Set<JsEndpoint>();
-  #spare: Lane | undefined;
   #flushing = false;
   #timer: NodeJS.Timeout | undefined;
   #lastTick = 0;
   #lastMemoryCheck = 0;
   #idleTicks = 0;
   #closed = false;
-  readonly #stranded: Work[] = [];
-  /** Processes that ended before they were ready, in a row. */
-  #failedStarts = 0;
-  /** Why there is no sandbox, while that is so. */
-  problem: string | undefined;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.#events = {
-      onReady: () => {
-        this.#failedStarts = 0;
-        this.problem = undefined;
-      },
+      onReady: () => this.#fast.onReady(),
       onDone: (lane, work, lines, microseconds) => this.#onDone(lane, work, lines, microseconds),
       onFailed: (lane, work, failure) => this.#onFailed(lane, work, failure),
       onAsk: (lane, work, question) => this.#onAsk(lane, work, question),
@@ -76,16 +59,20 @@ export class Scheduler implements AsyncDisposable {
       onExit: (lane, work, reason) => this.#onExit(lane, work, reason),
     };
     this.#quarantine = new Quarantine(this.#events, options.heapMb);
-    for (let i = 0; i < options.sandboxes; i++) this.#lanes.push(new Lane(this.#events));
-    this.#spare = new Lane(this.#events);
+    this.#fast = new FastLanes(this.#events, options.sandboxes);
   }
 
   get processes(): number {
-    return this.#lanes.length + this.#quarantine.size + (this.#spare === undefined ? 0 : 1);
+    return this.#fast.all().length + this.#quarantine.size;
   }
 
   get quarantined(): number {
     return this.#quarantine.size;
+  }
+
+  /** Why there is no sandbox, while that is so. */
+  get problem(): string | undefined {
+    return this.#fast.problem;
   }
 
   /** Runs the top level of an endpoint's code once. Gives the problem, or empty text. */
@@ -121,7 +108,7 @@ export class Scheduler implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
-    for (const lane of [...this.#lanes, ...this.#quarantine.lanes(), this.#spare]) lane?.end();
+    for (const lane of [...this.#fast.all(), ...this.#quarantine.lanes()]) lane.end();
     await Promise.resolve();
   }
 
@@ -134,24 +121,15 @@ export class Scheduler implements AsyncDisposable {
       this.#quarantine.offer(endpoint);
       return;
     }
-    while (endpoint.inFlight < IN_FLIGHT * this.#lanes.length && endpoint.queue.length > 0) {
+    while (endpoint.inFlight < IN_FLIGHT * this.#fast.count && endpoint.queue.length > 0) {
       this.#assign({ endpoint, calls: endpoint.take(false), attempts: 0, deadline: 0, calledOut: false });
     }
   }
 
-  /** To the fast lane that has the least to do. */
   #assign(work: Work): void {
     work.endpoint.inFlight++;
-    if (work.endpoint.quarantined && work.loaded !== undefined) {
-      this.#quarantine.start(work);
-      return;
-    }
-    let best: Lane | undefined;
-    for (const lane of this.#lanes) {
-      if (lane.process.alive && (best === undefined || lane.open.length < best.open.length)) best = lane;
-    }
-    if (best === undefined) this.#stranded.push(work);
-    else best.run(work, false);
+    if (work.endpoint.quarantined && work.loaded !== undefined) this.#quarantine.start(work);
+    else this.#fast.run(work);
   }
 
   // ----- answers -----
@@ -176,18 +154,8 @@ export class Scheduler implements AsyncDisposable {
     endpoint.inFlight--;
     if (failure.why !== 'threw' || calls.length > 1) endpoint.quarantine();
     if (calls.length > 1) this.#again(work);
-    else for (const call of calls) call.reject(this.#errorOf(failure, endpoint));
+    else for (const call of calls) call.reject(errorOf(failure, endpoint));
     this.#next(lane, endpoint);
-  }
-
-  #errorOf(failure: RunFailure, endpoint: JsEndpoint): Error {
-    if (failure.why === 'timeout') return timeLimit(endpoint);
-    if (failure.why === 'memory') return this.#memoryLimit();
-    return executionFailed(failure.message);
-  }
-
-  #memoryLimit(): Error {
-    return executionFailed(`memory limit of ${this.#options.heapMb} MB exceeded (--isolate-memory)`);
   }
 
   /** What a lane and an endpoint do after an answer. */
@@ -203,7 +171,7 @@ export class Scheduler implements AsyncDisposable {
   /** An endpoint that was replaced leaves the sandboxes when its last call has been answered. */
   #release(endpoint: JsEndpoint): void {
     if (!endpoint.disposed || endpoint.inFlight > 0 || endpoint.queue.length > 0) return;
-    for (const lane of [...this.#lanes, ...this.#quarantine.lanes()]) lane.forget(endpoint);
+    for (const lane of [...this.#fast.all(), ...this.#quarantine.lanes()]) lane.forget(endpoint);
   }
 
   /** Puts calls back to the head of their queue, each to run alone. */
@@ -254,19 +222,17 @@ export class Scheduler implements AsyncDisposable {
     const late = now - this.#lastTick > 3 * TICK;
     this.#lastTick = now;
     if (!late) {
-      for (const lane of [...this.#lanes])
-        if (lane.ready && lane.open.length > 0 && isStuck(lane, now)) this.#setAside(lane);
+      for (const lane of this.#fast.stuck(now)) this.#setAside(lane);
       for (const lane of this.#quarantine.overdue(now)) this.#end(lane, 'timeout');
     }
     for (const endpoint of this.#active) this.#expire(endpoint.queue, endpoint, now);
-    for (const work of this.#stranded) this.#expire(work.calls, work.endpoint, now);
+    for (const work of this.#fast.stranded) this.#expire(work.calls, work.endpoint, now);
     if (now - this.#lastMemoryCheck >= 4 * TICK) {
       this.#lastMemoryCheck = now;
       for (const lane of this.#quarantine.tooLarge()) this.#end(lane, 'memory');
-      for (const lane of [...this.#lanes]) if (lane.process.memory() > RECYCLE_BYTES) this.#recycle(lane);
+      for (const lane of this.#fast.tooLarge()) this.#recycle(lane);
     }
-    const idle =
-      this.#active.size === 0 && this.#lanes.every((lane) => lane.open.length === 0) && this.#quarantine.idle(now);
+    const idle = this.#active.size === 0 && this.#fast.idle && this.#quarantine.idle(now);
     this.#idleTicks = idle ? this.#idleTicks + 1 : 0;
     if (this.#idleTicks > 1000 / TICK) {
       clearInterval(this.#timer);
@@ -289,7 +255,7 @@ export class Scheduler implements AsyncDisposable {
   #setAside(lane: Lane): void {
     const [guilty] = lane.open;
     const rest = lane.takeRest();
-    this.#replace(lane);
+    this.#fast.replace(lane);
     if (guilty !== undefined) {
       guilty.endpoint.quarantine();
       if (guilty.calls.length > 1) {
@@ -305,7 +271,7 @@ export class Scheduler implements AsyncDisposable {
   /** A process that has grown large leaves with the batch that it is at. */
   #recycle(lane: Lane): void {
     const rest = lane.takeRest();
-    this.#replace(lane);
+    this.#fast.replace(lane);
     if (lane.open.length === 0) lane.end();
     else this.#quarantine.adopt(lane);
     for (const work of rest) this.#reassign(work);
@@ -319,14 +285,6 @@ export class Scheduler implements AsyncDisposable {
     } else this.#assign(work);
   }
 
-  /** Puts the spare in the place of a process of the fast lane. */
-  #replace(lane: Lane): void {
-    const at = this.#lanes.indexOf(lane);
-    if (at < 0) return;
-    this.#lanes[at] = this.#spare ?? new Lane(this.#events);
-    this.#spare = new Lane(this.#events);
-  }
-
   /** Ends a quarantined process and answers its call. */
   #end(lane: Lane, why: 'timeout' | 'memory'): void {
     const work = lane.open.splice(0);
@@ -335,7 +293,7 @@ export class Scheduler implements AsyncDisposable {
     for (const each of work) {
       each.endpoint.inFlight--;
       each.endpoint.quarantine();
-      for (const call of each.calls) call.reject(this.#errorOf({ why, message: '' }, each.endpoint));
+      for (const call of each.calls) call.reject(errorOf({ why, message: '' }, each.endpoint));
       each.loaded?.(why);
       this.#next(lane, each.endpoint);
     }
@@ -343,12 +301,11 @@ export class Scheduler implements AsyncDisposable {
 
   #onExit(lane: Lane, work: readonly Work[], reason: string): void {
     if (this.#closed) return;
-    if (lane === this.#spare) this.#spare = undefined;
     if (!lane.ready) {
       this.#afterFailedStart(lane, work, reason);
       return;
     }
-    this.#replace(lane);
+    this.#fast.replace(lane);
     this.#quarantine.remove(lane);
     const [guilty, ...rest] = work;
     if (guilty !== undefined) this.#afterCrash(guilty, reason);
@@ -357,19 +314,12 @@ export class Scheduler implements AsyncDisposable {
 
   /** Work waits meanwhile: it ends by its limit where no sandbox comes up. */
   #afterFailedStart(lane: Lane, work: readonly Work[], reason: string): void {
-    this.#failedStarts++;
-    this.problem = `a sandbox process cannot be started: ${reason}`;
     this.#options.warn({ reason }, 'a sandbox process cannot be started');
     this.#quarantine.remove(lane);
-    this.#stranded.push(...work);
-    setTimeout(
-      () => {
-        if (this.#closed) return;
-        this.#replace(lane);
-        for (const each of this.#stranded.splice(0)) this.#reassign(each);
-      },
-      Math.min(5000, 100 * 2 ** this.#failedStarts),
-    ).unref();
+    this.#fast.stranded.push(...work);
+    this.#fast.onFailedStart(lane, reason, () => {
+      if (!this.#closed) for (const each of this.#fast.stranded.splice(0)) this.#reassign(each);
+    });
   }
 
   /** A sandbox that ended under its work: out of memory, most likely, but it may have been ended from outside. */
@@ -388,35 +338,9 @@ export class Scheduler implements AsyncDisposable {
       call.attempts++;
       if (work.calledOut)
         call.reject(overloaded('the sandbox ended during the call, after it had called another service; try again'));
-      else if (call.attempts >= MOST_ATTEMPTS) call.reject(this.#memoryLimit());
+      else if (call.attempts >= MOST_ATTEMPTS) call.reject(memoryLimit(endpoint));
       else endpoint.queue.unshift(call);
     }
     this.#dispatch(endpoint);
   }
-}
-
-/** A sandbox that others keep from the cores is silent too, so its own work counts. */
-function isStuck(lane: Lane, now: number): boolean {
-  const silence = now - lane.progress;
-  if (silence < SILENT) {
-    lane.workAtSuspicion = undefined;
-    return false;
-  }
-  const work = lane.process.processorTime();
-  lane.workAtSuspicion ??= work;
-  return work - lane.workAtSuspicion >= STUCK || silence > STARVED;
-}
-
-function deliver(call: PendingCall, line: string): void {
-  const head = line.charCodeAt(0);
-  if (head === BANG) call.reject(executionFailed(JSON.parse(line.slice(1)) as string));
-  else if (head === QUESTION)
-    call.reject(bodyNotReadable(`The request body is not JSON: ${JSON.parse(line.slice(1)) as string}`));
-  else call.resolve(line);
-}
-const BANG = 33;
-const QUESTION = 63;
-
-function timeLimit(endpoint: JsEndpoint): Error {
-  return executionFailed(`no result within the limit of ${endpoint.limit / 1000} s (--execution-timeout)`);
 }

@@ -81,15 +81,15 @@ export class RemoteEngine implements Engine {
   }
 
   /** Waits for a runtime of our own that starts. @throws ActivationFailure when there is none and none is on its way. */
-  async #someRuntime({ progress, signal }: ActivationContext): Promise<void> {
+  async #someRuntime(context: ActivationContext): Promise<void> {
     while (this.runtimes.length === 0) {
       if (!this.starting) {
         throw new ActivationFailure(
           this.absence ?? `no ${this.name} runtime has registered; start one and point it at this service`,
         );
       }
-      progress(`waiting for the ${this.name} runtime to start`);
-      await wait(LOOK_AGAIN, undefined, { signal });
+      context.progress(`waiting for the ${this.name} runtime to start`);
+      await wait(LOOK_AGAIN, undefined, { signal: context.signal });
     }
   }
 }

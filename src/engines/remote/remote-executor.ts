@@ -114,10 +114,11 @@ function resultOf({ status, contentType, body }: RuntimeAnswer): string {
 function failureOf(status: number, value: unknown, text: string): Error {
   const said = isObject(value) ? value : {};
   const words =
-    [said['description'], said['error'], said['status']].find((each) => typeof each === 'string' && each !== '') ??
-    text.slice(0, 500);
-  if (status === 503) return overloaded(`the runtime is busy: ${String(words)}`);
-  return executionFailed(String(words) === '' ? `the runtime answered ${status}` : String(words));
+    [said['description'], said['error'], said['status']].find(
+      (each): each is string => typeof each === 'string' && each !== '',
+    ) ?? text.slice(0, 500);
+  if (status === 503) return overloaded(`the runtime is busy: ${words}`);
+  return executionFailed(words === '' ? `the runtime answered ${status}` : words);
 }
 
 function parsed(text: string): unknown {

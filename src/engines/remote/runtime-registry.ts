@@ -42,12 +42,12 @@ export class RuntimeRegistry {
   /** `own`: a runtime that this service started. */
   register(registration: Registration & { readonly forceUpdate?: unknown }, own: boolean): RegistrationStatus {
     const engine = this.engine(registration.engine.toLowerCase());
-    const { forceUpdate, ...rest } = registration;
+    const { forceUpdate, ...rest }: Registration & { readonly forceUpdate?: unknown } = registration;
     const url = rest.url.replace(/\/+$/, '');
     const known = engine.runtimes.find((each) => each.url === url);
     if (known !== undefined && known.own === own) {
       const wasUp = known.up;
-      known.registration = rest as Registration;
+      known.registration = rest;
       known.seen = Date.now();
       known.up = true;
       // "Heartbeats must not re-activate anything, unless the runtime had been lost […]."
@@ -55,7 +55,7 @@ export class RuntimeRegistry {
       return 'existing runtime';
     }
     if (known !== undefined) this.remove(known);
-    engine.runtimes.push(new Runtime(rest as Registration, own ? this.#options.secret : undefined));
+    engine.runtimes.push(new Runtime(rest, own ? this.#options.secret : undefined));
     this.#options.reactivate(engine.name);
     return 'new';
   }

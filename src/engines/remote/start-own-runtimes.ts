@@ -31,9 +31,10 @@ const run = promisify(execFile);
 /** Starts them; those that cannot run leave the reason in their engine. */
 export async function startOwnRuntimes(options: OwnRuntimesOptions): Promise<AsyncDisposable[]> {
   for (const name of options.names) options.registry.engine(name).starting = true;
-  const started = await Promise.all(
-    options.names.map((name) => (name === 'node' ? startNode(options) : startPython(options))),
+  const starting = options.names.map((name) =>
+    name === 'node' ? Promise.resolve(startNode(options)) : startPython(options),
   );
+  const started = await Promise.all(starting);
   return started.filter((each) => each !== undefined);
 }
 

@@ -10,6 +10,7 @@ import type { Shelf } from '../../shelf/shelf.ts';
 import { DEADLINE_HEADER, DEPTH_HEADER } from '../../engines/call-headers.ts';
 import { corsHeadersFor } from '../access/cors.ts';
 import { pathOf } from '../errors.ts';
+import { METHODS } from '../methods.ts';
 import { sendFile } from '../send-file.ts';
 import { Negotiation } from './negotiation.ts';
 import type { AnswerForm } from './negotiation.ts';
@@ -127,7 +128,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, onCall
   app.route({ method: 'POST', url: '/:naan/:name/*', config, onRequest: decide, handler: execute });
   app.route({ method: ['GET', 'HEAD'], url: '/:naan/:name/*', config, handler: read });
   app.route({
-    method: ['PUT', 'DELETE', 'PATCH', 'TRACE'],
+    method: METHODS.filter((method) => !['GET', 'HEAD', 'POST'].includes(method)),
     url: '/:naan/:name/*',
     config: { access: 'open' },
     onRequest: async (request) => {

@@ -11,6 +11,10 @@ export const isMissing = (thrown: unknown): boolean => ['ENOENT', 'ENOTDIR'].inc
 /** What a person may be told: messages of the system name paths of the host. */
 export const reasonOf = (thrown: unknown): string => errnoOf(thrown) ?? messageOf(thrown);
 
+/** For the health of the service, not for callers. */
+export const shelfUnreadable = (cause: unknown): Error =>
+  new Error(`The shelf folder cannot be read (${reasonOf(cause)})`, { cause });
+
 /** The shelf, or a part of it, may be read but not written by this process. */
 export const isReadOnly = (thrown: unknown): boolean => ['EROFS', 'EACCES', 'EPERM'].includes(errnoOf(thrown) ?? '');
 

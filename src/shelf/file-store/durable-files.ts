@@ -58,8 +58,7 @@ export class DurableFiles {
 
   async syncFolder(what: string, path: string): Promise<void> {
     await this.step(`sync ${what}`);
-    await using folder = await open(path, 'r');
-    await folder.sync();
+    await syncFolder(path);
   }
 
   async #putInPlace(what: string, target: string, temporary: string, text: string | undefined): Promise<void> {
@@ -72,4 +71,10 @@ export class DurableFiles {
       throw thrown;
     }
   }
+}
+
+/** Makes durable which files a folder has. */
+export async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(path, 'r');
+  await folder.sync();
 }

@@ -31,6 +31,7 @@ export class ExplodedPackages {
   /** The first of each id, by `koKey`. */
   #served: ReadonlyMap<string, ExplodedKo> = new Map();
   #damage: readonly ShelfDamage[] = [];
+  #coming: Promise<void> | undefined;
   readonly #hashes: HashCache = new Map();
   readonly #layout: ShelfLayout;
   readonly #disk: DurableFiles;
@@ -55,8 +56,13 @@ export class ExplodedPackages {
     return this.#damage;
   }
 
+  /** Looks at everything again; all who ask before it begins get the same look. */
   scan(): Promise<void> {
-    return this.#alone(() => this.#scan());
+    this.#coming ??= this.#alone(() => {
+      this.#coming = undefined;
+      return this.#scan();
+    });
+    return this.#coming;
   }
 
   /** True when the files of the folder may differ from what was last seen. */
@@ -109,6 +115,7 @@ export class ExplodedPackages {
       }
     });
     found.sort((a, b) => (a.where < b.where ? -1 : 1));
+    damage.sort((a, b) => (a.where < b.where ? -1 : 1));
     this.#show(found, damage);
   }
 

@@ -4,7 +4,7 @@ import { METADATA_FILE, parseMetadata } from '../../knowledge-object/metadata.ts
 import { koNotFound, packageDamaged, preconditionFailed, shelfNotWritable } from '../../lib/errors.ts';
 import type { KoPackage, Shelf, ShelfDamage, ShelfEntry, Staging } from '../shelf.ts';
 import { Catalog } from './catalog.ts';
-import { readOnlyShelf, reasonOf, writing } from './disk-errors.ts';
+import { readOnlyShelf, shelfUnreadable, writing } from './disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import type { ExplodedKo, ExplodedPackages } from './exploded-packages.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
@@ -109,7 +109,7 @@ export class FileShelf implements Shelf {
       await readdir(layout.root);
       if (writable) await readdir(layout.index);
     } catch (thrown) {
-      throw new Error(`The shelf folder cannot be read (${reasonOf(thrown)})`, { cause: thrown });
+      throw shelfUnreadable(thrown);
     }
   }
 

@@ -1,9 +1,8 @@
-import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { posix, join } from 'node:path';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import type { ShelfDamage } from '../shelf.ts';
-import { errnoOf } from './disk-errors.ts';
+import { reasonOf, shelfUnreadable } from './disk-errors.ts';
 
 /** "a folder of any name, up to three levels deep, with a `metadata.json`". */
 const MAX_DEPTH = 3;
@@ -20,8 +19,11 @@ export async function findExploded(root: string): Promise<FoundFolders> {
   const report = (where: string, cause: string): void => void found.damage.push({ where, cause });
 
   async function look(folder: string, depth: number): Promise<void> {
-    const entries = await listing(join(root, folder));
-    if (typeof entries === 'string') return report(folder, `it cannot be read (${entries})`);
+    const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((thrown: unknown) => {
+      if (depth === 0) throw shelfUnreadable(thrown);
+      report(folder, `it cannot be read (${reasonOf(thrown)})`);
+      return [];
+    });
     if (entries.some((entry) => entry.name === METADATA_FILE && entry.isFile())) {
       if (depth > 0) return void found.folders.push(folder);
       report(METADATA_FILE, 'a knowledge object needs a folder of its own on the shelf');
@@ -43,17 +45,6 @@ export async function findExploded(root: string): Promise<FoundFolders> {
 }
 
 const isIgnored = (name: string): boolean => name.startsWith('.') || name === '__MACOSX';
-
-/** @returns the code of the system's error when the folder cannot be read. */
-async function listing(path: string): Promise<Dirent[] | string> {
-  try {
-    return await readdir(path, { withFileTypes: true });
-  } catch (thrown) {
-    const errno = errnoOf(thrown);
-    if (errno === undefined) throw thrown;
-    return errno;
-  }
-}
 
 const isFolder = async (path: string): Promise<boolean> =>
   (await stat(path).catch(() => undefined))?.isDirectory() ?? false;

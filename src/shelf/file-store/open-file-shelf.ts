@@ -1,10 +1,10 @@
 import type { Stats } from 'node:fs';
 import { mkdir, open, readdir, realpath, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { startRefused, type ServiceError } from '../../lib/errors.ts';
 import type { Shelf } from '../shelf.ts';
 import { isFull, isReadOnly, reasonOf } from './disk-errors.ts';
-import { DurableFiles, type OnStep } from './durable-files.ts';
+import { DurableFiles, syncFolder, type OnStep } from './durable-files.ts';
 import { ExplodedPackages } from './exploded-packages.ts';
 import { FileShelf } from './file-shelf.ts';
 import { takeOwnership } from './owner-lock.ts';
@@ -45,7 +45,8 @@ export async function openFileShelf(dir: string, options: FileShelfOptions = {})
 
 async function shelfFolder(dir: string): Promise<string> {
   try {
-    await mkdir(dir, { recursive: true });
+    const made = await mkdir(dir, { recursive: true });
+    if (made !== undefined) await syncFolder(dirname(made));
     await readdir(dir);
     return await realpath(dir);
   } catch (thrown) {
@@ -63,7 +64,9 @@ function refusal(dir: string, found: Stats | undefined, thrown: unknown): Servic
 async function makeWritable(layout: ShelfLayout): Promise<boolean> {
   try {
     for (const folder of [layout.staging, layout.objects, layout.index]) {
-      await mkdir(folder, { recursive: true });
+      const made = await mkdir(folder, { recursive: true });
+      // A folder that is lost with the power takes along what was stored in it.
+      if (made !== undefined) await syncFolder(dirname(made));
       await tryToWrite(folder);
     }
     await tryToWrite(layout.home);

@@ -1,17 +1,60 @@
+import { pathToFileURL } from 'node:url';
 import type { Config } from '../../config/config.ts';
+import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { PackageLimits } from '../import/limits.ts';
-import type { ManifestImporter } from '../manifest-importer.ts';
+import type { ManifestImporter, ManifestOutcome } from '../manifest-importer.ts';
 import type { Shelf } from '../shelf.ts';
+import type { Lookup } from './addresses.ts';
+import { MANIFEST_LIMITS, ManifestRun } from './manifest-run.ts';
+import type { ManifestLimits } from './manifest-run.ts';
+import { parseManifest, resolveLocation } from './parse-manifest.ts';
+import { Sources } from './sources.ts';
+import type { LocationPolicy } from './sources.ts';
 
 export interface ManifestImporterOptions {
-  readonly config: Config;
+  readonly config: Pick<Config, 'profile' | 'fileManifests' | 'privateManifests'>;
   readonly shelf: Shelf;
   readonly limits: PackageLimits;
-  readonly log: Logger;
+  readonly log: Pick<Logger, 'debug'>;
+  /** For tests. */
+  readonly manifestLimits?: ManifestLimits;
+  /** For tests. */
+  readonly lookup?: Lookup;
 }
 
-export function createManifestImporter(_options: ManifestImporterOptions): ManifestImporter {
-  const none = () => Promise.resolve([]);
-  return { importPosted: none, importPostedList: none, importNamed: none };
+/**
+ * "`file:` locations and private or loopback addresses are allowed in dev and for the operator's `--manifest`; for
+ * manifests posted over HTTP outside dev they need `--allow-file-manifests DIR` / `--allow-private-manifests`."
+ */
+export function createManifestImporter(options: ManifestImporterOptions): ManifestImporter {
+  const { config, shelf, limits: packageLimits, log, manifestLimits: limits = MANIFEST_LIMITS, lookup } = options;
+  const operator: LocationPolicy = { files: 'any', privateAddresses: true };
+  const posted: LocationPolicy =
+    config.profile === 'dev'
+      ? operator
+      : { files: { within: config.fileManifests }, privateAddresses: config.privateManifests };
+
+  async function run(
+    policy: LocationPolicy,
+    work: (run: ManifestRun) => Promise<ManifestOutcome[]>,
+  ): Promise<ManifestOutcome[]> {
+    await using sources = new Sources({ policy, redirects: limits.redirects, lookup });
+    const outcomes = await work(new ManifestRun({ shelf, sources, limits, packageLimits }));
+    for (const { location, error } of outcomes) {
+      if (error?.cause !== undefined) log.debug({ location, cause: messageOf(error.cause) }, 'manifest entry failed');
+    }
+    return outcomes;
+  }
+
+  return {
+    importPosted: (body) => run(posted, (each) => each.importAll(parseManifest(body))),
+    importPostedList: (body) => run(posted, (each) => each.importListed(parseManifest(body))),
+    importNamed: (location) =>
+      run(operator, async (each) => {
+        const { url, error } = resolveLocation(location, pathToFileURL(`${process.cwd()}/`));
+        if (url === undefined) throw error ?? new Error('No location');
+        return each.importAll(await each.readManifest(url));
+      }),
+  };
 }

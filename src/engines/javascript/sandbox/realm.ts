@@ -31,7 +31,7 @@ export class Realm {
       try {
         loadCode(isolate, context, load, get);
       } catch (thrown) {
-        throw withPlace(thrown);
+        throw withPlace(thrown, load);
       }
       return new Realm(context, get('run'), get('collect'));
     } catch (thrown) {
@@ -70,7 +70,7 @@ function loadCode(isolate: ivm.Isolate, context: ivm.Context, load: LoadRequest,
   throw new Error(
     kind === 'undefined'
       ? `${wanted} in ${load.entry}`
-      : `'${load.function}' in ${load.entry} is not a function but ${kind}`,
+      : `'${load.function}' in ${load.entry} is not a function but ${String(kind)}`,
   );
 }
 
@@ -148,6 +148,7 @@ function loadModule(
 
 /** Runs the top level of a module and all it imports. @throws Error also when a top-level `await` never settles. */
 function evaluate(isolate: ivm.Isolate, context: ivm.Context, main: ivm.Module, load: LoadRequest): void {
+  main.evaluateSync({ timeout: load.limit });
   // A module that imports another runs only after the other has run to its end.
   const after = isolate.compileModuleSync('import * as main from "main"; export const done = true;', {
     filename: 'activator',
@@ -176,11 +177,14 @@ function resolveArtifact(load: LoadRequest, wanted: string, from: string): strin
 }
 
 /** Puts the place where code threw while it loaded behind its message, as isolated-vm does for syntax errors. */
-function withPlace(thrown: unknown): unknown {
+function withPlace(thrown: unknown, load: LoadRequest): unknown {
   if (!(thrown instanceof Error) || / \[[^\]]+:\d+:\d+\]$/.test(thrown.message) || TIMEOUT.test(thrown.message))
     return thrown;
-  const [, place] = /^ +at (?:.* \()?((?!activator:)[^()<>\s]+:\d+:\d+)\)?$/m.exec(thrown.stack ?? '') ?? [];
-  if (place !== undefined) thrown.message += ` [${place}]`;
+  for (const [, file = '', place] of (thrown.stack ?? '').matchAll(/^ +at (?:.* \()?([^()\s]+?)(:\d+:\d+)\)?$/gm)) {
+    if (!Object.hasOwn(load.files, file)) continue;
+    thrown.message += ` [${file}${place ?? ''}]`;
+    break;
+  }
   return thrown;
 }
 

@@ -1,0 +1,28 @@
+/** What callers hear of an answer, and of a call that has none. */
+import { bodyNotReadable, executionFailed } from '../../lib/errors.ts';
+import type { RunFailure } from './frames.ts';
+import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
+
+/** Settles a call with its line of an answer; see `sandbox/guest.js`. */
+export function deliver(call: PendingCall, line: string): void {
+  const head = line.charCodeAt(0);
+  if (head === BANG) call.reject(executionFailed(JSON.parse(line.slice(1)) as string));
+  else if (head === QUESTION)
+    call.reject(bodyNotReadable(`The request body is not JSON: ${JSON.parse(line.slice(1)) as string}`));
+  else call.resolve(line);
+}
+const BANG = 33;
+const QUESTION = 63;
+
+export function timeLimit(endpoint: JsEndpoint): Error {
+  return executionFailed(`no result within the limit of ${endpoint.limit / 1000} s (--execution-timeout)`);
+}
+
+export function memoryLimit(endpoint: JsEndpoint): Error {
+  return executionFailed(`memory limit of ${endpoint.load.heapMb} MB exceeded (--isolate-memory)`);
+}
+
+export function errorOf(failure: RunFailure, endpoint: JsEndpoint): Error {
+  if (failure.why === 'timeout') return timeLimit(endpoint);
+  return failure.why === 'memory' ? memoryLimit(endpoint) : executionFailed(failure.message);
+}

@@ -1,0 +1,95 @@
+import { isIP } from 'node:net';
+import { pipeline } from 'node:stream';
+import type { Readable, Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { Agent, buildConnector, request } from 'undici';
+import { importRefused } from '../../lib/errors.ts';
+import { shown } from '../../knowledge-object/shown.ts';
+import { addressProblem, checkedLookup } from './addresses.ts';
+import type { Lookup } from './addresses.ts';
+import { isHttp } from './parse-manifest.ts';
+
+export interface HttpClientOptions {
+  /** Whether private and loopback addresses may be asked. */
+  readonly privateAddresses: boolean;
+  readonly redirects: number;
+  /** For tests. */
+  readonly lookup?: Lookup | undefined;
+}
+
+export interface HttpAnswer {
+  /** Decoded; not bounded. */
+  readonly body: Readable;
+  /** Where it came from, after all redirects. */
+  readonly url: URL;
+}
+
+/** Fetches from addresses that other people name. Every connection is checked, on each hop. */
+export class HttpClient implements AsyncDisposable {
+  readonly #agent: Agent;
+  readonly #redirects: number;
+
+  constructor({ privateAddresses, redirects, lookup }: HttpClientOptions) {
+    const connect = buildConnector({ lookup: checkedLookup(privateAddresses, lookup), timeout: 10_000 });
+    this.#redirects = redirects;
+    this.#agent = new Agent({
+      connect: (options, callback) => {
+        // No resolver is asked for an address, so that the check of the lookup does not see it.
+        const problem = isIP(options.hostname) === 0 ? undefined : addressProblem(options.hostname, privateAddresses);
+        if (problem === undefined) connect(options, callback);
+        else callback(problem, null);
+      },
+    });
+  }
+
+  /** @throws importRefused when the answer is not 2xx; what undici throws. The signal also ends the body. */
+  async get(location: URL, accept: string, signal: AbortSignal): Promise<HttpAnswer> {
+    let url = location;
+    for (let hop = 0; hop <= this.#redirects; hop++) {
+      const headers = { accept, 'accept-encoding': 'identity', 'user-agent': 'kgrid-activator' };
+      const answer = await request(url, { dispatcher: this.#agent, signal, headers });
+      const { statusCode, body } = answer;
+      if (statusCode >= 200 && statusCode < 300)
+        return { body: decoded(body, answer.headers['content-encoding']), url };
+      // An error listener, since the rest of a body that nobody reads may still fail.
+      body.on('error', () => undefined).destroy();
+      const next = answer.headers['location'];
+      if (!REDIRECTS.has(statusCode) || typeof next !== 'string')
+        throw importRefused(`answered with the status ${statusCode}`);
+      url = redirectTarget(next, url);
+    }
+    throw importRefused(`redirects more than ${this.#redirects} times`);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#agent.destroy();
+  }
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+function redirectTarget(location: string, from: URL): URL {
+  const target = URL.parse(location, from.href);
+  if (target === null || !isHttp(target))
+    throw importRefused(`redirects to ${shown(location)}, which is no http or https URL`);
+  return target;
+}
+
+const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
+
+/** Some servers encode although `identity` was asked for. */
+function decoded(body: Readable, encoding: string | string[] | undefined): Readable {
+  const name = encoding === undefined ? '' : String(encoding).trim().toLowerCase();
+  if (name === '' || name === 'identity') return body;
+  const decoder = DECODERS.get(name);
+  if (decoder === undefined) {
+    body.on('error', () => undefined).destroy();
+    throw importRefused(`answered with the encoding ${shown(name)}, which was not asked for`);
+  }
+  return pipeline(body, decoder(), () => undefined);
+}

@@ -1,0 +1,126 @@
+import type { Readable } from 'node:stream';
+import { importRefused, malformedRequest } from '../../lib/errors.ts';
+import { mapBounded } from '../../lib/map-bounded.ts';
+import { importZip } from '../import/import-zip.ts';
+import type { PackageLimits } from '../import/limits.ts';
+import type { ManifestOutcome } from '../manifest-importer.ts';
+import type { Shelf } from '../shelf.ts';
+import { bytes } from '../zip/refusal.ts';
+import { parseManifest } from './parse-manifest.ts';
+import type { ManifestEntry } from './parse-manifest.ts';
+import { inWords } from './reasons.ts';
+import type { Sources } from './sources.ts';
+
+/** How much one run may ask for. */
+export interface ManifestLimits {
+  /** Entries over all manifests of a run. */
+  readonly entries: number;
+  /** Bytes of one `manifest.json`. */
+  readonly manifest: number;
+  /** Milliseconds until a location must have given all its bytes. */
+  readonly timeout: number;
+  readonly redirects: number;
+  /** Locations that are read at the same time. */
+  readonly parallel: number;
+}
+
+/** "Limits: 10,000 entries, 30 s an entry, 3 redirects, each hop re-checked." */
+export const MANIFEST_LIMITS: ManifestLimits = {
+  entries: 10_000,
+  manifest: 10 * 2 ** 20,
+  timeout: 30_000,
+  redirects: 3,
+  parallel: 6,
+};
+
+export interface ManifestRunOptions {
+  readonly shelf: Shelf;
+  readonly sources: Sources;
+  readonly limits: ManifestLimits;
+  readonly packageLimits: PackageLimits;
+}
+
+const ZIP = 'application/zip, */*;q=0.1';
+const JSON_FIRST = 'application/json, */*;q=0.1';
+
+/** Reads manifests and imports what they name. Failures are outcomes, never thrown; the order is that of the entries. */
+export class ManifestRun {
+  readonly #options: ManifestRunOptions;
+
+  constructor(options: ManifestRunOptions) {
+    this.#options = options;
+  }
+
+  /** @throws malformedRequest for too many entries. */
+  importAll(entries: readonly ManifestEntry[]): Promise<ManifestOutcome[]> {
+    this.#assertBounded(entries);
+    return mapBounded(entries, this.#options.limits.parallel, (entry) => this.#importOne(entry));
+  }
+
+  /** Imports what is named by the manifests at these locations. @throws malformedRequest for too many entries. */
+  async importListed(manifests: readonly ManifestEntry[]): Promise<ManifestOutcome[]> {
+    this.#assertBounded(manifests);
+    const read = await mapBounded(manifests, this.#options.limits.parallel, (manifest) => this.#entriesOf(manifest));
+    return this.importAll(read.flat());
+  }
+
+  /** The entries of a manifest; one with the error when it cannot be read. */
+  async #entriesOf({ location, url, error }: ManifestEntry): Promise<ManifestEntry[]> {
+    if (url === undefined) return [{ location, ...(error === undefined ? {} : { error }) }];
+    try {
+      return await this.readManifest(url);
+    } catch (thrown) {
+      return [{ location, error: this.#worded(thrown) }];
+    }
+  }
+
+  /** @throws importRefused and what `Sources.open` throws. */
+  async readManifest(location: URL): Promise<ManifestEntry[]> {
+    const { content, url } = await this.#options.sources.open(location, JSON_FIRST, this.#timeout());
+    return parseManifest(parseJson(await boundedText(content, this.#options.limits.manifest)), url);
+  }
+
+  async #importOne({ location, url, error }: ManifestEntry): Promise<ManifestOutcome> {
+    if (url === undefined) return { location, ...(error === undefined ? {} : { error }) };
+    const { shelf, sources, packageLimits } = this.#options;
+    try {
+      const { content } = await sources.open(url, ZIP, this.#timeout());
+      const { id } = await importZip(shelf, content, packageLimits);
+      return { location, id };
+    } catch (thrown) {
+      return { location, error: this.#worded(thrown) };
+    }
+  }
+
+  #worded(thrown: unknown): Error {
+    return inWords(thrown, this.#options.limits.timeout);
+  }
+
+  #timeout(): AbortSignal {
+    return AbortSignal.timeout(this.#options.limits.timeout);
+  }
+
+  #assertBounded({ length }: readonly ManifestEntry[]): void {
+    const { entries } = this.#options.limits;
+    if (length > entries) throw malformedRequest(`The manifest has ${length} entries; it may have ${entries}`);
+  }
+}
+
+async function boundedText(content: Readable, limit: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of content as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limit) throw importRefused(`is larger than the ${bytes(limit)} that a manifest may have`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (cause) {
+    throw importRefused('is not a manifest: it is not valid JSON', { cause });
+  }
+}

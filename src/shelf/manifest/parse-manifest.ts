@@ -1,0 +1,67 @@
+import { koKey, parseKoId } from '../../knowledge-object/id.ts';
+import { shown } from '../../knowledge-object/shown.ts';
+import { importRefused } from '../../lib/errors.ts';
+
+/** One entry of a manifest: where its KO is, or why that cannot be said. */
+export interface ManifestEntry {
+  /** As the manifest has it, but without a password. */
+  readonly location: string;
+  /** Absolute; http, https or file. */
+  readonly url?: URL;
+  readonly error?: Error;
+}
+
+/**
+ * Reads `{"manifest": [entry…]}` or a bare array of entries. An entry is a string, or an object whose `url`, else
+ * `@id`, is the location. The `/kos` listing of another activator is such an array: "there an `@id` of three parts
+ * means `<that listing's address>/<@id>`".
+ * @param manifest parsed JSON; what holds no list has no entries.
+ * @param base where the manifest itself lies; relative entries of one that lies nowhere (a body that was posted) are
+ * an error of that entry.
+ */
+export function parseManifest(manifest: unknown, base?: URL): ManifestEntry[] {
+  if (Array.isArray(manifest)) return manifest.map((entry) => readEntry(entry, base, listingAddress(base)));
+  const list = isRecord(manifest) ? manifest['manifest'] : undefined;
+  return Array.isArray(list) ? list.map((entry) => readEntry(entry, base, undefined)) : [];
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+/** The address before `/<naan>/<name>/<version>`, "with or without a slash after `/kos`". */
+const listingAddress = (base: URL | undefined): string | undefined =>
+  base !== undefined && isHttp(base) ? base.origin + base.pathname.replace(/\/+$/, '') : undefined;
+
+export const isHttp = (url: URL): boolean => url.protocol === 'http:' || url.protocol === 'https:';
+
+function readEntry(entry: unknown, base: URL | undefined, listing: string | undefined): ManifestEntry {
+  if (typeof entry === 'string') return resolveLocation(entry, base);
+  const fields = isRecord(entry) ? entry : {};
+  if (typeof fields['url'] === 'string') return resolveLocation(fields['url'], base);
+  const id = fields['@id'];
+  if (typeof id === 'string') {
+    const koId = parseKoId(id);
+    if (koId === undefined || listing === undefined) return resolveLocation(id, base);
+    return { location: id, url: new URL(`${listing}/${koKey(koId)}`) };
+  }
+  const location = shown(JSON.stringify(entry));
+  return { location, error: importRefused('is neither a location nor an object with a "url" or an "@id"') };
+}
+
+/** An absolute http, https or file URL, or one that is relative to `base`. */
+export function resolveLocation(written: string, base?: URL): ManifestEntry {
+  const location = written.replace(/\/\/[^/?#]*@/, '//***@');
+  const url = URL.parse(written, base?.href);
+  if (url === null) {
+    return {
+      location,
+      error: importRefused(base === undefined ? 'is not absolute: give an http, https or file URL' : 'is not a URL'),
+    };
+  }
+  if (!isHttp(url) && url.protocol !== 'file:') {
+    return { location, error: importRefused(`has the protocol "${shown(url.protocol)}": use http, https or file`) };
+  }
+  if (url.username !== '' || url.password !== '') {
+    return { location, error: importRefused('holds a user name or a password, which is not supported') };
+  }
+  return { location, url };
+}

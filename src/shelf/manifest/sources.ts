@@ -1,0 +1,47 @@
+import type { Readable } from 'node:stream';
+import { HttpClient } from './http-client.ts';
+import type { Lookup } from './addresses.ts';
+import { openFile } from './open-file.ts';
+import type { FilePolicy } from './open-file.ts';
+import { isHttp } from './parse-manifest.ts';
+
+/** Where whoever gave a manifest may have it lead. */
+export interface LocationPolicy {
+  readonly files: FilePolicy;
+  readonly privateAddresses: boolean;
+}
+
+export interface SourceOptions {
+  readonly policy: LocationPolicy;
+  readonly redirects: number;
+  /** For tests. */
+  readonly lookup?: Lookup | undefined;
+}
+
+export interface OpenedSource {
+  readonly content: Readable;
+  /** Where it came from, after all redirects. */
+  readonly url: URL;
+}
+
+/** Opens the locations of manifests under one policy. */
+export class Sources implements AsyncDisposable {
+  readonly #http: HttpClient;
+  readonly #files: FilePolicy;
+
+  constructor({ policy, redirects, lookup }: SourceOptions) {
+    this.#files = policy.files;
+    this.#http = new HttpClient({ privateAddresses: policy.privateAddresses, redirects, lookup });
+  }
+
+  /** @throws importRefused and what the system or undici throws. The signal also ends the content of the web. */
+  async open(url: URL, accept: string, signal: AbortSignal): Promise<OpenedSource> {
+    if (!isHttp(url)) return { content: await openFile(url, this.#files), url };
+    const { body, url: final } = await this.#http.get(url, accept, signal);
+    return { content: body, url: final };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#http[Symbol.asyncDispose]();
+  }
+}
