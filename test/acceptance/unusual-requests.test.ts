@@ -75,7 +75,7 @@ test('broken HTTP is 400', async () => {
 test('methods that a path does not have are 405 with Allow', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.serve(ko);
-  for (const method of ['PATCH', 'PUT', 'DELETE', 'TRACE', 'PROPFIND']) {
+  for (const method of ['PATCH', 'PUT', 'DELETE', 'TRACE']) {
     for (const path of [pathOf(ko, 'welcome'), '/endpoints', '/actuator/info', '/kos/manifest']) {
       const answer = await service.send(method, path);
       assert.ok(answer.status === 405, `${method} ${path}: ${answer.status}`);
