@@ -117,12 +117,15 @@ test('a shelf folder that is missing is made', async () => {
   await put(shelf, ID);
 });
 
-test('the check fails when the shelf folder is gone', async () => {
+test('the check and a look fail when the shelf folder is gone; what was known stays', async () => {
   await using dir = await temporaryFolder();
+  await dir.add({ 'shelf/ko/metadata.json': '{"@id": "a/b/v2"}' });
   await using shelf = await openFileShelf(join(dir.path, 'shelf'));
   await shelf.check();
   await rm(join(dir.path, 'shelf'), { recursive: true });
   await assert.rejects(shelf.check(), /^Error: The shelf folder cannot be read \(ENOENT\)$/);
+  await assert.rejects(shelf.rescan(), /^Error: The shelf folder cannot be read \(ENOENT\)$/);
+  assert.equal((await shelf.list()).length, 1);
 });
 
 /** Permissions do not bind root, who therefore becomes another user for the time of the test. */

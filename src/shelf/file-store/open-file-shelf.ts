@@ -46,7 +46,7 @@ export async function openFileShelf(dir: string, options: FileShelfOptions = {})
 async function shelfFolder(dir: string): Promise<string> {
   try {
     const made = await mkdir(dir, { recursive: true });
-    if (made !== undefined) await syncFolder(dirname(made));
+    if (made !== undefined) await syncFolder(dirname(made)).catch(() => undefined);
     await readdir(dir);
     return await realpath(dir);
   } catch (thrown) {
