@@ -5,7 +5,7 @@ const MOST = 16;
 /** Enough to keep a sandbox busy; more would stand in line there, where nothing can be put before them. */
 const MOST_FRESH = 2;
 /** Milliseconds after which an activation is slow, and others go on beside it. */
-const FRESH = 150;
+const FRESH = 700;
 
 export class ActivationQueue {
   readonly #waiting = new Set<Endpoint>();

@@ -95,7 +95,7 @@ export class JavascriptEngine implements Engine {
     if (problem === 'memory')
       return `the top level of ${plan.entry} needs more than ${this.#options.isolateMemoryMb} MB of memory`;
     // isolated-vm writes the place as `[file:line:column]`.
-    return problem.replace(/ \[([^[\]]+):(\d+):(\d+)\]$/, ' ($1 line $2, column $3)');
+    return problem.replace(/^Error: /, '').replace(/ \[([^[\]]+):(\d+):(\d+)\]$/, ' ($1 line $2, column $3)');
   }
 
   #answer(lane: Lane, work: Work, question: Question): { text: string } | { outside: () => Promise<string> } {

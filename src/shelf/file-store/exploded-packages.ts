@@ -1,6 +1,8 @@
 import { basename, dirname, join } from 'node:path';
 import { koKey } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
+import { mapBounded } from '../../lib/map-bounded.ts';
+import { SerialQueue } from '../../lib/serial-queue.ts';
 import type { KoPackage, ShelfDamage } from '../shelf.ts';
 import { reasonOf } from './disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
@@ -8,8 +10,6 @@ import { folderStamp, readExploded, stampFolder, type HashCache } from './explod
 import { findExploded } from './find-exploded.ts';
 import { OpenPackage, type PackagePlace } from './open-package.ts';
 import { keyOf, type PackageContent } from './package-content.ts';
-import { mapBounded } from '../../lib/map-bounded.ts';
-import { SerialQueue } from '../../lib/serial-queue.ts';
 import { stagingName, type ShelfLayout } from './shelf-layout.ts';
 
 const READS_AT_ONCE = 8;

@@ -105,6 +105,8 @@ export class StagedPackage implements Staging {
     try {
       return await this.#disk.createFile(what, path, (file) => fill(file, content, limit));
     } catch (thrown) {
+      // What was never begun to be read would else stay open.
+      if (!Buffer.isBuffer(content)) content.destroy();
       if (!isConflict(thrown)) await rm(path, { force: true }).catch(() => undefined);
       throw thrown;
     }

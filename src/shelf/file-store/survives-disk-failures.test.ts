@@ -139,7 +139,9 @@ for (const { errno, code, message } of refusals) {
     }
     disk.failAtStep = 'write spool';
     await using staging = await shelf.stage();
-    await assert.rejects(staging.spool(Readable.from(['x']), 10), failsWith(code, message));
+    const content = Readable.from(['x']);
+    await assert.rejects(staging.spool(content, 10), failsWith(code, message));
+    assert.equal(content.destroyed, true);
   });
 }
 

@@ -24,7 +24,7 @@ export async function importZip(shelf: Shelf, content: Readable, limits: Package
 }
 
 /** "The zip holds `metadata.json` at its root or in its single top folder": what stands before every path. */
-function packageRoot(entries: readonly ZipEntry[]): string {
+export function packageRoot(entries: readonly ZipEntry[]): string {
   const paths = new Set(entries.map(({ path }) => path));
   if (paths.has(METADATA_FILE)) return '';
   const [top = ''] = /^[^/]+\//.exec(entries[0]?.path ?? '') ?? [];

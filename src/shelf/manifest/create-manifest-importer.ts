@@ -9,6 +9,7 @@ import type { Lookup } from './addresses.ts';
 import { MANIFEST_LIMITS, ManifestRun } from './manifest-run.ts';
 import type { ManifestLimits } from './manifest-run.ts';
 import { parseManifest, resolveLocation } from './parse-manifest.ts';
+import type { ManifestEntry } from './parse-manifest.ts';
 import { Sources } from './sources.ts';
 import type { LocationPolicy } from './sources.ts';
 
@@ -50,11 +51,10 @@ export function createManifestImporter(options: ManifestImporterOptions): Manife
   return {
     importPosted: (body) => run(posted, (each) => each.importAll(parseManifest(body))),
     importPostedList: (body) => run(posted, (each) => each.importListed(parseManifest(body))),
-    importNamed: (location) =>
-      run(operator, async (each) => {
-        const { url, error } = resolveLocation(location, pathToFileURL(`${process.cwd()}/`));
-        if (url === undefined) throw error ?? new Error('No location');
-        return each.importAll(await each.readManifest(url));
-      }),
+    importNamed: (location) => run(operator, (each) => each.importListed([namedLocation(location)])),
   };
 }
+
+/** A URL, or a path from where the service was started. */
+const namedLocation = (location: string): ManifestEntry =>
+  /^[a-z][a-z\d+.-]*:/i.test(location) ? resolveLocation(location) : { location, url: pathToFileURL(location) };

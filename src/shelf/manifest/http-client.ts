@@ -49,10 +49,11 @@ export class HttpClient implements AsyncDisposable {
       const headers = { accept, 'accept-encoding': 'identity', 'user-agent': 'kgrid-activator' };
       const answer = await request(url, { dispatcher: this.#agent, signal, headers });
       const { statusCode, body } = answer;
+      // A body that nobody reads to its end fails when it is let go.
+      body.on('error', () => undefined);
       if (statusCode >= 200 && statusCode < 300)
         return { body: decoded(body, answer.headers['content-encoding']), url };
-      // An error listener, since the rest of a body that nobody reads may still fail.
-      body.on('error', () => undefined).destroy();
+      body.destroy();
       const next = answer.headers['location'];
       if (!REDIRECTS.has(statusCode) || typeof next !== 'string')
         throw importRefused(`answered with the status ${statusCode}`);
@@ -88,7 +89,7 @@ function decoded(body: Readable, encoding: string | string[] | undefined): Reada
   if (name === '' || name === 'identity') return body;
   const decoder = DECODERS.get(name);
   if (decoder === undefined) {
-    body.on('error', () => undefined).destroy();
+    body.destroy();
     throw importRefused(`answered with the encoding ${shown(name)}, which was not asked for`);
   }
   return pipeline(body, decoder(), () => undefined);

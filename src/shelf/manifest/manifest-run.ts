@@ -46,13 +46,15 @@ const JSON_FIRST = 'application/json, */*;q=0.1';
 /** Reads manifests and imports what they name. Failures are outcomes, never thrown; the order is that of the entries. */
 export class ManifestRun {
   readonly #options: ManifestRunOptions;
+  /** Entries found in listed manifests so far. */
+  #listed = 0;
 
   constructor(options: ManifestRunOptions) {
     this.#options = options;
   }
 
   /** @throws malformedRequest for too many entries. */
-  importAll(entries: readonly ManifestEntry[]): Promise<ManifestOutcome[]> {
+  async importAll(entries: readonly ManifestEntry[]): Promise<ManifestOutcome[]> {
     this.#assertBounded(entries);
     return mapBounded(entries, this.#options.limits.parallel, (entry) => this.#importOne(entry));
   }
@@ -61,43 +63,41 @@ export class ManifestRun {
   async importListed(manifests: readonly ManifestEntry[]): Promise<ManifestOutcome[]> {
     this.#assertBounded(manifests);
     const read = await mapBounded(manifests, this.#options.limits.parallel, (manifest) => this.#entriesOf(manifest));
-    return this.importAll(read.flat());
+    return mapBounded(read.flat(), this.#options.limits.parallel, (entry) => this.#importOne(entry));
   }
 
   /** The entries of a manifest; one with the error when it cannot be read. */
   async #entriesOf({ location, url, error }: ManifestEntry): Promise<ManifestEntry[]> {
     if (url === undefined) return [{ location, ...(error === undefined ? {} : { error }) }];
+    const { sources, limits } = this.#options;
     try {
-      return await this.readManifest(url);
+      const opened = await sources.open(url, JSON_FIRST, AbortSignal.timeout(limits.timeout));
+      const entries = parseManifest(parseJson(await boundedText(opened.content, limits.manifest)), opened.url);
+      if (this.#listed + entries.length > limits.entries) {
+        throw importRefused(
+          `has ${entries.length} entries, which makes more than the ${limits.entries} of one request`,
+        );
+      }
+      this.#listed += entries.length;
+      return entries;
     } catch (thrown) {
-      return [{ location, error: this.#worded(thrown) }];
+      return [{ location, error: inWords(thrown, limits.timeout) }];
     }
-  }
-
-  /** @throws importRefused and what `Sources.open` throws. */
-  async readManifest(location: URL): Promise<ManifestEntry[]> {
-    const { content, url } = await this.#options.sources.open(location, JSON_FIRST, this.#timeout());
-    return parseManifest(parseJson(await boundedText(content, this.#options.limits.manifest)), url);
   }
 
   async #importOne({ location, url, error }: ManifestEntry): Promise<ManifestOutcome> {
     if (url === undefined) return { location, ...(error === undefined ? {} : { error }) };
-    const { shelf, sources, packageLimits } = this.#options;
+    const { shelf, sources, limits, packageLimits } = this.#options;
+    let content: Readable | undefined;
     try {
-      const { content } = await sources.open(url, ZIP, this.#timeout());
+      ({ content } = await sources.open(url, ZIP, AbortSignal.timeout(limits.timeout)));
       const { id } = await importZip(shelf, content, packageLimits);
       return { location, id };
     } catch (thrown) {
-      return { location, error: this.#worded(thrown) };
+      return { location, error: inWords(thrown, limits.timeout) };
+    } finally {
+      content?.destroy();
     }
-  }
-
-  #worded(thrown: unknown): Error {
-    return inWords(thrown, this.#options.limits.timeout);
-  }
-
-  #timeout(): AbortSignal {
-    return AbortSignal.timeout(this.#options.limits.timeout);
   }
 
   #assertBounded({ length }: readonly ManifestEntry[]): void {

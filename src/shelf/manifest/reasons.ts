@@ -23,7 +23,7 @@ export function inWords(thrown: unknown, timeout: number): Error {
   if (name === 'TimeoutError')
     return importRefused(`gave no whole answer within ${timeout / 1_000} s`, { cause: thrown });
   const known = typeof code === 'string' ? REASONS[code] : undefined;
-  const isEncoding = typeof code === 'string' && /^(?:Z_|ERR__ERROR_|ERR_BROTLI|ERR__)/.test(code);
+  const isEncoding = typeof code === 'string' && /^(?:Z_|ERR__ERROR_)/.test(code);
   return importRefused(known ?? (isEncoding ? 'gave an answer that cannot be decoded' : 'cannot be read'), {
     cause: thrown,
   });
