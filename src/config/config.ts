@@ -73,7 +73,11 @@ export function toConfig(raw: RawSettings): Config {
     basic: basicOf(read),
     oauth: oauthOf(read),
     secureExecution: read.as('secure-execution', toFlag),
-    cors: read.list('cors').map((origin) => toUrl(origin, 'an origin of --cors')),
+    // The original's default: reads and calls are open to every origin anyway, and nothing else may be.
+    cors: read
+      .list('cors')
+      .filter((origin) => origin !== '*')
+      .map((origin) => toUrl(origin, 'an origin of --cors')),
     limits: limitsOf(read),
     sandboxes: read.as('sandboxes', toCount),
     runtimes: runtimesOf(read.list('runtimes')),

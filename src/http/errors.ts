@@ -1,7 +1,7 @@
 /** The one place where errors become answers, in the two forms of the specification. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { STATUS_CODES } from 'node:http';
-import { bodyTooLarge, malformedRequest, ServiceError, unsupportedMediaType } from '../lib/errors.ts';
+import { malformedRequest, ServiceError, unsupportedMediaType } from '../lib/errors.ts';
 import { humanTime } from '../lib/time.ts';
 
 /** "Request API errors (JSON object, keys capitalized)". */
@@ -32,7 +32,9 @@ const reasonOf = (status: number): string => STATUS_CODES[status] ?? 'Error';
 /** Answers with an error: "everything under `/kos` answers errors as shelf errors, everywhere else as request errors". */
 export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): FastifyReply {
   const error = toServiceError(thrown);
-  if (error.status >= 500) request.log.error({ err: thrown, code: error.code }, error.message);
+  if (error.code === 'execution-failed')
+    request.log.info({ code: error.code, path: pathOf(request.url) }, error.message);
+  else if (error.status >= 500) request.log.error({ err: thrown, code: error.code }, error.message);
   const path = pathOf(request.url);
   const body = /^\/kos(\/|$)/.test(path) ? shelfErrorBody(error, path) : requestErrorBody(error, path);
   for (const header of ['content-disposition', 'content-length', 'content-range', 'etag', 'cache-control'])
@@ -58,8 +60,6 @@ export function pathOf(url: string): string {
 export function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
   const { code, statusCode, message } = thrown as Partial<FastifyError>;
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return bodyTooLarge('The body is larger than the limit (--max-body)', { cause: thrown });
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return unsupportedMediaType('The Content-Type of the request is not supported here', { cause: thrown });
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {

@@ -42,18 +42,24 @@ export interface ServerOptions {
 /** Paths of a package can be long; the router's own limit is 100 characters a segment. */
 const MAX_SEGMENT = 1024;
 const HEADERS_TIMEOUT = 10_000;
+/** A connection on which nothing moves, such as that of a client that does not read its answer. */
+const SILENT_TIMEOUT = 120_000;
 /** More than what proxies keep connections open for, so that they close first. */
 const KEEP_ALIVE = 65_000;
 
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { config, shelf, activator, engines } = options;
   const app = Fastify({
-    loggerInstance: options.log,
+    loggerInstance: options.log.child(
+      { part: 'http' },
+      { level: options.log.level === 'info' ? 'warn' : options.log.level },
+    ),
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: config.trustProxy,
     bodyLimit: config.limits.body,
     requestTimeout: config.limits.upload,
     keepAliveTimeout: KEEP_ALIVE,
+    connectionTimeout: SILENT_TIMEOUT,
     exposeHeadRoutes: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_SEGMENT },
     http: { headersTimeout: HEADERS_TIMEOUT, connectionsCheckingInterval: 1000 },
@@ -84,7 +90,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     isOwnRuntime: options.isOwnRuntime,
     log: options.log,
   });
-  installBodyParser(app, config.limits.body);
+  installBodyParser(app, { bytes: config.limits.body, time: config.limits.request });
   app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
   app.setNotFoundHandler((request, reply) =>
     sendError(request, reply, notFound(`There is nothing at ${pathOf(request.url)}`)),

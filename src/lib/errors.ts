@@ -52,6 +52,8 @@ export const endpointNotFound = define('endpoint-not-found', 404, 'Endpoint not 
 export const notFound = define('not-found', 404, 'Not Found');
 export const malformedRequest = define('malformed-request', 400, 'Bad Request');
 export const bodyNotReadable = define('body-not-readable', 400, 'Http Message Not Readable');
+export const requestTimedOut = (message: string): ServiceError =>
+  new ServiceError('request-timed-out', 408, 'Request Timeout', message, { headers: { connection: 'close' } });
 export const bodyTooLarge = define('body-too-large', 413, 'Payload Too Large');
 export const notAcceptable = define('not-acceptable', 406, 'Http MediaType not acceptable');
 export const unsupportedMediaType = define('unsupported-media-type', 415, 'Unsupported Media Type');
