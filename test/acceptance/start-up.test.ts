@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join, relative } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { sender } from './support/client.ts';
 import { explode } from './support/folders.ts';
 import { clientOf, pathOf } from './support/knowledge-grid.ts';
@@ -57,17 +57,18 @@ test('--help lists every option with its variable', async () => {
 });
 
 test('an unknown option stops the start with one line that names it', async () => {
-  await assertRefused({ args: ['--shelv', '/x'] }, /--shelv/);
-  await assertRefused({ args: ['--unknown'] }, /--unknown/);
-  await assertRefused({ args: ['stray'] }, /stray/);
+  await Promise.all([
+    assertRefused({ args: ['--shelv', '/x'] }, /--shelv/),
+    assertRefused({ args: ['stray'] }, /stray/),
+  ]);
 });
 
 test('a bad value stops the start with one line that names it and what is allowed', async () => {
-  await assertRefused({ args: ['--port', 'abc'] }, /port/i, /abc/, /65535/);
-  await assertRefused({ args: ['--port', '70000'] }, /70000/, /65535/);
-  await assertRefused({ profile: 'production' }, /profile/i, /production/, /dev/, /secure/);
-  await assertRefused({ env: { KGRID_PORT: 'abc' } }, /KGRID_PORT/, /abc/);
-  await assertRefused({ profile: false, env: { KGRID_PROFILE: 'x' } }, /KGRID_PROFILE/, /dev/, /secure/);
+  await Promise.all([
+    assertRefused({ args: ['--port', '70000'] }, /port/i, /70000/, /65535/),
+    assertRefused({ profile: 'production' }, /profile/i, /production/, /dev/, /secure/),
+    assertRefused({ profile: false, env: { KGRID_PROFILE: 'x' } }, /KGRID_PROFILE/, /dev/, /secure/),
+  ]);
 });
 
 test('a shelf that is a file stops the start', async () => {
@@ -230,8 +231,18 @@ test('manifests are imported and activated at the start, failing ones do not sto
   );
 });
 
+/** One service with what can be set together. */
+const configured = startService({
+  env: { TZ: 'America/New_York' },
+  args: [
+    ...['--public-url', 'https://grid.example.org/activator', '--log-level', 'debug'],
+    ...['--property', 'greeting=hello=you', '--property', 'b=2'],
+  ],
+});
+after(async () => (await configured)[Symbol.asyncDispose]());
+
 test('Time is in the zone of the service', async () => {
-  await using service = await startService({ env: { TZ: 'America/New_York' } });
+  const service = await configured;
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.serve(ko);
   const time = String((await service.get('/kos/a/b/c')).object['Time']);
@@ -242,13 +253,31 @@ test('Time is in the zone of the service', async () => {
 });
 
 test('--public-url is the address in links', async () => {
-  await using service = await startService({ args: ['--public-url', 'https://grid.example.org/activator'] });
+  const service = await configured;
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.serve(ko);
   const link = String((await service.endpoints(ko.naan))[0]?.['swaggerLink']);
   assert.ok(link.startsWith('https://grid.example.org/activator/'), link);
   const shown = new URL(new URL(link).searchParams.get('url') ?? '', link);
   assert.equal(shown.href, `https://grid.example.org/activator/kos/${ko.id}/service.yaml`);
+});
+
+test('--property is what code may read of the configuration', async () => {
+  const service = await configured;
+  const code = 'function run() { return ["greeting", "b", "PATH"].map((name) => context.getProperty(name) ?? null); }';
+  const ko = javascriptKo(code, { naan: uniqueNaan() });
+  await service.serve(ko);
+  assert.deepEqual((await service.post(pathOf(ko), {})).object['result'], ['hello=you', '2', null]);
+});
+
+test('what code writes to the console is in the log, under its KO', async () => {
+  const service = await configured;
+  const ko = javascriptKo('function run() { console.log("spoken by the code"); }', { naan: uniqueNaan() });
+  await service.serve(ko);
+  await service.post(pathOf(ko), {});
+  const line = await service.logged((each) => JSON.stringify(each).includes('spoken by the code'));
+  assert.ok(JSON.stringify(line).includes(ko.naan));
+  assert.ok(!service.stderr().includes('spoken'));
 });
 
 test('--trust-proxy believes forwarded headers', async () => {
@@ -258,22 +287,4 @@ test('--trust-proxy believes forwarded headers', async () => {
   const forwarded = { 'x-forwarded-host': 'grid.example.org', 'x-forwarded-proto': 'https' };
   const answer = await service.get(`/endpoints/${ko.naan}/ko/1.0/welcome`, forwarded);
   assert.ok(String(answer.object['swaggerLink']).startsWith('https://grid.example.org/'));
-});
-
-test('--property is what code may read of the configuration', async () => {
-  await using service = await startService({ args: ['--property', 'greeting=hello=you', '--property', 'b=2'] });
-  const code = 'function run() { return ["greeting", "b", "PATH"].map((name) => context.getProperty(name) ?? null); }';
-  const ko = javascriptKo(code, { naan: uniqueNaan() });
-  await service.serve(ko);
-  assert.deepEqual((await service.post(pathOf(ko), {})).object['result'], ['hello=you', '2', null]);
-});
-
-test('what code writes to the console is in the log, under its KO', async () => {
-  await using service = await startService({ args: ['--log-level', 'debug'] });
-  const ko = javascriptKo('function run() { console.log("spoken by the code"); }', { naan: uniqueNaan() });
-  await service.serve(ko);
-  await service.post(pathOf(ko), {});
-  const line = await service.logged((each) => JSON.stringify(each).includes('spoken by the code'));
-  assert.ok(JSON.stringify(line).includes(ko.naan));
-  assert.ok(!service.stderr().includes('spoken'));
 });

@@ -89,6 +89,7 @@ test('an API version or endpoint name with other characters does not run', async
   for (const parts of [
     { apiVersion: '1 0' },
     { apiVersion: '..' },
+    { apiVersion: '' },
     { endpoint: 'a b' },
     { endpoint: '..' },
     { endpoint: 'x'.repeat(65) },
