@@ -62,7 +62,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     connectionTimeout: SILENT_TIMEOUT,
     exposeHeadRoutes: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_SEGMENT },
-    http: { headersTimeout: HEADERS_TIMEOUT, connectionsCheckingInterval: 1000 },
+    http: { headersTimeout: Math.min(HEADERS_TIMEOUT, config.limits.request), connectionsCheckingInterval: 1000 },
     frameworkErrors: (error, request, reply) => {
       const refused = error.code === 'FST_ERR_BAD_URL' ? badUrl(pathOf(request.url)) : error;
       // The router refused the URL before any route was known.

@@ -96,11 +96,11 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
 
   const sendKo = async (request: FastifyRequest, reply: FastifyReply, entry: ShelfEntry): Promise<unknown> => {
     if (!wantsZip(request)) return sendJson(request, reply, Buffer.from(metadataText(entry)), entry.etag);
-    void reply.headers({ etag: entry.etag, vary: 'Accept' });
-    if (matchesEtag(request.headers['if-none-match'], entry.etag)) return reply.code(304).send();
     const pkg = await shelf.open(entry.id);
     if (pkg === undefined) throw koNotFound(koKey(entry.id));
     reply.raw.once('close', () => pkg.release());
+    void reply.headers({ etag: pkg.entry.etag, vary: 'Accept' });
+    if (matchesEtag(request.headers['if-none-match'], pkg.entry.etag)) return reply.code(304).send();
     const { fileName, stream } = exportPackage(pkg);
     void reply.headers({
       'content-type': 'application/zip',

@@ -17,9 +17,9 @@ export interface HttpClientOptions {
   readonly lookup?: Lookup | undefined;
 }
 
-export interface HttpAnswer {
+export interface OpenedLocation {
   /** Decoded; not bounded. */
-  readonly body: Readable;
+  readonly content: Readable;
   /** Where it came from, after all redirects. */
   readonly url: URL;
 }
@@ -43,7 +43,7 @@ export class HttpClient implements AsyncDisposable {
   }
 
   /** @throws importRefused when the answer is not 2xx; what undici throws. The signal also ends the body. */
-  async get(location: URL, accept: string, signal: AbortSignal): Promise<HttpAnswer> {
+  async get(location: URL, accept: string, signal: AbortSignal): Promise<OpenedLocation> {
     let url = location;
     for (let hop = 0; hop <= this.#redirects; hop++) {
       const headers = { accept, 'accept-encoding': 'identity', 'user-agent': 'kgrid-activator' };
@@ -52,7 +52,7 @@ export class HttpClient implements AsyncDisposable {
       // A body that nobody reads to its end fails when it is let go.
       body.on('error', () => undefined);
       if (statusCode >= 200 && statusCode < 300)
-        return { body: decoded(body, answer.headers['content-encoding']), url };
+        return { content: decoded(body, answer.headers['content-encoding']), url };
       body.destroy();
       const next = answer.headers['location'];
       if (!REDIRECTS.has(statusCode) || typeof next !== 'string')

@@ -1,5 +1,5 @@
-import type { Readable } from 'node:stream';
 import { HttpClient } from './http-client.ts';
+import type { OpenedLocation } from './http-client.ts';
 import type { Lookup } from './addresses.ts';
 import { openFile } from './open-file.ts';
 import type { FilePolicy } from './open-file.ts';
@@ -18,12 +18,6 @@ export interface SourceOptions {
   readonly lookup?: Lookup | undefined;
 }
 
-export interface OpenedSource {
-  readonly content: Readable;
-  /** Where it came from, after all redirects. */
-  readonly url: URL;
-}
-
 /** Opens the locations of manifests under one policy. */
 export class Sources implements AsyncDisposable {
   readonly #http: HttpClient;
@@ -35,10 +29,13 @@ export class Sources implements AsyncDisposable {
   }
 
   /** @throws importRefused and what the system or undici throws. The signal also ends the content of the web. */
-  async open(url: URL, accept: string, signal: AbortSignal): Promise<OpenedSource> {
-    if (!isHttp(url)) return { content: await openFile(url, this.#files), url };
-    const { body, url: final } = await this.#http.get(url, accept, signal);
-    return { content: body, url: final };
+  async open(url: URL, accept: string, signal: AbortSignal): Promise<OpenedLocation> {
+    const opened = isHttp(url)
+      ? await this.#http.get(url, accept, signal)
+      : { content: await openFile(url, this.#files), url };
+    // It may fail before its reader comes, who then finds it failed.
+    opened.content.on('error', () => undefined);
+    return opened;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
