@@ -8,7 +8,7 @@ import type { Ko } from './support/ko.ts';
 import { costOf } from './support/process-tree.ts';
 import { startService } from './support/service.ts';
 
-const LIMIT = 500;
+const LIMIT = 1000;
 /** A call may end this much after its limit. */
 const GRACE = 1500;
 const service = await startService({ args: ['--execution-timeout', `${LIMIT}ms`, '--isolate-memory', '32MB'] });
