@@ -10,11 +10,14 @@ def main(patient):
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from kgrid_python_runtime.worker import bridge
 from kgrid_python_runtime.worker.frames import REQUEST_EXECUTE, REQUEST_METADATA
 from kgrid_python_runtime.worker.requests import Refusal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class ExecutionError(Exception):

@@ -77,7 +77,7 @@ class Activation:
             if job.task.cancelled():
                 raise InProcessing("a newer activation") from None
             raise
-        except Failure:
+        except Exception:
             self._forget(job)
             raise
         return endpoint
@@ -105,6 +105,12 @@ class Activation:
             del self._jobs[job.request.uri]
 
     async def _run(self, job: _Job) -> Endpoint:
+        try:
+            return await self._steps(job)
+        except OSError as error:
+            raise activation_failed(f"The runtime cannot store what it needs: {error.strerror}") from error
+
+    async def _steps(self, job: _Job) -> Endpoint:
         request = job.request
         job.doing = "fetching artifacts"
         package = await self._packages.obtain(request)

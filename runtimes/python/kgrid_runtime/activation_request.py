@@ -32,7 +32,7 @@ def read_activation_request(body: bytes) -> ActivationRequest:
     """Raises Failure (400)."""
     try:
         value = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise bad_request("The body is not JSON") from None
     if not isinstance(value, dict):
         raise bad_request("The body is not a JSON object")

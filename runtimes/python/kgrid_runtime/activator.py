@@ -86,14 +86,14 @@ class Activator:
 def _parse(answer: Answer) -> object:
     try:
         return json.loads(answer.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Refused("the activator's answer is not JSON") from None
 
 
 def _detail(answer: Answer) -> str:
     try:
         error = json.loads(answer.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         error = None
     if isinstance(error, dict):
         for key in ("Detail", "detail", "description", "Error", "Title"):

@@ -57,10 +57,12 @@ class Api:
             method, path = request.head.method, request.head.path
             if method == "POST":
                 if path.rstrip("/") == "/endpoints":
+                    if "origin" in request.head.headers:
+                        raise Failure(403, "Web pages may not activate endpoints")
                     self._later(connection, self._activate(request))
                 else:
                     self._execute(request, connection)
-            elif method in ("GET", "HEAD"):
+            elif method == "GET" or (method == "HEAD" and path != "/register"):
                 self._read(path.rstrip("/"), connection)
             else:
                 raise Failure(405, f"{method} is not supported here", headers=(("Allow", "GET, HEAD, POST"),))

@@ -47,7 +47,7 @@ class Dependencies:
                 shutil.rmtree(installed, ignore_errors=True)
 
     async def obtain(self, package: Package) -> Path | None:
-        """The folder with what the package requires, None if that is nothing. Raises Failure."""
+        """The folder with what the package requires, None if that is nothing. Raises Failure and OSError."""
         if package.requirements is None:
             return None
         text = package.requirements.read_text("utf-8", "replace")
@@ -82,8 +82,6 @@ class Dependencies:
                 await self._run_pip(requirements, staging / "packages")
                 (staging / "packages").mkdir(exist_ok=True)
                 (staging / "packages").replace(target)
-            except OSError as error:
-                raise activation_failed(f"The dependencies cannot be stored: {error.strerror}") from error
             finally:
                 await asyncio.to_thread(shutil.rmtree, staging, True)
 

@@ -58,17 +58,14 @@ class PackageCache:
                 shutil.rmtree(package, ignore_errors=True)
 
     async def obtain(self, request: ActivationRequest) -> Package:
-        """The artifacts of the request, fetched where they are not there yet. Raises Failure."""
+        """The artifacts of the request, fetched where they are not there yet. Raises Failure and OSError."""
         optional = not any(path.rpartition("/")[2] == REQUIREMENTS for path in request.artifacts)
         paths = [*request.artifacts, *([REQUIREMENTS] if optional else [])]
         async with self._locks[request.ko]:
-            try:
-                key = await asyncio.to_thread(self._cached, request, paths)
-                if key is None:
-                    key = await self._fetch(request, paths)
-                await asyncio.to_thread(self._use, request.ko, key)
-            except OSError as error:
-                raise activation_failed(f"The artifacts cannot be stored: {error.strerror}") from error
+            key = await asyncio.to_thread(self._cached, request, paths)
+            if key is None:
+                key = await self._fetch(request, paths)
+            await asyncio.to_thread(self._use, request.ko, key)
         root = self._packages / key / "files"
         named = sorted((p for p in paths if p.rpartition("/")[2] == REQUIREMENTS), key=len)
         requirements = root / named[0] if named else None

@@ -170,3 +170,27 @@ def test_many_knowledge_objects_are_activated_at_once(runtime: Runtime) -> None:
     answers = [runtime.run_later(functools.partial(runtime.activate, name)) for name in names]
     paths = [answer.result() for answer in answers]
     assert [runtime.call(path, None).result for path in paths] == list(range(25))
+
+
+def test_web_pages_may_not_activate(runtime: Runtime) -> None:
+    runtime.publish("activation/page/v1.0", {"src/main.py": GOOD})
+    answer = runtime.request(
+        "POST", "/endpoints", b"{}", {"Origin": "http://evil.example", "Content-Type": "text/plain"}
+    )
+    assert answer.status == 403
+
+
+def test_the_runtime_tells_about_itself(runtime: Runtime, activator: FakeActivator) -> None:
+    info = runtime.request("GET", "/info").json
+    assert {key: info[key] for key in ("app", "version", "engine", "url", "status", "activatorUrl")} == {
+        "app": "kgrid-python-runtime",
+        "version": "0.1.0",
+        "engine": "python",
+        "url": runtime.url,
+        "status": "up",
+        "activatorUrl": activator.url,
+    }
+    assert runtime.request("GET", "/").status == 200
+    assert runtime.request("GET", "/nothing").status == 404
+    refused = runtime.request("DELETE", "/endpoints")
+    assert (refused.status, refused.headers["allow"]) == (405, "GET, HEAD, POST")

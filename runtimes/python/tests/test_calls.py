@@ -138,6 +138,13 @@ def test_entries_whose_path_is_no_module_name_work(runtime: Runtime) -> None:
     assert runtime.call(runtime.activate(ko, entry="my-code/v1.2/the main.py"), None).result == 7
 
 
+@pytest.mark.parametrize("entry", ["json.py", "os.py", "io/main.py", "json/main.py", "main", "__init__.py"])
+def test_entries_with_names_of_the_standard_library_work(runtime: Runtime, entry: str) -> None:
+    ko = f"calls/taken/v{zlib.crc32(entry.encode())}"
+    runtime.publish(ko, {entry: "import os, pathlib\ndef main(v):\n    return os.path.basename(__file__)\n"})
+    assert runtime.call(runtime.activate(ko, entry=entry), None).result == entry.rpartition("/")[2]
+
+
 def test_plain_names_beside_entries_in_different_folders_do_not_meet(runtime: Runtime) -> None:
     ko = "calls/folders/v1.0"
     for folder in ("a", "b"):

@@ -103,6 +103,29 @@ def test_a_crash_is_answered_at_once_and_the_next_call_works(runtime: Runtime, s
     assert runtime.call(path, 0).result == "fine"
 
 
+def test_a_worker_that_writes_nonsense_is_ended(runtime: Runtime) -> None:
+    source = """
+import os, stat, struct, time
+def main(value):
+    if not value:
+        return "fine"
+    for fd in range(3, 64):
+        try:
+            if stat.S_ISSOCK(os.fstat(fd).st_mode):
+                os.write(fd, bytes.fromhex(value))
+        except OSError:
+            pass
+    time.sleep(20)
+"""
+    path = runtime.add("limits/nonsense/v1.0", source)
+    # An unreadable failure, a request that is cut short, a frame beyond all limits.
+    for nonsense in ("02000000" + "06" + "01000000" + "7b7b", "01000000" + "07" + "01000000" + "00", "ffffffff" * 3):
+        answer = runtime.call(path, nonsense)
+        assert answer.json["name"] == "WorkerLost"
+        assert answer.seconds < 5
+        assert runtime.call(path, "").result == "fine"
+
+
 def test_a_crash_costs_only_the_calls_of_that_knowledge_object(runtime: Runtime) -> None:
     crashing = runtime.add(
         "limits/crashing/v1.0", "import os, time\ndef main(v):\n    time.sleep(v)\n    os._exit(1)\n"

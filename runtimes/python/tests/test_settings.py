@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from kgrid_runtime.settings import BadSetting, read_settings
@@ -58,3 +61,10 @@ def test_a_bad_value_is_named_without_secrets(name: str, value: str) -> None:
         read_settings({name: value})
     assert name in str(refused.value)
     assert "secret" not in str(refused.value)
+
+
+def test_the_readme_has_a_row_for_every_setting_and_no_other() -> None:
+    home = Path(__file__).resolve().parent.parent
+    read = set(re.findall(r'"(KGRID_[A-Z_]+|DEBUG)"', (home / "kgrid_runtime/settings.py").read_text()))
+    rows = re.findall(r"^\| `(\w+)` \|", (home / "README.md").read_text(), re.MULTILINE)
+    assert sorted(rows) == sorted(read)

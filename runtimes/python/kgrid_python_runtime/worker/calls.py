@@ -11,7 +11,7 @@ import sys
 import threading
 import traceback
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Awaitable
 
 from kgrid_python_runtime.worker.bridge import current_call
 from kgrid_python_runtime.worker.confine import allow_more_memory
@@ -27,23 +27,16 @@ STACK = 8 * 1024 * 1024
 _ANY_LENGTH = 1 << 32
 
 
-@dataclass(frozen=True)
-class Limits:
-    concurrency: int
-    threads: int
-    output: int
-
-
 class Calls:
     def __init__(
-        self, descriptor: int, counters: memoryview, loader: Loader, describer: Describer, limits: Limits
+        self, descriptor: int, counters: memoryview, loader: Loader, describer: Describer, limits: tuple[int, int, int]
     ) -> None:
-        """`counters`: see `counters.py`."""
+        """`counters`: see `counters.py`. `limits`: calls that run at once, threads, bytes of a result."""
         self._descriptor = descriptor
         self._counters = counters
         self._loader = loader
         self._describer = describer
-        self._limits = limits
+        self._concurrency, self._most_threads, self._output = limits
         self._buffer = FrameBuffer(_ANY_LENGTH)
         self._waiting_calls: deque[tuple[int, int, bytes]] = deque()
         self._turn = threading.Lock()
@@ -74,13 +67,13 @@ class Calls:
     def _bring_in(self, unbegun: int) -> None:
         for _ in range(max(unbegun, 1)):
             with self._counting:
-                room = self._running < self._limits.concurrency
+                room = self._running < self._concurrency
                 if not room or (self._turn.locked() and not self._waiting_calls):
                     return
                 if self._parked > 0:
                     self._parked -= 1
                     self._wake.release()
-                elif self._threads < self._limits.threads:
+                elif self._threads < self._most_threads:
                     allow_more_memory(STACK)
                     try:
                         threading.Thread(target=self.serve, daemon=True).start()
@@ -104,7 +97,7 @@ class Calls:
     def _next(self) -> tuple[int, int, bytes] | None:
         """The next call, or None when this thread is to park."""
         with self._counting:
-            if self._running >= self._limits.concurrency or not self._turn.acquire(blocking=False):
+            if self._running >= self._concurrency or not self._turn.acquire(blocking=False):
                 self._parked += 1
                 return None
         try:
@@ -135,9 +128,9 @@ class Calls:
                 loading = False
                 current_call.set(number)
                 result = function(value)
-                if hasattr(result, "__await__"):
+                if isinstance(result, Awaitable):
                     result = settle(result)
-                answer = frame(RESULT, number, write_result(result, self._limits.output))
+                answer = frame(RESULT, number, write_result(result, self._output))
         # Also SystemExit and KeyboardInterrupt: code of others must not end this thread.
         except BaseException as error:
             if not isinstance(error, Failure):

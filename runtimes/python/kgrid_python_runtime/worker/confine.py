@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import struct
-from pathlib import Path
 
 try:
     import ctypes
@@ -31,8 +30,8 @@ def die_with_parent(parent: int) -> None:
 
 def be_first_to_go() -> None:
     """Makes the kernel choose this process, and not the runtime, when the machine runs out of memory."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
 
 
 def drop_privileges() -> None:

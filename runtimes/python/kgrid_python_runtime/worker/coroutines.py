@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, cast
+from collections.abc import Awaitable
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable
-
-_local = threading.local()
 
 
-def settle(awaitable: object) -> object:
+class _Local(threading.local):
+    loop: asyncio.AbstractEventLoop | None = None
+
+
+_local = _Local()
+
+
+def settle(awaitable: Awaitable[object]) -> object:
     # Imported by the first function that needs it: most do not, and it doubles the start of a worker.
     import asyncio  # noqa: PLC0415
 
-    loop = cast("asyncio.AbstractEventLoop | None", getattr(_local, "loop", None))
+    loop = _local.loop
     if loop is None:
         loop = _local.loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
     try:
-        return loop.run_until_complete(_result_of(cast("Awaitable[object]", awaitable)))
+        return loop.run_until_complete(_result_of(awaitable))
     finally:
         left = asyncio.all_tasks(loop)
         for task in left:

@@ -3,49 +3,60 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
+import os
 import sys
 import threading
 import types
 from collections.abc import Callable
-from pathlib import Path
 
 from kgrid_python_runtime.worker.failure import Failure
 
 Function = Callable[[object], object]
 
+# What Python loads before a script, so that no script's own module of such a name is ever found; and threading,
+# which the interpreter needs at its end.
+_ALWAYS_LOADED = {"abc", "codecs", "genericpath", "io", "os", "posixpath", "site", "stat", "threading"}
+
 
 class Loader:
-    def __init__(self, root: Path, entry_folder: str, dependencies: str | None) -> None:
+    def __init__(self, root: str, entry_folder: str, dependencies: str | None, basics: set[str]) -> None:
+        """`basics`: names of modules that the interpreter itself needs."""
         self._root = root
+        self._basics = basics | _ALWAYS_LOADED
         self._lock = threading.RLock()
         self._functions: dict[bytes, Function] = {}
         # As when a script is run: its own folder comes before the standard library. Dependencies come last.
-        beside = str(root / entry_folder) if entry_folder else str(root)
-        sys.path[:0] = list(dict.fromkeys([beside, str(root)]))
+        beside = os.path.join(root, entry_folder) if entry_folder else root
+        self._folders = list(dict.fromkeys([beside, root]))
+        sys.path[:0] = self._folders
         if dependencies is not None:
             import site  # noqa: PLC0415
 
             site.addsitedir(dependencies)
+        self._forget_shadowed()
+        self._claim_packages()
 
-    def forget_shadowed(self, started_with: set[str]) -> None:
+    def _forget_shadowed(self) -> None:
         """Drops modules that only the worker itself imported, where the knowledge object has one of the same name."""
-        for folder in sys.path[:2]:
-            for path in Path(folder).glob("*.py"):
-                if path.stem not in started_with and path.stem != "threading":
-                    sys.modules.pop(path.stem, None)
+        for folder in self._folders:
+            for file in os.listdir(folder):
+                name, extension = os.path.splitext(file)
+                if extension == ".py" and name not in self._basics:
+                    sys.modules.pop(name, None)
 
-    def claim_packages(self) -> None:
+    def _claim_packages(self) -> None:
         """Makes every top folder with Python files a package.
 
         Without an `__init__.py` it would lose against any installed module of that name (`code`, `src`, `test`).
         """
-        for folder in self._root.iterdir():
-            plain = folder.is_dir() and folder.name.isidentifier() and not (folder / "__init__.py").exists()
-            if plain and any(folder.rglob("*.py")):
-                package = types.ModuleType(folder.name)
-                package.__path__ = [str(folder)]
-                sys.modules[folder.name] = package
+        for name in os.listdir(self._root):
+            folder = os.path.join(self._root, name)
+            if not name.isidentifier() or name in self._basics or os.path.exists(os.path.join(folder, "__init__.py")):
+                continue
+            if any(file.endswith(".py") for _, _, files in os.walk(folder) for file in files):
+                package = types.ModuleType(name)
+                package.__path__ = [folder]
+                sys.modules[name] = package
 
     def function(self, target: bytes) -> Function:
         """The function of the target `<entry>\\0<function>`, loaded once. Raises whatever its module raises."""
@@ -66,19 +77,23 @@ class Loader:
         return value
 
     def _module(self, entry: str) -> types.ModuleType:
-        if not (self._root / entry).is_file():
+        if not os.path.isfile(os.path.join(self._root, entry)):
             raise Failure(500, "FileNotFoundError", f"There is no artifact {entry}")
-        parts = entry[: -len(".py")].split("/") if entry.endswith(".py") else [entry]
-        if all(part and "." not in part for part in parts):
-            return importlib.import_module(".".join(parts))
-        return self._module_by_path(entry)
+        path, extension = os.path.splitext(entry)
+        parts = path.split("/")
+        if extension != ".py" or parts[0] in self._basics or any("." in part for part in parts):
+            return self._module_by_path(entry)
+        return importlib.import_module(".".join(parts))
 
     def _module_by_path(self, entry: str) -> types.ModuleType:
         """For files that no import statement could name."""
+        import importlib.machinery  # noqa: PLC0415
+        import importlib.util  # noqa: PLC0415
+
         name = "entry_" + "".join(letter if letter.isalnum() else "_" for letter in entry)
         if name in sys.modules:
             return sys.modules[name]
-        loader = importlib.machinery.SourceFileLoader(name, str(self._root / entry))
+        loader = importlib.machinery.SourceFileLoader(name, os.path.join(self._root, entry))
         spec = importlib.util.spec_from_loader(name, loader)
         if spec is None:
             raise Failure(500, "ImportError", f"Cannot load {entry}")

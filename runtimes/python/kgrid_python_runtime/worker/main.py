@@ -8,17 +8,16 @@ import json  # noqa: E402
 import mmap  # noqa: E402
 import os  # noqa: E402
 import threading  # noqa: E402
-from pathlib import Path  # noqa: E402
 
 
 def main() -> None:
     options = json.loads(sys.argv[1])
     # Imported from beside this file only: the folder must not stay on the path of the knowledge object.
-    home = str(Path(__file__).resolve().parent.parent.parent)
+    home = os.path.realpath(__file__)[: -len("/kgrid_python_runtime/worker/main.py")]
     sys.path.insert(0, home)
     from kgrid_python_runtime import context  # noqa: F401, PLC0415
     from kgrid_python_runtime.worker import bridge, confine  # noqa: PLC0415
-    from kgrid_python_runtime.worker.calls import STACK, Calls, Limits  # noqa: PLC0415
+    from kgrid_python_runtime.worker.calls import STACK, Calls  # noqa: PLC0415
     from kgrid_python_runtime.worker.control import read_control  # noqa: PLC0415
     from kgrid_python_runtime.worker.counters import COUNTERS_SIZE  # noqa: PLC0415
     from kgrid_python_runtime.worker.failure import Describer  # noqa: PLC0415
@@ -39,14 +38,12 @@ def main() -> None:
     hidden = {options["scratch"]: "", sys.prefix: "python", sys.base_prefix: "python", home: "runtime"}
     if options["dependencies"] is not None:
         hidden[options["dependencies"]] = "dependencies"
-    loader = Loader(Path(root), options["entryFolder"], options["dependencies"])
-    limits = Limits(options["concurrency"], options["threads"], options["outputLimit"])
+    loader = Loader(root, options["entryFolder"], options["dependencies"], _started_with)
+    limits = (options["concurrency"], options["threads"], options["outputLimit"])
     counters = memoryview(mmap.mmap(counter, COUNTERS_SIZE)).cast("Q")
     calls = Calls(call_socket, counters, loader, Describer(root, hidden), limits)
     requests = Requests(calls.send, calls.waiting)
     bridge.requests.append(requests)
-    loader.forget_shadowed(_started_with)
-    loader.claim_packages()
 
     threading.stack_size(STACK)
     memory = options["memoryLimit"]

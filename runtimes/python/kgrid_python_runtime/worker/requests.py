@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 from kgrid_python_runtime.worker.frames import REPLY, REQUEST, REQUEST_HEAD, frame
 
+_LARGEST_INPUT = 10 * 1024 * 1024
+
 
 class Refusal(Exception):
     """The answer was an error; the text is its Detail."""
@@ -35,6 +37,8 @@ class Requests:
         name = uri.encode()
         if len(name) > 1000:
             raise Refusal("the id of an endpoint has at most 1000 bytes")
+        if len(body) > _LARGEST_INPUT:
+            raise Refusal(f"the input of an endpoint has at most {_LARGEST_INPUT} bytes")
         number = next(self._numbers)
         pending = self._pending[number] = _Pending()
         self._waiting(True)

@@ -53,6 +53,8 @@ class ActivatorRequests:
                 payload = await self._activator.metadata(uri, seconds)
         except Refused as refused:
             _refuse(worker, number, str(refused))
+        except Exception as error:
+            _refuse(worker, number, f"the runtime failed to ask for it ({type(error).__name__})")
         else:
             worker.process.control.send(frame(REPLY, number, payload))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import struct
 from collections import deque
 from collections.abc import Iterator
 
@@ -125,27 +126,36 @@ class Runner:
         self._worker.used_at = self._loop.time()
 
     def _received(self, worker: Worker, frames: Frames) -> None:
-        for kind, number, payload in frames:
-            if kind == REQUEST:
-                self._asks = True
-                self._requests.begin(worker, number, payload)
-                continue
-            call = worker.take(number)
-            if call is None:
-                continue
-            if kind == RESULT:
-                call.answer(200, payload)
-            elif kind == FAILURE:
-                self._failed(worker, call, payload)
+        try:
+            for kind, number, payload in frames:
+                self._receive(worker, kind, number, payload)
+        except (ValueError, KeyError, TypeError, struct.error):
+            # Code of others shares the process with what writes these frames.
+            worker.end("it sent what cannot be read")
         self._failed_starts = 0
         worker.used_at = self._loop.time()
         if self._closed:
             self.stop_idle()
         self._send_queued()
 
-    def _failed(self, worker: Worker, call: Call, payload: bytes) -> None:
+    def _receive(self, worker: Worker, kind: int, number: int, payload: bytes) -> None:
+        if kind == REQUEST:
+            self._asks = True
+            self._requests.begin(worker, number, payload)
+        elif kind == RESULT:
+            call = worker.take(number)
+            if call is not None:
+                call.answer(200, payload)
+        elif kind == FAILURE:
+            self._failed(worker, number, payload)
+
+    def _failed(self, worker: Worker, number: int, payload: bytes) -> None:
         failure = json.loads(payload)
-        call.answer(failure["status"], Failure(failure["status"], failure["description"], failure["name"]).body())
+        status = 400 if failure["status"] == 400 else 500
+        body = Failure(status, str(failure["description"]), str(failure["name"])).body()
+        call = worker.take(number)
+        if call is not None:
+            call.answer(status, body)
         if failure["retire"]:
             # What took the memory may be there for good: later calls get a fresh worker.
             self._retire(worker, self._limits.execution_timeout, "it passed its memory limit")
@@ -212,9 +222,9 @@ class Runner:
         if now >= self._memory_look_at:
             self._memory_look_at = now + _MEMORY_LOOK
             self.check()
-        for call in self._queue:
-            if now >= call.deadline:
-                self._expire(call)
+        for call in [call for call in self._queue if now >= call.deadline]:
+            self._expire(call)
+            self._queue.remove(call)
         if not self.idle or self._retired:
             self._look_in(_SHORTEST_LOOK if stalled else min(self._pause * 2, _LONGEST_LOOK))
 
