@@ -124,5 +124,8 @@ function lastLines(text: string, folder: string): string {
     .split('\n')
     .map((line) => line.replace(/^npm (error|ERR!) ?/, '').trim())
     .filter((line) => line && !/complete log of this run|\.npm\/_logs/.test(line));
+  // Where it takes the fault for one of usage, the reason stands before a title and pages of help.
+  const usage = lines.indexOf('Usage:');
+  if (usage > 0) lines.length = usage - 1;
   return lines.slice(-8).join('\n').slice(-1500) || 'npm gave no reason';
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { TestActivator } from './activator.ts';
 import { TestRegistry } from './registry.ts';
@@ -100,6 +100,22 @@ describe('packages that knowledge objects depend on', () => {
         'The dependency tiny of package.json is outside of the knowledge object',
       );
     }
+  });
+
+  it('are no links to folders of the host', async () => {
+    const etc = relative(join(runtime.cacheDir, 'staging/folder'), '/etc');
+    const packages = {
+      '': { name: 'ko', dependencies: { tiny: '*' } },
+      [etc]: { name: 'tiny', version: '1.0.0' },
+      'node_modules/tiny': { resolved: etc, link: true },
+    };
+    const files = {
+      'package.json': JSON.stringify({ name: 'ko', dependencies: { tiny: '*' } }),
+      'package-lock.json': JSON.stringify({ name: 'ko', lockfileVersion: 3, requires: true, packages }),
+      'src/index.js':
+        "module.exports = () => require('fs').readFileSync(__dirname + '/../../node_modules/tiny/hostname', 'utf8');",
+    };
+    assert.equal(await resultOf('linked', files), 'The package tiny is a link out of the knowledge object');
   });
 
   it('let the activator ask again while they are being installed', async () => {

@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -88,6 +89,28 @@ export class TestRuntime implements AsyncDisposable {
   async request(path: string, init: RequestInit): Promise<Reply> {
     const response = await fetch(`${this.url}/${path}`, init);
     return { status: response.status, headers: response.headers, body: (await response.json()) as Reply['body'] };
+  }
+
+  /**
+   * Calls an endpoint several times on one connection without waiting for answers, so that the calls arrive in this
+   * order and together. Each is an input and the milliseconds it may take. @returns the statuses.
+   */
+  async pipeline(uri: string, calls: readonly (readonly [input: object, ms: number])[]): Promise<number[]> {
+    const { host, hostname, port } = new URL(this.url);
+    const requests = calls.map(([input, ms]) => {
+      const body = JSON.stringify(input);
+      const headers = `content-type: application/json\r\nx-kgrid-runtime-secret: ${secret}\r\nx-kgrid-deadline-ms: ${ms}`;
+      return `POST /${uri} HTTP/1.1\r\nhost: ${host}\r\n${headers}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    });
+    const socket = connect(Number(port), hostname);
+    socket.write(requests.join(''));
+    let text = '';
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
+      text += chunk.toString();
+      const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+      if (statuses.length === calls.length) return statuses;
+    }
+    throw new Error('the connection ended early');
   }
 
   /** Asks for an activation, again as long as it is in processing. */
