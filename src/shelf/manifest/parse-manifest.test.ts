@@ -119,6 +119,6 @@ test('any JSON gives, for each item of its list, an http, https or file URL with
         else assert.match(url.href, /^(?:https?:\/\/(?![^/]*@)|file:\/\/)/);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });
