@@ -1,6 +1,7 @@
 /** Bodies arrive as bytes and are read by the route that knows what they should be. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isUtf8 } from 'node:buffer';
+import type { Readable } from 'node:stream';
 import {
   bodyNotReadable,
   bodyTooLarge,
@@ -17,62 +18,81 @@ export interface BodyLimits {
 
 const LOOK_AGAIN = 500;
 
-/** A body that is still on its way. */
-interface Arriving {
-  readonly since: number;
-  readonly stop: (error: Error) => void;
-}
-
 /**
  * Every body but an upload is collected whole, within its limits. The server's own clock is set for uploads; one
  * sweep over what is on its way costs less than a timer for each request.
  */
 export function installBodyParser(app: FastifyInstance, limits: BodyLimits): void {
-  const arriving = new Set<Arriving>();
+  const arriving = new Set<ArrivingBody>();
   const sweep = setInterval(() => {
     const oldest = Date.now() - limits.time;
-    for (const each of arriving)
-      if (each.since < oldest)
-        each.stop(requestTimedOut(`The body did not arrive within ${limits.time / 1000} s (--request-timeout)`));
+    for (const body of arriving) if (body.since < oldest) body.timeOut();
   }, LOOK_AGAIN);
   sweep.unref();
   app.addHook('onClose', (_app, done) => {
     clearInterval(sweep);
     done();
   });
-  const tooLarge = (): Error =>
-    bodyTooLarge(`The body is larger than the limit of ${limits.bytes} bytes (--max-body)`, CLOSE);
-
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request, payload, done) => {
-    if (Number(request.headers['content-length'] ?? 0) > limits.bytes) {
-      done(tooLarge());
-      return;
-    }
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const finish = (error: Error | null): void => {
-      if (!arriving.delete(entry)) return;
-      payload.removeListener('data', onData);
-      if (error === null) done(null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
-      else done(error);
-    };
-    const entry: Arriving = { since: Date.now(), stop: finish };
-    const onData = (chunk: Buffer): void => {
-      size += chunk.length;
-      chunks.push(chunk);
-      if (size > limits.bytes) finish(tooLarge());
-    };
-    arriving.add(entry);
-    payload.on('data', onData);
-    payload.once('end', () => finish(null));
-    payload.once('error', (error: Error) => finish(malformedRequest('The body broke off', { cause: error })));
-    payload.once('close', () => finish(malformedRequest('The body broke off')));
+    if (Number(request.headers['content-length'] ?? 0) > limits.bytes) done(tooLarge(limits));
+    else arriving.add(new ArrivingBody(payload, limits, arriving, done));
   });
 }
 
+/** A body that is on its way. */
+class ArrivingBody {
+  readonly since = Date.now();
+  readonly #limits: BodyLimits;
+  readonly #all: Set<ArrivingBody>;
+  readonly #done: (error: Error | null, body?: Buffer) => void;
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+
+  constructor(
+    payload: Readable,
+    limits: BodyLimits,
+    all: Set<ArrivingBody>,
+    done: (error: Error | null, body?: Buffer) => void,
+  ) {
+    this.#limits = limits;
+    this.#all = all;
+    this.#done = done;
+    payload.on('data', (chunk: Buffer) => this.#take(chunk));
+    payload.on('end', () => this.#finish());
+    // After the end this says nothing new.
+    payload.on('close', () => this.#fail(brokeOff));
+  }
+
+  timeOut(): void {
+    this.#fail(() =>
+      requestTimedOut(`The body did not arrive within ${this.#limits.time / 1000} s (--request-timeout)`),
+    );
+  }
+
+  #take(chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#size > this.#limits.bytes) this.#fail(() => tooLarge(this.#limits));
+    else this.#chunks.push(chunk);
+  }
+
+  #finish(): void {
+    const [only] = this.#chunks;
+    if (this.#all.delete(this)) this.#done(null, this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks));
+  }
+
+  #fail(error: () => Error): void {
+    if (this.#all.delete(this)) this.#done(error());
+  }
+}
+
+const brokeOff = (): Error => malformedRequest('The body broke off');
+
 /** What is left of the body is not read, so the connection cannot serve another request. */
-const CLOSE = { headers: { connection: 'close' } };
+const tooLarge = ({ bytes }: BodyLimits): Error =>
+  bodyTooLarge(`The body is larger than the limit of ${bytes} bytes (--max-body)`, {
+    headers: { connection: 'close' },
+  });
 
 /** The body as text. @throws bodyNotReadable when it is not UTF-8. */
 export function textBody(request: FastifyRequest): string {

@@ -33,8 +33,9 @@ const reasonOf = (status: number): string => STATUS_CODES[status] ?? 'Error';
 export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): FastifyReply {
   const error = toServiceError(thrown);
   if (error.code === 'execution-failed')
-    request.log.info({ code: error.code, path: pathOf(request.url) }, error.message);
-  else if (error.status >= 500) request.log.error({ err: thrown, code: error.code }, error.message);
+    request.log.info({ requestId: request.id, code: error.code, path: pathOf(request.url) }, error.message);
+  else if (error.status >= 500)
+    request.log.error({ requestId: request.id, err: thrown, code: error.code }, error.message);
   const path = pathOf(request.url);
   const body = /^\/kos(\/|$)/.test(path) ? shelfErrorBody(error, path) : requestErrorBody(error, path);
   for (const header of ['content-disposition', 'content-length', 'content-range', 'etag', 'cache-control'])

@@ -70,6 +70,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     },
     clientErrorHandler: answerBrokenRequest,
   });
+  // A logger for each request would cost more than most requests log; what is logged names the request's id.
+  app.setChildLoggerFactory((logger) => logger);
   installMethods(app);
   app.server.maxConnections = config.limits.connections;
 

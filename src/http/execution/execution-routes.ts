@@ -60,17 +60,34 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, onCall
     );
   };
 
-  /** "Order of checks: 404, 405, 415, 406, body." */
-  const decide = async (request: FastifyRequest): Promise<void> => {
+  const find = async (request: FastifyRequest): Promise<Endpoint> => {
     if (!activator.loaded) await activator.whenLoaded;
     const key = keyOf(pathOf(request.url));
-    const { set } = activator;
-    const endpoint = await decidedAt(set, key, versionOf(request));
+    const endpoint = await decidedAt(activator.set, key, versionOf(request));
     if (endpoint === undefined || endpoint.status === 'FAILED_TO_ACTIVATE') throw await missing(request, key);
-    if (endpoint.entry.method !== 'post') throw methodNotAllowed('POST', pathOf(request.url), ['GET', 'HEAD']);
-    const negotiation = negotiationOf(endpoint);
-    const json = negotiation.readsJson(request.headers['content-type']);
-    request.target = { endpoint, set, json, form: negotiation.answerForm(request.headers.accept) };
+    return endpoint;
+  };
+
+  /** "Order of checks: 404, 405, 415, 406, body." */
+  const decide = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
+    // The path of an endpoint that is active, as it is spelled in its id: nothing to wait for.
+    const endpoint = activator.set.versioned(request.url.slice(1));
+    if (endpoint?.status === 'ACTIVATED') accept(request, endpoint, done);
+    else find(request).then((found) => accept(request, found, done), done);
+  };
+
+  const accept = (request: FastifyRequest, endpoint: Endpoint, done: (error?: Error) => void): void => {
+    try {
+      if (endpoint.entry.method !== 'post') throw methodNotAllowed('POST', pathOf(request.url), ['GET', 'HEAD']);
+      const negotiation = negotiationOf(endpoint);
+      const json = negotiation.readsJson(request.headers['content-type']);
+      const form = negotiation.answerForm(request.headers.accept);
+      request.target = { endpoint, set: activator.set, json, form };
+    } catch (thrown) {
+      done(thrown as Error);
+      return;
+    }
+    done();
   };
 
   const execute = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

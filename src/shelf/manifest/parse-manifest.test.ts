@@ -103,7 +103,7 @@ test('a location is shown without its password', () => {
 
 test('any JSON gives, for each item of its list, an http, https or file URL without a login, or an error', () => {
   const location = fc.oneof(
-    fc.webUrl(),
+    fc.constantFrom('http://x.org/a?b#c', 'https://[::1]:8/', 'HTTPS://u@x'),
     fc.constantFrom('file:///a', '../x', '//h', 'HTTP:a', 'file:etc/passwd', '\\\\srv\\x'),
     fc.string(),
   );
