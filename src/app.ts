@@ -64,6 +64,7 @@ export async function createApp({
     callTimeout: config.limits.runtime,
     activationTimeout: config.limits.activation,
     maxResult: config.limits.result,
+    queueLimit: config.limits.queue,
     ownAddress: () => config.publicUrl ?? address,
     secret,
     reactivate: (engine) => activator.runtimeCame(engine),

@@ -20,6 +20,9 @@ const LONGEST_PAUSE = 30_000;
 /** A runtime that lived this long starts over at once. */
 const STABLE = 60_000;
 const STOP_GRACE = 3000;
+const LOOK_AGAIN = 10_000;
+/** How often in a row it may not answer before it counts as hung. */
+const MOST_SILENT = 9;
 const MOST_LOG = 4000;
 
 export class OwnRuntime implements AsyncDisposable {
@@ -29,10 +32,14 @@ export class OwnRuntime implements AsyncDisposable {
   #pause = FIRST_PAUSE;
   #timer: NodeJS.Timeout | undefined;
   #stopping = false;
+  #silent = 0;
+  readonly #watch: NodeJS.Timeout;
 
   constructor(options: OwnRuntimeOptions) {
     this.#options = options;
     this.#start();
+    this.#watch = setInterval(() => void this.#look(), LOOK_AGAIN);
+    this.#watch.unref();
   }
 
   get pid(): number | undefined {
@@ -43,6 +50,7 @@ export class OwnRuntime implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping = true;
     clearTimeout(this.#timer);
+    clearInterval(this.#watch);
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -80,6 +88,18 @@ export class OwnRuntime implements AsyncDisposable {
     };
     child.once('error', (error) => onEnd(error.message));
     child.once('exit', (code, signal) => onEnd(signal ?? `exit code ${String(code)}`));
+  }
+
+  /** Ends a runtime that runs but does not answer any more. */
+  async #look(): Promise<void> {
+    const { engine, log } = this.#options;
+    const runtime = engine.runtimes.find((each) => each.url === this.#url);
+    if (runtime === undefined) return;
+    this.#silent = (await runtime.isUp()) ? 0 : this.#silent + 1;
+    if (this.#silent < MOST_SILENT) return;
+    this.#silent = 0;
+    log.error({ runtime: engine.name }, 'a runtime does not answer any more: it is ended and started again');
+    this.#child?.kill('SIGKILL');
   }
 
   /** Its own events are JSON lines, and so is what knowledge objects print. */

@@ -12,6 +12,8 @@ export interface RemoteOptions {
   readonly callTimeout: number;
   /** Milliseconds an activation may take, with its dependencies. */
   readonly activationTimeout: number;
+  /** Calls that may wait for one endpoint. */
+  readonly queueLimit: number;
   /** Bytes of an answer. */
   readonly maxResult: number;
   /** Under which runtimes reach this service, without a slash at its end. */

@@ -25,6 +25,7 @@ export class RemoteExecutor implements Executor {
   readonly #holders: Holder[] = [];
   readonly #abort = new AbortController();
   #turn = 0;
+  #waiting = 0;
 
   constructor(plan: EndpointPlan, options: RemoteOptions) {
     this.#plan = plan;
@@ -38,6 +39,17 @@ export class RemoteExecutor implements Executor {
   async execute(call: Call): Promise<string> {
     if (call.depth > MAX_DEPTH) throw executionFailed(tooDeep(this.#plan.id));
     if (call.json) checkJson(call.body);
+    if (this.#waiting >= this.#options.queueLimit)
+      throw overloaded(`${this.#options.queueLimit} calls wait for ${this.#plan.id} already; try again later`);
+    this.#waiting++;
+    try {
+      return await this.#anywhere(call);
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  async #anywhere(call: Call): Promise<string> {
     const up = this.#holders.filter(({ runtime }) => runtime.up);
     const holders = up.length > 0 ? up : this.#holders;
     const first = this.#turn++ % Math.max(1, holders.length);
@@ -78,7 +90,7 @@ export class RemoteExecutor implements Executor {
   #post({ runtime, target }: Holder, call: Call): Promise<RuntimeAnswer> {
     const left = Math.min(this.#options.callTimeout, call.deadline - Date.now());
     if (left <= 0) throw new RuntimeSilent('no time is left for the call');
-    return runtime.request(target, {
+    return runtime.call(target, {
       method: 'POST',
       body: call.body,
       headers: {

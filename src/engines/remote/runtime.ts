@@ -10,6 +10,17 @@ export interface Registration extends Readonly<Record<string, unknown>> {
   readonly url: string;
 }
 
+export interface RequestOptions {
+  readonly method: 'GET' | 'POST';
+  readonly body?: string | Buffer;
+  readonly headers?: Record<string, string>;
+  /** Milliseconds. */
+  readonly timeout: number;
+  /** Bytes of the answer. */
+  readonly limit: number;
+  readonly signal?: AbortSignal;
+}
+
 export interface RuntimeAnswer {
   readonly status: number;
   readonly contentType: string;
@@ -20,6 +31,8 @@ export interface RuntimeAnswer {
 export const SECRET_HEADER = 'x-kgrid-runtime-secret';
 
 const INFO_TIMEOUT = 2000;
+/** Milliseconds for which an answer to `GET /info` counts. */
+const CHECKED_FOR = 2000;
 const CONNECT_TIMEOUT = 2000;
 const CONNECTIONS = 64;
 const INFO_BYTES = 256 * 1024;
@@ -34,6 +47,8 @@ export class Runtime {
   up = true;
   readonly #secret: string | undefined;
   readonly #pools = new Map<string, Pool>();
+  #lostConnection = false;
+  #checked = 0;
 
   constructor(registration: Registration, secret: string | undefined) {
     this.registration = registration;
@@ -56,33 +71,33 @@ export class Runtime {
     return value as Record<string, unknown>;
   }
 
-  /** Asks it whether it is there. */
+  /** Asks it whether it is there, and still what it said it was. */
   async isUp(): Promise<boolean> {
+    this.#checked = Date.now();
     this.up = await this.info().then(
-      () => true,
+      ({ engine }) => typeof engine !== 'string' || engine.toLowerCase() === this.engine,
       () => false,
     );
     return this.up;
   }
 
+  /**
+   * Calls an endpoint. After a connection was lost another program may have the port, so it is asked first.
+   * @throws as `request`.
+   */
+  async call(url: string, options: RequestOptions): Promise<RuntimeAnswer> {
+    if (this.#lostConnection && Date.now() - this.#checked > CHECKED_FOR) {
+      this.#lostConnection = false;
+      if (!(await this.isUp()))
+        throw new RuntimeUnreachable(`no ${this.engine} runtime answers at its address any more`, { cause: NOT_THERE });
+    }
+    return this.request(url, options);
+  }
+
   /** @throws RuntimeUnreachable; RuntimeSilent; AnswerTooLarge. */
   async request(
     url: string,
-    {
-      method,
-      body,
-      headers,
-      timeout,
-      limit,
-      signal,
-    }: {
-      method: 'GET' | 'POST';
-      body?: string | Buffer;
-      headers?: Record<string, string>;
-      timeout: number;
-      limit: number;
-      signal?: AbortSignal;
-    },
+    { method, body, headers, timeout, limit, signal }: RequestOptions,
   ): Promise<RuntimeAnswer> {
     const clock = AbortSignal.timeout(timeout);
     const target = new URL(url);
@@ -125,11 +140,15 @@ export class Runtime {
         keepAliveTimeout: 30_000,
         pipelining: 1,
       });
+      pool.on('disconnect', () => (this.#lostConnection = true));
       this.#pools.set(origin, pool);
     }
     return pool;
   }
 }
+
+/** As if the connection had been refused: nothing was sent. */
+const NOT_THERE = { code: 'ECONNREFUSED' };
 
 export class RuntimeUnreachable extends Error {}
 export class RuntimeSilent extends Error {}

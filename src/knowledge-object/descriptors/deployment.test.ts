@@ -208,12 +208,12 @@ const refused: [string, string, RegExp][] = [
 
 for (const [what, text, reason] of refused) {
   test(`refused: ${what}`, () => {
-    const start = performance.now();
+    const start = process.cpuUsage();
     assert.throws(
       () => parseDeployment(text, 'deployment.yaml'),
       (thrown) => thrown instanceof ServiceError && thrown.status === 400 && reason.test(thrown.message),
     );
-    assert.ok(performance.now() - start < 2_000, 'in time');
+    assert.ok(process.cpuUsage(start).user < 2_000_000, 'in time');
   });
 }
 

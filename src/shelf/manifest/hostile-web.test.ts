@@ -40,7 +40,7 @@ async function attempt(
   });
   const start = performance.now();
   const [outcome, ...others] = await importer.importPosted([location]);
-  assert.ok(performance.now() - start < 2_000, 'in time');
+  assert.ok(performance.now() - start < 10_000, 'in time');
   assert.deepEqual(others, []);
   assert.deepEqual(await bench.staged(), [], 'nothing is staged');
   const reason = outcome?.error?.message ?? '';
