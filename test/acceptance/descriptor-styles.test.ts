@@ -95,6 +95,16 @@ test('YAML anchors and merges in descriptors are followed', async () => {
   await assertRuns({ ...ko, files: { ...ko.files, 'deployment.yaml': deployment } });
 });
 
+test('a byte order mark and Windows line ends do no harm', async () => {
+  const ko = javascriptKo(CODE, { naan: uniqueNaan() });
+  const windows = (content: Content): string => `\ufeff${String(content).replaceAll('\n', '\r\n')}`;
+  const files = Object.fromEntries(Object.entries(ko.files).map(([path, content]) => [path, windows(content)]));
+  await assertRuns({ ...ko, files });
+  for (const path of [`/kos/${ko.id}`, `/kos/ark:/${ko.naan}/ko`, '/kos']) {
+    assert.ok((await service.get(path)).json);
+  }
+});
+
 test('a path item may be a local reference', async () => {
   const ko = javascriptKo(CODE, { naan: uniqueNaan() });
   const descriptor = `openapi: 3.0.2

@@ -137,4 +137,5 @@ test('JSON is given where Accept prefers it to a zip', async () => {
   assert.match(String(await type('application/json')), /^application\/json/);
   assert.match(String(await type('*/*')), /^application\/json/);
   assert.equal(await type('application/zip, */*;q=0.1'), 'application/zip');
+  assert.match(String((await service.get(`/kos/${ko.id}`)).headers.vary), /accept/i, 'a cache tells them apart');
 });

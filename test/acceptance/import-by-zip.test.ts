@@ -102,6 +102,20 @@ test('a multipart body without a file, without its end or without a boundary is 
   }
 });
 
+test('a form may have other fields, but one file', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  const { body, headers = {} } = upload(await zipOf(ko.files));
+  const open = body.subarray(0, body.indexOf('\r\n') + 2);
+  const note = Buffer.concat([open, Buffer.from('Content-Disposition: form-data; name="note"\r\n\r\nhello\r\n')]);
+  const file = body.subarray(0, body.lastIndexOf('\r\n--') + 2);
+  const twice = await service.send('POST', '/kos', { headers, body: Buffer.concat([file, body]) });
+  assertShelfError(twice, { status: 400, path: '/kos', error: /MultipartFile resource \[ko\].*one/ });
+  assert.equal((await service.get(`/kos/${ko.id}`)).status, 404);
+  const noted = await service.send('POST', '/kos', { headers, body: Buffer.concat([note, body]) });
+  assert.equal(noted.status, 200, noted.text);
+  await service.delete(`/kos/${ko.id}`);
+});
+
 test('a body that is not multipart is 415', async () => {
   const zip = await zipOf(welcomeKo({ naan: uniqueNaan() }).files);
   for (const headers of [{ 'content-type': 'application/zip' }, { 'content-type': 'application/json' }, {}]) {
