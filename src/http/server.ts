@@ -22,6 +22,7 @@ import { healthRoutes } from './health-routes.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
 import { pageRoutes } from './pages/send-page.ts';
 import { installMethods } from './methods.ts';
+import { openapiRoutes } from './openapi-routes.ts';
 import { proxyRoutes } from './proxy-routes.ts';
 import { rootRoutes } from './root-routes.ts';
 
@@ -100,6 +101,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 
   rootRoutes(app, config.publicUrl);
   pageRoutes(app);
+  openapiRoutes(app);
   endpointRoutes(app, { activator, publicUrl: config.publicUrl });
   activationRoutes(app, activator);
   proxyRoutes(app, { activator, runtimes: options.runtimes, isOwnRuntime: options.isOwnRuntime });
