@@ -15,7 +15,7 @@ import { Npm } from './dependencies/npm.ts';
 import { readJson } from './http/body.ts';
 import { createExecute } from './http/execute.ts';
 import { createRuntimeServer, describeEndpoint, type Handler } from './http/server.ts';
-import { refused } from './lib/errors.ts';
+import { isInProcessing, messageOf, refused } from './lib/errors.ts';
 import type { Log } from './lib/log.ts';
 import type { Settings } from './settings.ts';
 import { Hosts } from './workers/hosts.ts';
@@ -76,9 +76,15 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
     'GET /register': () => registration.register(true),
     'POST /endpoints': async (request) => {
       const descriptor = parseDescriptor(await readJson(request, controlBodyLimit));
-      const answer = await activations.activate(descriptor);
-      log.info('activated', { uri: answer.uri });
-      return answer;
+      const { uri } = descriptor;
+      try {
+        const answer = await activations.activate(descriptor);
+        log.info('activated', { uri });
+        return answer;
+      } catch (error) {
+        log[isInProcessing(error) ? 'debug' : 'warn']('not activated', { uri, reason: messageOf(error) });
+        throw error;
+      }
     },
     'POST /dependencies': async (request) => {
       const dependencies = parseDependencies(await readJson(request, controlBodyLimit));

@@ -5,7 +5,7 @@
  *     objects/<key>/package/…     artifacts of one state of a knowledge object version
  *     objects/<key>/node_modules  link to the packages it depends on
  *     installs/<key>/…            one installation of packages
- *     endpoints/<key>.json        the object that an endpoint had last
+ *     endpoints/<key>             the object that an endpoint had last
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { access, mkdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
@@ -80,19 +80,18 @@ export class Cache {
 
   /** The object that the endpoint had when it was last activated. */
   async remembered(uri: string): Promise<string | undefined> {
-    const text = await readFile(this.#pointer(uri), 'utf8').catch(() => undefined);
-    const key: unknown = text === undefined ? undefined : JSON.parse(text);
-    return typeof key === 'string' && /^[0-9a-f]{40}$/.test(key) ? key : undefined;
+    const key = await readFile(this.#pointer(uri), 'utf8').catch(() => '');
+    return /^[0-9a-f]{40}$/.test(key) ? key : undefined;
   }
 
   async remember(uri: string, objectKey: string): Promise<void> {
     await this.stage(async (folder) => {
-      await writeFile(join(folder, 'pointer'), JSON.stringify(objectKey), { flush: true });
+      await writeFile(join(folder, 'pointer'), objectKey, { flush: true });
       await rename(join(folder, 'pointer'), this.#pointer(uri));
     });
   }
 
   #pointer(uri: string): string {
-    return join(this.folder, 'endpoints', `${digestOf(uri)}.json`);
+    return join(this.folder, 'endpoints', digestOf(uri));
   }
 }

@@ -2,7 +2,15 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { secretHeader } from '../activator/client.ts';
-import { crossSite, messageOf, methodNotAllowed, notFound, RuntimeError, unauthenticated } from '../lib/errors.ts';
+import {
+  crossSite,
+  internal,
+  messageOf,
+  methodNotAllowed,
+  notFound,
+  RuntimeError,
+  unauthenticated,
+} from '../lib/errors.ts';
 import type { Endpoint, Endpoints } from '../activation/endpoints.ts';
 import type { Log } from '../lib/log.ts';
 import { sendError, sendJson } from './body.ts';
@@ -38,10 +46,7 @@ export function createRuntimeServer(parts: ServerParts): Server {
         (error: unknown) => {
           request.resume();
           if (!(error instanceof RuntimeError)) log.warn('request failed', { path, reason: messageOf(error) });
-          sendError(
-            response,
-            error instanceof RuntimeError ? error : new RuntimeError(500, 'Internal error of the runtime'),
-          );
+          sendError(response, error instanceof RuntimeError ? error : internal(error));
         },
       );
     }

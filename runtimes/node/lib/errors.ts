@@ -28,12 +28,16 @@ export const tooLarge = (limit: number): RuntimeError =>
   new RuntimeError(413, `The body is larger than the limit of ${megabytes(limit)}`);
 export const unsupportedMediaType = (): RuntimeError => new RuntimeError(415, 'Content-Type must be application/json');
 export const activationFailed = (description: string): RuntimeError => new RuntimeError(500, description);
+/** What nobody foresaw; the log says more. */
+export const internal = (cause: unknown): RuntimeError =>
+  new RuntimeError(500, `The runtime could not do it (${codeOf(cause) ?? 'internal error'})`);
 export const activatorUnreachable = (description: string): RuntimeError => new RuntimeError(502, description);
 export const inProcessing = (stage: string): RuntimeError =>
   new RuntimeError(503, stage, {
     status: 'Endpoint is in processing, try again later.',
     headers: { 'retry-after': '1' },
   });
+export const isInProcessing = (error: unknown): boolean => error instanceof RuntimeError && error.code === 503;
 export const overloaded = (description: string): RuntimeError =>
   new RuntimeError(503, description, { headers: { 'retry-after': '1' } });
 

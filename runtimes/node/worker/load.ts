@@ -33,7 +33,8 @@ export class LoadError extends Error {}
 /** The export of that name, of the module or of `module.exports`; else the default export or `module.exports` itself. */
 function pick(module: Record<string, unknown>, name: string): KnowledgeFunction | undefined {
   const main = module['default'];
-  const inMain = isObject(main) ? (main as Record<string, unknown>)[name] : undefined;
+  const inMain =
+    isObject(main) && Object.hasOwn(main as object, name) ? (main as Record<string, unknown>)[name] : undefined;
   for (const candidate of [module[name], inMain, main]) {
     if (typeof candidate === 'function') return candidate as KnowledgeFunction;
   }

@@ -29,7 +29,7 @@ const watchdog = new Worker(new URL(`./watchdog${extname(import.meta.url)}`, imp
 await new Promise((resolve) => watchdog.once('online', resolve));
 watchdog.unref();
 restrict();
-Object.defineProperty(globalThis, 'cxt', { value: executors.context(), enumerable: true });
+Object.assign(globalThis, { cxt: executors.context() });
 
 process.on('uncaughtException', (error) => {
   const call = current.getStore();

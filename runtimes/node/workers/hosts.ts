@@ -31,9 +31,10 @@ export class Hosts {
     const key = `${ko} ${state}`;
     const known = this.#hosts.get(key);
     if (known) return known;
-    const host: KoHost = new KoHost(ko, this.#options, this.#nested, (stream, line) =>
-      this.#log.ko(ko, stream, host.withoutHostPaths(line)),
-    );
+    const host = new KoHost(ko, this.#options, this.#nested, {
+      printed: (stream, line) => this.#log.ko(ko, stream, line),
+      failed: (reason) => this.#log.warn('process ended', { object: ko, reason }),
+    });
     this.#hosts.set(key, host);
     return host;
   }

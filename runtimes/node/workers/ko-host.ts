@@ -25,8 +25,12 @@ export interface EndpointCode {
   readonly folders: readonly string[];
 }
 
-/** A line that the knowledge object printed. */
-export type Print = (stream: 'stdout' | 'stderr', line: string) => void;
+/** Where the log hears of a knowledge object. */
+export interface Voice {
+  printed(stream: 'stdout' | 'stderr', line: string): void;
+  /** Its process ended unwanted. */
+  failed(reason: string): void;
+}
 
 /** A worker in use beside the current one, with a call that keeps it busy; more than this wait for their limits. */
 const leftBehindLimit = 1;
@@ -38,7 +42,7 @@ export class KoHost {
   readonly ko: string;
   readonly #options: HostOptions;
   readonly #nested: NestedCalls;
-  readonly #print: Print;
+  readonly #voice: Voice;
   readonly #endpoints = new Map<string, { readonly index: number; readonly code: EndpointCode }>();
   #queue: Call[] = [];
   #current: WorkerProcess | undefined;
@@ -46,11 +50,11 @@ export class KoHost {
   #closing = false;
   #onClosed: (() => void) | undefined;
 
-  constructor(ko: string, options: HostOptions, nested: NestedCalls, print: Print) {
+  constructor(ko: string, options: HostOptions, nested: NestedCalls, voice: Voice) {
     this.ko = ko;
     this.#options = options;
     this.#nested = nested;
-    this.#print = print;
+    this.#voice = voice;
   }
 
   get workers(): readonly WorkerProcess[] {
@@ -147,8 +151,8 @@ export class KoHost {
     const worker = new WorkerProcess(folders, codes[0]?.code.root ?? '/', this.#options, {
       freed: (freed) => this.#freed(freed),
       nested: (from, number, callNumber, request) => void this.#callOther(from, number, callNumber, request),
-      ended: (ended) => this.#ended(ended),
-      printed: (stream, line) => this.#print(stream, line),
+      ended: (ended, fault) => this.#ended(ended, fault),
+      printed: (stream, line) => this.#voice.printed(stream, this.withoutHostPaths(line)),
     });
     for (const { index, code } of codes) worker.define(index, code);
     return worker;
@@ -160,7 +164,8 @@ export class KoHost {
     this.#settleClosing();
   }
 
-  #ended(worker: WorkerProcess): void {
+  #ended(worker: WorkerProcess, fault: string | undefined): void {
+    if (fault !== undefined) this.#voice.failed(this.withoutHostPaths(fault));
     if (this.#current === worker) this.#current = undefined;
     this.#retired.delete(worker);
     this.#pump();
@@ -195,7 +200,7 @@ export class KoHost {
 
   #endIfDone(worker: WorkerProcess): void {
     for (const call of worker.open.values()) if (!call.answered) return;
-    worker.kill('The process of the knowledge object was replaced');
+    worker.stop();
   }
 
   async #endIfBlocked(worker: WorkerProcess): Promise<void> {

@@ -22,8 +22,8 @@ export interface WorkerEvents {
   freed(worker: WorkerProcess): void;
   /** The code calls another endpoint, for the open call of that number, if there is one. */
   nested(worker: WorkerProcess, number: number, callNumber: number, request: string): void;
-  /** Every open call was failed before. */
-  ended(worker: WorkerProcess): void;
+  /** Every open call was failed before. `fault` says why, unless the end was wanted. */
+  ended(worker: WorkerProcess, fault: string | undefined): void;
   printed(stream: 'stdout' | 'stderr', line: string): void;
 }
 
@@ -47,6 +47,7 @@ export class WorkerProcess {
   #out = '';
   #reason: string | undefined;
   #outOfMemory = false;
+  #wanted = false;
   #ended = false;
   #onSealed: ((last: number) => void) | undefined;
   readonly #options: WorkerOptions;
@@ -121,6 +122,12 @@ export class WorkerProcess {
     const calls = [...this.open].filter(([number, call]) => number > lastBegun && !call.answered);
     for (const [number] of calls) this.open.delete(number);
     return calls.map(([, call]) => call);
+  }
+
+  /** Ends it where it is not needed any more. */
+  stop(): void {
+    this.#wanted = true;
+    this.kill('The process of the knowledge object was stopped');
   }
 
   /** @param reason what the calls in it are told. */
@@ -221,7 +228,7 @@ export class WorkerProcess {
     this.open.clear();
     this.#data.destroy();
     this.#control.destroy();
-    this.#events.ended(this);
+    this.#events.ended(this, this.#wanted ? undefined : reason);
   }
 }
 
