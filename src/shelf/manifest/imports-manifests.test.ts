@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -9,9 +9,10 @@ import { koFiles, zipOf } from '../../../test/archives/ko.ts';
 import { web } from '../../../test/archives/web.ts';
 import type { Answer } from '../../../test/archives/web.ts';
 import { koKey } from '../../knowledge-object/id.ts';
-import { ServiceError } from '../../lib/errors.ts';
+import { ServiceError, shelfNotWritable } from '../../lib/errors.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../import/limits.ts';
 import type { ManifestImporter, ManifestOutcome } from '../manifest-importer.ts';
+import type { Shelf } from '../shelf.ts';
 import { createManifestImporter } from './create-manifest-importer.ts';
 import { MANIFEST_LIMITS } from './manifest-run.ts';
 
@@ -23,7 +24,7 @@ after(() => rm(folder, { recursive: true }));
 const zip = (id: string): Buffer => zipOf(koFiles({ id }));
 
 function importer(
-  more: { secure?: boolean; within?: string[]; private?: boolean; entries?: number } = {},
+  more: { secure?: boolean; within?: string[]; private?: boolean; entries?: number; shelf?: Shelf } = {},
 ): ManifestImporter {
   return createManifestImporter({
     config: {
@@ -31,7 +32,7 @@ function importer(
       fileManifests: more.within ?? [],
       privateManifests: more.private ?? false,
     },
-    shelf: bench.shelf,
+    shelf: more.shelf ?? bench.shelf,
     limits: DEFAULT_PACKAGE_LIMITS,
     log: { debug: () => undefined },
     manifestLimits: { ...MANIFEST_LIMITS, entries: more.entries ?? MANIFEST_LIMITS.entries },
@@ -214,4 +215,18 @@ test('only files are read, and their contents stay out of the reasons', async ()
     '! The zip file is not a zip file',
     '! is not a file',
   ]);
+});
+
+test('a file is let go when the shelf takes nothing', async () => {
+  const shelf = Object.create(bench.shelf, {
+    stage: { value: () => Promise.reject(shelfNotWritable('The shelf is read-only')) },
+  }) as Shelf;
+  await writeFile(join(folder, 'any.zip'), zip('m/any/v1'));
+  const location = pathToFileURL(join(folder, 'any.zip')).href;
+  const openFiles = async (): Promise<number> => (await readdir('/proc/self/fd')).length;
+  const before = await openFiles();
+  const outcomes = await importer({ shelf }).importPosted(Array<string>(20).fill(location));
+  assert.deepEqual(new Set(results(outcomes)), new Set(['! The shelf is read-only']));
+  for (let i = 0; (await openFiles()) > before && i < 100; i++);
+  assert.equal(await openFiles(), before);
 });
