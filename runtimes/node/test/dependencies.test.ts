@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { TestActivator } from './activator.ts';
 import { TestRegistry } from './registry.ts';
-import { temporaryFolder, TestRuntime, type Activation } from './runtime.ts';
+import { gone, temporaryFolder, TestRuntime, type Activation } from './runtime.ts';
 
 const needs = (version: string, more: Record<string, string> = {}): Record<string, string> => ({
   'package.json': JSON.stringify({ dependencies: { tiny: version } }),
@@ -142,6 +142,24 @@ describe('packages that knowledge objects depend on', () => {
     assert.deepEqual([first?.status, second?.status], [503, 503]);
     open.resolve(undefined);
     assert.equal(await resultOf('slow', files), 'slow');
+  });
+
+  it('are given up after a while, and their installer ends with the runtime', async () => {
+    registry.gate = new Promise(() => undefined);
+    await registry.publish('stuck', '1.0.0', '');
+    const files = { 'package.json': JSON.stringify({ dependencies: { stuck: '1.0.0' } }), 'src/index.js': '' };
+    const settings = { ...registry.settings, KGRID_NODE_ACTIVATION_WAIT: '0.2' };
+    await using impatient = await TestRuntime.start(activator, { ...settings, KGRID_NODE_INSTALL_TIMEOUT: '1' });
+    assert.equal(await resultOf('stuck', files, impatient), 'Installing packages passed its limit of 1 s');
+
+    await using killed = await TestRuntime.start(activator, settings);
+    const descriptor = killed.descriptor({ uri: 'deps/stuck/1.0/run', ko: 'deps/stuck/v1', files });
+    while ((await killed.post('endpoints', descriptor)).body['description'] !== 'installing dependencies');
+    const [installer] = await killed.workers();
+    assert.ok(installer);
+    killed.child.kill('SIGKILL');
+    await gone(installer);
+    registry.gate = Promise.resolve();
   });
 
   it('can be fetched ahead', async () => {

@@ -145,7 +145,7 @@ export class TestRuntime implements AsyncDisposable {
     }
   }
 
-  /** Process ids of its workers. */
+  /** Ids of the processes that it started. */
   async workers(): Promise<number[]> {
     const { pid } = this.child;
     const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
