@@ -1,0 +1,125 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { Command, Option } from 'commander';
+import { RESERVED_NAANS, isKoPart, koKey } from '../../src/knowledge-object/id.ts';
+import type { KoId } from '../../src/knowledge-object/id.ts';
+import { messageOf } from '../../src/lib/errors.ts';
+import type { Context } from '../lib/context.ts';
+import { ENGINE_NAMES } from '../lib/engines.ts';
+import { ioFailure, usageFailure } from '../lib/exit.ts';
+import { listPackageFiles } from '../lib/package-files.ts';
+import type { Terminal } from '../lib/terminal.ts';
+
+interface CreateOptions {
+  readonly engine: (typeof ENGINE_NAMES)[number];
+  readonly naan?: string;
+  readonly name?: string;
+  readonly version?: string;
+  readonly title?: string;
+  readonly json?: boolean;
+}
+
+const TEMPLATES = join(import.meta.dirname, '../../templates');
+
+export function createCommand({ terminal }: Context): Command {
+  return new Command('create')
+    .description('Make the folder of a new knowledge object, which runs at once')
+    .argument(
+      '<name|dir>',
+      'the folder to make; its name is that of the knowledge object, unless --name says otherwise',
+    )
+    .addOption(new Option('--engine <engine>', 'what runs it').choices(ENGINE_NAMES).default('javascript'))
+    .option('--naan <naan>', 'who gives out the name: a number, or a word (default: example)')
+    .option('--name <name>', 'name of the knowledge object: letters, digits and periods')
+    .option('--version <version>', 'its version (default: v1.0)')
+    .option('--title <title>', 'its title (default: its name)')
+    .option('--json', 'print the result as JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  kgrid create bleeding-risk --naan cardiology --name bleedingrisk
+  kgrid create cardiology-bleedingrisk-v1.0          takes naan, name and version from the folder's name
+  kgrid create my-model --engine python
+  kgrid create reference-card --engine resource`,
+    )
+    .action(async (folder: string, options: CreateOptions) => {
+      await create(terminal(options), folder, options);
+    });
+}
+
+async function create(terminal: Terminal, folder: string, options: CreateOptions): Promise<void> {
+  const id = idFor(folder, options);
+  const title = options.title ?? id.name;
+  if (/\p{Cc}/u.test(title)) throw usageFailure('--title must be one line of text');
+  const apiVersion = id.version.replace(/^v(?=\d)/i, '');
+  await requireEmpty(folder);
+  const template = join(TEMPLATES, options.engine);
+  const { files } = await listPackageFiles(template);
+  for (const path of files.keys()) {
+    const text = await readFile(join(template, path), 'utf8');
+    const target = join(folder, path);
+    await mkdir(dirname(target), { recursive: true });
+    await writeFile(target, fillIn(text, path, { ...id, apiVersion, title }), { flag: 'wx' });
+  }
+  report(terminal, folder, options.engine, koKey(id), [...files.keys()]);
+}
+
+/** "Letters, digits and periods only inside each part." */
+function idFor(folder: string, { naan, name, version }: CreateOptions): KoId {
+  const base = basename(resolve(folder));
+  const [, ofNaan, ofName, ofVersion] = /^([A-Za-z0-9.]+)-([A-Za-z0-9.]+)-(v?\d+(?:\.\d+)*)$/.exec(base) ?? [];
+  const id = {
+    naan: naan ?? ofNaan ?? 'example',
+    name: name ?? ofName ?? base.replace(/[^A-Za-z0-9.]/g, ''),
+    version: version ?? ofVersion ?? 'v1.0',
+  };
+  for (const [part, text] of Object.entries(id)) {
+    if (!isKoPart(text))
+      throw usageFailure(
+        `The ${part} ${JSON.stringify(text)} cannot be used: give --${part} in 1 to 64 letters, digits and periods`,
+      );
+  }
+  if (RESERVED_NAANS.has(id.naan))
+    throw usageFailure(`The naan ${id.naan} is a path of the activator itself: choose another`);
+  return id;
+}
+
+/** Nothing that is there is overwritten. */
+async function requireEmpty(folder: string): Promise<void> {
+  try {
+    if ((await readdir(folder)).length === 0) return;
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return;
+    if (code !== 'ENOTDIR') throw ioFailure(`${folder} cannot be used: ${messageOf(thrown)}`, thrown);
+  }
+  throw usageFailure(`${folder} is there already and not empty: choose another folder, nothing was changed`);
+}
+
+/** Texts in JSON and YAML stand between double quotes there. */
+function fillIn(text: string, path: string, values: Readonly<Record<string, string>>): string {
+  const quoted = /\.(json|yaml)$/.test(path);
+  return text.replace(/\{\{(\w+)\}\}/g, (whole, key: string) => {
+    const value = values[key];
+    if (value === undefined) return whole;
+    return quoted ? JSON.stringify(value).slice(1, -1) : value;
+  });
+}
+
+function report(terminal: Terminal, folder: string, engine: string, ko: string, files: readonly string[]): void {
+  terminal.print(`${terminal.good('Created')} ${join(folder, '/')}: ${ko}, engine ${engine}`);
+  for (const path of files) terminal.print(`  ${path}`);
+  terminal.print();
+  terminal.print('Next:');
+  const steps = [
+    ['play', 'serve it, and again after each change'],
+    ['test', 'run its worked examples'],
+    ['check', 'name everything that is wrong'],
+    ['push', 'bring it to an activator (--url http://…)'],
+  ] as const;
+  const named = /\s/.test(folder) ? `"${folder}"` : folder;
+  for (const [command, what] of steps)
+    terminal.print(`  npx kgrid ${command.padEnd(5)} ${named}   ${terminal.dim(what)}`);
+  terminal.json({ ok: true, ko, engine, folder, files });
+}

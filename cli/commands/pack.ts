@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { stat, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { Command } from 'commander';
+import { koKey } from '../../src/knowledge-object/id.ts';
+import { messageOf } from '../../src/lib/errors.ts';
+import type { Context } from '../lib/context.ts';
+import { EXIT, ioFailure, usageFailure } from '../lib/exit.ts';
+import type { ExitCode } from '../lib/exit.ts';
+import { printFindings, sorted } from '../lib/findings.ts';
+import { inspect } from '../lib/inspect.ts';
+import type { Inspection } from '../lib/inspect.ts';
+import { openFolder } from '../lib/ko-source.ts';
+import { pack } from '../lib/pack.ts';
+import type { Packed } from '../lib/pack.ts';
+import { count } from '../lib/terminal.ts';
+
+interface PackOptions {
+  readonly output?: string;
+  readonly json?: boolean;
+}
+
+export function packCommand(context: Context): Command {
+  return new Command('pack')
+    .description('Make the zip of a knowledge object; the same files always give the same bytes')
+    .argument('<dir>', 'the folder of a knowledge object')
+    .option('-o, --output <file>', 'where to write it (default: <naan>-<name>-<version>.zip here)')
+    .option('--json', 'print the result as JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  kgrid pack my-score                       writes <naan>-<name>-<version>.zip
+  kgrid pack my-score -o dist/my-score.zip
+
+Hidden files, node_modules, __pycache__ and the like stay behind, and are listed. Exit code: 0 packed, 1 problems.`,
+    )
+    .action(async (folder: string, options: PackOptions) => {
+      process.exitCode = await packFolder(context, folder, options);
+    });
+}
+
+async function packFolder(context: Context, folder: string, options: PackOptions): Promise<ExitCode> {
+  const terminal = context.terminal(options);
+  const inspection = await inspectForPacking(folder, options.output);
+  const { source } = inspection;
+  const findings = sorted(inspection.findings);
+  printFindings(source, findings, terminal);
+  const problems = findings.filter(({ severity }) => severity === 'problem');
+  if (problems.length > 0 || inspection.metadata === undefined) {
+    terminal.print(terminal.bad(`${count(problems.length, 'problem')}: not packed`));
+    terminal.json({ ok: false, source: source.label, findings });
+    return EXIT.problems;
+  }
+  const { fileName, zip } = await pack(inspection);
+  const file = options.output ?? fileName;
+  await write(file, zip);
+  const sha256 = createHash('sha256').update(zip).digest('hex');
+  for (const { path, why } of source.leftOut) terminal.print(`left out ${join(source.label, path)}: ${why}`);
+  terminal.print(
+    `${terminal.good(file)}: ${koKey(inspection.metadata.id)}, ${count(source.files.size, 'file')}, ${zip.length} bytes`,
+  );
+  terminal.print(terminal.dim(`sha256 ${sha256}`));
+  terminal.json({
+    ok: true,
+    ko: koKey(inspection.metadata.id),
+    file,
+    bytes: zip.length,
+    sha256,
+    files: [...source.files.keys()],
+    leftOut: source.leftOut,
+    findings,
+  });
+  return EXIT.ok;
+}
+
+/** A zip that is written into the folder itself must not become part of the next one. */
+async function inspectForPacking(folder: string, output: string | undefined): Promise<Inspection> {
+  const found = await stat(folder).catch((cause: unknown) => {
+    throw ioFailure(`There is no folder ${folder}`, cause);
+  });
+  if (!found.isDirectory())
+    throw usageFailure(`${folder} is not a folder: pack takes the folder of a knowledge object`);
+  const inspection = await inspect(await openFolder(folder));
+  if (inspection.metadata === undefined) return inspection;
+  const { naan, name, version } = inspection.metadata.id;
+  const targets = new Set([
+    `${naan}-${name}-${version}.zip`,
+    ...(output === undefined ? [] : [relative(folder, resolve(output))]),
+  ]);
+  if (![...targets].some((path) => inspection.source.files.has(path))) return inspection;
+  return inspect(await openFolder(folder, targets));
+}
+
+async function write(file: string, zip: Packed['zip']): Promise<void> {
+  try {
+    await writeFile(file, zip);
+  } catch (thrown) {
+    throw ioFailure(`${file} cannot be written: ${messageOf(thrown)}`, thrown);
+  }
+}

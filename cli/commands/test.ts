@@ -1,0 +1,155 @@
+import { Command } from 'commander';
+import { koKey } from '../../src/knowledge-object/id.ts';
+import { activateSources, runtimesFor } from '../lib/activate-sources.ts';
+import { ActivatorClient } from '../lib/client.ts';
+import { activationProblem } from '../lib/compile.ts';
+import type { Context } from '../lib/context.ts';
+import { EXIT } from '../lib/exit.ts';
+import type { ExitCode } from '../lib/exit.ts';
+import { printFindings, problem, sorted } from '../lib/findings.ts';
+import type { Finding } from '../lib/findings.ts';
+import { inspect } from '../lib/inspect.ts';
+import type { Inspection } from '../lib/inspect.ts';
+import { openSources } from '../lib/ko-source.ts';
+import type { LocalActivator } from '../lib/local-activator.ts';
+import { remoteActivator, withRemoteOptions } from '../lib/remote.ts';
+import type { RemoteOptions } from '../lib/remote.ts';
+import { printExample } from '../lib/report-examples.ts';
+import { runExamples } from '../lib/run-examples.ts';
+import type { ExampleResult } from '../lib/run-examples.ts';
+import { count } from '../lib/terminal.ts';
+import type { Terminal } from '../lib/terminal.ts';
+import { EXAMPLES_FILE } from '../lib/worked-examples.ts';
+
+interface TestOptions extends RemoteOptions {
+  readonly with: readonly string[];
+  readonly json?: boolean;
+}
+
+/** What came of one knowledge object. */
+interface Tested {
+  readonly inspection: Inspection;
+  readonly findings: readonly Finding[];
+  readonly results: readonly ExampleResult[];
+}
+
+export function testCommand(context: Context): Command {
+  const command = new Command('test')
+    .description('Run the worked examples of knowledge objects at a real activator')
+    .argument('<dir|zip...>', 'knowledge objects, or folders of them')
+    .option('--with <dir|zip...>', 'knowledge objects that these call', [])
+    .option('--json', 'print the result as JSON');
+  return withRemoteOptions(command, 'run them at this activator, where the knowledge objects are active')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  kgrid test my-score                            starts an activator, runs the examples, stops it
+  kgrid test my-score --with examples/cpic-cyp2c19-v1.0
+  kgrid test my-score --url http://127.0.0.1:8080
+
+The examples are those of worked-examples.yaml. Exit code: 0 all passed, 1 one failed or there are none.`,
+    )
+    .action(async (paths: string[], options: TestOptions) => {
+      process.exitCode = await test(context, paths, options);
+    });
+}
+
+async function test(context: Context, paths: readonly string[], options: TestOptions): Promise<ExitCode> {
+  const terminal = context.terminal(options);
+  await using sources = await openSources(paths);
+  const inspections = await Promise.all(sources.map(inspect));
+  const tested =
+    options.url === undefined
+      ? await testHere(context, inspections, options, terminal)
+      : await testThere(context, inspections, options, terminal);
+  const results = tested.flatMap((each) => each.results);
+  const failed = results.filter(({ passed }) => !passed).length;
+  const problems = tested.flatMap((each) => each.findings).length;
+  const passed = results.length - failed;
+  terminal.print();
+  const summary = `${count(results.length, 'example')}: ${passed} passed, ${failed} failed`;
+  terminal.print(failed + problems > 0 ? terminal.bad(summary) : terminal.good(summary));
+  terminal.json({
+    ok: failed + problems === 0,
+    passed,
+    failed,
+    kos: tested.map(({ inspection, findings, results: examples }) => ({
+      source: inspection.source.label,
+      ko: inspection.metadata === undefined ? null : koKey(inspection.metadata.id),
+      problems: findings,
+      examples,
+    })),
+  });
+  return failed + problems === 0 ? EXIT.ok : EXIT.problems;
+}
+
+async function testHere(
+  { env }: Context,
+  inspections: readonly Inspection[],
+  options: TestOptions,
+  terminal: Terminal,
+): Promise<Tested[]> {
+  await using called = await openSources(options.with);
+  const all = [...inspections, ...(await Promise.all(called.map(inspect)))];
+  await using activator = await activateSources(all, { env, terminal, runtimes: runtimesFor(all), showConsole: true });
+  const client = new ActivatorClient(activator.url);
+  // Awaited here: the activator must outlive the calls.
+  return await inSequence(inspections, (each) => testOne(each, client, terminal, activator));
+}
+
+async function testThere(
+  { env }: Context,
+  inspections: readonly Inspection[],
+  options: TestOptions,
+  terminal: Terminal,
+): Promise<Tested[]> {
+  const client = remoteActivator(options, env, terminal);
+  return inSequence(inspections, (each) => testOne(each, client, terminal));
+}
+
+async function testOne(
+  inspection: Inspection,
+  client: ActivatorClient,
+  terminal: Terminal,
+  activator?: LocalActivator,
+): Promise<Tested> {
+  const { source, ko, examples } = inspection;
+  terminal.print(
+    `${terminal.bold(ko?.key ?? source.label)}  ${terminal.dim(ko === undefined ? '' : source.label)}`.trimEnd(),
+  );
+  const findings = stoppers(inspection);
+  printFindings(source, findings, terminal);
+  if (ko === undefined) return { inspection, findings, results: [] };
+  const address = { key: ko.key, apiVersion: ko.service.apiVersion ?? ko.id.version };
+  const results = await runExamples(client, address, examples, (name) => terminal.progress(`${ko.key}: ${name} …`));
+  for (const result of results) printExample(source, result, terminal);
+  // Beside an example that fails it helps to see where the endpoint does.
+  const failing = new Set(examples.filter((_, i) => results[i]?.passed === false).map(({ endpoint }) => endpoint));
+  for (const { entry, status, detail } of activator?.endpointsOf(ko.key) ?? []) {
+    if (status !== 'ACTIVATED' && failing.has(entry.path))
+      printFindings(source, [await activationProblem(source, ko.deployment, entry, detail ?? '')], terminal);
+  }
+  return { inspection, findings, results };
+}
+
+/** Why not all can be tried. */
+function stoppers({ ko, findings, examples }: Inspection): Finding[] {
+  const unreadable = sorted(findings).filter(
+    ({ severity, file }) => severity === 'problem' && (ko === undefined || file === EXAMPLES_FILE),
+  );
+  if (unreadable.length > 0 || examples.length > 0) return unreadable;
+  return [
+    problem(
+      EXAMPLES_FILE,
+      undefined,
+      'there are no worked examples, so nothing was tried: add calls and the answers they must give',
+    ),
+  ];
+}
+
+async function inSequence<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const item of items) results.push(await work(item));
+  return results;
+}

@@ -1,0 +1,66 @@
+/** Puts inspected knowledge objects on the shelf of a local activator. */
+import { join } from 'node:path';
+import { koKey } from '../../src/knowledge-object/id.ts';
+import type { Environment } from './context.ts';
+import { usageFailure } from './exit.ts';
+import { ENGINES } from './engines.ts';
+import { entriesOf } from './inspect.ts';
+import type { Inspection } from './inspect.ts';
+import { LocalActivator } from './local-activator.ts';
+import { Mirror } from './mirror.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface ActivateOptions {
+  readonly env: Environment;
+  readonly terminal: Terminal;
+  /** Which to start. */
+  readonly runtimes: readonly string[];
+  /** Whether what the code prints is shown. */
+  readonly showConsole: boolean;
+}
+
+/** Starts it with all that can be imported, and waits until their endpoints are decided. */
+export async function activateSources(
+  inspections: readonly Inspection[],
+  { env, terminal, runtimes, showConsole }: ActivateOptions,
+): Promise<LocalActivator> {
+  requireDistinct(inspections);
+  terminal.progress('starting an activator …');
+  const activator = await LocalActivator.start({
+    env,
+    runtimes,
+    port: 0,
+    onConsole: (ko, text) => {
+      if (showConsole) terminal.note(terminal.dim(`${ko} | ${text}`));
+    },
+    fill: async (shelf) => {
+      for (const [i, { source, ko }] of inspections.entries()) {
+        if (ko !== undefined) await new Mirror(join(shelf, String(i))).update(source.folder, source.files);
+      }
+    },
+  });
+  const awaited = activator.app.activator.set.endpoints.filter(
+    ({ entry }) => ENGINES.get(entry.engine)?.local !== false || runtimes.includes(entry.engine),
+  );
+  await activator.decided(awaited, (text) => terminal.progress(text));
+  terminal.progress('');
+  return activator;
+}
+
+/** The runtimes that have to be started for these. */
+export function runtimesFor(inspections: readonly Inspection[]): string[] {
+  const engines = inspections.flatMap(({ deployment }) => (deployment === undefined ? [] : entriesOf(deployment)));
+  const remote = engines.map(({ engine }) => engine).filter((name) => ENGINES.get(name)?.local === false);
+  return [...new Set(remote)];
+}
+
+function requireDistinct(inspections: readonly Inspection[]): void {
+  const places = new Map<string, string>();
+  for (const { source, metadata } of inspections) {
+    if (metadata === undefined) continue;
+    const key = koKey(metadata.id);
+    const other = places.get(key);
+    if (other !== undefined) throw usageFailure(`${other} and ${source.label} are both ${key}: name one of them`);
+    places.set(key, source.label);
+  }
+}

@@ -1,0 +1,119 @@
+/** What an author probably did not mean, though it would run. */
+import type { LoadedKo } from '../../src/activation/loaded-ko.ts';
+import { isEndpointPart } from '../../src/knowledge-object/id.ts';
+import { METADATA_FILE, metadataProblem } from '../../src/knowledge-object/metadata.ts';
+import { ENGINES, ENGINE_NAMES, engineLike } from './engines.ts';
+import { warning } from './findings.ts';
+import type { Finding } from './findings.ts';
+import type { KoSource } from './ko-source.ts';
+import { EXAMPLES_FILE } from './worked-examples.ts';
+import type { WorkedExample } from './worked-examples.ts';
+
+export function authorWarnings(ko: LoadedKo, source: KoSource, examples: readonly WorkedExample[]): Finding[] {
+  return [
+    ...metadataWarnings(ko, source),
+    ...serviceWarnings(ko),
+    ...engineWarnings(ko),
+    ...exampleWarnings(ko, source, examples),
+  ];
+}
+
+function metadataWarnings({ details, key, deployment }: LoadedKo, { files }: KoSource): Finding[] {
+  const found: Finding[] = [];
+  const warn = (field: string, message: string): unknown =>
+    found.push(warning(METADATA_FILE, metadataProblem(details.text, field, message).line, message));
+  const { hasPayload } = JSON.parse(details.text) as Record<string, unknown>;
+  const [first] = [...deployment.endpoints.values()].flat();
+  const entry = first?.entry ?? 'src/index.js';
+  if (hasPayload === undefined)
+    warn('hasPayload', `hasPayload is missing: add "hasPayload": "${entry}", the main code file`);
+  else if (typeof hasPayload === 'string' && !files.has(hasPayload.replace(/^(\.\/+)+/, '')))
+    warn(
+      'hasPayload',
+      `hasPayload names ${hasPayload}, which is not in the package: name the main code file, such as ${entry}`,
+    );
+  if (details.identifier === undefined) warn('identifier', `identifier is missing: add "identifier": "ark:/${key}"`);
+  if (details.version === undefined) warn('version', `version is missing: add "version": "${key.split('/')[2] ?? ''}"`);
+  if (details.title === undefined) warn('title', 'title is missing: lists show the id in its place');
+  if (details.description === undefined)
+    warn('description', 'description is missing: say what the result means, and for whom');
+  return found;
+}
+
+function serviceWarnings({ service, deployment, id }: LoadedKo): Finding[] {
+  const { file } = service;
+  const found: Finding[] = [];
+  if (service.apiVersion === undefined) {
+    found.push(
+      warning(file, undefined, `info.version is missing: the version in the addresses of endpoints is ${id.version}`),
+    );
+  } else if (!isEndpointPart(service.apiVersion)) {
+    const line = service.lines.apiVersion;
+    found.push(
+      warning(
+        file,
+        line,
+        `info.version is "${service.apiVersion}", which cannot stand in an address: use letters, digits and . _ ~ -`,
+      ),
+    );
+  }
+  for (const [path, { methods, line }] of service.paths) {
+    const entries = deployment.endpoints.get(path) ?? [];
+    if (entries.length === 0) {
+      found.push(
+        warning(file, line, `${path} is described here but not deployed: add it to ${deployment.file}, or take it out`),
+      );
+      continue;
+    }
+    for (const [method, operation] of methods) {
+      if (entries.every((each) => each.method !== method)) {
+        found.push(
+          warning(
+            file,
+            operation.line,
+            `${method.toUpperCase()} ${path} is described here but not deployed: add it to ${deployment.file}, or take it out`,
+          ),
+        );
+      }
+      for (const type of operation.requestMediaTypes ?? []) {
+        if (!/^[^/\s]+\/[^/\s]+$/.test(type.split(';')[0]?.trim() ?? ''))
+          found.push(
+            warning(
+              file,
+              operation.line,
+              `"${type}" is no media type, so that no call can have it: write it like application/json`,
+            ),
+          );
+      }
+    }
+  }
+  return found;
+}
+
+function engineWarnings({ deployment }: LoadedKo): Finding[] {
+  return [...deployment.endpoints.values()].flat().flatMap(({ engine, line, path }) => {
+    if (engine === '' || ENGINES.has(engine) || engineLike(engine) !== undefined) return [];
+    const known = ENGINE_NAMES.join(', ');
+    return [
+      warning(
+        deployment.file,
+        line,
+        `${path} asks for the engine ${engine}, which is none of ${known}: it runs only where a runtime for it has registered`,
+      ),
+    ];
+  });
+}
+
+function exampleWarnings({ deployment }: LoadedKo, { files }: KoSource, examples: readonly WorkedExample[]): Finding[] {
+  if (!files.has(EXAMPLES_FILE)) {
+    return [
+      warning(EXAMPLES_FILE, undefined, 'there are no worked examples: add calls and the answers they must give'),
+    ];
+  }
+  const tried = new Set(examples.map(({ endpoint }) => endpoint));
+  return [...deployment.endpoints].flatMap(([path, [entry]]) =>
+    tried.has(path)
+      ? []
+      : [warning(deployment.file, entry?.line, `${path} has no worked example: add one to ${EXAMPLES_FILE}`)],
+  );
+}

@@ -1,0 +1,49 @@
+/** Compares a result with what an example expects of it. */
+
+export interface Difference {
+  /** Where in the result, such as `risk.factors[0]`; empty for the result itself. */
+  readonly path: string;
+  /** JSON texts; `nothing` where the result has nothing at that place. */
+  readonly expected: string;
+  readonly got: string;
+}
+
+/** "Of an object the keys given, of a list every element", numbers within the tolerance. */
+export function differences(expected: unknown, got: unknown, tolerance: number, path = ''): Difference[] {
+  const differs: Difference[] = [{ path, expected: shown(expected), got: shown(got) }];
+  if (typeof expected === 'number' && typeof got === 'number') {
+    // A result such as 0.1 + 0.2 is not 0.3: only `tolerance` says how far off is right.
+    return Math.abs(got - expected) <= tolerance ? [] : differs;
+  }
+  if (Array.isArray(expected)) {
+    if (!Array.isArray(got)) return differs;
+    const longer = Math.max(expected.length, got.length);
+    return Array.from({ length: longer }, (_, i) => i).flatMap((i) =>
+      i < expected.length && i < got.length
+        ? differences(expected[i], got[i], tolerance, `${path}[${i}]`)
+        : [{ path: `${path}[${i}]`, expected: element(expected, i), got: element(got, i) }],
+    );
+  }
+  if (isObject(expected)) {
+    if (!isObject(got)) return differs;
+    return Object.entries(expected).flatMap(([key, value]) => {
+      const below = /^[A-Za-z_$][\w$]*$/.test(key) ? `${path === '' ? '' : `${path}.`}${key}` : `${path}["${key}"]`;
+      if (!Object.hasOwn(got, key)) return [{ path: below, expected: shown(value), got: NOTHING }];
+      return differences(value, got[key], tolerance, below);
+    });
+  }
+  return expected === got ? [] : differs;
+}
+
+const NOTHING = 'nothing';
+const LONGEST = 400;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const element = (list: readonly unknown[], i: number): string => (i < list.length ? shown(list[i]) : NOTHING);
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? NOTHING;
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+}

@@ -1,0 +1,75 @@
+/** Compiles the javascript of a knowledge object in the real engine, and looks for the functions it deploys. */
+import { ActivationFailure } from '../../src/engines/engine.ts';
+import type { Engine, EndpointPlan } from '../../src/engines/engine.ts';
+import type { Deployment, DeploymentEntry } from '../../src/knowledge-object/descriptors/deployment.ts';
+import { placeOf, problem } from './findings.ts';
+import type { Finding } from './findings.ts';
+import { entriesOf } from './inspect.ts';
+import type { Inspection } from './inspect.ts';
+import { readSource } from './ko-source.ts';
+import type { KoSource } from './ko-source.ts';
+
+/** Also of endpoints whose descriptors disagree, so that one run names everything. */
+export async function compileProblems(
+  { source, metadata, deployment }: Inspection,
+  engine: Engine,
+): Promise<Finding[]> {
+  if (deployment === undefined) return [];
+  const id = metadata?.id ?? { naan: 'unknown', name: 'unknown', version: 'unknown' };
+  const findings: Finding[] = [];
+  for (const entry of entriesOf(deployment)) {
+    const complete = entry.problems.length === 0 && entry.artifacts.every((path) => source.files.has(path));
+    if (entry.engine !== engine.name || !complete) continue;
+    const plan: EndpointPlan = {
+      id: `${id.naan}/${id.name}/${id.version}${entry.path}`,
+      ko: id,
+      engine: entry.engine,
+      endpoint: entry.path.slice(1),
+      apiVersion: id.version,
+      artifacts: entry.artifacts,
+      entry: entry.entry,
+      function: entry.function,
+      options: { isolation: entry.isolation === 'call' ? 'call' : 'ko', timeout: entry.timeout },
+      descriptor: entry.raw,
+      checksum: '',
+      read: (path) => readSource(source, path),
+    };
+    try {
+      const executor = await engine.activate(plan, { progress: () => undefined, signal: NEVER });
+      executor.dispose();
+    } catch (thrown) {
+      if (!(thrown instanceof ActivationFailure)) throw thrown;
+      findings.push(await activationProblem(source, deployment, entry, thrown.message));
+    }
+  }
+  return findings;
+}
+
+const NEVER = new AbortController().signal;
+
+/** An endpoint that does not run: at the place that the engine names, else where it is deployed. */
+export async function activationProblem(
+  source: KoSource,
+  deployment: Deployment,
+  entry: DeploymentEntry,
+  detail: string,
+): Promise<Finding> {
+  const place = placeOf(detail, source.files);
+  if (place !== undefined) return problem(place.file, place.line, detail);
+  return problem(deployment.file, entry.line, `${entry.path}: ${detail}${await functionsIn(source, entry, detail)}`);
+}
+
+const DECLARED =
+  /^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:function\s*\*?|def|const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?:\(|=\s*(?:async\b|function\b|\(|\w+\s*=>))/gm;
+
+/** What to write instead of a function that is not there. */
+async function functionsIn(
+  source: KoSource,
+  { entry, function: wanted }: DeploymentEntry,
+  detail: string,
+): Promise<string> {
+  if (wanted === undefined || !/no function/.test(detail) || !source.files.has(entry)) return '';
+  const text = (await readSource(source, entry)).toString('utf8');
+  const names = [...new Set([...text.matchAll(DECLARED)].map(([, name]) => name))];
+  return names.length === 0 ? '' : `; it has: ${names.join(', ')}`;
+}

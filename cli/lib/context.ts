@@ -1,0 +1,42 @@
+import { constants } from 'node:os';
+import { createTerminal } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What a command gets of the process it runs in. */
+export interface Context {
+  readonly env: Environment;
+  readonly terminal: (options: { readonly json?: boolean }) => Terminal;
+  /** Resolves when the person wants the command to end, which then has a while to do so. */
+  readonly interrupted: () => Promise<void>;
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** A terminal and what started the command may both pass on one keystroke. */
+const SAME_KEYSTROKE = 1000;
+
+/** The command's own process; a signal ends it unless the command waits for one. */
+export function processContext(): Context {
+  let onSignal: (() => void) | undefined;
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      if (onSignal === undefined) process.exit(128 + constants.signals[signal]);
+      onSignal();
+    });
+  }
+  return {
+    env: process.env,
+    terminal: ({ json = false }) => createTerminal({ json, stdout: process.stdout, stderr: process.stderr }),
+    interrupted: () =>
+      new Promise((resolve) => {
+        onSignal = () => {
+          const began = Date.now();
+          resolve();
+          onSignal = () => {
+            if (Date.now() - began > SAME_KEYSTROKE) process.exit();
+          };
+        };
+      }),
+  };
+}

@@ -1,0 +1,121 @@
+/** Reads a knowledge object and finds what import and agreement would say of it, all at once; runs nothing. */
+import { Readable } from 'node:stream';
+import { endpointProblems, koProblems } from '../../src/activation/agreement.ts';
+import { LoadedKo } from '../../src/activation/loaded-ko.ts';
+import type { Deployment, DeploymentEntry } from '../../src/knowledge-object/descriptors/deployment.ts';
+import type { KoMetadata } from '../../src/knowledge-object/metadata.ts';
+import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
+import { inspectPackage } from '../../src/shelf/import/check-package.ts';
+import type { InspectedPackage } from '../../src/shelf/import/check-package.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
+import type { KoPackage } from '../../src/shelf/shelf.ts';
+import { bytes } from '../../src/shelf/zip/refusal.ts';
+import { authorWarnings } from './author-warnings.ts';
+import { ENGINES, engineLike } from './engines.ts';
+import type { EngineFacts } from './engines.ts';
+import { exampleProblems } from './example-problems.ts';
+import { problem } from './findings.ts';
+import type { Finding } from './findings.ts';
+import { readSource } from './ko-source.ts';
+import type { KoSource } from './ko-source.ts';
+import { EXAMPLES_FILE, parseWorkedExamples } from './worked-examples.ts';
+import type { WorkedExample } from './worked-examples.ts';
+
+export interface Inspection {
+  readonly source: KoSource;
+  /** Present where it can be read, whatever else is wrong. */
+  readonly metadata?: KoMetadata;
+  readonly deployment?: Deployment;
+  /** Present when the package can be imported. */
+  readonly ko?: LoadedKo;
+  readonly examples: readonly WorkedExample[];
+  readonly findings: readonly Finding[];
+}
+
+export async function inspect(source: KoSource): Promise<Inspection> {
+  if (source.damage !== undefined) {
+    return { source, examples: [], findings: [problem('', undefined, source.damage)] };
+  }
+  const read = (path: string): Promise<Buffer> => readSource(source, path);
+  const found = await inspectPackage(read, source.files, DEFAULT_PACKAGE_LIMITS);
+  const findings = [
+    ...sizeProblems(source),
+    ...found.problems.map(({ file, line, message }) => problem(file, line, withReason(message, source))),
+  ];
+  const ko = await loadedKo(source, found, read);
+  const { examples, findings: ofExamples } = source.files.has(EXAMPLES_FILE)
+    ? parseWorkedExamples((await read(EXAMPLES_FILE)).toString('utf8'))
+    : { examples: [], findings: [] };
+  findings.push(...ofExamples);
+  if (ko !== undefined) {
+    const disagreements = [
+      ...koProblems(ko),
+      ...entriesOf(ko.deployment).flatMap((each) => endpointProblems(ko, each, enginesWith(each.engine))),
+    ];
+    findings.push(...disagreements.map(({ file, line, message }) => problem(file, line, withReason(message, source))));
+    findings.push(...exampleProblems(ko, examples));
+    findings.push(...authorWarnings(ko, source, examples));
+  }
+  return {
+    source,
+    ...(found.metadata === undefined ? {} : { metadata: found.metadata }),
+    ...(found.deployment === undefined ? {} : { deployment: found.deployment }),
+    ...(ko === undefined || found.problems.length > 0 ? {} : { ko }),
+    examples,
+    findings,
+  };
+}
+
+/** Runtimes of other engines may register at an activator; only what looks like a slip of the pen is a problem. */
+function enginesWith(name: string): ReadonlyMap<string, Pick<EngineFacts, 'name' | 'method'>> {
+  const known = ENGINES.has(name) || engineLike(name) !== undefined;
+  return known ? ENGINES : new Map([...ENGINES, [name, { name, method: 'post', local: false }]]);
+}
+
+export const entriesOf = (deployment: Deployment): DeploymentEntry[] => [...deployment.endpoints.values()].flat();
+
+/** Also where artifacts are missing: its descriptors can be compared all the same. */
+async function loadedKo(
+  source: KoSource,
+  { metadata, service, deployment }: InspectedPackage,
+  read: (path: string) => Promise<Buffer>,
+): Promise<LoadedKo | undefined> {
+  if (metadata === undefined || service === undefined || deployment === undefined) return undefined;
+  return LoadedKo.load(packageOf(source, metadata, (await read(METADATA_FILE)).toString('utf8')));
+}
+
+/** The files of a source as a package that is open. */
+export function packageOf(source: KoSource, { id }: KoMetadata, metadata: string): KoPackage {
+  const read = (path: string): Promise<Buffer> => readSource(source, path);
+  return {
+    entry: { id, metadata, digest: '', etag: '' },
+    files: source.files,
+    read,
+    stream: async (path) => Readable.from([await read(path)]),
+    release: () => undefined,
+  };
+}
+
+function sizeProblems({ files }: KoSource): Finding[] {
+  const { entries, file: largest, unpacked } = DEFAULT_PACKAGE_LIMITS;
+  const all = [...files.values()];
+  const total = all.reduce((sum, { size }) => sum + size, 0);
+  const tooLarge = all.filter(({ size }) => size > largest);
+  return [
+    ...tooLarge.map(({ path, size }) =>
+      problem(path, undefined, `has ${bytes(size)}; a file of a package may have ${bytes(largest)}: make it smaller`),
+    ),
+    ...(total > unpacked
+      ? [problem('', undefined, `The package has ${bytes(total)}; it may have ${bytes(unpacked)}: leave files out`)]
+      : []),
+    ...(all.length > entries
+      ? [problem('', undefined, `The package has ${all.length} files; it may have ${entries}: leave files out`)]
+      : []),
+  ];
+}
+
+/** A file that is there but stays behind is missing for another reason. */
+function withReason(message: string, { leftOut }: KoSource): string {
+  const left = leftOut.find(({ path }) => message.startsWith(path));
+  return left === undefined ? message : `${message} (${left.path} is left out of packages: ${left.why})`;
+}

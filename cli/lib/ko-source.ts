@@ -1,0 +1,119 @@
+/** What a person names on the command line: a folder or a zip file with a knowledge object. */
+import { createWriteStream } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { mkdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
+import { messageOf, ServiceError } from '../../src/lib/errors.ts';
+import { findExploded } from '../../src/shelf/file-store/find-exploded.ts';
+import { packageRoot } from '../../src/shelf/import/import-zip.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
+import { openZip } from '../../src/shelf/zip/open-zip.ts';
+import { ioFailure } from './exit.ts';
+import { listPackageFiles } from './package-files.ts';
+import type { FolderFile, LeftOut } from './package-files.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+export interface KoSource extends AsyncDisposable {
+  /** As it was named: where it is. */
+  readonly path: string;
+  /** The same for messages; places in it are `<label>/<path>:<line>`. */
+  readonly label: string;
+  readonly isZip: boolean;
+  /** Where its files lie: the person's own folder, or where a zip was unpacked. */
+  readonly folder: string;
+  readonly files: ReadonlyMap<string, FolderFile>;
+  readonly leftOut: readonly LeftOut[];
+  /** Why a zip cannot be read at all. */
+  readonly damage?: string;
+}
+
+/** Opens all that is named; a folder without a `metadata.json` stands for the knowledge objects in it. */
+export async function openSources(named: readonly string[]): Promise<readonly KoSource[] & AsyncDisposable> {
+  const sources: KoSource[] = [];
+  const opened = Object.assign(sources, {
+    async [Symbol.asyncDispose]() {
+      for (const source of sources) await source[Symbol.asyncDispose]();
+    },
+  });
+  try {
+    for (const path of named) {
+      for (const each of await knowledgeObjectsAt(path)) sources.push(await openSource(each));
+    }
+    return opened;
+  } catch (thrown) {
+    await opened[Symbol.asyncDispose]();
+    throw thrown;
+  }
+}
+
+/** The folder or zip itself, or the folders of knowledge objects below it. @throws CommandFailure. */
+export async function knowledgeObjectsAt(path: string): Promise<string[]> {
+  if (!(await statOf(path)).isDirectory()) return [path];
+  const { folders, damage } = await findExploded(path);
+  const isOne = damage.some(({ where }) => where === METADATA_FILE);
+  return isOne || folders.length === 0 ? [path] : folders.map((folder) => join(path, folder));
+}
+
+async function openSource(path: string): Promise<KoSource> {
+  return (await statOf(path)).isDirectory() ? openFolder(path) : openZipFile(path);
+}
+
+/** @throws CommandFailure. */
+export async function openFolder(path: string, unless?: ReadonlySet<string>): Promise<KoSource> {
+  const label = tidyLabel(path);
+  try {
+    const { files, leftOut } = await listPackageFiles(path, { ...(unless === undefined ? {} : { unless }) });
+    return { path, label, isZip: false, folder: path, files, leftOut, [Symbol.asyncDispose]: () => Promise.resolve() };
+  } catch (thrown) {
+    throw ioFailure(`${label} cannot be read: ${messageOf(thrown)}`, thrown);
+  }
+}
+
+/** Unpacks it under the rules of an import. */
+async function openZipFile(path: string): Promise<KoSource> {
+  const target = await temporaryFolder();
+  const label = tidyLabel(path);
+  const source = { path, label, isZip: true, folder: target.path, leftOut: [] };
+  const dispose = { [Symbol.asyncDispose]: () => target[Symbol.asyncDispose]() };
+  try {
+    await unpack(path, target.path);
+    return { ...source, files: (await listPackageFiles(target.path, { all: true })).files, ...dispose };
+  } catch (thrown) {
+    if (thrown instanceof ServiceError) return { ...source, files: new Map(), damage: thrown.message, ...dispose };
+    await target[Symbol.asyncDispose]();
+    throw ioFailure(`${label} cannot be read: ${messageOf(thrown)}`, thrown);
+  }
+}
+
+async function unpack(path: string, target: string): Promise<void> {
+  await using zip = await openZip(path, DEFAULT_PACKAGE_LIMITS);
+  const root = packageRoot(zip.entries);
+  for (const entry of zip.entries) {
+    const file = join(target, entry.path.slice(root.length));
+    await mkdir(dirname(file), { recursive: true });
+    await pipeline(zip.open(entry), createWriteStream(file, { flags: 'wx' }));
+  }
+}
+
+export const readSource = (source: KoSource, path: string): Promise<Buffer> => readFile(join(source.folder, path));
+
+async function statOf(path: string): Promise<Stats> {
+  try {
+    return await stat(path);
+  } catch (thrown) {
+    const missing = (thrown as NodeJS.ErrnoException).code === 'ENOENT';
+    throw ioFailure(missing ? `There is no file or folder ${path}` : messageOf(thrown), thrown);
+  }
+}
+
+/** Short and without a slash at its end. */
+const tidyLabel = (path: string): string => {
+  const short = path.replace(/\/+$/, '') || path;
+  return short.startsWith('./') ? relative('.', short) || '.' : short;
+};
+
+/** `<label>/<path>`, or the path alone in the current folder. */
+export const placeIn = ({ label }: Pick<KoSource, 'label'>, path: string, line?: number): string =>
+  [join(label, path), ...(line === undefined ? [] : [line])].join(':');

@@ -1,0 +1,150 @@
+/** A real activator for as long as a command runs: on loopback, in the dev profile, on a shelf of its own. */
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import type { Endpoint } from '../../src/activation/endpoint.ts';
+import { createApp } from '../../src/app.ts';
+import type { App } from '../../src/app.ts';
+import { toConfig } from '../../src/config/config.ts';
+import { readSettings } from '../../src/config/read-settings.ts';
+import { Lifecycle } from '../../src/lifecycle.ts';
+import type { Logger } from '../../src/lib/log.ts';
+import type { Environment } from './context.ts';
+import { ioFailure } from './exit.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+import type { TemporaryFolder } from './temporary-folder.ts';
+
+export interface LocalOptions {
+  readonly env: Environment;
+  /** Runtimes to start; those that no knowledge object needs are left alone. */
+  readonly runtimes: readonly string[];
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** What the code of a knowledge object prints. */
+  readonly onConsole: (ko: string, text: string) => void;
+  /** Puts knowledge objects on the shelf before they are activated. */
+  readonly fill: (shelf: string) => Promise<void>;
+}
+
+const HOST = '127.0.0.1';
+
+export class LocalActivator implements AsyncDisposable {
+  readonly url: string;
+  /** Its folder; what is put there is served after `reload`. */
+  readonly shelf: string;
+  readonly app: App;
+  readonly #folder: TemporaryFolder;
+
+  private constructor(url: string, shelf: string, app: App, folder: TemporaryFolder) {
+    this.url = url;
+    this.shelf = shelf;
+    this.app = app;
+    this.#folder = folder;
+  }
+
+  /** Listens, and has read the shelf. @throws CommandFailure where the port is taken. */
+  static async start(options: LocalOptions): Promise<LocalActivator> {
+    const folder = await temporaryFolder();
+    try {
+      const shelf = join(folder.path, 'shelf');
+      await mkdir(shelf);
+      await options.fill(shelf);
+      const app = await createApp({
+        config: toConfig(settingsOf(options)),
+        shelf,
+        version: versionOfProject(),
+        lifecycle: new Lifecycle(),
+        environment: options.env,
+        cache: join(homedir(), '.cache', 'kgrid-activator'),
+        log: consoleLog(options.onConsole),
+      });
+      try {
+        await listen(app, options.port);
+        const { port } = app.server.server.address() as AddressInfo;
+        const url = `http://${HOST}:${port}`;
+        if (options.runtimes.length > 0) app.startRuntimes(url);
+        await app.activator.start();
+        return new LocalActivator(url, shelf, app, folder);
+      } catch (thrown) {
+        await app.server.close();
+        await app[Symbol.asyncDispose]();
+        throw thrown;
+      }
+    } catch (thrown) {
+      await folder[Symbol.asyncDispose]();
+      throw thrown;
+    }
+  }
+
+  /** The endpoints of a KO, by its `<naan>/<name>/<version>`. */
+  endpointsOf(key: string): readonly Endpoint[] {
+    return this.app.activator.set.endpoints.filter((each) => each.ko.key === key);
+  }
+
+  /** Waits until the endpoints are activated or have failed; `onProgress` hears what slow ones do. */
+  async decided(endpoints: readonly Endpoint[], onProgress: (text: string) => void): Promise<void> {
+    const look = setInterval(() => {
+      const slow = endpoints.find((each) => each.status === 'LOADED');
+      if (slow !== undefined) onProgress(`${slow.id}: ${slow.detail ?? 'is being activated'}`);
+    }, PROGRESS_EVERY);
+    await Promise.all(endpoints.map((each) => each.decided));
+    clearInterval(look);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.app.server.server.closeAllConnections();
+    await this.app.server.close();
+    await this.app[Symbol.asyncDispose]();
+    await this.#folder[Symbol.asyncDispose]();
+  }
+}
+
+const PROGRESS_EVERY = 250;
+
+function settingsOf({ runtimes, port }: LocalOptions): ReturnType<typeof toSettings> {
+  const started = runtimes.length === 0 ? ['none'] : runtimes;
+  return toSettings([
+    '--profile',
+    'dev',
+    '--host',
+    HOST,
+    '--port',
+    String(port),
+    ...started.flatMap((name) => ['--runtimes', name]),
+  ]);
+}
+
+function toSettings(options: string[]): Parameters<typeof toConfig>[0] {
+  const given = readSettings(options, {});
+  return given.help ? new Map() : given.settings;
+}
+
+function versionOfProject(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+async function listen(app: App, port: number): Promise<void> {
+  try {
+    await app.server.listen({ host: HOST, port });
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw thrown;
+    throw ioFailure(`Port ${port} is in use: choose another with --port (0 picks a free one)`, thrown);
+  }
+}
+
+/** Of the log, an author needs what the code prints; what fails stands in the endpoint's detail. */
+function consoleLog(onConsole: LocalOptions['onConsole']): Logger {
+  return pino(
+    { level: 'info', base: null },
+    {
+      write: (line: string) => {
+        const fields = JSON.parse(line) as Record<string, unknown>;
+        if (fields['console'] === true) onConsole(String(fields['ko']), String(fields['msg']));
+      },
+    },
+  );
+}

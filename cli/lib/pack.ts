@@ -1,0 +1,33 @@
+/** Zips a knowledge object, byte for byte as an activator would export it. */
+import { buffer } from 'node:stream/consumers';
+import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
+import { exportPackage } from '../../src/shelf/export/export-package.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
+import { bytes } from '../../src/shelf/zip/refusal.ts';
+import { CommandFailure, EXIT } from './exit.ts';
+import { packageOf } from './inspect.ts';
+import type { Inspection } from './inspect.ts';
+import { readSource } from './ko-source.ts';
+
+export interface Packed {
+  /** `<naan>-<name>-<version>.zip` */
+  readonly fileName: string;
+  readonly zip: Buffer<ArrayBuffer>;
+}
+
+/** @throws CommandFailure when its metadata cannot be read, or it is larger than an activator takes. */
+export async function pack({ source, metadata }: Inspection): Promise<Packed> {
+  if (metadata === undefined) throw new CommandFailure(EXIT.problems, `${source.label} cannot be packed`);
+  // The bytes of the file itself: an activator keeps the metadata as they are.
+  const text = (await readSource(source, METADATA_FILE)).toString('utf8');
+  const { fileName, stream } = exportPackage(packageOf(source, metadata, text));
+  const zip = Buffer.from(await buffer(stream));
+  const { zipped } = DEFAULT_PACKAGE_LIMITS;
+  if (zip.length > zipped) {
+    throw new CommandFailure(
+      EXIT.problems,
+      `${fileName} has ${bytes(zip.length)}; a package may have ${bytes(zipped)}: leave files out`,
+    );
+  }
+  return { fileName, zip };
+}

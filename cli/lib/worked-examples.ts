@@ -1,0 +1,124 @@
+/** `worked-examples.yaml`: calls of a knowledge object and the answers they must give. */
+import { isMap, isSeq } from 'yaml';
+import type { YAMLMap } from 'yaml';
+import { parseYaml } from '../../src/knowledge-object/descriptors/yaml-document.ts';
+import { endpointPath } from '../../src/knowledge-object/descriptors/deployment.ts';
+import { messageOf, ServiceError } from '../../src/lib/errors.ts';
+import { problem } from './findings.ts';
+import type { Finding } from './findings.ts';
+
+export const EXAMPLES_FILE = 'worked-examples.yaml';
+
+/** What the call must give: a result, or a failure whose `Detail` holds a text. */
+export type Expected =
+  { readonly kind: 'result'; readonly value: unknown } | { readonly kind: 'error'; readonly detail: string };
+
+export interface WorkedExample {
+  readonly name: string;
+  /** Path as in the deployment descriptor, with a leading slash. */
+  readonly endpoint: string;
+  readonly method: 'post' | 'get';
+  readonly contentType: string;
+  /** The body of the call; undefined for `get`. */
+  readonly body: string | undefined;
+  readonly expected: Expected;
+  /** How far numbers may be off. */
+  readonly tolerance: number;
+  /** Line in the file, from 1. */
+  readonly line: number;
+}
+
+const KEYS = new Set([
+  'name',
+  'source',
+  'endpoint',
+  'method',
+  'contentType',
+  'input',
+  'expect',
+  'tolerance',
+  'expectError',
+]);
+
+/** Reads the file; an entry that cannot be used is a problem, the others are kept. */
+export function parseWorkedExamples(text: string): { examples: WorkedExample[]; findings: Finding[] } {
+  const findings: Finding[] = [];
+  const examples: WorkedExample[] = [];
+  try {
+    const { document, resolve, line } = parseYaml(text, EXAMPLES_FILE);
+    if (document.contents === null) return { examples, findings };
+    if (!isSeq(document.contents)) {
+      findings.push(problem(EXAMPLES_FILE, 1, 'must hold a list: begin each example with "- name: …"'));
+      return { examples, findings };
+    }
+    for (const item of document.contents.items) {
+      const node = resolve(item);
+      const at = line(node);
+      if (!isMap(node))
+        findings.push(problem(EXAMPLES_FILE, at, 'this entry is no example: write "- name: …" with its keys'));
+      else {
+        const report = (key: string, message: string): void =>
+          void findings.push(problem(EXAMPLES_FILE, lineOf(node, key, line) ?? at, message));
+        const example = readExample(node.toJS(document) as Record<string, unknown>, at, report);
+        if (example !== undefined) examples.push(example);
+      }
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof ServiceError) && !(thrown instanceof ReferenceError)) throw thrown;
+    const [place] = thrown instanceof ServiceError ? thrown.problems : [];
+    findings.push(problem(EXAMPLES_FILE, place?.line, messageOf(thrown)));
+  }
+  return { examples, findings };
+}
+
+type Report = (key: string, message: string) => void;
+
+function lineOf(map: YAMLMap, key: string, line: (node: never) => number): number | undefined {
+  const pair = map.items.find((each) => String(each.key) === key);
+  return pair === undefined ? undefined : line(pair.key as never);
+}
+
+/** Undefined when something in it was reported. */
+function readExample(fields: Record<string, unknown>, line: number, report: Report): WorkedExample | undefined {
+  let usable = true;
+  const fail = (key: string, message: string): void => {
+    usable = false;
+    report(key, message);
+  };
+  for (const key of Object.keys(fields)) {
+    if (!KEYS.has(key)) fail(key, `"${key}" is no key of an example; the keys are ${[...KEYS].join(', ')}`);
+  }
+  const { name, endpoint, contentType = 'application/json', tolerance = 0, input, expectError } = fields;
+  const method = typeof fields['method'] === 'string' ? fields['method'].toLowerCase() : (fields['method'] ?? 'post');
+  if (typeof name !== 'string' || name === '')
+    fail('name', 'this example has no name: say in a few words what it shows');
+  if (typeof endpoint !== 'string')
+    fail('endpoint', 'this example has no endpoint: add its path, as in the deployment descriptor');
+  if (method !== 'post' && method !== 'get') fail('method', 'method must be post or get');
+  if (typeof contentType !== 'string') fail('contentType', 'contentType must be a media type such as text/plain');
+  if (typeof tolerance !== 'number' || !(tolerance >= 0)) fail('tolerance', 'tolerance must be a number from 0 on');
+  const hasResult = 'expect' in fields;
+  if (hasResult === 'expectError' in fields) {
+    fail('expectError', 'an example has either expect (the result) or expectError (a text in the Detail of the error)');
+  } else if (!hasResult && (typeof expectError !== 'string' || expectError === '')) {
+    fail('expectError', 'expectError must be a text that the Detail of the error holds');
+  }
+  const json = isJsonType(String(contentType));
+  if (!json && typeof input !== 'string') {
+    fail('input', `input must be text, since contentType is ${String(contentType)}: put it between quotes`);
+  }
+  if (method === 'post' && !('input' in fields)) fail('input', 'this example has no input: add what the call sends');
+  if (!usable) return undefined;
+  return {
+    name: String(name),
+    endpoint: endpointPath(String(endpoint)),
+    method: method === 'get' ? 'get' : 'post',
+    contentType: String(contentType),
+    body: method === 'get' ? undefined : json ? JSON.stringify(input) : String(input),
+    expected: hasResult ? { kind: 'result', value: fields['expect'] } : { kind: 'error', detail: String(expectError) },
+    tolerance: Number(tolerance),
+    line,
+  };
+}
+
+const isJsonType = (type: string): boolean => /^(application|text)\/json\b|\+json\b/i.test(type.trim());
