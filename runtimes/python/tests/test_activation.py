@@ -33,7 +33,7 @@ def test_the_answer_says_where_the_endpoint_is(runtime: Runtime) -> None:
 @pytest.mark.parametrize(
     ("source", "description"),
     [
-        ("def main(value)\n    return 1\n", "SyntaxError: expected ':' (src/main.py, line 1)"),
+        ("x = 1\nreturn x\n", "SyntaxError: 'return' outside function (src/main.py, line 2)"),
         ("import os\n\nimport numpyy\n", "ModuleNotFoundError: No module named 'numpyy' (src/main.py, line 3)"),
         ("x = 1 / 0\n", "ZeroDivisionError: division by zero (src/main.py, line 1)"),
         ("from src.helper import f\n", "NameError: name 'undefined' is not defined (src/helper.py, line 2)"),
