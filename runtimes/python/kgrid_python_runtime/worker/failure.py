@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import traceback
 
+from kgrid_python_runtime.context import ExecutionError
+
 _LONGEST = 2000
+_SAID_BY_ACTIVATOR = "Code execution error: "
 
 
 class Failure(Exception):
@@ -31,6 +34,9 @@ class Describer:
         else:
             status, name = 500, type(error).__name__
             text = self.one_line(error, loading)
+            if isinstance(error, ExecutionError):
+                # What the other endpoint said, and not who passed it on: such calls may nest 16 deep.
+                text = text.replace(f"{name}: ", "", 1).replace(_SAID_BY_ACTIVATOR, "", 1)
         retire = isinstance(error, MemoryError)
         return json.dumps({"status": status, "name": name, "description": text, "retire": retire}).encode()
 
