@@ -20,6 +20,8 @@ export interface EndpointAnswer {
   /** ISO 8601. */
   readonly activated: string;
   readonly status: 'Activated';
+  /** It takes many calls in one request; see `http/calls-in-one-request.ts`. */
+  readonly batch: true;
 }
 
 export interface Endpoint {
@@ -81,7 +83,14 @@ export class Endpoints {
         folders,
       });
     });
-    const answer = { id: uri, uri, baseUrl: url(), activated: new Date().toISOString(), status: 'Activated' as const };
+    const answer = {
+      id: uri,
+      uri,
+      baseUrl: url(),
+      activated: new Date().toISOString(),
+      status: 'Activated' as const,
+      batch: true as const,
+    };
     this.#active.set(uri, { host, answer, descriptor });
     this.#release(host);
     await cache.remember(uri, object);

@@ -2,7 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoints } from '../activation/endpoints.ts';
 import { notFound, overloaded, type RuntimeError } from '../lib/errors.ts';
-import { Call } from '../workers/call.ts';
+import { Call, type Outcome } from '../workers/call.ts';
+import { answerCalls, CALLS_TYPE, type Submit } from './calls-in-one-request.ts';
 import { isJson, readText, sendError, sendJson } from './body.ts';
 
 export interface ExecuteOptions {
@@ -27,35 +28,41 @@ export function createExecute(endpoints: Endpoints, options: ExecuteOptions): Ex
         sendError(response, refusal ?? notFound(`No endpoint ${uri} is active in this runtime`));
         return;
       }
-      held += body.length;
       const type = headers['content-type'];
-      const input = {
-        uri,
-        kind: 'call',
-        body,
-        json: type === undefined || type === 'application/json' || isJson(type),
-        depth: count(headers['x-kgrid-depth']) ?? 0,
-        limit: limitOf(options.executionTimeoutMs, count(headers['x-kgrid-deadline-ms'])),
-      } as const;
-      const call = new Call(input, (outcome) => {
-        held -= body.length;
-        if (outcome.ok) {
-          const text = `{"result":${outcome.result}}`;
-          response.writeHead(200, [
-            'content-type',
-            'application/json',
-            'content-length',
-            String(Buffer.byteLength(text)),
-          ]);
-          response.end(text);
-        } else {
-          const headers = outcome.status === 503 ? { 'retry-after': '1' } : {};
-          sendJson(response, outcome.status, { description: host.withoutHostPaths(outcome.description) }, headers);
-        }
-      });
-      host.submit(call);
+      const submit: Submit = (text, json, done) => {
+        held += text.length;
+        const input = {
+          uri,
+          kind: 'call',
+          body: text,
+          json,
+          depth: count(headers['x-kgrid-depth']) ?? 0,
+          limit: limitOf(options.executionTimeoutMs, count(headers['x-kgrid-deadline-ms'])),
+        } as const;
+        const call = new Call(input, (outcome) => {
+          held -= text.length;
+          done(outcome.ok ? outcome : { ...outcome, description: host.withoutHostPaths(outcome.description) });
+        });
+        host.submit(call);
+      };
+      if (type === CALLS_TYPE) answerCalls(body, response, submit);
+      else
+        submit(body, type === undefined || type === 'application/json' || isJson(type), (outcome) =>
+          answerCall(response, outcome),
+        );
     });
   };
+}
+
+function answerCall(response: ServerResponse, outcome: Outcome): void {
+  if (outcome.ok) {
+    const text = `{"result":${outcome.result}}`;
+    response.writeHead(200, ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(text))]);
+    response.end(text);
+  } else {
+    const headers = outcome.status === 503 ? { 'retry-after': '1' } : {};
+    sendJson(response, outcome.status, { description: outcome.description }, headers);
+  }
 }
 
 const tooMuchHeld = (): RuntimeError => overloaded('The runtime holds as many inputs as it can');

@@ -19,6 +19,8 @@ export interface Work {
 
 export interface LaneEvents {
   onReady(): void;
+  /** `problem`: empty text when it worked. */
+  onLoaded(lane: Lane, work: Work, problem: string): void;
   onDone(lane: Lane, work: Work, lines: string, microseconds: number): void;
   onFailed(lane: Lane, work: Work, failure: RunFailure, microseconds: number): void;
   onAsk(lane: Lane, work: Work, question: Question): void;
@@ -46,6 +48,7 @@ export class Lane {
   readonly #known = new Map<number, JsEndpoint>();
   #loadProblem = '';
   #ended = false;
+  #givesWay = false;
 
   constructor(events: LaneEvents) {
     this.#events = events;
@@ -78,6 +81,12 @@ export class Lane {
   end(): void {
     this.#ended = true;
     this.process.kill();
+  }
+
+  /** Lets everything else go first on the machine's cores, once it has come up. */
+  giveWay(): void {
+    this.#givesWay = true;
+    if (this.ready) this.process.giveWay();
   }
 
   reply(text: string): void {
@@ -133,6 +142,7 @@ export class Lane {
       if (endpoint !== undefined) this.#events.onLog(endpoint, text.slice(0, end), text.slice(end + 1));
     } else if (kind === READY) {
       this.ready = true;
+      if (this.#givesWay) this.process.giveWay();
       this.#events.onReady();
     }
   }
@@ -142,7 +152,7 @@ export class Lane {
     if (problem !== '') this.#known.delete(slot);
     if (work?.loaded === undefined || work.endpoint.slot !== slot) return;
     this.open.shift();
-    work.loaded(problem);
+    this.#events.onLoaded(this, work, problem);
   }
 
   #failure(text: string): RunFailure {

@@ -64,7 +64,7 @@ export class Quarantine {
 
   /** Takes over a process of the fast lane together with the work that it is at. */
   adopt(lane: Lane): void {
-    lane.process.giveWay();
+    lane.giveWay();
     this.#cells.set(lane, { lane, retires: true, idleSince: 0, base: lane.process.memory() });
   }
 
@@ -132,7 +132,7 @@ export class Quarantine {
   #lane(): Lane {
     const [idle] = this.#where((cell) => cell.lane.open.length === 0 && !cell.retires);
     const lane = idle ?? new Lane(this.#events);
-    if (idle === undefined) lane.process.giveWay();
+    if (idle === undefined) lane.giveWay();
     this.#cells.set(lane, { lane, retires: false, idleSince: 0, base: lane.process.memory() });
     return lane;
   }

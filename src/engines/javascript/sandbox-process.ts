@@ -1,7 +1,7 @@
 /** One child process with isolates in it: started with as little as it needs, and ended by SIGKILL only. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +16,7 @@ const ISOLATED_VM = fileURLToPath(new URL('../', import.meta.resolve('isolated-v
 /** Of util-linux: the kernel ends the sandbox when the activator dies, also in the middle of a native loop. */
 const SETPRIV = '/usr/bin/setpriv';
 const PAGE = 4096;
+const LOW_PRIORITY = 15;
 
 /** True where a sandbox cannot outlive the activator even when its code never returns. */
 export const diesWithActivator = existsSync(SETPRIV);
@@ -83,8 +84,9 @@ export class SandboxProcess {
 
   /** Lets everything else go first on the machine's cores. */
   giveWay(): void {
+    // The priority is a thread's own.
     this.#tune(() => {
-      if (this.pid !== undefined) setPriority(this.pid, 15);
+      for (const thread of readdirSync(`/proc/${String(this.pid)}/task`)) setPriority(Number(thread), LOW_PRIORITY);
     });
   }
 

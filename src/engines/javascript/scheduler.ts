@@ -52,6 +52,7 @@ export class Scheduler implements AsyncDisposable {
     this.#options = options;
     this.#events = {
       onReady: () => this.#fast.onReady(),
+      onLoaded: (lane, work, problem) => this.#onLoaded(lane, work, problem),
       onDone: (lane, work, lines, microseconds) => this.#onDone(lane, work, lines, microseconds),
       onFailed: (lane, work, failure) => this.#onFailed(lane, work, failure),
       onAsk: (lane, work, question) => this.#onAsk(lane, work, question),
@@ -133,6 +134,12 @@ export class Scheduler implements AsyncDisposable {
   }
 
   // ----- answers -----
+
+  #onLoaded(lane: Lane, work: Work, problem: string): void {
+    work.endpoint.inFlight--;
+    work.loaded?.(problem);
+    this.#next(lane, work.endpoint);
+  }
 
   #onDone(lane: Lane, work: Work, lines: string, microseconds: number): void {
     const { endpoint, calls } = work;

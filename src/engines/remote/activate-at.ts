@@ -13,13 +13,20 @@ const ANSWER_BYTES = 1024 * 1024;
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 3000;
 
-/** Gives the URL under which the endpoint can be called there. @throws Error with the runtime's own words. */
+export interface ActivatedAt {
+  /** Under which the endpoint can be called. */
+  readonly url: string;
+  /** It takes many calls in one request; see `call-batches.ts`. */
+  readonly batch: boolean;
+}
+
+/** Gives where the endpoint can be called. @throws Error with the runtime's own words. */
 export async function activateAt(
   runtime: Runtime,
   plan: EndpointPlan,
   context: ActivationContext,
   options: RemoteOptions,
-): Promise<string> {
+): Promise<ActivatedAt> {
   const began = Date.now();
   const body = JSON.stringify(requestOf(plan, options.ownAddress()));
   for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
@@ -75,12 +82,12 @@ function requestOf(plan: EndpointPlan, address: string): Record<string, unknown>
 }
 
 /** "The endpoint is then at `POST {baseUrl or runtime url}/{uri}`." */
-function targetOf(runtime: Runtime, said: Record<string, unknown>, plan: EndpointPlan): string {
+function targetOf(runtime: Runtime, said: Record<string, unknown>, plan: EndpointPlan): ActivatedAt {
   const base = (textOf(said['baseUrl']) ?? runtime.url).replace(/\/+$/, '');
   const uri = (textOf(said['uri']) ?? plan.id).replace(/^\/+/, '');
   if (!URL.canParse(`${base}/${uri}`))
     throw new Error(`the ${runtime.engine} runtime answered with an address that is none: ${base}/${uri}`);
-  return `${base}/${uri}`;
+  return { url: `${base}/${uri}`, batch: said['batch'] === true };
 }
 
 function objectOf(body: Buffer): Record<string, unknown> {

@@ -44,7 +44,7 @@ export class RemoteEngine implements Engine {
     await this.#someRuntime(context);
     const executor = new RemoteExecutor(plan, this.#options);
     const attempts = this.runtimes.map((runtime) =>
-      activateAt(runtime, plan, context, this.#options).then((target) => executor.add(runtime, target)),
+      activateAt(runtime, plan, context, this.#options).then((at) => executor.add(runtime, at)),
     );
     try {
       // The first that holds it is enough; the others join when they are done.

@@ -1,8 +1,6 @@
 /** One remote runtime: a server elsewhere, or a child of ours, that runs endpoints of one engine. */
 import { Pool } from 'undici';
-import type { Dispatcher } from 'undici';
 import { messageOf } from '../../lib/errors.ts';
-import { readBounded } from './read-bounded.ts';
 
 /** What a runtime said of itself when it registered: at least its engine and url, and whatever else it sent. */
 export interface Registration extends Readonly<Record<string, unknown>> {
@@ -82,28 +80,36 @@ export class Runtime {
   }
 
   /**
-   * Calls an endpoint. After a connection was lost another program may have the port, so it is asked first.
-   * @throws as `request`.
+   * To be awaited before a call: after a connection was lost another program may have the port, so it is asked who it is.
+   * @throws RuntimeUnreachable.
    */
-  async call(url: string, options: RequestOptions): Promise<RuntimeAnswer> {
+  async beforeCall(): Promise<void> {
     if (this.#lostConnection && Date.now() - this.#checked > CHECKED_FOR) {
       this.#lostConnection = false;
       if (!(await this.isUp()))
         throw new RuntimeUnreachable(`no ${this.engine} runtime answers at its address any more`, { cause: NOT_THERE });
     }
-    return this.request(url, options);
   }
 
   /** @throws RuntimeUnreachable; RuntimeSilent; AnswerTooLarge. */
-  async request(
+  async request(url: string, options: RequestOptions): Promise<RuntimeAnswer> {
+    const bodies: Buffer[] = [];
+    const { status, contentType } = await this.stream(url, options, (chunk) => bodies.push(chunk));
+    const [only] = bodies;
+    return { status, contentType, body: bodies.length === 1 && only !== undefined ? only : Buffer.concat(bodies) };
+  }
+
+  /** Gives the answer's bytes as they come. @throws as `request`. */
+  async stream(
     url: string,
-    { method, body, headers, timeout, limit, signal }: RequestOptions,
-  ): Promise<RuntimeAnswer> {
+    options: RequestOptions,
+    onChunk: (chunk: Buffer, status: number) => void,
+  ): Promise<Omit<RuntimeAnswer, 'body'>> {
+    const { method, body, headers, timeout, limit, signal } = options;
     const clock = AbortSignal.timeout(timeout);
     const target = new URL(url);
-    let response: Dispatcher.ResponseData;
     try {
-      response = await this.#pool(target.origin).request({
+      const response = await this.#pool(target.origin).request({
         path: target.pathname + target.search,
         method,
         ...(body === undefined ? {} : { body }),
@@ -112,8 +118,14 @@ export class Runtime {
         bodyTimeout: timeout + 1000,
         signal: signal === undefined ? clock : AbortSignal.any([clock, signal]),
       });
-      const bytes = await readBounded(response.body, limit);
-      return { status: response.statusCode, contentType: String(response.headers['content-type'] ?? ''), body: bytes };
+      let size = 0;
+      for await (const chunk of response.body as AsyncIterable<Buffer>) {
+        size += chunk.length;
+        if (size > limit)
+          throw new AnswerTooLarge(`the answer is larger than the limit of ${limit} bytes (--max-result)`);
+        onChunk(chunk, response.statusCode);
+      }
+      return { status: response.statusCode, contentType: String(response.headers['content-type'] ?? '') };
     } catch (thrown) {
       if (clock.aborted)
         throw new RuntimeSilent(`the ${this.engine} runtime gave no answer within ${timeout / 1000} s`, {

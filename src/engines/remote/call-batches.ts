@@ -1,0 +1,150 @@
+/**
+ * Sends many calls of one endpoint in one request, where the runtime offers it: what comes while two requests are
+ * on their way forms the next one. Answers come as they are ready, so that a slow call holds up no other.
+ */
+import { executionFailed } from '../../lib/errors.ts';
+import { failureOf } from './answers.ts';
+import { RuntimeUnreachable } from './runtime.ts';
+
+/** The media type by which a runtime knows a request with many calls. */
+export const CALLS_TYPE = 'application/vnd.kgrid.calls';
+
+export interface BatchedCall {
+  /** JSON text. */
+  readonly input: string;
+  readonly depth: number;
+  /** Epoch milliseconds. */
+  readonly deadline: number;
+}
+
+/** Sends inputs joined by NUL; gives the bytes of the answer as they come. */
+export type SendCalls = (
+  body: string,
+  count: number,
+  depth: number,
+  deadline: number,
+  onChunk: (chunk: Buffer) => void,
+) => Promise<void>;
+
+interface Waiting extends BatchedCall {
+  settled: boolean;
+  resolve(result: string): void;
+  reject(error: unknown): void;
+}
+
+const IN_FLIGHT = 2;
+/** Milliseconds after which a request counts as slow and no longer holds up the next. */
+const YOUNG = 5;
+const MOST_CALLS = 64;
+const MOST_CHARACTERS = 256 * 1024;
+const NUL = 0;
+
+export class CallBatches {
+  readonly #send: SendCalls;
+  readonly #queue: Waiting[] = [];
+  #young = 0;
+  #due = false;
+
+  constructor(send: SendCalls) {
+    this.#send = send;
+  }
+
+  /** Gives the result as JSON text. @throws executionFailed, overloaded, and what sending throws. */
+  call(call: BatchedCall): Promise<string> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ ...call, settled: false, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#due || this.#young >= IN_FLIGHT || this.#queue.length === 0) return;
+    this.#due = true;
+    setImmediate(() => {
+      this.#due = false;
+      while (this.#young < IN_FLIGHT && this.#queue.length > 0) this.#start(this.#take());
+    });
+  }
+
+  #take(): Waiting[] {
+    const batch: Waiting[] = [];
+    let characters = 0;
+    for (let next = this.#queue[0]; next !== undefined && batch.length < MOST_CALLS; next = this.#queue[0]) {
+      characters += next.input.length;
+      if (batch.length > 0 && (next.depth !== batch[0]?.depth || characters > MOST_CHARACTERS)) break;
+      batch.push(next);
+      this.#queue.shift();
+    }
+    return batch;
+  }
+
+  #start(calls: readonly Waiting[]): void {
+    this.#young++;
+    let young = true;
+    const age = (): void => {
+      if (young) this.#young--;
+      young = false;
+      this.#schedule();
+    };
+    const timer = setTimeout(age, YOUNG);
+    let body = '';
+    let deadline = Infinity;
+    for (const call of calls) {
+      body += body === '' ? call.input : `\0${call.input}`;
+      deadline = Math.min(deadline, call.deadline);
+    }
+    const reader = new RecordReader((record) => settle(calls, record));
+    this.#send(body, calls.length, calls[0]?.depth ?? 0, deadline, (chunk) => reader.push(chunk))
+      .then(() => failRest(calls, new RuntimeUnreachable('the runtime ended its answer too early')))
+      .catch((error: unknown) => failRest(calls, error))
+      .finally(() => {
+        clearTimeout(timer);
+        age();
+      });
+  }
+}
+
+/** Cuts the answer at its NULs. */
+class RecordReader {
+  readonly #onRecord: (record: string) => void;
+  #rest: Buffer | undefined;
+
+  constructor(onRecord: (record: string) => void) {
+    this.#onRecord = onRecord;
+  }
+
+  push(chunk: Buffer): void {
+    const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
+    let from = 0;
+    for (let end = bytes.indexOf(NUL); end >= 0; end = bytes.indexOf(NUL, from)) {
+      this.#onRecord(bytes.toString('utf8', from, end));
+      from = end + 1;
+    }
+    this.#rest = from === bytes.length ? undefined : bytes.subarray(from);
+  }
+}
+
+/** `<number>=<result as JSON>` or `<number>!<status>,<description>`. */
+function settle(calls: readonly Waiting[], record: string): void {
+  const [, number = '', mark] = /^(\d{1,4})([=!])/.exec(record) ?? [];
+  const call = calls[Number(number)];
+  if (call === undefined || call.settled || mark === undefined) return;
+  call.settled = true;
+  const text = record.slice(number.length + 1);
+  if (mark === '=') return isJson(text) ? call.resolve(text) : call.reject(executionFailed('the result is not JSON'));
+  const comma = text.indexOf(',');
+  call.reject(failureOf(Number(text.slice(0, comma)), text.slice(comma + 1)));
+}
+
+function failRest(calls: readonly Waiting[], error: unknown): void {
+  for (const call of calls) if (!call.settled) call.reject(error);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,97 @@
+/** An endpoint at one runtime that holds it. */
+import { DEADLINE_HEADER, DEPTH_HEADER } from '../call-headers.ts';
+import type { ActivationContext, Call, EndpointPlan } from '../engine.ts';
+import { activateAt } from './activate-at.ts';
+import type { ActivatedAt } from './activate-at.ts';
+import { failureOf, resultOf } from './answers.ts';
+import { CALLS_TYPE, CallBatches } from './call-batches.ts';
+import type { RemoteOptions } from './remote-engine.ts';
+import { RuntimeSilent } from './runtime.ts';
+import type { RequestOptions, Runtime } from './runtime.ts';
+
+export class Holder {
+  readonly runtime: Runtime;
+  readonly #plan: EndpointPlan;
+  readonly #options: RemoteOptions;
+  readonly #signal: AbortSignal;
+  readonly #batches = new CallBatches((...calls) => this.#sendBatch(...calls));
+  #at: ActivatedAt;
+
+  /** `signal`: the endpoint was replaced. */
+  constructor(runtime: Runtime, at: ActivatedAt, plan: EndpointPlan, options: RemoteOptions, signal: AbortSignal) {
+    this.runtime = runtime;
+    this.#at = at;
+    this.#plan = plan;
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  /** Gives the result as JSON text. @throws RuntimeUnreachable; RuntimeSilent; AnswerTooLarge; ServiceError. */
+  call(call: Call): Promise<string> {
+    const deadline = Math.min(Date.now() + this.#options.callTimeout, call.deadline);
+    const input = call.json ? call.body.toString() : undefined;
+    return this.#at.batch && input !== undefined && !input.includes('\0')
+      ? this.#batches.call({ input, depth: call.depth, deadline })
+      : this.#single(call, deadline);
+  }
+
+  async #single(call: Call, deadline: number): Promise<string> {
+    await this.runtime.beforeCall();
+    const send = () =>
+      this.runtime.request(this.#at.url, this.#requestOf(call.body, call.contentType, call.depth, deadline, 1));
+    const answer = await send();
+    return resultOf(answer.status === 404 ? (await this.#activateAgain(), await send()) : answer);
+  }
+
+  async #sendBatch(
+    body: string,
+    count: number,
+    depth: number,
+    deadline: number,
+    onChunk: (chunk: Buffer) => void,
+  ): Promise<void> {
+    await this.runtime.beforeCall();
+    let refusal = '';
+    const send = () =>
+      this.runtime.stream(this.#at.url, this.#requestOf(body, CALLS_TYPE, depth, deadline, count), (chunk, status) => {
+        if (status === 200) onChunk(chunk);
+        else refusal += chunk.toString('utf8');
+      });
+    let { status } = await send();
+    if (status === 404) {
+      await this.#activateAgain();
+      ({ status } = await send());
+    }
+    if (status !== 200) throw failureOf(status, refusal.slice(0, 500));
+  }
+
+  /** "404 from the runtime means that it lost the endpoint (it restarted): activate again and retry once." */
+  async #activateAgain(): Promise<void> {
+    const context: ActivationContext = { progress: () => undefined, signal: this.#signal };
+    const options = { ...this.#options, activationTimeout: this.#options.callTimeout };
+    this.#at = await activateAt(this.runtime, this.#plan, context, options);
+  }
+
+  #requestOf(
+    body: string | Buffer,
+    contentType: string,
+    depth: number,
+    deadline: number,
+    count: number,
+  ): RequestOptions {
+    const left = deadline - Date.now();
+    if (left <= 0) throw new RuntimeSilent('no time is left for the call');
+    return {
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': contentType,
+        accept: 'application/json, */*;q=0.5',
+        [DEPTH_HEADER]: String(depth),
+        [DEADLINE_HEADER]: String(left),
+      },
+      timeout: left,
+      limit: this.#options.maxResult * count,
+    };
+  }
+}
