@@ -38,7 +38,7 @@ export function answerCalls(body: string, response: ServerResponse, submit: Subm
 }
 
 /** The code of a knowledge object writes the result, and must not be able to write a record of another call. */
-function recordOf(outcome: Outcome): string {
+export function recordOf(outcome: Outcome): string {
   if (outcome.ok && !outcome.result.includes('\0')) return `=${outcome.result}`;
   const { status, description } = outcome.ok ? { status: 500, description: 'The result is not JSON' } : outcome;
   return `!${status},${description.replaceAll('\0', ' ')}`;
