@@ -97,6 +97,14 @@ test('malformed JSON is 400, an empty body included', async () => {
   }
 });
 
+test('JSON that is not UTF-8 is 400', async () => {
+  const ko = await served(ECHO);
+  const body = Buffer.from('{"name":"\xe9"}', 'latin1');
+  const headers = { 'content-type': 'application/json' };
+  const answer = await service.send('POST', pathOf(ko), { body, headers });
+  assertRequestError(answer, { status: 400, path: pathOf(ko), title: 'Http Message Not Readable', detail: /UTF-8/ });
+});
+
 test('other declared types reach the code as a string', async () => {
   const ko = await served(ECHO, { consumes: ['text/csv', 'text/plain'] });
   for (const body of ['a,b\n1,2\r\n', '{"a":1}', 'ü € 𝄞', '']) {
