@@ -67,7 +67,7 @@ class Runner:
             refusal = overloaded(f"{held} calls of {self.code.ko} are waiting; try again later")
             call.answer(refusal.status, refusal.body(), refusal.headers)
             return
-        if call.nested:
+        if call.nested and self._asks:
             queue.appendleft(call)
         else:
             queue.append(call)
@@ -105,17 +105,23 @@ class Runner:
         worker = self._worker
         if worker is None:
             return
-        # A knowledge object that calls others gets no calls ahead: those that it waits for must not queue behind them.
-        ahead = 0 if self._asks else _READ_AHEAD
         while self._queue:
             call = self._queue[0]
             if not call.done:
-                if not call.nested and len(worker.outstanding) - worker.nested >= self._limits.concurrency + ahead:
+                if not self._has_room(worker, call):
                     break
                 worker.send(call)
             self._queue.popleft()
         if worker.outstanding:
             self._look_soon()
+
+    def _has_room(self, worker: Worker, call: Call) -> bool:
+        held, most = len(worker.outstanding), self._limits.concurrency
+        if not self._asks:
+            return held < most + _READ_AHEAD
+        # A knowledge object that calls others may wait for a call of its own: that one must not queue behind those
+        # that wait, and so these get no more than their share.
+        return call.nested or held - worker.nested < most
 
     def _start_worker(self) -> None:
         try:
