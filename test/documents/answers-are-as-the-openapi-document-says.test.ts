@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
+import { jsonBody, sender } from '../acceptance/support/client.ts';
+import { ko, zipOf } from '../acceptance/support/ko.ts';
+import { servePlaces } from '../acceptance/support/places.ts';
+import { startService } from '../acceptance/support/service.ts';
+import { CheckedAnswers } from './support/checked-answers.ts';
+import { METHODS, operationsOf, readInterface } from './support/interface.ts';
+import { MAX_BODY, MAX_PACKAGE, NAAN, code, files, fromAPage, sweep } from './support/sweep.ts';
+import type { Step } from './support/sweep.ts';
+
+const document = await readInterface();
+const answers = new CheckedAnswers(document);
+const steps = await sweep();
+const service = await startService({
+  args: [
+    ...['--max-body', String(MAX_BODY), '--max-package', String(MAX_PACKAGE)],
+    ...['--queue-limit', '1', '--runtime-timeout', '200ms'],
+  ],
+});
+after(() => service[Symbol.asyncDispose]());
+
+const run = async ([method, path, url, sent]: Step): Promise<void> =>
+  answers.check(method, path, await service.send(method.toUpperCase(), url, sent));
+
+/** True for what a page of another site may not do, or what the secure profile closes. */
+const isSecured = ([method, path]: Step): boolean => {
+  const { security = [] } = document.paths[path]?.[method] ?? {};
+  return security.length > 0 && security.every((way) => Object.keys(way).length > 0);
+};
+
+test('answers of the dev profile, to every path and its main errors, are as the document says', async () => {
+  await service.serve(code, files);
+  for (const step of steps) await run(step);
+
+  await using web = await servePlaces({
+    '/ko.zip': await zipOf(code.files),
+    '/manifest.json': JSON.stringify(['ko.zip']),
+  });
+  await run(['post', '/kos/manifest', '/kos/manifest', jsonBody({ manifest: [`${web.url}/ko.zip`] })]);
+  await run(['post', '/kos/manifest-list', '/kos/manifest-list', jsonBody([`${web.url}/manifest.json`])]);
+
+  for (const step of fromAPage(steps.filter((each) => isSecured(each) && each[1] !== '/actuator/info')))
+    await run(step);
+
+  // More calls at once than may wait.
+  await service.reload(code);
+  for (const path of [`/${NAAN}/code/1.0/run`, `/${NAAN}/code/run`]) {
+    const template = path.includes('1.0') ? '/{naan}/{name}/{apiVersion}/{endpoint}' : '/{naan}/{name}/{endpoint}';
+    await Promise.all(Array.from({ length: 8 }, () => run(['post', template, path, jsonBody({ wait: 60 })])));
+  }
+});
+
+test('answers about a remote runtime that is silent, then gone, are as the document says', async () => {
+  const runtime = createServer((request, response) => {
+    const said = { '/info': { engine: 'algol', status: 'up' }, '/endpoints': { status: 'Activated' } }[
+      request.url ?? ''
+    ];
+    if (said === undefined) return;
+    request.resume().on('end', () => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(said));
+    });
+  });
+  runtime.listen(0, '127.0.0.1');
+  await once(runtime, 'listening');
+  const url = `http://127.0.0.1:${(runtime.address() as AddressInfo).port}`;
+  assert.equal((await service.post('/proxy/environments', { engine: 'algol', url })).status, 200);
+  const deployment = { artifact: 'src/a.cob', engine: 'algol', function: 'main' };
+  const far = ko({ naan: NAAN, name: 'far', endpoints: [{ path: '/run', deployment }], files: { 'src/a.cob': 'x' } });
+  await service.serve(far);
+  const callBoth = async (): Promise<void> => {
+    for (const [path, at] of [
+      ['/{naan}/{name}/{apiVersion}/{endpoint}', `/${NAAN}/far/1.0/run`],
+      ['/{naan}/{name}/{endpoint}', `/${NAAN}/far/run`],
+    ] as const)
+      answers.check('post', path, await service.post(at, {}));
+  };
+  await callBoth();
+  runtime.close();
+  runtime.closeAllConnections();
+  await once(runtime, 'close');
+  await callBoth();
+});
+
+test('without a login, the secure profile answers as the document says', async () => {
+  await using secured = await startService({
+    profile: 'secure',
+    args: ['--secure-execution'],
+    env: { KGRID_USER: 'ann', KGRID_PASSWORD: 'a long password' },
+    credentials: 'ann:a long password',
+  });
+  await secured.serve(code, files);
+  const anonymous = sender(secured.url);
+  const executes = ([, path]: Step): boolean => path.startsWith('/{naan}');
+  for (const step of steps) {
+    const [method, path, url, sent] = step;
+    const answer = await anonymous(method.toUpperCase(), url, sent);
+    assert.equal(answer.status === 401, isSecured(step) || executes(step), `${method} ${url}: ${answer.status}`);
+    if (answer.status === 401) answers.check(method, path, answer);
+  }
+  answers.check('get', '/actuator/health', await anonymous('GET', '/actuator/health'));
+});
+
+test('every path has the methods of the document and no other, and answers OPTIONS', async () => {
+  await service.serve(code, files);
+  const urls = new Map(steps.map(([, path, url]) => [path, url]));
+  for (const [path, item] of Object.entries(document.paths)) {
+    const url = urls.get(path) ?? '';
+    assert.equal((await service.send('OPTIONS', url)).status, 204, path);
+    // Which methods an endpoint has depends on its engine.
+    if (path.startsWith('/{naan}')) continue;
+    // A resolution by ARK goes through routes of the shelf, which can more.
+    if (path.startsWith('/kos/ark:')) continue;
+    const refused = await service.send('PATCH', url);
+    assert.equal(refused.status, 405, path);
+    const methods = operationsOf(item).map(([method]) => method.toUpperCase());
+    assert.deepEqual(String(refused.headers['allow']).split(', ').sort(), methods.sort(), path);
+  }
+});
+
+/** What takes a broken disk, a slow client or an issuer of tokens; other tests of the service make these. */
+const ELSEWHERE =
+  /^(getHealth|getLiveness|getReadiness) 503$|^execute\w* 408$|^(importKo|replaceMetadata|deleteKo) (500|507)$|^(?!execute)\w+ 503$/;
+
+test('every answer of the document was seen here, but for those that take what these tests have not', () => {
+  const missing = answers.unseen().filter((each) => !ELSEWHERE.test(each));
+  assert.deepEqual(missing, []);
+  assert.ok(METHODS.length > 0);
+});

@@ -1,0 +1,247 @@
+/** Requests to every path of the service, and to its main errors. */
+import { createHash } from 'node:crypto';
+import { jsonBody, upload } from '../../acceptance/support/client.ts';
+import type { Sent } from '../../acceptance/support/client.ts';
+import { javascriptKo, resourceKo, zipOf } from '../../acceptance/support/ko.ts';
+import type { Ko } from '../../acceptance/support/ko.ts';
+import type { Method } from './interface.ts';
+
+/** A request: the method, the path of the document, the path that is asked for, what is sent. */
+export type Step = readonly [method: Method, path: string, url: string, sent?: Sent];
+
+export const NAAN = 'sweep';
+/** A body larger than this is refused by the service that is swept. */
+export const MAX_BODY = 20_000;
+export const MAX_PACKAGE = 40_000;
+
+const CODE = `function run(input) {
+  if (input === 'fail') throw new Error('as it was asked to');
+  const end = Date.now() + (input.wait ?? 0);
+  while (Date.now() < end);
+  return input;
+}`;
+export const code: Ko = javascriptKo(CODE, {
+  naan: NAAN,
+  name: 'code',
+  consumes: ['application/json', 'text/plain'],
+  produces: ['application/json', 'text/plain'],
+});
+export const files: Ko = resourceKo({ naan: NAAN, name: 'files', resources: { 'a/table.csv': 'x,y\n1,2\n' } });
+
+const json = (value: unknown, headers: Sent['headers'] = {}): Sent => ({
+  ...jsonBody(value),
+  headers: { 'content-type': 'application/json', ...headers },
+});
+const raw = (body: string, type = 'application/json'): Sent => ({ body, headers: { 'content-type': type } });
+const withHeaders = (headers: Sent['headers']): Sent => ({ headers: headers ?? {} });
+const PAGE = { origin: 'https://elsewhere.example' };
+
+const VERSIONED = '/{naan}/{name}/{apiVersion}/{endpoint}';
+const NEWEST = '/{naan}/{name}/{endpoint}';
+const ARTIFACT = `${VERSIONED}/{artifact}`;
+const KO = '/kos/{naan}/{name}/{version}';
+const FILE = `${KO}/{path}`;
+const ARTIFACTS = '/proxy/artifacts/{naan}/{name}/{version}/{path}';
+
+function calls(): Step[] {
+  return [
+    ...(
+      [
+        [VERSIONED, `/${NAAN}/code/1.0/run`],
+        [NEWEST, `/${NAAN}/code/run`],
+      ] as const
+    ).flatMap(([path, url]): Step[] => [
+      ['post', path, url, json({ a: 1 })],
+      ['post', path, url, json('x', { accept: 'application/json;profile="minimal"' })],
+      ['post', path, url, json('x', { accept: 'text/plain' })],
+      ['post', path, url, raw('text', 'text/plain; charset=utf-8')],
+      ['post', path, url, raw('{')],
+      ['post', path, url, raw('')],
+      ['post', path, url, json('fail')],
+      ['post', path, url, json('x', { accept: 'image/png' })],
+      ['post', path, url, raw('x', 'text/csv')],
+      ['post', path, url, { body: 'x' }],
+      ['post', path, url, json('x'.repeat(MAX_BODY))],
+      ['get', path, url],
+    ]),
+    ...(
+      [
+        [VERSIONED, `/${NAAN}/files/1.0/files`],
+        [NEWEST, `/${NAAN}/files/files`],
+      ] as const
+    ).flatMap(([path, url]): Step[] => [
+      ['get', path, url],
+      ['get', path, url, withHeaders({ accept: 'image/png' })],
+      ['head', path, url],
+      ['post', path, url, json({})],
+    ]),
+    ['post', NEWEST, `/${NAAN}/code/run?v=1.0`, json({})],
+    ['post', NEWEST, `/${NAAN}/code/run?v=v1.0`, json({})],
+    ['post', NEWEST, `/${NAAN}/code/run?v=9`, json({})],
+    ['post', VERSIONED, `/${NAAN}/code/9/run`, json({})],
+    ['post', VERSIONED, '/no/such/1.0/endpoint', json({})],
+    ['get', VERSIONED, '/no/such/1.0/endpoint'],
+    ['get', NEWEST, '/no/such/endpoint'],
+    ...reads('get', VERSIONED, `/${NAAN}/files/files/table.csv`),
+    ...reads('get', ARTIFACT, `/${NAAN}/files/1.0/files/a/table.csv`),
+    ['get', ARTIFACT, `/${NAAN}/files/1.0/files/none.csv`],
+    ['head', ARTIFACT, `/${NAAN}/files/1.0/files/a/table.csv`],
+  ];
+}
+
+/** A file, a part of it, a part that is not there, and what a client has already. */
+function reads(method: Method, path: string, url: string, etag = '*'): Step[] {
+  return [
+    [method, path, url],
+    [method, path, url, withHeaders({ range: 'bytes=0-1' })],
+    [method, path, url, withHeaders({ range: 'bytes=90000-' })],
+    [method, path, url, withHeaders({ 'if-none-match': etag })],
+  ];
+}
+
+function listings(): Step[] {
+  const health = ['/actuator/health', '/actuator/health/liveness', '/actuator/health/readiness', '/actuator/info'];
+  const pages = ['overview.js', 'pages.css', 'doc.js', 'icon.svg', 'swagger-ui.css', 'swagger-ui-bundle.js'];
+  const both = (path: string, url = path): Step[] => [
+    ['get', path, url],
+    ['head', path, url],
+  ];
+  return [
+    ...both('/'),
+    ['get', '/', '/', withHeaders({ accept: 'text/html' })],
+    ...both('/doc', `/doc?url=/kos/${code.id}/service.yaml`),
+    ...pages.flatMap((page) => both('/doc/{file}', `/doc/${page}`)),
+    ...both('/openapi.json'),
+    ...both('/openapi.yaml'),
+    ...both('/endpoints'),
+    ['get', '/endpoints', '/endpoints/'],
+    ...both('/endpoints/{engine}', '/endpoints/JavaScript'),
+    ['get', '/endpoints/{engine}', '/endpoints/cobol'],
+    ...both('/endpoints/{naan}/{name}/{endpoint}', `/endpoints/${NAAN}/code/run`),
+    ['get', '/endpoints/{naan}/{name}/{endpoint}', `/endpoints/${NAAN}/code/run?v=1.0`],
+    ['get', '/endpoints/{naan}/{name}/{endpoint}', `/endpoints/${NAAN}/code/run?v=9`],
+    ['get', '/endpoints/{naan}/{name}/{endpoint}', `/endpoints/${NAAN}/code/none`],
+    ...both('/endpoints/{naan}/{name}/{apiVersion}/{endpoint}', `/endpoints/${NAAN}/code/1.0/run`),
+    ['get', '/endpoints/{naan}/{name}/{apiVersion}/{endpoint}', `/endpoints/${NAAN}/code/9/run`],
+    ...health.flatMap((path) => both(path)),
+    ...['application/yaml', 'text/yaml', 'application/x-yaml', 'text/vnd.yaml'].map((accept): Step => [
+      'get',
+      '/actuator/info',
+      '/actuator/info',
+      withHeaders({ accept }),
+    ]),
+  ];
+}
+
+function activation(): Step[] {
+  return ['/actuator/activation', '/actuator'].flatMap((base): Step[] => [
+    ['get', `${base}/refresh`, `${base}/refresh`],
+    ['get', `${base}/refresh/{engine}`, `${base}/refresh/javascript`],
+    ['get', `${base}/refresh/{naan}/{name}`, `${base}/refresh/${NAAN}/code`],
+    ['get', `${base}/refresh/{naan}/{name}`, `${base}/refresh/no/such`],
+    ['get', `${base}/refresh/{naan}/{name}/{version}`, `${base}/refresh/${code.id}`],
+    ['get', `${base}/refresh/{naan}/{name}/{version}`, `${base}/refresh/${NAAN}/code/v9`],
+    ['get', `${base}/reload`, `${base}/reload`],
+    ['get', `${base}/reload/{naan}`, `${base}/reload/${NAAN}`],
+    ['get', `${base}/reload/{naan}/{name}`, `${base}/reload/${NAAN}/code/?v=v1.0`],
+    ['get', `${base}/reload/{naan}/{name}`, `${base}/reload/no/such`],
+    ['get', `${base}/reload/{naan}/{name}/{version}`, `${base}/reload/${code.id}`],
+    ['get', `${base}/reload/{naan}/{name}/{version}`, `${base}/reload/${NAAN}/code/v9`],
+  ]);
+}
+
+/** `etag`: of the metadata of the KO with code. `packages`: the address of a zip. */
+async function shelf(): Promise<Step[]> {
+  const path = `/kos/${code.id}`;
+  const zip = await zipOf(files.files);
+  const zipWanted = withHeaders({ accept: 'application/zip' });
+  const noise = Buffer.concat(Array.from({ length: 2000 }, (_, i) => createHash('sha256').update(String(i)).digest()));
+  const large = await zipOf({ ...files.files, 'noise.bin': noise }, '', { compress: false });
+  return [
+    ['get', '/kos', '/kos'],
+    ['head', '/kos', '/kos/'],
+    ['get', '/kos', '/kos', withHeaders({ 'if-none-match': '*' })],
+    ['post', '/kos', '/kos', upload(zip)],
+    ['post', '/kos', '/kos', upload(Buffer.from('no zip'))],
+    ['post', '/kos', '/kos', upload(zip, 'other')],
+    ['post', '/kos', '/kos', upload(large)],
+    ['post', '/kos', '/kos', raw('x', 'application/zip')],
+    ['get', '/kos/{naan}', `/kos/${NAAN}`],
+    ['head', '/kos/{naan}', `/kos/${NAAN}`],
+    ['get', '/kos/{naan}/{name}', `/kos/${NAAN}/code`],
+    ['get', '/kos/{naan}/{name}', `/kos/${NAAN}/code?v=v1.0`, zipWanted],
+    ['get', '/kos/{naan}/{name}', `/kos/${NAAN}/code`, withHeaders({ 'if-none-match': '*' })],
+    ['get', '/kos/{naan}/{name}', `/kos/${NAAN}/code?v=v9`],
+    ['get', '/kos/{naan}/{name}', `/kos/${NAAN}/code?v=v9`, zipWanted],
+    ['head', '/kos/{naan}/{name}', `/kos/${NAAN}/code`],
+    ['get', KO, path],
+    ['get', KO, `${path}?format=zip`],
+    ['get', KO, path, withHeaders({ 'if-none-match': '*' })],
+    ['get', KO, `/kos/${NAAN}/code/v9`],
+    ['head', KO, path],
+    ['put', KO, path, json({ ...code.metadata, title: 'Another title' })],
+    ['put', KO, path, json([])],
+    ['put', KO, path, raw('{')],
+    ['put', KO, path, json(code.metadata, { 'if-match': '"another"' })],
+    ['put', KO, path, raw('{}', 'text/plain')],
+    ['put', KO, path, json('x'.repeat(MAX_BODY))],
+    ['put', KO, `/kos/${NAAN}/code/v9`, json({})],
+    ['get', '/kos/ark:/{naan}/{name}', `/kos/ark:/${NAAN}/code`],
+    ['get', '/kos/ark:/{naan}/{name}', `/kos/ark:/${NAAN}/none`],
+    ['head', '/kos/ark:/{naan}/{name}', `/kos/ark:${NAAN}/code`],
+    ['get', '/kos/ark:/{naan}/{name}/{version}', `/kos/ark:/${code.id}`],
+    ['get', '/kos/ark:/{naan}/{name}/{version}', `/kos/ark:/${NAAN}/code/v9`],
+    ['head', '/kos/ark:/{naan}/{name}/{version}', `/kos/ark:/${code.id}`],
+    ...reads('get', FILE, `${path}/service.yaml`),
+    ...reads('get', FILE, `${path}/metadata.json`),
+    ['get', FILE, `${path}/none.txt`],
+    ['head', FILE, `${path}/service.yaml`],
+    ...['/kos/manifest', '/kos/manifest-list'].flatMap((manifest): Step[] => [
+      ['post', manifest, manifest, json([])],
+      ['post', manifest, manifest, raw('{')],
+      ['post', manifest, manifest, raw('[]', 'text/plain')],
+      ['post', manifest, manifest, json(['x'.repeat(MAX_BODY)])],
+    ]),
+  ];
+}
+
+function runtimes(): Step[] {
+  const path = '/proxy/environments';
+  const engine = `${path}/{engine}`;
+  const registration = json({ engine: 'cobol', url: 'http://127.0.0.1:9', version: '1' });
+  return [
+    ['post', path, path, registration],
+    ['post', path, path, registration],
+    ['post', path, path, json({ engine: 'cobol' })],
+    ['post', path, path, json([])],
+    ['post', path, path, raw('x', 'text/plain')],
+    ['get', path, path],
+    ['head', path, path],
+    ['get', engine, `${path}/cobol`],
+    ['get', engine, `${path}/none`],
+    ['head', engine, `${path}/cobol`],
+    ...reads('get', ARTIFACTS, `/proxy/artifacts/${files.id}/a/table.csv`),
+    ['get', ARTIFACTS, `/proxy/artifacts/${files.id}/none`],
+    ['head', ARTIFACTS, `/proxy/artifacts/${files.id}/a/table.csv`],
+  ];
+}
+
+/** What changes the shelf last. */
+const removal: Step[] = [
+  ['delete', KO, `/kos/${code.id}`, withHeaders({ 'if-match': '"another"' })],
+  ['delete', KO, `/kos/${code.id}`],
+  ['delete', KO, `/kos/${code.id}`],
+];
+
+export const sweep = async (): Promise<Step[]> => [
+  ...calls(),
+  ...listings(),
+  ...activation(),
+  ...(await shelf()),
+  ...runtimes(),
+  ...removal,
+];
+
+/** Pages of other sites, for all that changes something. */
+export const fromAPage = (steps: readonly Step[]): Step[] =>
+  steps.map(([method, path, url, sent]) => [method, path, url, { ...sent, headers: { ...sent?.headers, ...PAGE } }]);
