@@ -18,14 +18,7 @@ import type { Logger } from './lib/log.ts';
 import { reportActivation } from './report-activation.ts';
 import { Shutdown } from './shutdown.ts';
 
-const LEAST_NODE = 24;
-
 async function main(): Promise<void> {
-  if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
-    throw startRefused(
-      `Node ${process.version} is too old: run it with npm start, which uses the Node ${LEAST_NODE} that npm ci installed`,
-    );
-  }
   const given = readSettings(process.argv.slice(2), process.env);
   if (given.help) {
     process.stdout.write(helpText());

@@ -1,5 +1,5 @@
 /** What callers hear of an answer, and of a call that has none. */
-import { bodyNotReadable, executionFailed } from '../../lib/errors.ts';
+import { bodyNotReadable, executionFailed, overloaded } from '../../lib/errors.ts';
 import type { RunFailure } from './frames.ts';
 import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
 
@@ -16,6 +16,16 @@ const QUESTION = 63;
 
 export function timeLimit(endpoint: JsEndpoint): Error {
   return executionFailed(`no result within the limit of ${endpoint.limit / 1000} s (--execution-timeout)`);
+}
+
+/** The limit passed before the code began: not its own fault, so the caller may try again. */
+export function noTurn(endpoint: JsEndpoint): Error {
+  return overloaded(`no sandbox was free for ${endpoint.id} within ${endpoint.limit / 1000} s; try again later`);
+}
+
+/** Nobody knows whether the code, its neighbours or an operator made the system end its sandbox. */
+export function endedFromOutside(): Error {
+  return overloaded('the sandbox was ended during the call; try again');
 }
 
 export function memoryLimit(endpoint: JsEndpoint): Error {

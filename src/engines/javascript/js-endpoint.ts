@@ -39,6 +39,8 @@ export class JsEndpoint {
   /** Its code waits for a remote runtime: such calls need a sandbox of their own. */
   callsOut = false;
   disposed = false;
+  /** Calls that it answered since it was last found guilty. */
+  trust = 0;
   #mean: number | undefined;
   #streak = 0;
   #wanted = FIRST_STREAK;
@@ -73,6 +75,7 @@ export class JsEndpoint {
   /** Learns from a batch that was answered. */
   answered(calls: number, microseconds: number): void {
     const each = Math.max(1, microseconds / calls);
+    this.trust += calls;
     this.#mean = this.#mean === undefined ? each : this.#mean * 0.8 + each * 0.2;
     if (!this.quarantined) return;
     this.#streak = each < QUICK_MICROSECONDS ? this.#streak + 1 : 0;
@@ -82,6 +85,7 @@ export class JsEndpoint {
   quarantine(): void {
     if (!this.quarantined) this.#wanted = Math.min(LONGEST_STREAK, this.#wanted * 2);
     this.quarantined = true;
+    this.trust = 0;
     this.#streak = 0;
     this.#mean = undefined;
   }

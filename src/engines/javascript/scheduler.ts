@@ -7,7 +7,7 @@
  * Endpoints that did this run in the quarantine from then on, one call a process, until they behave.
  */
 import { overloaded } from '../../lib/errors.ts';
-import { deliver, errorOf, memoryLimit, timeLimit } from './answers.ts';
+import { deliver, endedFromOutside, errorOf, memoryLimit, noTurn, timeLimit } from './answers.ts';
 import { FastLanes } from './fast-lanes.ts';
 import type { Question, RunFailure } from './frames.ts';
 import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
@@ -232,8 +232,12 @@ export class Scheduler implements AsyncDisposable {
       for (const lane of this.#fast.stuck(now)) this.#setAside(lane);
       for (const lane of this.#quarantine.overdue(now)) this.#end(lane, 'timeout');
     }
-    for (const endpoint of this.#active) this.#expire(endpoint.queue, endpoint, now);
-    for (const work of this.#fast.stranded) this.#expire(work.calls, work.endpoint, now);
+    for (const endpoint of this.#active) {
+      // Where nothing of the endpoint runs, it is others that keep its calls from their turn.
+      this.#expire(endpoint.queue, now, () => (endpoint.inFlight > 0 ? timeLimit(endpoint) : noTurn(endpoint)));
+      if (endpoint.queue.length === 0 && endpoint.inFlight === 0) this.#active.delete(endpoint);
+    }
+    for (const work of this.#fast.stranded) this.#expire(work.calls, now, () => noTurn(work.endpoint));
     if (now - this.#lastMemoryCheck >= 4 * TICK) {
       this.#lastMemoryCheck = now;
       for (const lane of this.#quarantine.tooLarge()) this.#end(lane, 'memory');
@@ -248,14 +252,13 @@ export class Scheduler implements AsyncDisposable {
   }
 
   /** Answers calls whose limit passed while they waited for their turn. */
-  #expire(calls: PendingCall[], endpoint: JsEndpoint, now: number): void {
+  #expire(calls: PendingCall[], now: number, error: () => Error): void {
     for (let i = calls.length - 1; i >= 0; i--) {
       const call = calls[i];
       if (call === undefined || call.deadline > now) continue;
       calls.splice(i, 1);
-      call.reject(timeLimit(endpoint));
+      call.reject(error());
     }
-    if (endpoint.queue.length === 0 && endpoint.inFlight === 0) this.#active.delete(endpoint);
   }
 
   /** A silent process leaves the fast lane with the work that it is at. */
@@ -272,7 +275,8 @@ export class Scheduler implements AsyncDisposable {
         this.#again(guilty);
       } else this.#quarantine.adopt(lane);
     }
-    for (const work of rest) this.#reassign(work);
+    // What has shown its manners goes first: the next in line may be as bad as this one.
+    for (const work of rest.sort((a, b) => b.endpoint.trust - a.endpoint.trust)) this.#reassign(work);
   }
 
   /** A process that has grown large leaves with the batch that it is at. */
@@ -286,6 +290,7 @@ export class Scheduler implements AsyncDisposable {
 
   #reassign(work: Work): void {
     work.endpoint.inFlight--;
+    if (work.loaded === undefined && work.calls.length === 0) return;
     if (work.loaded === undefined && work.endpoint.quarantined) {
       work.endpoint.queue.unshift(...work.calls);
       this.#dispatch(work.endpoint);
@@ -299,8 +304,9 @@ export class Scheduler implements AsyncDisposable {
     lane.end();
     for (const each of work) {
       each.endpoint.inFlight--;
-      each.endpoint.quarantine();
-      for (const call of each.calls) call.reject(errorOf({ why, message: '' }, each.endpoint));
+      if (lane.ready) each.endpoint.quarantine();
+      for (const call of each.calls)
+        call.reject(lane.ready ? errorOf({ why, message: '' }, each.endpoint) : noTurn(each.endpoint));
       each.loaded?.(why);
       this.#next(lane, each.endpoint);
     }
@@ -344,8 +350,9 @@ export class Scheduler implements AsyncDisposable {
     for (const call of work.calls) {
       call.attempts++;
       if (work.calledOut)
-        call.reject(overloaded('the sandbox ended during the call, after it had called another service; try again'));
-      else if (call.attempts >= MOST_ATTEMPTS) call.reject(memoryLimit(endpoint));
+        call.reject(endedFromOutside());
+      else if (call.attempts >= MOST_ATTEMPTS)
+        call.reject(reason.startsWith('SIGKILL') ? endedFromOutside() : memoryLimit(endpoint));
       else endpoint.queue.unshift(call);
     }
     this.#dispatch(endpoint);
