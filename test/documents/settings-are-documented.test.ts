@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { toConfig } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/config.ts';
 import { helpText } from '../../src/config/help.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
@@ -10,6 +12,12 @@ import { markdownFiles, read } from './support/project.ts';
 
 const settings: readonly Setting[] = SETTINGS;
 const document = read('docs/settings.md');
+
+function configOf(args: readonly string[], environment: NodeJS.ProcessEnv): Config {
+  const given = readSettings(args, environment);
+  assert.ok(!given.help);
+  return toConfig(given.settings);
+}
 
 test('the table of settings in docs/settings.md is that of the service', () => {
   const shown = tableOf(document, 'Option').map((row) => ({
@@ -63,21 +71,26 @@ test('no document names an option or a variable of the service that is not there
   assert.deepEqual(unknown, []);
 });
 
-test('.env.example names every variable, and what it shows is accepted', () => {
-  const lines = read('.env.example').split('\n');
-  const named = lines.flatMap((line) => /^# ?([A-Z_]+)=(.*)$/.exec(line)?.slice(1, 3).join('=') ?? []);
-  assert.deepEqual(
-    named.map((line) => line.split('=')[0]),
-    settings.map((each) => each.env),
-  );
-  const environment = Object.fromEntries(
-    named.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-  );
-  const given = readSettings([], environment);
-  assert.equal(given.help, false);
-  toConfig(given.settings);
+test('.env.example names every variable; a shell can read it, and the service accepts what it shows', () => {
+  const commented = read('.env.example');
+  const given = commented.replace(/^# ([A-Z_]+=)/gm, '$1');
+  const script = `set -a; eval "$0"; set +a; env`;
+  const printed = execFileSync('sh', ['-euc', script, given], { env: { PATH: process.env['PATH'] }, encoding: 'utf8' });
+  const lines = printed.split('\n').filter((line) => line.startsWith('KGRID_'));
+  const environment = Object.fromEntries(lines.map((line) => /^([^=]+)=(.*)$/.exec(line)?.slice(1) ?? []));
+  assert.deepEqual(Object.keys(environment).sort(), settings.map((each) => each.env).sort());
+  configOf([], environment);
   for (const { env, default: standard } of settings) {
     if (standard !== undefined) assert.equal(environment[env], standard, env);
+  }
+});
+
+test('a bad value stops the start with the words of docs/settings.md', () => {
+  const rows = tableOf(document, 'Given');
+  assert.ok(rows.length > 5);
+  for (const row of rows) {
+    const [given = ''] = codesIn(row['Given'] ?? '');
+    assert.throws(() => configOf(given.split(' '), {}), { message: row['What the start says'] }, given);
   }
 });
 
