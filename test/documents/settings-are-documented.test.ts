@@ -77,7 +77,8 @@ test('.env.example names every variable; a shell can read it, and the service ac
   const script = `set -a; eval "$0"; set +a; env`;
   const printed = execFileSync('sh', ['-euc', script, given], { env: { PATH: process.env['PATH'] }, encoding: 'utf8' });
   const lines = printed.split('\n').filter((line) => line.startsWith('KGRID_'));
-  const environment = Object.fromEntries(lines.map((line) => /^([^=]+)=(.*)$/.exec(line)?.slice(1) ?? []));
+  const environment: Record<string, string> = {};
+  for (const line of lines) environment[line.slice(0, line.indexOf('='))] = line.slice(line.indexOf('=') + 1);
   assert.deepEqual(Object.keys(environment).sort(), settings.map((each) => each.env).sort());
   configOf([], environment);
   for (const { env, default: standard } of settings) {
