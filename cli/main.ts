@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { checkCommand } from './commands/check.ts';
 import { createCommand } from './commands/create.ts';
 import { packCommand } from './commands/pack.ts';
+import { playCommand } from './commands/play.ts';
 import { pushCommand } from './commands/push.ts';
 import { testCommand } from './commands/test.ts';
 import { processContext } from './lib/context.ts';
@@ -19,7 +20,7 @@ async function main(): Promise<number> {
     .exitOverride()
     .showHelpAfterError('(add --help to see how it is called)')
     .addHelpText('afterAll', ALWAYS);
-  for (const command of [createCommand, checkCommand, testCommand, packCommand, pushCommand])
+  for (const command of [createCommand, playCommand, checkCommand, testCommand, packCommand, pushCommand])
     program.addCommand(command(context).copyInheritedSettings(program));
   try {
     await program.parseAsync(process.argv);

@@ -1,25 +1,21 @@
 import { Command } from 'commander';
 import { koKey } from '../../src/knowledge-object/id.ts';
 import { activateSources, runtimesFor } from '../lib/activate-sources.ts';
-import { ActivatorClient } from '../lib/client.ts';
-import { activationProblem, compileProblems } from '../lib/compile.ts';
+import { compileProblems } from '../lib/compile.ts';
 import type { Context } from '../lib/context.ts';
-import { ENGINES } from '../lib/engines.ts';
 import { EXIT } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
 import { printFindings, problem, sorted } from '../lib/findings.ts';
 import type { Finding } from '../lib/findings.ts';
-import { exampleProblems } from '../lib/example-problems.ts';
 import { inspect } from '../lib/inspect.ts';
 import type { Inspection } from '../lib/inspect.ts';
 import { openSources } from '../lib/ko-source.ts';
 import type { LocalActivator } from '../lib/local-activator.ts';
 import { inOneLine } from '../lib/report-examples.ts';
-import { runExamples } from '../lib/run-examples.ts';
+import { activationProblems, tryExamples } from '../lib/try-knowledge-object.ts';
 import { count } from '../lib/terminal.ts';
 import type { Terminal } from '../lib/terminal.ts';
 import { EXAMPLES_FILE } from '../lib/worked-examples.ts';
-import type { WorkedExample } from '../lib/worked-examples.ts';
 
 interface CheckOptions {
   readonly with: readonly string[];
@@ -90,44 +86,16 @@ async function checkOne(
   const findings = [...inspection.findings];
   const javascript = activator.app.engines.get('javascript');
   if (javascript !== undefined) findings.push(...(await compileProblems(inspection, javascript)));
-  if (ko === undefined)
+  if (ko === undefined) {
     return { inspection, findings: sorted(findings), examples: { passed: 0, failed: 0, notRun: examples.length } };
-
-  for (const { entry, status, detail = '' } of activator.endpointsOf(ko.key)) {
-    if (status === 'FAILED_TO_ACTIVATE' && runtimes.includes(entry.engine))
-      findings.push(await activationProblem(source, ko.deployment, entry, detail));
   }
-  const runnable = examples.filter((each) => canRun(inspection, each, activator, runtimes));
-  const address = { key: ko.key, apiVersion: ko.service.apiVersion ?? ko.id.version };
-  const results = await runExamples(new ActivatorClient(activator.url), address, runnable, (name) =>
-    terminal.progress(`${ko.key}: ${name} …`),
-  );
+  const trial = { source, ko, examples, activator, runtimes };
+  findings.push(...(await activationProblems(trial)));
+  const results = await tryExamples(trial, (name) => terminal.progress(`${ko.key}: ${name} …`));
   const failed = results.filter(({ passed }) => !passed);
   findings.push(...failed.map((result) => problem(EXAMPLES_FILE, result.line, inOneLine(result))));
-  return {
-    inspection,
-    findings: sorted(findings),
-    examples: {
-      passed: results.length - failed.length,
-      failed: failed.length,
-      notRun: examples.length - results.length,
-    },
-  };
-}
-
-/** What is wrong with an endpoint or an example is named already; that its calls fail too is no news. */
-function canRun(
-  { ko }: Inspection,
-  example: WorkedExample,
-  activator: LocalActivator,
-  runtimes: readonly string[],
-): boolean {
-  if (ko === undefined || exampleProblems(ko, [example]).length > 0) return false;
-  const endpoint = activator.endpointsOf(ko.key).find(({ entry }) => entry.path === example.endpoint);
-  if (endpoint === undefined) return false;
-  const engine = endpoint.entry.engine;
-  if (ENGINES.get(engine)?.local !== true && !runtimes.includes(engine)) return false;
-  return endpoint.status === 'ACTIVATED' || example.expected.kind === 'error';
+  const counts = { passed: results.length - failed.length, failed: failed.length };
+  return { inspection, findings: sorted(findings), examples: { ...counts, notRun: examples.length - results.length } };
 }
 
 function printChecked({ inspection, findings, examples }: Checked, terminal: Terminal): void {

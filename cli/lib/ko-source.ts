@@ -12,7 +12,7 @@ import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import { openZip } from '../../src/shelf/zip/open-zip.ts';
 import { ioFailure } from './exit.ts';
 import { listPackageFiles } from './package-files.ts';
-import type { FolderFile, LeftOut } from './package-files.ts';
+import type { FolderFile, FolderListing, LeftOut } from './package-files.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 export interface KoSource extends AsyncDisposable {
@@ -64,12 +64,22 @@ async function openSource(path: string): Promise<KoSource> {
 export async function openFolder(path: string, unless?: ReadonlySet<string>): Promise<KoSource> {
   const label = tidyLabel(path);
   try {
-    const { files, leftOut } = await listPackageFiles(path, { ...(unless === undefined ? {} : { unless }) });
-    return { path, label, isZip: false, folder: path, files, leftOut, [Symbol.asyncDispose]: () => Promise.resolve() };
+    return folderSource(path, await listPackageFiles(path, { ...(unless === undefined ? {} : { unless }) }));
   } catch (thrown) {
     throw ioFailure(`${label} cannot be read: ${messageOf(thrown)}`, thrown);
   }
 }
+
+/** A folder whose files are known. */
+export const folderSource = (path: string, { files, leftOut }: Pick<FolderListing, 'files' | 'leftOut'>): KoSource => ({
+  path,
+  label: tidyLabel(path),
+  isZip: false,
+  folder: path,
+  files,
+  leftOut,
+  [Symbol.asyncDispose]: () => Promise.resolve(),
+});
 
 /** Unpacks it under the rules of an import. */
 async function openZipFile(path: string): Promise<KoSource> {

@@ -14,6 +14,8 @@ export interface LeftOut {
 export interface FolderFile extends PackageFile {
   /** The file has not changed while this is the same. */
   readonly stamp: string;
+  /** When it was saved, in epoch milliseconds. */
+  readonly saved: number;
 }
 
 export interface FolderListing {
@@ -62,8 +64,10 @@ export async function listPackageFiles(
       else {
         // An editor may take a file away while it saves it.
         const found = await lstat(join(root, path)).catch(() => undefined);
-        if (found !== undefined)
-          files.push({ path, size: found.size, stamp: `${found.size} ${found.mtimeMs} ${found.ctimeMs} ${found.ino}` });
+        if (found !== undefined) {
+          const { size, mtimeMs, ctimeMs, ino } = found;
+          files.push({ path, size, stamp: `${size} ${mtimeMs} ${ctimeMs} ${ino}`, saved: mtimeMs });
+        }
       }
     }
   }
