@@ -1,29 +1,29 @@
 /** What a person wants to know once the service is ready: which knowledge objects run, and why others do not. */
+import type { Endpoint } from './activation/endpoint.ts';
 import type { App } from './app.ts';
 import { koKey } from './knowledge-object/id.ts';
 import type { Logger } from './lib/log.ts';
 
 export function reportActivation({ activator, shelf }: App, log: Logger, url: string): void {
   const { endpoints, failures } = activator.set;
-  let active = 0;
-  for (const each of endpoints) {
-    if (each.status === 'ACTIVATED') {
-      active++;
-      log.info(
-        `  ${each.entry.method.toUpperCase()} ${url}/${each.id}  ${each.ko.details.title ?? ''} (${each.entry.engine})`,
-      );
-    }
-  }
-  for (const each of endpoints) {
-    if (each.status !== 'ACTIVATED')
-      log.warn(
-        `  ${each.id} ${each.status === 'LOADED' ? 'is being activated' : 'does not run'}: ${each.detail ?? ''}`,
-      );
-  }
+  const report = (each: Endpoint): void => reportEndpoint(each, log, url);
+  const active = endpoints.filter((each) => each.status === 'ACTIVATED');
+  const waiting = endpoints.filter((each) => each.status === 'LOADED');
+  active.forEach(report);
+  endpoints.filter((each) => each.status === 'FAILED_TO_ACTIVATE').forEach(report);
   for (const { id, cause } of failures) log.warn(`  ${koKey(id)} does not run: ${cause}`);
   for (const { where, cause } of shelf.damage()) log.warn(`  ${where} on the shelf is not served: ${cause}`);
+  const soon = waiting.length === 0 ? '' : `, ${waiting.length} more are being activated`;
   log.info(
-    { event: 'ready', active, endpoints: endpoints.length },
-    `Ready: ${active} of ${endpoints.length} endpoints are active. Overview: ${url}/`,
+    { event: 'ready', active: active.length, endpoints: endpoints.length },
+    `Ready: ${active.length} of ${endpoints.length} endpoints are active${soon}. Overview: ${url}/`,
   );
+  // Those whose runtime takes its time are told of when they are decided.
+  for (const each of waiting) void each.decided.then(() => report(each));
+}
+
+function reportEndpoint(endpoint: Endpoint, log: Logger, url: string): void {
+  const { id, status, detail, entry, ko } = endpoint;
+  if (status === 'FAILED_TO_ACTIVATE') log.warn(`  ${id} does not run: ${detail ?? ''}`);
+  else log.info(`  ${entry.method.toUpperCase()} ${url}/${id}  ${ko.details.title ?? ''} (${entry.engine})`);
 }

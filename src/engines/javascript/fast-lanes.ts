@@ -30,7 +30,7 @@ export class FastLanes {
   }
 
   get idle(): boolean {
-    return this.#lanes.every((lane) => lane.open.length === 0);
+    return this.stranded.length === 0 && this.#lanes.every((lane) => lane.open.length === 0);
   }
 
   /** All processes, the spare included. */
@@ -42,7 +42,7 @@ export class FastLanes {
   run(work: Work): void {
     let best: Lane | undefined;
     for (const lane of this.#lanes) {
-      if (lane.process.alive && (best === undefined || lane.open.length < best.open.length)) best = lane;
+      if (lane.ready && lane.process.alive && (best === undefined || lane.open.length < best.open.length)) best = lane;
     }
     if (best === undefined) this.stranded.push(work);
     else best.run(work, false);

@@ -39,6 +39,8 @@ export class JsEndpoint {
   /** Its code waits for a remote runtime: such calls need a sandbox of their own. */
   callsOut = false;
   disposed = false;
+  /** Its last call ran into a limit. */
+  runsAway = false;
   /** Calls that it answered since it was last found guilty. */
   trust = 0;
   #mean: number | undefined;
@@ -76,6 +78,7 @@ export class JsEndpoint {
   answered(calls: number, microseconds: number): void {
     const each = Math.max(1, microseconds / calls);
     this.trust += calls;
+    this.runsAway = false;
     this.#mean = this.#mean === undefined ? each : this.#mean * 0.8 + each * 0.2;
     if (!this.quarantined) return;
     this.#streak = each < QUICK_MICROSECONDS ? this.#streak + 1 : 0;

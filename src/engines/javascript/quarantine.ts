@@ -12,6 +12,10 @@ const GRACE = 250;
 const IDLE_MILLISECONDS = 5000;
 /** Processes that may use a core at once, so that one endless loop does not hold up all that is merely slow. */
 const MOST_RUNNING = Math.max(4, 2 * availableParallelism());
+/** Beside those, work of endpoints that never ran into their limit may always begin, this much of it at a time, … */
+const MOST_FRESH = 2;
+/** … which is no longer fresh after this many milliseconds. */
+const FRESH = 500;
 /** With those whose code waits for an answer from outside. */
 const MOST_PROCESSES = MOST_RUNNING + 16;
 const MEGABYTE = 1024 * 1024;
@@ -21,7 +25,9 @@ interface Cell {
   /** Ends after its present work: it holds the isolates of its time in the fast lane. */
   readonly retires: boolean;
   idleSince: number;
-  /** Resident bytes when its present work began. */
+  /** Epoch milliseconds at which its present work began. */
+  began: number;
+  /** Resident bytes at that time. */
   base: number;
 }
 
@@ -65,7 +71,7 @@ export class Quarantine {
   /** Takes over a process of the fast lane together with the work that it is at. */
   adopt(lane: Lane): void {
     lane.giveWay();
-    this.#cells.set(lane, { lane, retires: true, idleSince: 0, base: lane.process.memory() });
+    this.#cells.set(lane, { lane, retires: true, idleSince: 0, began: Date.now(), base: lane.process.memory() });
   }
 
   /** The work of a process was answered. */
@@ -85,16 +91,20 @@ export class Quarantine {
 
   /** Gives work to processes, an endpoint after the other. */
   pump(): void {
-    for (let work = this.#loads[0]; work !== undefined && this.#mayRun(); work = this.#loads[0]) {
+    for (let work = this.#loads[0]; work !== undefined; work = this.#loads[0]) {
+      const lane = this.#mayRun(work.endpoint) ? this.#lane() : undefined;
+      if (lane === undefined) break;
       this.#loads.shift();
-      this.#lane().run(work, true);
+      this.#give(lane, work);
     }
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      const lane = this.#lane();
+      if (lane === undefined) return;
       // To the end of the line, so that the next one is another endpoint.
       this.#waiting.delete(next);
       this.#waiting.add(next);
       next.inFlight++;
-      this.#lane().run({ endpoint: next, calls: next.take(true), attempts: 0, deadline: 0, calledOut: false }, true);
+      this.#give(lane, { endpoint: next, calls: next.take(true), attempts: 0, deadline: 0, calledOut: false });
     }
   }
 
@@ -121,25 +131,37 @@ export class Quarantine {
 
   /** The endpoint whose turn it is, if one may run. */
   #next(): JsEndpoint | undefined {
-    if (!this.#mayRun()) return undefined;
     for (const endpoint of this.#waiting) {
       if (endpoint.queue.length === 0) this.#waiting.delete(endpoint);
-      else if (this.#running(endpoint) < MOST_RUNNING - 1) return endpoint;
+      else if (this.#running(endpoint) < MOST_RUNNING - 1 && this.#mayRun(endpoint)) return endpoint;
     }
     return undefined;
   }
 
-  #lane(): Lane {
-    const [idle] = this.#where((cell) => cell.lane.open.length === 0 && !cell.retires);
-    const lane = idle ?? new Lane(this.#events);
-    if (idle === undefined) lane.giveWay();
-    this.#cells.set(lane, { lane, retires: false, idleSince: 0, base: lane.process.memory() });
-    return lane;
+  /** A process that is free. Where there is none, one is started and the work waits: no call pays for that with its time. */
+  #lane(): Lane | undefined {
+    const free = this.#where(({ lane, retires }) => lane.open.length === 0 && !retires);
+    const ready = free.find((lane) => lane.ready);
+    if (ready === undefined && free.length < Math.min(MOST_RUNNING, this.#waiting.size + this.#loads.length)) {
+      const lane = new Lane(this.#events);
+      lane.giveWay();
+      this.#cells.set(lane, { lane, retires: false, idleSince: Date.now(), began: 0, base: 0 });
+    }
+    return ready;
   }
 
-  #mayRun(): boolean {
-    const busy = this.#where((cell) => cell.lane.open.length > 0);
-    return busy.length < MOST_PROCESSES && busy.filter((lane) => !lane.waits).length < MOST_RUNNING;
+  #give(lane: Lane, work: Work): void {
+    this.#cells.set(lane, { lane, retires: false, idleSince: 0, began: Date.now(), base: lane.process.memory() });
+    lane.run(work, true);
+  }
+
+  #mayRun(endpoint: JsEndpoint): boolean {
+    const busy = this.#where(({ lane }) => lane.open.length > 0);
+    if (busy.length >= MOST_PROCESSES) return false;
+    if (busy.filter((lane) => !lane.waits).length < MOST_RUNNING) return true;
+    const now = Date.now();
+    const fresh = this.#where(({ lane, began }) => lane.open.length > 0 && !lane.waits && now - began < FRESH);
+    return !endpoint.runsAway && fresh.length < MOST_FRESH;
   }
 
   #running(endpoint: JsEndpoint): number {

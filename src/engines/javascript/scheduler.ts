@@ -51,7 +51,7 @@ export class Scheduler implements AsyncDisposable {
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.#events = {
-      onReady: () => this.#fast.onReady(),
+      onReady: () => this.#onReady(),
       onLoaded: (lane, work, problem) => this.#onLoaded(lane, work, problem),
       onDone: (lane, work, lines, microseconds) => this.#onDone(lane, work, lines, microseconds),
       onFailed: (lane, work, failure) => this.#onFailed(lane, work, failure),
@@ -135,6 +135,11 @@ export class Scheduler implements AsyncDisposable {
 
   // ----- answers -----
 
+  #onReady(): void {
+    this.#fast.onReady();
+    this.#takeUp();
+  }
+
   #onLoaded(lane: Lane, work: Work, problem: string): void {
     work.endpoint.inFlight--;
     work.loaded?.(problem);
@@ -160,6 +165,7 @@ export class Scheduler implements AsyncDisposable {
     const { endpoint, calls } = work;
     endpoint.inFlight--;
     if (failure.why !== 'threw' || calls.length > 1) endpoint.quarantine();
+    endpoint.runsAway = failure.why !== 'threw';
     if (calls.length > 1) this.#again(work);
     else for (const call of calls) call.reject(errorOf(failure, endpoint));
     this.#next(lane, endpoint);
@@ -231,6 +237,7 @@ export class Scheduler implements AsyncDisposable {
     if (!late) {
       for (const lane of this.#fast.stuck(now)) this.#setAside(lane);
       for (const lane of this.#quarantine.overdue(now)) this.#end(lane, 'timeout');
+      this.#quarantine.pump();
     }
     for (const endpoint of this.#active) {
       // Where nothing of the endpoint runs, it is others that keep its calls from their turn.
@@ -275,8 +282,14 @@ export class Scheduler implements AsyncDisposable {
         this.#again(guilty);
       } else this.#quarantine.adopt(lane);
     }
-    // What has shown its manners goes first: the next in line may be as bad as this one.
-    for (const work of rest.sort((a, b) => b.endpoint.trust - a.endpoint.trust)) this.#reassign(work);
+    for (const work of rest.sort(byTrust)) this.#reassign(work);
+  }
+
+  /** Gives out the work that waited for a process. */
+  #takeUp(): void {
+    if (this.#closed) return;
+    for (const work of this.#fast.stranded.splice(0).sort(byTrust)) this.#reassign(work);
+    this.#quarantine.pump();
   }
 
   /** A process that has grown large leaves with the batch that it is at. */
@@ -304,9 +317,9 @@ export class Scheduler implements AsyncDisposable {
     lane.end();
     for (const each of work) {
       each.endpoint.inFlight--;
-      if (lane.ready) each.endpoint.quarantine();
-      for (const call of each.calls)
-        call.reject(lane.ready ? errorOf({ why, message: '' }, each.endpoint) : noTurn(each.endpoint));
+      each.endpoint.quarantine();
+      each.endpoint.runsAway = true;
+      for (const call of each.calls) call.reject(errorOf({ why, message: '' }, each.endpoint));
       each.loaded?.(why);
       this.#next(lane, each.endpoint);
     }
@@ -330,9 +343,7 @@ export class Scheduler implements AsyncDisposable {
     this.#options.warn({ reason }, 'a sandbox process cannot be started');
     this.#quarantine.remove(lane);
     this.#fast.stranded.push(...work);
-    this.#fast.onFailedStart(lane, reason, () => {
-      if (!this.#closed) for (const each of this.#fast.stranded.splice(0)) this.#reassign(each);
-    });
+    this.#fast.onFailedStart(lane, reason, () => this.#takeUp());
   }
 
   /** A sandbox that ended under its work: out of memory, most likely, but it may have been ended from outside. */
@@ -358,3 +369,6 @@ export class Scheduler implements AsyncDisposable {
     this.#dispatch(endpoint);
   }
 }
+
+/** What has shown its manners goes first: the next in line may be as bad as the one before. */
+const byTrust = (a: Work, b: Work): number => b.endpoint.trust - a.endpoint.trust;
