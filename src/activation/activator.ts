@@ -202,13 +202,13 @@ export class Activator {
   #endpoints(declared: readonly Declared[]): { endpoints: Endpoint[]; made: Endpoint[] } {
     const newest = new Map<string, string>();
     for (const each of declared) {
-      const id = idOf(each, apiVersionOf(each.ko));
+      const id = idOf(each, each.ko.apiVersion);
       const other = newest.get(id);
       if (other === undefined || compareVersions(other, each.ko.id.version) < 0) newest.set(id, each.ko.id.version);
     }
     const made: Endpoint[] = [];
     const endpoints = declared.map((each) => {
-      const id = idOf(each, apiVersionOf(each.ko));
+      const id = idOf(each, each.ko.apiVersion);
       // "The newest KO version has the id […]; the others are active under their KO version in that place."
       const own = newest.get(id) === each.ko.id.version ? id : idOf(each, each.ko.id.version);
       if (each.present?.id === own) return each.present;
@@ -232,7 +232,6 @@ interface Declared {
   readonly present?: Endpoint;
 }
 
-const apiVersionOf = (ko: LoadedKo): string => ko.service.apiVersion ?? ko.id.version;
 const idOf = ({ ko, entry }: Declared, version: string): string =>
   `${ko.id.naan}/${ko.id.name}/${version}${entry.path}`;
 

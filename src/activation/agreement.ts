@@ -4,7 +4,8 @@
  */
 import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
 import type { Engine } from '../engines/engine.ts';
-import { koKey, parseArk, parseKoId } from '../knowledge-object/id.ts';
+import { isEndpointPart, koKey, parseArk, parseKoId } from '../knowledge-object/id.ts';
+import { shown } from '../knowledge-object/shown.ts';
 import { metadataProblem } from '../knowledge-object/metadata.ts';
 import type { PackageProblem } from '../lib/errors.ts';
 import { missingArtifact } from '../shelf/import/check-package.ts';
@@ -47,10 +48,19 @@ export function koProblems(ko: LoadedKo): PackageProblem[] {
       `version in metadata.json is ${details.version}, but @id ends with ${ko.id.version}: make them the same`,
     );
   }
-  const message = addressDisagreement(ko, service.servers[0]);
-  const line = service.lines.servers;
-  if (message !== undefined) problems.push({ message, file: service.file, ...(line === undefined ? {} : { line }) });
+  const inService = (message: string | undefined, line: number | undefined): unknown =>
+    message === undefined ? 0 : problems.push({ message, file: service.file, ...(line === undefined ? {} : { line }) });
+  inService(apiVersionProblem(ko), service.lines.apiVersion);
+  inService(addressDisagreement(ko, service.servers[0]), service.lines.servers);
   return problems;
+}
+
+/** "`info.version` of the service descriptor is the API version", and a part of the endpoint's path. */
+function apiVersionProblem({ service }: LoadedKo): string | undefined {
+  const { apiVersion, file, lines } = service;
+  if (apiVersion === undefined || isEndpointPart(apiVersion)) return undefined;
+  const at = lines.apiVersion === undefined ? file : `${file} line ${lines.apiVersion}`;
+  return `info.version (${at}) is '${shown(apiVersion)}', which is no API version: use 1 to 64 letters, digits and . _ ~ -`;
 }
 
 function addressDisagreement(ko: LoadedKo, address: string | undefined): string | undefined {

@@ -52,7 +52,7 @@ export class Endpoint implements CallTarget {
     this.ko = ko;
     this.entry = entry;
     this.engine = engine;
-    this.apiVersion = ko.service.apiVersion ?? ko.id.version;
+    this.apiVersion = ko.apiVersion;
     this.name = entry.path.slice(1);
     const declared = ko.service.paths.get(entry.path)?.methods.get(entry.method);
     this.accepts = declared?.requestMediaTypes ?? ['application/json'];

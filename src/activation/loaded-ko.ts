@@ -3,7 +3,7 @@ import { parseDeployment } from '../knowledge-object/descriptors/deployment.ts';
 import type { Deployment } from '../knowledge-object/descriptors/deployment.ts';
 import { parseService } from '../knowledge-object/descriptors/service.ts';
 import type { Service } from '../knowledge-object/descriptors/service.ts';
-import { koKey } from '../knowledge-object/id.ts';
+import { isEndpointPart, koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
 import { parseMetadata } from '../knowledge-object/metadata.ts';
 import type { KoMetadata } from '../knowledge-object/metadata.ts';
@@ -49,6 +49,12 @@ export class LoadedKo {
       pkg.release();
       throw new Error(messageOf(thrown), { cause: thrown });
     }
+  }
+
+  /** Of its endpoints: `info.version` of the service descriptor, or the KO version where that is missing or no version. */
+  get apiVersion(): string {
+    const { apiVersion } = this.service;
+    return apiVersion !== undefined && isEndpointPart(apiVersion) ? apiVersion : this.id.version;
   }
 
   /** An artifact's bytes, as they were when first asked for. */

@@ -1,7 +1,7 @@
 /** One child process with isolates in it: started with as little as it needs, and ended by SIGKILL only. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -11,8 +11,9 @@ import type { OnFrame } from './frames.ts';
 const PROGRAM = fileURLToPath(
   new URL(`./sandbox/main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
 );
-const ENGINES_FOLDER = fileURLToPath(new URL('..', import.meta.url));
-const ISOLATED_VM = fileURLToPath(new URL('../', import.meta.resolve('isolated-vm')));
+/** As the permission model sees them: without symbolic links. */
+const ENGINES_FOLDER = realpathSync(fileURLToPath(new URL('..', import.meta.url)));
+const NODE_MODULES = realpathSync(fileURLToPath(new URL('../', import.meta.resolve('isolated-vm'))));
 /** Of util-linux: the kernel ends the sandbox when the activator dies, also in the middle of a native loop. */
 const SETPRIV = '/usr/bin/setpriv';
 const PAGE = 4096;
@@ -40,7 +41,7 @@ export class SandboxProcess {
       '--no-warnings',
       '--permission',
       '--allow-addons',
-      ...[ENGINES_FOLDER, ISOLATED_VM, '/etc/alpine-release'].map((path) => `--allow-fs-read=${path}`),
+      ...[ENGINES_FOLDER, NODE_MODULES, '/etc/alpine-release'].map((path) => `--allow-fs-read=${path}`),
       PROGRAM,
     ];
     const [command = '', ...args] = diesWithActivator

@@ -43,7 +43,9 @@ function readEntry(entry: unknown, base: URL | undefined, listing: string | unde
     if (koId === undefined || listing === undefined) return resolveLocation(id, base);
     return { location: id, url: new URL(`${listing}/${koKey(koId)}`) };
   }
-  const location = shown(JSON.stringify(entry));
+  const location = isRecord(entry)
+    ? `an object with ${shown(Object.keys(entry).join(', ')) || 'nothing'}`
+    : shown(Array.isArray(entry) ? 'a list' : String(entry));
   return { location, error: importRefused('is neither a location nor an object with a "url" or an "@id"') };
 }
 
