@@ -70,8 +70,13 @@ export class TestRuntime implements AsyncDisposable {
     }
     const exit = once(child, 'exit').then(() => Promise.reject(new Error('the runtime ended before it listened')));
     exit.catch(() => undefined);
-    const [{ url }] = await Promise.race([first, exit]);
-    return new TestRuntime(child, url, cacheDir, activator, printed);
+    try {
+      const [{ url }] = await Promise.race([first, exit]);
+      return new TestRuntime(child, url, cacheDir, activator, printed);
+    } catch (error) {
+      await rm(cacheDir, { recursive: true, force: true });
+      throw error;
+    }
   }
 
   async post(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
