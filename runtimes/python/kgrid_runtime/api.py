@@ -14,6 +14,7 @@ from kgrid_python_runtime.worker.frames import INPUT_JSON, INPUT_TEXT
 from kgrid_runtime import VERSION
 from kgrid_runtime.activation import Activation, InProcessing
 from kgrid_runtime.activation_request import read_activation_request
+from kgrid_runtime.calls_in_one_request import CALLS_TYPE, Answers
 from kgrid_runtime.endpoints import Endpoint, Endpoints
 from kgrid_runtime.failures import Failure, not_authenticated, not_found
 from kgrid_runtime.http.connection import Connection
@@ -83,11 +84,18 @@ class Api:
         own = now + self._limit
         left = headers.get("x-kgrid-deadline-ms", "")
         deadline = min(own, now + float(left) / 1000) if _NUMBER.fullmatch(left) else own
-        kind = _input_kind(headers.get("content-type", ""))
+        content_type = headers.get("content-type", "")
         depth = headers.get("x-kgrid-depth", "")
         depth = depth if _NUMBER.fullmatch(depth) else ""
-        call = Call(endpoint.target, kind, request.body, connection.respond, own, deadline, depth)
-        endpoint.runner.submit(call)
+        if content_type == CALLS_TYPE:
+            inputs = request.body.split(b"\0")
+            answers = Answers(connection, len(inputs))
+            for number, body in enumerate(inputs):
+                reply = answers.reply_to(number)
+                endpoint.runner.submit(Call(endpoint.target, INPUT_JSON, body, reply, own, deadline, depth))
+        else:
+            kind = _input_kind(content_type)
+            endpoint.runner.submit(Call(endpoint.target, kind, request.body, connection.respond, own, deadline, depth))
 
     def _read(self, path: str, connection: Connection) -> None:
         if path == "/info":

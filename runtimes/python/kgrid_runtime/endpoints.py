@@ -41,6 +41,8 @@ class Endpoint:
             "url": f"{base_url}/{self.key}",
             "activated": self.activated,
             "status": "Activated",
+            # Many calls in one request; see calls_in_one_request.py.
+            "batch": True,
         }
 
 

@@ -98,6 +98,24 @@ class Connection(asyncio.Protocol):
             transport.write(
                 _head(status, len(body), headers, head.keep_alive) + (b"" if head.method == "HEAD" else body)
             )
+        self._answered(head, transport)
+
+    def begin_stream(self, content_type: str) -> None:
+        """Begins an answer that comes in pieces."""
+        if self._transport is not None:
+            head = f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nTransfer-Encoding: chunked\r\n\r\n"
+            self._transport.write(head.encode("latin-1"))
+
+    def send(self, data: bytes, *, last: bool) -> None:
+        """Sends a piece, which must not be empty. Does nothing when the client is gone."""
+        head, transport = self._answering, self._transport
+        if head is None or transport is None:
+            return
+        transport.write(b"%x\r\n%b\r\n%b" % (len(data), data, b"0\r\n\r\n" if last else b""))
+        if last:
+            self._answered(head, transport)
+
+    def _answered(self, head: Head, transport: asyncio.Transport) -> None:
         self._answering = None
         self._since = self._now()
         if not head.keep_alive:
