@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 from kgrid_runtime.calls_in_one_request import ANSWERS_TYPE, CALLS_TYPE, record
 from tests.harness.runtime import Runtime
 
@@ -19,8 +21,7 @@ def answers(runtime: Runtime, path: str, inputs: list[str]) -> dict[int, str]:
     assert reply.headers["content-type"] == ANSWERS_TYPE
     *records, end = reply.text.split("\0")
     assert end == ""
-    numbers = [int("".join(c for c in text[:4] if c.isdigit())) for text in records]
-    return dict(zip(numbers, records))
+    return {int(re.split("[=!]", text)[0]): text for text in records}
 
 
 def test_each_call_gets_its_own_answer_whatever_becomes_of_the_others(runtime: Runtime) -> None:
