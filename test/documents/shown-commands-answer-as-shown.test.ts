@@ -8,21 +8,30 @@ import { runDocument } from './support/commands.ts';
 
 interface Shown {
   readonly document: string;
+  /** What is on the shelf at first: the examples, as for `npm start` without a shelf, or nothing. */
+  readonly shelf: 'examples' | 'empty';
+  readonly args?: readonly string[];
+  /** Blocks of commands that must have been run. */
   readonly atLeast: number;
-  /** As `--runtimes`. */
-  readonly runtimes?: string;
 }
 
-const DOCUMENTS: readonly Shown[] = [{ document: 'docs/interface.md', atLeast: 25 }];
+const DOCUMENTS: readonly Shown[] = [
+  { document: 'docs/interface.md', shelf: 'examples', atLeast: 25 },
+  {
+    document: 'docs/authoring.md',
+    shelf: 'empty',
+    args: ['--runtimes', 'node', '--runtimes', 'python'],
+    atLeast: 6,
+  },
+];
 
-for (const { document, atLeast, ...start } of DOCUMENTS) {
+for (const { document, shelf: content, atLeast, ...start } of DOCUMENTS) {
   test(`the commands of ${document} answer as it shows`, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'kgrid-documents-'));
     try {
-      // What `npm start` serves: a working copy of the examples.
-      const shelf = join(folder, 'shelf');
+      const shelf = join(folder, 'my-shelf');
       await mkdir(shelf);
-      await cp(join(PROJECT, 'examples'), shelf, { recursive: true });
+      if (content === 'examples') await cp(join(PROJECT, 'examples'), shelf, { recursive: true });
       await using service = await startService({ shelf, ...start });
       const ran = await runDocument(document, { url: service.url, folder, shelf });
       assert.ok(ran >= atLeast, `${ran} blocks of commands were run`);
