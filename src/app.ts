@@ -108,6 +108,8 @@ export async function createApp({
         address,
         cache,
         callTimeout: config.limits.runtime,
+        maxResult: config.limits.result,
+        maxBody: config.limits.body,
         environment,
         log: log.child({ part: 'runtimes' }),
       });

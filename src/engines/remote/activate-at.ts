@@ -6,7 +6,7 @@ import type { RemoteOptions } from './remote-engine.ts';
 import { RuntimeUnreachable } from './runtime.ts';
 import type { Runtime } from './runtime.ts';
 
-/** A runtime registers before it listens, or while its port is still taken: it gets this long to come up. */
+/** A runtime registers before it listens, or while its port is still taken: it gets this long from then on to come up. */
 const COMES_UP = 15_000;
 const ONE_TRY = 120_000;
 const ANSWER_BYTES = 1024 * 1024;
@@ -36,6 +36,7 @@ export async function activateAt(
         `the ${runtime.engine} runtime did not activate it within ${options.activationTimeout / 1000} s (--activation-timeout)`,
       );
     try {
+      await runtime.confirm();
       const answer = await runtime.request(`${runtime.url}/endpoints`, {
         method: 'POST',
         body,
@@ -55,8 +56,9 @@ export async function activateAt(
       if (answer.status !== 503) throw new Refused(`the ${runtime.engine} runtime says: ${words}`);
       context.progress(words);
     } catch (thrown) {
-      if (!(thrown instanceof RuntimeUnreachable) || Date.now() - began > COMES_UP) {
-        if (thrown instanceof RuntimeUnreachable) runtime.up = false;
+      if (!(thrown instanceof RuntimeUnreachable)) throw thrown;
+      if (runtime.closed || Date.now() - runtime.seen > COMES_UP) {
+        runtime.lose();
         throw thrown;
       }
     }

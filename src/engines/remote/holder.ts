@@ -1,4 +1,5 @@
 /** An endpoint at one runtime that holds it. */
+import { executionFailed, messageOf, overloaded } from '../../lib/errors.ts';
 import { DEADLINE_HEADER, DEPTH_HEADER } from '../call-headers.ts';
 import type { ActivationContext, Call, EndpointPlan } from '../engine.ts';
 import { activateAt } from './activate-at.ts';
@@ -6,7 +7,7 @@ import type { ActivatedAt } from './activate-at.ts';
 import { failureOf, resultOf } from './answers.ts';
 import { CALLS_TYPE, CallBatches } from './call-batches.ts';
 import type { RemoteOptions } from './remote-engine.ts';
-import { RuntimeSilent } from './runtime.ts';
+import { RuntimeSilent, RuntimeUnreachable } from './runtime.ts';
 import type { RequestOptions, Runtime } from './runtime.ts';
 
 export class Holder {
@@ -16,6 +17,7 @@ export class Holder {
   readonly #signal: AbortSignal;
   readonly #batches = new CallBatches((...calls) => this.#sendBatch(...calls));
   #at: ActivatedAt;
+  #again: Promise<ActivatedAt> | undefined;
 
   /** `signal`: the endpoint was replaced. */
   constructor(runtime: Runtime, at: ActivatedAt, plan: EndpointPlan, options: RemoteOptions, signal: AbortSignal) {
@@ -36,7 +38,7 @@ export class Holder {
   }
 
   async #single(call: Call, deadline: number): Promise<string> {
-    await this.runtime.beforeCall();
+    await this.runtime.confirm();
     const send = () =>
       this.runtime.request(this.#at.url, this.#requestOf(call.body, call.contentType, call.depth, deadline, 1));
     const answer = await send();
@@ -50,7 +52,7 @@ export class Holder {
     deadline: number,
     onChunk: (chunk: Buffer) => void,
   ): Promise<void> {
-    await this.runtime.beforeCall();
+    await this.runtime.confirm();
     let refusal = '';
     const send = () =>
       this.runtime.stream(this.#at.url, this.#requestOf(body, CALLS_TYPE, depth, deadline, count), (chunk, status) => {
@@ -65,11 +67,24 @@ export class Holder {
     if (status !== 200) throw failureOf(status, refusal.slice(0, 500));
   }
 
-  /** "404 from the runtime means that it lost the endpoint (it restarted): activate again and retry once." */
+  /**
+   * "404 from the runtime means that it lost the endpoint (it restarted): activate again and retry once." All calls
+   * that find it lost wait for the same activation.
+   */
   async #activateAgain(): Promise<void> {
     const context: ActivationContext = { progress: () => undefined, signal: this.#signal };
     const options = { ...this.#options, activationTimeout: this.#options.callTimeout };
-    this.#at = await activateAt(this.runtime, this.#plan, context, options);
+    this.#again ??= activateAt(this.runtime, this.#plan, context, options).finally(() => (this.#again = undefined));
+    try {
+      this.#at = await this.#again;
+    } catch (thrown) {
+      if (this.#signal.aborted) throw overloaded(`${this.#plan.id} was replaced meanwhile; try again`);
+      if (thrown instanceof RuntimeUnreachable || thrown instanceof RuntimeSilent) throw thrown;
+      throw executionFailed(
+        `the ${this.runtime.engine} runtime lost the endpoint and did not activate it again: ${messageOf(thrown)}`,
+        { cause: thrown },
+      );
+    }
   }
 
   #requestOf(

@@ -95,7 +95,7 @@ export class OwnRuntime implements AsyncDisposable {
     const { engine, log } = this.#options;
     const runtime = engine.runtimes.find((each) => each.url === this.#url);
     if (runtime === undefined) return;
-    this.#silent = (await runtime.isUp()) ? 0 : this.#silent + 1;
+    this.#silent = (await runtime.info()) === undefined ? this.#silent + 1 : 0;
     if (this.#silent < MOST_SILENT) return;
     this.#silent = 0;
     log.error({ runtime: engine.name }, 'a runtime does not answer any more: it is ended and started again');

@@ -1,6 +1,7 @@
 /** An engine whose endpoints run in runtimes that register: `node`, `python`, or one that others wrote. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { messageOf } from '../../lib/errors.ts';
 import { ActivationFailure } from '../engine.ts';
 import type { ActivationContext, EndpointPlan, Engine, EngineHealth, Executor } from '../engine.ts';
 import { activateAt } from './activate-at.ts';
@@ -34,27 +35,46 @@ export class RemoteEngine implements Engine {
   /** A runtime of our own is on its way. */
   starting = false;
   readonly #options: RemoteOptions;
+  readonly #activating = new Set<(runtime: Runtime) => void>();
 
   constructor(name: string, options: RemoteOptions) {
     this.name = name;
     this.#options = options;
   }
 
+  /** Those that register while an endpoint is being activated are tried too. */
+  add(runtime: Runtime): void {
+    this.runtimes.push(runtime);
+    for (const tryAt of this.#activating) tryAt(runtime);
+  }
+
   async activate(plan: EndpointPlan, context: ActivationContext): Promise<Executor> {
     await this.#someRuntime(context);
     const executor = new RemoteExecutor(plan, this.#options);
-    const attempts = this.runtimes.map((runtime) =>
-      activateAt(runtime, plan, context, this.#options).then((at) => executor.add(runtime, at)),
-    );
+    const { promise: held, resolve, reject } = Promise.withResolvers<void>();
+    const causes = new Set<string>();
+    let trying = 0;
+    const tryAt = (runtime: Runtime): void => {
+      trying++;
+      activateAt(runtime, plan, context, this.#options).then(
+        (at) => {
+          executor.add(runtime, at);
+          resolve();
+        },
+        (thrown: unknown) => {
+          causes.add(messageOf(thrown));
+          if (--trying === 0) reject(new ActivationFailure([...causes].join('; ')));
+        },
+      );
+    };
+    this.#activating.add(tryAt);
+    this.runtimes.forEach(tryAt);
     try {
       // The first that holds it is enough; the others join when they are done.
-      await Promise.any(attempts);
+      await held;
       return executor;
-    } catch (thrown) {
-      const causes = (thrown as AggregateError).errors.map((each) =>
-        each instanceof Error ? each.message : String(each),
-      );
-      throw new ActivationFailure([...new Set(causes)].join('; '));
+    } finally {
+      this.#activating.delete(tryAt);
     }
   }
 

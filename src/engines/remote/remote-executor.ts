@@ -58,7 +58,7 @@ export class RemoteExecutor implements Executor {
       } catch (thrown) {
         // A connection that was refused has carried nothing, so another runtime may be asked.
         if (!(thrown instanceof RuntimeUnreachable) || !wasRefused(thrown)) throw inWords(thrown);
-        holder.runtime.up = false;
+        holder.runtime.lose();
         unreachable = thrown;
       }
     }

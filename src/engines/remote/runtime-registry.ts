@@ -18,7 +18,6 @@ export interface RegistryOptions extends RemoteOptions {
 /** A registration's outcome, as the runtime is told. */
 export type RegistrationStatus = 'new' | 'existing runtime';
 
-/** "Runtimes register again every 30 s": one that was silent for longer than three of those is asked before it is used. */
 const ENGINE_NAME = /^[a-z0-9][a-z0-9._-]{0,31}$/;
 
 export class RuntimeRegistry {
@@ -46,17 +45,18 @@ export class RuntimeRegistry {
     const url = rest.url.replace(/\/+$/, '');
     const known = engine.runtimes.find((each) => each.url === url);
     if (known !== undefined && known.own === own) {
-      const wasUp = known.up;
       known.registration = rest;
       known.seen = Date.now();
-      known.up = true;
       // "Heartbeats must not re-activate anything, unless the runtime had been lost […]."
-      if (forceUpdate === true || !wasUp) this.#options.reactivate(engine.name);
+      if (forceUpdate === true) this.#activateAt(known);
+      else if (known.lost) void this.#activateIfUp(known);
+      else known.up = true;
       return 'existing runtime';
     }
     if (known !== undefined) this.remove(known);
-    engine.runtimes.push(new Runtime(rest, own ? this.#options.secret : undefined));
-    this.#options.reactivate(engine.name);
+    const runtime = new Runtime(rest, own ? this.#options.secret : undefined);
+    engine.add(runtime);
+    this.#activateAt(runtime);
     return 'new';
   }
 
@@ -81,15 +81,21 @@ export class RuntimeRegistry {
     if (first === undefined) throw notFound(`No runtime of the engine ${name} is registered`);
     return environmentOf(first);
   }
+
+  #activateAt(runtime: Runtime): void {
+    runtime.expect();
+    this.#options.reactivate(runtime.engine);
+  }
+
+  /** One that registers though another program has its port must not set anything going. */
+  async #activateIfUp(runtime: Runtime): Promise<void> {
+    if ((await runtime.info()) !== undefined) this.#activateAt(runtime);
+  }
 }
 
 async function environmentOf(runtime: Runtime): Promise<Record<string, unknown>> {
-  try {
-    const info = await runtime.info();
-    runtime.up = true;
-    return { ...runtime.registration, ...info, url: runtime.url, status: 'up' };
-  } catch {
-    runtime.up = false;
-    return { ...runtime.registration, status: 'Activator could not connect to runtime' };
-  }
+  const info = await runtime.info();
+  return info === undefined
+    ? { ...runtime.registration, status: 'Activator could not connect to runtime' }
+    : { ...runtime.registration, ...info, url: runtime.url, status: 'up' };
 }

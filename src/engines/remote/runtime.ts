@@ -29,8 +29,8 @@ export interface RuntimeAnswer {
 export const SECRET_HEADER = 'x-kgrid-runtime-secret';
 
 const INFO_TIMEOUT = 2000;
-/** Milliseconds for which an answer to `GET /info` counts. */
-const CHECKED_FOR = 2000;
+/** Milliseconds for which an answer to `GET /info` counts, for runtimes that close each connection. */
+const CONFIRMED_FOR = 2000;
 const CONNECT_TIMEOUT = 2000;
 const CONNECTIONS = 64;
 const INFO_BYTES = 256 * 1024;
@@ -41,12 +41,19 @@ export class Runtime {
   registration: Registration;
   /** Epoch milliseconds of its last registration. */
   seen = Date.now();
-  /** False once it could not be reached; it is asked again at its next registration. */
+  /** False while it cannot be reached; it is asked again at its next registration. */
   up = true;
+  /** It could not be reached at some time since its endpoints were last activated. */
+  lost = false;
+  /** It has been stopped for good. */
+  closed = false;
   readonly #secret: string | undefined;
   readonly #pools = new Map<string, Pool>();
-  #lostConnection = false;
-  #checked = 0;
+  /** It was never asked, or a connection was lost: another program may have its port. */
+  #doubtful = true;
+  /** Epoch milliseconds at which it last said who it is. */
+  #confirmed = 0;
+  #asking: Promise<Record<string, unknown> | undefined> | undefined;
 
   constructor(registration: Registration, secret: string | undefined) {
     this.registration = registration;
@@ -60,35 +67,33 @@ export class Runtime {
     return this.#secret !== undefined;
   }
 
-  /** What `GET /info` says. @throws Error when it does not answer with a JSON object in time. */
-  async info(): Promise<Record<string, unknown>> {
-    const answer = await this.request(`${this.url}/info`, { method: 'GET', timeout: INFO_TIMEOUT, limit: INFO_BYTES });
-    const value: unknown = JSON.parse(answer.body.toString('utf8'));
-    if (answer.status !== 200 || typeof value !== 'object' || value === null)
-      throw new Error(`GET /info answered ${answer.status}`);
-    return value as Record<string, unknown>;
+  /** Its endpoints are going to be activated; it may be on its way up. */
+  expect(): void {
+    this.up = true;
+    this.lost = false;
+    this.#doubtful = true;
+    this.#confirmed = 0;
   }
 
-  /** Asks it whether it is there, and still what it said it was. */
-  async isUp(): Promise<boolean> {
-    this.#checked = Date.now();
-    this.up = await this.info().then(
-      ({ engine }) => typeof engine !== 'string' || engine.toLowerCase() === this.engine,
-      () => false,
-    );
-    return this.up;
+  lose(): void {
+    this.up = false;
+    this.lost = true;
+  }
+
+  /** What it says of itself: "`GET /info` decides whether a runtime is up". Undefined when it is not there, or no longer it. */
+  info(): Promise<Record<string, unknown> | undefined> {
+    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
+    return this.#asking;
   }
 
   /**
-   * To be awaited before a call: after a connection was lost another program may have the port, so it is asked who it is.
+   * To be awaited before a request: where another program may have its port, it is asked who it is.
    * @throws RuntimeUnreachable.
    */
-  async beforeCall(): Promise<void> {
-    if (this.#lostConnection && Date.now() - this.#checked > CHECKED_FOR) {
-      this.#lostConnection = false;
-      if (!(await this.isUp()))
-        throw new RuntimeUnreachable(`no ${this.engine} runtime answers at its address any more`, { cause: NOT_THERE });
-    }
+  async confirm(): Promise<void> {
+    if (!this.#doubtful || (this.up && Date.now() - this.#confirmed < CONFIRMED_FOR)) return;
+    if ((await this.info()) === undefined)
+      throw new RuntimeUnreachable(`no ${this.engine} runtime answers at its address`, { cause: NOT_THERE });
   }
 
   /** @throws RuntimeUnreachable; RuntimeSilent; AnswerTooLarge. */
@@ -139,8 +144,35 @@ export class Runtime {
   }
 
   async close(): Promise<void> {
+    this.closed = true;
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
     this.#pools.clear();
+  }
+
+  async #ask(): Promise<Record<string, unknown> | undefined> {
+    const info = await this.request(`${this.url}/info`, {
+      method: 'GET',
+      timeout: INFO_TIMEOUT,
+      limit: INFO_BYTES,
+    }).then(
+      (answer) => this.#itsOwn(answer),
+      () => undefined,
+    );
+    this.up = info !== undefined;
+    this.#doubtful = info === undefined;
+    if (info !== undefined) this.#confirmed = Date.now();
+    // One that has not come up yet is not lost.
+    else if (this.#confirmed > 0) this.lose();
+    return info;
+  }
+
+  /** Some programs have a `/info` too, so it must name the engine, or at least say that it is up. */
+  #itsOwn({ status, body }: RuntimeAnswer): Record<string, unknown> | undefined {
+    const info = objectOf(body);
+    if (status !== 200 || info === undefined) return undefined;
+    const { engine } = info;
+    const own = typeof engine === 'string' ? engine.toLowerCase() === this.engine : info['status'] === 'up';
+    return own ? info : undefined;
   }
 
   #pool(origin: string): Pool {
@@ -152,7 +184,7 @@ export class Runtime {
         keepAliveTimeout: 30_000,
         pipelining: 1,
       });
-      pool.on('disconnect', () => (this.#lostConnection = true));
+      pool.on('disconnect', () => (this.#doubtful = true));
       this.#pools.set(origin, pool);
     }
     return pool;
@@ -165,5 +197,14 @@ const NOT_THERE = { code: 'ECONNREFUSED' };
 export class RuntimeUnreachable extends Error {}
 export class RuntimeSilent extends Error {}
 export class AnswerTooLarge extends Error {}
+
+function objectOf(body: Buffer): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 const codeOf = (thrown: unknown): string => (thrown as { code?: string }).code ?? messageOf(thrown);

@@ -17,6 +17,9 @@ export interface OwnRuntimesOptions {
   readonly cache: string;
   /** Milliseconds a call may take here; theirs ends a little earlier. */
   readonly callTimeout: number;
+  /** Bytes. */
+  readonly maxResult: number;
+  readonly maxBody: number;
   /** Of this process: what the installers of packages need of it is passed on. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
@@ -83,6 +86,10 @@ function start(options: OwnRuntimesOptions, name: 'node' | 'python', command: st
       [`KGRID_${NAME}_ENV_PORT`]: '0',
       [`KGRID_${NAME}_CACHE_DIR`]: join(options.cache, name),
       [`KGRID_${NAME}_EXECUTION_TIMEOUT`]: String(limit),
+      // Each has a unit of its own: millions of bytes, and bytes.
+      KGRID_NODE_OUTPUT_LIMIT: String(options.maxResult / 1e6),
+      KGRID_PYTHON_OUTPUT_LIMIT: String(options.maxResult),
+      KGRID_NODE_BODY_LIMIT: String(Math.max(1, options.maxBody / 1e6)),
     },
     onEnd: (url) => {
       const runtime = engine.runtimes.find((each) => each.url === url);
