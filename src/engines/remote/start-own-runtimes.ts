@@ -87,8 +87,8 @@ function start(options: OwnRuntimesOptions, name: 'node' | 'python', command: st
       [`KGRID_${NAME}_CACHE_DIR`]: join(options.cache, name),
       [`KGRID_${NAME}_EXECUTION_TIMEOUT`]: String(limit),
       // Each has a unit of its own: millions of bytes, and bytes.
-      KGRID_NODE_OUTPUT_LIMIT: String(options.maxResult / 1e6),
-      KGRID_PYTHON_OUTPUT_LIMIT: String(options.maxResult),
+      KGRID_NODE_OUTPUT_LIMIT: String(Math.max(1024, options.maxResult) / 1e6),
+      KGRID_PYTHON_OUTPUT_LIMIT: String(Math.max(1024, options.maxResult)),
       KGRID_NODE_BODY_LIMIT: String(Math.max(1, options.maxBody / 1e6)),
     },
     onEnd: (url) => {
