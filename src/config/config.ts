@@ -4,7 +4,8 @@ import { startRefused } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
 import type { RawSettings } from './read-settings.ts';
 import { SETTINGS } from './settings.ts';
-import type { OptionName, Setting } from './settings.ts';
+import type { OptionName } from './settings.ts';
+import type { Setting } from './setting.ts';
 import { toChoice, toCount, toDuration, toFlag, toPort, toSize, toUrl } from './values.ts';
 
 export interface Limits {

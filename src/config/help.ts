@@ -1,5 +1,5 @@
 import { SETTINGS } from './settings.ts';
-import type { Setting } from './settings.ts';
+import type { Setting } from './setting.ts';
 
 const PLACEHOLDERS: Readonly<Record<Setting['kind'], string>> = {
   text: 'TEXT',

@@ -1,4 +1,4 @@
-import type { Setting } from './settings.ts';
+import type { Setting } from './setting.ts';
 
 /** "Limits (each an option; one table in the docs)". */
 export const LIMIT_SETTINGS = [

@@ -2,7 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import { startRefused } from '../lib/errors.ts';
 import { SETTINGS } from './settings.ts';
-import type { OptionName, Setting } from './settings.ts';
+import type { OptionName } from './settings.ts';
+import type { Setting } from './setting.ts';
 
 export interface RawValue {
   readonly values: readonly string[];

@@ -1,24 +1,10 @@
 import { LIMIT_SETTINGS } from './limit-settings.ts';
+import type { Setting } from './setting.ts';
 
 /**
  * All settings, in one table: `--help`, the reading of options and variables, and the check of
  * `docs/settings.md` are made from it. Names of the environment stand nowhere else.
  */
-export interface Setting {
-  /** `--<option>`. */
-  readonly option: string;
-  readonly env: string;
-  /** Variables of the original activator that mean the same. */
-  readonly aliases?: readonly string[];
-  /** What a value looks like. */
-  readonly kind: 'text' | 'port' | 'duration' | 'size' | 'count' | 'flag' | 'choice' | 'list';
-  readonly choices?: readonly string[];
-  /** In the form in which it is written; absent: none. */
-  readonly default?: string;
-  readonly group: 'Service' | 'Shelf' | 'Access' | 'Limits' | 'Engines' | 'Logs';
-  readonly help: string;
-}
-
 export const SETTINGS = [
   {
     option: 'port',

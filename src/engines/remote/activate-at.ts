@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { messageOf } from '../../lib/errors.ts';
 import type { ActivationContext, EndpointPlan } from '../engine.ts';
-import type { RemoteOptions } from './remote-engine.ts';
+import type { RemoteOptions } from './remote-options.ts';
 import { RuntimeUnreachable } from './runtime.ts';
 import type { Runtime } from './runtime.ts';
 

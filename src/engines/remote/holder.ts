@@ -6,7 +6,7 @@ import { activateAt } from './activate-at.ts';
 import type { ActivatedAt } from './activate-at.ts';
 import { failureOf, resultOf } from './answers.ts';
 import { CALLS_TYPE, CallBatches } from './call-batches.ts';
-import type { RemoteOptions } from './remote-engine.ts';
+import type { RemoteOptions } from './remote-options.ts';
 import { RuntimeSilent, RuntimeUnreachable } from './runtime.ts';
 import type { RequestOptions, Runtime } from './runtime.ts';
 

@@ -1,26 +1,12 @@
 /** An engine whose endpoints run in runtimes that register: `node`, `python`, or one that others wrote. */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import { messageOf } from '../../lib/errors.ts';
 import { ActivationFailure } from '../engine.ts';
 import type { ActivationContext, EndpointPlan, Engine, EngineHealth, Executor } from '../engine.ts';
 import { activateAt } from './activate-at.ts';
 import { RemoteExecutor } from './remote-executor.ts';
+import type { RemoteOptions } from './remote-options.ts';
 import type { Runtime } from './runtime.ts';
-
-export interface RemoteOptions {
-  /** Milliseconds a call may take. */
-  readonly callTimeout: number;
-  /** Milliseconds an activation may take, with its dependencies. */
-  readonly activationTimeout: number;
-  /** Calls that may wait for one endpoint. */
-  readonly queueLimit: number;
-  /** Bytes of an answer. */
-  readonly maxResult: number;
-  /** Under which runtimes reach this service, without a slash at its end. */
-  readonly ownAddress: () => string;
-  readonly log: Logger;
-}
 
 const LOOK_AGAIN = 250;
 

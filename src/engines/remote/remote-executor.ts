@@ -10,7 +10,7 @@ import {
 import type { Call, EndpointPlan, Executor } from '../engine.ts';
 import type { ActivatedAt } from './activate-at.ts';
 import { Holder } from './holder.ts';
-import type { RemoteOptions } from './remote-engine.ts';
+import type { RemoteOptions } from './remote-options.ts';
 import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
 import { AnswerTooLarge, RuntimeSilent, RuntimeUnreachable } from './runtime.ts';
 import type { Runtime } from './runtime.ts';

@@ -2,7 +2,7 @@
 import { notFound, malformedRequest } from '../../lib/errors.ts';
 import type { Engine } from '../engine.ts';
 import { RemoteEngine } from './remote-engine.ts';
-import type { RemoteOptions } from './remote-engine.ts';
+import type { RemoteOptions } from './remote-options.ts';
 import { Runtime } from './runtime.ts';
 import type { Registration } from './runtime.ts';
 

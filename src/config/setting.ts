@@ -1,0 +1,15 @@
+/** One setting: an option, its variable, and what its values are. */
+export interface Setting {
+  /** `--<option>`. */
+  readonly option: string;
+  readonly env: string;
+  /** Variables of the original activator that mean the same. */
+  readonly aliases?: readonly string[];
+  /** What a value looks like. */
+  readonly kind: 'text' | 'port' | 'duration' | 'size' | 'count' | 'flag' | 'choice' | 'list';
+  readonly choices?: readonly string[];
+  /** In the form in which it is written; absent: none. */
+  readonly default?: string;
+  readonly group: 'Service' | 'Shelf' | 'Access' | 'Limits' | 'Engines' | 'Logs';
+  readonly help: string;
+}

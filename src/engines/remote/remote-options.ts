@@ -1,0 +1,15 @@
+import type { Logger } from 'pino';
+
+export interface RemoteOptions {
+  /** Milliseconds a call may take. */
+  readonly callTimeout: number;
+  /** Milliseconds an activation may take, with its dependencies. */
+  readonly activationTimeout: number;
+  /** Calls that may wait for one endpoint. */
+  readonly queueLimit: number;
+  /** Bytes of an answer. */
+  readonly maxResult: number;
+  /** Under which runtimes reach this service, without a slash at its end. */
+  readonly ownAddress: () => string;
+  readonly log: Logger;
+}
