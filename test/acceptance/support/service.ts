@@ -21,7 +21,7 @@ export interface Exit {
 }
 
 export interface Start {
-  /** After `--port 0 --runtimes none`. */
+  /** After `--port 0 --runtimes none`, where they do not say these themselves. */
   readonly args?: readonly string[];
   /** Set for the child beside `PATH`; nothing else of the test's environment reaches it. */
   readonly env?: Readonly<Record<string, string>>;
@@ -99,7 +99,7 @@ function launch(start: Start, shelf: string | false | undefined) {
     [
       'src/main.ts',
       ...(args.includes('--port') || 'KGRID_PORT' in env || 'SERVER_PORT' in env ? [] : ['--port', '0']),
-      ...['--runtimes', 'none'],
+      ...(args.includes('--runtimes') ? [] : ['--runtimes', 'none']),
       ...(typeof shelf === 'string' ? ['--shelf', shelf] : []),
       ...(profile === false ? [] : ['--profile', profile]),
       ...args,
