@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Activator } from './activation/activator.ts';
+import { KnownPackages } from './activation/known-packages.ts';
 import type { Config } from './config/config.ts';
 import type { Engine } from './engines/engine.ts';
 import { JavascriptEngine } from './engines/javascript/engine.ts';
@@ -38,6 +39,8 @@ export interface AppOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where runtimes keep what they fetched and installed. */
   readonly cache: string;
+  /** File that remembers what was found out about packages; none on a read-only shelf. */
+  readonly knownPackages?: string | undefined;
   readonly log: Logger;
 }
 
@@ -49,6 +52,7 @@ export async function createApp({
   lifecycle,
   environment,
   cache,
+  knownPackages,
   log,
 }: AppOptions): Promise<App> {
   const packageLimits = packageLimitsOf(config);
@@ -56,7 +60,8 @@ export async function createApp({
     address: `http://${config.host}:${config.port}`,
     onWarning: (message) => log.warn({ part: 'shelf' }, message),
   });
-  const engines = createEngines(config, log);
+  const known = await KnownPackages.open(knownPackages, `${version} ${process.version}`);
+  const engines = createEngines(config, known, log);
   const secret = randomBytes(32).toString('base64url');
   let address = '';
   const runtimes = new RuntimeRegistry({
@@ -72,7 +77,7 @@ export async function createApp({
   });
   for (const name of ['node', 'python']) runtimes.engine(name);
   let own: Promise<AsyncDisposable[]> = Promise.resolve([]);
-  const activator = new Activator({ shelf, engines, log: log.child({ part: 'activation' }) });
+  const activator = new Activator({ shelf, engines, known, log: log.child({ part: 'activation' }) });
   const manifests = createManifestImporter({
     config,
     shelf,
@@ -124,7 +129,7 @@ export async function createApp({
 }
 
 /** Every engine by its name; a new one is added here. */
-function createEngines(config: Config, log: Logger): Map<string, Engine> {
+function createEngines(config: Config, known: KnownPackages, log: Logger): Map<string, Engine> {
   const { limits } = config;
   const engines: Engine[] = [
     new JavascriptEngine({
@@ -133,6 +138,7 @@ function createEngines(config: Config, log: Logger): Map<string, Engine> {
       maxResult: limits.result,
       queueLimit: limits.queue,
       sandboxes: config.sandboxes,
+      known,
       properties: config.properties,
       log: log.child({ part: 'javascript' }),
     }),

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import { createApp } from './app.ts';
-import type { App } from './app.ts';
+import type { App, AppOptions } from './app.ts';
 import { toConfig } from './config/config.ts';
 import type { Config } from './config/config.ts';
 import { helpText } from './config/help.ts';
@@ -37,7 +37,7 @@ async function main(): Promise<void> {
     version,
     lifecycle,
     environment: process.env,
-    cache: cacheFolder(shelf),
+    ...keptFiles(shelf),
     log,
   });
   new Shutdown(config.shutdownGrace, lifecycle, log).watch(app);
@@ -51,12 +51,12 @@ async function main(): Promise<void> {
 }
 
 /** Beside the packages; where the shelf is read-only, in the user's own cache. */
-function cacheFolder(shelf: string): string {
+function keptFiles(shelf: string): Pick<AppOptions, 'cache' | 'knownPackages'> {
   try {
     accessSync(shelf, constants.W_OK);
-    return join(shelf, '.kgrid', 'runtimes');
+    return { cache: join(shelf, '.kgrid', 'runtimes'), knownPackages: join(shelf, '.kgrid', 'known-packages') };
   } catch {
-    return join(homedir(), '.cache', 'kgrid-activator');
+    return { cache: join(homedir(), '.cache', 'kgrid-activator'), knownPackages: undefined };
   }
 }
 

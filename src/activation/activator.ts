@@ -17,12 +17,14 @@ import { endpointDisagreement, koDisagreement } from './agreement.ts';
 import { Endpoint } from './endpoint.ts';
 import { EndpointSet } from './endpoint-set.ts';
 import type { LoadFailure } from './endpoint-set.ts';
+import type { KnownPackages } from './known-packages.ts';
 import { LoadedKo } from './loaded-ko.ts';
 
 export interface ActivatorOptions {
   readonly shelf: Shelf;
   /** By name. */
   readonly engines: ReadonlyMap<string, Engine>;
+  readonly known?: KnownPackages;
   readonly log: Logger;
 }
 
@@ -44,6 +46,7 @@ const LOADS_AT_ONCE = 16;
 export class Activator {
   readonly #shelf: Shelf;
   readonly #engines: ReadonlyMap<string, Engine>;
+  readonly #known: KnownPackages | undefined;
   readonly #log: Logger;
   readonly #queue = new ActivationQueue();
   readonly #changes = new SerialQueue();
@@ -57,6 +60,7 @@ export class Activator {
   constructor(options: ActivatorOptions) {
     this.#shelf = options.shelf;
     this.#engines = options.engines;
+    this.#known = options.known;
     this.#log = options.log;
   }
 
@@ -81,7 +85,8 @@ export class Activator {
       this.#whenLoaded.resolve();
     });
     const local = this.#set.endpoints.filter((each) => each.engine?.local !== false);
-    return { decided: Promise.all(local.map((each) => each.decided)).then(() => undefined) };
+    const decided = Promise.all(local.map((each) => each.decided)).then(() => void this.#known?.save());
+    return { decided };
   }
 
   /** What was loaded last of a KO, by its key: runtimes fetch its artifacts while they activate it. */
@@ -101,12 +106,16 @@ export class Activator {
 
   /** A runtime of that engine is new, or back: its endpoints are activated again, in the background. */
   runtimeCame(engine: string): void {
-    const waiting = this.#set.endpoints.filter((each) => each.entry.engine === engine);
-    // Those that wait for a runtime take this one themselves.
-    if (!this.loaded || waiting.every((each) => each.status === 'LOADED')) return;
-    void this.refreshEngine(engine).catch((thrown: unknown) =>
-      this.#log.error({ engine, err: thrown }, 'activation failed'),
-    );
+    // After a change that is under way: it may have made endpoints that know nothing of this runtime.
+    void this.#changes
+      .run('set', () => Promise.resolve())
+      .then(() => {
+        const concerned = this.#set.endpoints.filter((each) => each.entry.engine === engine);
+        // Those that wait for a runtime take this one themselves.
+        const wait = concerned.every((each) => each.status === 'LOADED' && each.engine !== undefined);
+        return wait ? undefined : this.refreshEngine(engine);
+      })
+      .catch((thrown: unknown) => this.#log.error({ engine, err: thrown }, 'activation failed'));
   }
 
   /** Takes in what was just imported. */
@@ -162,6 +171,7 @@ export class Activator {
       this.#coming.clear();
       const staying = new Set(endpoints);
       for (const each of old.endpoints) if (!staying.has(each)) each.dispose();
+      void this.#known?.save();
       this.#log.info({ change: kind, endpoints: made.length, milliseconds: Date.now() - began }, `${kind} done`);
     });
   }
@@ -195,7 +205,7 @@ export class Activator {
 
   async #open(id: KoId): Promise<LoadedKo | undefined> {
     const pkg = await this.#shelf.open(id);
-    return pkg === undefined ? undefined : LoadedKo.load(pkg);
+    return pkg === undefined ? undefined : LoadedKo.load(pkg, this.#known);
   }
 
   /** Gives each declared endpoint its id, and makes it where it is not present under that id already. */

@@ -8,7 +8,10 @@ import type { KoId } from '../knowledge-object/id.ts';
 import { parseMetadata } from '../knowledge-object/metadata.ts';
 import type { KoMetadata } from '../knowledge-object/metadata.ts';
 import { messageOf } from '../lib/errors.ts';
+import { digestOf } from '../lib/digest.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
+
+import type { Descriptors, KnownPackages } from './known-packages.ts';
 
 export class LoadedKo {
   readonly id: KoId;
@@ -34,17 +37,18 @@ export class LoadedKo {
   }
 
   /** Reads metadata and descriptors. The package is released when it fails. @throws Error with the cause for the operator. */
-  static async load(pkg: KoPackage): Promise<LoadedKo> {
+  static async load(pkg: KoPackage, known?: KnownPackages): Promise<LoadedKo> {
     try {
       const details = parseMetadata(pkg.entry.metadata);
       const service = await readDescriptor(pkg, details.hasServiceSpecification, 'hasServiceSpecification');
       const deployment = await readDescriptor(pkg, details.hasDeploymentSpecification, 'hasDeploymentSpecification');
-      return new LoadedKo(
-        pkg,
-        details,
-        parseService(service.text, service.path),
-        parseDeployment(deployment.text, deployment.path),
-      );
+      const parse = (): Descriptors => ({
+        service: parseService(service.text, service.path),
+        deployment: parseDeployment(deployment.text, deployment.path),
+      });
+      const key = digestOf(service.path, service.text, deployment.path, deployment.text);
+      const descriptors = known === undefined ? parse() : known.descriptors(key, parse);
+      return new LoadedKo(pkg, details, descriptors.service, descriptors.deployment);
     } catch (thrown) {
       pkg.release();
       throw new Error(messageOf(thrown), { cause: thrown });

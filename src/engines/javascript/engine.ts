@@ -1,5 +1,6 @@
 /** The `javascript` engine: code nobody vetted, in V8 isolates inside processes that may be ended at any time. */
 import type { Logger } from 'pino';
+import { digestOf } from '../../lib/digest.ts';
 import { bodyNotReadable, executionFailed, messageOf } from '../../lib/errors.ts';
 import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
 import { ActivationFailure } from '../engine.ts';
@@ -8,6 +9,12 @@ import type { Found, LoadRequest, Question } from './frames.ts';
 import { JsEndpoint } from './js-endpoint.ts';
 import type { Lane, Work } from './lane.ts';
 import { Scheduler } from './scheduler.ts';
+
+/** Remembers code that was seen to load. */
+export interface KnownLoads {
+  loads(key: string): boolean;
+  rememberLoad(key: string): void;
+}
 
 export interface JavascriptOptions {
   /** Milliseconds a call may take. */
@@ -18,6 +25,8 @@ export interface JavascriptOptions {
   /** Calls that may wait for one endpoint. */
   readonly queueLimit: number;
   readonly sandboxes: number;
+  /** Code that was seen to load is loaded by its first call. */
+  readonly known?: KnownLoads;
   /** What `context.getProperty` knows. */
   readonly properties: Readonly<Record<string, string>>;
   readonly log: Logger;
@@ -46,8 +55,13 @@ export class JavascriptEngine implements Engine {
 
   async activate(plan: EndpointPlan): Promise<Executor> {
     const endpoint = await this.#endpointOf(plan);
-    const problem = await this.#scheduler.load(endpoint);
-    if (problem === '') return new JavascriptExecutor(endpoint, this.#scheduler);
+    const { known } = this.#options;
+    const key = digestOf(endpoint.loadText);
+    const problem = known?.loads(key) === true ? '' : await this.#scheduler.load(endpoint);
+    if (problem === '') {
+      known?.rememberLoad(key);
+      return new JavascriptExecutor(endpoint, this.#scheduler);
+    }
     this.#scheduler.forget(endpoint);
     throw new ActivationFailure(this.#inWords(problem, plan));
   }

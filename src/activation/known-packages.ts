@@ -1,0 +1,85 @@
+/**
+ * What earlier starts found out about packages, by their digests: parsed descriptors, and which code was seen to
+ * load. A second start with a thousand knowledge objects then takes a moment. Nothing is lost without it.
+ */
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { deserialize, serialize } from 'node:v8';
+import type { Deployment } from '../knowledge-object/descriptors/deployment.ts';
+import type { Service } from '../knowledge-object/descriptors/service.ts';
+
+export interface Descriptors {
+  readonly service: Service;
+  readonly deployment: Deployment;
+}
+
+/** What the file holds; `version` is that of the service, since another one may parse differently. */
+interface Content {
+  readonly version: string;
+  readonly descriptors: Map<string, Descriptors>;
+  readonly loads: Set<string>;
+}
+
+export class KnownPackages {
+  readonly #file: string | undefined;
+  readonly #known: Content;
+  /** What was used since the start: the rest belongs to packages that are gone. */
+  readonly #used: Content;
+  #changed = false;
+
+  private constructor(file: string | undefined, version: string, known: Content | undefined) {
+    this.#file = file;
+    this.#used = { version, descriptors: new Map(), loads: new Set() };
+    this.#known = known ?? this.#used;
+  }
+
+  /** Without a file nothing is kept. One that cannot be read is as good as none. */
+  static async open(file: string | undefined, version: string): Promise<KnownPackages> {
+    const known = file === undefined ? undefined : await readFile(file).then(contentOf, () => undefined);
+    return new KnownPackages(file, version, known?.version === version ? known : undefined);
+  }
+
+  /** The descriptors of a package, which are parsed only where they are not known. */
+  descriptors(key: string, parse: () => Descriptors): Descriptors {
+    let found = this.#used.descriptors.get(key) ?? this.#known.descriptors.get(key);
+    if (found === undefined) {
+      found = parse();
+      this.#changed = true;
+    }
+    this.#used.descriptors.set(key, found);
+    return found;
+  }
+
+  /** True when this code was seen to load. */
+  loads(key: string): boolean {
+    const known = this.#used.loads.has(key) || this.#known.loads.has(key);
+    if (known) this.#used.loads.add(key);
+    return known;
+  }
+
+  rememberLoad(key: string): void {
+    if (this.#used.loads.has(key)) return;
+    this.#used.loads.add(key);
+    this.#changed = true;
+  }
+
+  /** Never rejects: what cannot be kept is found out again. */
+  async save(): Promise<void> {
+    if (!this.#changed || this.#file === undefined) return;
+    this.#changed = false;
+    const temporary = `${this.#file}.${process.pid}`;
+    await writeFile(temporary, serialize(this.#used))
+      .then(() => rename(temporary, this.#file ?? ''))
+      .catch(() => undefined);
+  }
+}
+
+function contentOf(bytes: Buffer): Content | undefined {
+  try {
+    const value = deserialize(bytes) as Partial<Content>;
+    const isContent =
+      typeof value.version === 'string' && value.descriptors instanceof Map && value.loads instanceof Set;
+    return isContent ? (value as Content) : undefined;
+  } catch {
+    return undefined;
+  }
+}

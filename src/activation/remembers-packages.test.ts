@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { parseDeployment } from '../knowledge-object/descriptors/deployment.ts';
+import { parseService } from '../knowledge-object/descriptors/service.ts';
+import { KnownPackages } from './known-packages.ts';
+
+let folder = '';
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'known-packages-'));
+});
+after(() => rm(folder, { recursive: true }));
+
+const SERVICE = 'info: {version: 1.10}\nservers: [{url: /a/b}]\npaths:\n  /x:\n    post: {responses: {}}\n';
+const DEPLOYMENT = '/x:\n  post:\n    artifact: [src/a.js, src/b.js]\n    engine: javascript\n    entry: src/a.js\n';
+const parse = () => ({
+  service: parseService(SERVICE, 'service.yaml'),
+  deployment: parseDeployment(DEPLOYMENT, 'deployment.yaml'),
+});
+const never = (): never => assert.fail('it is known already');
+
+test('what one start found out is there at the next, unchanged', async () => {
+  const file = join(folder, 'kept');
+  const first = await KnownPackages.open(file, '1');
+  first.descriptors('package', parse);
+  first.rememberLoad('code');
+  await first.save();
+  const second = await KnownPackages.open(file, '1');
+  assert.deepEqual(second.descriptors('package', never), parse());
+  assert.equal(second.loads('code'), true);
+  assert.equal(second.loads('other code'), false);
+});
+
+test('another version of the service finds out anew', async () => {
+  const file = join(folder, 'versions');
+  const first = await KnownPackages.open(file, '1');
+  first.rememberLoad('code');
+  await first.save();
+  assert.equal((await KnownPackages.open(file, '2')).loads('code'), false);
+});
+
+test('packages that are gone are forgotten at the next change', async () => {
+  const file = join(folder, 'gone');
+  const first = await KnownPackages.open(file, '1');
+  first.descriptors('gone', parse);
+  await first.save();
+  const second = await KnownPackages.open(file, '1');
+  second.descriptors('new', parse);
+  await second.save();
+  let parsed = 0;
+  (await KnownPackages.open(file, '1')).descriptors('gone', () => (parsed++, parse()));
+  assert.equal(parsed, 1);
+});
+
+test('a damaged or missing file is as good as none', async () => {
+  const file = join(folder, 'damaged');
+  await writeFile(file, 'not what was written');
+  const known = await KnownPackages.open(file, '1');
+  assert.equal(known.loads('code'), false);
+  known.rememberLoad('code');
+  await known.save();
+  assert.notEqual(await readFile(file, 'latin1'), 'not what was written');
+  assert.equal((await KnownPackages.open(join(folder, 'missing'), '1')).loads('code'), false);
+});
+
+test('where nothing can be kept the service goes on', async () => {
+  const known = await KnownPackages.open(join(folder, 'no/such/folder'), '1');
+  known.rememberLoad('code');
+  await known.save();
+  assert.equal(known.loads('code'), true);
+});
