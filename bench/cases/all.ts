@@ -1,0 +1,25 @@
+import type { BenchCase } from '../lib/bench.ts';
+import { chain } from './chain.ts';
+import { executeAsync } from './execute-async.ts';
+import { execute } from './execute.ts';
+import { hundred } from './hundred.ts';
+import { node } from './node.ts';
+import { python } from './python.ts';
+import { reads } from './reads.ts';
+import { sandboxes } from './sandboxes.ts';
+import { spinner } from './spinner.ts';
+import { start } from './start.ts';
+
+/** In the order of the report. */
+export const CASES: readonly BenchCase[] = [
+  execute,
+  executeAsync,
+  hundred,
+  chain,
+  reads,
+  node,
+  python,
+  spinner,
+  start,
+  sandboxes,
+];

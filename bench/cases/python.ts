@@ -1,0 +1,27 @@
+import type { BenchCase } from '../lib/bench.ts';
+import { compare } from '../lib/compare.ts';
+import { greetingInPython } from '../lib/greeting.ts';
+import { makeShelf } from '../lib/kos.ts';
+import { startBareExecution, startBarePython, startService } from '../lib/servers.ts';
+
+export const python: BenchCase = {
+  name: 'python',
+  about: 'one knowledge object in the python runtime, also against a bare asyncio server',
+  async run(bench) {
+    const ko = greetingInPython();
+    await using bare = await startBareExecution(bench, [ko.bare]);
+    // Its answer has no `info`, which makes it a little quicker than one that has.
+    await using asyncio = await startBarePython(bench);
+    await using service = await startService(bench, await makeShelf(bench, [ko]), { runtimes: ['node', 'python'] });
+    const requests = [ko.call];
+    return await compare(bench, {
+      case: 'python',
+      connections: [10, 100],
+      targets: [
+        { name: 'bare node:http', url: bare.url, requests },
+        { name: 'bare asyncio', url: asyncio.url, requests },
+        { name: 'service', url: service.url, requests, against: ['bare node:http', 'bare asyncio'] },
+      ],
+    });
+  },
+};

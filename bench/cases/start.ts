@@ -1,0 +1,82 @@
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { costOf } from '../../test/acceptance/support/process-tree.ts';
+import type { Bench, BenchCase, Row } from '../lib/bench.ts';
+import { makeShelf, manyKos } from '../lib/kos.ts';
+import { startService } from '../lib/servers.ts';
+import type { Service, ServiceOptions } from '../lib/servers.ts';
+
+const MOST_REPEATS = 3;
+const PATIENCE = 30_000;
+const LOOK_AGAIN = 50;
+const FIRST = 'first start';
+const SECOND = 'second start';
+
+type Runtimes = NonNullable<ServiceOptions['runtimes']>;
+
+interface Start {
+  readonly listening: number;
+  readonly ready: number;
+  /** MB, summed over the service and all that it started. */
+  readonly memory: number;
+}
+
+export const start: BenchCase = {
+  name: 'start',
+  about: 'time to listen and to be ready, and memory, with 1, 100 and 1,000 knowledge objects',
+  async run(bench) {
+    const rows: Row[] = [];
+    for (const count of bench.quick ? [1, 20] : [1, 100, 1000]) {
+      rows.push(...(await startsWith(bench, count, [])));
+    }
+    rows.push(...(await startsWith(bench, 1, ['node', 'python'])));
+    return rows;
+  },
+};
+
+/** Each repeat begins with a shelf on which no service has run. */
+async function startsWith(bench: Bench, count: number, runtimes: Runtimes): Promise<Row[]> {
+  const fresh = await makeShelf(bench, manyKos(count));
+  const starts = new Map<string, Start[]>([
+    [FIRST, []],
+    [SECOND, []],
+  ]);
+  for (let repeat = 0; repeat < Math.min(MOST_REPEATS, bench.rounds); repeat++) {
+    const shelf = join(bench.folder, `start-${repeat}`);
+    await cp(fresh, shelf, { recursive: true });
+    for (const [name, all] of starts) {
+      bench.progress(`start: repeat ${repeat + 1}, ${count} on the shelf, ${name}`);
+      all.push(await startOnce(bench, shelf, runtimes));
+    }
+    await rm(shelf, { recursive: true });
+  }
+  return [...starts].map(([name, all]) => ({
+    case: 'start',
+    what: `${count.toLocaleString('en-US')} on the shelf, ${runtimes.length === 0 ? 'no runtimes' : runtimes.join(' and ')} · ${name}`,
+    figures: {
+      'listening ms': all.map(({ listening }) => listening),
+      'ready ms': all.map(({ ready }) => ready),
+      'memory MB': all.map(({ memory }) => memory),
+    },
+    failed: 0,
+  }));
+}
+
+async function startOnce(bench: Bench, shelf: string, runtimes: Runtimes): Promise<Start> {
+  await using service = await startService(bench, shelf, { runtimes });
+  // The service is ready without them, but what it needs is more with them.
+  await allUp(bench, service, runtimes);
+  const { tree } = await costOf(service.pid);
+  return { listening: service.listening, ready: service.ready, memory: tree.memory / 2 ** 20 };
+}
+
+async function allUp({ signal }: Bench, { url }: Service, runtimes: Runtimes): Promise<void> {
+  const end = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
+  for (;;) {
+    const response = await fetch(`${url}/proxy/environments`, { signal: end });
+    const known = JSON.stringify(await response.json());
+    if (runtimes.every((engine) => known.includes(`"engine":"${engine}"`))) return;
+    await wait(LOOK_AGAIN, undefined, { signal: end });
+  }
+}

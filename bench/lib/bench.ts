@@ -1,0 +1,32 @@
+/** What a case gets, and what it gives. */
+export interface Bench {
+  /** How often each thing is measured. */
+  readonly rounds: number;
+  /** Length of one measurement, whole seconds. */
+  readonly seconds: number;
+  /** Fewer knowledge objects, to see that a case runs. */
+  readonly quick: boolean;
+  /** For shelves and scripts; removed at the end. */
+  readonly folder: string;
+  /** Aborts when the run is to end early. */
+  readonly signal: AbortSignal;
+  /** Says what goes on. */
+  readonly progress: (text: string) => void;
+}
+
+/** One line of the report. Lines with the same figures stand in one table. */
+export interface Row {
+  readonly case: string;
+  readonly what: string;
+  /** By name, unit included; one value a round. */
+  readonly figures: Readonly<Record<string, readonly number[]>>;
+  /** Requests that were not answered with a success, or not at all. */
+  readonly failed: number;
+}
+
+export interface BenchCase {
+  readonly name: string;
+  /** For `--help`. */
+  readonly about: string;
+  run(bench: Bench): Promise<Row[]>;
+}

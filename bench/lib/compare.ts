@@ -1,0 +1,103 @@
+/** Measures servers beside each other, in rounds of alternating order, so that what disturbs one disturbs all. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Bench, Row } from './bench.ts';
+import { measure } from './wrk.ts';
+import type { BenchRequest, Measured } from './wrk.ts';
+
+export interface Target {
+  readonly name: string;
+  readonly url: string;
+  readonly requests: readonly BenchRequest[];
+  /** Names of those that it is compared with; the first target when left out. */
+  readonly against?: readonly string[];
+}
+
+export interface Comparison {
+  readonly case: string;
+  /** What is compared, where a case compares several things. */
+  readonly what?: string;
+  readonly connections: readonly number[];
+  readonly targets: readonly Target[];
+}
+
+const WARM_UP_SECONDS = 2;
+
+/** Each target is warmed up and asked for its answer first. @throws Error when their results differ. */
+export async function compare(bench: Bench, comparison: Comparison): Promise<Row[]> {
+  const { connections, targets } = comparison;
+  await assertSameResults(bench, targets);
+  for (const { url, requests } of targets) {
+    await measure(bench, url, requests, Math.max(...connections), Math.min(WARM_UP_SECONDS, bench.seconds));
+  }
+  const rows: Row[] = [];
+  for (const count of connections) {
+    const measured = await inTurn(bench, targets, ({ name, url, requests }, round) => {
+      bench.progress(`${comparison.case}: round ${round + 1} of ${bench.rounds}, ${count} connections, ${name}`);
+      return measure(bench, url, requests, count);
+    });
+    rows.push(...rowsOf(comparison, count, measured));
+  }
+  return rows;
+}
+
+/** Does the work for each of them in every round, backwards in every other one. Results by item, one a round. */
+export async function inTurn<T, R>(
+  { rounds, signal }: Bench,
+  items: readonly T[],
+  work: (item: T, round: number) => Promise<R>,
+): Promise<Map<T, R[]>> {
+  const results = new Map<T, R[]>(items.map((item) => [item, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const item of round % 2 === 0 ? items : items.toReversed()) {
+      signal.throwIfAborted();
+      results.get(item)?.push(await work(item, round));
+    }
+  }
+  return results;
+}
+
+function rowsOf(comparison: Comparison, connections: number, measured: ReadonlyMap<Target, Measured[]>): Row[] {
+  const [first] = comparison.targets;
+  const ratesOf = new Map([...measured].map(([target, each]) => [target.name, each.map(({ rate }) => rate)]));
+  return [...measured].flatMap(([target, all]) =>
+    (target.against ?? [first?.name ?? '']).map((bare, _, against): Row => {
+      const bareRates = ratesOf.get(bare) ?? [];
+      const label = against.length > 1 ? `${target.name}, against ${bare}` : target.name;
+      return {
+        case: comparison.case,
+        what: [comparison.what, `c${connections}`, label].filter((part) => part !== undefined).join(' · '),
+        figures: {
+          'requests/s': all.map(({ rate }) => rate),
+          'p50 ms': all.map(({ p50 }) => p50),
+          'p99 ms': all.map(({ p99 }) => p99),
+          'ratio to bare': all.map(({ rate }, round) => rate / (bareRates[round] ?? NaN)),
+        },
+        failed: all.reduce((sum, { failed }) => sum + failed, 0),
+      };
+    }),
+  );
+}
+
+async function assertSameResults(bench: Bench, targets: readonly Target[]): Promise<void> {
+  const [expected, ...others] = await Promise.all(targets.map((target) => resultOf(bench, target)));
+  others.forEach((result, i) => {
+    if (isDeepStrictEqual(result, expected)) return;
+    throw new Error(
+      `${targets[i + 1]?.name ?? ''} answers ${JSON.stringify(result)}, ${targets[0]?.name ?? ''} ${JSON.stringify(expected)}`,
+    );
+  });
+}
+
+/** Of the first request: `result` where there is one, else all of the answer. */
+async function resultOf({ signal }: Bench, { name, url, requests }: Target): Promise<unknown> {
+  const [request] = requests;
+  const response = await fetch(`${url}${request?.path ?? ''}`, {
+    method: request?.method ?? 'GET',
+    signal,
+    ...(request?.body === undefined ? {} : { body: request.body, headers: { 'content-type': 'application/json' } }),
+  });
+  const answer = await response.text();
+  if (!response.ok) throw new Error(`${name} answers ${response.status}: ${answer}`);
+  const value: unknown = JSON.parse(answer);
+  return typeof value === 'object' && value !== null && 'result' in value ? value.result : value;
+}

@@ -1,0 +1,62 @@
+import { parseArgs } from 'node:util';
+import type { BenchCase } from './bench.ts';
+
+export interface Options {
+  readonly help: boolean;
+  readonly cases: readonly BenchCase[];
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly quick: boolean;
+  /** File for the figures of every round. */
+  readonly json: string | undefined;
+}
+
+/** @throws Error that names the option and what is allowed. */
+export function readOptions(args: readonly string[], known: readonly BenchCase[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      help: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      json: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+    },
+  });
+  const { help, quick, only, json } = values;
+  return {
+    help,
+    quick,
+    json,
+    cases: only === undefined ? known : only.split(',').map((name) => caseOf(name.trim(), known)),
+    rounds: count('--rounds', values.rounds) ?? (quick ? 1 : 5),
+    seconds: count('--seconds', values.seconds) ?? (quick ? 1 : 5),
+  };
+}
+
+export const helpText = (known: readonly BenchCase[]): string => `Measures the service beside bare servers, with wrk.
+
+Usage: npm run bench -- [options]
+
+  --only NAME,…   These cases alone
+  --rounds N      How often each thing is measured (default 5); starts at most 3 times
+  --seconds S     Length of one measurement (default 5)
+  --quick         One round of one second, with fewer knowledge objects: to see that it runs
+  --json FILE     Also writes the figures of every round
+
+Cases:
+${known.map(({ name, about }) => `  ${name.padEnd(15)} ${about}`).join('\n')}
+`;
+
+function caseOf(name: string, known: readonly BenchCase[]): BenchCase {
+  const found = known.find((each) => each.name === name);
+  if (found !== undefined) return found;
+  throw new Error(`--only ${name} is no case: choose of ${known.map((each) => each.name).join(', ')}`);
+}
+
+function count(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new Error(`${option} ${text} must be a whole number from 1 to 9999`);
+}
