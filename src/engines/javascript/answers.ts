@@ -14,6 +14,16 @@ export function deliver(call: PendingCall, line: string): void {
 const BANG = 33;
 const QUESTION = 63;
 
+/** Takes away the calls whose limit passed while they waited for their turn, and answers them. */
+export function expire(calls: PendingCall[], now: number, error: () => Error): void {
+  for (let i = calls.length - 1; i >= 0; i--) {
+    const call = calls[i];
+    if (call === undefined || call.deadline > now) continue;
+    calls.splice(i, 1);
+    call.reject(error());
+  }
+}
+
 export function timeLimit(endpoint: JsEndpoint): Error {
   return executionFailed(`no result within the limit of ${endpoint.limit / 1000} s (--execution-timeout)`);
 }

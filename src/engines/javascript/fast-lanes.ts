@@ -1,4 +1,8 @@
-/** The processes of the fast lane, and the spare that takes the place of one that is set aside. */
+/**
+ * The processes of the fast lane, and the spare that takes the place of one that is set aside. Code that nobody knows
+ * yet runs only while the spare is ready, and what has shown its manners overtakes a silent process there: so that it
+ * never waits until a process has been started.
+ */
 import { Lane } from './lane.ts';
 import type { LaneEvents, Work } from './lane.ts';
 import { isStuck } from './stuck.ts';
@@ -7,11 +11,13 @@ const LONGEST_PAUSE = 5000;
 const FIRST_PAUSE = 100;
 /** A process above this is replaced. */
 const LARGE_BYTES = 1024 * 1024 * 1024;
+/** Milliseconds of silence after which a process is overtaken. */
+const OVERTAKEN = 30;
 
 export class FastLanes {
   readonly #events: LaneEvents;
   readonly #lanes: Lane[] = [];
-  #spare: Lane | undefined;
+  #spare: Lane;
   /** Work that waits for a process to come up. */
   readonly stranded: Work[] = [];
   /** Processes that ended before they were ready, in a row. */
@@ -30,39 +36,48 @@ export class FastLanes {
   }
 
   get idle(): boolean {
-    return this.stranded.length === 0 && this.#lanes.every((lane) => lane.open.length === 0);
+    return this.stranded.length === 0 && this.all().every((lane) => lane.open.length === 0);
   }
 
   /** All processes, the spare included. */
   all(): Lane[] {
-    return this.#spare === undefined ? [...this.#lanes] : [...this.#lanes, this.#spare];
+    return [...this.#lanes, this.#spare];
   }
 
-  /** Gives work to the process that has the least to do. */
+  /** Gives work to the process that has the least to do, if one may take it. */
   run(work: Work): void {
+    const lane = this.#laneFor(work);
+    if (lane === undefined) this.stranded.push(work);
+    else lane.run(work, false);
+  }
+
+  #laneFor(work: Work): Lane | undefined {
+    const spare = this.#spare.ready && this.#spare.process.alive ? this.#spare : undefined;
+    const isKnown = work.endpoint.trust > 0;
+    if (!isKnown && spare === undefined && hasTime(work)) return undefined;
     let best: Lane | undefined;
     for (const lane of this.#lanes) {
       if (lane.ready && lane.process.alive && (best === undefined || lane.open.length < best.open.length)) best = lane;
     }
-    if (best === undefined) this.stranded.push(work);
-    else best.run(work, false);
+    const overtakes =
+      isKnown && (best === undefined || (best.open.length > 0 && Date.now() - best.progress > OVERTAKEN));
+    return overtakes ? (spare ?? best) : best;
   }
 
   /** Puts the spare in the place of a process that leaves. */
   replace(lane: Lane): void {
-    if (lane === this.#spare) this.#spare = undefined;
     const at = this.#lanes.indexOf(lane);
-    if (at < 0) return;
-    this.#lanes[at] = this.#spare ?? new Lane(this.#events);
+    if (at < 0 && lane !== this.#spare) return;
+    if (at >= 0) this.#lanes[at] = this.#spare;
     this.#spare = new Lane(this.#events);
   }
 
   stuck(now: number): Lane[] {
-    return this.#lanes.filter((lane) => lane.ready && lane.open.length > 0 && isStuck(lane, now));
+    return this.all().filter((lane) => lane.ready && lane.open.length > 0 && isStuck(lane, now));
   }
 
   tooLarge(): Lane[] {
-    return this.#lanes.filter((lane) => lane.process.memory() > LARGE_BYTES);
+    return this.all().filter((lane) => lane.process.memory() > LARGE_BYTES);
   }
 
   onReady(): void {
@@ -81,3 +96,7 @@ export class FastLanes {
     }, pause).unref();
   }
 }
+
+/** True for calls that may wait for the spare: most of their time is left. */
+const hasTime = ({ calls: [first], endpoint }: Work): boolean =>
+  first !== undefined && first.deadline - Date.now() > endpoint.limit * 0.75;

@@ -17,6 +17,9 @@ export interface Work {
   calledOut: boolean;
 }
 
+/** What has shown its manners goes first: the next in line may be as bad as the one before. */
+export const byTrust = (a: Work, b: Work): number => b.endpoint.trust - a.endpoint.trust;
+
 export interface LaneEvents {
   onReady(): void;
   /** `problem`: empty text when it worked. */
@@ -48,7 +51,7 @@ export class Lane {
   readonly #known = new Map<number, JsEndpoint>();
   #loadProblem = '';
   #ended = false;
-  #givesWay = false;
+  #priority = 0;
 
   constructor(events: LaneEvents) {
     this.#events = events;
@@ -83,10 +86,10 @@ export class Lane {
     this.process.kill();
   }
 
-  /** Lets everything else go first on the machine's cores, once it has come up. */
-  giveWay(): void {
-    this.#givesWay = true;
-    if (this.ready) this.process.giveWay();
+  /** Takes a later place on the machine's cores, from 0 to 19, once it has come up. */
+  giveWay(priority: number): void {
+    this.#priority = priority;
+    if (this.ready) this.process.giveWay(priority);
   }
 
   reply(text: string): void {
@@ -142,7 +145,7 @@ export class Lane {
       if (endpoint !== undefined) this.#events.onLog(endpoint, text.slice(0, end), text.slice(end + 1));
     } else if (kind === READY) {
       this.ready = true;
-      if (this.#givesWay) this.process.giveWay();
+      if (this.#priority > 0) this.process.giveWay(this.#priority);
       this.#events.onReady();
     }
   }

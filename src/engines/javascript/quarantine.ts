@@ -18,12 +18,17 @@ const MOST_FRESH = 2;
 const FRESH = 500;
 /** With those whose code waits for an answer from outside. */
 const MOST_PROCESSES = MOST_RUNNING + 16;
+/** On the machine's cores this code comes after all else, … */
+const BEHIND = 5;
+/** … and what ran into its limit the last time after that. A process never gets a better place again. */
+const LAST = 10;
 const MEGABYTE = 1024 * 1024;
 
 interface Cell {
   readonly lane: Lane;
   /** Ends after its present work: it holds the isolates of its time in the fast lane. */
   readonly retires: boolean;
+  readonly priority: number;
   idleSince: number;
   /** Epoch milliseconds at which its present work began. */
   began: number;
@@ -70,15 +75,15 @@ export class Quarantine {
 
   /** Takes over a process of the fast lane together with the work that it is at. */
   adopt(lane: Lane): void {
-    lane.giveWay();
-    this.#cells.set(lane, { lane, retires: true, idleSince: 0, began: Date.now(), base: lane.process.memory() });
+    this.#begin(this.#add(lane, BEHIND, true));
   }
 
   /** The work of a process was answered. */
   free(lane: Lane): void {
     const cell = this.#cells.get(lane);
     if (cell === undefined || lane.open.length > 0) return;
-    if (cell.retires) {
+    // Some memory is never given back.
+    if (cell.retires || lane.process.memory() > this.#growth) {
       this.remove(lane);
       lane.end();
     } else cell.idleSince = Date.now();
@@ -89,88 +94,106 @@ export class Quarantine {
     this.#cells.delete(lane);
   }
 
-  /** Gives work to processes, an endpoint after the other. */
+  /** Gives work to processes: each endpoint a call, and again. */
   pump(): void {
-    for (let work = this.#loads[0]; work !== undefined; work = this.#loads[0]) {
-      const lane = this.#mayRun(work.endpoint) ? this.#lane() : undefined;
-      if (lane === undefined) break;
-      this.#loads.shift();
-      this.#give(lane, work);
+    for (const work of this.#loads.splice(0)) {
+      const cell = this.#cellFor(work.endpoint);
+      if (cell === undefined) this.#loads.push(work);
+      else this.#give(cell, work);
     }
-    for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      const lane = this.#lane();
-      if (lane === undefined) return;
-      // To the end of the line, so that the next one is another endpoint.
-      this.#waiting.delete(next);
-      this.#waiting.add(next);
-      next.inFlight++;
-      this.#give(lane, { endpoint: next, calls: next.take(true), attempts: 0, deadline: 0, calledOut: false });
+    for (let given = true; given;) {
+      given = false;
+      for (const endpoint of [...this.#waiting]) {
+        if (endpoint.queue.length === 0) this.#waiting.delete(endpoint);
+        else if (this.#running(endpoint) < MOST_RUNNING - 1) {
+          const cell = this.#cellFor(endpoint);
+          if (cell === undefined) continue;
+          endpoint.inFlight++;
+          this.#give(cell, { endpoint, calls: endpoint.take(true), attempts: 0, deadline: 0, calledOut: false });
+          given = true;
+        }
+      }
     }
   }
 
   /** Processes whose work should have ended. */
   overdue(now: number): Lane[] {
-    return this.#where((cell) => {
-      const work = cell.lane.open[0];
+    return this.#lanesWhere(({ lane }) => {
+      const [work] = lane.open;
       return work !== undefined && now > work.deadline + GRACE;
     });
   }
 
   tooLarge(): Lane[] {
-    return this.#where((cell) => cell.lane.open.length > 0 && cell.lane.process.memory() > cell.base + this.#growth);
+    return this.#lanesWhere(({ lane, base }) => lane.open.length > 0 && lane.process.memory() > base + this.#growth);
   }
 
   /** Ends processes that nobody needed for a while; true when none is left. */
   idle(now: number): boolean {
-    for (const lane of this.#where((cell) => cell.lane.open.length === 0 && now - cell.idleSince > IDLE_MILLISECONDS)) {
+    for (const lane of this.#lanesWhere(
+      (cell) => cell.lane.open.length === 0 && now - cell.idleSince > IDLE_MILLISECONDS,
+    )) {
       this.remove(lane);
       lane.end();
     }
     return this.#cells.size === 0;
   }
 
-  /** The endpoint whose turn it is, if one may run. */
-  #next(): JsEndpoint | undefined {
-    for (const endpoint of this.#waiting) {
-      if (endpoint.queue.length === 0) this.#waiting.delete(endpoint);
-      else if (this.#running(endpoint) < MOST_RUNNING - 1 && this.#mayRun(endpoint)) return endpoint;
-    }
-    return undefined;
-  }
-
-  /** A process that is free. Where there is none, one is started and the work waits: no call pays for that with its time. */
-  #lane(): Lane | undefined {
-    const free = this.#where(({ lane, retires }) => lane.open.length === 0 && !retires);
-    const ready = free.find((lane) => lane.ready);
-    if (ready === undefined && free.length < Math.min(MOST_RUNNING, this.#waiting.size + this.#loads.length)) {
-      const lane = new Lane(this.#events);
-      lane.giveWay();
-      this.#cells.set(lane, { lane, retires: false, idleSince: Date.now(), began: 0, base: 0 });
-    }
+  /** A process for work that may begin. Where none is free, one is started and the work waits: no call pays for that with its time. */
+  #cellFor(endpoint: JsEndpoint): Cell | undefined {
+    if (!this.#mayRun(endpoint)) return undefined;
+    const priority = priorityOf(endpoint);
+    const free = this.#where(
+      ({ lane, retires, ...cell }) => lane.open.length === 0 && !retires && cell.priority === priority,
+    );
+    const ready = free.find(({ lane }) => lane.ready);
+    const wanted = [...this.#waiting, ...this.#loads.map((work) => work.endpoint)].filter(
+      (each) => priorityOf(each) === priority,
+    );
+    if (ready === undefined && free.length < Math.min(MOST_RUNNING, Math.max(1, wanted.length)))
+      this.#add(new Lane(this.#events), priority, false);
     return ready;
   }
 
-  #give(lane: Lane, work: Work): void {
-    this.#cells.set(lane, { lane, retires: false, idleSince: 0, began: Date.now(), base: lane.process.memory() });
-    lane.run(work, true);
+  #add(lane: Lane, priority: number, retires: boolean): Cell {
+    lane.giveWay(priority);
+    const cell = { lane, retires, priority, idleSince: Date.now(), began: 0, base: 0 };
+    this.#cells.set(lane, cell);
+    return cell;
+  }
+
+  #begin(cell: Cell): void {
+    cell.began = Date.now();
+    cell.base = cell.lane.process.memory();
+  }
+
+  #give(cell: Cell, work: Work): void {
+    this.#begin(cell);
+    cell.lane.run(work, true);
   }
 
   #mayRun(endpoint: JsEndpoint): boolean {
     const busy = this.#where(({ lane }) => lane.open.length > 0);
     if (busy.length >= MOST_PROCESSES) return false;
-    if (busy.filter((lane) => !lane.waits).length < MOST_RUNNING) return true;
+    const running = busy.filter(({ lane }) => !lane.waits);
+    if (running.length < MOST_RUNNING) return true;
     const now = Date.now();
-    const fresh = this.#where(({ lane, began }) => lane.open.length > 0 && !lane.waits && now - began < FRESH);
-    return !endpoint.runsAway && fresh.length < MOST_FRESH;
+    return !endpoint.runsAway && running.filter(({ began }) => now - began < FRESH).length < MOST_FRESH;
   }
 
   #running(endpoint: JsEndpoint): number {
-    return this.#where((cell) => cell.lane.open[0]?.endpoint === endpoint && !cell.lane.waits).length;
+    return this.#where(({ lane }) => lane.open[0]?.endpoint === endpoint && !lane.waits).length;
   }
 
-  #where(condition: (cell: Cell) => boolean): Lane[] {
-    const lanes: Lane[] = [];
-    for (const cell of this.#cells.values()) if (condition(cell)) lanes.push(cell.lane);
-    return lanes;
+  #lanesWhere(condition: (cell: Cell) => boolean): Lane[] {
+    return this.#where(condition).map(({ lane }) => lane);
+  }
+
+  #where(condition: (cell: Cell) => boolean): Cell[] {
+    const cells: Cell[] = [];
+    for (const cell of this.#cells.values()) if (condition(cell)) cells.push(cell);
+    return cells;
   }
 }
+
+const priorityOf = (endpoint: JsEndpoint): number => (endpoint.runsAway ? LAST : BEHIND);

@@ -17,7 +17,6 @@ const NODE_MODULES = realpathSync(fileURLToPath(new URL('../', import.meta.resol
 /** Of util-linux: the kernel ends the sandbox when the activator dies, also in the middle of a native loop. */
 const SETPRIV = '/usr/bin/setpriv';
 const PAGE = 4096;
-const LOW_PRIORITY = 15;
 
 /** True where a sandbox cannot outlive the activator even when its code never returns. */
 export const diesWithActivator = existsSync(SETPRIV);
@@ -83,11 +82,11 @@ export class SandboxProcess {
     this.#child.kill('SIGKILL');
   }
 
-  /** Lets everything else go first on the machine's cores. */
-  giveWay(): void {
+  /** Takes a later place on the machine's cores, from 0 to 19. */
+  giveWay(priority: number): void {
     // The priority is a thread's own.
     this.#tune(() => {
-      for (const thread of readdirSync(`/proc/${String(this.pid)}/task`)) setPriority(Number(thread), LOW_PRIORITY);
+      for (const thread of readdirSync(`/proc/${String(this.pid)}/task`)) setPriority(Number(thread), priority);
     });
   }
 

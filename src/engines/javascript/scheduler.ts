@@ -7,10 +7,11 @@
  * Endpoints that did this run in the quarantine from then on, one call a process, until they behave.
  */
 import { overloaded } from '../../lib/errors.ts';
-import { deliver, endedFromOutside, errorOf, memoryLimit, noTurn, timeLimit } from './answers.ts';
+import { deliver, endedFromOutside, errorOf, expire, memoryLimit, noTurn, timeLimit } from './answers.ts';
 import { FastLanes } from './fast-lanes.ts';
 import type { Question, RunFailure } from './frames.ts';
 import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
+import { byTrust } from './lane.ts';
 import type { Lane, LaneEvents, Work } from './lane.ts';
 import { Quarantine } from './quarantine.ts';
 
@@ -237,14 +238,14 @@ export class Scheduler implements AsyncDisposable {
     if (!late) {
       for (const lane of this.#fast.stuck(now)) this.#setAside(lane);
       for (const lane of this.#quarantine.overdue(now)) this.#end(lane, 'timeout');
-      this.#quarantine.pump();
+      this.#takeUp();
     }
     for (const endpoint of this.#active) {
       // Where nothing of the endpoint runs, it is others that keep its calls from their turn.
-      this.#expire(endpoint.queue, now, () => (endpoint.inFlight > 0 ? timeLimit(endpoint) : noTurn(endpoint)));
+      expire(endpoint.queue, now, () => (endpoint.inFlight > 0 ? timeLimit(endpoint) : noTurn(endpoint)));
       if (endpoint.queue.length === 0 && endpoint.inFlight === 0) this.#active.delete(endpoint);
     }
-    for (const work of this.#fast.stranded) this.#expire(work.calls, now, () => noTurn(work.endpoint));
+    for (const work of this.#fast.stranded) expire(work.calls, now, () => noTurn(work.endpoint));
     if (now - this.#lastMemoryCheck >= 4 * TICK) {
       this.#lastMemoryCheck = now;
       for (const lane of this.#quarantine.tooLarge()) this.#end(lane, 'memory');
@@ -255,16 +256,6 @@ export class Scheduler implements AsyncDisposable {
     if (this.#idleTicks > 1000 / TICK) {
       clearInterval(this.#timer);
       this.#timer = undefined;
-    }
-  }
-
-  /** Answers calls whose limit passed while they waited for their turn. */
-  #expire(calls: PendingCall[], now: number, error: () => Error): void {
-    for (let i = calls.length - 1; i >= 0; i--) {
-      const call = calls[i];
-      if (call === undefined || call.deadline > now) continue;
-      calls.splice(i, 1);
-      call.reject(error());
     }
   }
 
@@ -360,8 +351,7 @@ export class Scheduler implements AsyncDisposable {
     }
     for (const call of work.calls) {
       call.attempts++;
-      if (work.calledOut)
-        call.reject(endedFromOutside());
+      if (work.calledOut) call.reject(endedFromOutside());
       else if (call.attempts >= MOST_ATTEMPTS)
         call.reject(reason.startsWith('SIGKILL') ? endedFromOutside() : memoryLimit(endpoint));
       else endpoint.queue.unshift(call);
@@ -369,6 +359,3 @@ export class Scheduler implements AsyncDisposable {
     this.#dispatch(endpoint);
   }
 }
-
-/** What has shown its manners goes first: the next in line may be as bad as the one before. */
-const byTrust = (a: Work, b: Work): number => b.endpoint.trust - a.endpoint.trust;

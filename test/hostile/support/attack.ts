@@ -1,0 +1,123 @@
+/** Runs a table of hostile cases against a service of its own, beside a client who must not notice. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { setTimeout as later } from 'node:timers/promises';
+import { assertRequestError } from '../../acceptance/support/expectations.ts';
+import type { Answer } from '../../acceptance/support/client.ts';
+import { explode } from '../../acceptance/support/folders.ts';
+import { pathOf } from '../../acceptance/support/knowledge-grid.ts';
+import { uniqueNaan } from '../../acceptance/support/ko.ts';
+import type { Ko } from '../../acceptance/support/ko.ts';
+import { startService, temporaryFolder } from '../../acceptance/support/service.ts';
+import type { OwnService } from '../../acceptance/support/service.ts';
+import { Companion, wellBehavedKo } from './companion.ts';
+import { assertBackTo, footprintOf } from './footprint.ts';
+import type { Allowance } from './footprint.ts';
+import { hostileKo } from './hostile-case.ts';
+import type { HostileCase } from './hostile-case.ts';
+import type { Pace } from './pace.ts';
+
+/** Milliseconds of `--execution-timeout`. */
+const LIMIT = 1000;
+/** "Every guest call ends within `timeout + 1 s` grace." */
+const GRACE = 1000;
+/** Milliseconds for which a client tries again. */
+const PATIENCE = 15_000;
+
+export interface Attack {
+  /** Options of the service beside the limit of a call. */
+  readonly args?: readonly string[];
+  /** Cases at the same time. */
+  readonly concurrency?: number;
+  readonly allowance?: Allowance;
+  /** More that is done while the client calls. */
+  readonly also?: (t: TestContext, service: OwnService, pace: Pace) => Promise<void>;
+}
+
+/** One test of each case, and one of what the whole did to others and left behind. */
+export function attack(title: string, cases: readonly HostileCase[], options: Attack = {}): void {
+  const { concurrency = 4 } = options;
+  // One more, for what is done beside.
+  test(title, { concurrency: concurrency + 1 }, async (t) => {
+    const naan = uniqueNaan();
+    const well = wellBehavedKo(naan);
+    const kos = cases.map((each, i) => hostileKo(naan, each, i));
+    await using shelf = await temporaryFolder();
+    for (const ko of [well, ...kos]) await explode(ko, shelf.path, ko.name);
+    await using service = await startService({
+      shelf: shelf.path,
+      args: ['--execution-timeout', `${LIMIT}ms`, '--isolate-memory', '32MB', ...(options.args ?? [])],
+    });
+    await warmUp(service, well);
+    const before = await footprintOf(service.pid);
+    {
+      using companion = new Companion(service, well);
+      const waiting = cases.entries();
+      const attacker = async (): Promise<void> => {
+        for (const [i, each] of waiting) {
+          const ko = kos[i];
+          if (ko !== undefined) await t.test(each.name, () => assertHeld(service, ko, each, companion.pace));
+        }
+      };
+      await Promise.all([...Array.from({ length: concurrency }, attacker), options.also?.(t, service, companion.pace)]);
+      await t.test('meanwhile others were answered right and in time', () => companion.assertUndisturbed());
+    }
+    await t.test('afterwards the service is where it was', () => assertBackTo(before, service.pid, options.allowance));
+  });
+}
+
+async function assertHeld(service: OwnService, ko: Ko, each: HostileCase, pace: Pace): Promise<void> {
+  const answer = await answerOf(service, ko, { hostile: true }, pace);
+  if (answer.status === 200) assertResult(answer, ko, each.outcome);
+  else assertError(answer, ko, each.outcome);
+  const next = await answerOf(service, ko, {}, pace, (each) => each.status !== 200);
+  assert.equal(next.object['result'], 'well', `the next call: ${next.text}`);
+}
+
+/** What a client hears who tries again where the service tells him to. Every answer must come in time. */
+async function answerOf(
+  service: OwnService,
+  ko: Ko,
+  input: unknown,
+  pace: Pace,
+  again = ({ status }: Answer): boolean => status === 503,
+): Promise<Answer> {
+  const until = Date.now() + PATIENCE;
+  for (;;) {
+    const began = Date.now();
+    const answer = await service.post(pathOf(ko), input);
+    const took = Date.now() - began;
+    const allowed = LIMIT + pace.allowed(GRACE, began, took);
+    assert.ok(took <= allowed, `an answer after ${took} ms; allowed are ${allowed}`);
+    if (!again(answer) || Date.now() > until) return answer;
+    await later(1000 * Number(answer.headers['retry-after'] ?? 0));
+  }
+}
+
+function assertResult(answer: Answer, ko: Ko, outcome: HostileCase['outcome']): void {
+  const isDue = typeof outcome === 'object' ? 'is' in outcome : outcome !== 'error';
+  assert.ok(isDue, answer.text.slice(0, 300));
+  const { result, info, ...more } = answer.object;
+  assert.deepEqual(info, { ko: ko.metadata, inputs: '{"hostile":true}' });
+  assert.deepEqual(more, {});
+  if (typeof outcome === 'object' && 'is' in outcome) assert.deepEqual(result, outcome.is);
+}
+
+function assertError(answer: Answer, ko: Ko, outcome: HostileCase['outcome']): void {
+  const isDue = typeof outcome === 'object' ? 'says' in outcome : outcome !== 'answer';
+  assert.ok(isDue, answer.text);
+  const says = typeof outcome === 'object' && 'says' in outcome ? outcome.says : /\S/;
+  assertRequestError(answer, {
+    status: 500,
+    path: pathOf(ko),
+    title: 'General Adapter Exception',
+    detail: new RegExp(`^Code execution error: .*(?:${says.source})`, `s${says.flags}`),
+  });
+}
+
+/** Until code is compiled and memory is taken that a service in use has anyway. */
+async function warmUp(service: OwnService, well: Ko): Promise<void> {
+  const call = () => service.post(pathOf(well), { a: 1, b: 2, words: ['x'] });
+  for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 10 }, call));
+}

@@ -1,0 +1,107 @@
+/** A client of a well-behaved knowledge object and of the health, who calls all along and checks every answer. */
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { setTimeout as later } from 'node:timers/promises';
+import type { Client } from '../../acceptance/support/knowledge-grid.ts';
+import { pathOf } from '../../acceptance/support/knowledge-grid.ts';
+import { javascriptKo } from '../../acceptance/support/ko.ts';
+import type { Ko } from '../../acceptance/support/ko.ts';
+import { Pace } from './pace.ts';
+
+/** Also tells whether anybody has changed its built-ins. */
+const CODE = `
+  const clean = () => [
+    Object.keys(Object.prototype).length, Object.keys(Array.prototype).length, typeof globalThis.leaked, typeof ({}).polluted,
+    String(JSON.stringify), String(Array.prototype[Symbol.iterator]), String(Function.prototype.call), String(Promise.prototype.then),
+  ].join();
+  const atFirst = clean();
+  function run({ a, b, words }) {
+    return { sum: a + b, words: [...words].reverse().join(" "), clean: clean() === atFirst && !atFirst.includes("leaked") };
+  }`;
+
+export const wellBehavedKo = (naan: string): Ko => javascriptKo(CODE, { naan, name: 'well' });
+
+const PAUSE = 30;
+/** "No guest code can stop the activator answering `/health` within 1 s." */
+const HEALTH_WITHIN = 1000;
+/** "… nor break another KO's requests for more than the recycle time." */
+const ANSWER_WITHIN = 1000;
+
+interface Wait {
+  readonly what: 'answer' | 'health';
+  readonly began: number;
+  readonly took: number;
+}
+
+export class Companion implements Disposable {
+  readonly #client: Client;
+  readonly #ko: Ko;
+  readonly #pace = new Pace();
+  readonly #problems: string[] = [];
+  readonly #waits: Wait[] = [];
+  readonly #loops: Promise<unknown>;
+  #over = false;
+
+  /** `ko`: served already, see `wellBehavedKo`. */
+  constructor(client: Client, ko: Ko) {
+    this.#client = client;
+    this.#ko = ko;
+    this.#loops = Promise.all([
+      this.#repeat('answer', () => this.#call()),
+      this.#repeat('answer', () => this.#call()),
+      this.#repeat('health', () => this.#askHealth()),
+    ]);
+  }
+
+  get pace(): Pace {
+    return this.#pace;
+  }
+
+  /** Ends the calls and fails unless each was answered right and in time. */
+  async assertUndisturbed(): Promise<void> {
+    this.#over = true;
+    await this.#loops;
+    for (const { what, began, took } of this.#waits) {
+      const allowed = this.#pace.allowed(what === 'health' ? HEALTH_WITHIN : ANSWER_WITHIN, began, took);
+      if (took > allowed) this.#problems.push(`${what} after ${took} ms, allowed are ${allowed}`);
+    }
+    assert.deepEqual(this.#problems.slice(0, 20), [], `of ${this.#waits.length} answers`);
+    assert.ok(this.#waits.length > 20, `only ${this.#waits.length} answers`);
+  }
+
+  [Symbol.dispose](): void {
+    this.#over = true;
+    this.#pace[Symbol.dispose]();
+  }
+
+  async #repeat(what: Wait['what'], ask: () => Promise<void>): Promise<void> {
+    while (!this.#over) {
+      const began = Date.now();
+      try {
+        await ask();
+      } catch (thrown) {
+        this.#problems.push(`${what}: ${(thrown as Error).message}`);
+      }
+      this.#waits.push({ what, began, took: Date.now() - began });
+      await later(PAUSE);
+    }
+  }
+
+  async #call(): Promise<void> {
+    const [a, b] = [randomInt(1e9), randomInt(1e9)];
+    const words = Array.from({ length: randomInt(1, 5) }, () => randomInt(1e9).toString(36));
+    const answer = await this.#client.post(pathOf(this.#ko), { a, b, words });
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual(answer.object['result'], { sum: a + b, words: words.toReversed().join(' '), clean: true });
+    assert.deepEqual(answer.object['info'], {
+      ko: this.#ko.metadata,
+      inputs: JSON.stringify({ a, b, words }),
+    });
+  }
+
+  async #askHealth(): Promise<void> {
+    const answer = await this.#client.get('/actuator/health');
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(answer.object['status'], 'UP');
+  }
+}

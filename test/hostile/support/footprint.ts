@@ -1,0 +1,102 @@
+/** What the service takes of the machine at a moment, from /proc. */
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as later } from 'node:timers/promises';
+
+export interface Footprint {
+  /** Resident bytes of the activator. */
+  readonly memory: number;
+  /** Resident bytes of the activator and of all that it started. */
+  readonly treeMemory: number;
+  /** Open files, sockets and pipes of the activator. */
+  readonly handles: number;
+  /** Process ids of all that it started. */
+  readonly children: readonly number[];
+  /** Seconds of processor time of the activator and of what it started and has not ended yet. */
+  readonly cpu: number;
+}
+
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+const TICKS_A_SECOND = 100;
+const PAGE = 4096;
+const MEGABYTE = 1024 * 1024;
+
+export async function footprintOf(pid: number): Promise<Footprint> {
+  const processes = await descendantsOf(pid);
+  const own = processes.find((each) => each.pid === pid);
+  const sum = (of: (each: Process) => number): number => processes.reduce((total, each) => total + of(each), 0);
+  return {
+    memory: own?.memory ?? 0,
+    treeMemory: sum((each) => each.memory),
+    handles: (await readdir(`/proc/${pid}/fd`).catch(() => [])).length,
+    children: processes.filter((each) => each.pid !== pid).map((each) => each.pid),
+    cpu: sum((each) => each.cpu),
+  };
+}
+
+/** The process and all below it that have not ended. */
+async function descendantsOf(pid: number): Promise<Process[]> {
+  const all = (await Promise.all((await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(read))).flat();
+  const tree = new Set([pid]);
+  for (let grown = 0; grown !== tree.size;) {
+    grown = tree.size;
+    for (const each of all) if (tree.has(each.parent)) tree.add(each.pid);
+  }
+  return all.filter((each) => tree.has(each.pid));
+}
+
+async function read(pid: string): Promise<Process[]> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  const [state, ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [parent, user, system, pages] = [0, 10, 11, 20].map((i) => Number(fields[i]));
+  if (state === 'Z' || parent === undefined || user === undefined || system === undefined || pages === undefined)
+    return [];
+  return [{ pid: Number(pid), parent, cpu: (user + system) / TICKS_A_SECOND, memory: pages * PAGE }];
+}
+
+export const isAlive = async (pid: number): Promise<boolean> => (await read(String(pid))).length > 0;
+
+/** How far above the start a service may be when all is over. */
+export interface Allowance {
+  /** Bytes of the activator. "The activator process's own RSS grows < 50 MB over 1,000 hostile calls." */
+  readonly memory?: number;
+  /** Bytes of all processes together. */
+  readonly treeMemory?: number;
+}
+
+const LONGEST = 30_000;
+/** Share of one core that a service which does nothing may use. */
+const IDLE_SHARE = 0.15;
+
+/** Waits until the service is back where it was, and fails with what is not. */
+export async function assertBackTo(before: Footprint, pid: number, allowance: Allowance = {}): Promise<void> {
+  const { memory = 50 * MEGABYTE, treeMemory = 300 * MEGABYTE } = allowance;
+  const until = Date.now() + LONGEST;
+  for (;;) {
+    const [first, began] = [await footprintOf(pid), performance.now()];
+    await later(500);
+    const last = await footprintOf(pid);
+    const share = (last.cpu - first.cpu) / ((performance.now() - began) / 1000);
+    const problems = [
+      ...(share > IDLE_SHARE ? [`${share.toFixed(2)} of a core is in use`] : []),
+      ...(last.children.length > before.children.length
+        ? [`${last.children.length} child processes, at first ${before.children.length}`]
+        : []),
+      ...(last.handles > before.handles ? [`${last.handles} open handles, at first ${before.handles}`] : []),
+      ...grown('the activator', before.memory, last.memory, memory),
+      ...grown('all processes', before.treeMemory, last.treeMemory, treeMemory),
+    ];
+    if (problems.length === 0) return;
+    assert.ok(Date.now() < until, `The service is not back where it was: ${problems.join('; ')}`);
+  }
+}
+
+const grown = (whose: string, from: number, to: number, allowed: number): string[] =>
+  to - from > allowed ? [`${whose}: ${megabytes(to)}, at first ${megabytes(from)}`] : [];
+const megabytes = (bytes: number): string => `${Math.round(bytes / MEGABYTE)} MB`;

@@ -1,0 +1,4 @@
+import { thrownValues } from './cases/thrown-values.ts';
+import { attack } from './support/attack.ts';
+
+attack('thrown values', thrownValues);
