@@ -34,7 +34,8 @@ export abstract class RuntimeOfOthers implements AsyncDisposable {
   intercept: Intercept = () => false;
   /** Under which endpoints are called at present; a runtime that restarts holds none. */
   protected readonly held = new Set<string>();
-  protected readonly activator: Activator;
+  /** Where it registers, and fetches artifacts. */
+  activator: Activator;
   #server: Server | undefined;
   #port: number;
 
