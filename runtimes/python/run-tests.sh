@@ -27,4 +27,4 @@ export PATH="$venv/bin:$PATH" PYTHONDONTWRITEBYTECODE=1
 ruff format --check --quiet .
 ruff check --quiet .
 mypy --no-error-summary
-exec python -m pytest "$@"
+exec python -m pytest -n 2 --dist loadfile "$@"
