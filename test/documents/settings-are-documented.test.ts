@@ -6,7 +6,7 @@ import type { Config } from '../../src/config/config.ts';
 import { helpText } from '../../src/config/help.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
-import type { Setting } from '../../src/config/settings.ts';
+import type { Setting } from '../../src/config/setting.ts';
 import { codesIn, tableOf } from './support/markdown.ts';
 import { markdownFiles, read } from './support/project.ts';
 

@@ -16,6 +16,7 @@ interface Shown {
 }
 
 const DOCUMENTS: readonly Shown[] = [
+  { document: 'README.md', shelf: 'examples', atLeast: 6 },
   { document: 'docs/interface.md', shelf: 'examples', atLeast: 25 },
   {
     document: 'docs/authoring.md',

@@ -10,6 +10,8 @@ import { PROJECT, read } from './project.ts';
 /** Where the documents say that the service is. */
 const SHOWN_ADDRESS = 'http://127.0.0.1:8080';
 
+const KGRID = `node ${join(PROJECT, 'cli/kgrid.js')}`;
+
 export interface Place {
   /** The service. */
   readonly url: string;
@@ -50,7 +52,11 @@ async function put(path: string, text: string): Promise<void> {
 }
 
 function run(block: Block, { url, folder, shelf }: Place, path: string): Promise<string> {
-  const script = block.text.replaceAll(SHOWN_ADDRESS, url).replaceAll('my-shelf', shelf);
+  const script = block.text
+    .replaceAll(SHOWN_ADDRESS, url)
+    .replaceAll('my-shelf', shelf)
+    // In the folder of the project, `npx` finds this.
+    .replaceAll('npx kgrid', KGRID);
   const env = { PATH: `${join(PROJECT, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`, HOME: folder };
   return new Promise((resolve, reject) => {
     execFile('bash', ['-eu', '-c', script], { cwd: folder, env, timeout: 60_000 }, (error, stdout, stderr) => {
