@@ -1,13 +1,17 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { mapBounded } from '../../src/lib/map-bounded.ts';
 import { costOf } from '../../test/acceptance/support/process-tree.ts';
 import type { Bench, BenchCase, Row } from '../lib/bench.ts';
 import { makeShelf, manyKos } from '../lib/kos.ts';
+import type { BenchKo } from '../lib/kos.ts';
 import { startService } from '../lib/servers.ts';
 import type { Service, ServiceOptions } from '../lib/servers.ts';
+import type { BenchRequest } from '../lib/wrk.ts';
 
 const MOST_REPEATS = 3;
+const CALLS_AT_ONCE = 8;
 const PATIENCE = 30_000;
 const LOOK_AGAIN = 50;
 const FIRST = 'first start';
@@ -20,6 +24,9 @@ interface Start {
   readonly ready: number;
   /** MB, summed over the service and all that it started. */
   readonly memory: number;
+  /** Milliseconds until each knowledge object has answered once: their code may be loaded only then. */
+  readonly called: number;
+  readonly memoryCalled: number;
 }
 
 export const start: BenchCase = {
@@ -35,9 +42,10 @@ export const start: BenchCase = {
   },
 };
 
-/** Each repeat begins with a shelf on which no service has run. */
+/** Each repeat begins with a shelf on which no service has run; Node's compile cache stays as it is. */
 async function startsWith(bench: Bench, count: number, runtimes: Runtimes): Promise<Row[]> {
-  const fresh = await makeShelf(bench, manyKos(count));
+  const kos = manyKos(count);
+  const fresh = await makeShelf(bench, kos);
   const starts = new Map<string, Start[]>([
     [FIRST, []],
     [SECOND, []],
@@ -47,7 +55,7 @@ async function startsWith(bench: Bench, count: number, runtimes: Runtimes): Prom
     await cp(fresh, shelf, { recursive: true });
     for (const [name, all] of starts) {
       bench.progress(`start: repeat ${repeat + 1}, ${count} on the shelf, ${name}`);
-      all.push(await startOnce(bench, shelf, runtimes));
+      all.push(await startOnce(bench, shelf, kos, runtimes));
     }
     await rm(shelf, { recursive: true });
   }
@@ -58,17 +66,31 @@ async function startsWith(bench: Bench, count: number, runtimes: Runtimes): Prom
       'listening ms': all.map(({ listening }) => listening),
       'ready ms': all.map(({ ready }) => ready),
       'memory MB': all.map(({ memory }) => memory),
+      'then all called once ms': all.map(({ called }) => called),
+      'memory then MB': all.map(({ memoryCalled }) => memoryCalled),
     },
     failed: 0,
   }));
 }
 
-async function startOnce(bench: Bench, shelf: string, runtimes: Runtimes): Promise<Start> {
+async function startOnce(bench: Bench, shelf: string, kos: readonly BenchKo[], runtimes: Runtimes): Promise<Start> {
   await using service = await startService(bench, shelf, { runtimes });
+  const { listening, ready } = service;
   // The service is ready without them, but what it needs is more with them.
   await allUp(bench, service, runtimes);
-  const { tree } = await costOf(service.pid);
-  return { listening: service.listening, ready: service.ready, memory: tree.memory / 2 ** 20 };
+  const memory = await memoryOf(service);
+  const began = performance.now();
+  await mapBounded(kos, CALLS_AT_ONCE, ({ call }) => answered(bench, service, call));
+  return { listening, ready, memory, called: performance.now() - began, memoryCalled: await memoryOf(service) };
+}
+
+const memoryOf = async ({ pid }: Service): Promise<number> => (await costOf(pid)).tree.memory / 2 ** 20;
+
+async function answered({ signal }: Bench, { url }: Service, { path, body = '' }: BenchRequest): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(url + path, { method: 'POST', headers, body, signal });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${path} answers ${response.status}: ${text}`);
 }
 
 async function allUp({ signal }: Bench, { url }: Service, runtimes: Runtimes): Promise<void> {

@@ -53,7 +53,7 @@ export async function startService(bench: Bench, shelf: string, options: Service
     sandboxes: [String(sandboxes)],
   };
   const args = Object.entries(settings).flatMap(([name, values]) => values.flatMap((value) => [`--${name}`, value]));
-  const child = launch(process.execPath, [join(PROJECT, 'src/main.ts'), ...args], { signal: bench.signal });
+  const child = launch(process.execPath, [join(PROJECT, 'src/start.js'), ...args], { signal: bench.signal });
   return orEnd(child, async () => {
     const listening = await child.event('listening');
     const ready = await child.event('ready');
