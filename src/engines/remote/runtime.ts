@@ -1,6 +1,7 @@
 /** One remote runtime: a server elsewhere, or a child of ours, that runs endpoints of one engine. */
 import { Pool } from 'undici';
 import { messageOf } from '../../lib/errors.ts';
+import { DEPTH_HEADER } from '../call-headers.ts';
 
 /** What a runtime said of itself when it registered: at least its engine and url, and whatever else it sent. */
 export interface Registration extends Readonly<Record<string, unknown>> {
@@ -39,6 +40,8 @@ export class Runtime {
   readonly engine: string;
   readonly url: string;
   registration: Registration;
+  /** Under which it reaches this service, without a slash at its end. */
+  activator: string;
   /** Epoch milliseconds of its last registration. */
   seen = Date.now();
   /** False while it cannot be reached; it is asked again at its next registration. */
@@ -55,8 +58,9 @@ export class Runtime {
   #confirmed = 0;
   #asking: Promise<Record<string, unknown> | undefined> | undefined;
 
-  constructor(registration: Registration, secret: string | undefined) {
+  constructor(registration: Registration, activator: string, secret: string | undefined) {
     this.registration = registration;
+    this.activator = activator;
     this.engine = registration.engine.toLowerCase();
     this.url = registration.url.replace(/\/+$/, '');
     this.#secret = secret;
@@ -114,7 +118,7 @@ export class Runtime {
     const clock = AbortSignal.timeout(timeout);
     const target = new URL(url);
     try {
-      const response = await this.#pool(target.origin).request({
+      const response = await this.#pool(target.origin, isNested(options)).request({
         path: target.pathname + target.search,
         method,
         ...(body === undefined ? {} : { body }),
@@ -175,8 +179,10 @@ export class Runtime {
     return own ? info : undefined;
   }
 
-  #pool(origin: string): Pool {
-    let pool = this.#pools.get(origin);
+  /** Calls of one KO by another have connections of their own: those that wait for them hold the others. */
+  #pool(origin: string, nested: boolean): Pool {
+    const key = nested ? `${origin} nested` : origin;
+    let pool = this.#pools.get(key);
     if (pool === undefined) {
       pool = new Pool(origin, {
         connections: CONNECTIONS,
@@ -185,7 +191,7 @@ export class Runtime {
         pipelining: 1,
       });
       pool.on('disconnect', () => (this.#doubtful = true));
-      this.#pools.set(origin, pool);
+      this.#pools.set(key, pool);
     }
     return pool;
   }
@@ -206,5 +212,7 @@ function objectOf(body: Buffer): Record<string, unknown> | undefined {
     return undefined;
   }
 }
+
+const isNested = ({ headers }: RequestOptions): boolean => Number(headers?.[DEPTH_HEADER] ?? 0) > 0;
 
 const codeOf = (thrown: unknown): string => (thrown as { code?: string }).code ?? messageOf(thrown);
