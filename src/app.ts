@@ -63,14 +63,12 @@ export async function createApp({
   const known = await KnownPackages.open(knownPackages, `${version} ${process.version}`);
   const engines = createEngines(config, known, log);
   const secret = randomBytes(32).toString('base64url');
-  let address = '';
   const runtimes = new RuntimeRegistry({
     engines,
     callTimeout: config.limits.runtime,
     activationTimeout: config.limits.activation,
     maxResult: config.limits.result,
     queueLimit: config.limits.queue,
-    ownAddress: () => config.publicUrl ?? address,
     secret,
     reactivate: (engine) => activator.runtimeCame(engine),
     log: log.child({ part: 'runtimes' }),
@@ -105,12 +103,11 @@ export async function createApp({
     engines,
     manifests,
     startRuntimes(url) {
-      address = url;
       own = startOwnRuntimes({
         names: config.runtimes,
         registry: runtimes,
         secret,
-        address,
+        address: url,
         cache,
         callTimeout: config.limits.runtime,
         maxResult: config.limits.result,

@@ -5,6 +5,7 @@ import type { Registration } from '../engines/remote/runtime.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import { binaryNotFound, bodyNotReadable, messageOf } from '../lib/errors.ts';
 import { audit } from './access/audit.ts';
+import { addressOf } from './address.ts';
 import { requireJson, textBody } from './body.ts';
 import { declare } from './methods.ts';
 import { sendFile } from './send-file.ts';
@@ -13,9 +14,16 @@ export interface ProxyRoutesOptions {
   readonly activator: Activator;
   readonly runtimes: RuntimeRegistry;
   readonly isOwnRuntime: (request: FastifyRequest) => boolean;
+  readonly publicUrl: string | undefined;
 }
 
-export function proxyRoutes(app: FastifyInstance, { activator, runtimes, isOwnRuntime }: ProxyRoutesOptions): void {
+export function proxyRoutes(
+  app: FastifyInstance,
+  { activator, runtimes, isOwnRuntime, publicUrl }: ProxyRoutesOptions,
+): void {
+  // A runtime need not reach the public address, but it can reach the one that it registers at.
+  const reachedAt = (request: FastifyRequest): string =>
+    publicUrl !== undefined && new URL(publicUrl).host === request.host ? publicUrl : addressOf(request, undefined);
   declare(app, '/proxy/environments', {
     GET: { access: 'open', handler: () => runtimes.environments() },
     POST: {
@@ -29,7 +37,7 @@ export function proxyRoutes(app: FastifyInstance, { activator, runtimes, isOwnRu
           return reply.code(400).send({ ...body, status: `Not registered: Runtime failed to specify ${problem}` });
         }
         const registration = body as Registration;
-        const status = runtimes.register(registration, isOwnRuntime(request));
+        const status = runtimes.register(registration, reachedAt(request), isOwnRuntime(request));
         audit(request, { action: 'register', subject: `${registration.engine} ${registration.url}`, outcome: 'done' });
         return { ...body, status };
       },

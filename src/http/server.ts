@@ -104,7 +104,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   openapiRoutes(app);
   endpointRoutes(app, { activator, publicUrl: config.publicUrl });
   activationRoutes(app, activator);
-  proxyRoutes(app, { activator, runtimes: options.runtimes, isOwnRuntime: options.isOwnRuntime });
+  proxyRoutes(app, {
+    activator,
+    runtimes: options.runtimes,
+    isOwnRuntime: options.isOwnRuntime,
+    publicUrl: config.publicUrl,
+  });
   healthRoutes(app, {
     activator,
     shelf,

@@ -28,7 +28,7 @@ export async function activateAt(
   options: RemoteOptions,
 ): Promise<ActivatedAt> {
   const began = Date.now();
-  const body = JSON.stringify(requestOf(plan, options.ownAddress()));
+  const body = JSON.stringify(requestOf(plan, runtime.activator));
   for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
     const left = options.activationTimeout - (Date.now() - began);
     if (left <= 0)

@@ -9,7 +9,5 @@ export interface RemoteOptions {
   readonly queueLimit: number;
   /** Bytes of an answer. */
   readonly maxResult: number;
-  /** Under which runtimes reach this service, without a slash at its end. */
-  readonly ownAddress: () => string;
   readonly log: Logger;
 }

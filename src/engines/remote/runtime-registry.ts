@@ -38,14 +38,19 @@ export class RuntimeRegistry {
     return engine;
   }
 
-  /** `own`: a runtime that this service started. */
-  register(registration: Registration & { readonly forceUpdate?: unknown }, own: boolean): RegistrationStatus {
+  /** `own`: a runtime that this service started. `activator`: under which it reaches this service. */
+  register(
+    registration: Registration & { readonly forceUpdate?: unknown },
+    activator: string,
+    own: boolean,
+  ): RegistrationStatus {
     const engine = this.engine(registration.engine.toLowerCase());
     const { forceUpdate, ...rest }: Registration & { readonly forceUpdate?: unknown } = registration;
     const url = rest.url.replace(/\/+$/, '');
     const known = engine.runtimes.find((each) => each.url === url);
     if (known !== undefined && known.own === own) {
       known.registration = rest;
+      known.activator = activator;
       known.seen = Date.now();
       // "Heartbeats must not re-activate anything, unless the runtime had been lost […]."
       if (forceUpdate === true) this.#activateAt(known);
@@ -54,7 +59,7 @@ export class RuntimeRegistry {
       return 'existing runtime';
     }
     if (known !== undefined) this.remove(known);
-    const runtime = new Runtime(rest, own ? this.#options.secret : undefined);
+    const runtime = new Runtime(rest, activator, own ? this.#options.secret : undefined);
     engine.add(runtime);
     this.#activateAt(runtime);
     return 'new';
