@@ -27,7 +27,7 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
   if (rows.some(({ failed }) => failed > 0)) process.exitCode = 1;
 }
 
-// All that runs ends by itself once this aborts; npm passes on a Ctrl-C that has come already, so a second says nothing.
+// All that runs ends by itself, in bounded time, once this aborts: a second signal has nothing to add.
 const stop = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.on(name, () => stop.abort(new Error(`${name}: ended before all was measured`)));
