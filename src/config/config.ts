@@ -180,7 +180,10 @@ function atLeast(bytes: number, least: number, value: string, source: string, wo
 
 function runtimesOf(names: readonly string[]): Config['runtimes'] {
   if (names.length === 1 && names[0] === 'none') return [];
-  return names.map((name) => toChoice(name, '--runtimes', ['node', 'python']));
+  return names.map((name) => {
+    if (name === 'node' || name === 'python') return name;
+    throw startRefused(`--runtimes is '${name}', but must be node, python or both, or none alone`);
+  });
 }
 
 function propertiesOf(pairs: readonly string[]): Record<string, string> {

@@ -1,5 +1,4 @@
 /** Reads the settings from options and variables: "Option before `KGRID_*` before alias." */
-import { fileURLToPath } from 'node:url';
 import { startRefused } from '../lib/errors.ts';
 import { SETTINGS } from './settings.ts';
 import type { OptionName } from './settings.ts';
@@ -37,7 +36,8 @@ function readOptions(argv: readonly string[]): Map<OptionName, RawValue> | 'help
     if (setting === undefined)
       throw startRefused(`Unknown option ${word.split('=')[0] ?? ''}${suggestion(name)}; --help lists all`);
     const value = inline ?? (setting.kind === 'flag' ? 'true' : rest.shift());
-    if (value === undefined) throw startRefused(`Option --${name} needs a value`);
+    // An empty value is a variable of a script that was never set: it must not mean all addresses or this folder.
+    if (value === undefined || value.trim() === '') throw startRefused(`Option --${name} needs a value`);
     const known = found.get(setting.option) ?? { values: [], source: `--${name}` };
     if (known.values.length > 0 && setting.kind !== 'list') throw startRefused(`Option --${name} is given twice`);
     known.values.push(value);
@@ -75,7 +75,16 @@ const listOf = (setting: Setting, value: string): string[] =>
 function fromAlias(alias: string, value: string): string {
   if (alias === 'SPRING_PROFILES_ACTIVE')
     return value.split(',').some((each) => each.trim() === 'dev') ? 'dev' : 'secure';
-  if (!alias.startsWith('KGRID_SHELF_') || alias === 'KGRID_SHELF_MANIFEST') return value;
-  const location = value.replace(/^filesystem:/, '');
-  return location.startsWith('file:') ? fileURLToPath(new URL(location)) : location;
+  return alias === 'KGRID_SHELF_CDOSTORE_URL' || alias === 'KGRID_SHELF_LOCATION' ? folderOf(value) : value;
+}
+
+/** `filesystem:file:///dir`, and `filesystem:file://shelf`: the original's default, a folder beside the service. */
+function folderOf(location: string): string {
+  const [, path] = /^(?:filesystem:)?file:(?:\/\/(?:localhost(?=\/))?)?(.+)$/i.exec(location) ?? [];
+  if (path === undefined) return location.replace(/^filesystem:/i, '');
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { test } from 'node:test';
+import { toConfig } from './config.ts';
+import type { Config } from './config.ts';
+import { readSettings } from './read-settings.ts';
+
+function configOf(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Config {
+  const given = readSettings(argv, env);
+  assert.ok(!given.help);
+  return toConfig(given.settings);
+}
+
+test('the shelf of the original may be absolute or lie beside the service', () => {
+  const folders = {
+    'filesystem:file:///data/shelf': '/data/shelf',
+    'filesystem:file://localhost/data/shelf': '/data/shelf',
+    'filesystem:file:/data/my%20shelf': '/data/my shelf',
+    'file:///data/100%': '/data/100%',
+    // What the original serves where nothing is configured.
+    'filesystem:file://shelf': resolve('shelf'),
+    'filesystem:shelf': resolve('shelf'),
+    './shelf': resolve('shelf'),
+  };
+  for (const [written, folder] of Object.entries(folders)) {
+    assert.equal(configOf([], { KGRID_SHELF_CDOSTORE_URL: written }).shelf, folder, written);
+    assert.equal(configOf([], { KGRID_SHELF_LOCATION: written }).shelf, folder, written);
+  }
+});
+
+test('an option without content is refused, a variable without content is not there', () => {
+  for (const option of ['--shelf', '--host', '--user']) {
+    for (const argv of [[option, ''], [option, ' '], [`${option}=`], [option]]) {
+      assert.throws(() => configOf(argv), { message: `Option ${option} needs a value` }, argv.join(' '));
+    }
+  }
+  assert.equal(configOf([], { KGRID_HOST: '' }).host, '127.0.0.1');
+});
+
+test('a runtime that there is not is refused with those there are', () => {
+  assert.throws(() => configOf(['--runtimes', 'ruby']), /'ruby', but must be node, python or both, or none alone/);
+  assert.deepEqual(configOf(['--runtimes', 'none']).runtimes, []);
+  assert.deepEqual(configOf([], { KGRID_RUNTIMES: 'node, python' }).runtimes, ['node', 'python']);
+});
