@@ -10,11 +10,14 @@ type Enter = ivm.Reference<(...args: never[]) => unknown>;
 
 export class Realm {
   readonly #context: ivm.Context;
+  /** Bytes. */
+  readonly #maxResult: number;
   readonly #run: Enter;
   readonly #collect: Enter;
 
-  private constructor(context: ivm.Context, run: Enter, collect: Enter) {
+  private constructor(context: ivm.Context, maxResult: number, run: Enter, collect: Enter) {
     this.#context = context;
+    this.#maxResult = maxResult;
     this.#run = run;
     this.#collect = collect;
   }
@@ -33,7 +36,7 @@ export class Realm {
       } catch (thrown) {
         throw withPlace(thrown, load);
       }
-      return new Realm(context, get('run'), get('collect'));
+      return new Realm(context, load.maxResult, get('run'), get('collect'));
     } catch (thrown) {
       context.release();
       throw thrown;
@@ -45,9 +48,20 @@ export class Realm {
     const options = limit === undefined ? {} : { timeout: Math.max(1, limit) };
     const lines = this.#run.applySync(undefined, [inputs] as never[], options) as string;
     // Nothing asynchronous is there, so after the microtasks of the first entry each promise has settled or never will.
-    return lines.startsWith('~')
-      ? (this.#collect.applySync(undefined, [Number(lines.slice(1))] as never[], options) as string)
-      : lines;
+    return this.#bounded(
+      lines.startsWith('~')
+        ? (this.#collect.applySync(undefined, [Number(lines.slice(1))] as never[], options) as string)
+        : lines,
+    );
+  }
+
+  /** The guest counts characters; the limit is one of bytes. */
+  #bounded(lines: string): string {
+    const most = this.#maxResult;
+    if (lines.length * 3 <= most) return lines;
+    const refusal = `!${JSON.stringify(`the result is larger than the limit of ${most} bytes`)}`;
+    const all = lines.split('\n');
+    return all.map((line) => (Buffer.byteLength(line) > most ? refusal : line)).join('\n');
   }
 
   release(): void {
