@@ -7,7 +7,7 @@ import { messageOf } from '../../src/lib/errors.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT, ioFailure, usageFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
-import { printFindings, sorted } from '../lib/findings.ts';
+import { printFindings } from '../lib/findings.ts';
 import { inspect } from '../lib/inspect.ts';
 import type { Inspection } from '../lib/inspect.ts';
 import { openFolder } from '../lib/ko-source.ts';
@@ -43,8 +43,7 @@ Hidden files, node_modules, __pycache__ and the like stay behind, and are listed
 async function packFolder(context: Context, folder: string, options: PackOptions): Promise<ExitCode> {
   const terminal = context.terminal(options);
   const inspection = await inspectForPacking(folder, options.output);
-  const { source } = inspection;
-  const findings = sorted(inspection.findings);
+  const { source, findings } = inspection;
   printFindings(source, findings, terminal);
   const problems = findings.filter(({ severity }) => severity === 'problem');
   if (problems.length > 0 || inspection.metadata === undefined) {

@@ -7,6 +7,7 @@ import { FolderWatcher } from '../lib/folder-watcher.ts';
 import { inspect } from '../lib/inspect.ts';
 import { LocalActivator } from '../lib/local-activator.ts';
 import { findPlayed } from '../lib/played-folders.ts';
+import type { PlayedFolders } from '../lib/played-folders.ts';
 import { activateChanges, Playground } from '../lib/playground.ts';
 import type { Changes } from '../lib/playground.ts';
 import { reportChanges } from '../lib/report-changes.ts';
@@ -55,7 +56,7 @@ async function play({ env, terminal: open, interrupted }: Context, root: string,
   terminal.progress('starting an activator …');
   const runtimes = runtimesFor(await Promise.all([...first.sources.values()].map(inspect)));
   const playground = new Playground();
-  let changes: Changes = { changed: [], gone: [] };
+  let changes: Changes = { changed: [], gone: [], complete: true };
   await using activator = await LocalActivator.start({
     env,
     runtimes,
@@ -73,11 +74,13 @@ async function play({ env, terminal: open, interrupted }: Context, root: string,
   using watcher = new FolderWatcher(root, () => turns.ask(), { poll: options.poll ?? false });
   watcher.watch(first.folders);
   void ended.then(() => turns.end());
+  if (!changes.complete) turns.ask();
   let undecided = await reportChanges(session, changes, turns.waiting());
   while (await turns.next()) {
-    const { sources, folders } = await findPlayed(root);
+    const { sources, folders } = await look(root);
     watcher.watch(folders);
     changes = await playground.update(activator.shelf, sources);
+    if (!changes.complete) turns.ask();
     await activateChanges(activator, changes);
     const saved = new Set(changes.changed.map(({ inspection }) => inspection.source.path));
     const waiting = undecided.filter(({ inspection }) => !saved.has(inspection.source.path));
@@ -114,6 +117,19 @@ class Turns {
   /** Resolves as soon as there is something to do. */
   async waiting(): Promise<void> {
     if (!this.#asked && !this.#ended) await new Promise<void>((resolve) => this.#waking.push(resolve));
+  }
+}
+
+/** @throws CommandFailure when the folder was taken away. */
+async function look(root: string): Promise<PlayedFolders> {
+  for (;;) {
+    try {
+      return await findPlayed(root);
+    } catch (thrown) {
+      // A folder in it was removed while it was looked at.
+      if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') throw thrown;
+      await requireFolder(root);
+    }
   }
 }
 

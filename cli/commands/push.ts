@@ -7,7 +7,7 @@ import type { ActivatorClient, Answer, ListedEndpoint } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT, CommandFailure, ioFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
-import { placeOf, printFindings, sorted } from '../lib/findings.ts';
+import { placeOf, printFindings } from '../lib/findings.ts';
 import { entriesOf, inspect } from '../lib/inspect.ts';
 import type { Inspection } from '../lib/inspect.ts';
 import { openSources, placeIn } from '../lib/ko-source.ts';
@@ -93,7 +93,7 @@ const ACTIVE = 'ACTIVATED';
 function reportProblems(inspections: readonly Inspection[], terminal: Terminal): number {
   let problems = 0;
   for (const { source, findings } of inspections) {
-    printFindings(source, sorted(findings), terminal);
+    printFindings(source, findings, terminal);
     problems += findings.filter(({ severity }) => severity === 'problem').length;
   }
   return problems;

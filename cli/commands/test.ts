@@ -6,7 +6,7 @@ import { activationProblem } from '../lib/compile.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
-import { printFindings, problem, sorted } from '../lib/findings.ts';
+import { printFindings, problem } from '../lib/findings.ts';
 import type { Finding } from '../lib/findings.ts';
 import { inspect } from '../lib/inspect.ts';
 import type { Inspection } from '../lib/inspect.ts';
@@ -135,7 +135,7 @@ async function testOne(
 
 /** Why not all can be tried. */
 function stoppers({ ko, findings, examples }: Inspection): Finding[] {
-  const unreadable = sorted(findings).filter(
+  const unreadable = findings.filter(
     ({ severity, file }) => severity === 'problem' && (ko === undefined || file === EXAMPLES_FILE),
   );
   if (unreadable.length > 0 || examples.length > 0) return unreadable;

@@ -55,9 +55,16 @@ export async function activationProblem(
   detail: string,
 ): Promise<Finding> {
   const place = placeOf(detail, source.files);
-  if (place !== undefined) return problem(place.file, place.line, detail);
+  if (place !== undefined) {
+    const found = problem(place.file, place.line, detail);
+    return NEEDS_NODE.test(detail) && entry.engine === 'javascript'
+      ? { ...found, message: `${found.message}; engine javascript has nothing of Node: use the engine node for that` }
+      : found;
+  }
   return problem(deployment.file, entry.line, `${entry.path}: ${detail}${await functionsIn(source, entry, detail)}`);
 }
+
+const NEEDS_NODE = /\b(require|process|Buffer|fetch|setTimeout|setInterval|URL) is not defined/;
 
 const DECLARED =
   /^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:function\s*\*?|def|const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?:\(|=\s*(?:async\b|function\b|\(|\w+\s*=>))/gm;

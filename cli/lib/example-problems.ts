@@ -6,11 +6,16 @@ import { EXAMPLES_FILE } from './worked-examples.ts';
 import type { WorkedExample } from './worked-examples.ts';
 
 export function exampleProblems(ko: LoadedKo, examples: readonly WorkedExample[]): Finding[] {
+  const refused = new Set<string>();
   return examples.flatMap((example) => {
     const message = addressProblem(ko, example);
     if (message !== undefined) return [problem(EXAMPLES_FILE, example.line, `"${example.name}" ${message}`)];
     const mediaType = mediaTypeProblem(ko, example);
-    return mediaType === undefined ? [] : [mediaType];
+    // The next example of the same endpoint has the same problem.
+    const key = `${example.endpoint} ${example.contentType}`;
+    if (mediaType === undefined || refused.has(key)) return [];
+    refused.add(key);
+    return [mediaType];
   });
 }
 

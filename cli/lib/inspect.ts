@@ -14,7 +14,7 @@ import { authorWarnings } from './author-warnings.ts';
 import { ENGINES, engineLike } from './engines.ts';
 import type { EngineFacts } from './engines.ts';
 import { exampleProblems } from './example-problems.ts';
-import { problem } from './findings.ts';
+import { problem, sorted } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { readSource } from './ko-source.ts';
 import type { KoSource } from './ko-source.ts';
@@ -29,6 +29,7 @@ export interface Inspection {
   /** Present when the package can be imported. */
   readonly ko?: LoadedKo;
   readonly examples: readonly WorkedExample[];
+  /** Sorted. */
   readonly findings: readonly Finding[];
 }
 
@@ -62,7 +63,7 @@ export async function inspect(source: KoSource): Promise<Inspection> {
     ...(found.deployment === undefined ? {} : { deployment: found.deployment }),
     ...(ko === undefined || found.problems.length > 0 ? {} : { ko }),
     examples,
-    findings,
+    findings: sorted(findings),
   };
 }
 

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
 import type { KoId } from '../../src/knowledge-object/id.ts';
+import { messageOf } from '../../src/lib/errors.ts';
 import { problem } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { inspect } from './inspect.ts';
@@ -18,8 +19,8 @@ export interface Change {
   readonly findings: readonly Finding[];
   /** It was not served before. */
   readonly isNew: boolean;
-  /** Serves on as it was before, since what was saved cannot be imported. */
-  readonly keptAsBefore: boolean;
+  /** What was saved is served; otherwise what was served before, if anything. */
+  readonly isServed: boolean;
   /** When the last of its files was saved, in epoch milliseconds. */
   readonly saved: number;
 }
@@ -28,6 +29,8 @@ export interface Changes {
   readonly changed: readonly Change[];
   /** Keys of knowledge objects that are no longer there. */
   readonly gone: readonly string[];
+  /** False when it is worth looking again at once. */
+  readonly complete: boolean;
 }
 
 interface Played {
@@ -36,6 +39,8 @@ interface Played {
   stamp: string;
   /** `<naan>/<name>/<version>` of what is served; undefined when nothing could be so far. */
   key: string | undefined;
+  /** Key that another folder has, and that this one would be served under. */
+  waitsFor: string | undefined;
 }
 
 export class Playground {
@@ -45,56 +50,74 @@ export class Playground {
 
   /** Brings the shelf to what the folders hold; nothing is activated yet. */
   async update(shelf: string, sources: ReadonlyMap<string, KoSource>): Promise<Changes> {
-    const gone: string[] = [];
+    const left: string[] = [];
     for (const [home, played] of this.#played) {
       if (sources.has(home)) continue;
       this.#played.delete(home);
       await played.mirror.remove();
-      if (played.key !== undefined) gone.push(played.key);
+      if (played.key !== undefined) left.push(played.key);
     }
     const changed: Change[] = [];
+    let complete = true;
     for (const [home, source] of sources) {
       const played = this.#played.get(home) ?? this.#add(home, shelf);
       const stamp = stampOf(source);
-      if (stamp === played.stamp) continue;
-      played.stamp = stamp;
-      const { change, left } = await this.#take(home, played, source);
-      changed.push(change);
-      if (left !== undefined) gone.push(left);
+      const isFree = played.waitsFor !== undefined && this.#homeOf(played.waitsFor) === undefined;
+      if (stamp === played.stamp && !isFree) continue;
+      const before = played.key;
+      try {
+        changed.push(await this.#take(played, source));
+        played.stamp = stamp;
+        if (before !== undefined && before !== played.key) left.push(before);
+      } catch (thrown) {
+        const { syscall, code } = thrown as NodeJS.ErrnoException;
+        if (syscall === undefined) throw thrown;
+        // What is gone by now changed once more while it was read; what may not be read stays so.
+        played.stamp = code === 'ENOENT' ? '' : stamp;
+        if (code === 'ENOENT') complete = false;
+        else changed.push(unreadable(source, messageOf(thrown), before === undefined));
+      }
     }
-    return { changed, gone: gone.filter((key) => ![...this.#played.values()].some((each) => each.key === key)) };
+    const waits = [...this.#played.values()].some(({ waitsFor }) => waitsFor !== undefined && left.includes(waitsFor));
+    return { changed, gone: left.filter((key) => this.#homeOf(key) === undefined), complete: complete && !waits };
   }
 
   #add(home: string, shelf: string): Played {
-    const played = { mirror: new Mirror(join(shelf, `ko-${this.#made++}`)), stamp: '', key: undefined };
+    const mirror = new Mirror(join(shelf, `ko-${this.#made++}`));
+    const played: Played = { mirror, stamp: '', key: undefined, waitsFor: undefined };
     this.#played.set(home, played);
     return played;
   }
 
-  async #take(home: string, played: Played, source: KoSource): Promise<{ change: Change; left?: string }> {
+  async #take(played: Played, source: KoSource): Promise<Change> {
     const inspection = await inspect(source);
-    const { ko } = inspection;
-    const twin = ko === undefined ? undefined : this.#servedAs(ko.key, home);
-    const findings = [...inspection.findings, ...(twin === undefined ? [] : [twinProblem(ko?.key ?? '', twin)])];
+    const { ko, findings } = inspection;
     const isNew = played.key === undefined;
     const saved = Math.max(...[...source.files.values()].map((file) => file.saved));
-    if (ko === undefined || twin !== undefined) {
-      // Looked at again as soon as anything changes, such as its twin.
-      if (twin !== undefined) played.stamp = '';
-      return { change: { inspection, findings, isNew, keptAsBefore: !isNew, saved } };
+    const twin = ko === undefined || ko.key === played.key ? undefined : this.#homeOf(ko.key);
+    played.waitsFor = twin === undefined ? undefined : ko?.key;
+    if (ko === undefined) return { inspection, findings, isNew, isServed: false, saved };
+    if (twin !== undefined) {
+      return { inspection, findings: [...findings, twinProblem(ko.key, twin)], isNew, isServed: false, saved };
     }
-    const { key: before } = played;
-    played.key = ko.key;
     await played.mirror.update(source.folder, source.files);
-    const change = { inspection, findings, isNew, keptAsBefore: false, saved };
-    return before === undefined || before === ko.key ? { change } : { change, left: before };
+    played.key = ko.key;
+    return { inspection, findings, isNew, isServed: true, saved };
   }
 
-  /** The place of another folder that is served under this id. */
-  #servedAs(key: string, home: string): string | undefined {
-    return [...this.#played].find(([other, played]) => other !== home && played.key === key)?.[0];
+  /** The place of the folder that is served under this id. */
+  #homeOf(key: string): string | undefined {
+    return [...this.#played].find(([, played]) => played.key === key)?.[0];
   }
 }
+
+const unreadable = (source: KoSource, why: string, isNew: boolean): Change => ({
+  inspection: { source, examples: [], findings: [] },
+  findings: [problem('', undefined, `it cannot be read: ${why}`)],
+  isNew,
+  isServed: false,
+  saved: Date.now(),
+});
 
 const twinProblem = (key: string, other: string): Finding =>
   problem(
@@ -105,9 +128,7 @@ const twinProblem = (key: string, other: string): Finding =>
 
 /** Loads and activates what changed. */
 export async function activateChanges({ app }: LocalActivator, { changed, gone }: Changes): Promise<void> {
-  const served = changed.flatMap(({ inspection, keptAsBefore }) =>
-    inspection.ko === undefined || keptAsBefore ? [] : [inspection.ko.id],
-  );
+  const served = changed.flatMap(({ inspection: { ko }, isServed }) => (isServed && ko !== undefined ? [ko.id] : []));
   const left = gone.map((key) => parseKoId(key)).filter((id): id is KoId => id !== undefined);
   if (served.length + left.length > 0) await app.activator.reloadImported([...served, ...left]);
 }

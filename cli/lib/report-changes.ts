@@ -70,22 +70,24 @@ export async function reportChanges(
 }
 
 /** Nothing to try where what was saved is not what is served. */
-function trialOf({ inspection, keptAsBefore }: Change, { activator, runtimes }: Session): Trial | undefined {
+function trialOf({ inspection, isServed }: Change, { activator, runtimes }: Session): Trial | undefined {
   const { source, ko, examples } = inspection;
-  return ko === undefined || keptAsBefore ? undefined : { source, ko, examples, activator, runtimes };
+  return ko === undefined || !isServed ? undefined : { source, ko, examples, activator, runtimes };
 }
 
-const endpointsOf = ({ inspection: { ko } }: Change, { activator }: Session): Endpoints =>
-  ko === undefined ? [] : activator.endpointsOf(ko.key);
+const keptAsBefore = ({ isNew, isServed }: Change): boolean => !isNew && !isServed;
+
+const endpointsOf = ({ inspection: { ko }, isServed }: Change, { activator }: Session): Endpoints =>
+  ko === undefined || !isServed ? [] : activator.endpointsOf(ko.key);
 
 function print({ change, active, problems, results, endpoints }: Outcome, { activator, terminal }: Session): void {
   const { source } = change.inspection;
   const running = endpoints.filter(({ status }) => status === 'ACTIVATED');
   const failed = results.filter(({ passed }) => !passed);
   const facts = [
-    ...(!change.isNew && !change.keptAsBefore && running.length > 0 ? [`active ${active} ms after it was saved`] : []),
+    ...(!change.isNew && change.isServed && running.length > 0 ? [`active ${active} ms after it was saved`] : []),
     ...(problems.length > 0 ? [terminal.bad(count(problems.length, 'problem'))] : []),
-    ...(change.keptAsBefore ? ['what was active before stays active'] : []),
+    ...(keptAsBefore(change) ? ['what was active before stays active'] : []),
     ...(results.length > failed.length
       ? [terminal.good(`${count(results.length - failed.length, 'worked example')} passed`)]
       : []),
@@ -105,7 +107,7 @@ const asEvent = ({ change, active, problems, results, endpoints }: Outcome): unk
   source: change.inspection.source.label,
   ko: nameOf(change),
   ...(change.isNew ? {} : { milliseconds: active }),
-  keptAsBefore: change.keptAsBefore,
+  keptAsBefore: keptAsBefore(change),
   endpoints: endpoints.map(({ id, status, detail }) => ({ id, status, ...(detail === undefined ? {} : { detail }) })),
   problems,
   examples: results,

@@ -85,9 +85,12 @@ function readExample(fields: Record<string, unknown>, line: number, report: Repo
     usable = false;
     report(key, message);
   };
-  for (const key of Object.keys(fields)) {
-    if (!KEYS.has(key)) fail(key, `"${key}" is no key of an example; the keys are ${[...KEYS].join(', ')}`);
+  const unknown = Object.keys(fields).filter((key) => !KEYS.has(key));
+  for (const key of unknown) {
+    report(key, `"${key}" is no key of an example; the keys are ${[...KEYS].join(', ')}`);
   }
+  // What seems to be missing then is most often what was misspelt.
+  if (unknown.length > 0) return undefined;
   const { name, endpoint, contentType = 'application/json', tolerance = 0, input, expectError } = fields;
   const method = typeof fields['method'] === 'string' ? fields['method'].toLowerCase() : (fields['method'] ?? 'post');
   if (typeof name !== 'string' || name === '')

@@ -1,0 +1,217 @@
+/** What goes wrong most often in a knowledge object, and what `check` says of it: the place, and how to mend it. */
+import assert from 'node:assert/strict';
+import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { edit, fromTemplate, kgridJson, temporaryFolder } from './kgrid.ts';
+
+interface Finding {
+  severity: string;
+  file: string;
+  line?: number;
+  message: string;
+}
+
+interface Checked {
+  ok: boolean;
+  kos: { source: string; findings: Finding[]; examples: { passed: number; notRun: number } }[];
+}
+
+type Break = (file: (path: string) => string) => Promise<void>;
+
+/** What is done to it; and the first problem that is named, as `file:line message`. */
+const mistakes: [string, Break, RegExp][] = [
+  [
+    'a missing comma in JSON',
+    (file) => edit(file('metadata.json'), '"version": "v1.0",', '"version": "v1.0"'),
+    /^metadata\.json:6 not valid JSON: Expected ',' or '}' after property value/,
+  ],
+  [
+    'an @id that is none',
+    (file) => edit(file('metadata.json'), /"@id": ".*"/, '"@id": "test/my-score/v1.0"'),
+    /^metadata\.json:2 @id .* must be "<naan>\/<name>\/<version>", each part 1 to 64 letters, digits and periods/,
+  ],
+  [
+    'an @id of another knowledge object',
+    (file) => edit(file('metadata.json'), /"@id": ".*"/, '"@id": "test/other/v1.0"'),
+    /^metadata\.json:4 identifier .* expected ark:\/test\/other\/v1\.0/,
+  ],
+  [
+    'another version',
+    (file) => edit(file('metadata.json'), '"version": "v1.0"', '"version": "v1.1"'),
+    /^metadata\.json:5 version in metadata\.json is v1\.1, but @id ends with v1\.0: make them the same/,
+  ],
+  [
+    'a slip in the name of a descriptor',
+    (file) => edit(file('metadata.json'), '"service.yaml"', '"services.yaml"'),
+    /^metadata\.json:10 services\.yaml, .*hasServiceSpecification .* not in the package: add it or correct the name/,
+  ],
+  [
+    'a slip in the path of an endpoint',
+    (file) => edit(file('deployment.yaml'), '/calculate:', '/calcualte:'),
+    /^deployment\.yaml:3 \/calcualte is not among the paths of service\.yaml, which are: \/calculate/,
+  ],
+  [
+    'the name of a function that is not there',
+    (file) => edit(file('deployment.yaml'), 'function: calculate', 'function: calc'),
+    /^deployment\.yaml:3 \/calculate: there is no function 'calc' in src\/index\.js; it has: .*calculate/,
+  ],
+  [
+    'an artifact that is not there',
+    (file) => edit(file('deployment.yaml'), 'src/index.js', 'src/main.js'),
+    /^deployment\.yaml:3 src\/main\.js is not in the package: add it or correct the name/,
+  ],
+  [
+    'an artifact that stays behind',
+    async (file) => {
+      await edit(file('deployment.yaml'), 'src/index.js', 'node_modules/index.js');
+      await mkdir(file('node_modules'));
+      await copyFile(file('src/index.js'), file('node_modules/index.js'));
+    },
+    /^deployment\.yaml:3 node_modules\/index\.js is not in the package: .*node_modules\/ is left out of packages/,
+  ],
+  [
+    'a wrong indentation in YAML',
+    (file) => edit(file('deployment.yaml'), '    engine:', '   engine:'),
+    /^deployment\.yaml:5 not valid YAML: /,
+  ],
+  [
+    'a tab in YAML',
+    (file) => edit(file('service.yaml'), '  /calculate:', '\t/calculate:'),
+    /^service\.yaml:\d+ not valid YAML: .*[Tt]ab/,
+  ],
+  [
+    'a wrong address of the server',
+    (file) => edit(file('service.yaml'), /url: \/test\/\w+/, 'url: /tests/other'),
+    /^service\.yaml:7 servers\[0\]\.url .* is \/tests\/other: expected \/test\/wrong12 or \/test\/wrong12\/1\.0/,
+  ],
+  [
+    'a wrong method',
+    (file) => edit(file('deployment.yaml'), 'post:', 'get:'),
+    /^deployment\.yaml:3 GET \/calculate is not in service\.yaml, which has for this path: POST/,
+  ],
+  [
+    'an engine with a slip of the pen',
+    (file) => edit(file('deployment.yaml'), 'engine: javascript', 'engine: javasript'),
+    /^deployment\.yaml:3 engine javasript is not known here; engines: javascript, node, python, resource/,
+  ],
+  [
+    'a syntax error in the code',
+    (file) => edit(file('src/index.js'), 'const mean = (', 'const mean = (('),
+    /^src\/index\.js:16 SyntaxError: Unexpected token ';'/,
+  ],
+  [
+    'code that fails when it is loaded',
+    (file) => edit(file('src/index.js'), /^/, "const fs = require('fs');\n"),
+    /^src\/index\.js:1 ReferenceError: require is not defined; .* use the engine node/,
+  ],
+  [
+    'a bad media type',
+    (file) => edit(file('service.yaml'), 'application/json', 'application/jsn'),
+    /^service\.yaml:13 \/calculate takes application\/jsn, but the example in worked-examples\.yaml:2 sends application\/json: correct/,
+  ],
+  [
+    'a metadata file that is not there',
+    (file) => rm(file('metadata.json')),
+    /^metadata\.json: The package has no metadata\.json/,
+  ],
+  [
+    'an example that is wrong',
+    (file) => edit(file('worked-examples.yaml'), 'meanArterialPressure: 93.3', 'meanArterialPressure: 39.3'),
+    /^worked-examples\.yaml:2 "120 over 80 mmHg": meanArterialPressure expected 39\.3, got 93\.3/,
+  ],
+  [
+    'an example of another endpoint',
+    (file) => edit(file('worked-examples.yaml'), 'endpoint: /calculate', 'endpoint: /compute'),
+    /^worked-examples\.yaml:2 "120 over 80 mmHg" calls \/compute, .* it deploys: \/calculate/,
+  ],
+  [
+    'an example with a slip in a key',
+    (file) => edit(file('worked-examples.yaml'), 'expect:', 'expected:'),
+    /^worked-examples\.yaml:6 "expected" is no key of an example; the keys are .*expect,/,
+  ],
+];
+
+test('each common mistake is named by file and line, with the mend', async () => {
+  await using folder = await temporaryFolder();
+  const named: string[] = [];
+  for (const [i, [, breakIt]] of mistakes.entries()) {
+    const ko = await fromTemplate('javascript', folder.path, `wrong${i + 1}`);
+    await breakIt((path) => join(ko, path));
+    named.push(ko);
+  }
+  const { code, json } = await kgridJson<Checked>(['check', ...named]);
+  assert.equal(code, 1);
+  for (const [i, { findings }] of json.kos.entries()) {
+    const [what = '', , said = /^$/] = mistakes[i] ?? [];
+    const [first] = findings.filter(({ severity }) => severity === 'problem');
+    const words = `${first?.file ?? ''}:${first?.line ?? ''} ${first?.message ?? ''}`;
+    assert.match(words, said, `${what}: ${JSON.stringify(findings)}`);
+  }
+});
+
+test('one run names everything that is wrong, not only the first', async () => {
+  await using folder = await temporaryFolder();
+  const ko = await fromTemplate('javascript', folder.path, 'all');
+  await edit(join(ko, 'metadata.json'), 'ark:/test', 'ark:/other');
+  await edit(join(ko, 'metadata.json'), '"version": "v1.0"', '"version": "v2.0"');
+  await edit(join(ko, 'service.yaml'), 'url: /test', 'url: /tests');
+  await writeFile(
+    join(ko, 'deployment.yaml'),
+    '/one: {post: {artifact: src/index.js, engine: javascript, function: f}}\n/two: {post: {artifact: [gone.js, lost.js], timeout: x}}\n',
+  );
+  await edit(join(ko, 'src/index.js'), 'function calculate(input) {', 'function calculate(input {');
+  await writeFile(
+    join(ko, 'worked-examples.yaml'),
+    '- name: x\n  endpoint: /calculate\n  input: 1\n  expect: 1\n- y\n',
+  );
+  const { json } = await kgridJson<Checked>(['check', ko]);
+  const problems = json.kos.flatMap(({ findings }) => findings).filter(({ severity }) => severity === 'problem');
+  assert.deepEqual(
+    problems.map(({ file, line, message }) => `${file}:${line ?? ''} ${message.slice(0, 22)}`),
+    [
+      'deployment.yaml:1 /one is not among the ',
+      'deployment.yaml:2 gone.js is not in the ',
+      'deployment.yaml:2 lost.js is not in the ',
+      'deployment.yaml:2 /two names no engine: ',
+      'deployment.yaml:2 /two has the timeout x',
+      'metadata.json:4 identifier in metadata',
+      'metadata.json:5 version in metadata.js',
+      'service.yaml:7 servers[0].url in serv',
+      'src/index.js:12 SyntaxError: Unexpecte',
+      'worked-examples.yaml:1 "x" calls /calculate, ',
+      'worked-examples.yaml:5 this entry is no examp',
+    ],
+  );
+});
+
+test('what an author probably did not mean is a warning, and no problem', async () => {
+  await using folder = await temporaryFolder();
+  const ko = await fromTemplate('javascript', folder.path, 'odd');
+  await edit(join(ko, 'metadata.json'), /\s+"hasPayload": .*/, '');
+  await edit(join(ko, 'metadata.json'), /\s+"title": .*/, '');
+  await edit(join(ko, 'service.yaml'), 'paths:', 'paths:\n  /forgotten: {post: {}}');
+  await rm(join(ko, 'worked-examples.yaml'));
+  const julia = await fromTemplate('javascript', folder.path, 'foreign');
+  await edit(join(julia, 'deployment.yaml'), 'engine: javascript', 'engine: julia');
+  const { code, json } = await kgridJson<Checked>(['check', ko, julia]);
+  assert.equal(code, 0);
+  assert.deepEqual(
+    json.kos.map(({ findings, examples }) => [
+      findings.map(({ severity, file, line, message }) => `${severity} ${file}:${line ?? ''} ${message.slice(0, 24)}`),
+      examples.notRun,
+    ]),
+    [
+      [
+        [
+          'warning metadata.json: hasPayload is missing: a',
+          'warning metadata.json: title is missing: lists ',
+          'warning service.yaml:11 /forgotten is described ',
+          'warning worked-examples.yaml: there are no worked exam',
+        ],
+        0,
+      ],
+      [['warning deployment.yaml:3 /calculate asks for the '], 3],
+    ],
+  );
+});

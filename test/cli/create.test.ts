@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { filesIn, kgrid, kgridJson, temporaryFolder } from './kgrid.ts';
+
+interface Checked {
+  ok: boolean;
+  kos: { ko: string; findings: unknown[]; examples: { passed: number; failed: number; notRun: number } }[];
+}
+
+test('what create makes from each template passes its own check and test', async () => {
+  await using folder = await temporaryFolder();
+  const engines = ['javascript', 'node', 'python', 'resource'];
+  const created = await Promise.all(
+    engines.map((engine) => kgrid(['create', `my-${engine}`, '--engine', engine], { cwd: folder.path })),
+  );
+  for (const [i, { code, stdout, stderr }] of created.entries()) {
+    assert.deepEqual([code, stderr], [0, '']);
+    const engine = engines[i] ?? '';
+    assert.match(stdout, new RegExp(`^Created my-${engine}/: example/my${engine}/v1.0, engine ${engine}\n`));
+    assert.match(stdout, new RegExp(`npx kgrid play  my-${engine} `));
+  }
+  const { code, json } = await kgridJson<Checked>(['check', '.', '--run'], { cwd: folder.path });
+  assert.equal(code, 0, JSON.stringify(json));
+  assert.deepEqual(
+    json.kos.map(({ ko, findings, examples }) => [
+      ko,
+      findings,
+      examples.passed > 0,
+      examples.failed + examples.notRun,
+    ]),
+    engines.map((engine) => [`example/my${engine}/v1.0`, [], true, 0]),
+  );
+});
+
+test('ids come from options before the name of the folder', async () => {
+  await using folder = await temporaryFolder();
+  const made = async (...args: string[]): Promise<unknown> =>
+    (await kgridJson<{ ko: string }>(['create', ...args], { cwd: folder.path })).json.ko;
+  assert.deepEqual(
+    await Promise.all([
+      made('my score_2'),
+      made('cardiology-risk-v1.10'),
+      made('a-b-c'),
+      made('x-y-1.0', '--name', 'z', '--version', '2022', '--title', 'A "quoted" \\ title'),
+      made('deep/er', '--naan', '99999'),
+    ]),
+    ['example/myscore2/v1.0', 'cardiology/risk/v1.10', 'example/abc/v1.0', 'x/z/2022', '99999/er/v1.0'],
+  );
+  const metadata = JSON.parse(await readFile(join(folder.path, 'x-y-1.0/metadata.json'), 'utf8')) as object;
+  assert.ok('title' in metadata && metadata.title === 'A "quoted" \\ title');
+  const { code, stdout } = await kgrid(['check', '.'], { cwd: folder.path });
+  assert.equal(code, 0, stdout);
+  assert.match(await readFile(join(folder.path, 'cardiology-risk-v1.10/service.yaml'), 'utf8'), /version: "1\.10"/);
+});
+
+test('nothing that is there is overwritten', async () => {
+  await using folder = await temporaryFolder();
+  const { path } = folder;
+  await mkdir(join(path, 'empty'));
+  await mkdir(join(path, 'full'));
+  await writeFile(join(path, 'full/notes.txt'), 'mine');
+  await writeFile(join(path, 'file'), 'mine');
+  const [empty, full, file] = await Promise.all(
+    ['empty', 'full', 'file'].map((each) => kgrid(['create', each], { cwd: path })),
+  );
+  assert.equal(empty?.code, 0);
+  for (const refused of [full, file]) {
+    assert.equal(refused?.code, 2);
+    assert.match(refused.stderr, /is there already and not empty: choose another folder/);
+  }
+  assert.deepEqual(await filesIn(join(path, 'full')), ['notes.txt']);
+});
+
+test('an id that cannot be used is refused before anything is made', async () => {
+  await using folder = await temporaryFolder();
+  const refusals = await Promise.all([
+    kgrid(['create', 'x', '--naan', 'a/b'], { cwd: folder.path }),
+    kgrid(['create', '_'], { cwd: folder.path }),
+    kgrid(['create', 'x', '--naan', 'kos'], { cwd: folder.path }),
+  ]);
+  assert.deepEqual(
+    refusals.map(({ code }) => code),
+    [2, 2, 2],
+  );
+  assert.match(
+    refusals.map(({ stderr }) => stderr).join(''),
+    /give --naan in .*give --name in .*path of the activator/s,
+  );
+  assert.deepEqual(await filesIn(folder.path), []);
+});

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { mkdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startService } from '../acceptance/support/service.ts';
+import { edit, filesIn, fromTemplate, kgrid, kgridJson, temporaryFolder } from './kgrid.ts';
+
+interface Packed {
+  ok: boolean;
+  file: string;
+  sha256: string;
+  files: string[];
+  leftOut: { path: string; why: string }[];
+}
+
+test('the same files always give the same zip, and what stays behind is named', async () => {
+  await using folder = await temporaryFolder();
+  const ko = await fromTemplate('javascript', folder.path, 'map');
+  const cwd = folder.path;
+  const first = await kgridJson<Packed>(['pack', 'map'], { cwd });
+  assert.deepEqual([first.code, first.json.file, first.json.leftOut], [0, 'test-map-v1.0.zip', []]);
+
+  await mkdir(join(ko, '.git'));
+  await mkdir(join(ko, 'src/__pycache__'));
+  await mkdir(join(ko, 'node_modules/x'), { recursive: true });
+  for (const file of ['.git/HEAD', '.env', 'src/__pycache__/a.pyc', 'node_modules/x/index.js', 'src/index.js~'])
+    await writeFile(join(ko, file), 'mine');
+  await symlink('/etc/passwd', join(ko, 'link'));
+  await utimes(join(ko, 'src/index.js'), 1, 1);
+  const inside = await kgridJson<Packed>(['pack', '.', '-o', 'out.zip'], { cwd: ko });
+  const again = await kgridJson<Packed>(['pack', '.', '-o', 'out.zip'], { cwd: ko });
+  assert.equal(inside.json.sha256, first.json.sha256);
+  assert.equal(again.json.sha256, first.json.sha256, 'a zip in the folder is not packed into the next one');
+  assert.deepEqual(
+    again.json.leftOut.map(({ path }) => path),
+    ['.env', '.git/', 'link', 'node_modules/', 'out.zip', 'src/__pycache__/', 'src/index.js~'],
+  );
+  assert.deepEqual(again.json.files, [
+    'README.md',
+    'deployment.yaml',
+    'metadata.json',
+    'service.yaml',
+    'src/index.js',
+    'worked-examples.yaml',
+  ]);
+  const checked = await kgrid(['check', 'test-map-v1.0.zip'], { cwd });
+  assert.deepEqual([checked.code, checked.stdout], [0, 'test/map/v1.0: no problems, 3 worked examples passed\n']);
+});
+
+test('what has problems is neither packed nor pushed', async () => {
+  await using folder = await temporaryFolder();
+  const good = await fromTemplate('javascript', folder.path, 'good');
+  const bad = await fromTemplate('javascript', folder.path, 'bad');
+  await edit(join(bad, 'deployment.yaml'), 'src/index.js', 'src/main.js');
+  const place = 'bad/deployment.yaml:3: src/main.js is not in the package';
+  const packed = await kgrid(['pack', 'bad'], { cwd: folder.path });
+  assert.equal(packed.code, 1);
+  assert.ok(packed.stdout.startsWith(place), packed.stdout);
+  assert.deepEqual(
+    (await filesIn(folder.path)).filter((file) => file.endsWith('.zip')),
+    [],
+  );
+  await using service = await startService();
+  const pushed = await kgrid(['push', good, 'bad', '--url', service.url], { cwd: folder.path });
+  assert.equal(pushed.code, 1);
+  assert.match(pushed.stdout, /1 problem: nothing was uploaded/);
+  assert.deepEqual((await service.get('/kos')).list, []);
+});
+
+test('push brings folders and zips to a secured activator and shows what runs there', async () => {
+  await using folder = await temporaryFolder();
+  const code = await fromTemplate('javascript', folder.path, 'code');
+  const card = await fromTemplate('resource', folder.path, 'card');
+  const failing = await fromTemplate('javascript', folder.path, 'failing');
+  await edit(join(failing, 'src/index.js'), 'const mean', 'const const mean');
+  const zip = join(folder.path, 'card.zip');
+  assert.equal((await kgrid(['pack', card, '-o', zip])).code, 0);
+  await using service = await startService({
+    profile: 'secure',
+    env: { KGRID_USER: 'ann', KGRID_PASSWORD: 'secret word' },
+    credentials: 'ann:secret word',
+  });
+
+  const refused = await kgrid(['push', code, '--url', service.url]);
+  assert.equal(refused.code, 3);
+  assert.match(refused.stderr, /asks for a login: set KGRID_USER and KGRID_PASSWORD, or KGRID_TOKEN/);
+  const wrong = await kgrid(['push', code, '--url', service.url], {
+    env: { KGRID_USER: 'ann', KGRID_PASSWORD: 'guess' },
+  });
+  assert.equal(wrong.code, 3);
+  assert.ok(!(wrong.stdout + wrong.stderr).includes('guess'));
+
+  const env = { KGRID_URL: service.url, MY_PASSWORD: 'secret word' };
+  const pushed = await kgrid(['push', code, zip, failing, '--user', 'ann', '--password-env', 'MY_PASSWORD'], { env });
+  assert.equal(pushed.code, 1, pushed.stderr);
+  const { url } = service;
+  assert.deepEqual(pushed.stdout.split('\n').slice(0, -1), [
+    `test/code/v1.0 is on the shelf of ${url}`,
+    `test/card/v1.0 is on the shelf of ${url}`,
+    `test/failing/v1.0 is on the shelf of ${url}`,
+    `  ACTIVATED  POST ${url}/test/code/1.0/calculate`,
+    `  ACTIVATED  GET ${url}/test/card/1.0/files`,
+    `  FAILED_TO_ACTIVATE  POST ${url}/test/failing/1.0/calculate`,
+    `    ${failing}/src/index.js:16: SyntaxError: Unexpected token 'const' (src/index.js line 16, column 9)`,
+    '2 of 3 endpoints active',
+  ]);
+  const exported = await service.get('/kos/test/card/v1.0', { accept: 'application/zip' });
+  assert.ok(exported.bytes.equals(await readFile(zip)), 'an activator exports what was packed, byte for byte');
+});
+
+test('an activator that cannot be reached, or is none, ends with 3', async () => {
+  await using folder = await temporaryFolder();
+  const ko = await fromTemplate('javascript', folder.path, 'map');
+  await using service = await startService();
+  await using none = await startService();
+  await none.stop();
+  const [gone, other] = await Promise.all([
+    kgrid(['push', ko, '--url', none.url]),
+    kgrid(['push', ko, '--url', `${service.url}/elsewhere`]),
+  ]);
+  assert.equal(gone.code, 3);
+  assert.match(gone.stderr, /^Cannot reach the activator at http:\/\/127\.0\.0\.1:\d+: nothing listens there$/m);
+  assert.equal(other.code, 3);
+  assert.match(other.stderr, /does not take test\/map\/v1\.0: 404 Not Found/);
+});

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startService } from '../acceptance/support/service.ts';
+import { edit, fromTemplate, kgrid, kgridJson, PROJECT, temporaryFolder } from './kgrid.ts';
+
+interface Tested {
+  ok: boolean;
+  passed: number;
+  failed: number;
+  kos: {
+    source: string;
+    ko: string | null;
+    problems: { file: string; message: string }[];
+    examples: { passed: boolean }[];
+  }[];
+}
+
+const example = (name: string): string => join(PROJECT, 'examples', name);
+
+test('what an example expected and what came stand below it, and the exit code is 1', async () => {
+  await using folder = await temporaryFolder();
+  const ko = await fromTemplate('javascript', folder.path, 'map');
+  await edit(join(ko, 'src/index.js'), '2 * diastolic', '3 * diastolic');
+  await edit(join(ko, 'src/index.js'), '// Mean', 'console.log("loaded once");\n// Mean');
+  await writeFile(
+    join(ko, 'worked-examples.yaml'),
+    `- name: Differs
+  endpoint: /calculate
+  input: { systolic: 120, diastolic: 80 }
+  expect: { meanArterialPressure: 93.3, unit: mmHg }
+- name: Near enough
+  endpoint: /calculate
+  input: { systolic: 120, diastolic: 80 }
+  expect: { meanArterialPressure: 119.5 }
+  tolerance: 0.5
+- name: Does not fail
+  endpoint: /calculate
+  input: { systolic: 120, diastolic: 80 }
+  expectError: must be
+- name: Fails
+  endpoint: /calculate
+  input: {}
+  expect: 1
+`,
+  );
+  const { code, stdout, stderr } = await kgrid(['test', 'map'], { cwd: folder.path });
+  assert.equal(code, 1);
+  assert.deepEqual(stdout.replace(/\d+ ms/g, 'n ms').split('\n'), [
+    'test/map/v1.0  map',
+    '  FAIL  Differs  map/worked-examples.yaml:1',
+    '        meanArterialPressure  expected 93.3, got 120',
+    '  ok    Near enough  n ms',
+    '  FAIL  Does not fail  map/worked-examples.yaml:10',
+    '        expected an error with "must be", got {"meanArterialPressure":120,"unit":"mmHg"}',
+    '  FAIL  Fails  map/worked-examples.yaml:14',
+    '        500 Internal Server Error: Code execution error: Error: systolic must be a number in mmHg from 30 to 300 (got undefined)',
+    '',
+    '4 examples: 1 passed, 3 failed',
+    '',
+  ]);
+  assert.match(stderr, /^test\/map\/v1\.0 \| loaded once$/m, 'what the code prints is shown');
+});
+
+test('knowledge objects that are called come with --with; without them the call fails', async () => {
+  const caller = example('cpic-clopidogrelbygenotype-v1.0');
+  const called = [example('cpic-clopidogrel-v1.0'), example('cpic-cyp2c19-v1.0')];
+  const [alone, together] = await Promise.all([
+    kgridJson<Tested>(['test', caller]),
+    kgridJson<Tested>(['test', caller, '--with', ...called]),
+  ]);
+  assert.deepEqual([alone.code, together.code], [1, 0]);
+  assert.ok(alone.json.failed > 0);
+  assert.deepEqual([together.json.failed, together.json.passed > 2, together.json.kos.length], [0, true, 1]);
+});
+
+test('what cannot be tried is no success', async () => {
+  await using folder = await temporaryFolder();
+  const silent = await fromTemplate('javascript', folder.path, 'silent');
+  await writeFile(join(silent, 'worked-examples.yaml'), '# later\n');
+  const broken = await fromTemplate('javascript', folder.path, 'broken');
+  await edit(join(broken, 'metadata.json'), '"@id"', '"id"');
+  const dead = await fromTemplate('javascript', folder.path, 'dead');
+  await edit(join(dead, 'src/index.js'), 'const mean', 'const const mean');
+  await writeFile(join(folder.path, 'no.zip'), 'no zip');
+  const { code, json } = await kgridJson<Tested>(['test', silent, broken, dead, join(folder.path, 'no.zip')]);
+  assert.equal(code, 1);
+  const [ofSilent, ofBroken, ofDead, ofZip] = json.kos;
+  assert.match(ofSilent?.problems[0]?.message ?? '', /there are no worked examples, so nothing was tried/);
+  assert.match(ofBroken?.problems[0]?.message ?? '', /has no @id/);
+  assert.deepEqual([ofDead?.problems, ofDead?.examples.map(({ passed }) => passed)], [[], [false, false, false]]);
+  assert.match(ofZip?.problems[0]?.message ?? '', /The zip file/);
+});
+
+test('examples run at an activator elsewhere, also where two versions share an API version', async () => {
+  await using folder = await temporaryFolder();
+  const older = await fromTemplate('javascript', folder.path, 'twin');
+  const newer = await fromTemplate('javascript', join(folder.path, 'newer'), 'twin');
+  for (const file of ['metadata.json', 'metadata.json', 'metadata.json']) await edit(join(newer, file), 'v1.0', 'v2.0');
+  await edit(join(older, 'src/index.js'), "unit: 'mmHg'", "unit: 'older'");
+  await edit(join(older, 'worked-examples.yaml'), 'unit: mmHg', 'unit: older');
+  await using service = await startService();
+  const push = await kgrid(['push', older, newer, '--url', service.url]);
+  assert.equal(push.code, 0, push.stdout + push.stderr);
+  const { code, json } = await kgridJson<Tested>(['test', older, newer, '--url', service.url]);
+  assert.deepEqual([code, json.passed, json.failed], [0, 6, 0]);
+});
+
+test('two folders of one id cannot be on one shelf', async () => {
+  await using folder = await temporaryFolder();
+  const one = await fromTemplate('javascript', folder.path, 'same');
+  const other = await fromTemplate('javascript', join(folder.path, 'copy'), 'same');
+  const { code, stderr } = await kgrid(['test', one, other]);
+  assert.equal(code, 2);
+  assert.match(stderr, /same and .*copy\/same are both test\/same\/v1\.0: name one of them/);
+});
