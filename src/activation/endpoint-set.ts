@@ -4,6 +4,9 @@ import { compareVersions } from '../knowledge-object/version-order.ts';
 import type { CallScope } from '../engines/engine.ts';
 import type { Endpoint } from './endpoint.ts';
 
+/** "An HTTP method key (`post` or `get`)": one path may have both. */
+export type EndpointMethod = 'post' | 'get';
+
 /** A KO of which nothing could be loaded. */
 export interface LoadFailure {
   readonly id: KoId;
@@ -15,28 +18,29 @@ export class EndpointSet implements CallScope {
   readonly endpoints: readonly Endpoint[];
   readonly failures: readonly LoadFailure[];
   /** `<naan>/<name>/<version>/<endpoint>`, by API version and by KO version. */
-  readonly #versioned = new Map<string, Endpoint>();
+  readonly #versioned = { post: new Map<string, Endpoint>(), get: new Map<string, Endpoint>() };
   /** `<naan>/<name>/<endpoint>`: the newest API version first. */
   readonly #unversioned = new Map<string, Endpoint[]>();
 
   constructor(endpoints: readonly Endpoint[], failures: readonly LoadFailure[]) {
     this.endpoints = endpoints.toSorted(byAddress);
     this.failures = failures;
-    for (const each of this.endpoints) this.#versioned.set(each.id, each);
+    for (const each of this.endpoints) this.#versioned[methodOf(each)].set(each.id, each);
     for (const each of this.endpoints.toReversed()) {
       const { naan, name, version } = each.ko.id;
       // "The segment or `v` is matched with API versions first, then with KO versions."
       const byKoVersion = `${naan}/${name}/${version}/${each.name}`;
-      if (!this.#versioned.has(byKoVersion)) this.#versioned.set(byKoVersion, each);
+      const versioned = this.#versioned[methodOf(each)];
+      if (!versioned.has(byKoVersion)) versioned.set(byKoVersion, each);
       const versions = this.#unversioned.get(each.address) ?? [];
       versions.push(each);
       this.#unversioned.set(each.address, versions);
     }
   }
 
-  /** The endpoint of `<naan>/<name>/<version>/<endpoint>`, whatever its status. */
-  versioned(key: string): Endpoint | undefined {
-    return this.#versioned.get(key);
+  /** The endpoint of `<naan>/<name>/<version>/<endpoint>`, whatever its status; one of another method where there is none of this. */
+  versioned(key: string, method: EndpointMethod = 'post'): Endpoint | undefined {
+    return this.#versioned[method].get(key) ?? this.#versioned[method === 'post' ? 'get' : 'post'].get(key);
   }
 
   /** All API versions of `<naan>/<name>/<endpoint>`, the newest first. */
@@ -44,17 +48,26 @@ export class EndpointSet implements CallScope {
     return this.#unversioned.get(key) ?? [];
   }
 
-  /** The default version: the newest that is active, or that may yet become so. */
-  newest(key: string): Endpoint | undefined {
-    return this.versions(key).find((each) => each.status !== 'FAILED_TO_ACTIVATE');
+  /**
+   * The default version: the newest that is active, or that may yet become so; where all failed, the newest. One of
+   * another method where there is none of this.
+   */
+  newest(key: string, method: EndpointMethod = 'post'): Endpoint | undefined {
+    const all = this.versions(key);
+    const fitting = all.filter((each) => methodOf(each) === method);
+    const choice = fitting.length > 0 ? fitting : all;
+    return choice.find((each) => each.status !== 'FAILED_TO_ACTIVATE') ?? choice[0];
   }
 
   find(id: string): Endpoint | undefined {
     const key = id.replace(/^\/+|\/+$/g, '');
-    const found = this.#versioned.get(key) ?? this.newest(key);
+    const found = this.versioned(key) ?? this.newest(key);
     return found?.status === 'FAILED_TO_ACTIVATE' ? undefined : found;
   }
 }
+
+/** What has another method fails to activate, and is listed among the code. */
+const methodOf = ({ entry }: Endpoint): EndpointMethod => (entry.method === 'get' ? 'get' : 'post');
 
 function byAddress(a: Endpoint, b: Endpoint): number {
   return (

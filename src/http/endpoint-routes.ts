@@ -11,6 +11,9 @@ const CONTEXT = [
   'https://kgrid.org/koio/contexts/implementation.jsonld',
 ];
 
+/** One path may have code and a resource. */
+const BOTH = ['post', 'get'] as const;
+
 export interface EndpointRoutesOptions {
   readonly activator: Activator;
   readonly publicUrl: string | undefined;
@@ -61,7 +64,9 @@ export function endpointRoutes(app: FastifyInstance, { activator, publicUrl }: E
       const wanted =
         v === undefined || v === ''
           ? versions
-          : versions.filter((each) => each === activator.set.versioned(`${naan}/${name}/${v}/${each.name}`));
+          : versions.filter((each) =>
+              BOTH.some((method) => each === activator.set.versioned(`${naan}/${name}/${v}/${each.name}`, method)),
+            );
       if (wanted.length === 0)
         throw endpointNotFound(`No endpoints found for ${key}${v === undefined ? '' : ` with version ${v}`}`);
       return shown(request, wanted);

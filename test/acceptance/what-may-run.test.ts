@@ -134,6 +134,35 @@ test('one endpoint that fails leaves the others running', async () => {
   assert.equal((await service.post(pathOf(ko, 'good'), {})).object['result'], 1);
 });
 
+test('one path may have code and a resource, each with its method', async () => {
+  const naan = uniqueNaan();
+  const code = { artifact: 'a.js', engine: 'javascript', function: 'run' };
+  const parts = koOf({ naan, files: { 'a.js': 'function run() { return 1; }', 'a.txt': 'a' } });
+  const ko = {
+    ...parts,
+    files: {
+      ...parts.files,
+      'service.yaml': JSON.stringify({
+        openapi: '3.0.2',
+        info: { version: '1.0' },
+        servers: [{ url: `/${naan}/ko` }],
+        paths: { '/both': { post: {}, get: {} } },
+      }),
+      'deployment.yaml': JSON.stringify({ '/both': { post: code, get: { artifact: 'a.txt', engine: 'resource' } } }),
+    },
+  };
+  await service.serve(ko);
+  for (const path of ['1.0/both', 'both?v=1.0', 'both?v=v1.0', 'both']) {
+    assert.equal((await service.post(`/${naan}/ko/${path}`, {})).object['result'], 1, path);
+    assert.deepEqual((await service.get(`/${naan}/ko/${path}`)).object['result'], ['a.txt'], path);
+    const other = await service.delete(`/${naan}/ko/${path}`);
+    assert.deepEqual([other.status, other.headers['allow']], [405, 'GET, HEAD, POST'], path);
+  }
+  assert.equal((await service.get(`/${naan}/ko/1.0/both/a.txt`)).text, 'a');
+  const listed = await service.get(`/endpoints/${naan}/ko/both?v=1.0`);
+  assert.deepEqual(listed.list.map((each) => each['engine']).sort(), ['javascript', 'resource']);
+});
+
 test('hasPayload that is missing, names no file or is a list is no fault', async () => {
   for (const hasPayload of [undefined, 'no/such/file.js', ['src/index.js', 'b.js'], null]) {
     const ko = javascriptKo('function run() { return 1; }', { naan: uniqueNaan() });

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isUtf8 } from 'node:buffer';
 import type { Activator } from '../../activation/activator.ts';
 import type { Endpoint } from '../../activation/endpoint.ts';
-import type { EndpointSet } from '../../activation/endpoint-set.ts';
+import type { EndpointMethod, EndpointSet } from '../../activation/endpoint-set.ts';
 import { binaryNotFound, bodyNotReadable, endpointNotFound, methodNotAllowed, notFound } from '../../lib/errors.ts';
 import { RESERVED_NAANS, koKey } from '../../knowledge-object/id.ts';
 import type { Shelf } from '../../shelf/shelf.ts';
@@ -14,7 +14,7 @@ import { METHODS } from '../methods.ts';
 import { sendFile } from '../send-file.ts';
 import { Negotiation } from './negotiation.ts';
 import type { AnswerForm } from './negotiation.ts';
-import { endpointAt, keyOf, nothingActive, resourceAt } from './resolve-endpoint.ts';
+import { allowedAt, endpointAt, keyOf, nothingActive, resourceAt } from './resolve-endpoint.ts';
 
 /** What the headers of a call decided, before its body is read. */
 interface Target {
@@ -56,6 +56,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, onCall
       activator.set,
       key,
       versionOf(request),
+      request.method === 'POST' ? 'post' : 'get',
       versions.map((entry) => entry.id.version),
     );
   };
@@ -63,7 +64,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, onCall
   const find = async (request: FastifyRequest): Promise<Endpoint> => {
     if (!activator.loaded) await activator.whenLoaded;
     const key = keyOf(pathOf(request.url));
-    const endpoint = await decidedAt(activator.set, key, versionOf(request));
+    const endpoint = await decidedAt(activator.set, key, versionOf(request), 'post');
     if (endpoint === undefined || endpoint.status === 'FAILED_TO_ACTIVATE') throw await missing(request, key);
     return endpoint;
   };
@@ -116,7 +117,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, onCall
     if (!activator.loaded) await activator.whenLoaded;
     const key = keyOf(pathOf(request.url));
     const { set } = activator;
-    const endpoint = await decidedAt(set, key, versionOf(request));
+    const endpoint = await decidedAt(set, key, versionOf(request), 'get');
     if (endpoint?.entry.method === 'get' && endpoint.status === 'ACTIVATED') return list(request, reply, endpoint);
     const found = resourceAt(set, key, versionOf(request));
     if (found !== undefined) await found.endpoint.executor();
@@ -150,13 +151,9 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, onCall
     config: { access: 'open' },
     onRequest: async (request) => {
       const key = keyOf(pathOf(request.url));
-      const endpoint = endpointAt(activator.set, key, versionOf(request));
-      if (endpoint === undefined) throw await missing(request, key);
-      throw methodNotAllowed(
-        request.method,
-        pathOf(request.url),
-        endpoint.entry.method === 'get' ? ['GET', 'HEAD'] : ['POST'],
-      );
+      const allowed = allowedAt(activator.set, key, versionOf(request));
+      if (allowed.length === 0) throw await missing(request, key);
+      throw methodNotAllowed(request.method, pathOf(request.url), allowed);
     },
     handler: (_request, reply) => reply,
   });
@@ -173,8 +170,13 @@ function travelled({ headers }: FastifyRequest): { depth: number; deadline: numb
 }
 
 /** "A call to it is moved to the front and waits for its activation." */
-async function decidedAt(set: EndpointSet, key: string, version: string | undefined): Promise<Endpoint | undefined> {
-  let endpoint = endpointAt(set, key, version);
+async function decidedAt(
+  set: EndpointSet,
+  key: string,
+  version: string | undefined,
+  method: EndpointMethod,
+): Promise<Endpoint | undefined> {
+  let endpoint = endpointAt(set, key, version, method);
   while (endpoint?.status === 'LOADED') {
     try {
       await endpoint.executor();
@@ -182,7 +184,7 @@ async function decidedAt(set: EndpointSet, key: string, version: string | undefi
       if (endpoint.status === 'LOADED') throw thrown;
     }
     // Where the newest version fails, the default is the next one.
-    endpoint = endpointAt(set, key, version);
+    endpoint = endpointAt(set, key, version, method);
   }
   return endpoint;
 }

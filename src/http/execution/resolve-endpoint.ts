@@ -1,6 +1,6 @@
 /** Finds the endpoint that a path means. */
 import type { Endpoint } from '../../activation/endpoint.ts';
-import type { EndpointSet } from '../../activation/endpoint-set.ts';
+import type { EndpointMethod, EndpointSet } from '../../activation/endpoint-set.ts';
 import { endpointNotFound } from '../../lib/errors.ts';
 import { badUrl } from '../errors.ts';
 
@@ -17,13 +17,24 @@ export function keyOf(path: string): string {
 
 /**
  * The endpoint of `<naan>/<name>/<apiVersion>/<endpoint>`, of `<naan>/<name>/<endpoint>` with a version from the
- * query, or of the default version. Its status may be any.
+ * query, or of the default version. Its status may be any, and its method another one where none has this.
  */
-export function endpointAt(set: EndpointSet, key: string, version: string | undefined): Endpoint | undefined {
+export function endpointAt(
+  set: EndpointSet,
+  key: string,
+  version: string | undefined,
+  method: EndpointMethod,
+): Endpoint | undefined {
   // "`POST /a/b/c/d` with `c` a version wins over an endpoint path `c/d`."
-  const exact = set.versioned(key);
+  const exact = set.versioned(key, method);
   if (exact !== undefined) return exact;
-  return version === undefined ? (set.newest(key) ?? set.versions(key)[0]) : set.versioned(withVersion(key, version));
+  return version === undefined ? set.newest(key, method) : set.versioned(withVersion(key, version), method);
+}
+
+/** The methods that 405 names in `Allow`. */
+export function allowedAt(set: EndpointSet, key: string, version: string | undefined): string[] {
+  const has = (method: EndpointMethod): boolean => endpointAt(set, key, version, method)?.entry.method === method;
+  return [...(has('get') ? ['GET', 'HEAD'] : []), ...(has('post') ? ['POST'] : [])];
 }
 
 /** Puts a version between the name and the endpoint. */
@@ -42,7 +53,7 @@ export function resourceAt(
 ): { endpoint: Endpoint; artifact: string } | undefined {
   const parts = key.split('/');
   for (let length = parts.length - 1; length >= 3; length--) {
-    const endpoint = endpointAt(set, parts.slice(0, length).join('/'), version);
+    const endpoint = endpointAt(set, parts.slice(0, length).join('/'), version, 'get');
     if (endpoint?.entry.method === 'get') return { endpoint, artifact: parts.slice(length).join('/') };
   }
   return undefined;
@@ -53,9 +64,10 @@ export function nothingActive(
   set: EndpointSet,
   key: string,
   version: string | undefined,
+  method: EndpointMethod,
   onShelf: readonly string[],
 ): Error {
-  const { address, asked } = addressOf(set, key, version);
+  const { address, asked } = addressOf(set, key, version, method);
   const sentences = [`No active endpoints found for ${address}`];
   const others = set.versions(address);
   const active = others.filter((each) => each.status !== 'FAILED_TO_ACTIVATE').map((each) => each.apiVersion);
@@ -82,8 +94,9 @@ function addressOf(
   set: EndpointSet,
   key: string,
   version: string | undefined,
+  method: EndpointMethod,
 ): { address: string; asked: Endpoint | undefined } {
-  const asked = endpointAt(set, key, version);
+  const asked = endpointAt(set, key, version, method);
   if (asked !== undefined) return { address: asked.address, asked };
   const [naan = '', name = '', ...rest] = key.split('/');
   return { address: rest.length > 1 ? `${naan}/${name}/${rest.slice(1).join('/')}` : key, asked };
