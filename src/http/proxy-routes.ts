@@ -21,9 +21,6 @@ export function proxyRoutes(
   app: FastifyInstance,
   { activator, runtimes, isOwnRuntime, publicUrl }: ProxyRoutesOptions,
 ): void {
-  // A runtime need not reach the public address, but it can reach the one that it registers at.
-  const reachedAt = (request: FastifyRequest): string =>
-    publicUrl !== undefined && new URL(publicUrl).host === request.host ? publicUrl : addressOf(request, undefined);
   declare(app, '/proxy/environments', {
     GET: { access: 'open', handler: () => runtimes.environments() },
     POST: {
@@ -37,7 +34,9 @@ export function proxyRoutes(
           return reply.code(400).send({ ...body, status: `Not registered: Runtime failed to specify ${problem}` });
         }
         const registration = body as Registration;
-        const status = runtimes.register(registration, reachedAt(request), isOwnRuntime(request));
+        const own = isOwnRuntime(request);
+        // Runtimes of this machine need not reach the public address, which may be that of a proxy.
+        const status = runtimes.register(registration, addressOf(request, own ? undefined : publicUrl), own);
         audit(request, { action: 'register', subject: `${registration.engine} ${registration.url}`, outcome: 'done' });
         return { ...body, status };
       },
