@@ -120,6 +120,7 @@ export async function createApp({
       activator.dispose();
       await Promise.all((await own).map((each) => each[Symbol.asyncDispose]()));
       await Promise.all([...engines.values()].map((engine) => engine[Symbol.asyncDispose]()));
+      await known.save();
       await shelf[Symbol.asyncDispose]();
     },
   };

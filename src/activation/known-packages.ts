@@ -66,7 +66,7 @@ export class KnownPackages {
   async save(): Promise<void> {
     if (!this.#changed || this.#file === undefined) return;
     this.#changed = false;
-    const temporary = `${this.#file}.${process.pid}`;
+    const temporary = `${this.#file}.new`;
     await writeFile(temporary, serialize(this.#used))
       .then(() => rename(temporary, this.#file ?? ''))
       .catch(() => undefined);

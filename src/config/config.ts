@@ -81,7 +81,12 @@ export function toConfig(raw: RawSettings): Config {
       .map((origin) => toUrl(origin, 'an origin of --cors')),
     limits: limitsOf(read),
     sandboxes: read.as('sandboxes', toCount),
-    runtimes: runtimesOf(read.list('runtimes')),
+    runtimes: runtimesOf(
+      read
+        .list('runtimes')
+        .flatMap((names) => names.split(','))
+        .map((name) => name.trim()),
+    ),
     properties: propertiesOf(read.list('property')),
     logLevel: read.as('log-level', (value, source) =>
       toChoice(value, source, ['debug', 'info', 'warn', 'error', 'silent']),

@@ -21,7 +21,7 @@ export class FastLanes {
   /** Work that waits for a process to come up. */
   readonly stranded: Work[] = [];
   /** Processes that ended before they were ready, in a row. */
-  #failedStarts = 0;
+  failedStarts = 0;
   /** Why there is no sandbox, while that is so. */
   problem: string | undefined;
 
@@ -81,15 +81,15 @@ export class FastLanes {
   }
 
   onReady(): void {
-    this.#failedStarts = 0;
+    this.failedStarts = 0;
     this.problem = undefined;
   }
 
   /** A process could not be started; `again` is called after a pause, when the next one has been tried. */
   onFailedStart(lane: Lane, reason: string, again: () => void): void {
-    this.#failedStarts++;
+    this.failedStarts++;
     this.problem = `a sandbox process cannot be started: ${reason}`;
-    const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** this.#failedStarts);
+    const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** this.failedStarts);
     setTimeout(() => {
       this.replace(lane);
       again();

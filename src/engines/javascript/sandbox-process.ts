@@ -46,7 +46,13 @@ export class SandboxProcess {
     const [command = '', ...args] = diesWithActivator
       ? [SETPRIV, '--pdeathsig', 'KILL', '--no-new-privs', '--', ...node]
       : node;
-    this.#child = spawn(command, args, { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'pipe', 'pipe'] });
+    // In a session of its own, so that Ctrl-C reaches the service alone, which then lets calls finish.
+    this.#child = spawn(command, args, {
+      env: {},
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
     this.#socket = this.#child.stdio[3] as Duplex;
     const reader = new FrameReader(events.onFrame);
     this.#socket.on('data', (chunk: Buffer) => reader.push(chunk));
@@ -62,7 +68,7 @@ export class SandboxProcess {
       ended = true;
       this.alive = false;
       this.#socket.destroy();
-      events.onExit(said === '' ? reason : `${reason}: ${said.trim().split('\n').at(0) ?? ''}`);
+      events.onExit(said === '' ? reason : `${reason}: ${mainLine(said)}`);
     };
     this.#child.on('error', (error) => onEnd(error.message));
     this.#child.on('exit', (code, signal) => onEnd(signal ?? `exit code ${String(code)}`));
@@ -121,4 +127,10 @@ export class SandboxProcess {
       // Not Linux, or the process has just ended.
     }
   }
+}
+
+/** The line that says what went wrong, of what Node prints when it ends. */
+function mainLine(said: string): string {
+  const lines = said.trim().split('\n');
+  return lines.find((line) => /^\w*(Error|FATAL)/.test(line)) ?? lines.at(0) ?? '';
 }

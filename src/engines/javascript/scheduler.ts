@@ -333,7 +333,14 @@ export class Scheduler implements AsyncDisposable {
   #afterFailedStart(lane: Lane, work: readonly Work[], reason: string): void {
     this.#options.warn({ reason }, 'a sandbox process cannot be started');
     this.#quarantine.remove(lane);
-    this.#fast.stranded.push(...work);
+    const isHopeless = this.#fast.failedStarts >= MOST_ATTEMPTS;
+    for (const each of work) {
+      if (!isHopeless || each.loaded === undefined) this.#fast.stranded.push(each);
+      else {
+        each.endpoint.inFlight--;
+        each.loaded(`a sandbox process cannot be started: ${reason}`);
+      }
+    }
     this.#fast.onFailedStart(lane, reason, () => this.#takeUp());
   }
 

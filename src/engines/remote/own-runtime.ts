@@ -64,7 +64,8 @@ export class OwnRuntime implements AsyncDisposable {
   #start(): void {
     const { command, args, env, engine, log } = this.#options;
     const began = Date.now();
-    const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
+    // In a session of its own, so that Ctrl-C reaches the service alone.
+    const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
     this.#child = child;
     child.stdin.on('error', () => undefined);
     let last = '';

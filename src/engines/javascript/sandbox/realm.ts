@@ -27,7 +27,7 @@ export class Realm {
     const context = isolate.createContextSync();
     try {
       const enter = boot.runSync(context, { reference: true }) as Enter;
-      const guest = enter.applySync(undefined, [new ivm.Callback(host), load.maxResult] as never[], {
+      const guest = enter.applySync(undefined, [new ivm.Callback(withoutStack(host)), load.maxResult] as never[], {
         result: { reference: true },
       }) as ivm.Reference<Record<string, unknown>>;
       const get = (name: string): Enter => guest.getSync(name, { reference: true }) as Enter;
@@ -116,13 +116,29 @@ function runScript(
 function requireFrom(isolate: ivm.Isolate, context: ivm.Context, load: LoadRequest): unknown {
   if (Object.keys(load.files).length < 2) return undefined;
   const source = new ivm.Callback((path: string) => load.files[path] ?? '');
-  const resolve = new ivm.Callback((wanted: string, from: string) => resolveArtifact(load, wanted, from));
+  const resolve = new ivm.Callback(
+    withoutStack((wanted: string, from: string) => '=' + resolveArtifact(load, wanted, from)),
+  );
   return context.evalClosureSync(REQUIRE, [source, resolve, load.entry], { result: { reference: true } }).derefInto();
 }
+
+/** An error that crosses into an isolate shows its code the files of the host: there, `!` and a JSON string stand for it. */
+function withoutStack<T extends string[]>(ask: (...asked: T) => string): (...asked: T) => string {
+  return (...asked) => {
+    try {
+      return ask(...asked);
+    } catch (thrown) {
+      return `!${JSON.stringify(thrown instanceof Error ? thrown.message : String(thrown))}`;
+    }
+  };
+}
+
 const REQUIRE = `
   const source = $0, resolve = $1, cache = { __proto__: null }, compile = Function;
   const requireFor = (from) => (wanted) => {
-    const path = resolve(String(wanted), from);
+    const found = resolve(String(wanted), from);
+    if (found[0] === '!') throw new Error(JSON.parse(found.slice(1)));
+    const path = found.slice(1);
     if (cache[path]) return cache[path].exports;
     const module = cache[path] = { exports: {} };
     if (path.endsWith('.json')) return (module.exports = JSON.parse(source(path)));
