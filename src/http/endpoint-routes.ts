@@ -1,7 +1,8 @@
 /** The Endpoint Resource API: what is loaded, and how it is. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
 import type { Endpoint } from '../activation/endpoint.ts';
+import type { EndpointSet } from '../activation/endpoint-set.ts';
 import { endpointNotFound } from '../lib/errors.ts';
 import { addressOf } from './address.ts';
 import { declare } from './methods.ts';
@@ -10,6 +11,9 @@ const CONTEXT = [
   'https://kgrid.org/koio/contexts/knowledgeobject.jsonld',
   'https://kgrid.org/koio/contexts/implementation.jsonld',
 ];
+
+/** Addresses are the client's to choose: only so many are remembered. */
+const MOST_ADDRESSES = 8;
 
 /** One path may have code and a resource. */
 const BOTH = ['post', 'get'] as const;
@@ -24,21 +28,29 @@ export function endpointRoutes(app: FastifyInstance, { activator, publicUrl }: E
     const address = addressOf(request, publicUrl);
     return endpoints.map((each) => representation(each, address));
   };
-  const get = (handler: (request: FastifyRequest) => unknown) => ({
+  const get = (handler: (request: FastifyRequest, reply: FastifyReply) => unknown) => ({
     GET: {
       access: 'open' as const,
-      handler: async (request: FastifyRequest) => {
+      handler: async (request: FastifyRequest, reply: FastifyReply) => {
         if (!activator.loaded) await activator.whenLoaded;
-        return handler(request);
+        return handler(request, reply);
       },
     },
   });
+  const prepared = new WeakMap<EndpointSet, Map<string, Buffer>>();
+  /** Once all endpoints of a set are decided, the text for an address stays the same. */
+  const list = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const { set } = activator;
+    const address = addressOf(request, publicUrl);
+    const known = prepared.get(set) ?? new Map<string, Buffer>();
+    const body = known.get(address) ?? Buffer.from(JSON.stringify(shown(request, set.endpoints)));
+    if (known.size < MOST_ADDRESSES && set.endpoints.every((each) => each.status !== 'LOADED')) {
+      prepared.set(set, known.set(address, body));
+    }
+    return reply.type('application/json; charset=utf-8').send(body);
+  };
 
-  declare(
-    app,
-    '/endpoints',
-    get((request) => shown(request, activator.set.endpoints)),
-  );
+  declare(app, '/endpoints', get(list));
   // "Engines are matched without case; an engine nobody has: `[]`."
   declare(
     app,

@@ -15,6 +15,8 @@ test('an ark id of a KO redirects to its metadata', async () => {
     assert.equal(answer.headers.location, `/kos/${ko.id}`);
   }
   assert.deepEqual((await service.get(`/kos/${ko.id}`)).json, ko.metadata);
+  const zip = await service.get(`/kos/ark:/${ko.id}?format=zip`);
+  assert.equal(zip.headers.location, `/kos/${ko.id}?format=zip`);
 });
 
 test('an ark id of a missing KO is 404', async () => {

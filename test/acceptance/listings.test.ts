@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from './support/client.ts';
+import { exchange } from './support/client.ts';
 import { assertRequestError } from './support/expectations.ts';
 import { ko as koOf, resourceKo, uniqueNaan, welcomeKo } from './support/ko.ts';
 import { theService } from './support/the-service.ts';
@@ -103,6 +104,14 @@ test('the swaggerLink opens an editor with the descriptor on the address that th
   assert.equal(page.status, 200);
   assert.match(String(page.headers['content-type']), /^text\/html/);
   assert.equal((await linkAt('grid.example.org:8443')).host, 'grid.example.org:8443');
+});
+
+test('a client that names no host gets links to the address it came to', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await service.serve(ko);
+  const answer = await exchange(service.url, `GET /endpoints/${ko.naan}/ko/1.0/welcome HTTP/1.0\r\n\r\n`);
+  const { swaggerLink } = JSON.parse(answer.split('\r\n\r\n')[1] ?? '') as { swaggerLink: string };
+  assert.equal(new URL(swaggerLink).origin, new URL(service.url).origin);
 });
 
 test('forwarded headers are not believed', async () => {

@@ -128,6 +128,17 @@ test('application/json is always acceptable', async () => {
   for (const accept of ['application/json', '*/*', 'application/*', 'text/html, */*;q=0.1', 'APPLICATION/JSON']) {
     assert.equal((await post(ko, '{}', { accept })).status, 200, accept);
   }
+  // Parameters that mean nothing here, and a header without content.
+  for (const accept of [
+    'application/json;version=1',
+    'application/json; odata="a,b;c" , x/y',
+    'x/y, */*; v=2; q=0.1',
+    '',
+  ]) {
+    assert.equal((await post(ko, '{}', { accept })).object['result'], 'a,b', accept);
+  }
+  const preferred = await post(ko, '{}', { accept: 'application/json; v=1; q=0.2, text/csv; header=present; q=0.8' });
+  assert.equal(preferred.text, 'a,b');
   const none = await service.send('POST', pathOf(ko), { body: '{}', headers: { 'content-type': 'application/json' } });
   assert.equal(none.object['result'], 'a,b');
 });

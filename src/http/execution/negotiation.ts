@@ -11,6 +11,8 @@ export type AnswerForm =
 const WRAPPED: AnswerForm = { kind: 'wrapped' };
 const MINIMAL: AnswerForm = { kind: 'minimal' };
 const MINIMAL_TYPE = 'application/json;profile=minimal';
+/** Parameters of a media range that change nothing here, such as `charset` and `version`: all but `q` and the one profile. */
+const UNHEARD = /;(?!\s*q\s*=|\s*profile\s*=\s*"?minimal"?\s*(?:[;,]|$))[^;,="]*(?:=\s*(?:"[^"]*"|[^;,"]*))?/gi;
 const MOST_KEPT = 64;
 
 export class Negotiation {
@@ -39,14 +41,13 @@ export class Negotiation {
 
   /** @throws notAcceptable. */
   answerForm(accept: string | undefined): AnswerForm {
-    if (accept === undefined || accept === '*/*') return WRAPPED;
+    if (accept === undefined || accept === '*/*' || accept.trim() === '') return WRAPPED;
     return this.#forms.get(accept) ?? keep(this.#forms, accept, this.#negotiate(accept));
   }
 
   #negotiate(accept: string): AnswerForm {
     const declared = this.#endpoint.responds.map(mediaTypeOf).filter((type) => type !== '' && !type.includes('*'));
-    const header = accept.replace(/;\s*charset=[^;,]*/gi, '');
-    const [best] = new Negotiator({ headers: { accept: header } }).mediaTypes([
+    const [best] = new Negotiator({ headers: { accept: accept.replace(UNHEARD, '') } }).mediaTypes([
       'application/json',
       MINIMAL_TYPE,
       ...declared,

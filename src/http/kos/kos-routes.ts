@@ -87,7 +87,7 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
     const [naan = '', name = '', version] = parts;
     if (parts.length === 3 && version !== undefined) {
       await find({ naan, name, version });
-      return reply.redirect(`/kos/${naan}/${name}/${version}`, 302);
+      return reply.redirect(`/kos/${naan}/${name}/${version}${/\?.*$/s.exec(request.url)?.[0] ?? ''}`, 302);
     }
     const versions = parts.length === 2 ? await shelf.versions(naan, name) : [];
     if (versions.length === 0) throw koNotFound(parts.join('/'));

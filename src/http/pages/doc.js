@@ -1,49 +1,116 @@
 // Opens the editor on the service descriptor that the address names. Only this service is ever asked.
 (function () {
   'use strict';
-  const wanted = new URLSearchParams(location.search).get('url');
+  // Behind a proxy the service may live below a path.
+  const base = location.pathname.replace(/\/doc\/?$/, '');
+
   const problem = (text) => {
     const place = document.getElementById('problem');
     place.textContent = text;
     place.hidden = false;
   };
-  if (wanted === null || wanted === '') {
-    problem(
-      'Add ?url= with the path of a service descriptor, such as /doc?url=/kos/<naan>/<name>/<version>/service.yaml',
-    );
-    return;
-  }
-  // Behind a proxy the service may live below a path.
-  const base = location.pathname.replace(/\/doc\/?$/, '');
-  const url = URL.parse(wanted.startsWith('/') ? base + wanted : wanted, location.href);
-  if (url === null || url.origin !== location.origin) {
-    problem('The service descriptor must be one of this service: ' + wanted);
-    return;
-  }
-  let apiVersion;
-  const ui = window.SwaggerUIBundle({
-    url: url.href,
-    dom_id: '#editor',
-    deepLinking: false,
-    validatorUrl: null,
-    tryItOutEnabled: true,
-    defaultModelsExpandDepth: -1,
-    onComplete() {
-      const info = ui.specSelectors.info();
-      apiVersion = info && info.get('version');
-      const title = info && info.get('title');
-      if (title) document.title = title;
-    },
-    // Descriptors may name other hosts as their server, and leave out the version: what is tried is this very version.
-    requestInterceptor(request) {
-      const target = URL.parse(request.url, location.href);
-      if (request.loadSpec || target === null) return request;
-      const here = new URL(base + target.pathname.replace(base, '') + target.search, location.origin);
-      if (apiVersion && !here.pathname.split('/').includes(String(apiVersion)))
-        here.searchParams.set('v', String(apiVersion));
-      request.url = here.href;
-      return request;
-    },
-  });
-  window.ui = ui;
+  const note = (text) => {
+    const item = document.createElement('li');
+    item.textContent = text;
+    document.getElementById('notes').append(item);
+  };
+
+  /** URL of the descriptor; undefined when a problem was shown instead. */
+  const wantedDescriptor = async () => {
+    const wanted = new URLSearchParams(location.search).get('url');
+    if (wanted === null || wanted === '') {
+      const example = '/doc?url=/kos/<naan>/<name>/<version>/service.yaml';
+      return problem('Add ?url= with the path of a service descriptor, such as ' + example);
+    }
+    const url = URL.parse(wanted.startsWith('/') ? base + wanted : wanted, location.href);
+    if (url === null || url.origin !== location.origin)
+      return problem('The service descriptor must be one of this service: ' + wanted);
+    // HEAD acts nowhere, whatever path was given.
+    const { ok, status } = await fetch(url, { method: 'HEAD' });
+    return ok ? url : problem('No service descriptor can be read at ' + wanted + ': the service answers ' + status);
+  };
+
+  /** Endpoints that this descriptor declares, as they are now. */
+  const endpointsOf = async (url) => {
+    const response = await fetch(base + '/endpoints', { headers: { accept: 'application/json' } });
+    const endpoints = response.ok ? await response.json() : [];
+    return endpoints
+      .filter((each) => new URL(base + each.hasServiceSpecification, url).pathname === url.pathname)
+      .map((each) => {
+        const [naan, name, version, ...path] = each['@id'].split('/');
+        return { ...each, path: '/' + path.join('/'), server: [base, naan, name, version].join('/') };
+      });
+  };
+
+  const noteStates = (url, endpoints) => {
+    if (endpoints.length === 0 && url.pathname.startsWith(base + '/kos/'))
+      note('This knowledge object is not activated, so calls are answered with 404.');
+    for (const each of endpoints)
+      if (each.status !== 'ACTIVATED') note(each.path + ' is not active' + (each.detail ? ': ' + each.detail : ''));
+  };
+
+  /** Whatever the descriptor says about servers, what is tried is the very version that was opened. */
+  const withOwnServers = (descriptor, url, endpoints) => {
+    const [, naan, name] = url.pathname.slice(base.length).match(/^\/kos\/([^/]+)\/([^/]+)\/[^/]+\//) ?? [];
+    const ko = naan === undefined ? '' : '/' + [naan, name, descriptor.info?.version].join('/');
+    const server = endpoints[0]?.server ?? (base + ko || '/');
+    const paths = Object.entries(descriptor.paths ?? {}).map(([path, { servers: _, ...item }]) => {
+      for (const [method, operation] of Object.entries(item)) {
+        if (operation?.servers === undefined) continue;
+        const { servers: _, ...rest } = operation;
+        item[method] = rest;
+      }
+      const own = endpoints.find((each) => each.path === path)?.server ?? server;
+      return [path, own === server ? item : { ...item, servers: [{ url: own }] }];
+    });
+    return { ...descriptor, servers: [{ url: server }], paths: Object.fromEntries(paths) };
+  };
+
+  /** A descriptor may refer to other files of its package; anything else is left alone, and said. */
+  const withoutOthers = (descriptor, isOwn) => {
+    const others = new Set();
+    const walk = (value) => {
+      if (Array.isArray(value)) return value.map(walk);
+      if (value === null || typeof value !== 'object') return value;
+      if (typeof value.$ref === 'string' && !isOwn(value.$ref)) {
+        others.add(value.$ref);
+        return { description: 'Described at ' + value.$ref };
+      }
+      return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, walk(each)]));
+    };
+    const walked = walk(descriptor);
+    if (others.size > 0) note('Described elsewhere, and not shown here: ' + [...others].join(', '));
+    return walked;
+  };
+
+  const open = async () => {
+    const url = await wantedDescriptor();
+    if (url === undefined) return;
+    const endpoints = await endpointsOf(url);
+    noteStates(url, endpoints);
+    const [folder] = url.pathname.match(/^.*\/kos\/[^/]+\/[^/]+\/[^/]+\//) ?? [url.pathname];
+    const isOwn = (reference) => {
+      const target = URL.parse(reference, url);
+      return target?.origin === location.origin && target.pathname.startsWith(folder);
+    };
+    const onDescriptor = (update) => (descriptor) => {
+      if (descriptor === null || typeof descriptor !== 'object') return update(descriptor);
+      if (descriptor.info?.title) document.title = descriptor.info.title + ' · KGrid Activator';
+      return update(withOwnServers(withoutOthers(descriptor, isOwn), url, endpoints));
+    };
+    window.SwaggerUIBundle({
+      url: url.href,
+      dom_id: '#editor',
+      deepLinking: false,
+      validatorUrl: null,
+      tryItOutEnabled: true,
+      defaultModelsExpandDepth: -1,
+      plugins: [() => ({ statePlugins: { spec: { wrapActions: { updateJsonSpec: onDescriptor } } } })],
+      requestInterceptor(request) {
+        if (request.loadSpec && !isOwn(request.url)) throw new Error('Not of this knowledge object: ' + request.url);
+        return request;
+      },
+    });
+  };
+  open().catch((error) => problem('The service descriptor cannot be opened: ' + error.message));
 })();
