@@ -90,7 +90,9 @@ export function endpointRoutes(app: FastifyInstance, { activator, publicUrl }: E
 function representation(endpoint: Endpoint, address: string): Record<string, unknown> {
   const { ko } = endpoint;
   const path = `/kos/${ko.key}`;
-  const descriptor = `${path}/${ko.details.hasServiceSpecification ?? 'service.yaml'}`;
+  const file = ko.details.hasServiceSpecification ?? 'service.yaml';
+  // A file may be named `my service#2.yaml`: the path leads to it all the same.
+  const descriptor = `${path}/${file.split('/').map(encodeURIComponent).join('/')}`;
   return {
     title: ko.details.title ?? ko.service.title ?? ko.key,
     swaggerLink: `${address}/doc?url=${encodeURIComponent(address + descriptor)}`,
