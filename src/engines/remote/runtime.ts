@@ -137,9 +137,12 @@ export class Runtime {
       return { status: response.statusCode, contentType: String(response.headers['content-type'] ?? '') };
     } catch (thrown) {
       if (clock.aborted)
-        throw new RuntimeSilent(`the ${this.engine} runtime gave no answer within ${timeout / 1000} s`, {
-          cause: thrown,
-        });
+        throw new RuntimeSilent(
+          `the ${this.engine} runtime gave no answer within ${Number((timeout / 1000).toFixed(1))} s`,
+          {
+            cause: thrown,
+          },
+        );
       if (thrown instanceof AnswerTooLarge || signal?.aborted === true) throw thrown;
       throw new RuntimeUnreachable(`the ${this.engine} runtime cannot be reached: ${codeOf(thrown)}`, {
         cause: thrown,
