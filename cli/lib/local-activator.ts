@@ -136,6 +136,9 @@ async function listen(app: App, port: number): Promise<void> {
   }
 }
 
+/** Runtimes keep the files of a knowledge object in a cache; its author knows them by their path in the package. */
+const FETCHED = /[^\s"'(]*\/(?:packages\/[0-9a-f]{20,}\/files|objects\/[0-9a-f]{20,}\/package)\//g;
+
 /** Of the log, an author needs what the code prints; what fails stands in the endpoint's detail. */
 function consoleLog(onConsole: LocalOptions['onConsole']): Logger {
   return pino(
@@ -143,7 +146,7 @@ function consoleLog(onConsole: LocalOptions['onConsole']): Logger {
     {
       write: (line: string) => {
         const fields = JSON.parse(line) as Record<string, unknown>;
-        if (fields['console'] === true) onConsole(String(fields['ko']), String(fields['msg']));
+        if (fields['console'] === true) onConsole(String(fields['ko']), String(fields['msg']).replace(FETCHED, ''));
       },
     },
   );

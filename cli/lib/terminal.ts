@@ -35,7 +35,7 @@ export function createTerminal({ json, stdout, stderr }: TerminalOptions): Termi
   let shown = false;
   const progress = (text: string): void => {
     if (!stderr.isTTY || json || (text === '' && !shown)) return;
-    stderr.write(`${CLEAR_LINE}${text.slice(0, stderr.columns - 1)}`);
+    stderr.write(`${CLEAR_LINE}${text.slice(0, (stderr.columns || 80) - 1)}`);
     shown = text !== '';
   };
   return {

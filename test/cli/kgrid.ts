@@ -95,7 +95,9 @@ export function startKgrid(args: readonly string[], options: RunOptions = {}): R
         look();
       }),
     async [Symbol.asyncDispose]() {
-      await stop('SIGKILL');
+      const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE);
+      await stop('SIGTERM');
+      clearTimeout(timer);
     },
   };
 }

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { checkCommand } from '../../cli/commands/check.ts';
+import { createCommand } from '../../cli/commands/create.ts';
+import { packCommand } from '../../cli/commands/pack.ts';
+import { playCommand } from '../../cli/commands/play.ts';
+import { pushCommand } from '../../cli/commands/push.ts';
+import { testCommand } from '../../cli/commands/test.ts';
+import { processContext } from '../../cli/lib/context.ts';
+import { EXIT } from '../../cli/lib/exit.ts';
+import { parseWorkedExamples } from '../../cli/lib/worked-examples.ts';
+import { PROJECT } from './kgrid.ts';
+
+const text = await readFile(join(PROJECT, 'docs/authoring-commands.md'), 'utf8');
+
+/** The first column of the first table below a heading. */
+function rowsBelow(heading: string): string[] {
+  const [, section = ''] = text.split(`\n${heading}\n`);
+  const [body = ''] = section.split(/\n##+ /);
+  const cells = [...body.matchAll(/^\| `?(.+?)`? *(?<!\\)\| /gm)].map(([, first = '']) => first.replaceAll('\\|', '|'));
+  return cells.filter((cell) => !/^(option|code|key|variable|-+)$/.test(cell));
+}
+
+const context = processContext();
+const commands = [createCommand, playCommand, checkCommand, testCommand, packCommand, pushCommand];
+for (const command of commands.map((make) => make(context))) {
+  test(`docs/authoring-commands.md has every option of ${command.name()}, and no other`, () => {
+    const [argument] = command.registeredArguments;
+    const name = `${argument?.name() ?? ''}${argument?.variadic === true ? '...' : ''}`;
+    assert.deepEqual(
+      rowsBelow(`## \`kgrid ${command.name()} <${name}>\``).sort(),
+      command.options.map(({ flags }) => flags).sort(),
+    );
+  });
+}
+
+test('docs/authoring-commands.md has every exit code', () => {
+  assert.deepEqual(rowsBelow('## Exit codes and output').map(Number), Object.values(EXIT));
+});
+
+test('docs/authoring-commands.md has every key of a worked example, and its example is one', () => {
+  const [said] = parseWorkedExamples('- {none: 1}').findings;
+  const keys = /the keys are (.*)$/.exec(said?.message ?? '')?.[1]?.split(', ') ?? [];
+  assert.deepEqual(rowsBelow('## worked-examples.yaml').sort(), keys.sort());
+  const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(text) ?? [];
+  const { examples, findings } = parseWorkedExamples(yaml);
+  assert.deepEqual([examples.length, findings], [2, []]);
+});
