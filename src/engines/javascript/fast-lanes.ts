@@ -80,6 +80,13 @@ export class FastLanes {
     return this.all().filter((lane) => lane.process.memory() > LARGE_BYTES);
   }
 
+  /** Takes away the loads that wait for a process. */
+  strandedLoads(): Work[] {
+    const loads = this.stranded.filter((work) => work.loaded !== undefined);
+    this.stranded.push(...this.stranded.splice(0).filter((work) => work.loaded === undefined));
+    return loads;
+  }
+
   onReady(): void {
     this.failedStarts = 0;
     this.problem = undefined;

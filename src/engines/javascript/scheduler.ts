@@ -318,10 +318,7 @@ export class Scheduler implements AsyncDisposable {
 
   #onExit(lane: Lane, work: readonly Work[], reason: string): void {
     if (this.#closed) return;
-    if (!lane.ready) {
-      this.#afterFailedStart(lane, work, reason);
-      return;
-    }
+    if (!lane.ready) return this.#afterFailedStart(lane, reason);
     this.#fast.replace(lane);
     this.#quarantine.remove(lane);
     const [guilty, ...rest] = work;
@@ -329,17 +326,14 @@ export class Scheduler implements AsyncDisposable {
     for (const each of rest) this.#reassign(each);
   }
 
-  /** Work waits meanwhile: it ends by its limit where no sandbox comes up. */
-  #afterFailedStart(lane: Lane, work: readonly Work[], reason: string): void {
+  /** Calls that wait end by their limit where no sandbox comes up, and loads after some attempts. */
+  #afterFailedStart(lane: Lane, reason: string): void {
     this.#options.warn({ reason }, 'a sandbox process cannot be started');
     this.#quarantine.remove(lane);
     const isHopeless = this.#fast.failedStarts >= MOST_ATTEMPTS;
-    for (const each of work) {
-      if (!isHopeless || each.loaded === undefined) this.#fast.stranded.push(each);
-      else {
-        each.endpoint.inFlight--;
-        each.loaded(`a sandbox process cannot be started: ${reason}`);
-      }
+    for (const work of isHopeless ? this.#fast.strandedLoads() : []) {
+      work.endpoint.inFlight--;
+      work.loaded?.(`a sandbox process cannot be started: ${reason}`);
     }
     this.#fast.onFailedStart(lane, reason, () => this.#takeUp());
   }

@@ -12,7 +12,7 @@ import type { Ko } from '../../acceptance/support/ko.ts';
 import { startService, temporaryFolder } from '../../acceptance/support/service.ts';
 import type { OwnService } from '../../acceptance/support/service.ts';
 import { Companion, wellBehavedKo } from './companion.ts';
-import { assertBackTo, footprintOf } from './footprint.ts';
+import { assertBackTo, footprintOf, MEGABYTE, Peak } from './footprint.ts';
 import type { Allowance } from './footprint.ts';
 import { hostileKo } from './hostile-case.ts';
 import type { HostileCase } from './hostile-case.ts';
@@ -25,12 +25,17 @@ const GRACE = 1000;
 /** Milliseconds for which a client tries again. */
 const PATIENCE = 15_000;
 
+/** A sandbox may pass its bound by what it takes between two looks. */
+const MOST = { activator: 100 * MEGABYTE, child: 1200 * MEGABYTE };
+
 export interface Attack {
   /** Options of the service beside the limit of a call. */
   readonly args?: readonly string[];
   /** Cases at the same time. */
   readonly concurrency?: number;
   readonly allowance?: Allowance;
+  /** See `Peak`. */
+  readonly most?: { readonly activator: number; readonly child: number };
   /** More that is done while the client calls. */
   readonly also?: (t: TestContext, service: OwnService, pace: Pace) => Promise<void>;
 }
@@ -53,6 +58,7 @@ export function attack(title: string, cases: readonly HostileCase[], options: At
     const before = await footprintOf(service.pid);
     {
       using companion = new Companion(service, well);
+      using peak = new Peak(before, service.pid);
       const waiting = cases.entries();
       const attacker = async (): Promise<void> => {
         for (const [i, each] of waiting) {
@@ -61,6 +67,7 @@ export function attack(title: string, cases: readonly HostileCase[], options: At
         }
       };
       await Promise.all([...Array.from({ length: concurrency }, attacker), options.also?.(t, service, companion.pace)]);
+      await t.test('meanwhile memory was bounded', () => peak.assertWithin(options.most ?? MOST));
       await t.test('meanwhile others were answered right and in time', () => companion.assertUndisturbed());
     }
     await t.test('afterwards the service is where it was', () => assertBackTo(before, service.pid, options.allowance));

@@ -18,14 +18,13 @@ export interface Footprint {
 
 interface Process {
   readonly pid: number;
-  readonly parent: number;
   readonly cpu: number;
   readonly memory: number;
 }
 
 const TICKS_A_SECOND = 100;
 const PAGE = 4096;
-const MEGABYTE = 1024 * 1024;
+export const MEGABYTE = 1024 * 1024;
 
 export async function footprintOf(pid: number): Promise<Footprint> {
   const processes = await descendantsOf(pid);
@@ -42,25 +41,61 @@ export async function footprintOf(pid: number): Promise<Footprint> {
 
 /** The process and all below it that have not ended. */
 async function descendantsOf(pid: number): Promise<Process[]> {
-  const all = (await Promise.all((await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(read))).flat();
-  const tree = new Set([pid]);
-  for (let grown = 0; grown !== tree.size;) {
-    grown = tree.size;
-    for (const each of all) if (tree.has(each.parent)) tree.add(each.pid);
-  }
-  return all.filter((each) => tree.has(each.pid));
+  const own = await read(pid);
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
+  const started = await Promise.all(
+    threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'utf8').catch(() => '')),
+  );
+  const children = started
+    .join(' ')
+    .trim()
+    .split(/\s+/)
+    .filter((each) => each !== '');
+  return [...own, ...(await Promise.all(children.map((each) => descendantsOf(Number(each))))).flat()];
 }
 
-async function read(pid: string): Promise<Process[]> {
+async function read(pid: number): Promise<Process[]> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   const [state, ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  const [parent, user, system, pages] = [0, 10, 11, 20].map((i) => Number(fields[i]));
-  if (state === 'Z' || parent === undefined || user === undefined || system === undefined || pages === undefined)
-    return [];
-  return [{ pid: Number(pid), parent, cpu: (user + system) / TICKS_A_SECOND, memory: pages * PAGE }];
+  const [user, system, pages] = [10, 11, 20].map((i) => Number(fields[i]));
+  if (state === 'Z' || user === undefined || system === undefined || pages === undefined) return [];
+  return [{ pid, cpu: (user + system) / TICKS_A_SECOND, memory: pages * PAGE }];
 }
 
-export const isAlive = async (pid: number): Promise<boolean> => (await read(String(pid))).length > 0;
+export const isAlive = async (pid: number): Promise<boolean> => (await read(pid)).length > 0;
+
+/** Watches how much memory the service takes at most. */
+export class Peak implements Disposable {
+  readonly #before: Footprint;
+  readonly #timer: NodeJS.Timeout;
+  #activator = 0;
+  #child = 0;
+
+  constructor(before: Footprint, pid: number) {
+    this.#before = before;
+    this.#timer = setInterval(() => {
+      void descendantsOf(pid).then(([own, ...others]) => {
+        this.#activator = Math.max(this.#activator, own?.memory ?? 0);
+        this.#child = Math.max(this.#child, ...others.map((each) => each.memory));
+      });
+    }, LOOK_AGAIN);
+  }
+
+  /** `activator`: bytes beside what it had before; `child`: bytes of any one process that it started. */
+  assertWithin(most: { activator: number; child: number }): void {
+    const problems = [
+      ...grown('the activator', this.#before.memory, this.#activator, most.activator),
+      ...(this.#child > most.child ? [`a child process: ${megabytes(this.#child)}`] : []),
+    ];
+    assert.deepEqual(problems, []);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+}
+
+const LOOK_AGAIN = 100;
 
 /** How far above the start a service may be when all is over. */
 export interface Allowance {

@@ -16,10 +16,11 @@ export interface HostileCase {
   readonly parts?: Partial<JavascriptParts>;
 }
 
-export const hostileKo = (naan: string, each: HostileCase, number: number): Ko =>
-  javascriptKo(`${each.top ?? ''}\nfunction run(input) { if (!input.hostile) return "well"; ${each.body}\n}`, {
-    naan,
-    name: `case${number}`,
-    metadata: { title: each.name },
-    ...each.parts,
-  });
+/** `$WELL` in the code is the endpoint of the well-behaved KO, `$SELF` its own. */
+export function hostileKo(naan: string, { name, top = '', body, parts }: HostileCase, number: number): Ko {
+  const code = `${top}\nfunction run(input) { if (!input.hostile) return "well"; ${body}\n}`;
+  return javascriptKo(
+    code.replaceAll('$WELL', `${naan}/well/1.0/run`).replaceAll('$SELF', `${naan}/case${number}/1.0/run`),
+    { naan, name: `case${number}`, metadata: { title: name }, ...parts },
+  );
+}
