@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { toConfig } from '../../src/config/config.ts';
 import type { Config } from '../../src/config/config.ts';
@@ -8,7 +10,7 @@ import { readSettings } from '../../src/config/read-settings.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
 import type { Setting } from '../../src/config/setting.ts';
 import { codesIn, tableOf } from './support/markdown.ts';
-import { markdownFiles, read } from './support/project.ts';
+import { PROJECT, markdownFiles, read } from './support/project.ts';
 
 const settings: readonly Setting[] = SETTINGS;
 const document = read('docs/settings.md');
@@ -17,6 +19,15 @@ function configOf(args: readonly string[], environment: NodeJS.ProcessEnv): Conf
   const given = readSettings(args, environment);
   assert.ok(!given.help);
   return toConfig(given.settings);
+}
+
+/** The variables that the sources in a folder name. */
+function namedIn(folder: string): Set<string> {
+  const sources = readdirSync(join(PROJECT, folder), { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.ts'),
+  );
+  const names = sources.flatMap((path) => [...read(join(folder, path)).matchAll(/\bKGRID_[A-Z_]+\b/g)]);
+  return new Set(names.map(([name]) => name));
 }
 
 test('the table of settings in docs/settings.md is that of the service', () => {
@@ -53,7 +64,8 @@ test('no document names an option or a variable of the service that is not there
   const options = new Set([...settings.map((each) => `--${each.option}`), '--help']);
   const variables = new Set(settings.flatMap((each) => [each.env, ...(each.aliases ?? [])]));
   // Those of the runtimes stand in documents of their own.
-  const ofRuntimes = /^KGRID_(PROXY|NODE|PYTHON|RUNTIME)_|^KGRID_USER_/;
+  const ofRuntimes = /^KGRID_(PROXY|NODE|PYTHON|RUNTIME)_/;
+  const ofCommands = namedIn('cli');
   const unknown = markdownFiles()
     .filter((file) => /^(README|CONTRIBUTING|CHANGELOG)\.md$|^docs\//.test(file) && file !== 'docs/specification.md')
     .flatMap((file) => {
@@ -64,7 +76,7 @@ test('no document names an option or a variable of the service that is not there
         ),
         ...[...text.matchAll(/`(KGRID_[A-Z_]+)/g)]
           .map(([, name = '']) => name)
-          .filter((name) => !variables.has(name) && !ofRuntimes.test(name)),
+          .filter((name) => !variables.has(name) && !ofRuntimes.test(name) && !ofCommands.has(name)),
       ];
       return named.map((name) => `${file}: ${name}`);
     });
