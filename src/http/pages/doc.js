@@ -105,6 +105,7 @@
       validatorUrl: null,
       tryItOutEnabled: true,
       defaultModelsExpandDepth: -1,
+      syntaxHighlight: { theme: 'obsidian' },
       plugins: [() => ({ statePlugins: { spec: { wrapActions: { updateJsonSpec: onDescriptor } } } })],
       requestInterceptor(request) {
         if (request.loadSpec && !isOwn(request.url)) throw new Error('Not of this knowledge object: ' + request.url);

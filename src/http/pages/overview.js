@@ -43,12 +43,17 @@
       object.title ??= metadata.title ?? id;
       object.keywords = [metadata.keywords ?? []].flat();
       if (object.endpoints.length === 0) {
-        const why = failures.find((each) => each.ko === id)?.cause;
+        const why = failures.find((each) => each.knowledgeObject === id)?.cause;
         object.endpoints.push({
           status: 'NONE',
           detail: why ?? 'It is on the shelf and becomes active with the next refresh: /actuator/activation/refresh',
         });
       }
+    }
+    for (const { onShelf, cause } of failures) {
+      if (onShelf === undefined) continue;
+      const damaged = { title: onShelf, isOnShelf: true, endpoints: [{ status: 'NONE', detail: cause }], keywords: [] };
+      found.set(onShelf, { path: onShelf, isDamaged: true, ...damaged });
     }
     return [...found.values()].sort((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true }));
   };
@@ -76,6 +81,7 @@
     const links = element('p', [], { class: 'links' });
     const link = (text, href) =>
       links.append(element('a', text, { href, 'aria-label': text + ': ' + object.title + ', version ' + version }));
+    if (object.isDamaged) return '';
     if (!object.isOnShelf) return element('p', 'The shelf has nothing under this id any more.', { class: 'links' });
     const path = encodeURI(object.path.slice(1));
     if (object.endpoints.some((each) => each.status === 'ACTIVATED'))
@@ -89,7 +95,10 @@
   const card = (object, endpoints) => {
     const version = object.path.split('/').pop();
     return element('li', [
-      element('h2', [object.title, element('span', 'version ' + version, { class: 'version' })]),
+      element('h2', [
+        object.title,
+        object.isDamaged ? '' : element('span', 'version ' + version, { class: 'version' }),
+      ]),
       element('ul', endpoints.map(endpointItem)),
       linksOf(object, version),
     ]);
@@ -158,8 +167,7 @@
   form.addEventListener('submit', (event) => event.preventDefault());
   load(FIRST_WAIT).catch((error) => {
     const problem = document.getElementById('problem');
-    problem.textContent =
-      'The list of endpoints cannot be read: ' + error.message + '. Reload this page to try again.';
+    problem.textContent = 'The list of endpoints cannot be read: ' + error.message + '. Reload this page to try again.';
     problem.hidden = false;
     if (objects.length === 0) document.getElementById('counts').textContent = '';
   });

@@ -8,9 +8,9 @@ import { declare } from '../methods.ts';
 const require = createRequire(import.meta.url);
 const SWAGGER = dirname(require.resolve('swagger-ui-dist/package.json'));
 
-/** Nothing from elsewhere is loaded, asked, framed or run; the editor sets styles on its elements. */
+/** Nothing from elsewhere is loaded, asked, framed or run. */
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
