@@ -76,6 +76,18 @@ test('descriptors may be JSON and may lie in folders', async () => {
   assert.equal((await service.endpoints(naan))[0]?.['hasServiceSpecification'], `/kos/${ko.id}/doc/service.json`);
 });
 
+test('the path of a descriptor leads to it whatever its name', async () => {
+  const file = 'my docs/service #1 100%.yaml';
+  const ko = javascriptKo(CODE, { naan: uniqueNaan(), metadata: { hasServiceSpecification: file } });
+  const { 'service.yaml': descriptor = '', ...files } = ko.files;
+  await assertRuns({ ...ko, files: { ...files, [file]: descriptor } });
+  const [endpoint] = await service.endpoints(ko.naan);
+  const { pathname, search, hash } = new URL(String(endpoint?.['hasServiceSpecification']), service.url);
+  assert.equal((await service.get(pathname + search + hash)).text, descriptor);
+  const link = new URL(String(endpoint?.['swaggerLink']));
+  assert.equal(new URL(link.searchParams.get('url') ?? '').pathname, pathname);
+});
+
 test('YAML anchors and merges in descriptors are followed', async () => {
   const naan = uniqueNaan();
   const post = (path: string) => ({

@@ -131,6 +131,16 @@ test('the 404 of an endpoint that failed to activate says why', async () => {
   const detail = new RegExp(`^No active endpoints found for ${ko.naan}/ko/run`);
   assertRequestError(answer, { status: 404, path: pathOf(ko), title: 'Endpoint not found', detail });
   assert.ok(String(answer.object['Detail']).includes(why));
+
+  const unreadable = welcomeKo({ naan: uniqueNaan() });
+  await service.serve(unreadable);
+  await service.put(`/kos/${unreadable.id}`, {});
+  await service.reload(unreadable);
+  const nothing = await service.post(pathOf(unreadable, 'welcome'), {});
+  assert.match(
+    String(nothing.object['Detail']),
+    new RegExp(`; ${unreadable.id} does not run: metadata.json has no @id`),
+  );
 });
 
 test('a KO whose code throws is 500 with the words of the engine', async () => {

@@ -1,6 +1,7 @@
 /** Finds the endpoint that a path means. */
 import type { Endpoint } from '../../activation/endpoint.ts';
 import type { EndpointMethod, EndpointSet } from '../../activation/endpoint-set.ts';
+import { koKey } from '../../knowledge-object/id.ts';
 import { endpointNotFound } from '../../lib/errors.ts';
 import { badUrl } from '../errors.ts';
 
@@ -80,13 +81,17 @@ export function nothingActive(
     if (loaded.length > 0)
       sentences.push(`endpoints of ${naan}/${name}: ${[...new Set(loaded.map((each) => each.name))].join(', ')}`);
     const idle = onShelf.filter((each) => !loaded.some((endpoint) => endpoint.ko.id.version === each));
-    for (const each of idle.slice(0, 3)) {
-      sentences.push(
-        `${naan}/${name}/${each} is on the shelf but not active: GET /actuator/activation/reload/${naan}/${name}/${each} activates it`,
-      );
-    }
+    for (const each of idle.slice(0, 3)) sentences.push(whyIdle(set, `${naan}/${name}/${each}`));
   }
   return endpointNotFound(sentences.join('; '));
+}
+
+/** A KO on the shelf without endpoints: it was never loaded, or could not be. */
+function whyIdle(set: EndpointSet, key: string): string {
+  const failure = set.failures.find(({ id }) => koKey(id) === key);
+  return failure === undefined
+    ? `${key} is on the shelf but not active: GET /actuator/activation/reload/${key} activates it`
+    : `${key} does not run: ${failure.cause}`;
 }
 
 /** "Detail names the naan/name/endpoint that has no active endpoints": the key without a version. */
