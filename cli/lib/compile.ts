@@ -75,7 +75,8 @@ async function functionsIn(
   { entry, function: wanted }: DeploymentEntry,
   detail: string,
 ): Promise<string> {
-  if (wanted === undefined || !/no function/.test(detail) || !source.files.has(entry)) return '';
+  if (wanted === undefined || !/no function|function .* is not defined/i.test(detail) || !source.files.has(entry))
+    return '';
   const text = (await readSource(source, entry)).toString('utf8');
   const names = [...new Set([...text.matchAll(DECLARED)].map(([, name]) => name))];
   return names.length === 0 ? '' : `; it has: ${names.join(', ')}`;

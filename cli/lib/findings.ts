@@ -27,7 +27,7 @@ function withoutPlace(message: string, file: string, line: number | undefined): 
   const name = file.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return message
     .replace(new RegExp(`^${name} line ${line}: `), '')
-    .replace(new RegExp(` \\(${name} line ${line}(, column \\d+)?\\)`), '')
+    .replace(new RegExp(` \\(${name}(?:,? line |:)${line}(?:, column |:)?\\d*\\)`), '')
     .replace(new RegExp(`^${name} is (not valid \\w+: )line ${line}(?:, column \\d+)?: `), '$1')
     .replace(new RegExp(`, named by ${name} line ${line}, is`), ' is');
 }
@@ -37,7 +37,7 @@ export function placeOf(
   sentence: string,
   files: ReadonlyMap<string, unknown>,
 ): { file: string; line: number } | undefined {
-  for (const [, file = '', line] of sentence.matchAll(/([^\s()'"]+)(?:",)? line (\d+)/g)) {
+  for (const [, file = '', line] of sentence.matchAll(/([^\s()'",:]+)(?:"?,? line |:)(\d+)/g)) {
     if (files.has(file)) return { file, line: Number(line) };
   }
   return undefined;

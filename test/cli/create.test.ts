@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { filesIn, kgrid, kgridJson, temporaryFolder } from './kgrid.ts';
+import { edit, filesIn, fromTemplate, kgrid, kgridJson, temporaryFolder } from './kgrid.ts';
 
 interface Checked {
-  ok: boolean;
-  kos: { ko: string; findings: unknown[]; examples: { passed: number; failed: number; notRun: number } }[];
+  kos: {
+    ko: string;
+    findings: { file: string; line?: number; message: string }[];
+    examples: { passed: number; failed: number; notRun: number };
+  }[];
 }
 
 test('what create makes from each template passes its own check and test', async () => {
@@ -21,8 +24,19 @@ test('what create makes from each template passes its own check and test', async
     assert.match(stdout, new RegExp(`^Created my-${engine}/: example/my${engine}/v1.0, engine ${engine}\n`));
     assert.match(stdout, new RegExp(`npx kgrid play  my-${engine} `));
   }
-  const { code, json } = await kgridJson<Checked>(['check', '.', '--run'], { cwd: folder.path });
-  assert.equal(code, 0, JSON.stringify(json));
+  await using others = await temporaryFolder();
+  const wrong = ['node', 'python'].map(async (engine) => {
+    const ko = await fromTemplate(engine, others.path, engine);
+    await edit(join(ko, 'deployment.yaml'), 'function: calculate', 'function: calc');
+    if (engine === 'node') await edit(join(ko, 'src/index.js'), 'module.exports =', 'exports.calculate =');
+    return ko;
+  });
+  const { code, json } = await kgridJson<Checked>(['check', '.', '--run', ...(await Promise.all(wrong))], {
+    cwd: folder.path,
+  });
+  assert.equal(code, 1);
+  const said = json.kos.splice(-2).flatMap(({ findings }) => findings.map(({ message }) => message));
+  assert.match(said.join('\n'), /has no function calc; it exports calculate.*\n.*calc is not .*; it has: .*calculate/);
   assert.deepEqual(
     json.kos.map(({ ko, findings, examples }) => [
       ko,
