@@ -7,7 +7,7 @@ import { assertRequestError } from '../../acceptance/support/expectations.ts';
 import type { Answer } from '../../acceptance/support/client.ts';
 import { explode } from '../../acceptance/support/folders.ts';
 import { pathOf } from '../../acceptance/support/knowledge-grid.ts';
-import { uniqueNaan } from '../../acceptance/support/ko.ts';
+import { resourceKo, uniqueNaan } from '../../acceptance/support/ko.ts';
 import type { Ko } from '../../acceptance/support/ko.ts';
 import { startService, temporaryFolder } from '../../acceptance/support/service.ts';
 import type { OwnService } from '../../acceptance/support/service.ts';
@@ -49,7 +49,8 @@ export function attack(title: string, cases: readonly HostileCase[], options: At
     const well = wellBehavedKo(naan);
     const kos = cases.map((each, i) => hostileKo(naan, each, i));
     await using shelf = await temporaryFolder();
-    for (const ko of [well, ...kos]) await explode(ko, shelf.path, ko.name);
+    const files = resourceKo({ naan, name: 'files', resources: { 'a.txt': 'a' } });
+    for (const ko of [well, files, ...kos]) await explode(ko, shelf.path, ko.name);
     await using service = await startService({
       shelf: shelf.path,
       args: ['--execution-timeout', `${LIMIT}ms`, '--isolate-memory', '32MB', ...(options.args ?? [])],

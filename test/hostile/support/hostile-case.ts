@@ -16,11 +16,11 @@ export interface HostileCase {
   readonly parts?: Partial<JavascriptParts>;
 }
 
-/** `$WELL` in the code is the endpoint of the well-behaved KO, `$SELF` its own. */
+/** `$WELL` in the code is the endpoint of the well-behaved KO, `$FILES` one of a resource, `$SELF` its own. */
 export function hostileKo(naan: string, { name, top = '', body, parts }: HostileCase, number: number): Ko {
-  const code = `${top}\nfunction run(input) { if (!input.hostile) return "well"; ${body}\n}`;
-  return javascriptKo(
-    code.replaceAll('$WELL', `${naan}/well/1.0/run`).replaceAll('$SELF', `${naan}/case${number}/1.0/run`),
-    { naan, name: `case${number}`, metadata: { title: name }, ...parts },
-  );
+  const code = `${top}\nfunction run(input) { if (!input.hostile) return "well"; ${body}\n}`
+    .replaceAll('$WELL', `${naan}/well/1.0/run`)
+    .replaceAll('$FILES', `${naan}/files/1.0/files`)
+    .replaceAll('$SELF', `${naan}/case${number}/1.0/run`);
+  return javascriptKo(code, { naan, name: `case${number}`, metadata: { title: name }, ...parts });
 }

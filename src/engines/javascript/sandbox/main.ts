@@ -12,6 +12,8 @@ import { Realm, failureOf } from './realm.ts';
 
 const MAX_LOG_LINES = 100;
 const MAX_FOUND = 1000;
+/** Characters; the id of an endpoint has fewer. */
+const MAX_ID = 1000;
 
 /** The code of one endpoint. An isolate that is on the stack cannot be entered again by code that waits in it; each level gets one of its own. */
 interface Cell {
@@ -128,6 +130,7 @@ function answer(
 }
 
 function where(caller: Frame, id: string): Found {
+  if (id.length > MAX_ID) return { kind: 'none' };
   const known = found.get(id);
   if (known !== undefined) return known;
   const place = JSON.parse(ask(caller, { question: 'find', id, body: '', contentType: '' })) as Found;
@@ -139,10 +142,14 @@ function where(caller: Frame, id: string): Found {
 function call(caller: Frame, id: string, body: string, contentType: string): string {
   if (caller.depth + 1 > MAX_DEPTH) return refuse(tooDeep(id));
   const place = where(caller, id);
-  if (place.kind === 'none') return refuse(`${id} is not active`);
+  if (place.kind === 'none') return refuse(`${id.slice(0, MAX_ID)} is not active`);
   const left = caller.ends - Date.now();
   if (left <= 0) return refuse(`${id}: ${WORDS.timeout()}`);
-  if (place.kind === 'elsewhere') return ask(caller, { question: 'call', id, body, contentType });
+  if (place.kind === 'elsewhere') {
+    const most = loads.get(caller.slot)?.maxResult ?? 0;
+    if (body.length > most) return refuse(`${id}: the input is larger than the limit of ${most} bytes`);
+    return ask(caller, { question: 'call', id, body, contentType: contentType.slice(0, MAX_ID) });
+  }
   const limit = Math.min(left, place.limit);
   const input = contentType === 'application/json' ? body : JSON.stringify(body);
   if (input.includes('\0')) return refuse('the input is not JSON: it holds a NUL character');
