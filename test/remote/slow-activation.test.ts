@@ -6,6 +6,7 @@ import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
 import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import { remoteKo } from './support/remote-ko.ts';
+import { until } from './support/until.ts';
 
 test('an endpoint that takes long to install holds up neither the start nor a reload, and says what goes on', async () => {
   const naan = uniqueNaan();
@@ -45,9 +46,10 @@ test('an endpoint that takes long to install holds up neither the start nor a re
   const took = Date.now() - began;
   assert.deepEqual([answer.status, answer.headers['location']], [303, '/endpoints']);
   assert.ok(took > 8000 && took < 13_000, `${took} ms`);
-  const { status, detail } = await endpoint();
-  assert.equal(status, 'LOADED');
-  assert.match(String(detail), /install/i);
+  assert.equal((await endpoint())['status'], 'LOADED');
+  await until('it says that it installs', async () =>
+    /install/i.test(String((await endpoint())['detail'])) ? true : undefined,
+  );
   assert.equal((await service.post(pathOf(local, 'welcome'), { name: 'Ada' })).status, 200);
 
   // A call waits for the activation.
