@@ -76,7 +76,7 @@ const typeOf = (path: string): string => {
  * A package's HTML or SVG must not run script on the service's origin. Browsers show a PDF in a page of their
  * own, which `sandbox` would keep empty.
  */
-const policyFor = (type: string): string =>
+export const policyFor = (type: string): string =>
   type === 'application/pdf'
     ? "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
     : "default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox";

@@ -155,6 +155,19 @@ test('a string result is given in a declared type that Accept prefers', async ()
   assert.equal(json.object['result'], 'a,b');
 });
 
+test('a page that code makes runs no script on the address of the service', async () => {
+  const code = 'function run(input) { return "<p>" + input + "</p>"; }';
+  const ko = await served(code, { consumes: ['text/plain'], produces: ['text/html', 'image/svg+xml'] });
+  // What a browser sends for a form of another site.
+  const headers = { 'content-type': 'text/plain', accept: 'text/html,application/xhtml+xml,application/xml;q=0.9' };
+  const page = await service.send('POST', pathOf(ko), { headers, body: '<script>alert(1)</script>' });
+  assert.match(String(page.headers['content-type']), /^text\/html/);
+  const policy = String(page.headers['content-security-policy']);
+  assert.match(policy, /default-src 'none'/);
+  assert.match(policy, /(^|; ?)sandbox($|;)/);
+  assert.doesNotMatch(policy, /script/);
+});
+
 test('a result that is not a string stays wrapped JSON', async () => {
   const ko = await served('function run() { return { a: 1 }; }', { produces: ['application/json', 'text/csv'] });
   const answer = await post(ko, '{}', { accept: 'text/csv' });

@@ -11,7 +11,7 @@ import { DEADLINE_HEADER, DEPTH_HEADER } from '../../engines/call-headers.ts';
 import { corsHeadersFor } from '../access/cors.ts';
 import { pathOf } from '../errors.ts';
 import { METHODS } from '../methods.ts';
-import { sendFile } from '../send-file.ts';
+import { policyFor, sendFile } from '../send-file.ts';
 import { Negotiation } from './negotiation.ts';
 import type { AnswerForm } from './negotiation.ts';
 import { allowedAt, endpointAt, keyOf, nothingActive, resourceAt } from './resolve-endpoint.ts';
@@ -206,9 +206,12 @@ function write(
 ): void {
   let type = 'application/json';
   let body: string;
+  let policy: readonly string[] = [];
   if (form.kind === 'minimal') body = result;
   else if (form.kind === 'text' && result.startsWith('"')) {
     type = `${form.type}; charset=utf-8`;
+    // A form of any site can lead a browser here, and the result may hold what it sent.
+    policy = ['content-security-policy', policyFor(form.type)];
     body = JSON.parse(result) as string;
   } else body = `{"result":${result},"info":{"ko":${endpoint.ko.metadata},"inputs":${JSON.stringify(inputs)}}}`;
   const length = Buffer.byteLength(body);
@@ -221,6 +224,7 @@ function write(
     `/${endpoint.id}`,
     'x-content-type-options',
     'nosniff',
+    ...policy,
   ];
   reply.hijack();
   const { raw } = reply;
