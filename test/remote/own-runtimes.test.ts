@@ -15,7 +15,7 @@ const registry = await TestRegistry.start();
 const home = await temporaryFolder();
 const service = await startService({
   // Runtimes of this machine have nothing to do with the public address.
-  args: ['--runtimes', 'node,python', '--public-url', 'http://kgrid.invalid'],
+  args: ['--runtimes', 'node,python', '--public-url', 'http://kgrid.invalid', '--execution-timeout', '20s'],
   env: { HOME: home.path, ...registry.settings },
 });
 after(async () => {
@@ -182,7 +182,7 @@ test('the depth of calls travels through every engine: 16 is the end', async () 
 test('a cycle of engines ends with an error, several at the same time too', async () => {
   const javascript = javascriptKo(
     `function run() { return context.getExecutor("${naan}/round/1.0/run").execute(1); }`,
-    { naan, name: 'merry' },
+    { naan, name: 'merry', deployment: { timeout: 4000 } },
   );
   const node = nodeKo('round', `exports.run = () => ${call('merry', '1')};`);
   await serve(javascript, node);
