@@ -1,0 +1,60 @@
+/** Code that is slow but does nothing wrong, and code that nobody has called yet, beside code that never ends. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout as later } from 'node:timers/promises';
+import type { Answer } from '../acceptance/support/client.ts';
+import { pathOf } from '../acceptance/support/knowledge-grid.ts';
+import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
+import type { Ko } from '../acceptance/support/ko.ts';
+import { startService } from '../acceptance/support/service.ts';
+
+const LIMIT = 1500;
+const service = await startService({ args: ['--execution-timeout', `${LIMIT}ms`] });
+after(() => service[Symbol.asyncDispose]());
+
+const naan = uniqueNaan();
+const named = (name: string, body: string): Ko => javascriptKo(`function run(n) { ${body} }`, { naan, name });
+const runaways = Array.from({ length: 6 }, (_, i) => named(`runaway${i}`, 'while (true);'));
+const slow = named('slow', 'const end = Date.now() + 150; while (Date.now() < end); return n + 1;');
+const newcomers = Array.from({ length: 10 }, (_, i) => named(`new${i}`, 'return n + 1;'));
+await service.serve(...runaways, slow, ...newcomers);
+
+/** Calls it until it has run into its limit. */
+async function showItself(runaway: Ko): Promise<void> {
+  for (let status = 503; status === 503;) ({ status } = await service.post(pathOf(runaway), 1));
+}
+
+/** Two clients at each runaway, until `end` is called. */
+function attack(): { end: () => Promise<Answer[]> } {
+  let over = false;
+  const clients = [...runaways, ...runaways].map(async (ko) => {
+    const answers: Answer[] = [];
+    while (!over) answers.push(await service.post(pathOf(ko), 1));
+    return answers;
+  });
+  return {
+    end: async () => {
+      over = true;
+      return (await Promise.all(clients)).flat();
+    },
+  };
+}
+
+test('slow code and newcomers are answered beside six KOs that never end', async () => {
+  assert.equal((await service.post(pathOf(slow), 1)).object['result'], 2);
+  await Promise.all(runaways.map(showItself));
+  const attackers = attack();
+  await later(LIMIT);
+  for (let n = 0; n < 12; n++) {
+    const newcomer = newcomers[n];
+    const [answer, first] = await Promise.all([
+      service.post(pathOf(slow), n),
+      newcomer === undefined ? undefined : service.post(pathOf(newcomer), n),
+    ]);
+    assert.equal(answer.object['result'], n + 1, answer.text);
+    if (first !== undefined) assert.equal(first.object['result'], n + 1, first.text);
+  }
+  const refused = await attackers.end();
+  assert.ok(refused.length >= runaways.length);
+  for (const { status, text } of refused) assert.ok(status === 500 || status === 503, text);
+});
