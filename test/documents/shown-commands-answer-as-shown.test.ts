@@ -21,7 +21,7 @@ const DOCUMENTS: readonly Shown[] = [
   {
     document: 'docs/authoring.md',
     shelf: 'empty',
-    args: ['--runtimes', 'node', '--runtimes', 'python'],
+    args: ['--runtimes', 'node,python'],
     atLeast: 6,
   },
 ];

@@ -36,7 +36,9 @@ try {
   await cp(join(PROJECT, 'examples'), folder, { recursive: true });
   await using service = await startService({
     shelf: folder,
-    args: ['--port', '8080', '--runtimes', 'node', '--runtimes', 'python'],
+    args: ['--port', '8080', '--runtimes', 'node,python'],
+    // npm and pip find their settings there.
+    env: process.env as Record<string, string>,
   });
   const isWaiting = async (): Promise<boolean> =>
     (await service.get('/endpoints')).list.some((each) => each['status'] === 'LOADED');
