@@ -50,14 +50,15 @@ async function main(): Promise<void> {
   reportActivation(app, log, url);
 }
 
-/** Beside the packages; where the shelf is read-only, in the user's own cache. */
+/** Beside the packages, also in a folder that is yet to be made; where the shelf is read-only, in the user's own cache. */
 function keptFiles(shelf: string): Pick<AppOptions, 'cache' | 'knownPackages'> {
   try {
     accessSync(shelf, constants.W_OK);
-    return { cache: join(shelf, '.kgrid', 'runtimes'), knownPackages: join(shelf, '.kgrid', 'known-packages') };
-  } catch {
-    return { cache: join(homedir(), '.cache', 'kgrid-activator'), knownPackages: undefined };
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT')
+      return { cache: join(homedir(), '.cache', 'kgrid-activator'), knownPackages: undefined };
   }
+  return { cache: join(shelf, '.kgrid', 'runtimes'), knownPackages: join(shelf, '.kgrid', 'known-packages') };
 }
 
 async function shelfFolder(config: Config, log: Logger): Promise<string> {

@@ -151,7 +151,10 @@ export class Activator {
       const stored = (await this.#shelf.list()).filter((entry) => selection.ko(entry.id));
       const concerned = (each: Endpoint): boolean => selection.ko(each.ko.id) && selection.engine(each.entry.engine);
       const kept = old.endpoints.filter((each) => !concerned(each));
-      const loaded = new Map(old.endpoints.filter(concerned).map((each) => [each.ko.key, each.ko]));
+      // Also those of which no endpoint is concerned: they are not new on the shelf.
+      const loaded = new Map(
+        old.endpoints.filter((each) => selection.ko(each.ko.id)).map((each) => [each.ko.key, each.ko]),
+      );
       if (selection.named !== undefined && stored.length === 0 && loaded.size === 0) throw koNotFound(selection.named);
 
       const { declared, opened, failures } = await this.#load(stored, kind === 'reload' ? new Map() : loaded);

@@ -123,6 +123,19 @@ test('a refresh of one engine leaves the endpoints of others alone', async () =>
   assert.equal((await service.get(`/actuator/activation/refresh/${'nobody'}`)).status, 303);
 });
 
+test('a refresh of one engine takes nothing of a loaded KO from the shelf', async () => {
+  const naan = uniqueNaan();
+  await service.serve(welcomeKo({ naan }));
+  await service.add(resourceKo({ naan, endpoint: 'welcome', resources: { 'a.txt': 'a' } }));
+  const engines = async (): Promise<unknown[]> => (await service.endpoints(naan)).map((each) => each['engine']);
+  for (const refresh of ['refresh/resource', 'refresh/javascript', 'refresh']) {
+    await assertRedirects(`/actuator/activation/${refresh}`);
+    assert.deepEqual(await engines(), ['javascript'], refresh);
+  }
+  await assertRedirects(`/actuator/activation/reload/${naan}/ko`);
+  assert.deepEqual(await engines(), ['resource']);
+});
+
 test('endpoints of a deleted KO stay active until a refresh', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.serve(ko);

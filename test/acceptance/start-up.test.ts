@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -76,6 +76,17 @@ test('a shelf that is a file stops the start', async () => {
   const shelf = join(folder.path, 'file');
   await writeFile(shelf, 'x');
   await assertRefused({ shelf }, /shelf/i);
+});
+
+test('a shelf folder that is not there is made, and holds all that is kept', async () => {
+  await using place = await temporaryFolder();
+  const [home, shelf] = [join(place.path, 'home'), join(place.path, 'new', 'shelf')];
+  await using service = await startService({ shelf, env: { HOME: home } });
+  await service.serve(welcomeKo({ naan: uniqueNaan() }));
+  assert.equal((await service.get('/kos')).list.length, 1);
+  await service.stop();
+  assert.ok((await readdir(join(shelf, '.kgrid'))).includes('known-packages'));
+  await assert.rejects(readdir(home), { code: 'ENOENT' });
 });
 
 test('a port in use stops the start', async () => {
