@@ -83,6 +83,11 @@
     return walked;
   };
 
+  const labelled =
+    (TextArea, { React }) =>
+    (props) =>
+      React.createElement(TextArea, { 'aria-label': 'Request body', ...props });
+
   const open = async () => {
     const url = await wantedDescriptor();
     if (url === undefined) return;
@@ -106,7 +111,12 @@
       tryItOutEnabled: true,
       defaultModelsExpandDepth: -1,
       syntaxHighlight: { theme: 'obsidian' },
-      plugins: [() => ({ statePlugins: { spec: { wrapActions: { updateJsonSpec: onDescriptor } } } })],
+      plugins: [
+        () => ({
+          statePlugins: { spec: { wrapActions: { updateJsonSpec: onDescriptor } } },
+          wrapComponents: { TextArea: labelled },
+        }),
+      ],
       requestInterceptor(request) {
         if (request.loadSpec && !isOwn(request.url)) throw new Error('Not of this knowledge object: ' + request.url);
         return request;

@@ -96,7 +96,7 @@
     const version = object.path.split('/').pop();
     return element('li', [
       element('h2', [
-        object.title,
+        object.title + ' ',
         object.isDamaged ? '' : element('span', 'version ' + version, { class: 'version' }),
       ]),
       element('ul', endpoints.map(endpointItem)),

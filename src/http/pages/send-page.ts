@@ -1,8 +1,10 @@
 /** The pages for people: files of this folder and of swagger-ui-dist, with a strict policy. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { matchesEtag } from '../conditional.ts';
 import { declare } from '../methods.ts';
 
 const require = createRequire(import.meta.url);
@@ -22,21 +24,37 @@ const TYPES: Readonly<Record<string, string>> = {
 const OWN = ['overview.html', 'overview.js', 'pages.css', 'doc.html', 'doc.js', 'icon.svg'] as const;
 const EDITOR = ['swagger-ui.css', 'swagger-ui-bundle.js'] as const;
 
-const contents = new Map<string, Buffer>();
+interface PageFile {
+  readonly content: Buffer;
+  readonly etag: string;
+}
+
+const files = new Map<string, PageFile>();
+
+function fileOf(name: string): PageFile {
+  const known = files.get(name);
+  if (known !== undefined) return known;
+  const folder = (EDITOR as readonly string[]).includes(name) ? SWAGGER : import.meta.dirname;
+  const content = readFileSync(join(folder, name));
+  const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
+  const file = { content, etag };
+  files.set(name, file);
+  return file;
+}
 
 export function sendPage(reply: FastifyReply, name: (typeof OWN)[number] | (typeof EDITOR)[number]): FastifyReply {
-  const folder = (EDITOR as readonly string[]).includes(name) ? SWAGGER : import.meta.dirname;
-  const content = contents.get(name) ?? readFileSync(join(folder, name));
-  contents.set(name, content);
-  return reply
-    .headers({
-      'content-type': TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
-      'content-security-policy': POLICY,
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-      'cache-control': 'no-cache',
-    })
-    .send(content);
+  const { content, etag } = fileOf(name);
+  void reply.headers({
+    'content-type': TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
+    'content-security-policy': POLICY,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-cache',
+    etag,
+  });
+  // The editor is a large script: what a browser has, it need not get again.
+  const isKnown = matchesEtag(reply.request.headers['if-none-match'], etag);
+  return isKnown ? reply.code(304).send() : reply.send(content);
 }
 
 /** The editor at `/doc?url=<path of a service descriptor>`, and the files that the pages are made of. */

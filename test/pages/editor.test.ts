@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { exampleService } from './support/example-service.ts';
+import { execute, openEditor } from './support/editor.ts';
+import { measure } from './support/measure.ts';
+import { DESK, PHONE, theBrowser } from './support/visit.ts';
+
+const service = await exampleService();
+const browser = await theBrowser();
+const active = (await service.get('/endpoints')).list.filter((each) => each['status'] === 'ACTIVATED');
+
+test('every active example is called from its link in the overview, with the example filled in, in its own version', async () => {
+  await using visit = await browser.visit();
+  const { page } = visit;
+  const called: string[] = [];
+  for (const path of new Set(active.map((each) => String(each['knowledgeObject'])))) {
+    const own = active.filter((each) => each['knowledgeObject'] === path);
+    await page.goto(service.url);
+    await page.locator(`a[href^="doc?url=${path}/"]`).click();
+    await page.locator('.opblock').first().waitFor();
+    assert.equal(await page.title(), `${String(own[0]?.['title'])} · KGrid Activator`);
+    for (const endpoint of own) {
+      const id = String(endpoint['@id']);
+      const { status, url, answer } = await execute(page, id.split('/').slice(3).join('/'));
+      assert.deepEqual([status, new URL(url).pathname], [200, `/${id}`], JSON.stringify(answer));
+      assert.notEqual(answer['result'] ?? null, null, id);
+      const { ko } = answer['info'] as { ko: { '@id': string } };
+      assert.equal(`/kos/${ko['@id']}`, path);
+      called.push(id);
+    }
+  }
+  assert.equal(called.length, active.length);
+  assert.ok(called.includes('cpic/cyp2d6/1.0/phenotype'), 'one that takes text');
+  assert.ok(called.includes('nephrology/ckdcategories/1.0/reference'), 'one of files');
+  assert.ok(called.includes('nephrology/ckdepi/1.0/egfr'), 'one that has a newer version');
+  visit.assertQuiet(service.url);
+});
+
+test('what was typed is what is sent, and an error of the code is shown', async () => {
+  await using visit = await browser.visit();
+  await openEditor(visit.page, service.url, '/kos/cpic/cyp2d6/v1.0/service.yaml');
+  const typed = await execute(visit.page, 'phenotype', '*4/*5');
+  assert.equal((typed.answer['result'] as Record<string, unknown>)['phenotype'], 'Poor Metabolizer');
+  const wrong = await execute(visit.page, 'phenotype', 'no diplotype');
+  assert.equal(wrong.status, 500);
+  assert.match(String(wrong.answer['Detail']), /one CYP2D6 diplotype/);
+});
+
+test('endpoints that are not active are said, with the reason', async () => {
+  await using visit = await browser.visit();
+  await openEditor(visit.page, service.url, '/kos/demo/broken/v1.0/service.yaml');
+  const notes = await visit.page.locator('#notes li').allInnerTexts();
+  assert.equal(notes.length, 2);
+  assert.match(notes.join('\n'), /^\/syntax is not active: SyntaxError: .+src\/syntax-error\.js line 3/m);
+  visit.assertQuiet(service.url);
+});
+
+test('the interface of the service itself can be opened and tried', async () => {
+  await using visit = await browser.visit();
+  await openEditor(visit.page, service.url, '/openapi.yaml');
+  const { status, url } = await execute(visit.page, 'actuator/health');
+  assert.deepEqual([status, url], [200, `${service.url}/actuator/health`]);
+  visit.assertQuiet(service.url);
+});
+
+const BAD = {
+  'no address': ['/doc', /^Add \?url= with the path of a service descriptor/],
+  'an empty one': ['/doc?url=', /^Add \?url=/],
+  'another host': ['/doc?url=https://other.invalid/service.yaml', /must be one of this service: https:\/\/other/],
+  'another host without scheme': ['/doc?url=//other.invalid/x.yaml', /must be one of this service/],
+  'a script': ['/doc?url=javascript:alert(1)', /must be one of this service: javascript:alert\(1\)/],
+  'a data URL': ['/doc?url=data:text/yaml,openapi', /must be one of this service/],
+  'a descriptor that is not there': ['/doc?url=/kos/a/b/v1/service.yaml', /No service descriptor can be read at .+404/],
+  'a path that acts': ['/doc?url=/actuator/activation/reload', /No service descriptor can be read at .+405/],
+} as const;
+
+test('an address that is no descriptor of this service gets a clear message', async (t) => {
+  await using visit = await browser.visit();
+  for (const [name, [path, message]] of Object.entries(BAD)) {
+    await t.test(name, async () => {
+      await visit.page.goto(service.url + path);
+      const alert = visit.page.getByRole('alert');
+      await alert.waitFor();
+      assert.match(await alert.innerText(), message);
+      assert.equal(await visit.page.locator('#editor *').count(), 0, 'and no wall of errors');
+      assert.deepEqual(
+        visit.requests.filter((url) => new URL(url).origin !== service.url),
+        [],
+      );
+    });
+  }
+});
+
+for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
+  test(`on a ${name} the editor is readable with a call that was answered`, async () => {
+    await using visit = await browser.visit(size);
+    await openEditor(visit.page, service.url, '/kos/cpic/warfarin/v1.0/service.yaml');
+    await execute(visit.page, 'dose');
+    const { texts, pale, sideways, lang, title, headings, unlabelled } = await measure(visit.page);
+    assert.ok(texts > 40, `${texts} elements with text`);
+    assert.deepEqual({ pale, sideways, unlabelled }, { pale: [], sideways: 0, unlabelled: [] });
+    assert.equal(lang, 'en');
+    assert.match(title, /Warfarin/);
+    assert.deepEqual(
+      headings.filter((level) => level === 1),
+      [1],
+    );
+    for (const button of ['.execute', '.btn.cancel', 'nav a']) {
+      const box = await visit.page.locator(button).first().boundingBox();
+      assert.ok(box !== null && box.height >= 40, `${button}: ${box?.height} px`);
+    }
+    visit.assertQuiet(service.url);
+  });
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { explode } from '../acceptance/support/folders.ts';
+import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
+import { startService, temporaryFolder } from '../acceptance/support/service.ts';
+import { RecordedNodeRuntime } from '../remote/support/recorded-node-runtime.ts';
+import { remoteKo } from '../remote/support/remote-ko.ts';
+import { until } from '../remote/support/until.ts';
+import { measure } from './support/measure.ts';
+import { PHONE, theBrowser } from './support/visit.ts';
+
+const naan = uniqueNaan();
+const browser = await theBrowser();
+const service = await startService();
+after(() => service[Symbol.asyncDispose]());
+
+test('an empty shelf says how to add a knowledge object', async () => {
+  await using visit = await browser.visit(PHONE);
+  await visit.page.goto(service.url);
+  const empty = visit.page.locator('#empty');
+  await empty.waitFor();
+  const commands = await empty.locator('pre').innerText();
+  assert.ok(commands.includes(`curl -F ko=@my-knowledge-object.zip ${service.url}/kos`), commands);
+  assert.ok(commands.includes(`curl ${service.url}/actuator/activation/refresh`), commands);
+  assert.equal(await visit.page.getByLabel('Search').isVisible(), false);
+  const { pale, sideways } = await measure(visit.page);
+  assert.deepEqual({ pale, sideways }, { pale: [], sideways: 0 });
+  visit.assertQuiet(service.url);
+});
+
+test('what was imported and what was deleted is told apart from what is active', async () => {
+  const imported = welcomeKo({ naan, name: 'imported' });
+  const deleted = welcomeKo({ naan, name: 'deleted' });
+  await service.serve(deleted);
+  await service.add(imported);
+  await service.delete(`/kos/${deleted.id}`);
+  await using visit = await browser.visit();
+  await visit.page.goto(service.url);
+  const card = (title: string) => visit.page.locator('#list > li').filter({ hasText: `Title of ${title}` });
+  assert.match(
+    await card('imported').innerText(),
+    /not activated\s+It is on the shelf .*\/actuator\/activation\/refresh/,
+  );
+  assert.match(await card('deleted').innerText(), /version v1\.0\nactive/);
+  assert.match(await card('deleted').innerText(), /The shelf has nothing under this id any more/);
+  assert.equal(await card('deleted').locator('a').count(), 0, 'no links that lead nowhere');
+  assert.equal(await card('imported').locator('a').count(), 2);
+  visit.assertQuiet(service.url);
+});
+
+test('a knowledge object that cannot be read is listed with the reason', async () => {
+  const broken = welcomeKo({ naan, name: 'unreadable', files: { 'deployment.yaml': '{ not yaml' } });
+  await explode(broken, service.shelf, 'unreadable');
+  await service.get('/actuator/activation/reload');
+  await using visit = await browser.visit();
+  await visit.page.goto(service.url);
+  const card = visit.page.locator('#list > li').filter({ hasText: 'unreadable' });
+  assert.match(await card.innerText(), /not activated\s+deployment\.yaml/);
+  visit.assertQuiet(service.url);
+  await rm(join(service.shelf, 'unreadable'), { recursive: true });
+});
+
+test('while an endpoint is being activated, the page looks again until it is decided, and keeps the focus', async () => {
+  const engine = 'slow';
+  await service.serve(
+    welcomeKo({ naan, name: 'fast' }),
+    remoteKo({ naan, name: 'slow', engine, code: { 'a.js': '' } }),
+  );
+  await using runtime = await RecordedNodeRuntime.start(service, engine);
+  let isReady = false;
+  runtime.intercept = ({ path }, response) => {
+    if (path !== '/endpoints' || isReady) return false;
+    response.writeHead(503).end('{"description": "Endpoint is in processing, try again later."}');
+    return true;
+  };
+  await until('it is being activated', async () =>
+    (await service.endpoints(naan)).some((each) => each['status'] === 'LOADED') ? true : undefined,
+  );
+  await using visit = await browser.visit();
+  await visit.page.goto(service.url);
+  const item = visit.page.locator('#list ul > li').filter({ hasText: '/slow/' });
+  await item.filter({ hasText: 'being activated' }).waitFor();
+  const link = visit.page.getByRole('link', { name: 'Try it: Title of fast' });
+  await link.focus();
+  isReady = true;
+  await item.and(visit.page.locator('.ACTIVATED')).waitFor();
+  assert.equal(
+    await link.evaluate('document.activeElement?.getAttribute("aria-label")'),
+    'Try it: Title of fast, version v1.0',
+  );
+  const asked = visit.requests.filter((url) => url.endsWith('/endpoints')).length;
+  assert.ok(asked < 20, `asked ${asked} times`);
+  visit.assertQuiet(service.url);
+});
+
+test('a list that cannot be read is said, with the reason', async () => {
+  await using shelf = await temporaryFolder();
+  await using other = await startService({ shelf: shelf.path });
+  await using visit = await browser.visit();
+  // The page is there, and then the service goes away.
+  await visit.page.route('**/doc/overview.js', async (route) => {
+    const response = await route.fetch();
+    await other.stop();
+    await route.fulfill({ response });
+  });
+  await visit.page.goto(other.url);
+  const alert = visit.page.getByRole('alert');
+  await alert.waitFor();
+  assert.match(await alert.innerText(), /^The list of endpoints cannot be read: .+ Reload this page to try again\.$/);
+  assert.equal(await visit.page.getByRole('status').innerText(), '');
+});
