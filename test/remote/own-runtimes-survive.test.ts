@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { pathOf } from '../acceptance/support/knowledge-grid.ts';
+import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
+import type { Ko } from '../acceptance/support/ko.ts';
+import { startService } from '../acceptance/support/service.ts';
+import type { OwnService } from '../acceptance/support/service.ts';
+import { descendantsOf, gone } from './support/processes.ts';
+import { remoteKo } from './support/remote-ko.ts';
+import { until } from './support/until.ts';
+
+/** Milliseconds; runtimes end a call one second earlier. */
+const LIMIT = 3000;
+const ENGINES = ['node', 'python'] as const;
+type EngineName = (typeof ENGINES)[number];
+
+/** Answers `"pid"` with the id of its process, and tells its log of everything else that it begins. */
+const CODE: Record<EngineName, Record<string, string>> = {
+  node: {
+    'src/index.js': `exports.run = (how) => {
+      if (how === 'pid') return process.pid;
+      console.log(how + ' begins');
+      if (how === 'spin') for (;;);
+      return new Promise(() => {});
+    };`,
+  },
+  python: {
+    'src/main.py': [
+      'import os, time',
+      'def run(how):',
+      '    if how == "pid": return os.getpid()',
+      '    print(how, "begins")',
+      '    while how == "spin": pass',
+      '    time.sleep(60)',
+    ].join('\n'),
+  },
+};
+
+const naan = uniqueNaan();
+const koOf = (engine: EngineName, name: string): Ko => remoteKo({ naan, name, engine, code: CODE[engine] });
+const local = javascriptKo('function run() { return "local"; }', { naan, name: 'local' });
+const kos = ENGINES.flatMap((engine) => [koOf(engine, engine), koOf(engine, `${engine}beside`)]);
+
+async function start(): Promise<OwnService> {
+  const service = await startService({ args: ['--runtimes', 'node,python', '--runtime-timeout', `${LIMIT}ms`] });
+  await service.add(local, ...kos);
+  await service.get('/actuator/reload');
+  for (const ko of kos) await processOf(service, ko);
+  return service;
+}
+
+const call = (service: OwnService, ko: Ko, how: string) => service.post(pathOf(ko), JSON.stringify(how));
+
+/** The process in which the code of the KO runs. */
+async function processOf(service: OwnService, ko: Ko): Promise<number> {
+  const answer = await call(service, ko, 'pid');
+  assert.equal(answer.status, 200, answer.text);
+  return Number(answer.object['result']);
+}
+
+/** Begins a call that does not end by itself; resolves when its code runs. */
+async function begin(service: OwnService, ko: Ko, how: string) {
+  const seen = service.log.length;
+  const answer = call(service, ko, how);
+  await service.logged((line) => service.log.indexOf(line) >= seen && String(line['msg']).startsWith(`${how} begins`));
+  return { answer };
+}
+
+/** The process of a runtime that has started, the last of them. */
+async function runtimeOf(service: OwnService, engine: EngineName, other = 0): Promise<number> {
+  const line = await service.logged(
+    ({ msg, runtime, pid }) => msg === 'runtime started' && runtime === engine && pid !== other,
+  );
+  return Number(line['pid']);
+}
+
+/** What does not concern the fault goes on. */
+async function assertOthersAnswer(service: OwnService, faulty: Ko): Promise<void> {
+  const others = kos.filter((ko) => ko !== faulty && ko.metadata['title'] !== faulty.metadata['title']);
+  const answers = await Promise.all([call(service, local, ''), ...others.map((ko) => call(service, ko, 'pid'))]);
+  for (const answer of answers) assert.equal(answer.status, 200, answer.text);
+}
+
+const service = await start();
+after(() => service[Symbol.asyncDispose]());
+
+for (const engine of ENGINES) {
+  const ko = kos.find(({ name }) => name === engine) ?? local;
+
+  test(`a ${engine} worker that is killed costs the calls that it had begun`, async () => {
+    const worker = await processOf(service, ko);
+    const { answer } = await begin(service, ko, 'hang');
+    process.kill(worker, 'SIGKILL');
+    const failed = await answer;
+    assert.equal(failed.status, 500, failed.text);
+    assert.match(String(failed.object['Detail']), /^Code execution error: ./);
+    await assertOthersAnswer(service, ko);
+    assert.notEqual(await processOf(service, ko), worker);
+  });
+
+  test(`a ${engine} worker that stops answering is left behind at the limit of the call`, async () => {
+    const worker = await processOf(service, ko);
+    process.kill(worker, 'SIGSTOP');
+    const began = Date.now();
+    const [answer] = await Promise.all([call(service, ko, 'pid'), assertOthersAnswer(service, ko)]);
+    const took = Date.now() - began;
+    // 503: the worker had not begun it.
+    assert.ok([500, 503].includes(answer.status), answer.text);
+    assert.ok(took < LIMIT + 1000, `${took} ms`);
+    assert.notEqual(await processOf(service, ko), worker);
+    await gone([worker]);
+  });
+
+  test(`a ${engine} runtime that is killed is started again, and its endpoints are active again`, async () => {
+    const runtime = await runtimeOf(service, engine);
+    const workers = await descendantsOf(runtime);
+    assert.ok(workers.includes(await processOf(service, ko)));
+    const { answer } = await begin(service, ko, 'hang');
+    process.kill(runtime, 'SIGKILL');
+    const began = Date.now();
+    const failed = await answer;
+    assert.equal(failed.status, 502, failed.text);
+    assert.match(String(failed.object['Detail']), new RegExp(`^Code execution error: .*${engine} runtime`));
+    assert.ok(Date.now() - began < 1000);
+    const [otherEngine] = kos.filter((each) => !each.name.startsWith(engine));
+    assert.ok(otherEngine !== undefined);
+    await processOf(service, otherEngine);
+    assert.equal((await call(service, local, '')).status, 200);
+
+    const statuses = new Set<number>();
+    await until('its endpoints answer again', async () => {
+      const { status } = await call(service, ko, 'pid');
+      statuses.add(status);
+      return status === 200 ? true : undefined;
+    });
+    assert.deepEqual(
+      [...statuses].filter((status) => ![200, 502, 503, 504].includes(status)),
+      [],
+    );
+    assert.notEqual(await runtimeOf(service, engine, runtime), runtime);
+    const endpoints = (await service.get(`/endpoints/${engine}`)).list;
+    assert.deepEqual([...new Set(endpoints.map((each) => each['status']))], ['ACTIVATED']);
+    await gone([runtime, ...workers]);
+  });
+
+  test(`a ${engine} runtime that stops answering is 504 at the limit, and used again when it goes on`, async () => {
+    const line = service.log.findLast(({ msg, runtime }) => msg === 'runtime started' && runtime === engine);
+    const runtime = Number(line?.['pid']);
+    process.kill(runtime, 'SIGSTOP');
+    try {
+      const began = Date.now();
+      const answer = call(service, ko, 'pid');
+      const [otherEngine] = kos.filter((each) => !each.name.startsWith(engine));
+      assert.ok(otherEngine !== undefined);
+      await processOf(service, otherEngine);
+      assert.equal((await call(service, local, '')).status, 200);
+      const { status } = await answer;
+      const took = Date.now() - began;
+      assert.ok(status === 504 || status === 502, String(status));
+      assert.ok(took < LIMIT + 1000, `${took} ms`);
+    } finally {
+      process.kill(runtime, 'SIGCONT');
+    }
+    await until('it answers again', async () => ((await call(service, ko, 'pid')).status === 200 ? true : undefined));
+  });
+}
+
+test('a service that is killed leaves no runtime and no worker behind, busy or not', async () => {
+  const killed = await start();
+  for (const engine of ENGINES)
+    await begin(killed, koOf(engine, engine), 'spin').then(({ answer }) => answer.catch(() => 0));
+  const processes = await descendantsOf(killed.pid);
+  for (const engine of ENGINES) assert.ok(processes.includes(await runtimeOf(killed, engine)));
+  assert.ok(processes.length >= 6, `${processes.length} processes`);
+  await killed.stop('SIGKILL');
+  await gone(processes);
+});
+
+test('a service that stops leaves no runtime and no worker behind', async () => {
+  const processes = await descendantsOf(service.pid);
+  assert.ok(processes.length >= 6, `${processes.length} processes`);
+  assert.deepEqual(await service.stop(), { code: 0, signal: null });
+  await gone(processes);
+});
