@@ -166,13 +166,18 @@ for (const engine of ENGINES) {
 }
 
 test('a service that is killed leaves no runtime and no worker behind, busy or not', async () => {
-  const killed = await start();
-  for (const engine of ENGINES)
-    await begin(killed, koOf(engine, engine), 'spin').then(({ answer }) => answer.catch(() => 0));
+  await using killed = await start();
+  const calls = await Promise.all(ENGINES.map((engine) => begin(killed, koOf(engine, engine), 'spin')));
+  const ends = Promise.allSettled(calls.map(({ answer }) => answer));
   const processes = await descendantsOf(killed.pid);
   for (const engine of ENGINES) assert.ok(processes.includes(await runtimeOf(killed, engine)));
   assert.ok(processes.length >= 6, `${processes.length} processes`);
   await killed.stop('SIGKILL');
+  assert.deepEqual(
+    (await ends).map(({ status }) => status),
+    ['rejected', 'rejected'],
+    'they were busy',
+  );
   await gone(processes);
 });
 
