@@ -109,6 +109,9 @@ function listings(): Step[] {
   return [
     ...both('/'),
     ['get', '/', '/', withHeaders({ accept: 'text/html' })],
+    ['get', '/', '/', withHeaders({ accept: 'text/html', 'if-none-match': '*' })],
+    ['get', '/doc', '/doc', withHeaders({ 'if-none-match': '*' })],
+    ['get', '/doc/{file}', '/doc/doc.js', withHeaders({ 'if-none-match': '*' })],
     ...both('/doc', `/doc?url=/kos/${code.id}/service.yaml`),
     ...pages.flatMap((page) => both('/doc/{file}', `/doc/${page}`)),
     ...both('/openapi.json'),
