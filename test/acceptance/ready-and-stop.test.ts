@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { rename } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { explode } from './support/folders.ts';
 import { pathOf } from './support/knowledge-grid.ts';
@@ -51,6 +52,17 @@ test('a call to an endpoint that is not decided is moved to the front', async ()
   assert.equal(readiness.status, 503, 'others are still waiting');
   const loaded = (await service.endpoints(naan)).filter((endpoint) => endpoint['status'] === 'LOADED');
   assert.ok(loaded.length > 0);
+});
+
+test('a call that waits for an activation is answered by what replaces it meanwhile', async () => {
+  await using folder = await temporaryFolder();
+  const ko = javascriptKo(`${busy(3000)} function run() { return 'old'; }`, { naan: uniqueNaan() });
+  await explode(ko, folder.path, ko.name);
+  await using service = await startService({ shelf: folder.path, early: true });
+  const waiting = service.post(pathOf(ko), {});
+  await writeFile(join(folder.path, ko.name, 'src/index.js'), "function run() { return 'new'; }");
+  await service.reload(ko);
+  assert.equal((await waiting).object['result'], 'new', (await waiting).text);
 });
 
 test('when the shelf cannot be read health is DOWN and nothing else', async () => {

@@ -64,7 +64,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, onCall
   const find = async (request: FastifyRequest): Promise<Endpoint> => {
     if (!activator.loaded) await activator.whenLoaded;
     const key = keyOf(pathOf(request.url));
-    const endpoint = await decidedAt(activator.set, key, versionOf(request), 'post');
+    const endpoint = await decidedNow(activator, key, versionOf(request), 'post');
     if (endpoint === undefined || endpoint.status === 'FAILED_TO_ACTIVATE') throw await missing(request, key);
     return endpoint;
   };
@@ -116,8 +116,8 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, onCall
   const read = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     if (!activator.loaded) await activator.whenLoaded;
     const key = keyOf(pathOf(request.url));
+    const endpoint = await decidedNow(activator, key, versionOf(request), 'get');
     const { set } = activator;
-    const endpoint = await decidedAt(set, key, versionOf(request), 'get');
     if (endpoint?.entry.method === 'get' && endpoint.status === 'ACTIVATED') return list(request, reply, endpoint);
     const found = resourceAt(set, key, versionOf(request));
     if (found !== undefined) await found.endpoint.executor();
@@ -167,6 +167,20 @@ function travelled({ headers }: FastifyRequest): { depth: number; deadline: numb
   if (depth === undefined) return undefined;
   const left = Number(headers[DEADLINE_HEADER] ?? Infinity);
   return { depth: (Number(depth) || 0) + 1, deadline: Date.now() + (left >= 0 ? left : 0) };
+}
+
+/** "A request meets either the old or the new set, none is dropped": what was replaced while a call waited is not its end. */
+async function decidedNow(
+  activator: Activator,
+  key: string,
+  version: string | undefined,
+  method: EndpointMethod,
+): Promise<Endpoint | undefined> {
+  for (;;) {
+    const { set } = activator;
+    const endpoint = await decidedAt(set, key, version, method);
+    if (endpoint?.ready() !== undefined || set === activator.set) return endpoint;
+  }
 }
 
 /** "A call to it is moved to the front and waits for its activation." */
