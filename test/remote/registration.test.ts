@@ -133,8 +133,7 @@ test('a heartbeat of a runtime that had been lost activates its endpoints', asyn
 test('a runtime under a new address is new', async () => {
   await using old = await running('moved');
   await using moved = await RecordedNodeRuntime.start(service, 'moved');
-  await settled();
-  assert.equal(moved.activations.length, 1);
+  await until('it is activated there', () => (moved.activations.length === 1 ? true : undefined));
   await old.kill();
   for (let i = 0; i < 4; i++) assert.equal((await service.post(pathOf(koOf('moved')), i)).object['result'], i);
 });
