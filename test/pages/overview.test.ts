@@ -86,7 +86,7 @@ test('the keyboard alone reaches everything, in the order of the page and with a
       const { top, bottom, left } = at.getBoundingClientRect();
       return {
         name: at.name || at.getAttribute('aria-label') || at.textContent,
-        outline: parseFloat(getComputedStyle(at).outlineWidth),
+        outline: getComputedStyle(at).outlineStyle === 'none' ? 0 : parseFloat(getComputedStyle(at).outlineWidth),
         inView: top >= 0 && left >= 0 && bottom <= innerHeight,
       };
     })()`);
