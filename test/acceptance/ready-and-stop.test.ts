@@ -41,7 +41,8 @@ test('a call to an endpoint that is not decided is moved to the front', async ()
   await using folder = await temporaryFolder();
   const naan = uniqueNaan();
   for (let i = 0; i < 8; i++) {
-    const slow = javascriptKo(`${busy(300)} function run() {}`, { naan, name: `slow${i}` });
+    // Code that was seen to load is not tried again, so each has its own.
+    const slow = javascriptKo(`${busy(300)} function run() { return ${i}; }`, { naan, name: `slow${i}` });
     await explode(slow, folder.path, slow.name);
   }
   const last = welcomeKo({ naan, name: 'zzz' });
