@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { toConfig } from './config.ts';
+import type { Config } from './config.ts';
+import { readSettings } from './read-settings.ts';
+import { SETTINGS } from './settings.ts';
+import type { Setting } from './setting.ts';
+
+function configOf(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Config {
+  const given = readSettings(argv, env);
+  assert.ok(!given.help);
+  return toConfig(given.settings);
+}
+
+/** The value under one of the names, as it was read, and where. */
+function readOf(option: string, argv: readonly string[], env: NodeJS.ProcessEnv) {
+  const given = readSettings(argv, env);
+  assert.ok(!given.help);
+  return [...given.settings].find(([name]) => name === option)?.[1];
+}
+
+test('an option wins over its KGRID_ variable, and that over the names of the original', () => {
+  for (const { option, env, aliases } of SETTINGS as readonly Setting[]) {
+    const variables = {
+      [env]: 'of-variable',
+      ...Object.fromEntries((aliases ?? []).map((name) => [name, 'of-alias'])),
+    };
+    assert.deepEqual(readOf(option, [`--${option}=of-option`], variables), {
+      values: ['of-option'],
+      source: `--${option}`,
+    });
+    assert.deepEqual(readOf(option, [], variables), { values: ['of-variable'], source: env });
+    for (const alias of aliases ?? []) assert.equal(readOf(option, [], { [alias]: 'of-alias' })?.source, alias);
+    assert.equal(readOf(option, [], {}), undefined);
+    assert.equal(readOf(option, [], { [env]: '' }), undefined, 'an empty variable is none');
+  }
+});
+
+test('an empty variable leaves its place to the next', () => {
+  assert.equal(configOf([], { KGRID_PORT: '', SERVER_PORT: '9000' }).port, 9000);
+});
+
+test('every variable name is used once, and follows its option', () => {
+  const names = (SETTINGS as readonly Setting[]).flatMap(({ env, aliases }) => [env, ...(aliases ?? [])]);
+  assert.equal(new Set(names).size, names.length);
+  for (const { option, env } of SETTINGS) assert.equal(env, `KGRID_${option.toUpperCase().replaceAll('-', '_')}`);
+});
+
+test('the names that deployments of the original use have their meaning there', () => {
+  const config = configOf([], {
+    SERVER_PORT: '9000',
+    SERVER_ADDRESS: '0.0.0.0',
+    SPRING_PROFILES_ACTIVE: 'test, dev',
+    SPRING_SECURITY_USER_NAME: 'ann',
+    SPRING_SECURITY_USER_PASSWORD: 'secret',
+    KGRID_SHELF_CDOSTORE_URL: 'filesystem:file:///data/shelf',
+    KGRID_SHELF_MANIFEST: 'https://a.example/m.json,file:///b.json',
+    CORS_URL: 'https://app.example/',
+  });
+  assert.deepEqual(
+    [config.port, config.host, config.profile, config.shelf, config.cors],
+    [9000, '0.0.0.0', 'dev', '/data/shelf', ['https://app.example']],
+  );
+  assert.deepEqual([config.basic?.user, config.basic?.password.reveal()], ['ann', 'secret']);
+  assert.deepEqual(config.manifests, ['https://a.example/m.json', 'file:///b.json']);
+  for (const profiles of ['gateway', 'production,devel', 'secure']) {
+    assert.equal(configOf([], { SPRING_PROFILES_ACTIVE: profiles }).profile, 'secure', profiles);
+  }
+  assert.equal(configOf([], { KGRID_SHELF_LOCATION: '/first', KGRID_SHELF_CDOSTORE_URL: '/second' }).shelf, '/second');
+  assert.deepEqual(configOf([], { CORS_URL: '*' }).cors, [], 'the original’s default opens nothing here');
+});
+
+test('without a shelf it is dev, with one secure, unless a profile is given', () => {
+  assert.equal(configOf([]).profile, 'dev');
+  assert.equal(configOf([]).shelf, undefined);
+  assert.equal(configOf(['--shelf', 'x']).profile, 'secure');
+  assert.equal(configOf([], { KGRID_SHELF: 'x' }).profile, 'secure');
+  assert.equal(configOf(['--shelf', 'x', '--profile', 'dev']).profile, 'dev');
+  assert.equal(configOf([]).host, '127.0.0.1');
+});
+
+test('the limits are those of the table where nothing is given', () => {
+  const megabyte = 2 ** 20;
+  const { limits } = configOf([]);
+  const { package: zipped, unpacked, file, entries, metadata, descriptor, body, result } = limits;
+  assert.deepEqual([zipped, unpacked, file, entries].concat([metadata, descriptor, body, result]), [
+    100 * megabyte,
+    300 * megabyte,
+    100 * megabyte,
+    5000,
+    megabyte,
+    5 * megabyte,
+    10 * megabyte,
+    20 * megabyte,
+  ]);
+  const { execution, runtime, isolateMemory, queue } = limits;
+  assert.deepEqual([execution, runtime, isolateMemory, queue], [5000, 30_000, 128 * megabyte, 1000]);
+});

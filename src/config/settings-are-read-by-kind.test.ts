@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { test } from 'node:test';
+import { ServiceError } from '../lib/errors.ts';
+import { toConfig } from './config.ts';
+import type { Config } from './config.ts';
+import { readSettings } from './read-settings.ts';
+import { SETTINGS } from './settings.ts';
+import type { Setting } from './setting.ts';
+
+function configOf(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Config {
+  const given = readSettings(argv, env);
+  assert.ok(!given.help);
+  return toConfig(given.settings);
+}
+
+/** The one line that stops the start. */
+function refusalOf(argv: readonly string[], env: NodeJS.ProcessEnv = {}): string {
+  try {
+    configOf(argv, env);
+  } catch (thrown) {
+    assert.ok(thrown instanceof ServiceError && thrown.code === 'start-refused', String(thrown));
+    assert.doesNotMatch(thrown.message, /\n/);
+    return thrown.message;
+  }
+  return assert.fail(`${[...argv, ...Object.entries(env)].join(' ')} was accepted`);
+}
+
+const table = <T>(read: (config: Config) => T, option: string, values: Readonly<Record<string, T>>): void => {
+  for (const [written, value] of Object.entries(values)) {
+    assert.deepEqual(read(configOf([`--${option}=${written}`])), value, written);
+  }
+};
+
+test('durations are in ms, s, m or h, and milliseconds without a unit', () => {
+  table(({ limits }) => limits.execution, 'execution-timeout', {
+    '500ms': 500,
+    '5s': 5000,
+    '2m': 120_000,
+    '1h': 3_600_000,
+    '1.5s': 1500,
+    ' 5 S ': 5000,
+    '250': 250,
+    '24h': 86_400_000,
+  });
+});
+
+test('sizes are in B, KB, MB or GB of 1024, and bytes without a unit', () => {
+  table(({ limits }) => limits.body, 'max-body', {
+    '1': 1,
+    '10B': 10,
+    '500KB': 512_000,
+    '10mb': 10 * 2 ** 20,
+    '0.5 MB': 2 ** 19,
+    '4GB': 4 * 2 ** 30,
+  });
+});
+
+test('flags, choices, ports and counts', () => {
+  const flags = { true: true, YES: true, on: true, 1: true, false: false, No: false, off: false, 0: false };
+  table(({ trustProxy }) => trustProxy, 'trust-proxy', flags);
+  assert.equal(configOf(['--trust-proxy', '--secure-execution']).secureExecution, true, 'a flag alone is true');
+  table(({ profile }) => profile, 'profile', { dev: 'dev', Secure: 'secure' });
+  table(({ port }) => port, 'port', { 0: 0, 8080: 8080, 65535: 65535 });
+  table(({ sandboxes }) => sandboxes, 'sandboxes', { 1: 1, 16: 16 });
+});
+
+test('lists repeat as options and have commas as variables', () => {
+  const argv = ['--manifest', 'a.json', '--manifest=https://x.example/m?a,b'];
+  assert.deepEqual(configOf(argv).manifests, ['a.json', 'https://x.example/m?a,b']);
+  assert.deepEqual(configOf([], { KGRID_MANIFEST: ' a.json, b.json,, ' }).manifests, ['a.json', 'b.json']);
+  assert.deepEqual(configOf(['--allow-file-manifests', 'x']).fileManifests, [resolve('x')]);
+  assert.deepEqual(configOf(['--property', 'a=1=2', '--property', 'b=']).properties, { a: '1=2', b: '' });
+});
+
+test('a bad value is refused with the name of its option or variable and with what is allowed', () => {
+  const bad: Readonly<Partial<Record<Setting['kind'], { values: readonly string[]; allowed: RegExp }>>> = {
+    port: { values: ['65536', '-1', '80a', '8080.0', '0x50'], allowed: /a port from 0 to 65535/ },
+    duration: { values: ['0', '-5s', '5 days', '25h', 's', '1e3'], allowed: /a duration such as 500ms, 5s or 2m/ },
+    size: { values: ['0', '-1MB', '5GB', '10 bytes', 'MB', 'NaN'], allowed: /a size such as 500KB or 10MB/ },
+    count: { values: ['0', '-1', '1.5', 'many', '1000000000'], allowed: /a whole number from 1 on/ },
+    flag: { values: ['maybe', '2', 'truee'], allowed: /true or false/ },
+    choice: { values: ['other', 'dev,info'], allowed: /one of \w+, \w+/ },
+  };
+  let tried = 0;
+  for (const { option, env, kind } of SETTINGS) {
+    for (const value of bad[kind]?.values ?? []) {
+      const allowed = bad[kind]?.allowed ?? /none/;
+      for (const [source, message] of [
+        [`--${option}`, refusalOf([`--${option}=${value}`])],
+        [env, refusalOf([], { [env]: value })],
+      ] as const) {
+        assert.ok(message.startsWith(`${source} is '${value}', but must be `), message);
+        assert.match(message, allowed);
+      }
+      tried++;
+    }
+  }
+  assert.ok(tried > 100, `${tried}`);
+  assert.match(refusalOf([], { SERVER_PORT: 'http' }), /^SERVER_PORT is 'http', but must be a port/);
+});
+
+test('what is bad beyond its kind is refused too', () => {
+  const refusals: [argv: string[], message: RegExp][] = [
+    [['--isolate-memory', '4MB'], /^--isolate-memory is '4MB', but must be at least 8MB$/],
+    [['--property', 'novalue'], /^--property is 'novalue', but must be name=value$/],
+    [['--property', '=x'], /^--property is '=x', but must be name=value$/],
+    [['--cors', 'app.example'], /--cors is 'app\.example', but must be an http or https URL$/],
+    [['--public-url', 'ftp://x'], /^--public-url is 'ftp:\/\/x', but must be an http or https URL$/],
+    [['--runtimes', 'none', '--runtimes', 'node'], /^--runtimes is 'none', but must be node, python or both/],
+    [['--user', 'u'], /^KGRID_PASSWORD is missing: a login needs both KGRID_USER and KGRID_PASSWORD$/],
+    [['--password', 'p'], /^KGRID_USER is missing/],
+    [['--oauth-issuer', 'https://x'], /^--oauth-audience is missing/],
+    [['--oauth-audience', 'a'], /^--oauth-issuer is missing/],
+    [['--oauth-scope', 'a'], /^--oauth-issuer is missing/],
+  ];
+  for (const [argv, message] of refusals) assert.match(refusalOf(argv), message);
+});
+
+test('an unknown option is refused with the one that was meant, where that is clear', () => {
+  const refusals: Readonly<Record<string, string>> = {
+    '--manifests': 'Unknown option --manifests, did you mean --manifest?; --help lists all',
+    '--timeout=5s': 'Unknown option --timeout, did you mean --execution-timeout?; --help lists all',
+    '--xyzzy': 'Unknown option --xyzzy; --help lists all',
+    '-p': 'Unknown option -p; --help lists all',
+    folder: 'Unknown option folder; --help lists all',
+  };
+  for (const [word, message] of Object.entries(refusals)) assert.equal(refusalOf([word]), message);
+  assert.equal(refusalOf(['--port', '1', '--port=2']), 'Option --port is given twice');
+});
+
+test('no message and no printed configuration holds a password', () => {
+  const argv = ['--user', 'ann', '--password', 'open sesame'];
+  assert.doesNotMatch(JSON.stringify(configOf(argv)), /sesame/);
+  assert.equal(configOf(argv).basic?.password.reveal(), 'open sesame');
+  assert.doesNotMatch(refusalOf(['--password', 'open sesame']), /sesame/);
+});
