@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { jsonBody, sender } from '../acceptance/support/client.ts';
 import { ko, zipOf } from '../acceptance/support/ko.ts';
 import { servePlaces } from '../acceptance/support/places.ts';
+import type { Places, Respond } from '../acceptance/support/places.ts';
 import { startService } from '../acceptance/support/service.ts';
 import { CheckedAnswers } from './support/checked-answers.ts';
 import { METHODS, operationsOf, readInterface } from './support/interface.ts';
@@ -54,23 +52,24 @@ test('answers of the dev profile, to every path and its main errors, are as the 
   }
 });
 
-test('answers about a remote runtime that is silent, then gone, are as the document says', async () => {
-  const runtime = createServer((request, response) => {
-    const said = { '/info': { engine: 'algol', status: 'up' }, '/endpoints': { status: 'Activated' } }[
-      request.url ?? ''
-    ];
-    if (said === undefined) return;
-    request.resume().on('end', () => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(said));
-    });
+/** Activates all that it is asked to, and never answers a call. */
+function silentRuntime(engine: string): Promise<Places> {
+  const say =
+    (value: object): Respond =>
+    (request, response) =>
+      request.resume().on('end', () => {
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+      });
+  return servePlaces({
+    '/info': say({ engine, status: 'up' }),
+    '/endpoints': say({ status: 'Activated' }),
+    [`/${NAAN}/far/1.0/run`]: () => undefined,
   });
-  runtime.listen(0, '127.0.0.1');
-  await once(runtime, 'listening');
-  const url = `http://127.0.0.1:${(runtime.address() as AddressInfo).port}`;
-  assert.equal((await service.post('/proxy/environments', { engine: 'algol', url })).status, 200);
-  const deployment = { artifact: 'src/a.cob', engine: 'algol', function: 'main' };
-  const far = ko({ naan: NAAN, name: 'far', endpoints: [{ path: '/run', deployment }], files: { 'src/a.cob': 'x' } });
-  await service.serve(far);
+}
+
+test('answers about a remote runtime that is silent, then gone, are as the document says', async () => {
+  const deployment = { artifact: 'src/a.alg', engine: 'algol', function: 'main' };
+  const far = ko({ naan: NAAN, name: 'far', endpoints: [{ path: '/run', deployment }], files: { 'src/a.alg': 'x' } });
   const callBoth = async (): Promise<void> => {
     for (const [path, at] of [
       ['/{naan}/{name}/{apiVersion}/{endpoint}', `/${NAAN}/far/1.0/run`],
@@ -78,10 +77,13 @@ test('answers about a remote runtime that is silent, then gone, are as the docum
     ] as const)
       answers.check('post', path, await service.post(at, {}));
   };
-  await callBoth();
-  runtime.close();
-  runtime.closeAllConnections();
-  await once(runtime, 'close');
+  {
+    await using runtime = await silentRuntime('algol');
+    const registered = await service.post('/proxy/environments', { engine: 'algol', url: runtime.url });
+    assert.equal(registered.status, 200);
+    await service.serve(far);
+    await callBoth();
+  }
   await callBoth();
 });
 
