@@ -26,6 +26,7 @@ export interface Limits {
   readonly request: number;
   readonly upload: number;
   readonly queue: number;
+  readonly held: number;
   readonly connections: number;
 }
 
@@ -174,6 +175,7 @@ function limitsOf(read: Reader): Limits {
     request: read.as('request-timeout', toDuration),
     upload: read.as('upload-timeout', toDuration),
     queue: read.as('queue-limit', toCount),
+    held: read.as('max-held', toSize),
     connections: read.as('max-connections', toCount),
   };
 }

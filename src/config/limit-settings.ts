@@ -123,6 +123,14 @@ export const LIMIT_SETTINGS = [
     help: 'Time in which an uploaded package must have arrived',
   },
   {
+    option: 'max-held',
+    env: 'KGRID_MAX_HELD',
+    kind: 'size',
+    default: '512MB',
+    group: 'Limits',
+    help: 'Large bodies and answers that are held for clients at a time',
+  },
+  {
     option: 'max-connections',
     env: 'KGRID_MAX_CONNECTIONS',
     kind: 'count',

@@ -9,6 +9,8 @@ import {
   requestTimedOut,
   unsupportedMediaType,
 } from '../lib/errors.ts';
+import { noRoom } from './held-bytes.ts';
+import type { HeldBytes } from './held-bytes.ts';
 
 export interface BodyLimits {
   readonly bytes: number;
@@ -22,7 +24,7 @@ const LOOK_AGAIN = 500;
  * Every body but an upload is collected whole, within its limits. The server's own clock is set for uploads; one
  * sweep over what is on its way costs less than a timer for each request.
  */
-export function installBodyParser(app: FastifyInstance, limits: BodyLimits): void {
+export function installBodyParser(app: FastifyInstance, limits: BodyLimits, held: HeldBytes): void {
   const arriving = new Set<ArrivingBody>();
   const sweep = setInterval(() => {
     const oldest = Date.now() - limits.time;
@@ -36,7 +38,7 @@ export function installBodyParser(app: FastifyInstance, limits: BodyLimits): voi
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request, payload, done) => {
     if (Number(request.headers['content-length'] ?? 0) > limits.bytes) done(tooLarge(limits));
-    else arriving.add(new ArrivingBody(payload, limits, arriving, done));
+    else arriving.add(new ArrivingBody(payload, limits, held, arriving, done));
   });
 }
 
@@ -44,18 +46,23 @@ export function installBodyParser(app: FastifyInstance, limits: BodyLimits): voi
 class ArrivingBody {
   readonly since = Date.now();
   readonly #limits: BodyLimits;
+  readonly #held: HeldBytes;
   readonly #all: Set<ArrivingBody>;
   readonly #done: (error: Error | null, body?: Buffer) => void;
   readonly #chunks: Buffer[] = [];
   #size = 0;
+  /** There was no room for it: the rest is read, so that the client comes to read the answer. */
+  #isRefused = false;
 
   constructor(
     payload: Readable,
     limits: BodyLimits,
+    held: HeldBytes,
     all: Set<ArrivingBody>,
     done: (error: Error | null, body?: Buffer) => void,
   ) {
     this.#limits = limits;
+    this.#held = held;
     this.#all = all;
     this.#done = done;
     payload.on('data', (chunk: Buffer) => this.#take(chunk));
@@ -71,18 +78,33 @@ class ArrivingBody {
   }
 
   #take(chunk: Buffer): void {
+    if (!this.#all.has(this)) return;
+    const held = this.#size;
     this.#size += chunk.length;
-    if (this.#size > this.#limits.bytes) this.#fail(() => tooLarge(this.#limits));
-    else this.#chunks.push(chunk);
+    if (this.#size > this.#limits.bytes) return this.#fail(() => tooLarge(this.#limits));
+    if (this.#isRefused) return;
+    if (this.#held.grow(held, chunk.length)) this.#chunks.push(chunk);
+    else this.#letGo();
+  }
+
+  #letGo(): void {
+    this.#isRefused = true;
+    for (const chunk of this.#chunks.splice(0)) this.#held.shrink(chunk.length);
   }
 
   #finish(): void {
+    if (this.#isRefused) return this.#fail(noRoom);
+    if (!this.#all.delete(this)) return;
     const [only] = this.#chunks;
-    if (this.#all.delete(this)) this.#done(null, this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks));
+    const body = this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
+    this.#held.shrink(this.#size);
+    this.#done(null, body);
   }
 
   #fail(error: () => Error): void {
-    if (this.#all.delete(this)) this.#done(error());
+    if (!this.#all.delete(this)) return;
+    this.#letGo();
+    this.#done(error());
   }
 }
 

@@ -18,6 +18,7 @@ import { installBodyParser } from './body.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
 import { badUrl, pathOf, requestErrorBody, sendError, toServiceError } from './errors.ts';
 import { executionRoutes } from './execution/execution-routes.ts';
+import { HeldBytes } from './held-bytes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
 import { pageRoutes } from './pages/send-page.ts';
@@ -93,7 +94,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     isOwnRuntime: options.isOwnRuntime,
     log: options.log,
   });
-  installBodyParser(app, { bytes: config.limits.body, time: config.limits.request });
+  const held = new HeldBytes(config.limits.held);
+  installBodyParser(app, { bytes: config.limits.body, time: config.limits.request }, held);
   app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
   app.setNotFoundHandler((request, reply) =>
     sendError(request, reply, notFound(`There is nothing at ${pathOf(request.url)}`)),
@@ -122,7 +124,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     await scope.register(multipart);
     kosRoutes(scope, { shelf, limits: options.packageLimits, manifests: options.manifests });
   });
-  executionRoutes(app, { activator, shelf, onCall: () => calls++ });
+  executionRoutes(app, { activator, shelf, held, onCall: () => calls++ });
   return app;
 }
 

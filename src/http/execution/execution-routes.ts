@@ -10,6 +10,7 @@ import type { Shelf } from '../../shelf/shelf.ts';
 import { DEADLINE_HEADER, DEPTH_HEADER } from '../../engines/call-headers.ts';
 import { corsHeadersFor } from '../access/cors.ts';
 import { pathOf } from '../errors.ts';
+import type { HeldBytes } from '../held-bytes.ts';
 import { METHODS } from '../methods.ts';
 import { policyFor, sendFile } from '../send-file.ts';
 import { Negotiation } from './negotiation.ts';
@@ -33,11 +34,12 @@ declare module 'fastify' {
 export interface ExecutionOptions {
   readonly activator: Activator;
   readonly shelf: Shelf;
+  readonly held: HeldBytes;
   /** Counted for `/actuator/info`. */
   readonly onCall: () => void;
 }
 
-export function executionRoutes(app: FastifyInstance, { activator, shelf, onCall }: ExecutionOptions): void {
+export function executionRoutes(app: FastifyInstance, { activator, shelf, held, onCall }: ExecutionOptions): void {
   const negotiations = new WeakMap<Endpoint, Negotiation>();
   const negotiationOf = (endpoint: Endpoint): Negotiation => {
     let known = negotiations.get(endpoint);
@@ -98,6 +100,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, onCall
     const bytes: unknown = request.body;
     const body = Buffer.isBuffer(bytes) ? bytes : EMPTY;
     if (json && !isUtf8(body)) throw bodyNotReadable('The request body is not valid UTF-8');
+    held.until(reply.raw, body.length);
     const text = body.toString('utf8');
     const executor = endpoint.ready() ?? (await endpoint.executor());
     onCall();
@@ -110,7 +113,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, onCall
       scope: set,
       ...travelled(request),
     });
-    write(request, reply, endpoint, form, result, text);
+    write(request, reply, held, endpoint, form, result, text);
   };
 
   const read = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -138,7 +141,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, onCall
       depth: 0,
       scope: activator.set,
     });
-    write(request, reply, endpoint, form.kind === 'minimal' ? form : { kind: 'wrapped' }, result, '');
+    write(request, reply, held, endpoint, form.kind === 'minimal' ? form : { kind: 'wrapped' }, result, '');
   };
 
   app.decorateRequest('target', undefined);
@@ -213,6 +216,7 @@ function versionOf(request: FastifyRequest): string | undefined {
 function write(
   request: FastifyRequest,
   reply: FastifyReply,
+  held: HeldBytes,
   endpoint: Endpoint,
   form: AnswerForm,
   result: string,
@@ -229,6 +233,7 @@ function write(
     body = JSON.parse(result) as string;
   } else body = `{"result":${result},"info":{"ko":${endpoint.ko.metadata},"inputs":${JSON.stringify(inputs)}}}`;
   const length = Buffer.byteLength(body);
+  held.until(reply.raw, length);
   const headers = [
     'content-type',
     type,

@@ -1,0 +1,40 @@
+/**
+ * What the service holds of large bodies and answers: of requests that arrive or wait, and of clients that do not
+ * read. Each is bounded by a limit of its own; this bounds all of them together. Small ones always find room, so
+ * that nobody can keep others out by holding on to large ones.
+ */
+import type { ServerResponse } from 'node:http';
+import { overloaded } from '../lib/errors.ts';
+
+const SMALL = 64 * 1024;
+
+export class HeldBytes {
+  readonly #most: number;
+  #held = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Holds bytes until the response has been sent, or its connection is gone. @throws noRoom. */
+  until(response: ServerResponse, bytes: number): void {
+    // Whoever has gone already is not told again.
+    if (bytes <= SMALL || response.closed) return;
+    if (!this.grow(0, bytes)) throw noRoom();
+    response.once('close', () => this.shrink(bytes));
+  }
+
+  /** Holds more for what holds `size` bytes already; false when there is no room. */
+  grow(size: number, by: number): boolean {
+    if (size + by > SMALL && this.#held + by > this.#most) return false;
+    this.#held += by;
+    return true;
+  }
+
+  shrink(bytes: number): void {
+    this.#held -= bytes;
+  }
+}
+
+export const noRoom = (): Error =>
+  overloaded('The service holds as many large bodies and answers as it may (--max-held); try again later', 5);
