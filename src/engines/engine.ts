@@ -1,6 +1,6 @@
 /**
  * What every engine can do: bring one endpoint to life, and say how it is. `resource`, `javascript` and the
- * remote runtimes are all engines behind this contract; which there are stands in `engines/index.ts`.
+ * remote runtimes are all engines behind this contract; which there are stands in `app.ts`.
  */
 import type { KoId } from '../knowledge-object/id.ts';
 

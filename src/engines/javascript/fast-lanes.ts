@@ -13,11 +13,14 @@ const FIRST_PAUSE = 100;
 const LARGE_BYTES = 1024 * 1024 * 1024;
 /** Milliseconds of silence after which a process is overtaken. */
 const OVERTAKEN = 30;
+const LOADER_IDLE = 2000;
 
 export class FastLanes {
   readonly #events: LaneEvents;
   readonly #lanes: Lane[] = [];
   #spare: Lane;
+  /** Loads code at activation, so that no call stands behind it; there only while it is needed. */
+  #loader: Lane | undefined;
   /** Work that waits for a process to come up. */
   readonly stranded: Work[] = [];
   /** Processes that ended before they were ready, in a row. */
@@ -36,12 +39,14 @@ export class FastLanes {
   }
 
   get idle(): boolean {
-    return this.stranded.length === 0 && this.all().every((lane) => lane.open.length === 0);
+    return (
+      this.stranded.length === 0 && this.#loader === undefined && this.all().every((lane) => lane.open.length === 0)
+    );
   }
 
   /** All processes, the spare included. */
   all(): Lane[] {
-    return [...this.#lanes, this.#spare];
+    return [...this.#lanes, this.#spare, ...(this.#loader === undefined ? [] : [this.#loader])];
   }
 
   /** Gives work to the process that has the least to do, if one may take it. */
@@ -52,6 +57,10 @@ export class FastLanes {
   }
 
   #laneFor(work: Work): Lane | undefined {
+    if (work.loaded !== undefined) {
+      this.#loader ??= new Lane(this.#events);
+      return this.#loader.process.alive ? this.#loader : undefined;
+    }
     const spare = this.#spare.ready && this.#spare.process.alive ? this.#spare : undefined;
     const isKnown = work.endpoint.trust > 0;
     if (!isKnown && spare === undefined && hasTime(work)) return undefined;
@@ -66,6 +75,7 @@ export class FastLanes {
 
   /** Puts the spare in the place of a process that leaves. */
   replace(lane: Lane): void {
+    if (lane === this.#loader) this.#loader = undefined;
     const at = this.#lanes.indexOf(lane);
     if (at < 0 && lane !== this.#spare) return;
     if (at >= 0) this.#lanes[at] = this.#spare;
@@ -74,6 +84,14 @@ export class FastLanes {
 
   stuck(now: number): Lane[] {
     return this.all().filter((lane) => lane.ready && lane.open.length > 0 && isStuck(lane, now));
+  }
+
+  /** Ends the process that loads code when there is nothing to load any more. */
+  endIdleLoader(now: number): void {
+    const loader = this.#loader;
+    if (loader === undefined || loader.open.length > 0 || now - loader.progress < LOADER_IDLE) return;
+    this.#loader = undefined;
+    loader.end();
   }
 
   tooLarge(): Lane[] {

@@ -14,6 +14,11 @@ const PROGRAM = fileURLToPath(
 /** As the permission model sees them: without symbolic links. */
 const ENGINES_FOLDER = realpathSync(fileURLToPath(new URL('..', import.meta.url)));
 const NODE_MODULES = realpathSync(fileURLToPath(new URL('../', import.meta.resolve('isolated-vm'))));
+/** … and as modules are found where they are linked. */
+const LINKED = [
+  fileURLToPath(new URL('..', import.meta.url)),
+  fileURLToPath(new URL('../', import.meta.resolve('isolated-vm'))),
+];
 /** Of util-linux: the kernel ends the sandbox when the activator dies, also in the middle of a native loop. */
 const SETPRIV = '/usr/bin/setpriv';
 const PAGE = 4096;
@@ -40,7 +45,7 @@ export class SandboxProcess {
       '--no-warnings',
       '--permission',
       '--allow-addons',
-      ...[ENGINES_FOLDER, NODE_MODULES, '/etc/alpine-release'].map((path) => `--allow-fs-read=${path}`),
+      ...[ENGINES_FOLDER, NODE_MODULES, ...LINKED, '/etc/alpine-release'].map((path) => `--allow-fs-read=${path}`),
       PROGRAM,
     ];
     const [command = '', ...args] = diesWithActivator

@@ -251,6 +251,7 @@ export class Scheduler implements AsyncDisposable {
       for (const lane of this.#quarantine.tooLarge()) this.#end(lane, 'memory');
       for (const lane of this.#fast.tooLarge()) this.#recycle(lane);
     }
+    this.#fast.endIdleLoader(now);
     const idle = this.#active.size === 0 && this.#fast.idle && this.#quarantine.idle(now);
     this.#idleTicks = idle ? this.#idleTicks + 1 : 0;
     if (this.#idleTicks > 1000 / TICK) {

@@ -134,7 +134,12 @@ function where(caller: Frame, id: string): Found {
   const known = found.get(id);
   if (known !== undefined) return known;
   const place = JSON.parse(ask(caller, { question: 'find', id, body: '', contentType: '' })) as Found;
-  if (place.kind === 'here' && place.load !== undefined) loads.set(place.slot, place.load);
+  if (place.kind === 'here' && !loads.has(place.slot)) {
+    // It may have been sent already, for a call that stands behind this one.
+    const sent = pipe.waiting(LOAD, place.slot);
+    const load = place.load ?? (sent === undefined ? undefined : (JSON.parse(sent) as LoadRequest));
+    if (load !== undefined) loads.set(place.slot, load);
+  }
   if (found.size < MAX_FOUND) found.set(id, place);
   return place;
 }

@@ -26,6 +26,11 @@ export class Pipe {
     return this.#waitFor((kind) => kind === wanted);
   }
 
+  /** The text of a frame that has come but waits for its turn. */
+  waiting(kind: number, a: number): string | undefined {
+    return this.#queue.find((each) => each.kind === kind && each.a === a)?.text;
+  }
+
   send(kind: number, a: number, b: number, text: string): void {
     const bytes = frame(kind, a, b, text);
     for (let at = 0; at < bytes.length;) at += writeSync(SOCKET, bytes, at);
