@@ -1,0 +1,120 @@
+/** Knowledge objects and engines that are nowhere but in memory, for tests of what is made of them. */
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { Endpoint } from '../../src/activation/endpoint.ts';
+import { LoadedKo } from '../../src/activation/loaded-ko.ts';
+import { ActivationFailure } from '../../src/engines/engine.ts';
+import type { Engine, EngineHealth, EndpointPlan, Executor } from '../../src/engines/engine.ts';
+import type { KoPackage, PackageFile, ShelfEntry } from '../../src/shelf/shelf.ts';
+import type { Ko } from '../acceptance/support/ko.ts';
+
+export class MemoryPackage implements KoPackage {
+  readonly entry: ShelfEntry;
+  readonly files: ReadonlyMap<string, PackageFile>;
+  released = false;
+  readonly #contents: Ko['files'];
+
+  constructor({ naan, name, version, files }: Ko) {
+    const digest = createHash('sha256').update(JSON.stringify(files)).digest('hex');
+    const metadata = String(files['metadata.json']);
+    this.entry = { id: { naan, name, version }, metadata, digest, etag: `"${digest}"` };
+    this.files = new Map(
+      Object.entries(files).map(([path, content]) => [path, { path, size: Buffer.byteLength(content) }]),
+    );
+    this.#contents = files;
+  }
+
+  read(path: string): Promise<Buffer> {
+    return Promise.resolve(Buffer.from(this.#contents[path] ?? ''));
+  }
+
+  async stream(path: string): Promise<Readable> {
+    return Readable.from([await this.read(path)]);
+  }
+
+  release(): void {
+    this.released = true;
+  }
+}
+
+export const loaded = (ko: Ko): Promise<LoadedKo> => LoadedKo.load(new MemoryPackage(ko));
+
+/** An engine whose activations end when the test says so. */
+export class HandEngine implements Engine {
+  readonly name: string;
+  readonly method: 'post' | 'get';
+  readonly local: boolean;
+  /** Ids in the order in which their activation began. */
+  readonly begun: string[] = [];
+  readonly disposed: string[] = [];
+  readonly #open = new Map<string, PromiseWithResolvers<Executor>>();
+
+  constructor({
+    name = 'javascript',
+    method = 'post',
+    local = true,
+  }: Partial<Pick<Engine, 'name' | 'method' | 'local'>> = {}) {
+    this.name = name;
+    this.method = method;
+    this.local = local;
+  }
+
+  activate({ id }: EndpointPlan): Promise<Executor> {
+    this.begun.push(id);
+    const end = Promise.withResolvers<Executor>();
+    this.#open.set(id, end);
+    return end.promise;
+  }
+
+  succeed(id: string): void {
+    this.#open.get(id)?.resolve({
+      execute: () => Promise.resolve(JSON.stringify(id)),
+      dispose: () => void this.disposed.push(id),
+    });
+  }
+
+  fail(id: string, detail: string): void {
+    this.#open.get(id)?.reject(new ActivationFailure(detail));
+  }
+
+  health(): EngineHealth {
+    return { status: 'UP', details: {} };
+  }
+
+  info(): Record<string, unknown> {
+    return {};
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.resolve();
+  }
+}
+
+/** Every endpoint of the KO, each under its API version. */
+export async function endpointsOf(
+  ko: Ko,
+  engine: Engine,
+  hurry: (endpoint: Endpoint) => void = () => undefined,
+): Promise<Endpoint[]> {
+  const from = await loaded(ko);
+  return [...from.deployment.endpoints.values()]
+    .flat()
+    .map(
+      (entry) =>
+        new Endpoint(`${ko.naan}/${ko.name}/${from.apiVersion}${entry.path}`, from, entry, engine, undefined, hurry),
+    );
+}
+
+/** As `endpointsOf`, but decided: active, or failed with that detail. */
+export async function decidedEndpointsOf(ko: Ko, engine: Engine, detail?: string): Promise<Endpoint[]> {
+  const endpoints = await endpointsOf(ko, engine);
+  for (const endpoint of endpoints) {
+    const decided = endpoint.activate();
+    if (engine instanceof HandEngine) {
+      if (detail === undefined) engine.succeed(endpoint.id);
+      else engine.fail(endpoint.id, detail);
+    }
+    await decided;
+  }
+  return endpoints;
+}
