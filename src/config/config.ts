@@ -79,7 +79,7 @@ export function toConfig(raw: RawSettings): Config {
     cors: read
       .list('cors')
       .filter((origin) => origin !== '*')
-      .map((origin) => toUrl(origin, 'an origin of --cors')),
+      .map((origin) => toUrl(origin, `an origin of ${read.source('cors')}`)),
     limits: limitsOf(read),
     sandboxes: read.as('sandboxes', toCount),
     runtimes: runtimesOf(
@@ -87,8 +87,9 @@ export function toConfig(raw: RawSettings): Config {
         .list('runtimes')
         .flatMap((names) => names.split(','))
         .map((name) => name.trim()),
+      read.source('runtimes'),
     ),
-    properties: propertiesOf(read.list('property')),
+    properties: propertiesOf(read.list('property'), read.source('property')),
     logLevel: read.as('log-level', (value, source) =>
       toChoice(value, source, ['debug', 'info', 'warn', 'error', 'silent']),
     ),
@@ -121,6 +122,11 @@ class Reader {
     const value = this.optional(option, parse);
     if (value === undefined) throw new Error(`setting ${option} has no default`);
     return value;
+  }
+
+  /** What the value was given as, for the person who gave it. */
+  source(option: OptionName): string {
+    return this.#raw.get(option)?.source ?? `--${option}`;
   }
 
   list(option: OptionName): readonly string[] {
@@ -185,19 +191,19 @@ function atLeast(bytes: number, least: number, value: string, source: string, wo
   throw startRefused(`${source} is '${value}', but must be at least ${words}`);
 }
 
-function runtimesOf(names: readonly string[]): Config['runtimes'] {
+function runtimesOf(names: readonly string[], source: string): Config['runtimes'] {
   if (names.length === 1 && names[0] === 'none') return [];
   return names.map((name) => {
     if (name === 'node' || name === 'python') return name;
-    throw startRefused(`--runtimes is '${name}', but must be node, python or both, or none alone`);
+    throw startRefused(`${source} is '${name}', but must be node, python or both, or none alone`);
   });
 }
 
-function propertiesOf(pairs: readonly string[]): Record<string, string> {
+function propertiesOf(pairs: readonly string[], source: string): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf('=');
-      if (at < 1) throw startRefused(`--property is '${pair}', but must be name=value`);
+      if (at < 1) throw startRefused(`${source} is '${pair}', but must be name=value`);
       return [pair.slice(0, at), pair.slice(at + 1)];
     }),
   );

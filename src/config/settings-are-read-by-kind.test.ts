@@ -115,6 +115,13 @@ test('what is bad beyond its kind is refused too', () => {
     [['--oauth-scope', 'a'], /^--oauth-issuer is missing/],
   ];
   for (const [argv, message] of refusals) assert.match(refusalOf(argv), message);
+  for (const [env, message] of [
+    [{ KGRID_RUNTIMES: 'ruby' }, /^KGRID_RUNTIMES is 'ruby', but must be node, python or both/],
+    [{ KGRID_PROPERTY: 'a=1,b' }, /^KGRID_PROPERTY is 'b', but must be name=value$/],
+    [{ CORS_URL: 'app' }, /^an origin of CORS_URL is 'app', but must be an http or https URL$/],
+  ] as const) {
+    assert.match(refusalOf([], env), message);
+  }
 });
 
 test('an unknown option is refused with the one that was meant, where that is clear', () => {
