@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { importRefused, packageTooLarge, ServiceError } from '../../lib/errors.ts';
 
 const FIELD = 'ko';
+const CUT_OFF = 'the multipart form is broken or was cut off';
 
 /**
  * The bytes of the form's file. It ends only when the whole form has been read and found right, so that whoever
@@ -10,6 +11,8 @@ const FIELD = 'ko';
  * @throws importRefused; packageTooLarge.
  */
 export async function* uploadedPackage(request: FastifyRequest, limit: number): AsyncGenerator<Buffer> {
+  // The form's own reader would wait for ever for a client who has gone already.
+  if (request.raw.destroyed) throw importRefused(CUT_OFF);
   let found = false;
   try {
     for await (const part of request.parts({
@@ -42,7 +45,7 @@ export async function* uploadedPackage(request: FastifyRequest, limit: number): 
         cause: thrown,
       });
     }
-    throw importRefused('the multipart form is broken or was cut off', { cause: thrown });
+    throw importRefused(CUT_OFF, { cause: thrown });
   }
   if (!found) throw importRefused(`the form has no file field ${FIELD} (with curl: -F ${FIELD}=@package.zip)`);
 }
