@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import Fastify from 'fastify';
+import type { FastifyRequest, LightMyRequestResponse } from 'fastify';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { installBodyParser, isJson, mediaTypeOf, requireJson, textBody } from './body.ts';
+import { sendError } from './errors.ts';
+import { HeldBytes } from './held-bytes.ts';
+
+function serving(handler: (request: FastifyRequest) => unknown, limits = { bytes: 100, time: 10_000 }, held = 1e9) {
+  const app = Fastify();
+  app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
+  installBodyParser(app, limits, new HeldBytes(held));
+  app.post('/', (request) => handler(request));
+  return app;
+}
+
+const detailOf = (answer: LightMyRequestResponse): string => answer.json<{ Detail: string }>().Detail;
+
+test('a body of any type arrives as its bytes, whether its length is told or not', async () => {
+  await using app = serving((request) => {
+    assert.ok(Buffer.isBuffer(request.body));
+    return request.body.toString('hex');
+  });
+  const bytes = Buffer.from([0, 255, 10, 195]);
+  for (const type of ['application/json', 'text/csv', 'application/octet-stream', 'image/png']) {
+    const whole = await app.inject({ method: 'POST', url: '/', headers: { 'content-type': type }, payload: bytes });
+    assert.equal(whole.body, '00ff0ac3', type);
+    const chunks = Readable.from([bytes.subarray(0, 1), bytes.subarray(1)]);
+    const chunked = await app.inject({ method: 'POST', url: '/', headers: { 'content-type': type }, payload: chunks });
+    assert.equal(chunked.body, '00ff0ac3', type);
+  }
+});
+
+test('a body up to the limit passes, a larger one is 413, also when its length was not told', async () => {
+  await using app = serving((request) => String((request.body as Buffer).length));
+  const send = (payload: Buffer | Readable) =>
+    app.inject({ method: 'POST', url: '/', headers: { 'content-type': 'text/plain' }, payload });
+  assert.equal((await send(Buffer.alloc(100))).body, '100');
+  for (const payload of [Buffer.alloc(101), Readable.from([Buffer.alloc(60), Buffer.alloc(60)])]) {
+    const answer = await send(payload);
+    assert.equal(answer.statusCode, 413);
+    assert.equal(answer.headers['connection'], 'close');
+    assert.equal(detailOf(answer), 'The body is larger than the limit of 100 bytes (--max-body)');
+  }
+});
+
+test('a body that does not arrive in time is 408, one that breaks off ends its request', async () => {
+  let called = 0;
+  await using app = serving(() => ++called, { bytes: 100, time: 100 });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nhalf';
+  const slow = connect(port, '127.0.0.1');
+  slow.write(head);
+  const answer = await text(slow);
+  assert.match(answer, /^HTTP\/1\.1 408 /);
+  assert.match(answer, /The body did not arrive within 0\.1 s \(--request-timeout\)/);
+  const broken = connect(port, '127.0.0.1');
+  broken.write(head);
+  await once(broken, 'connect');
+  broken.destroy();
+  const next = await app.inject({ method: 'POST', url: '/', headers: { 'content-type': 'text/plain' }, payload: 'x' });
+  assert.equal(next.statusCode, 200);
+  assert.equal(called, 1);
+});
+
+test('large bodies find room or are 503, small ones always find it, and room is given back', async () => {
+  const large = 80 * 1024;
+  await using app = serving(
+    (request) => String((request.body as Buffer).length),
+    { bytes: 1e6, time: 1e4 },
+    100 * 1024,
+  );
+  const send = (payload: Buffer | Readable) =>
+    app.inject({ method: 'POST', url: '/', headers: { 'content-type': 'text/plain' }, payload });
+  const gate = Promise.withResolvers<void>();
+  const held = send(
+    Readable.from(
+      (async function* () {
+        yield Buffer.alloc(large);
+        await gate.promise;
+        yield Buffer.alloc(1);
+      })(),
+    ),
+  );
+  let refused: LightMyRequestResponse;
+  // Its first chunk is on its way, but nobody tells when it has come.
+  do refused = await send(Buffer.alloc(large));
+  while (refused.statusCode === 200);
+  assert.equal(refused.statusCode, 503);
+  assert.equal(refused.headers['retry-after'], '5');
+  assert.equal((await send(Buffer.alloc(1000))).statusCode, 200, 'a small one');
+  gate.resolve();
+  assert.equal((await held).body, String(large + 1));
+  assert.equal((await send(Buffer.alloc(large))).statusCode, 200);
+});
+
+test('text is UTF-8 or 400, and no body is empty text', async () => {
+  await using app = serving((request) => ({ text: textBody(request) }));
+  const send = (payload?: Buffer) =>
+    app.inject({ method: 'POST', url: '/', headers: { 'content-type': 'text/plain' }, ...(payload && { payload }) });
+  assert.deepEqual((await send(Buffer.from('héllo'))).json(), { text: 'héllo' });
+  assert.deepEqual((await send()).json(), { text: '' });
+  const wrong = await send(Buffer.from([0xc3, 0x28]));
+  assert.equal(wrong.statusCode, 400);
+  assert.equal(detailOf(wrong), 'The request body is not valid UTF-8');
+});
+
+test('where JSON is required, other types are 415 and named', async () => {
+  await using app = serving((request) => {
+    requireJson(request);
+    return 'ok';
+  });
+  const send = (type: string) =>
+    app.inject({ method: 'POST', url: '/', headers: { 'content-type': type }, payload: '1' });
+  for (const type of ['application/json', 'Application/JSON; charset=x', 'application/ld+json', 'text/json']) {
+    assert.equal((await send(type)).statusCode, 200, type);
+  }
+  const refused = await send('text/plain; charset=utf-8');
+  assert.equal(refused.statusCode, 415);
+  assert.equal(detailOf(refused), 'The body must be JSON: send Content-Type: application/json instead of text/plain');
+});
+
+test('a media type is read without parameters, in lower case', () => {
+  assert.equal(mediaTypeOf(' Text/CSV ; charset=x; y'), 'text/csv');
+  assert.equal(mediaTypeOf(undefined), '');
+  assert.equal(mediaTypeOf(';x'), '');
+  for (const type of ['application/json', 'text/json', 'application/fhir+json']) assert.ok(isJson(type), type);
+  for (const type of ['application/jsonx', 'json', 'application/json5', 'text/plain+jsonx', '']) {
+    assert.ok(!isJson(type), type);
+  }
+});
