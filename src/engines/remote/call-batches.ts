@@ -37,6 +37,8 @@ const IN_FLIGHT = 2;
 const YOUNG = 5;
 const MOST_CALLS = 64;
 const MOST_CHARACTERS = 256 * 1024;
+/** Milliseconds by which the ends of calls in one request may differ, since all of it ends with the first of them. */
+const MOST_APART = 100;
 const NUL = 0;
 
 export class CallBatches {
@@ -71,7 +73,9 @@ export class CallBatches {
     let characters = 0;
     for (let next = this.#queue[0]; next !== undefined && batch.length < MOST_CALLS; next = this.#queue[0]) {
       characters += next.input.length;
-      if (batch.length > 0 && (next.depth !== batch[0]?.depth || characters > MOST_CHARACTERS)) break;
+      const first = batch[0] ?? next;
+      const apart = Math.abs(next.deadline - first.deadline) > MOST_APART;
+      if (batch.length > 0 && (next.depth !== first.depth || apart || characters > MOST_CHARACTERS)) break;
       batch.push(next);
       this.#queue.shift();
     }

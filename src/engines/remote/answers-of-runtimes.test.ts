@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '../../lib/errors.ts';
+import { failureOf, resultOf } from './answers.ts';
+
+const answer = (contentType: string, body: string | Buffer, status = 200) => ({
+  status,
+  contentType,
+  body: Buffer.from(body),
+});
+
+test('JSON with a result is that result, other JSON is itself, anything else is a string', () => {
+  const answers: [type: string, body: string, result: string][] = [
+    ['application/json', '{"result": {"a": 1}, "info": 0}', '{"a":1}'],
+    ['application/json; charset=utf-8', '{"result":null}', 'null'],
+    ['APPLICATION/FHIR+JSON', '{"result":[]}', '[]'],
+    ['application/json', '{"other": 1.0}', '{"other": 1.0}'],
+    ['application/json', '[1]', '[1]'],
+    ['application/json', '"text"', '"text"'],
+    ['application/json', '{"result":', '"{\\"result\\":"'],
+    ['application/json', '', '""'],
+    ['text/plain', '{"result":1}', '"{\\"result\\":1}"'],
+    ['', 'a\n"b"', '"a\\n\\"b\\""'],
+    ['text/html; charset=utf-8', '<p>é</p>', '"<p>é</p>"'],
+  ];
+  for (const [type, body, result] of answers) assert.equal(resultOf(answer(type, body)), result, body);
+});
+
+test('a result is always JSON, whatever bytes a runtime sends', () => {
+  for (const bytes of [Buffer.from([0xff, 0x00, 0x22]), Buffer.from('\u2028'), Buffer.from('{"__proto__":1}')]) {
+    for (const type of ['application/json', 'application/octet-stream']) {
+      assert.doesNotThrow(() => void JSON.parse(resultOf(answer(type, bytes))));
+    }
+  }
+});
+
+test('an error has the first words that there are, cut where there are many', () => {
+  const wordsOf = (body: string, type = 'application/json', status = 500): string => {
+    try {
+      resultOf(answer(type, body, status));
+    } catch (thrown) {
+      assert.ok(thrown instanceof ServiceError && thrown.code === 'execution-failed');
+      return thrown.message.replace('Code execution error: ', '');
+    }
+    return assert.fail('it was a result');
+  };
+  assert.equal(wordsOf('{"description":"a","error":"b","status":"c"}'), 'a');
+  assert.equal(wordsOf('{"description":7,"error":"b"}'), 'b');
+  assert.equal(wordsOf('{"description":"","status":"c"}', undefined, 400), 'c');
+  assert.equal(wordsOf('plain', 'text/plain'), 'plain');
+  assert.equal(wordsOf('', undefined, 502), 'the runtime answered 502');
+  assert.equal(wordsOf('x'.repeat(2000), 'text/plain').length, 500);
+  assert.equal(wordsOf('{"result":1}', undefined, 404), '{"result":1}');
+});
+
+test('503 is no failure of the code', () => {
+  const error = failureOf(503, 'all workers are busy');
+  assert.ok(error instanceof ServiceError);
+  assert.deepEqual([error.status, error.message], [503, 'the runtime is busy: all workers are busy']);
+  assert.match(error.headers['retry-after'] ?? '', /^\d+$/);
+});

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { CallBatches } from './call-batches.ts';
+import type { BatchedCall } from './call-batches.ts';
+import { RuntimeUnreachable } from './runtime.ts';
+
+/** A request on its way, to be answered by the test. */
+interface Request {
+  readonly inputs: string[];
+  readonly count: number;
+  readonly depth: number;
+  readonly deadline: number;
+  push(...chunks: (string | Buffer)[]): void;
+  end(): void;
+  break(error: Error): void;
+}
+
+function batches() {
+  const requests: Request[] = [];
+  const calls = new CallBatches((body, count, depth, deadline, onChunk) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    requests.push({
+      inputs: body.split('\x00'),
+      count,
+      depth,
+      deadline,
+      push: (...chunks) => chunks.forEach((chunk) => onChunk(Buffer.from(chunk))),
+      end: resolve,
+      break: reject,
+    });
+    return promise;
+  });
+  const later = Date.now() + 60_000;
+  return {
+    requests,
+    call: (input: unknown, more: Partial<BatchedCall> = {}): Promise<string> =>
+      calls.call({ input: JSON.stringify(input), depth: 0, deadline: later, ...more }),
+  };
+}
+
+/** The request at this place. */
+function at(requests: readonly Request[], place: number): Request {
+  const request = requests[place];
+  assert.ok(request !== undefined, `no request ${place}`);
+  return request;
+}
+
+test('calls of one turn go together, and each gets its own answer in whatever order they come', async () => {
+  const { requests, call } = batches();
+  const answers = [call('a'), call({ b: 1 }), call([])];
+  await turn();
+  assert.equal(requests.length, 1);
+  const request = at(requests, 0);
+  assert.deepEqual([request.inputs, request.count], [['"a"', '{"b":1}', '[]'], 3]);
+  request.push('2=[2]\x00', '0="zero"\x001=null\x00');
+  request.end();
+  assert.deepEqual(await Promise.all(answers), ['"zero"', 'null', '[2]']);
+});
+
+test('an answer is given as soon as it is there, while others of its request are still awaited', async () => {
+  const { requests, call } = batches();
+  const [slow, quick] = [call('slow'), call('quick')];
+  await turn();
+  at(requests, 0).push('1=1\x00');
+  assert.equal(await quick, '1');
+  at(requests, 0).push('0=0\x00');
+  assert.equal(await slow, '0');
+});
+
+test('records may be cut anywhere, in the middle of a character too', async () => {
+  const bytes = Buffer.from('0={"é":"€"}\x001!500,naïve\x00');
+  for (let cut = 1; cut < bytes.length; cut++) {
+    const { requests, call } = batches();
+    const [first, second] = [call(1), call(2)];
+    await turn();
+    at(requests, 0).push(bytes.subarray(0, cut), bytes.subarray(cut));
+    assert.equal(await first, '{"é":"€"}');
+    await assert.rejects(second, { code: 'execution-failed', message: 'Code execution error: naïve' });
+  }
+});
+
+test('two requests are on their way, and what comes meanwhile forms the next', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { requests, call } = batches();
+  const answers = [call(0)];
+  await turn();
+  answers.push(call(1));
+  await turn();
+  answers.push(call(2), call(3));
+  await turn();
+  assert.deepEqual(
+    requests.map(({ inputs }) => inputs),
+    [['0'], ['1']],
+  );
+  at(requests, 0).push('0=0\x00');
+  at(requests, 0).end();
+  await turn();
+  await turn();
+  assert.deepEqual(at(requests, 2).inputs, ['2', '3']);
+  at(requests, 1).push('0=1\x00');
+  at(requests, 2).push('0=2\x001=3\x00');
+  assert.deepEqual(await Promise.all(answers), ['0', '1', '2', '3']);
+});
+
+test('slow requests hold up nobody', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { requests, call } = batches();
+  for (const n of [0, 1, 2]) {
+    void call(n);
+    await turn();
+  }
+  assert.equal(requests.length, 2);
+  t.mock.timers.tick(5);
+  await turn();
+  assert.equal(requests.length, 3);
+});
+
+test('a request has so many calls and characters at most, but one call of any size', async () => {
+  const { requests, call } = batches();
+  for (let i = 0; i < 65; i++) void call(i);
+  await turn();
+  assert.deepEqual(
+    requests.map(({ count }) => count),
+    [64, 1],
+  );
+  const large = batches();
+  void large.call('x'.repeat(300 * 1024));
+  void large.call('y');
+  await turn();
+  assert.deepEqual(
+    large.requests.map(({ inputs }) => inputs.map((each) => each.length)),
+    [[300 * 1024 + 2], [3]],
+  );
+});
+
+test('calls of different depth, or with much less time left, do not share a request', async () => {
+  const { requests, call } = batches();
+  const now = Date.now();
+  void call('client', { deadline: now + 30_000 });
+  void call('late client', { deadline: now + 30_050 });
+  await turn();
+  void call('nested', { deadline: now + 30_000, depth: 1 });
+  await turn();
+  assert.deepEqual(
+    requests.map(({ inputs, depth, deadline }) => [inputs.length, depth, deadline]),
+    [
+      [2, 0, now + 30_000],
+      [1, 1, now + 30_000],
+    ],
+  );
+  const hurried = batches();
+  void hurried.call('patient', { deadline: now + 30_000 });
+  void hurried.call('hurried', { deadline: now + 200 });
+  await turn();
+  assert.deepEqual(
+    hurried.requests.map(({ deadline }) => deadline),
+    [now + 30_000, now + 200],
+  );
+});
+
+test('a request that breaks costs the calls that have no answer yet', async () => {
+  const { requests, call } = batches();
+  const [answered, open] = [call(1), call(2)];
+  await turn();
+  at(requests, 0).push('0=1\x00', '1=not fini');
+  at(requests, 0).break(new RuntimeUnreachable('the runtime is gone'));
+  assert.equal(await answered, '1');
+  await assert.rejects(open, /the runtime is gone/);
+});
+
+test('a request that ends without an answer to each is as good as broken', async () => {
+  const { requests, call } = batches();
+  const [answered, open] = [call(1), call(2)];
+  await turn();
+  at(requests, 0).push('0=1\x00');
+  at(requests, 0).end();
+  assert.equal(await answered, '1');
+  await assert.rejects(open, RuntimeUnreachable);
+});
+
+test('what is no record is passed over, and nobody is answered twice', async () => {
+  const { requests, call } = batches();
+  const [first, second] = [call(1), call(2)];
+  await turn();
+  at(requests, 0).push('\x00nonsense\x00=1\x007=9\x0099999=9\x00-1=9\x000=1\x000=2\x000!500,no\x001=2\x00');
+  at(requests, 0).end();
+  assert.deepEqual([await first, await second], ['1', '2']);
+});
+
+test('an error has the status and the words of the runtime; a result that is not JSON is one', async () => {
+  const { requests, call } = batches();
+  const results = Promise.allSettled([call(1), call(2), call(3)]);
+  await turn();
+  at(requests, 0).push('0!400,TypeError: a, b\x00', '1!503,no free place\x00', '2={"a":\x00');
+  const errors = (await results).map((each) => (each.status === 'rejected' ? (each.reason as Error).message : ''));
+  assert.deepEqual(errors, [
+    'Code execution error: TypeError: a, b',
+    'the runtime is busy: no free place',
+    'Code execution error: the result is not JSON',
+  ]);
+});
