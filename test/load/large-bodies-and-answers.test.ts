@@ -10,7 +10,8 @@ import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
 import { Companion, wellBehavedKo } from '../hostile/support/companion.ts';
-import { assertBackTo, footprintOf, MEGABYTE, Peak } from '../hostile/support/footprint.ts';
+import { Heap, INSPECTED } from './support/heap.ts';
+import { assertBackTo, restingFootprintOf, MEGABYTE, Peak } from '../hostile/support/footprint.ts';
 
 const HELD = 40 * MEGABYTE;
 const LARGE = 9 * MEGABYTE;
@@ -18,7 +19,10 @@ const CLIENTS = 30;
 /** A body is there as bytes and as text, and once more on its way to the sandbox. */
 const MOST = { activator: 6 * HELD, child: 1200 * MEGABYTE };
 
-const service = await startService({ args: ['--max-held', String(HELD), '--execution-timeout', '2s'] });
+const service = await startService({
+  env: INSPECTED,
+  args: ['--max-held', String(HELD), '--execution-timeout', '2s'],
+});
 after(() => service[Symbol.asyncDispose]());
 const naan = uniqueNaan();
 const well = wellBehavedKo(naan);
@@ -57,7 +61,10 @@ async function useMemory(): Promise<void> {
 }
 
 await useMemory();
-const before = await footprintOf(service.pid);
+const heap = await Heap.of(service);
+after(() => heap[Symbol.dispose]());
+const used = await heap.used();
+const before = await restingFootprintOf(service.pid);
 
 test('large bodies of calls that wait are bounded together', async () => {
   using companion = new Companion(service, well);
@@ -105,6 +112,8 @@ test('clients that go away give back what was held for them', async () => {
 
 test('afterwards the service is where it was', async () => {
   await useMemory();
+  const grown = (await heap.used()) - used;
+  assert.ok(grown < 10 * MEGABYTE, `${grown} bytes more are in use`);
   // What was freed is kept for the next large ones.
   await assertBackTo(before, service.pid, { memory: MOST.activator, treeMemory: MOST.activator + 300 * MEGABYTE });
 });
