@@ -1,0 +1,87 @@
+/** The real javascript engine with its sandbox processes, for code of a test. */
+import pino from 'pino';
+import type { Call, CallScope, CallTarget, EndpointPlan, Executor } from '../../src/engines/engine.ts';
+import { JavascriptEngine } from '../../src/engines/javascript/engine.ts';
+import type { JavascriptOptions } from '../../src/engines/javascript/engine.ts';
+
+export interface PlanParts {
+  readonly id?: string;
+  readonly entry?: string;
+  readonly function?: string | undefined;
+  readonly options?: Partial<EndpointPlan['options']>;
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+/** Endpoints that the code of others may call, by id. */
+export type Active = Map<string, Executor>;
+
+export class TestJavascript implements AsyncDisposable {
+  readonly engine: JavascriptEngine;
+  readonly active: Active = new Map();
+  readonly log: Record<string, unknown>[] = [];
+
+  constructor(options: Partial<JavascriptOptions> = {}) {
+    this.engine = new JavascriptEngine({
+      executionTimeout: 5000,
+      isolateMemoryMb: 32,
+      maxResult: 1024 * 1024,
+      queueLimit: 1000,
+      sandboxes: 1,
+      properties: {},
+      log: pino(
+        { base: null },
+        { write: (line: string) => this.log.push(JSON.parse(line) as Record<string, unknown>) },
+      ),
+      ...options,
+    });
+  }
+
+  /** Activates code that defines `run`; it can be called by other code under its id. @throws ActivationFailure. */
+  async activate(
+    code: string,
+    { id = 'a/b/1.0/run', entry = 'src/index.js', files, options, ...parts }: PlanParts = {},
+  ): Promise<Executor> {
+    const contents: Readonly<Record<string, string>> = { [entry]: code, ...files };
+    const executor = await this.engine.activate({
+      id,
+      ko: { naan: 'a', name: 'b', version: 'v1.0' },
+      engine: 'javascript',
+      endpoint: 'run',
+      apiVersion: '1.0',
+      artifacts: Object.keys(contents),
+      entry,
+      function: 'function' in parts ? parts.function : 'run',
+      options: { isolation: 'ko', timeout: undefined, ...options },
+      descriptor: {},
+      checksum: '',
+      read: (path) => Promise.resolve(Buffer.from(contents[path] ?? '')),
+    });
+    this.active.set(id, executor);
+    return executor;
+  }
+
+  /** Calls, and parses the result. @throws ServiceError. */
+  async call(executor: Executor, input: unknown = null, more: Partial<Call> = {}): Promise<unknown> {
+    const result = await executor.execute({
+      body: JSON.stringify(input),
+      contentType: 'application/json',
+      json: true,
+      deadline: Infinity,
+      depth: 0,
+      scope: this.#scope,
+      ...more,
+    });
+    return JSON.parse(result);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.engine[Symbol.asyncDispose]();
+  }
+
+  readonly #scope: CallScope = {
+    find: (id): CallTarget | undefined => {
+      const executor = this.active.get(id);
+      return executor && { ready: () => executor, executor: () => Promise.resolve(executor) };
+    },
+  };
+}
