@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CallScope } from '../engine.ts';
+import { JsEndpoint } from './js-endpoint.ts';
+import type { PendingCall } from './js-endpoint.ts';
+
+const SCOPE: CallScope = { find: () => undefined };
+
+function endpointOf(count: number, { freshContext = false, quick = true } = {}): JsEndpoint {
+  const load = { heapMb: 1, maxResult: 1, limit: 1, entry: '', function: '', freshContext, files: {}, properties: {} };
+  const endpoint = new JsEndpoint('a/b/1.0/run', 'a/b/v1.0', 1, load, 5000);
+  if (quick) endpoint.answered(1, 10);
+  for (let i = 0; i < count; i++) endpoint.queue.push(call(i));
+  return endpoint;
+}
+
+const call = (input: unknown, more: Partial<PendingCall> = {}): PendingCall => ({
+  input: JSON.stringify(input),
+  depth: 0,
+  scope: SCOPE,
+  deadline: 0,
+  attempts: 0,
+  resolve: () => undefined,
+  reject: () => undefined,
+  ...more,
+});
+
+const sizesOf = (endpoint: JsEndpoint, alone = false): number[] => {
+  const sizes: number[] = [];
+  while (endpoint.queue.length > 0) sizes.push(endpoint.take(alone).length);
+  return sizes;
+};
+
+test('calls of quick code go 32 together', () => {
+  assert.deepEqual(sizesOf(endpointOf(70)), [32, 32, 6]);
+  assert.deepEqual(endpointOf(0).take(false), []);
+});
+
+test('code that never ran, fresh contexts and the quarantine take one call at a time', () => {
+  assert.deepEqual(sizesOf(endpointOf(3, { quick: false })), [1, 1, 1]);
+  assert.deepEqual(sizesOf(endpointOf(3, { freshContext: true })), [1, 1, 1]);
+  assert.deepEqual(sizesOf(endpointOf(3), true), [1, 1, 1]);
+});
+
+test('the slower the code, the smaller the batch, so that it ends long before it counts as stuck', () => {
+  const endpoint = endpointOf(0, { quick: false });
+  endpoint.answered(10, 50_000);
+  for (let i = 0; i < 9; i++) endpoint.queue.push(call(i));
+  assert.deepEqual(sizesOf(endpoint), [4, 4, 1], '5 ms each');
+  const slow = endpointOf(0, { quick: false });
+  slow.answered(1, 30_000);
+  slow.queue.push(call(1), call(2));
+  assert.deepEqual(sizesOf(slow), [1, 1]);
+});
+
+test('calls that were interrupted before, of another depth or set, or with much to read, do not join', () => {
+  const endpoint = endpointOf(0);
+  const other: CallScope = { find: () => undefined };
+  endpoint.queue.push(call(1), call(2, { attempts: 1 }), call(3), call(4, { depth: 1 }), call(5, { scope: other }));
+  assert.deepEqual(sizesOf(endpoint), [1, 1, 1, 1, 1]);
+  const large = endpointOf(0);
+  for (let i = 0; i < 3; i++) large.queue.push(call('x'.repeat(150_000)));
+  large.queue.push(call(1));
+  assert.deepEqual(sizesOf(large), [1, 1, 2]);
+});
+
+test('quick answers lead out of the quarantine, and each relapse takes twice as many', () => {
+  const endpoint = endpointOf(0);
+  const answersUntilOut = (): number => {
+    endpoint.quarantine();
+    for (let answers = 1; answers < 2000; answers++) {
+      endpoint.answered(1, 100);
+      if (!endpoint.quarantined) return answers;
+    }
+    return assert.fail('it never comes out');
+  };
+  const relapses = Array.from({ length: 12 }, answersUntilOut);
+  const [first = 0] = relapses;
+  assert.deepEqual(
+    relapses,
+    relapses.map((_, i) => Math.min(1000, first * 2 ** i)),
+  );
+});
+
+test('a slow answer begins the way out anew, and code that calls out stays', () => {
+  const endpoint = endpointOf(0);
+  endpoint.quarantine();
+  for (let i = 0; i < 50; i++) {
+    endpoint.answered(1, 100);
+    endpoint.answered(1, 25_000);
+  }
+  assert.ok(endpoint.quarantined);
+  const calls = endpointOf(0);
+  calls.callsOut = true;
+  calls.quarantine();
+  for (let i = 0; i < 2000; i++) calls.answered(1, 100);
+  assert.ok(calls.quarantined);
+});
