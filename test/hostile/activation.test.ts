@@ -6,7 +6,7 @@ import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import { Companion, wellBehavedKo } from './support/companion.ts';
-import { assertBackTo, footprintOf } from './support/footprint.ts';
+import { assertBackTo, restingFootprintOf } from './support/footprint.ts';
 
 /** What stands before the function, and what `detail` says. */
 const codes: readonly { readonly name: string; readonly top: string; readonly says: RegExp }[] = [
@@ -72,7 +72,7 @@ test('code that is hostile when it loads', async (t) => {
     args: ['--execution-timeout', '1s', '--isolate-memory', '32MB'],
   });
   await service.post(pathOf(well), { a: 1, b: 1, words: [] });
-  const before = await footprintOf(service.pid);
+  const before = await restingFootprintOf(service.pid);
   {
     using companion = new Companion(service, well);
     for (const ko of kos) await explode(ko, shelf.path, ko.name);

@@ -12,7 +12,7 @@ import type { Ko } from '../../acceptance/support/ko.ts';
 import { startService, temporaryFolder } from '../../acceptance/support/service.ts';
 import type { OwnService } from '../../acceptance/support/service.ts';
 import { Companion, wellBehavedKo } from './companion.ts';
-import { assertBackTo, footprintOf, MEGABYTE, Peak } from './footprint.ts';
+import { assertBackTo, restingFootprintOf, MEGABYTE, Peak } from './footprint.ts';
 import type { Allowance } from './footprint.ts';
 import { hostileKo } from './hostile-case.ts';
 import type { HostileCase } from './hostile-case.ts';
@@ -56,7 +56,7 @@ export function attack(title: string, cases: readonly HostileCase[], options: At
       args: ['--execution-timeout', `${LIMIT}ms`, '--isolate-memory', '32MB', ...(options.args ?? [])],
     });
     await warmUp(service, well);
-    const before = await footprintOf(service.pid);
+    const before = await restingFootprintOf(service.pid);
     {
       using companion = new Companion(service, well);
       using peak = new Peak(before, service.pid);

@@ -39,6 +39,20 @@ export async function footprintOf(pid: number): Promise<Footprint> {
   };
 }
 
+/** Once the service does nothing more than wait: what it needed to start has ended. */
+export async function restingFootprintOf(pid: number): Promise<Footprint> {
+  const until = Date.now() + LONGEST;
+  for (;;) {
+    const footprint = await footprintOf(pid);
+    if (footprint.children.length <= RESTING_CHILDREN) return footprint;
+    assert.ok(Date.now() < until, `${footprint.children.length} child processes after the start`);
+    await later(100);
+  }
+}
+
+/** A sandbox and its spare. */
+const RESTING_CHILDREN = 2;
+
 /** The process and all below it that have not ended. */
 async function descendantsOf(pid: number): Promise<Process[]> {
   const own = await read(pid);
