@@ -319,7 +319,7 @@ export class Scheduler implements AsyncDisposable {
 
   #onExit(lane: Lane, work: readonly Work[], reason: string): void {
     if (this.#closed) return;
-    if (!lane.ready) return this.#afterFailedStart(lane, reason);
+    if (!lane.ready) return this.#afterFailedStart(lane, work, reason);
     this.#fast.replace(lane);
     this.#quarantine.remove(lane);
     const [guilty, ...rest] = work;
@@ -328,13 +328,14 @@ export class Scheduler implements AsyncDisposable {
   }
 
   /** Calls that wait end by their limit where no sandbox comes up, and loads after some attempts. */
-  #afterFailedStart(lane: Lane, reason: string): void {
+  #afterFailedStart(lane: Lane, work: readonly Work[], reason: string): void {
     this.#options.warn({ reason }, 'a sandbox process cannot be started');
     this.#quarantine.remove(lane);
+    this.#fast.stranded.push(...work);
     const isHopeless = this.#fast.failedStarts >= MOST_ATTEMPTS;
-    for (const work of isHopeless ? this.#fast.strandedLoads() : []) {
-      work.endpoint.inFlight--;
-      work.loaded?.(`a sandbox process cannot be started: ${reason}`);
+    for (const load of isHopeless ? this.#fast.strandedLoads() : []) {
+      load.endpoint.inFlight--;
+      load.loaded?.(`a sandbox process cannot be started: ${reason}`);
     }
     this.#fast.onFailedStart(lane, reason, () => this.#takeUp());
   }
