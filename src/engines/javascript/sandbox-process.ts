@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync, readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Duplex } from 'node:stream';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FrameReader, frame } from './frames.ts';
 import type { OnFrame } from './frames.ts';
@@ -14,10 +15,12 @@ const PROGRAM = fileURLToPath(
 /** As the permission model sees them: without symbolic links. */
 const ENGINES_FOLDER = realpathSync(fileURLToPath(new URL('..', import.meta.url)));
 const NODE_MODULES = realpathSync(fileURLToPath(new URL('../', import.meta.resolve('isolated-vm'))));
-/** … and as modules are found where they are linked. */
+/** … and as modules are found where they are linked, such as a `node_modules` that several working copies share. */
 const LINKED = [
   fileURLToPath(new URL('..', import.meta.url)),
-  fileURLToPath(new URL('../', import.meta.resolve('isolated-vm'))),
+  ...foldersAbove(PROGRAM)
+    .map((folder) => join(folder, 'node_modules'))
+    .filter((folder) => existsSync(folder)),
 ];
 /** Of util-linux: the kernel ends the sandbox when the activator dies, also in the middle of a native loop. */
 const SETPRIV = '/usr/bin/setpriv';
@@ -138,4 +141,9 @@ export class SandboxProcess {
 function mainLine(said: string): string {
   const lines = said.trim().split('\n');
   return lines.find((line) => /^\w*(Error|FATAL)/.test(line)) ?? lines.at(0) ?? '';
+}
+
+function foldersAbove(path: string): string[] {
+  const folder = dirname(path);
+  return folder === path ? [] : [folder, ...foldersAbove(folder)];
 }
