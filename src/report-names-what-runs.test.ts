@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import pino from 'pino';
+import { test } from 'node:test';
+import { javascriptKo, uniqueNaan } from '../test/acceptance/support/ko.ts';
+import { HandEngine, decidedEndpointsOf, endpointsOf } from '../test/support/in-memory.ts';
+import { EndpointSet } from './activation/endpoint-set.ts';
+import type { App } from './app.ts';
+import { reportActivation } from './report-activation.ts';
+
+interface Line {
+  readonly level: number;
+  readonly msg: string;
+  readonly event?: string;
+  readonly active?: number;
+  readonly endpoints?: number;
+}
+
+/** What is logged of a set of endpoints and a damaged shelf. */
+function reported(set: EndpointSet, damage: readonly { where: string; cause: string }[] = []): Line[] {
+  const lines: Line[] = [];
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line) as Line) });
+  const app = { activator: { set }, shelf: { damage: () => damage } } as unknown as App;
+  reportActivation(app, log, 'http://127.0.0.1:8080');
+  return lines;
+}
+
+const WARN = 40;
+
+test('every endpoint that is active is named with its address, and every other with the cause', async () => {
+  const engine = new HandEngine();
+  const naan = uniqueNaan();
+  const active = await decidedEndpointsOf(javascriptKo('', { naan, name: 'good' }), engine);
+  const failed = await decidedEndpointsOf(
+    javascriptKo('', { naan, name: 'bad' }),
+    engine,
+    'src/index.js line 3: no run',
+  );
+  const failure = { id: { naan, name: 'unreadable', version: 'v1' }, cause: 'service.yaml is not YAML' };
+  const lines = reported(new EndpointSet([...active, ...failed], [failure]), [
+    { where: 'folder x', cause: 'metadata.json is missing' },
+  ]);
+  const [good, ready] = [lines[0], lines.at(-1)];
+  assert.equal(good?.msg, `  POST http://127.0.0.1:8080/${naan}/good/1.0/run  Title of good (javascript)`);
+  assert.deepEqual(
+    lines.filter(({ level }) => level === WARN).map(({ msg }) => msg),
+    [
+      `  ${naan}/bad/1.0/run does not run: src/index.js line 3: no run`,
+      `  ${naan}/unreadable/v1 does not run: service.yaml is not YAML`,
+      '  folder x on the shelf is not served: metadata.json is missing',
+    ],
+  );
+  assert.deepEqual([ready?.event, ready?.active, ready?.endpoints], ['ready', 1, 2]);
+  assert.equal(ready?.msg, 'Ready: 1 of 2 endpoints are active. Overview: http://127.0.0.1:8080/');
+});
+
+test('an endpoint that takes its time is told of when it is decided', async () => {
+  const engine = new HandEngine({ name: 'python', local: false });
+  const [endpoint] = await endpointsOf(javascriptKo('', { naan: 'a', name: 'slow' }), engine);
+  assert.ok(endpoint !== undefined);
+  const activation = endpoint.activate();
+  const lines = reported(new EndpointSet([endpoint], []));
+  assert.deepEqual(
+    lines.map(({ msg }) => msg),
+    ['Ready: 0 of 1 endpoints are active, 1 more are being activated. Overview: http://127.0.0.1:8080/'],
+  );
+  engine.succeed(endpoint.id);
+  await activation;
+  assert.match(lines[1]?.msg ?? '', /POST http:\/\/127\.0\.0\.1:8080\/a\/slow\/1\.0\/run/);
+});
+
+test('an empty shelf is ready too', () => {
+  assert.deepEqual(
+    reported(new EndpointSet([], [])).map(({ msg }) => msg),
+    ['Ready: 0 of 0 endpoints are active. Overview: http://127.0.0.1:8080/'],
+  );
+});
