@@ -147,7 +147,7 @@ test('the time of a call covers the calls that it makes', async () => {
 
 test('a call beyond its memory is 500 and names the limit', async () => {
   const code =
-    'function run(n) { const kept = []; for (let i = 0; i < n; i++) kept.push(new Array(1000).fill(i)); return kept.length; }';
+    'function run(n) { const kept = []; for (let i = 0; i < n; i++) kept.push(new Array(n > 100 ? 100_000 : 1000).fill(i)); return kept.length; }';
   const ko = javascriptKo(code, { naan: uniqueNaan() });
   await service.serve(ko);
   assert.equal((await service.post(pathOf(ko), 100)).object['result'], 100);
