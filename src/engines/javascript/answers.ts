@@ -2,6 +2,7 @@
 import { bodyNotReadable, executionFailed, overloaded } from '../../lib/errors.ts';
 import type { RunFailure } from './frames.ts';
 import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
+import type { Lane } from './lane.ts';
 
 /** Settles a call with its line of an answer; see `sandbox/guest.js`. */
 export function deliver(call: PendingCall, line: string): void {
@@ -28,8 +29,14 @@ export function timeLimit(endpoint: JsEndpoint): Error {
   return executionFailed(`no result within the limit of ${endpoint.limit / 1000} s (--execution-timeout)`);
 }
 
-/** The limit passed before the code began: not its own fault, so the caller may try again. */
-export function noTurn(endpoint: JsEndpoint): Error {
+/**
+ * For a call whose limit passed before its code began. Where the endpoint's own calls run into the limit, it is the
+ * limit that it hears of; else others kept it from its turn, and the caller may try again.
+ */
+export function lateError(endpoint: JsEndpoint, lanes: readonly Lane[], now: number): Error {
+  const isSlow = ({ open: [work], progress }: Lane): boolean =>
+    work?.endpoint === endpoint && now - progress > endpoint.limit / 2;
+  if (endpoint.runsAway || lanes.some(isSlow)) return timeLimit(endpoint);
   return overloaded(`no sandbox was free for ${endpoint.id} within ${endpoint.limit / 1000} s; try again later`);
 }
 

@@ -7,7 +7,7 @@
  * Endpoints that did this run in the quarantine from then on, one call a process, until they behave.
  */
 import { overloaded } from '../../lib/errors.ts';
-import { deliver, endedFromOutside, errorOf, expire, memoryLimit, noTurn, timeLimit } from './answers.ts';
+import { deliver, endedFromOutside, errorOf, expire, lateError, memoryLimit } from './answers.ts';
 import { FastLanes } from './fast-lanes.ts';
 import type { Question, RunFailure } from './frames.ts';
 import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
@@ -52,7 +52,10 @@ export class Scheduler implements AsyncDisposable {
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.#events = {
-      onReady: () => this.#onReady(),
+      onReady: () => {
+        this.#fast.onReady();
+        this.#takeUp();
+      },
       onLoaded: (lane, work, problem) => this.#onLoaded(lane, work, problem),
       onDone: (lane, work, lines, microseconds) => this.#onDone(lane, work, lines, microseconds),
       onFailed: (lane, work, failure) => this.#onFailed(lane, work, failure),
@@ -110,8 +113,12 @@ export class Scheduler implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
-    for (const lane of [...this.#fast.all(), ...this.#quarantine.lanes()]) lane.end();
+    for (const lane of this.#lanes()) lane.end();
     await Promise.resolve();
+  }
+
+  #lanes(): Lane[] {
+    return [...this.#fast.all(), ...this.#quarantine.lanes()];
   }
 
   // ----- giving out work -----
@@ -135,11 +142,6 @@ export class Scheduler implements AsyncDisposable {
   }
 
   // ----- answers -----
-
-  #onReady(): void {
-    this.#fast.onReady();
-    this.#takeUp();
-  }
 
   #onLoaded(lane: Lane, work: Work, problem: string): void {
     work.endpoint.inFlight--;
@@ -185,7 +187,7 @@ export class Scheduler implements AsyncDisposable {
   /** An endpoint that was replaced leaves the sandboxes when its last call has been answered. */
   #release(endpoint: JsEndpoint): void {
     if (!endpoint.disposed || endpoint.inFlight > 0 || endpoint.queue.length > 0) return;
-    for (const lane of [...this.#fast.all(), ...this.#quarantine.lanes()]) lane.forget(endpoint);
+    for (const lane of this.#lanes()) lane.forget(endpoint);
   }
 
   /** Puts calls back to the head of their queue, each to run alone. */
@@ -241,11 +243,10 @@ export class Scheduler implements AsyncDisposable {
       this.#takeUp();
     }
     for (const endpoint of this.#active) {
-      // Where nothing of the endpoint runs, it is others that keep its calls from their turn.
-      expire(endpoint.queue, now, () => (endpoint.inFlight > 0 ? timeLimit(endpoint) : noTurn(endpoint)));
+      expire(endpoint.queue, now, () => lateError(endpoint, this.#lanes(), now));
       if (endpoint.queue.length === 0 && endpoint.inFlight === 0) this.#active.delete(endpoint);
     }
-    for (const work of this.#fast.stranded) expire(work.calls, now, () => noTurn(work.endpoint));
+    for (const work of this.#fast.stranded) expire(work.calls, now, () => lateError(work.endpoint, this.#lanes(), now));
     if (now - this.#lastMemoryCheck >= 4 * TICK) {
       this.#lastMemoryCheck = now;
       for (const lane of this.#quarantine.tooLarge()) this.#end(lane, 'memory');

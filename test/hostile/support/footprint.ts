@@ -70,10 +70,12 @@ async function descendantsOf(pid: number): Promise<Process[]> {
 
 async function read(pid: number): Promise<Process[]> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  if (text === '') return [];
   const [state, ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [user, system, pages] = [10, 11, 20].map((i) => Number(fields[i]));
-  if (state === 'Z' || user === undefined || system === undefined || pages === undefined) return [];
-  return [{ pid, cpu: (user + system) / TICKS_A_SECOND, memory: pages * PAGE }];
+  // A zombie has ended; only its parent has not noticed.
+  if (state === 'Z') return [];
+  return [{ pid, cpu: ((user ?? 0) + (system ?? 0)) / TICKS_A_SECOND, memory: (pages ?? 0) * PAGE }];
 }
 
 export const isAlive = async (pid: number): Promise<boolean> => (await read(pid)).length > 0;
