@@ -126,10 +126,7 @@ export class Scheduler implements AsyncDisposable {
   #dispatch(endpoint: JsEndpoint): void {
     this.#active.add(endpoint);
     this.#watch();
-    if (endpoint.quarantined) {
-      this.#quarantine.offer(endpoint);
-      return;
-    }
+    if (endpoint.quarantined) return this.#quarantine.offer(endpoint);
     while (endpoint.inFlight < IN_FLIGHT * this.#fast.count && endpoint.queue.length > 0) {
       this.#assign({ endpoint, calls: endpoint.take(false), attempts: 0, deadline: 0, calledOut: false });
     }
