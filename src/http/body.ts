@@ -11,6 +11,7 @@ import {
 } from '../lib/errors.ts';
 import { noRoom } from './held-bytes.ts';
 import type { HeldBytes } from './held-bytes.ts';
+import { uptime } from '../lib/uptime.ts';
 
 export interface BodyLimits {
   readonly bytes: number;
@@ -27,7 +28,7 @@ const LOOK_AGAIN = 500;
 export function installBodyParser(app: FastifyInstance, limits: BodyLimits, held: HeldBytes): void {
   const arriving = new Set<ArrivingBody>();
   const sweep = setInterval(() => {
-    const oldest = Date.now() - limits.time;
+    const oldest = uptime() - limits.time;
     for (const body of arriving) if (body.since < oldest) body.timeOut();
   }, LOOK_AGAIN);
   sweep.unref();
@@ -44,7 +45,7 @@ export function installBodyParser(app: FastifyInstance, limits: BodyLimits, held
 
 /** A body that is on its way. */
 class ArrivingBody {
-  readonly since = Date.now();
+  readonly since = uptime();
   readonly #limits: BodyLimits;
   readonly #held: HeldBytes;
   readonly #all: Set<ArrivingBody>;

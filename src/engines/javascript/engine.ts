@@ -9,6 +9,7 @@ import type { Found, LoadRequest, Question } from './frames.ts';
 import { JsEndpoint } from './js-endpoint.ts';
 import type { Lane, Work } from './lane.ts';
 import { Scheduler } from './scheduler.ts';
+import { uptime } from '../../lib/uptime.ts';
 
 /** Remembers code that was seen to load. */
 export interface KnownLoads {
@@ -137,7 +138,7 @@ async function callOutside(target: CallTarget, question: Question, work: Work): 
     body: question.body,
     contentType: question.contentType === '' ? 'text/plain' : question.contentType,
     json: question.contentType === 'application/json',
-    deadline: Date.now() + question.left,
+    deadline: uptime() + question.left,
     depth: question.depth,
     scope: outer.scope,
   };
@@ -165,7 +166,7 @@ class JavascriptExecutor implements Executor {
     if (input.includes('\0'))
       return Promise.reject(bodyNotReadable('The request body is not JSON: it holds a NUL character'));
     const { endpoint } = this;
-    const limit = Date.now() + endpoint.limit;
+    const limit = uptime() + endpoint.limit;
     return new Promise((resolve, reject) => {
       this.#scheduler.submit(endpoint, {
         input,

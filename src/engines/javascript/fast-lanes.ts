@@ -6,6 +6,7 @@
 import { Lane } from './lane.ts';
 import type { LaneEvents, Work } from './lane.ts';
 import { isStuck } from './stuck.ts';
+import { uptime } from '../../lib/uptime.ts';
 
 const LONGEST_PAUSE = 5000;
 const FIRST_PAUSE = 100;
@@ -68,8 +69,7 @@ export class FastLanes {
     for (const lane of this.#lanes) {
       if (lane.ready && lane.process.alive && (best === undefined || lane.open.length < best.open.length)) best = lane;
     }
-    const overtakes =
-      isKnown && (best === undefined || (best.open.length > 0 && Date.now() - best.progress > OVERTAKEN));
+    const overtakes = isKnown && (best === undefined || (best.open.length > 0 && uptime() - best.progress > OVERTAKEN));
     return overtakes ? (spare ?? best) : best;
   }
 
@@ -124,4 +124,4 @@ export class FastLanes {
 
 /** True for calls that may wait for the spare: most of their time is left. */
 const hasTime = ({ calls: [first], endpoint }: Work): boolean =>
-  first !== undefined && first.deadline - Date.now() > endpoint.limit * 0.75;
+  first !== undefined && first.deadline - uptime() > endpoint.limit * 0.75;

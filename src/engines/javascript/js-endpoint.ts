@@ -8,7 +8,7 @@ export interface PendingCall {
   readonly input: string;
   readonly depth: number;
   readonly scope: CallScope;
-  /** Epoch milliseconds. */
+  /** Milliseconds of `uptime()`. */
   readonly deadline: number;
   /** How often a sandbox ended under it. */
   attempts: number;

@@ -3,6 +3,7 @@ import { DONE, DROP, FAILED, ASK, LOAD, LOADED, LOG, READY, REPLY, RUN } from '.
 import type { Question, RunFailure } from './frames.ts';
 import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
 import { SandboxProcess, diesWithActivator } from './sandbox-process.ts';
+import { uptime } from '../../lib/uptime.ts';
 
 /** Calls of one endpoint, or the first load of one. */
 export interface Work {
@@ -11,7 +12,7 @@ export interface Work {
   /** For the load at activation; empty text when it worked. */
   readonly loaded?: (problem: string) => void;
   attempts: number;
-  /** Epoch milliseconds; set when it is sent. */
+  /** Milliseconds of `uptime()`; set when it is sent. */
   deadline: number;
   /** It has made a call outside of the sandbox, so it must not run twice. */
   calledOut: boolean;
@@ -39,8 +40,8 @@ export class Lane {
   readonly process: SandboxProcess;
   /** In the order in which it was sent, which is the order in which it is answered. */
   open: Work[] = [];
-  /** Epoch milliseconds of the last sign of life. */
-  progress = Date.now();
+  /** Milliseconds of `uptime()` of the last sign of life. */
+  progress = uptime();
   ready = false;
   /** Milliseconds of processor time that it had used when it was first found silent. */
   workAtSuspicion: number | undefined;
@@ -66,7 +67,7 @@ export class Lane {
   /** `guard`: V8 itself ends the code at its limit, which costs a little and saves the process. */
   run(work: Work, guard: boolean): void {
     const { endpoint, calls } = work;
-    const now = Date.now();
+    const now = uptime();
     if (this.open.length === 0) this.progress = now;
     const first = calls[0];
     work.deadline = now + endpoint.limit;
@@ -126,7 +127,7 @@ export class Lane {
   #onFrame(kind: number, a: number, b: number, text: string): void {
     // Questions and log lines are no sign that the code will end.
     if (kind !== ASK && kind !== LOG) {
-      this.progress = Date.now();
+      this.progress = uptime();
       this.workAtSuspicion = undefined;
     }
     const work = this.open[0];

@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import type { JsEndpoint } from './js-endpoint.ts';
 import { Lane } from './lane.ts';
 import type { LaneEvents, Work } from './lane.ts';
+import { uptime } from '../../lib/uptime.ts';
 
 /** Milliseconds between the limit that V8 keeps and the end of the process. */
 const GRACE = 250;
@@ -30,7 +31,7 @@ interface Cell {
   readonly retires: boolean;
   readonly priority: number;
   idleSince: number;
-  /** Epoch milliseconds at which its present work began. */
+  /** Milliseconds of `uptime()` at which its present work began. */
   began: number;
   /** Resident bytes at that time. */
   base: number;
@@ -86,7 +87,7 @@ export class Quarantine {
     if (cell.retires || lane.process.memory() > this.#growth) {
       this.remove(lane);
       lane.end();
-    } else cell.idleSince = Date.now();
+    } else cell.idleSince = uptime();
     this.pump();
   }
 
@@ -157,13 +158,13 @@ export class Quarantine {
 
   #add(lane: Lane, priority: number, retires: boolean): Cell {
     lane.giveWay(priority);
-    const cell = { lane, retires, priority, idleSince: Date.now(), began: 0, base: 0 };
+    const cell = { lane, retires, priority, idleSince: uptime(), began: 0, base: 0 };
     this.#cells.set(lane, cell);
     return cell;
   }
 
   #begin(cell: Cell): void {
-    cell.began = Date.now();
+    cell.began = uptime();
     cell.base = cell.lane.process.memory();
   }
 
@@ -177,7 +178,7 @@ export class Quarantine {
     if (busy.length >= MOST_PROCESSES) return false;
     const running = busy.filter(({ lane }) => !lane.waits);
     if (running.length < MOST_RUNNING) return true;
-    const now = Date.now();
+    const now = uptime();
     return !endpoint.runsAway && running.filter(({ began }) => now - began < FRESH).length < MOST_FRESH;
   }
 

@@ -14,6 +14,7 @@ import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
 import { byTrust } from './lane.ts';
 import type { Lane, LaneEvents, Work } from './lane.ts';
 import { Quarantine } from './quarantine.ts';
+import { uptime } from '../../lib/uptime.ts';
 
 export interface SchedulerOptions {
   /** Processes of the fast lane. */
@@ -224,13 +225,13 @@ export class Scheduler implements AsyncDisposable {
   #watch(): void {
     this.#idleTicks = 0;
     if (this.#timer !== undefined || this.#closed) return;
-    this.#lastTick = Date.now();
+    this.#lastTick = uptime();
     this.#timer = setInterval(() => this.#tick(), TICK);
     this.#timer.unref();
   }
 
   #tick(): void {
-    const now = Date.now();
+    const now = uptime();
     // When this process itself was held up, answers may lie in its sockets unread.
     const late = now - this.#lastTick > 3 * TICK;
     this.#lastTick = now;

@@ -5,6 +5,7 @@ import type { ActivationContext, EndpointPlan } from '../engine.ts';
 import type { RemoteOptions } from './remote-options.ts';
 import { RuntimeUnreachable } from './runtime.ts';
 import type { Runtime } from './runtime.ts';
+import { uptime } from '../../lib/uptime.ts';
 
 /** A runtime registers before it listens, or while its port is still taken: it gets this long from then on to come up. */
 const COMES_UP = 15_000;
@@ -27,10 +28,10 @@ export async function activateAt(
   context: ActivationContext,
   options: RemoteOptions,
 ): Promise<ActivatedAt> {
-  const began = Date.now();
+  const began = uptime();
   const body = JSON.stringify(requestOf(plan, runtime.activator));
   for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
-    const left = options.activationTimeout - (Date.now() - began);
+    const left = options.activationTimeout - (uptime() - began);
     if (left <= 0)
       throw new Error(
         `the ${runtime.engine} runtime did not activate it within ${options.activationTimeout / 1000} s (--activation-timeout)`,
@@ -57,7 +58,7 @@ export async function activateAt(
       context.progress(words);
     } catch (thrown) {
       if (!(thrown instanceof RuntimeUnreachable)) throw thrown;
-      if (runtime.closed || Date.now() - runtime.seen > COMES_UP) {
+      if (runtime.closed || uptime() - runtime.seen > COMES_UP) {
         runtime.lose();
         throw thrown;
       }

@@ -13,7 +13,7 @@ export interface BatchedCall {
   /** JSON text. */
   readonly input: string;
   readonly depth: number;
-  /** Epoch milliseconds. */
+  /** Milliseconds of `uptime()`. */
   readonly deadline: number;
 }
 

@@ -9,6 +9,7 @@ import { CALLS_TYPE, CallBatches } from './call-batches.ts';
 import type { RemoteOptions } from './remote-options.ts';
 import { RuntimeSilent, RuntimeUnreachable } from './runtime.ts';
 import type { RequestOptions, Runtime } from './runtime.ts';
+import { uptime } from '../../lib/uptime.ts';
 
 export class Holder {
   readonly runtime: Runtime;
@@ -30,7 +31,7 @@ export class Holder {
 
   /** Gives the result as JSON text. @throws RuntimeUnreachable; RuntimeSilent; AnswerTooLarge; ServiceError. */
   call(call: Call): Promise<string> {
-    const deadline = Math.min(Date.now() + this.#options.callTimeout, call.deadline);
+    const deadline = Math.min(uptime() + this.#options.callTimeout, call.deadline);
     const input = call.json ? call.body.toString() : undefined;
     return this.#at.batch && input !== undefined && !input.includes('\0')
       ? this.#batches.call({ input, depth: call.depth, deadline })
@@ -94,7 +95,7 @@ export class Holder {
     deadline: number,
     count: number,
   ): RequestOptions {
-    const left = deadline - Date.now();
+    const left = deadline - uptime();
     if (left <= 0) throw new RuntimeSilent('no time is left for the call');
     return {
       method: 'POST',

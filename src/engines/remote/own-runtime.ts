@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Logger } from 'pino';
 import type { RemoteEngine } from './remote-engine.ts';
+import { uptime } from '../../lib/uptime.ts';
 
 export interface OwnRuntimeOptions {
   readonly engine: RemoteEngine;
@@ -63,7 +64,7 @@ export class OwnRuntime implements AsyncDisposable {
 
   #start(): void {
     const { command, args, env, engine, log } = this.#options;
-    const began = Date.now();
+    const began = uptime();
     // In a session of its own, so that Ctrl-C reaches the service alone.
     const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
     this.#child = child;
@@ -81,7 +82,7 @@ export class OwnRuntime implements AsyncDisposable {
       if (this.#url !== undefined) this.#options.onEnd(this.#url);
       this.#url = undefined;
       if (this.#stopping) return;
-      this.#pause = Date.now() - began > STABLE ? FIRST_PAUSE : Math.min(LONGEST_PAUSE, this.#pause * 2);
+      this.#pause = uptime() - began > STABLE ? FIRST_PAUSE : Math.min(LONGEST_PAUSE, this.#pause * 2);
       engine.absence = `the ${engine.name} runtime ended (${reason})${last === '' ? '' : `: ${last}`}; it is started again`;
       log.error({ runtime: engine.name, reason, last, again: this.#pause }, 'a runtime ended');
       this.#timer = setTimeout(() => this.#start(), this.#pause);

@@ -5,6 +5,7 @@ import { RemoteEngine } from './remote-engine.ts';
 import type { RemoteOptions } from './remote-options.ts';
 import { Runtime } from './runtime.ts';
 import type { Registration } from './runtime.ts';
+import { uptime } from '../../lib/uptime.ts';
 
 export interface RegistryOptions extends RemoteOptions {
   /** Where engines are looked up by all; those that others bring are added. */
@@ -51,7 +52,7 @@ export class RuntimeRegistry {
     if (known !== undefined && known.own === own) {
       known.registration = rest;
       known.activator = activator;
-      known.seen = Date.now();
+      known.seen = uptime();
       // "Heartbeats must not re-activate anything, unless the runtime had been lost […]."
       if (forceUpdate === true) this.#activateAt(known);
       else if (known.lost) void this.#activateIfUp(known);

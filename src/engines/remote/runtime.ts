@@ -2,6 +2,7 @@
 import { Pool } from 'undici';
 import { messageOf } from '../../lib/errors.ts';
 import { DEPTH_HEADER } from '../call-headers.ts';
+import { uptime } from '../../lib/uptime.ts';
 
 /** What a runtime said of itself when it registered: at least its engine and url, and whatever else it sent. */
 export interface Registration extends Readonly<Record<string, unknown>> {
@@ -42,8 +43,8 @@ export class Runtime {
   registration: Registration;
   /** Under which it reaches this service, without a slash at its end. */
   activator: string;
-  /** Epoch milliseconds of its last registration. */
-  seen = Date.now();
+  /** Milliseconds of `uptime()` of its last registration. */
+  seen = uptime();
   /** False while it cannot be reached; it is asked again at its next registration. */
   up = true;
   /** It could not be reached at some time since its endpoints were last activated. */
@@ -54,7 +55,7 @@ export class Runtime {
   readonly #pools = new Map<string, Pool>();
   /** It was never asked, or a connection was lost: another program may have its port. */
   #doubtful = true;
-  /** Epoch milliseconds at which it last said who it is. */
+  /** Milliseconds of `uptime()` at which it last said who it is. */
   #confirmed = 0;
   #asking: Promise<Record<string, unknown> | undefined> | undefined;
 
@@ -95,7 +96,7 @@ export class Runtime {
    * @throws RuntimeUnreachable.
    */
   async confirm(): Promise<void> {
-    if (!this.#doubtful || (this.up && Date.now() - this.#confirmed < CONFIRMED_FOR)) return;
+    if (!this.#doubtful || (this.up && uptime() - this.#confirmed < CONFIRMED_FOR)) return;
     if ((await this.info()) === undefined)
       throw new RuntimeUnreachable(`no ${this.engine} runtime answers at its address`, { cause: NOT_THERE });
   }
@@ -167,7 +168,7 @@ export class Runtime {
     );
     this.up = info !== undefined;
     this.#doubtful = info === undefined;
-    if (info !== undefined) this.#confirmed = Date.now();
+    if (info !== undefined) this.#confirmed = uptime();
     // One that has not come up yet is not lost.
     else if (this.#confirmed > 0) this.lose();
     return info;

@@ -16,6 +16,7 @@ import { policyFor, sendFile } from '../send-file.ts';
 import { Negotiation } from './negotiation.ts';
 import type { AnswerForm } from './negotiation.ts';
 import { allowedAt, endpointAt, keyOf, nothingActive, resourceAt } from './resolve-endpoint.ts';
+import { uptime } from '../../lib/uptime.ts';
 
 /** What the headers of a call decided, before its body is read. */
 interface Target {
@@ -169,7 +170,7 @@ function travelled({ headers }: FastifyRequest): { depth: number; deadline: numb
   const depth = headers[DEPTH_HEADER];
   if (depth === undefined) return undefined;
   const left = Number(headers[DEADLINE_HEADER] ?? Infinity);
-  return { depth: (Number(depth) || 0) + 1, deadline: Date.now() + (left >= 0 ? left : 0) };
+  return { depth: (Number(depth) || 0) + 1, deadline: uptime() + (left >= 0 ? left : 0) };
 }
 
 /** "A request meets either the old or the new set, none is dropped": what was replaced while a call waited is not its end. */

@@ -1,0 +1,60 @@
+/** Somebody sets the machine's clock while calls and requests are on their way: limits hold all the same. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as later } from 'node:timers/promises';
+import { pathOf } from '../acceptance/support/knowledge-grid.ts';
+import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
+import { startService } from '../acceptance/support/service.ts';
+import { Pace } from '../hostile/support/pace.ts';
+import { RawClient, postHead } from './support/raw-client.ts';
+
+const LIMIT = 1500;
+const clock = join(import.meta.dirname, 'support/jumping-clock.ts');
+const service = await startService({
+  args: ['--execution-timeout', `${LIMIT}ms`, '--request-timeout', '2s'],
+  env: { NODE_OPTIONS: `--import=${clock}` },
+});
+const pace = new Pace();
+after(async () => {
+  pace[Symbol.dispose]();
+  await service[Symbol.asyncDispose]();
+});
+const naan = uniqueNaan();
+const native = javascriptKo('function run() { return [].indexOf.call({ length: 2 ** 53 - 1 }, 1); }', {
+  naan,
+  name: 'native',
+});
+const slow = javascriptKo('function run(n) { const end = Date.now() + 800; while (Date.now() < end); return n; }', {
+  naan,
+  name: 'slow',
+});
+await service.serve(native, slow);
+
+let jumps = 0;
+async function jump(): Promise<void> {
+  const wanted = ++jumps;
+  process.kill(service.pid, 'SIGUSR2');
+  await service.logged(() => service.log.filter(({ event }) => event === 'jumped').length >= wanted);
+}
+
+for (const direction of ['back', 'forward']) {
+  test(`when the clock jumps ${direction} calls end as they would have`, async () => {
+    const began = performance.now();
+    const hopeless = service.post(pathOf(native), 1).then((answer) => ({ answer, took: performance.now() - began }));
+    const useful = service.post(pathOf(slow), 1);
+    using client = await new RawClient(service.url).connected();
+    client.write(`${postHead(pathOf(slow), { 'Content-Type': 'application/json', 'Content-Length': 10 })}[`);
+    await later(300);
+    await jump();
+    const { text, object } = await useful;
+    assert.equal(object['result'], 1, text);
+    const { answer, took } = await hopeless;
+    assert.equal(answer.status, 500, answer.text);
+    assert.ok(took >= LIMIT && took < LIMIT + pace.allowed(1000, Date.now() - took, took), `${took} ms`);
+    await client.closed;
+    assert.equal(client.status, 408);
+    assert.ok(performance.now() - began < 6000);
+    assert.equal((await service.get('/actuator/health')).object['status'], 'UP');
+  });
+}
