@@ -154,7 +154,9 @@ export class TestRuntime implements AsyncDisposable {
   async workers(): Promise<number[]> {
     const { pid } = this.child;
     const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
-    return children.trim().split(' ').filter(Boolean).map(Number);
+    const pids = children.trim().split(' ').filter(Boolean).map(Number);
+    const running = await Promise.all(pids.map(async (child) => !(await hasEnded(child))));
+    return pids.filter((_, at) => running[at]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -178,10 +180,14 @@ export const temporaryFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'kg
 /** Resolves when the process is gone. */
 export async function gone(pid: number): Promise<void> {
   for (let tries = 0; tries < 500; tries += 1) {
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-    // A zombie has ended; whoever inherited it has not looked yet.
-    if (stat === undefined || / Z /.test(stat)) return;
+    if (await hasEnded(pid)) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   throw new Error(`process ${pid} is still there`);
+}
+
+/** A zombie has ended too; its parent has not looked yet. */
+async function hasEnded(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+  return stat === undefined || / Z /.test(stat);
 }
