@@ -1,6 +1,7 @@
 /** Bodies arrive as bytes and are read by the route that knows what they should be. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import {
   bodyNotReadable,
@@ -19,28 +20,49 @@ export interface BodyLimits {
   readonly time: number;
 }
 
+export type OnBody = (error: Error | null, body?: Buffer) => void;
+
 const LOOK_AGAIN = 500;
 
 /**
- * Every body but an upload is collected whole, within its limits. The server's own clock is set for uploads; one
- * sweep over what is on its way costs less than a timer for each request.
+ * Collects every body but an upload whole, within its limits. The server's own clock is set for uploads; one sweep
+ * over what is on its way costs less than a timer for each request.
  */
-export function installBodyParser(app: FastifyInstance, limits: BodyLimits, held: HeldBytes): void {
-  const arriving = new Set<ArrivingBody>();
-  const sweep = setInterval(() => {
-    const oldest = uptime() - limits.time;
-    for (const body of arriving) if (body.since < oldest) body.timeOut();
-  }, LOOK_AGAIN);
-  sweep.unref();
+export class Bodies implements Disposable {
+  readonly #limits: BodyLimits;
+  readonly #held: HeldBytes;
+  readonly #arriving = new Set<ArrivingBody>();
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor(limits: BodyLimits, held: HeldBytes) {
+    this.#limits = limits;
+    this.#held = held;
+    this.#sweep = setInterval(() => {
+      const oldest = uptime() - limits.time;
+      for (const body of this.#arriving) if (body.since < oldest) body.timeOut();
+    }, LOOK_AGAIN);
+    this.#sweep.unref();
+  }
+
+  /** `done` is called once, with the body or with what became of it: bodyTooLarge, requestTimedOut, noRoom or malformedRequest. */
+  collect(request: IncomingMessage, done: OnBody): void {
+    if (Number(request.headers['content-length'] ?? 0) > this.#limits.bytes) done(tooLarge(this.#limits));
+    else this.#arriving.add(new ArrivingBody(request, this.#limits, this.#held, this.#arriving, done));
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#sweep);
+  }
+}
+
+/** Gives every route its body as bytes. */
+export function installBodyParser(app: FastifyInstance, bodies: Bodies): void {
   app.addHook('onClose', (_app, done) => {
-    clearInterval(sweep);
+    bodies[Symbol.dispose]();
     done();
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (request, payload, done) => {
-    if (Number(request.headers['content-length'] ?? 0) > limits.bytes) done(tooLarge(limits));
-    else arriving.add(new ArrivingBody(payload, limits, held, arriving, done));
-  });
+  app.addContentTypeParser('*', (request, _payload, done) => bodies.collect(request.raw, done));
 }
 
 /** A body that is on its way. */
@@ -49,19 +71,13 @@ class ArrivingBody {
   readonly #limits: BodyLimits;
   readonly #held: HeldBytes;
   readonly #all: Set<ArrivingBody>;
-  readonly #done: (error: Error | null, body?: Buffer) => void;
+  readonly #done: OnBody;
   readonly #chunks: Buffer[] = [];
   #size = 0;
   /** There was no room for it: the rest is read, so that the client comes to read the answer. */
   #isRefused = false;
 
-  constructor(
-    payload: Readable,
-    limits: BodyLimits,
-    held: HeldBytes,
-    all: Set<ArrivingBody>,
-    done: (error: Error | null, body?: Buffer) => void,
-  ) {
+  constructor(payload: Readable, limits: BodyLimits, held: HeldBytes, all: Set<ArrivingBody>, done: OnBody) {
     this.#limits = limits;
     this.#held = held;
     this.#all = all;

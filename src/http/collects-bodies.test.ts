@@ -7,14 +7,14 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { installBodyParser, isJson, mediaTypeOf, requireJson, textBody } from './body.ts';
+import { Bodies, installBodyParser, isJson, mediaTypeOf, requireJson, textBody } from './body.ts';
 import { sendError } from './errors.ts';
 import { HeldBytes } from './held-bytes.ts';
 
 function serving(handler: (request: FastifyRequest) => unknown, limits = { bytes: 100, time: 10_000 }, held = 1e9) {
   const app = Fastify();
   app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
-  installBodyParser(app, limits, new HeldBytes(held));
+  installBodyParser(app, new Bodies(limits, new HeldBytes(held)));
   app.post('/', (request) => handler(request));
   return app;
 }

@@ -1,5 +1,5 @@
 /** The one place where errors become answers, in the two forms of the specification. */
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { STATUS_CODES } from 'node:http';
 import { malformedRequest, ServiceError, unsupportedMediaType } from '../lib/errors.ts';
 import { humanTime } from '../lib/time.ts';
@@ -29,25 +29,39 @@ export function shelfErrorBody(error: ServiceError, path: string): string {
 
 const reasonOf = (status: number): string => STATUS_CODES[status] ?? 'Error';
 
-/** Answers with an error: "everything under `/kos` answers errors as shelf errors, everywhere else as request errors". */
-export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): FastifyReply {
-  const error = toServiceError(thrown);
-  if (error.code === 'execution-failed')
-    request.log.info({ requestId: request.id, code: error.code, path: pathOf(request.url) }, error.message);
-  else if (error.status >= 500)
-    request.log.error({ requestId: request.id, err: thrown, code: error.code }, error.message);
-  const path = pathOf(request.url);
-  const body = /^\/kos(\/|$)/.test(path) ? shelfErrorBody(error, path) : requestErrorBody(error, path);
-  for (const header of ['content-disposition', 'content-length', 'content-range', 'etag', 'cache-control'])
-    void reply.removeHeader(header);
-  return reply
-    .code(error.status)
-    .headers({
+/** An answer that says what is wrong. */
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/**
+ * Logs an error where operators must hear of it, and gives its answer: "everything under `/kos` answers errors as
+ * shelf errors, everywhere else as request errors". `url` is the request's, `requestId` names it in the log.
+ */
+export function answerOf(thrown: unknown, url: string, requestId: string, log: FastifyBaseLogger): ErrorAnswer {
+  const error = toServiceError(thrown, requestId);
+  const path = pathOf(url);
+  if (error.code === 'execution-failed') log.info({ requestId, code: error.code, path }, error.message);
+  else if (error.status >= 500) log.error({ requestId, err: thrown, code: error.code }, error.message);
+  return {
+    status: error.status,
+    headers: {
       ...error.headers,
       'content-type': 'application/json; charset=utf-8',
       'x-content-type-options': 'nosniff',
-    })
-    .send(body);
+    },
+    body: /^\/kos(\/|$)/.test(path) ? shelfErrorBody(error, path) : requestErrorBody(error, path),
+  };
+}
+
+/** Answers a request of a route with an error. */
+export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): FastifyReply {
+  const { status, headers, body } = answerOf(thrown, request.url, request.id, request.log);
+  for (const header of ['content-disposition', 'content-length', 'content-range', 'etag', 'cache-control'])
+    void reply.removeHeader(header);
+  return reply.code(status).headers(headers).send(body);
 }
 
 /** The path of a request's URL, without the query and what an absolute form puts before it. */
@@ -58,7 +72,7 @@ export function pathOf(url: string): string {
 }
 
 /** Errors that are not ours say nothing of what is inside. */
-export function toServiceError(thrown: unknown): ServiceError {
+export function toServiceError(thrown: unknown, requestId = ''): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
   const { code, statusCode, message } = thrown as Partial<FastifyError>;
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
@@ -72,7 +86,7 @@ export function toServiceError(thrown: unknown): ServiceError {
     'internal',
     500,
     'Internal Server Error',
-    'The service failed to answer; its log has the cause under the request id',
+    `The service failed to answer; its log has the cause under requestId ${requestId}`,
     { cause: thrown },
   );
 }

@@ -12,17 +12,22 @@ import { notFound } from '../lib/errors.ts';
 import type { PackageLimits } from '../shelf/import/limits.ts';
 import type { ManifestImporter } from '../shelf/manifest-importer.ts';
 import type { Shelf } from '../shelf/shelf.ts';
+import { needsLogin } from './access/access.ts';
 import { installAccess } from './access/install-access.ts';
 import { activationRoutes } from './activation-routes.ts';
-import { installBodyParser } from './body.ts';
+import { Bodies, installBodyParser } from './body.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
 import { badUrl, pathOf, requestErrorBody, sendError, toServiceError } from './errors.ts';
+import { Calls } from './execution/calls.ts';
 import { executionRoutes } from './execution/execution-routes.ts';
+import { plainCalls } from './execution/plain-calls.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
+import { plainReads } from './kos/plain-reads.ts';
 import { pageRoutes } from './pages/send-page.ts';
 import { installMethods } from './methods.ts';
+import { installPlainWays } from './plain-ways.ts';
 import { openapiRoutes } from './openapi-routes.ts';
 import { proxyRoutes } from './proxy-routes.ts';
 import { rootRoutes } from './root-routes.ts';
@@ -63,6 +68,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     keepAliveTimeout: KEEP_ALIVE,
     connectionTimeout: SILENT_TIMEOUT,
     exposeHeadRoutes: false,
+    // What comes on open connections while the service stops is answered, and its connection closed.
+    return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_SEGMENT },
     http: { headersTimeout: Math.min(HEADERS_TIMEOUT, config.limits.request), connectionsCheckingInterval: 1000 },
     frameworkErrors: (error, request, reply) => {
@@ -78,7 +85,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.server.maxConnections = config.limits.connections;
 
   let requests = 0;
-  let calls = 0;
+  let executed = 0;
   app.addHook('onRequest', (_request, _reply, done) => {
     requests++;
     done();
@@ -95,7 +102,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     log: options.log,
   });
   const held = new HeldBytes(config.limits.held);
-  installBodyParser(app, { bytes: config.limits.body, time: config.limits.request }, held);
+  const calls = new Calls({ held, onCall: () => executed++ });
+  const bodies = new Bodies({ bytes: config.limits.body, time: config.limits.request }, held);
+  installBodyParser(app, bodies);
   app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
   app.setNotFoundHandler((request, reply) =>
     sendError(request, reply, notFound(`There is nothing at ${pathOf(request.url)}`)),
@@ -118,13 +127,21 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     engines,
     version: options.version,
     lifecycle: options.lifecycle,
-    totals: () => ({ requests, calls }),
+    totals: () => ({ requests, calls: executed }),
   });
   await app.register(async (scope) => {
     await scope.register(multipart);
     kosRoutes(scope, { shelf, limits: options.packageLimits, manifests: options.manifests });
   });
-  executionRoutes(app, { activator, shelf, held, onCall: () => calls++ });
+  executionRoutes(app, { activator, shelf, calls });
+
+  const needsNoLogin = config.profile === 'dev' || !needsLogin('execution', config.secureExecution);
+  installPlainWays(app.server, {
+    ways: [...(needsNoLogin ? [plainCalls({ activator, calls, bodies, log: app.log })] : []), plainReads(shelf)],
+    // The router ends connections as it answers, once the service stops.
+    isOpen: () => !options.lifecycle.stopping,
+    onTaken: () => requests++,
+  });
   return app;
 }
 

@@ -3,6 +3,7 @@
  * network, and a page must know credentials itself to send them, since `*` never lets a browser add its own.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
 import { isChange, type Access } from './access.ts';
 
 /** Headers in the form that `writeHead` takes: name, value, name, value. */
@@ -26,7 +27,7 @@ const PREFLIGHT: HeaderList = [
  * What the answer of a read or an execution carries, for handlers that write their answer themselves. Nothing for
  * a POST that is no page's. A GET always gets it: its answer may be kept in a cache and serve a page later.
  */
-export function corsHeadersFor(request: FastifyRequest): HeaderList {
+export function corsHeadersFor(request: Pick<IncomingMessage, 'headers' | 'method'>): HeaderList {
   return request.headers.origin !== undefined || request.method === 'GET' || request.method === 'HEAD'
     ? ANY_ORIGIN
     : NONE;

@@ -1,30 +1,16 @@
-/** The Request API: `POST` runs an endpoint, `GET` reads a resource. This is the hot path of the service. */
+/** The Request API: `POST` runs an endpoint, `GET` reads a resource. Most calls never come here: see `plain-calls.ts`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isUtf8 } from 'node:buffer';
 import type { Activator } from '../../activation/activator.ts';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import type { EndpointMethod, EndpointSet } from '../../activation/endpoint-set.ts';
-import { binaryNotFound, bodyNotReadable, endpointNotFound, methodNotAllowed, notFound } from '../../lib/errors.ts';
+import { binaryNotFound, endpointNotFound, methodNotAllowed, notFound } from '../../lib/errors.ts';
 import { RESERVED_NAANS, koKey } from '../../knowledge-object/id.ts';
 import type { Shelf } from '../../shelf/shelf.ts';
-import { DEADLINE_HEADER, DEPTH_HEADER } from '../../engines/call-headers.ts';
-import { corsHeadersFor } from '../access/cors.ts';
 import { pathOf } from '../errors.ts';
-import type { HeldBytes } from '../held-bytes.ts';
 import { METHODS } from '../methods.ts';
-import { policyFor, sendFile } from '../send-file.ts';
-import { Negotiation } from './negotiation.ts';
-import type { AnswerForm } from './negotiation.ts';
+import { sendFile } from '../send-file.ts';
+import type { Calls, Target } from './calls.ts';
 import { allowedAt, endpointAt, keyOf, nothingActive, resourceAt } from './resolve-endpoint.ts';
-import { uptime } from '../../lib/uptime.ts';
-
-/** What the headers of a call decided, before its body is read. */
-interface Target {
-  readonly endpoint: Endpoint;
-  readonly set: EndpointSet;
-  readonly json: boolean;
-  readonly form: AnswerForm;
-}
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -35,22 +21,10 @@ declare module 'fastify' {
 export interface ExecutionOptions {
   readonly activator: Activator;
   readonly shelf: Shelf;
-  readonly held: HeldBytes;
-  /** Counted for `/actuator/info`. */
-  readonly onCall: () => void;
+  readonly calls: Calls;
 }
 
-export function executionRoutes(app: FastifyInstance, { activator, shelf, held, onCall }: ExecutionOptions): void {
-  const negotiations = new WeakMap<Endpoint, Negotiation>();
-  const negotiationOf = (endpoint: Endpoint): Negotiation => {
-    let known = negotiations.get(endpoint);
-    if (known === undefined) {
-      known = new Negotiation(endpoint);
-      negotiations.set(endpoint, known);
-    }
-    return known;
-  };
-
+export function executionRoutes(app: FastifyInstance, { activator, shelf, calls }: ExecutionOptions): void {
   const missing = async (request: FastifyRequest, key: string): Promise<Error> => {
     const [naan = '', name = ''] = key.split('/');
     if (RESERVED_NAANS.has(naan)) return notFound(`There is nothing at ${pathOf(request.url)}`);
@@ -72,49 +46,15 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, held, 
     return endpoint;
   };
 
-  /** "Order of checks: 404, 405, 415, 406, body." */
-  const decide = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
-    // The path of an endpoint that is active, as it is spelled in its id: nothing to wait for.
-    const endpoint = activator.set.versioned(request.url.slice(1));
-    if (endpoint?.status === 'ACTIVATED') accept(request, endpoint, done);
-    else find(request).then((found) => accept(request, found, done), done);
-  };
-
-  const accept = (request: FastifyRequest, endpoint: Endpoint, done: (error?: Error) => void): void => {
-    try {
-      if (endpoint.entry.method !== 'post') throw methodNotAllowed('POST', pathOf(request.url), ['GET', 'HEAD']);
-      const negotiation = negotiationOf(endpoint);
-      const json = negotiation.readsJson(request.headers['content-type']);
-      const form = negotiation.answerForm(request.headers.accept);
-      request.target = { endpoint, set: activator.set, json, form };
-    } catch (thrown) {
-      done(thrown as Error);
-      return;
-    }
-    done();
+  const decide = async (request: FastifyRequest): Promise<void> => {
+    request.target = calls.accept(request.raw, await find(request), activator.set);
   };
 
   const execute = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { target } = request;
+    const { target, body } = request;
     if (target === undefined) throw endpointNotFound(`No active endpoints found for ${pathOf(request.url)}`);
-    const { endpoint, set, json, form } = target;
-    const bytes: unknown = request.body;
-    const body = Buffer.isBuffer(bytes) ? bytes : EMPTY;
-    if (json && !isUtf8(body)) throw bodyNotReadable('The request body is not valid UTF-8');
-    held.until(reply.raw, body.length);
-    const text = body.toString('utf8');
-    const executor = endpoint.ready() ?? (await endpoint.executor());
-    onCall();
-    const result = await executor.execute({
-      body: json ? text : body,
-      contentType: request.headers['content-type'] ?? 'application/json',
-      json,
-      deadline: Infinity,
-      depth: 0,
-      scope: set,
-      ...travelled(request),
-    });
-    write(request, reply, held, endpoint, form, result, text);
+    await calls.run(request.raw, reply.raw, target, Buffer.isBuffer(body) ? body : EMPTY);
+    reply.hijack();
   };
 
   const read = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -122,27 +62,15 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, held, 
     const key = keyOf(pathOf(request.url));
     const endpoint = await decidedNow(activator, key, versionOf(request), 'get');
     const { set } = activator;
-    if (endpoint?.entry.method === 'get' && endpoint.status === 'ACTIVATED') return list(request, reply, endpoint);
+    if (endpoint?.entry.method === 'get' && endpoint.status === 'ACTIVATED') {
+      await calls.list(request.raw, reply.raw, endpoint, set);
+      return reply.hijack();
+    }
     const found = resourceAt(set, key, versionOf(request));
     if (found !== undefined) await found.endpoint.executor();
     if (found !== undefined) return sendArtifact(request, reply, found.endpoint, found.artifact);
     if (endpoint?.entry.method === 'post') throw methodNotAllowed(request.method, pathOf(request.url), ['POST']);
     throw await missing(request, key);
-  };
-
-  /** The list of a resource endpoint, in the form of any other answer. */
-  const list = async (request: FastifyRequest, reply: FastifyReply, endpoint: Endpoint): Promise<void> => {
-    const form = negotiationOf(endpoint).answerForm(request.headers.accept);
-    const executor = await endpoint.executor();
-    const result = await executor.execute({
-      body: '',
-      contentType: '',
-      json: false,
-      deadline: Infinity,
-      depth: 0,
-      scope: activator.set,
-    });
-    write(request, reply, held, endpoint, form.kind === 'minimal' ? form : { kind: 'wrapped' }, result, '');
   };
 
   app.decorateRequest('target', undefined);
@@ -164,14 +92,6 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, held, 
 }
 
 const EMPTY = Buffer.alloc(0);
-
-/** A call that comes from another KO, through its runtime: "Depth (16) and the time that is left travel with the call." */
-function travelled({ headers }: FastifyRequest): { depth: number; deadline: number } | undefined {
-  const depth = headers[DEPTH_HEADER];
-  if (depth === undefined) return undefined;
-  const left = Number(headers[DEADLINE_HEADER] ?? Infinity);
-  return { depth: (Number(depth) || 0) + 1, deadline: uptime() + (left >= 0 ? left : 0) };
-}
 
 /** "A request meets either the old or the new set, none is dropped": what was replaced while a call waited is not its end. */
 async function decidedNow(
@@ -211,45 +131,6 @@ function versionOf(request: FastifyRequest): string | undefined {
   const { v } = request.query as { v?: string | string[] };
   const version = Array.isArray(v) ? v[0] : v;
   return version === '' ? undefined : version;
-}
-
-/** Writes `{"result": …, "info": {"ko": …, "inputs": …}}` around texts that are JSON already. */
-function write(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  held: HeldBytes,
-  endpoint: Endpoint,
-  form: AnswerForm,
-  result: string,
-  inputs: string,
-): void {
-  let type = 'application/json';
-  let body: string;
-  let policy: readonly string[] = [];
-  if (form.kind === 'minimal') body = result;
-  else if (form.kind === 'text' && result.startsWith('"')) {
-    type = `${form.type}; charset=utf-8`;
-    // A form of any site can lead a browser here, and the result may hold what it sent.
-    policy = ['content-security-policy', policyFor(form.type)];
-    body = JSON.parse(result) as string;
-  } else body = `{"result":${result},"info":{"ko":${endpoint.ko.metadata},"inputs":${JSON.stringify(inputs)}}}`;
-  const length = Buffer.byteLength(body);
-  held.until(reply.raw, length);
-  const headers = [
-    'content-type',
-    type,
-    'content-length',
-    String(length),
-    'content-location',
-    `/${endpoint.id}`,
-    'x-content-type-options',
-    'nosniff',
-    ...policy,
-  ];
-  reply.hijack();
-  const { raw } = reply;
-  raw.writeHead(200, [...headers, ...corsHeadersFor(request)]);
-  raw.end(request.method === 'HEAD' ? undefined : body);
 }
 
 /** The file of a resource endpoint: "the path as in the deployment, or, where it is unambiguous, without its leading folders". */

@@ -21,6 +21,7 @@ import { declare } from '../methods.ts';
 import { sendFile } from '../send-file.ts';
 import { importByManifest, importByManifestList, importByZip } from './import-routes.ts';
 import type { ImportOptions } from './import-routes.ts';
+import { METADATA_HEADERS, metadataText } from './metadata-answer.ts';
 
 interface Named {
   readonly naan: string;
@@ -178,16 +179,8 @@ function idOf(request: FastifyRequest): KoId {
   return { naan, name, version };
 }
 
-const metadataText = (entry: ShelfEntry): string =>
-  entry.metadata.startsWith('\uFEFF') ? entry.metadata.slice(1) : entry.metadata;
-
 function sendJson(request: FastifyRequest, reply: FastifyReply, body: Buffer, etag?: string): FastifyReply {
-  void reply.headers({
-    'content-type': 'application/json',
-    'x-content-type-options': 'nosniff',
-    vary: 'Accept',
-    'cache-control': 'no-cache',
-  });
+  void reply.headers(METADATA_HEADERS);
   if (etag !== undefined) {
     void reply.header('etag', etag);
     if (request.method !== 'PUT' && matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();

@@ -1,0 +1,127 @@
+/** Calls of endpoints that are active: what their headers decide, how they run, and how their answers are written. */
+import { isUtf8 } from 'node:buffer';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Endpoint } from '../../activation/endpoint.ts';
+import type { EndpointSet } from '../../activation/endpoint-set.ts';
+import { DEADLINE_HEADER, DEPTH_HEADER } from '../../engines/call-headers.ts';
+import { bodyNotReadable, methodNotAllowed } from '../../lib/errors.ts';
+import { uptime } from '../../lib/uptime.ts';
+import { corsHeadersFor } from '../access/cors.ts';
+import { pathOf } from '../errors.ts';
+import type { HeldBytes } from '../held-bytes.ts';
+import { policyFor } from '../send-file.ts';
+import { Negotiation } from './negotiation.ts';
+import type { AnswerForm } from './negotiation.ts';
+
+/** What the headers of a call decided, before its body is read. */
+export interface Target {
+  readonly endpoint: Endpoint;
+  readonly set: EndpointSet;
+  readonly json: boolean;
+  readonly form: AnswerForm;
+}
+
+export interface CallsOptions {
+  readonly held: HeldBytes;
+  /** Counted for `/actuator/info`. */
+  readonly onCall: () => void;
+}
+
+export class Calls {
+  readonly #options: CallsOptions;
+  readonly #negotiations = new WeakMap<Endpoint, Negotiation>();
+
+  constructor(options: CallsOptions) {
+    this.#options = options;
+  }
+
+  /** "Order of checks: 404, 405, 415, 406, body." @throws methodNotAllowed; unsupportedMediaType; notAcceptable. */
+  accept(request: IncomingMessage, endpoint: Endpoint, set: EndpointSet): Target {
+    if (endpoint.entry.method !== 'post') throw methodNotAllowed('POST', pathOf(request.url ?? ''), ['GET', 'HEAD']);
+    const negotiation = this.#negotiationOf(endpoint);
+    const json = negotiation.readsJson(request.headers['content-type']);
+    return { endpoint, set, json, form: negotiation.answerForm(request.headers.accept) };
+  }
+
+  /** Runs a call and writes its answer. @throws ServiceError, before anything is written. */
+  async run(request: IncomingMessage, response: ServerResponse, target: Target, body: Buffer): Promise<void> {
+    const { endpoint, set, json, form } = target;
+    if (json && !isUtf8(body)) throw bodyNotReadable('The request body is not valid UTF-8');
+    this.#options.held.until(response, body.length);
+    const text = body.toString('utf8');
+    const executor = endpoint.ready() ?? (await endpoint.executor());
+    this.#options.onCall();
+    const result = await executor.execute({
+      body: json ? text : body,
+      contentType: request.headers['content-type'] ?? 'application/json',
+      json,
+      deadline: Infinity,
+      depth: 0,
+      scope: set,
+      ...travelled(request.headers),
+    });
+    this.#write(request, response, endpoint, form, result, text);
+  }
+
+  /** The list of a resource endpoint, in the form of any other answer. @throws notAcceptable. */
+  async list(request: IncomingMessage, response: ServerResponse, endpoint: Endpoint, set: EndpointSet): Promise<void> {
+    const form = this.#negotiationOf(endpoint).answerForm(request.headers.accept);
+    const executor = await endpoint.executor();
+    const call = { body: '', contentType: '', json: false, deadline: Infinity, depth: 0, scope: set };
+    const result = await executor.execute(call);
+    this.#write(request, response, endpoint, form.kind === 'minimal' ? form : { kind: 'wrapped' }, result, '');
+  }
+
+  #negotiationOf(endpoint: Endpoint): Negotiation {
+    let known = this.#negotiations.get(endpoint);
+    if (known === undefined) {
+      known = new Negotiation(endpoint);
+      this.#negotiations.set(endpoint, known);
+    }
+    return known;
+  }
+
+  /** Writes `{"result": …, "info": {"ko": …, "inputs": …}}` around texts that are JSON already. */
+  #write(
+    request: IncomingMessage,
+    response: ServerResponse,
+    endpoint: Endpoint,
+    form: AnswerForm,
+    result: string,
+    inputs: string,
+  ): void {
+    let type = 'application/json';
+    let body: string;
+    let policy: readonly string[] = [];
+    if (form.kind === 'minimal') body = result;
+    else if (form.kind === 'text' && result.startsWith('"')) {
+      type = `${form.type}; charset=utf-8`;
+      // A form of any site can lead a browser here, and the result may hold what it sent.
+      policy = ['content-security-policy', policyFor(form.type)];
+      body = JSON.parse(result) as string;
+    } else body = `{"result":${result},"info":{"ko":${endpoint.ko.metadata},"inputs":${JSON.stringify(inputs)}}}`;
+    const length = Buffer.byteLength(body);
+    this.#options.held.until(response, length);
+    response.writeHead(200, [
+      'content-type',
+      type,
+      'content-length',
+      String(length),
+      'content-location',
+      `/${endpoint.id}`,
+      'x-content-type-options',
+      'nosniff',
+      ...policy,
+      ...corsHeadersFor(request),
+    ]);
+    response.end(request.method === 'HEAD' ? undefined : body);
+  }
+}
+
+/** A call that comes from another KO, through its runtime: "Depth (16) and the time that is left travel with the call." */
+function travelled(headers: IncomingHttpHeaders): { depth: number; deadline: number } | undefined {
+  const depth = headers[DEPTH_HEADER];
+  if (depth === undefined) return undefined;
+  const left = Number(headers[DEADLINE_HEADER] ?? Infinity);
+  return { depth: (Number(depth) || 0) + 1, deadline: uptime() + (left >= 0 ? left : 0) };
+}

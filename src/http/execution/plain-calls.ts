@@ -1,0 +1,47 @@
+/**
+ * Nearly all calls are plain: a program POSTs to an active endpoint, spelled as its id is. They are answered before the
+ * router sees them, because its look-up and its hooks cost as much as the whole call. Each gets the answer that the
+ * route gives; what is not plain goes there.
+ */
+import type { FastifyBaseLogger } from 'fastify';
+import type { Activator } from '../../activation/activator.ts';
+import type { Bodies } from '../body.ts';
+import { answerOf } from '../errors.ts';
+import type { PlainWay } from '../plain-ways.ts';
+import type { Calls } from './calls.ts';
+
+export interface PlainCallsOptions {
+  readonly activator: Activator;
+  readonly calls: Calls;
+  readonly bodies: Bodies;
+  readonly log: FastifyBaseLogger;
+}
+
+/** For a service on which execution needs no login. */
+export function plainCalls({ activator, calls, bodies, log }: PlainCallsOptions): PlainWay {
+  let refusals = 0;
+  return (request, response) => {
+    const { method, url = '', headers } = request;
+    // What the page of a site may read of an answer, the route knows.
+    if (method !== 'POST' || headers.origin !== undefined) return false;
+    const { set } = activator;
+    const endpoint = set.versioned(url.slice(1));
+    if (endpoint?.ready() === undefined) return false;
+
+    const refuse = (thrown: unknown): void => {
+      const answer = answerOf(thrown, url, `call-${(++refusals).toString(36)}`, log);
+      response.writeHead(answer.status, { ...answer.headers, 'content-length': Buffer.byteLength(answer.body) });
+      response.end(answer.body);
+    };
+    try {
+      const target = calls.accept(request, endpoint, set);
+      bodies.collect(request, (error, body) => {
+        if (body === undefined) refuse(error);
+        else calls.run(request, response, target, body).catch(refuse);
+      });
+    } catch (thrown) {
+      refuse(thrown);
+    }
+    return true;
+  };
+}
