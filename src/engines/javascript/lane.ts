@@ -87,7 +87,7 @@ export class Lane {
     this.process.kill();
   }
 
-  /** Takes a later place on the machine's cores, from 0 to 19, once it has come up. */
+  /** Takes a later place on the machine's cores, from 0 to `LAST_PLACE`, once it has come up. */
   giveWay(priority: number): void {
     this.#priority = priority;
     if (this.ready) this.process.giveWay(priority);

@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import type { JsEndpoint } from './js-endpoint.ts';
 import { Lane } from './lane.ts';
 import type { LaneEvents, Work } from './lane.ts';
+import { LAST_PLACE } from './sandbox-process.ts';
 import { uptime } from '../../lib/uptime.ts';
 
 /** Milliseconds between the limit that V8 keeps and the end of the process. */
@@ -21,8 +22,7 @@ const FRESH = 500;
 const MOST_PROCESSES = MOST_RUNNING + 16;
 /** On the machine's cores this code comes after all else, … */
 const BEHIND = 5;
-/** … and what ran into its limit the last time after that. A process never gets a better place again. */
-const LAST = 10;
+/** … and what ran into its limit the last time has the last place. A process never gets a better one again. */
 const MEGABYTE = 1024 * 1024;
 
 interface Cell {
@@ -106,7 +106,7 @@ export class Quarantine {
       given = false;
       for (const endpoint of [...this.#waiting]) {
         if (endpoint.queue.length === 0) this.#waiting.delete(endpoint);
-        else if (this.#running(endpoint) < MOST_RUNNING - 1) {
+        else if (this.#running(endpoint) < (endpoint.trust > 0 ? MOST_RUNNING - 1 : 1)) {
           const cell = this.#cellFor(endpoint);
           if (cell === undefined) continue;
           endpoint.inFlight++;
@@ -197,4 +197,4 @@ export class Quarantine {
   }
 }
 
-const priorityOf = (endpoint: JsEndpoint): number => (endpoint.runsAway ? LAST : BEHIND);
+const priorityOf = (endpoint: JsEndpoint): number => (endpoint.runsAway ? LAST_PLACE : BEHIND);

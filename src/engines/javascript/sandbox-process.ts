@@ -24,6 +24,10 @@ const LINKED = [
 ];
 /** Of util-linux: the kernel ends the sandbox when the activator dies, also in the middle of a native loop. */
 const SETPRIV = '/usr/bin/setpriv';
+/** Of util-linux too: sets how the kernel schedules a process. */
+const CHRT = '/usr/bin/chrt';
+/** A process there runs on cores that nobody else wants. */
+export const LAST_PLACE = 19;
 const PAGE = 4096;
 
 /** True where a sandbox cannot outlive the activator even when its code never returns. */
@@ -54,13 +58,8 @@ export class SandboxProcess {
     const [command = '', ...args] = diesWithActivator
       ? [SETPRIV, '--pdeathsig', 'KILL', '--no-new-privs', '--', ...node]
       : node;
-    // In a session of its own, so that Ctrl-C reaches the service alone, which then lets calls finish.
-    this.#child = spawn(command, args, {
-      env: {},
-      cwd: '/',
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-      detached: true,
-    });
+    // Not in a session of its own: the kernel may share the cores among sessions first, and then priorities count for nothing.
+    this.#child = spawn(command, args, { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'pipe', 'pipe'] });
     this.#socket = this.#child.stdio[3] as Duplex;
     const reader = new FrameReader(events.onFrame);
     this.#socket.on('data', (chunk: Buffer) => reader.push(chunk));
@@ -96,12 +95,17 @@ export class SandboxProcess {
     this.#child.kill('SIGKILL');
   }
 
-  /** Takes a later place on the machine's cores, from 0 to 19. */
+  /** Takes a later place on the machine's cores, from 0 to `LAST_PLACE`. */
   giveWay(priority: number): void {
     // The priority is a thread's own.
     this.#tune(() => {
       for (const thread of readdirSync(`/proc/${String(this.pid)}/task`)) setPriority(Number(thread), priority);
     });
+    // Whatever its priority, a process that runs may go on for some milliseconds when others wake; an idle one may not.
+    if (priority === LAST_PLACE && existsSync(CHRT)) {
+      const idle = spawn(CHRT, ['--idle', '--all-tasks', '--pid', '0', String(this.pid)], { stdio: 'ignore' });
+      idle.on('error', () => undefined);
+    }
   }
 
   /** Resident memory in bytes; 0 where the system does not tell. */
