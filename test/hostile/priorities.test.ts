@@ -66,4 +66,9 @@ test('a signal to all processes, such as Ctrl-C, leaves the sandboxes to finish 
   const answer = await call;
   assert.equal(answer.status, 200, answer.text);
   assert.equal(answer.object['result'], 2);
+  const now = (await footprintOf(service.pid)).children;
+  assert.ok(
+    children.every((pid) => now.includes(pid)),
+    'a sandbox has ended',
+  );
 });
