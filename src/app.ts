@@ -1,6 +1,7 @@
 /** Builds the service from its configuration; nothing here listens yet. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { Activator } from './activation/activator.ts';
 import { KnownPackages } from './activation/known-packages.ts';
 import type { Config } from './config/config.ts';
@@ -10,6 +11,8 @@ import { SECRET_HEADER } from './engines/remote/runtime.ts';
 import { RuntimeRegistry } from './engines/remote/runtime-registry.ts';
 import { startOwnRuntimes } from './engines/remote/start-own-runtimes.ts';
 import { ResourceEngine } from './engines/resource/engine.ts';
+import { openRuntimeDoor } from './http/runtime-door.ts';
+import type { RuntimeDoor } from './http/runtime-door.ts';
 import { createServer } from './http/server.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from './lib/log.ts';
@@ -25,8 +28,8 @@ export interface App extends AsyncDisposable {
   readonly activator: Activator;
   readonly engines: ReadonlyMap<string, Engine>;
   readonly manifests: ManifestImporter;
-  /** Starts the runtimes that come with the service; `url` is the address that the service listens at. */
-  startRuntimes(url: string): void;
+  /** Starts the runtimes that come with the service; resolves before they are there. */
+  startRuntimes(): Promise<void>;
 }
 
 export interface AppOptions {
@@ -74,6 +77,7 @@ export async function createApp({
     log: log.child({ part: 'runtimes' }),
   });
   for (const name of ['node', 'python']) runtimes.engine(name);
+  let door: RuntimeDoor | undefined;
   let own: Promise<AsyncDisposable[]> = Promise.resolve([]);
   const activator = new Activator({ shelf, engines, known, log: log.child({ part: 'activation' }) });
   const manifests = createManifestImporter({
@@ -82,7 +86,8 @@ export async function createApp({
     limits: packageLimits,
     log: log.child({ part: 'manifest' }),
   });
-  const isOwnRuntime = ({ headers }: FastifyRequest): boolean => sameSecret(headers[SECRET_HEADER], secret);
+  const isOwnRuntime = ({ headers }: { readonly headers: IncomingHttpHeaders }): boolean =>
+    sameSecret(headers[SECRET_HEADER], secret);
   const server = await createServer({
     config,
     shelf,
@@ -102,12 +107,14 @@ export async function createApp({
     activator,
     engines,
     manifests,
-    startRuntimes(url) {
+    async startRuntimes() {
+      if (config.runtimes.length === 0) return;
+      door = await openRuntimeDoor(server, isOwnRuntime);
       own = startOwnRuntimes({
         names: config.runtimes,
         registry: runtimes,
         secret,
-        address: url,
+        address: door.url,
         cache,
         callTimeout: config.limits.runtime,
         maxResult: config.limits.result,
@@ -119,6 +126,7 @@ export async function createApp({
     async [Symbol.asyncDispose]() {
       activator.dispose();
       await Promise.all((await own).map((each) => each[Symbol.asyncDispose]()));
+      await door?.[Symbol.asyncDispose]();
       await Promise.all([...engines.values()].map((engine) => engine[Symbol.asyncDispose]()));
       await known.save();
       await shelf[Symbol.asyncDispose]();

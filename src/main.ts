@@ -44,7 +44,7 @@ async function main(): Promise<void> {
   const url = await listen(app, config);
   log.info({ event: 'listening', url }, `Listening at ${url} (profile ${config.profile})`);
   warnOfOpenDoors(config, log);
-  app.startRuntimes(url);
+  await app.startRuntimes();
   await start(app, config, log);
   lifecycle.started = true;
   reportActivation(app, log, url);

@@ -2,6 +2,8 @@
  * Stops the service: readiness is DOWN at once, calls in progress finish, and the process ends within the grace
  * period whatever its connections and sandboxes do. A second signal ends it at once.
  */
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { App } from './app.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from './lib/log.ts';
@@ -12,6 +14,7 @@ export class Shutdown {
   readonly #grace: number;
   readonly #log: Logger;
   readonly #lifecycle: Lifecycle;
+  readonly #connections = new Set<Socket>();
 
   constructor(grace: number, lifecycle: Lifecycle, log: Logger) {
     this.#lifecycle = lifecycle;
@@ -20,6 +23,10 @@ export class Shutdown {
   }
 
   watch(app: App): void {
+    app.server.server.on('connection', (socket: Socket) => {
+      this.#connections.add(socket);
+      socket.once('close', () => this.#connections.delete(socket));
+    });
     const onSignal = (signal: NodeJS.Signals): void => {
       if (this.#lifecycle.stopping) process.exit(1);
       this.#lifecycle.stopping = true;
@@ -33,12 +40,25 @@ export class Shutdown {
   }
 
   async #stop({ server, ...app }: App): Promise<void> {
-    const sweep = setInterval(() => server.server.closeIdleConnections(), LOOK_AGAIN);
-    const deadline = setTimeout(() => server.server.closeAllConnections(), this.#grace);
+    await this.#drain(server.server);
     await server.close();
-    clearInterval(sweep);
-    clearTimeout(deadline);
     await app[Symbol.asyncDispose]();
     this.#log.info({ event: 'stopped' }, 'Stopped');
+  }
+
+  /** Takes no connection any more, and waits until the ones that are there have had their answers. */
+  async #drain(http: Server): Promise<void> {
+    const closed = new Promise<void>((resolve) => http.close(() => resolve()));
+    // Whoever keeps his connection busy has one more request answered, with `Connection: close`.
+    http.maxRequestsPerSocket = 1;
+    const sweep = setInterval(() => {
+      http.closeIdleConnections();
+      // Browsers open connections in advance, which do not count as idle before their first request.
+      for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy();
+    }, LOOK_AGAIN);
+    const deadline = setTimeout(() => http.closeAllConnections(), this.#grace);
+    await closed;
+    clearInterval(sweep);
+    clearTimeout(deadline);
   }
 }

@@ -64,10 +64,9 @@ export class LocalActivator implements AsyncDisposable {
       try {
         await listen(app, options.port);
         const { port } = app.server.server.address() as AddressInfo;
-        const url = `http://${HOST}:${port}`;
-        if (options.runtimes.length > 0) app.startRuntimes(url);
+        await app.startRuntimes();
         await app.activator.start();
-        return new LocalActivator(url, shelf, app, folder);
+        return new LocalActivator(`http://${HOST}:${port}`, shelf, app, folder);
       } catch (thrown) {
         await app.server.close();
         await app[Symbol.asyncDispose]();

@@ -12,9 +12,10 @@ import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan, zipOf } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
 import type { OwnService } from '../acceptance/support/service.ts';
-import { footprintOf, isAlive } from '../hostile/support/footprint.ts';
+import { footprintOf } from '../hostile/support/footprint.ts';
 import { Pace } from '../hostile/support/pace.ts';
 import { RawClient, postHead } from '../load/support/raw-client.ts';
+import { assertGone } from './support/gone.ts';
 
 const GRACE = 3000;
 /** Milliseconds that a call in progress takes, which is well within the grace period. */
@@ -131,7 +132,12 @@ test('SIGTERM under load', async (t) => {
 });
 
 test('a second signal ends it at once', async () => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  const pairs = [
+    ['SIGTERM', 'SIGTERM'],
+    ['SIGINT', 'SIGINT'],
+    ['SIGINT', 'SIGTERM'],
+  ] as const;
+  for (const [first, second] of pairs) {
     await using service = await start();
     using stack = new DisposableStack();
     const pace = stack.use(new Pace());
@@ -139,10 +145,10 @@ test('a second signal ends it at once', async () => {
     const hopeless = [service.post(pathOf(spinner), 1).catch(lost), service.post(pathOf(native), 1).catch(lost)];
     await later(300);
     const { children } = await footprintOf(service.pid);
-    const stopped = service.stop(signal);
+    const stopped = service.stop(first);
     await service.logged((line) => line['event'] === 'stopping');
     const began = Date.now();
-    process.kill(service.pid, signal);
+    process.kill(service.pid, second);
     const { code } = await stopped;
     const took = Date.now() - began;
     assert.equal(code, 1);
@@ -179,13 +185,3 @@ test('a service that is stopped while it starts ends too', async () => {
   assert.ok(Date.now() - began < GRACE + 1000, `${Date.now() - began} ms`);
   await assertGone(children);
 });
-
-/** The kernel needs a moment to end them. */
-async function assertGone(processes: readonly number[]): Promise<void> {
-  assert.ok(processes.length >= 2);
-  for (const until = Date.now() + 2000; ; await later(20)) {
-    const alive = await Promise.all(processes.map(isAlive));
-    if (alive.every((each) => !each)) return;
-    assert.ok(Date.now() < until, `still there: ${processes.filter((_, i) => alive[i]).join(' ')}`);
-  }
-}

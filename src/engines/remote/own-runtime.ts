@@ -20,7 +20,8 @@ const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 30_000;
 /** A runtime that lived this long starts over at once. */
 const STABLE = 60_000;
-const STOP_GRACE = 3000;
+/** Nobody waits for its calls any more when it is told to stop. */
+const STOP_GRACE = 500;
 const LOOK_AGAIN = 10_000;
 /** How often in a row it may not answer before it counts as hung. */
 const MOST_SILENT = 9;
