@@ -136,12 +136,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   executionRoutes(app, { activator, shelf, calls });
 
   const needsNoLogin = config.profile === 'dev' || !needsLogin('execution', config.secureExecution);
-  installPlainWays(app.server, {
-    ways: [...(needsNoLogin ? [plainCalls({ activator, calls, bodies, log: app.log })] : []), plainReads(shelf)],
-    // The router ends connections as it answers, once the service stops.
-    isOpen: () => !options.lifecycle.stopping,
-    onTaken: () => requests++,
-  });
+  const onRequest = (): void => void requests++;
+  const ways = [
+    ...(needsNoLogin ? [plainCalls({ activator, calls, bodies, log: app.log, onRequest })] : []),
+    plainReads(shelf, onRequest),
+  ];
+  // Once the service stops, the router ends connections as it answers.
+  installPlainWays(app.server, ways, () => !options.lifecycle.stopping);
   return app;
 }
 

@@ -15,18 +15,21 @@ export interface PlainCallsOptions {
   readonly calls: Calls;
   readonly bodies: Bodies;
   readonly log: FastifyBaseLogger;
+  /** Called for each request that the router never sees. */
+  readonly onRequest: () => void;
 }
 
 /** For a service on which execution needs no login. */
-export function plainCalls({ activator, calls, bodies, log }: PlainCallsOptions): PlainWay {
+export function plainCalls({ activator, calls, bodies, log, onRequest }: PlainCallsOptions): PlainWay {
   let refusals = 0;
-  return (request, response) => {
+  return (request, response, next) => {
     const { method, url = '', headers } = request;
     // What the page of a site may read of an answer, the route knows.
-    if (method !== 'POST' || headers.origin !== undefined) return false;
+    if (method !== 'POST' || headers.origin !== undefined) return next(request, response);
     const { set } = activator;
     const endpoint = set.versioned(url.slice(1));
-    if (endpoint?.ready() === undefined) return false;
+    if (endpoint?.ready() === undefined) return next(request, response);
+    onRequest();
 
     const refuse = (thrown: unknown): void => {
       const answer = answerOf(thrown, url, `call-${(++refusals).toString(36)}`, log);
@@ -42,6 +45,5 @@ export function plainCalls({ activator, calls, bodies, log }: PlainCallsOptions)
     } catch (thrown) {
       refuse(thrown);
     }
-    return true;
   };
 }

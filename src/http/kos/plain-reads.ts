@@ -5,42 +5,43 @@
 import { parseKoId } from '../../knowledge-object/id.ts';
 import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import { corsHeadersFor } from '../access/cors.ts';
+import type { HeaderList } from '../access/cors.ts';
 import type { PlainWay } from '../plain-ways.ts';
 import { METADATA_HEADERS, metadataText } from './metadata-answer.ts';
 
 const PREFIX = '/kos/';
 
 interface Prepared {
-  readonly headers: readonly string[];
+  readonly headers: string[];
   readonly body: string;
 }
 
-export function plainReads(shelf: Shelf): PlainWay {
+/** `onRequest` is called for each request that the router never sees. */
+export function plainReads(shelf: Shelf, onRequest: () => void): PlainWay {
   const prepared = new WeakMap<ShelfEntry, Prepared>();
-  return (request, response) => {
+  return (request, response, next) => {
     const { method, url = '', headers } = request;
-    if (method !== 'GET' || !url.startsWith(PREFIX)) return false;
-    if (!isAny(headers.accept) || headers['if-none-match'] !== undefined) return false;
-    const id = parseKoId(url.slice(PREFIX.length));
-    if (id === undefined) return false;
-    return shelf.find(id).then(
-      (entry) => {
-        if (entry === undefined) return false;
-        const answer = prepared.get(entry) ?? prepare(entry);
-        prepared.set(entry, answer);
-        response.writeHead(200, [...answer.headers, ...corsHeadersFor(request)]).end(answer.body);
-        return true;
-      },
-      () => false,
-    );
+    const isPlain = method === 'GET' && isAny(headers.accept) && headers['if-none-match'] === undefined;
+    const id = isPlain && url.startsWith(PREFIX) ? parseKoId(url.slice(PREFIX.length)) : undefined;
+    if (id === undefined) return next(request, response);
+    const onFound = (entry: ShelfEntry | undefined): void => {
+      if (entry === undefined) return next(request, response);
+      onRequest();
+      let answer = prepared.get(entry);
+      if (answer === undefined) prepared.set(entry, (answer = prepare(entry, corsHeadersFor(request))));
+      response.writeHead(200, answer.headers).end(answer.body);
+    };
+    // What the shelf cannot tell, the route will hear too, and put in words.
+    shelf.find(id).then(onFound, () => next(request, response));
   };
 }
 
 const isAny = (accept: string | undefined): boolean =>
   accept === undefined || accept === '*/*' || accept === 'application/json';
 
-function prepare(entry: ShelfEntry): Prepared {
+/** Every GET gets the same headers. */
+function prepare(entry: ShelfEntry, corsHeaders: HeaderList): Prepared {
   const body = metadataText(entry);
   const headers = { ...METADATA_HEADERS, etag: entry.etag, 'content-length': String(Buffer.byteLength(body)) };
-  return { headers: Object.entries(headers).flat(), body };
+  return { headers: [...Object.entries(headers).flat(), ...corsHeaders], body };
 }
