@@ -1,4 +1,4 @@
-import { cp, rm } from 'node:fs/promises';
+import { cp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { mapBounded } from '../../src/lib/map-bounded.ts';
@@ -84,7 +84,17 @@ async function startOnce(bench: Bench, shelf: string, kos: readonly BenchKo[], r
   return { listening, ready, memory, called: performance.now() - began, memoryCalled: await memoryOf(service) };
 }
 
-const memoryOf = async ({ pid }: Service): Promise<number> => (await costOf(pid)).tree.memory / 2 ** 20;
+/** Of all processes of the service, in megabytes; what several share counts once. */
+async function memoryOf({ pid }: Service): Promise<number> {
+  const { pids } = (await costOf(pid)).tree;
+  const all = await Promise.all(
+    pids.map(async (each) => {
+      const text = await readFile(`/proc/${each}/smaps_rollup`, 'utf8').catch(() => '');
+      return Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0);
+    }),
+  );
+  return all.reduce((sum, kilobytes) => sum + kilobytes, 0) / 1024;
+}
 
 async function answered({ signal }: Bench, { url }: Service, { path, body = '' }: BenchRequest): Promise<void> {
   const headers = { 'content-type': 'application/json' };

@@ -11,7 +11,7 @@ interface Cost {
 const TICKS_A_SECOND = 100;
 const PAGE = 4096;
 
-export async function costOf(pid: number): Promise<Cost & { readonly tree: Cost }> {
+export async function costOf(pid: number): Promise<Cost & { readonly tree: Cost & { readonly pids: readonly number[] } }> {
   const all = (await Promise.all((await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(read))).flat();
   const tree = new Set([pid]);
   for (let grown = 0; grown !== tree.size;) {
@@ -24,7 +24,7 @@ export async function costOf(pid: number): Promise<Cost & { readonly tree: Cost 
   return {
     cpu: own.cpu,
     memory: own.memory,
-    tree: { cpu: sum((each) => each.cpu), memory: sum((each) => each.memory) },
+    tree: { cpu: sum((each) => each.cpu), memory: sum((each) => each.memory), pids: [...tree] },
   };
 }
 
