@@ -11,7 +11,9 @@ interface Cost {
 const TICKS_A_SECOND = 100;
 const PAGE = 4096;
 
-export async function costOf(pid: number): Promise<Cost & { readonly tree: Cost & { readonly pids: readonly number[] } }> {
+export async function costOf(
+  pid: number,
+): Promise<Cost & { readonly tree: Cost & { readonly pids: readonly number[] } }> {
   const all = (await Promise.all((await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(read))).flat();
   const tree = new Set([pid]);
   for (let grown = 0; grown !== tree.size;) {
