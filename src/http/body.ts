@@ -44,9 +44,12 @@ export class Bodies implements Disposable {
     this.#sweep.unref();
   }
 
-  /** `done` is called once, with the body or with what became of it: bodyTooLarge, requestTimedOut, noRoom or malformedRequest. */
+  /** `done` is called once, with the body or with its error: unsupportedMediaType, bodyTooLarge, requestTimedOut, noRoom or malformedRequest. */
   collect(request: IncomingMessage, done: OnBody): void {
-    if (Number(request.headers['content-length'] ?? 0) > this.#limits.bytes) done(tooLarge(this.#limits));
+    const { headers } = request;
+    if (Number(headers['content-length'] ?? 0) > this.#limits.bytes) done(tooLarge(this.#limits));
+    else if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
+      done(encoded(headers['content-encoding']));
     else this.#arriving.add(new ArrivingBody(request, this.#limits, this.#held, this.#arriving, done));
   }
 
@@ -131,6 +134,12 @@ const brokeOff = (): Error => malformedRequest('The body broke off');
 const tooLarge = ({ bytes }: BodyLimits): Error =>
   bodyTooLarge(`The body is larger than the limit of ${bytes} bytes (--max-body)`, {
     headers: { connection: 'close' },
+  });
+
+/** "415 … due to content coding … ought to be distinguished with Accept-Encoding" (RFC 9110). */
+const encoded = (encoding: string): Error =>
+  unsupportedMediaType(`A body with Content-Encoding ${encoding.slice(0, 100)} is not read here: send it as it is`, {
+    headers: { 'accept-encoding': 'identity' },
   });
 
 /** The body as text. @throws bodyNotReadable when it is not UTF-8. */

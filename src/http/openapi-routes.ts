@@ -14,10 +14,7 @@ export function openapiRoutes(app: FastifyInstance): void {
   const send = (type: string, content: string): Parameters<typeof declare>[2] => ({
     GET: {
       access: 'open',
-      handler: (_request, reply) =>
-        reply
-          .headers({ 'content-type': type, 'x-content-type-options': 'nosniff', 'cache-control': 'no-cache' })
-          .send(content),
+      handler: (_request, reply) => reply.headers({ 'content-type': type, 'cache-control': 'no-cache' }).send(content),
     },
   });
   declare(app, '/openapi.yaml', send('application/yaml', yaml));

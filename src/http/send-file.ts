@@ -26,7 +26,6 @@ export async function sendFile(
     'content-disposition': 'inline',
     'accept-ranges': 'bytes',
     'cache-control': 'no-cache',
-    'x-content-type-options': 'nosniff',
     'content-security-policy': policyFor(type),
     etag,
   });

@@ -86,8 +86,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 
   let requests = 0;
   let executed = 0;
-  app.addHook('onRequest', (_request, _reply, done) => {
+  app.addHook('onRequest', (_request, reply, done) => {
     requests++;
+    // What is sent is what its Content-Type says, whatever a browser thinks of its bytes.
+    void reply.header('x-content-type-options', 'nosniff');
     done();
   });
   installAccess(app, {

@@ -24,6 +24,8 @@ const calls: Readonly<Record<string, Sent>> = {
   'what is not JSON': { body: '{a' },
   'what is not UTF-8': { body: Buffer.from([0x22, 0xff, 0x22]) },
   'a NUL character': { body: '"\0"' },
+  'a byte order mark': { body: '\ufeff{"a":1}' },
+  'a body that is encoded': { body: '1', headers: { 'content-encoding': 'gzip' } },
   'code that throws': { body: '"throw"' },
   'a result beyond its limit': { body: '"large"' },
   'a body beyond its limit': { body: JSON.stringify('x'.repeat(30_000)) },

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { exchange } from './support/client.ts';
 import { assertRequestError, assertShelfError } from './support/expectations.ts';
 import { pathOf } from './support/knowledge-grid.ts';
-import { resourceKo, uniqueNaan, welcomeKo } from './support/ko.ts';
+import { javascriptKo, resourceKo, uniqueNaan, welcomeKo } from './support/ko.ts';
 import { theService } from './support/the-service.ts';
 
 const service = await theService();
@@ -192,4 +193,40 @@ test('a client that goes away during its call harms nobody', async () => {
   }
   const answer = await service.post(pathOf(ko, 'welcome'), { name: 'Ada' });
   assert.equal(answer.object['result'], 'Welcome to the Knowledge Grid, Ada');
+});
+
+test('JSON may begin with a byte order mark', async () => {
+  const ko = javascriptKo('function run(input) { return input.n + 1; }', { naan: uniqueNaan() });
+  await service.serve(ko);
+  const headers = { 'content-type': 'application/json' };
+  const answer = await service.send('POST', pathOf(ko), { body: '\ufeff{"n":1}', headers });
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.object['result'], 2);
+});
+
+test('a body with a Content-Encoding is 415 with what to do', async () => {
+  const ko = javascriptKo('function run(input) { return input; }', { naan: uniqueNaan() });
+  await service.serve(ko);
+  const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+  const answer = await service.send('POST', pathOf(ko), { body: gzipSync('{"n":1}'), headers });
+  const detail = 'A body with Content-Encoding gzip is not read here: send it as it is';
+  assertRequestError(answer, { status: 415, path: pathOf(ko), title: 'Unsupported Media Type', detail });
+  assert.equal(answer.headers['accept-encoding'], 'identity');
+});
+
+test('browsers are told to take every answer as what it is declared to be', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await service.serve(ko);
+  const paths = [
+    '/',
+    '/kos',
+    `/kos/${ko.id}`,
+    `/kos/${ko.id}/metadata.json`,
+    '/endpoints',
+    '/actuator/health',
+    '/none',
+  ];
+  for (const path of [...paths, '/actuator/info', '/openapi.json', '/doc', pathOf(ko, 'welcome')]) {
+    assert.equal((await service.get(path)).headers['x-content-type-options'], 'nosniff', path);
+  }
 });

@@ -52,7 +52,7 @@ export class Calls {
     const executor = endpoint.ready() ?? (await endpoint.executor());
     this.#options.onCall();
     const result = await executor.execute({
-      body: json ? text : body,
+      body: json ? withoutMark(text) : body,
       contentType: request.headers['content-type'] ?? 'application/json',
       json,
       deadline: Infinity,
@@ -117,6 +117,9 @@ export class Calls {
     response.end(request.method === 'HEAD' ? undefined : body);
   }
 }
+
+/** Some programs begin what they write with a byte order mark, which "parsers MAY ignore" (RFC 8259). */
+const withoutMark = (text: string): string => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
 
 /** A call that comes from another KO, through its runtime: "Depth (16) and the time that is left travel with the call." */
 function travelled(headers: IncomingHttpHeaders): { depth: number; deadline: number } | undefined {

@@ -106,7 +106,6 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
     void reply.headers({
       'content-type': 'application/zip',
       'content-disposition': `attachment; filename="${fileName}"`,
-      'x-content-type-options': 'nosniff',
     });
     if (request.method !== 'HEAD') return reply.send(stream);
     stream.destroy();

@@ -47,7 +47,6 @@ export function sendPage(reply: FastifyReply, name: (typeof OWN)[number] | (type
   void reply.headers({
     'content-type': TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
     'content-security-policy': POLICY,
-    'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-cache',
     etag,
