@@ -1,10 +1,10 @@
 /** Starts one of the runtimes that come with the service, and starts it again when it ends. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import type { Logger } from 'pino';
-import type { RemoteEngine } from './remote-engine.ts';
 import { uptime } from '../../lib/uptime.ts';
+import type { RemoteEngine } from './remote-engine.ts';
+import { RuntimeOutput } from './runtime-output.ts';
 
 export interface OwnRuntimeOptions {
   readonly engine: RemoteEngine;
@@ -13,9 +13,12 @@ export interface OwnRuntimeOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Its address is no longer that of a runtime. */
   readonly onEnd: (url: string) => void;
+  /** Milliseconds it may take until it listens. */
+  readonly startLimit?: number;
   readonly log: Logger;
 }
 
+const START_LIMIT = 60_000;
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 30_000;
 /** A runtime that lived this long starts over at once. */
@@ -25,7 +28,7 @@ const STOP_GRACE = 500;
 const LOOK_AGAIN = 10_000;
 /** How often in a row it may not answer before it counts as hung. */
 const MOST_SILENT = 9;
-const MOST_LOG = 4000;
+const LONGEST_WORDS = 500;
 
 export class OwnRuntime implements AsyncDisposable {
   readonly #options: OwnRuntimeOptions;
@@ -33,6 +36,7 @@ export class OwnRuntime implements AsyncDisposable {
   #url: string | undefined;
   #pause = FIRST_PAUSE;
   #timer: NodeJS.Timeout | undefined;
+  #starting: NodeJS.Timeout | undefined;
   #stopping = false;
   #silent = 0;
   readonly #watch: NodeJS.Timeout;
@@ -70,22 +74,28 @@ export class OwnRuntime implements AsyncDisposable {
     const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
     this.#child = child;
     child.stdin.on('error', () => undefined);
+    const output = new RuntimeOutput(engine.name, (url) => this.#onListening(url), log);
     let last = '';
-    createInterface({ input: child.stdout }).on('line', (line) => this.#onLine(line));
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      last = line.slice(0, 500);
-      this.#onLine(line);
-    });
+    output.read(child.stdout);
+    output.read(child.stderr, (line) => (last = line.slice(0, LONGEST_WORDS)));
+    const { startLimit = START_LIMIT } = this.#options;
+    let tooLate = '';
+    this.#starting = setTimeout(() => {
+      tooLate = `it did not listen within ${startLimit / 1000} s`;
+      child.kill('SIGKILL');
+    }, startLimit);
+    this.#starting.unref();
     let ended = false;
     const onEnd = (reason: string): void => {
       if (ended) return;
       ended = true;
+      clearTimeout(this.#starting);
       if (this.#url !== undefined) this.#options.onEnd(this.#url);
       this.#url = undefined;
       if (this.#stopping) return;
       this.#pause = uptime() - began > STABLE ? FIRST_PAUSE : Math.min(LONGEST_PAUSE, this.#pause * 2);
-      engine.absence = `the ${engine.name} runtime ended (${reason})${last === '' ? '' : `: ${last}`}; it is started again`;
-      log.error({ runtime: engine.name, reason, last, again: this.#pause }, 'a runtime ended');
+      engine.absence = `the ${engine.name} runtime ended (${tooLate || reason})${last === '' ? '' : `: ${last}`}; it is started again`;
+      log.error({ runtime: engine.name, reason: tooLate || reason, last, again: this.#pause }, 'a runtime ended');
       this.#timer = setTimeout(() => this.#start(), this.#pause);
       this.#timer.unref();
     };
@@ -105,32 +115,11 @@ export class OwnRuntime implements AsyncDisposable {
     this.#child?.kill('SIGKILL');
   }
 
-  /** Its own events are JSON lines, and so is what knowledge objects print. */
-  #onLine(line: string): void {
+  #onListening(url: string): void {
+    clearTimeout(this.#starting);
     const { log, engine } = this.#options;
-    const fields = objectOf(line);
-    if (fields === undefined) {
-      log.info({ runtime: engine.name }, line.slice(0, MOST_LOG));
-    } else if (fields['event'] === 'listening' && typeof fields['url'] === 'string') {
-      this.#url = fields['url'];
-      engine.absence = undefined;
-      log.info({ runtime: engine.name, url: this.#url, pid: this.pid }, 'runtime started');
-    } else if (typeof fields['ko'] === 'string') {
-      log.info(
-        { ko: fields['ko'], stream: fields['stream'], console: true },
-        String(fields['text']).slice(0, MOST_LOG),
-      );
-    } else {
-      log.debug({ runtime: engine.name, said: fields }, 'runtime');
-    }
-  }
-}
-
-function objectOf(line: string): Record<string, unknown> | undefined {
-  if (!line.startsWith('{')) return undefined;
-  try {
-    return JSON.parse(line) as Record<string, unknown>;
-  } catch {
-    return undefined;
+    this.#url = url;
+    engine.absence = undefined;
+    log.info({ runtime: engine.name, url, pid: this.pid }, 'runtime started');
   }
 }

@@ -96,7 +96,8 @@ export class RemoteEngine implements Engine {
           this.absence ?? `no ${this.name} runtime has registered; start one and point it at this service`,
         );
       }
-      context.progress(`waiting for the ${this.name} runtime to start`);
+      const why = this.absence === undefined ? '' : `: ${this.absence}`;
+      context.progress(`waiting for the ${this.name} runtime to start${why}`);
       await wait(LOOK_AGAIN, undefined, { signal: context.signal });
     }
   }
