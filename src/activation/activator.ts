@@ -9,6 +9,7 @@ import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment
 import type { KoId } from '../knowledge-object/id.ts';
 import { compareVersions } from '../knowledge-object/version-order.ts';
 import { koNotFound, messageOf } from '../lib/errors.ts';
+import type { ServiceError } from '../lib/errors.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
 import { mapBounded } from '../lib/map-bounded.ts';
 import type { Shelf, ShelfEntry } from '../shelf/shelf.ts';
@@ -18,7 +19,7 @@ import { Endpoint } from './endpoint.ts';
 import { EndpointSet } from './endpoint-set.ts';
 import type { LoadFailure } from './endpoint-set.ts';
 import type { KnownPackages } from './known-packages.ts';
-import { LoadedKo } from './loaded-ko.ts';
+import { isPassing, LoadedKo } from './loaded-ko.ts';
 
 export interface ActivatorOptions {
   readonly shelf: Shelf;
@@ -157,7 +158,11 @@ export class Activator {
       );
       if (selection.named !== undefined && stored.length === 0 && loaded.size === 0) throw koNotFound(selection.named);
 
-      const { declared, opened, failures } = await this.#load(stored, kind === 'reload' ? new Map() : loaded);
+      const { declared, opened, failures, refusal } = await this.#load(stored, kind === 'reload' ? new Map() : loaded);
+      if (refusal !== undefined) {
+        for (const ko of opened) ko.settle();
+        throw refusal;
+      }
       const wanted = declared.filter(({ entry }) => selection.engine(entry.engine));
       const { endpoints, made } = this.#endpoints([
         ...kept.map((each) => ({ ko: each.ko, entry: each.entry, present: each })),
@@ -180,10 +185,8 @@ export class Activator {
   }
 
   /** Reads knowledge objects from the shelf, but those that `loaded` has; each declares endpoints or fails as a whole. */
-  async #load(
-    entries: readonly ShelfEntry[],
-    loaded: ReadonlyMap<string, LoadedKo>,
-  ): Promise<{ declared: Declared[]; opened: LoadedKo[]; failures: LoadFailure[] }> {
+  async #load(entries: readonly ShelfEntry[], loaded: ReadonlyMap<string, LoadedKo>): Promise<Loading> {
+    let refusal: ServiceError | undefined;
     const declared: Declared[] = [];
     const opened: LoadedKo[] = [];
     const failures: LoadFailure[] = [];
@@ -199,11 +202,12 @@ export class Activator {
         for (const entry of deployed) declared.push({ ko, entry });
         if (deployed.length === 0) throw new Error(`${ko.deployment.file} deploys no endpoint`);
       } catch (thrown) {
+        if (isPassing(thrown)) refusal ??= thrown;
         failures.push({ id, cause: messageOf(thrown) });
         this.#log.warn({ ko: koKey(id), cause: messageOf(thrown) }, 'knowledge object cannot be loaded');
       }
     });
-    return { declared, opened, failures };
+    return { declared, opened, failures, refusal };
   }
 
   async #open(id: KoId): Promise<LoadedKo | undefined> {
@@ -236,6 +240,15 @@ export class Activator {
     const problem = koDisagreement(ko) ?? endpointDisagreement(ko, entry, this.#engines);
     return new Endpoint(id, ko, entry, this.#engines.get(entry.engine), problem, (each) => this.#queue.hurry(each));
   }
+}
+
+/** What the shelf gave. */
+interface Loading {
+  readonly declared: Declared[];
+  readonly opened: LoadedKo[];
+  readonly failures: LoadFailure[];
+  /** Something could not be read at this moment. */
+  readonly refusal: ServiceError | undefined;
 }
 
 /** An endpoint that a deployment descriptor declares; `present` when it is there already. */

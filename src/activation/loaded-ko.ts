@@ -7,7 +7,7 @@ import { isEndpointPart, koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
 import { parseMetadata } from '../knowledge-object/metadata.ts';
 import type { KoMetadata } from '../knowledge-object/metadata.ts';
-import { messageOf } from '../lib/errors.ts';
+import { messageOf, ServiceError } from '../lib/errors.ts';
 import { digestOf } from '../lib/digest.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 
@@ -36,7 +36,7 @@ export class LoadedKo {
     this.deployment = deployment;
   }
 
-  /** Reads metadata and descriptors. The package is released when it fails. @throws Error with the cause for the operator. */
+  /** Reads metadata and descriptors. The package is released when it fails. @throws Error with the cause for the operator; tooManyOpen. */
   static async load(pkg: KoPackage, known?: KnownPackages): Promise<LoadedKo> {
     try {
       const details = parseMetadata(pkg.entry.metadata);
@@ -51,7 +51,7 @@ export class LoadedKo {
       return new LoadedKo(pkg, details, descriptors.service, descriptors.deployment);
     } catch (thrown) {
       pkg.release();
-      throw new Error(messageOf(thrown), { cause: thrown });
+      throw isPassing(thrown) ? thrown : new Error(messageOf(thrown), { cause: thrown });
     }
   }
 
@@ -86,6 +86,10 @@ export class LoadedKo {
     if (this.#users === 0) this.package.release();
   }
 }
+
+/** Says nothing about the knowledge object: the same may succeed a little later. */
+export const isPassing = (thrown: unknown): thrown is ServiceError =>
+  thrown instanceof ServiceError && thrown.status === 503;
 
 async function readDescriptor(
   pkg: KoPackage,

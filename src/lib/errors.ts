@@ -80,6 +80,19 @@ export const overloaded = (message: string, retryAfterSeconds = 1): ServiceError
     headers: { 'retry-after': String(retryAfterSeconds) },
   });
 
+/** The process has as many files and connections open as it may. */
+export const tooManyOpen = (cause: unknown): ServiceError =>
+  new ServiceError(
+    'too-many-open',
+    503,
+    'Service Unavailable',
+    'Too many files and connections are open; try again later',
+    {
+      headers: { 'retry-after': '1' },
+      cause,
+    },
+  );
+
 // Access
 export const notAuthenticated = define('not-authenticated', 401, 'Unauthorized');
 /** A token cannot be checked, because its issuer does not answer. */

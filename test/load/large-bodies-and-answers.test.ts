@@ -19,11 +19,12 @@ const CLIENTS = 30;
 /** What is held is there in several forms: as bytes, as text, and on its way to a sandbox or a socket. */
 const MOST = { activator: 8 * HELD, child: 1200 * MEGABYTE };
 
-const service = await startService({
-  env: INSPECTED,
-  args: ['--max-held', String(HELD), '--execution-timeout', '2s'],
-});
-after(() => service[Symbol.asyncDispose]());
+// The last goes first: a process that is looked into waits for whoever does.
+const owned = new AsyncDisposableStack();
+after(() => owned.disposeAsync());
+const service = owned.use(
+  await startService({ env: INSPECTED, args: ['--max-held', String(HELD), '--execution-timeout', '2s'] }),
+);
 const naan = uniqueNaan();
 const well = wellBehavedKo(naan);
 const spinner = javascriptKo('function run() { while (true); }', { naan, name: 'spinner' });
@@ -61,8 +62,7 @@ async function useMemory(): Promise<void> {
 }
 
 await useMemory();
-const heap = await Heap.of(service);
-after(() => heap[Symbol.dispose]());
+const heap = owned.use(await Heap.of(service));
 const used = await heap.used();
 const before = await restingFootprintOf(service.pid);
 

@@ -78,6 +78,20 @@ test('a runtime that ends again and again is started ever more rarely, says why,
   assert.match(await problemOf(service), /^UP undefined$/);
 });
 
+test('a runtime that cannot be started, since too many files are open, is started when there are less', async () => {
+  await asPython(`exec ${PYTHON} "$@"`);
+  await using service = await start();
+  await service.serve(well, remote);
+  const runtime = Number((await service.logged(({ msg }) => msg === 'runtime started'))['pid']);
+  const setMost = (most: number): unknown =>
+    execFileSync('prlimit', ['--pid', String(service.pid), `--nofile=${most}:`]);
+  setMost(1);
+  process.kill(runtime, 'SIGKILL');
+  await service.logged(({ msg, reason }) => msg === 'a runtime ended' && /EMFILE/.test(String(reason)));
+  setMost(1000);
+  await until('it is used', async () => ((await service.post(pathOf(remote), 1)).status === 200 ? true : undefined));
+});
+
 for (const [what, does] of Object.entries({
   'a line without end': 'head -c 700000000 /dev/zero | tr "\\0" x >&2',
   'lines without end': 'yes "$(head -c 100 /dev/zero | tr "\\0" y)" | head -c 300000000 >&2',

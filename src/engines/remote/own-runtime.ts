@@ -58,7 +58,7 @@ export class OwnRuntime implements AsyncDisposable {
     clearTimeout(this.#timer);
     clearInterval(this.#watch);
     const child = this.#child;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     // It ends when its input does, as it would if this process were killed.
     child.stdin?.end();
@@ -71,13 +71,14 @@ export class OwnRuntime implements AsyncDisposable {
     const { command, args, env, engine, log } = this.#options;
     const began = uptime();
     // In a session of its own, so that Ctrl-C reaches the service alone.
-    const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+    const child: ChildProcess = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
     this.#child = child;
-    child.stdin.on('error', () => undefined);
+    // A process for which no handle was left has no pipes.
+    child.stdin?.on('error', () => undefined);
     const output = new RuntimeOutput(engine.name, (url) => this.#onListening(url), log);
     let last = '';
-    output.read(child.stdout);
-    output.read(child.stderr, (line) => (last = line.slice(0, LONGEST_WORDS)));
+    if (child.stdout) output.read(child.stdout);
+    if (child.stderr) output.read(child.stderr, (line) => (last = line.slice(0, LONGEST_WORDS)));
     const { startLimit = START_LIMIT } = this.#options;
     let tooLate = '';
     this.#starting = setTimeout(() => {

@@ -1,4 +1,4 @@
-import { messageOf, ServiceError, shelfFull, shelfNotWritable } from '../../lib/errors.ts';
+import { messageOf, ServiceError, shelfFull, shelfNotWritable, tooManyOpen } from '../../lib/errors.ts';
 
 /** `ENOSPC` and the like; undefined for what is not an error of the system. */
 export function errnoOf(thrown: unknown): string | undefined {
@@ -20,6 +20,9 @@ export const isReadOnly = (thrown: unknown): boolean => ['EROFS', 'EACCES', 'EPE
 
 export const isFull = (thrown: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(errnoOf(thrown) ?? '');
 
+/** Says nothing about the file that could not be opened. */
+export const isOutOfHandles = (thrown: unknown): boolean => ['EMFILE', 'ENFILE'].includes(errnoOf(thrown) ?? '');
+
 /** Runs changes to the disk; errors of the system become those of the contract, all others pass. */
 export async function writing<T>(work: () => Promise<T>): Promise<T> {
   try {
@@ -39,6 +42,7 @@ export function asWriteError(thrown: unknown): unknown {
     });
   }
   if (isReadOnly(thrown)) return readOnlyShelf(thrown);
+  if (isOutOfHandles(thrown)) return tooManyOpen(thrown);
   return shelfNotWritable(`The shelf's disk refused to write (${errno}); nothing was changed.`, { cause: thrown });
 }
 

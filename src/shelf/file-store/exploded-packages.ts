@@ -1,10 +1,11 @@
 import { basename, dirname, join } from 'node:path';
 import { koKey } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
+import { tooManyOpen } from '../../lib/errors.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import type { KoPackage, ShelfDamage } from '../shelf.ts';
-import { reasonOf } from './disk-errors.ts';
+import { isOutOfHandles, reasonOf } from './disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { folderStamp, readExploded, stampFolder, type HashCache } from './exploded-folder.ts';
 import { findExploded } from './find-exploded.ts';
@@ -111,6 +112,7 @@ export class ExplodedPackages {
         const place = places.get(where) ?? { path };
         found.push({ where, place, ...(await readExploded(path, this.#hashes)) });
       } catch (thrown) {
+        if (isOutOfHandles(thrown)) throw tooManyOpen(thrown);
         damage.push({ where, cause: reasonOf(thrown) });
       }
     });

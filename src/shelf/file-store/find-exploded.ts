@@ -1,8 +1,9 @@
 import { readdir, stat } from 'node:fs/promises';
 import { posix, join } from 'node:path';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
+import { tooManyOpen } from '../../lib/errors.ts';
 import type { ShelfDamage } from '../shelf.ts';
-import { reasonOf, shelfUnreadable } from './disk-errors.ts';
+import { isOutOfHandles, reasonOf, shelfUnreadable } from './disk-errors.ts';
 
 /** "a folder of any name, up to three levels deep, with a `metadata.json`". */
 const MAX_DEPTH = 3;
@@ -20,6 +21,7 @@ export async function findExploded(root: string): Promise<FoundFolders> {
 
   async function look(folder: string, depth: number): Promise<void> {
     const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((thrown: unknown) => {
+      if (isOutOfHandles(thrown)) throw tooManyOpen(thrown);
       if (depth === 0) throw shelfUnreadable(thrown);
       report(folder, `it cannot be read (${reasonOf(thrown)})`);
       return [];

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { pipeline, Readable, Transform } from 'node:stream';
 import { koKey } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
-import { binaryNotFound, packageDamaged, type ServiceError } from '../../lib/errors.ts';
+import { binaryNotFound, packageDamaged, tooManyOpen, type ServiceError } from '../../lib/errors.ts';
 import type { KoPackage, ShelfEntry } from '../shelf.ts';
-import { errnoOf } from './disk-errors.ts';
+import { errnoOf, isOutOfHandles } from './disk-errors.ts';
 import { READ_REGULAR } from './hash-file.ts';
 import { sha256, type HashedFile, type PackageContent } from './package-content.ts';
 
@@ -115,8 +115,8 @@ export class OpenPackage implements KoPackage {
       return await read();
     } catch (thrown) {
       const errno = errnoOf(thrown);
-      // Too many open files say nothing about this one.
-      if (errno === undefined || errno === 'EMFILE' || errno === 'ENFILE') throw thrown;
+      if (errno === undefined) throw thrown;
+      if (isOutOfHandles(thrown)) throw tooManyOpen(thrown);
       throw this.#damaged(path, errno === 'ENOENT' ? 'is missing' : `cannot be read (${errno})`, thrown);
     }
   }
