@@ -18,8 +18,11 @@ export function reportActivation({ activator, shelf }: App, log: Logger, url: st
     { event: 'ready', active: active.length, endpoints: endpoints.length },
     `Ready: ${active.length} of ${endpoints.length} endpoints are active${soon}. Overview: ${url}/`,
   );
-  // Those whose runtime takes its time are told of when they are decided.
-  for (const each of waiting) void each.decided.then(() => report(each));
+  // Those whose runtime takes its time are told of when they are decided, unless something took their place meanwhile.
+  for (const each of waiting)
+    void each.decided.then(() => {
+      if (activator.set.endpoints.includes(each)) report(each);
+    });
 }
 
 function reportEndpoint(endpoint: Endpoint, log: Logger, url: string): void {

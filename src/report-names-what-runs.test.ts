@@ -16,10 +16,13 @@ interface Line {
 }
 
 /** What is logged of a set of endpoints and a damaged shelf. */
-function reported(set: EndpointSet, damage: readonly { where: string; cause: string }[] = []): Line[] {
+const reported = (set: EndpointSet, damage: readonly { where: string; cause: string }[] = []): Line[] =>
+  reportedOf({ set }, damage);
+
+function reportedOf(activator: { set: EndpointSet }, damage: readonly { where: string; cause: string }[] = []): Line[] {
   const lines: Line[] = [];
   const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line) as Line) });
-  const app = { activator: { set }, shelf: { damage: () => damage } } as unknown as App;
+  const app = { activator, shelf: { damage: () => damage } } as unknown as App;
   reportActivation(app, log, 'http://127.0.0.1:8080');
   return lines;
 }
@@ -66,6 +69,20 @@ test('an endpoint that takes its time is told of when it is decided', async () =
   engine.succeed(endpoint.id);
   await activation;
   assert.match(lines[1]?.msg ?? '', /POST http:\/\/127\.0\.0\.1:8080\/a\/slow\/1\.0\/run/);
+});
+
+test('nothing is told of an endpoint that was replaced before it was decided', async () => {
+  const engine = new HandEngine({ name: 'python', local: false });
+  const [endpoint] = await endpointsOf(javascriptKo('', { naan: 'a', name: 'slow' }), engine);
+  assert.ok(endpoint !== undefined);
+  const activation = endpoint.activate();
+  const activator = { set: new EndpointSet([endpoint], []) };
+  const lines = reportedOf(activator);
+  activator.set = new EndpointSet([], []);
+  endpoint.dispose();
+  engine.fail(endpoint.id, 'This operation was aborted');
+  await activation;
+  assert.equal(lines.length, 1);
 });
 
 test('an empty shelf is ready too', () => {
