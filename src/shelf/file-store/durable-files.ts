@@ -1,5 +1,6 @@
 import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isMissing } from './disk-errors.ts';
 
 /** Called with the name of each durable step before it is taken. What it throws fails the step. */
 export type OnStep = (step: string) => void | Promise<void>;
@@ -17,7 +18,7 @@ export class DurableFiles {
 
   async createFolder(what: string, path: string): Promise<void> {
     await this.step(`create ${what}`);
-    await mkdir(path, { recursive: true });
+    await makeFolder(path);
   }
 
   /** Makes a new file, which is on the disk when this returns. @returns what `fill` returned. */
@@ -70,6 +71,19 @@ export class DurableFiles {
       await rm(temporary, { force: true }).catch(() => undefined);
       throw thrown;
     }
+  }
+}
+
+/** Makes a folder and those above it. @returns the first that was made. @throws an error of the system. */
+export async function makeFolder(path: string): Promise<string | undefined> {
+  try {
+    return await mkdir(path, { recursive: true });
+  } catch (thrown) {
+    if (!isMissing(thrown) || dirname(path) === path) throw thrown;
+    // Node says so too where nothing can be written; made one by one, they tell why not.
+    const made = await makeFolder(dirname(path));
+    await mkdir(path);
+    return made ?? path;
   }
 }
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { startRefused, type ServiceError } from '../../lib/errors.ts';
 import type { Shelf } from '../shelf.ts';
 import { isFull, isReadOnly, reasonOf } from './disk-errors.ts';
-import { DurableFiles, syncFolder, type OnStep } from './durable-files.ts';
+import { DurableFiles, makeFolder, syncFolder, type OnStep } from './durable-files.ts';
 import { ExplodedPackages } from './exploded-packages.ts';
 import { FileShelf } from './file-shelf.ts';
 import { takeOwnership } from './owner-lock.ts';
@@ -64,7 +64,7 @@ function refusal(dir: string, found: Stats | undefined, thrown: unknown): Servic
 async function makeWritable(layout: ShelfLayout): Promise<boolean> {
   try {
     for (const folder of [layout.staging, layout.objects, layout.index]) {
-      const made = await mkdir(folder, { recursive: true });
+      const made = await makeFolder(folder);
       // A folder that is lost with the power takes along what was stored in it.
       if (made !== undefined) await syncFolder(dirname(made));
       await tryToWrite(folder);

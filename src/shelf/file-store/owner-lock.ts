@@ -25,9 +25,10 @@ export function takeOwnership(layout: ShelfLayout, address: string | undefined, 
   return () => {
     try {
       rmSync(layout.ownerNote, { force: true });
-    } finally {
-      database.close();
+    } catch (thrown) {
+      warn('The note of who owns this shelf could not be removed', thrown);
     }
+    database.close();
   };
 }
 
