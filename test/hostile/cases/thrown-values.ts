@@ -26,6 +26,16 @@ export const thrownValues: readonly HostileCase[] = [
     outcome: 'either',
   },
   {
+    name: 'an unhandled rejection with a message of 100 MB',
+    body: 'Promise.reject(new Error("x".repeat(1e8))); return 1;',
+    outcome: { says: /Error: x{4000}$/ },
+  },
+  {
+    name: 'an unhandled rejection of an object',
+    body: 'Promise.reject({ x: 1 }); return 1;',
+    outcome: { says: /an object that is no Error$/ },
+  },
+  {
     name: 'an unhandled rejection with a looping message',
     body: `${trap('message')} Promise.reject(e); return 1;`,
     outcome: 'either',

@@ -219,12 +219,20 @@ function withPlace(thrown: unknown, load: LoadRequest): unknown {
 }
 
 const TIMEOUT = /execution timed out/i;
+const NO_PLACE = / \[<isolated-vm>:\d+:\d+\]$/;
+const NO_ERROR = /^An object was thrown from supplied code/;
+/** Characters; the code writes its messages, and a caller has to read them. */
+const MAX_MESSAGE = 4000;
 
 /** What isolated-vm says when a run ends outside of its answers. */
 export function failureOf(thrown: unknown, isolate: ivm.Isolate): RunFailure {
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const said = (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, MAX_MESSAGE);
+  const message = NO_ERROR.test(said) ? 'the code threw an object that is no Error' : said.replace(NO_PLACE, '');
   if (TIMEOUT.test(message)) return { why: 'timeout', message };
   if (isolate.isDisposed || /memory limit|Array buffer allocation failed/i.test(message))
     return { why: 'memory', message };
-  return { why: 'threw', message: thrown instanceof Error ? `${thrown.name}: ${message}` : message };
+  return {
+    why: 'threw',
+    message: thrown instanceof Error ? `${thrown.name.slice(0, MAX_MESSAGE)}: ${message}` : message,
+  };
 }
