@@ -1,8 +1,9 @@
 /** How sandboxes stand among the processes of the machine. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import { getPriority, setPriority } from 'node:os';
 import { after, test } from 'node:test';
-import { setTimeout as later } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
@@ -35,8 +36,8 @@ async function placeOf(pid: number): Promise<Place> {
 }
 const SCHED_IDLE = 5;
 
-const sandboxes = async (): Promise<Place[]> => {
-  const { children } = await footprintOf(service.pid);
+const sandboxes = async ({ pid } = service): Promise<Place[]> => {
+  const { children } = await footprintOf(pid);
   return (await Promise.all(children.map((pid) => placeOf(pid).catch(() => [])))).flat();
 };
 
@@ -44,7 +45,7 @@ test('code that ran into its limit gets the cores that nobody else wants', async
   assert.equal((await service.post(pathOf(runaway), 1)).status, 500);
   const again = service.post(pathOf(runaway), 1);
   let behind: Place | undefined;
-  for (const until = Date.now() + LIMIT; behind === undefined && Date.now() < until; await later(20)) {
+  for (const until = Date.now() + LIMIT; behind === undefined && Date.now() < until; await pause(20)) {
     behind = (await sandboxes()).find(({ policy, nice }) => policy === SCHED_IDLE && nice === 19);
   }
   assert.equal((await again).status, 500);
@@ -59,8 +60,10 @@ test('sandboxes are of the session of the service, in which their priorities cou
 });
 
 test('a signal to all processes, such as Ctrl-C, leaves the sandboxes to finish their calls', async () => {
+  // The process of its first call is given up after it; the second starts one that stays.
+  for (let i = 0; i < 2; i++) assert.equal((await service.post(pathOf(slow), 1)).status, 200);
   const call = service.post(pathOf(slow), 1);
-  await later(100);
+  await pause(100);
   const { children } = await footprintOf(service.pid);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) for (const pid of children) process.kill(pid, signal);
   const answer = await call;
@@ -71,4 +74,20 @@ test('a signal to all processes, such as Ctrl-C, leaves the sandboxes to finish 
     children.every((pid) => now.includes(pid)),
     'a sandbox has ended',
   );
+});
+
+test('where the service itself has a later place, slow code still comes after it', async () => {
+  await using later = await startService({ args: ['--execution-timeout', `${LIMIT}ms`] });
+  await later.serve(slow);
+  const own = getPriority() + 3;
+  setPriority(later.pid, own);
+  const call = later.post(pathOf(slow), 1);
+  let behind: Place | undefined;
+  for (const until = Date.now() + LIMIT; behind === undefined && Date.now() < until; await pause(20)) {
+    behind = (await sandboxes(later)).find(
+      ({ policy, nice }) => policy !== SCHED_IDLE && nice === Math.min(19, own + 5),
+    );
+  }
+  assert.equal((await call).status, 200);
+  assert.ok(behind !== undefined, 'no sandbox was behind the service');
 });

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync, readdirSync, writeFileSync } from 'node:fs';
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -95,11 +95,12 @@ export class SandboxProcess {
     this.#child.kill('SIGKILL');
   }
 
-  /** Takes a later place on the machine's cores, from 0 to `LAST_PLACE`. */
+  /** Takes a later place on the machine's cores than the activator has, from 0 to `LAST_PLACE`. */
   giveWay(priority: number): void {
     // The priority is a thread's own.
     this.#tune(() => {
-      for (const thread of readdirSync(`/proc/${String(this.pid)}/task`)) setPriority(Number(thread), priority);
+      const place = Math.min(LAST_PLACE, getPriority() + priority);
+      for (const thread of readdirSync(`/proc/${String(this.pid)}/task`)) setPriority(Number(thread), place);
     });
     // Whatever its priority, a process that runs may go on for some milliseconds when others wake; an idle one may not.
     if (priority === LAST_PLACE && existsSync(CHRT)) {
