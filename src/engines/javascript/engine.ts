@@ -48,8 +48,14 @@ export class JavascriptEngine implements Engine {
       heapMb: options.isolateMemoryMb,
       queueLimit: options.queueLimit,
       answer: (lane, work, question) => this.#answer(lane, work, question),
-      log: (endpoint, level, text) =>
-        options.log[levelOf(level)]({ ko: endpoint.ko, endpoint: endpoint.id, console: true }, text),
+      log: (endpoint, level, text) => {
+        const may = endpoint.console.take(text.length, uptime());
+        if (may === 'no') return;
+        options.log[levelOf(level)](
+          { ko: endpoint.ko, endpoint: endpoint.id, console: true },
+          may === 'yes' ? text : 'more lines than the log can take; some that follow are left out',
+        );
+      },
       warn: (facts, message) => options.log.warn(facts, message),
     });
   }

@@ -12,9 +12,16 @@ const LONGEST_PAUSE = 5000;
 const FIRST_PAUSE = 100;
 /** A process above this is replaced. */
 const LARGE_BYTES = 1024 * 1024 * 1024;
+/** … and one that nobody used for so many milliseconds where it has more than this, … */
+const UNUSED = 3000;
+const UNUSED_BYTES = 192 * 1024 * 1024;
+/** … and than its isolates need: code keeps memory, and garbage that nobody collects. */
+const ISOLATE_BYTES = 4 * 1024 * 1024;
 /** Milliseconds of silence after which a process is overtaken. */
 const OVERTAKEN = 30;
 const LOADER_IDLE = 2000;
+/** Microseconds of work that stand in a process at most; the rest waits where it can be put in order, and ends at its limit. */
+const BACKLOG = 50_000;
 
 export class FastLanes {
   readonly #events: LaneEvents;
@@ -63,14 +70,14 @@ export class FastLanes {
       return this.#loader.process.alive ? this.#loader : undefined;
     }
     const spare = this.#spare.ready && this.#spare.process.alive ? this.#spare : undefined;
-    const isKnown = work.endpoint.trust > 0;
+    const { isKnown } = work.endpoint;
     if (!isKnown && spare === undefined && hasTime(work)) return undefined;
     let best: Lane | undefined;
     for (const lane of this.#lanes) {
-      if (lane.ready && lane.process.alive && (best === undefined || lane.open.length < best.open.length)) best = lane;
+      if (isFree(lane) && (best === undefined || lane.open.length < best.open.length)) best = lane;
     }
     const overtakes = isKnown && (best === undefined || (best.open.length > 0 && uptime() - best.progress > OVERTAKEN));
-    return overtakes ? (spare ?? best) : best;
+    return overtakes && spare !== undefined && isFree(spare) ? spare : best;
   }
 
   /** Puts the spare in the place of a process that leaves. */
@@ -94,8 +101,8 @@ export class FastLanes {
     loader.end();
   }
 
-  tooLarge(): Lane[] {
-    return this.all().filter((lane) => lane.process.memory() > LARGE_BYTES);
+  tooLarge(now: number): Lane[] {
+    return this.all().filter((lane) => lane.process.memory() > bytesFor(lane, now));
   }
 
   /** Takes away the loads that wait for a process. */
@@ -121,6 +128,11 @@ export class FastLanes {
     }, pause).unref();
   }
 }
+
+const bytesFor = (lane: Lane, now: number): number =>
+  lane.open.length === 0 && now - lane.progress > UNUSED ? UNUSED_BYTES + lane.isolates * ISOLATE_BYTES : LARGE_BYTES;
+
+const isFree = (lane: Lane): boolean => lane.ready && lane.process.alive && lane.backlog < BACKLOG;
 
 /** True for calls that may wait for the spare: most of their time is left. */
 const hasTime = ({ calls: [first], endpoint }: Work): boolean =>

@@ -14,7 +14,7 @@ export const READY = 16;
 export const LOADED = 17; // a: slot, b: microseconds; text: empty, or why it cannot be loaded
 export const DONE = 18; // a: slot, b: microseconds; text: one line for each input
 export const FAILED = 19; // a: slot, b: microseconds; text: JSON of `RunFailure`
-export const ASK = 20; // text: JSON of `Question`
+export const ASK = 20; // text: JSON of `Question` but for the body, newline, body
 export const LOG = 21; // a: slot; text: level, newline, text
 
 /** All that a sandbox needs to bring one endpoint to life. */

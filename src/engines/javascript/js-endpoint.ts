@@ -1,5 +1,6 @@
 /** One activated javascript endpoint: its code, its waiting calls, and what is known of its manners. */
 import type { CallScope } from '../engine.ts';
+import { ConsoleBudget } from './console-budget.ts';
 import type { LoadRequest } from './frames.ts';
 
 /** A call that waits for its answer. */
@@ -20,6 +21,10 @@ export interface PendingCall {
 const BATCH_MICROSECONDS = 20_000;
 const BATCH_CALLS = 32;
 const BATCH_CHARACTERS = 256 * 1024;
+/** After so many good calls an endpoint is known, … */
+const KNOWN_CALLS = 20;
+/** … and before, this is what one of its calls is expected to take. */
+export const UNKNOWN_MICROSECONDS = 20_000;
 /** Calls this quick in a row lead out of the quarantine; each relapse doubles how many it takes. */
 const QUICK_MICROSECONDS = 20_000;
 const FIRST_STREAK = 3;
@@ -33,6 +38,7 @@ export class JsEndpoint {
   readonly loadText: string;
   /** Milliseconds a call may take. */
   readonly limit: number;
+  readonly console = new ConsoleBudget();
   readonly queue: PendingCall[] = [];
   inFlight = 0;
   quarantined = false;
@@ -54,6 +60,17 @@ export class JsEndpoint {
     this.load = load;
     this.loadText = JSON.stringify(load);
     this.limit = limit;
+  }
+
+  /** It has shown its manners. */
+  get isKnown(): boolean {
+    return this.trust >= KNOWN_CALLS;
+  }
+
+  /** Microseconds that one of its calls is expected to take. */
+  get pace(): number {
+    const mean = this.#mean ?? UNKNOWN_MICROSECONDS;
+    return this.isKnown ? mean : Math.max(mean, UNKNOWN_MICROSECONDS);
   }
 
   /** Takes the next calls that may share a batch: one that never ran, or is slow, goes alone. */

@@ -1,6 +1,7 @@
 /** A sandbox process and the work that was given to it, in the order in which it answers. */
 import { DONE, DROP, FAILED, ASK, LOAD, LOADED, LOG, READY, REPLY, RUN } from './frames.ts';
 import type { Question, RunFailure } from './frames.ts';
+import { UNKNOWN_MICROSECONDS } from './js-endpoint.ts';
 import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
 import { SandboxProcess, diesWithActivator } from './sandbox-process.ts';
 import { uptime } from '../../lib/uptime.ts';
@@ -18,8 +19,12 @@ export interface Work {
   calledOut: boolean;
 }
 
-/** What has shown its manners goes first: the next in line may be as bad as the one before. */
-export const byTrust = (a: Work, b: Work): number => b.endpoint.trust - a.endpoint.trust;
+/**
+ * What has shown its manners goes first: the next in line may be as bad as the one before. What is known to be slow
+ * goes last, since it holds up all others.
+ */
+export const byManners = ({ endpoint: a }: Work, { endpoint: b }: Work): number =>
+  Math.sign(a.pace - UNKNOWN_MICROSECONDS) - Math.sign(b.pace - UNKNOWN_MICROSECONDS) || b.trust - a.trust;
 
 export interface LaneEvents {
   onReady(): void;
@@ -110,9 +115,21 @@ export class Lane {
     if (this.#known.delete(endpoint.slot)) this.process.send(DROP, endpoint.slot, 0, '');
   }
 
+  /** Endpoints whose code it has. */
+  get isolates(): number {
+    return this.#known.size;
+  }
+
   /** True when a call is among its work, running or waiting. */
   get holdsUpCalls(): boolean {
     return this.open.some((work) => work.calls.length > 0);
+  }
+
+  /** Microseconds until all its work is done, by what is expected of it. */
+  get backlog(): number {
+    let sum = 0;
+    for (const { calls, endpoint } of this.open) sum += calls.length * endpoint.pace;
+    return sum;
   }
 
   /** Takes away all work but the first, which is the one that keeps the sandbox busy. */
@@ -139,7 +156,9 @@ export class Lane {
     } else if (kind === LOADED) {
       this.#onLoaded(work, a, text);
     } else if (kind === ASK && work !== undefined) {
-      this.#events.onAsk(this, work, JSON.parse(text) as Question);
+      const end = text.indexOf('\n');
+      const about = JSON.parse(text.slice(0, end)) as Omit<Question, 'body'>;
+      this.#events.onAsk(this, work, { ...about, body: text.slice(end + 1) });
     } else if (kind === LOG) {
       const endpoint = this.#known.get(a);
       const end = text.indexOf('\n');

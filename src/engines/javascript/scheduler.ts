@@ -11,7 +11,7 @@ import { deliver, endedFromOutside, errorOf, expire, lateError, memoryLimit } fr
 import { FastLanes } from './fast-lanes.ts';
 import type { Question, RunFailure } from './frames.ts';
 import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
-import { byTrust } from './lane.ts';
+import { byManners } from './lane.ts';
 import type { Lane, LaneEvents, Work } from './lane.ts';
 import { Quarantine } from './quarantine.ts';
 import { uptime } from '../../lib/uptime.ts';
@@ -175,6 +175,7 @@ export class Scheduler implements AsyncDisposable {
   /** What a lane and an endpoint do after an answer. */
   #next(lane: Lane, endpoint: JsEndpoint): void {
     if (this.#quarantine.has(lane)) this.#quarantine.free(lane);
+    else if (this.#fast.stranded.length > 0) this.#takeUp();
     if (endpoint.queue.length > 0) this.#dispatch(endpoint);
     else if (endpoint.inFlight === 0) {
       this.#active.delete(endpoint);
@@ -248,12 +249,13 @@ export class Scheduler implements AsyncDisposable {
     if (now - this.#lastMemoryCheck >= 4 * TICK) {
       this.#lastMemoryCheck = now;
       for (const lane of this.#quarantine.tooLarge()) this.#end(lane, 'memory');
-      for (const lane of this.#fast.tooLarge()) this.#recycle(lane);
+      for (const lane of this.#fast.tooLarge(now)) this.#recycle(lane);
     }
     this.#fast.endIdleLoader(now);
     const idle = this.#active.size === 0 && this.#fast.idle && this.#quarantine.idle(now);
     this.#idleTicks = idle ? this.#idleTicks + 1 : 0;
-    if (this.#idleTicks > 1000 / TICK) {
+    // Until processes that have grown were replaced.
+    if (this.#idleTicks > 4000 / TICK) {
       clearInterval(this.#timer);
       this.#timer = undefined;
     }
@@ -273,13 +275,13 @@ export class Scheduler implements AsyncDisposable {
         this.#again(guilty);
       } else this.#quarantine.adopt(lane);
     }
-    for (const work of rest.sort(byTrust)) this.#reassign(work);
+    for (const work of rest.sort(byManners)) this.#reassign(work);
   }
 
   /** Gives out the work that waited for a process. */
   #takeUp(): void {
     if (this.#closed) return;
-    for (const work of this.#fast.stranded.splice(0).sort(byTrust)) this.#reassign(work);
+    for (const work of this.#fast.stranded.splice(0).sort(byManners)) this.#reassign(work);
     this.#quarantine.pump();
   }
 
@@ -323,7 +325,7 @@ export class Scheduler implements AsyncDisposable {
     this.#quarantine.remove(lane);
     const [guilty, ...rest] = work;
     if (guilty !== undefined) this.#afterCrash(guilty, reason);
-    for (const each of rest) this.#reassign(each);
+    for (const each of rest.sort(byManners)) this.#reassign(each);
   }
 
   /** Calls that wait end by their limit where no sandbox comes up, and loads after some attempts. */

@@ -167,7 +167,13 @@ function call(caller: Frame, id: string, body: string, contentType: string): str
 
 function ask(caller: Frame, question: Pick<Question, 'question' | 'id' | 'body' | 'contentType'>): string {
   const left = Math.max(0, caller.ends - uptime());
-  pipe.send(ASK, 0, 0, JSON.stringify({ ...question, depth: caller.depth + 1, left } satisfies Question));
+  const { body, ...about } = question;
+  pipe.send(
+    ASK,
+    0,
+    0,
+    `${JSON.stringify({ ...about, depth: caller.depth + 1, left } satisfies Omit<Question, 'body'>)}\n${body}`,
+  );
   return pipe.nextOf(REPLY).text;
 }
 
