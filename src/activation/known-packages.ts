@@ -19,23 +19,28 @@ interface Content {
   readonly loads: Set<string>;
 }
 
+/** More than most shelves have; a service that runs for long sees many packages come and go. */
+const MOST = 10_000;
+
 export class KnownPackages {
   readonly #file: string | undefined;
+  readonly #most: number;
   readonly #known: Content;
   /** What was used since the start: the rest belongs to packages that are gone. */
   readonly #used: Content;
   #changed = false;
 
-  private constructor(file: string | undefined, version: string, known: Content | undefined) {
+  private constructor(file: string | undefined, version: string, known: Content | undefined, most: number) {
     this.#file = file;
+    this.#most = most;
     this.#used = { version, descriptors: new Map(), loads: new Set() };
     this.#known = known ?? this.#used;
   }
 
-  /** Without a file nothing is kept. One that cannot be read is as good as none. */
-  static async open(file: string | undefined, version: string): Promise<KnownPackages> {
+  /** Without a file nothing is kept. One that cannot be read is as good as none. `most`: what is remembered at most. */
+  static async open(file: string | undefined, version: string, most = MOST): Promise<KnownPackages> {
     const known = file === undefined ? undefined : await readFile(file).then(contentOf, () => undefined);
-    return new KnownPackages(file, version, known?.version === version ? known : undefined);
+    return new KnownPackages(file, version, known?.version === version ? known : undefined, most);
   }
 
   /** The descriptors of a package, which are parsed only where they are not known. */
@@ -45,7 +50,9 @@ export class KnownPackages {
       found = parse();
       this.#changed = true;
     }
+    this.#used.descriptors.delete(key);
     this.#used.descriptors.set(key, found);
+    this.#forget(this.#used.descriptors);
     return found;
   }
 
@@ -59,7 +66,14 @@ export class KnownPackages {
   rememberLoad(key: string): void {
     if (this.#used.loads.has(key)) return;
     this.#used.loads.add(key);
+    this.#forget(this.#used.loads);
     this.#changed = true;
+  }
+
+  /** Drops what was used the longest ago. */
+  #forget(remembered: Map<string, unknown> | Set<string>): void {
+    const [oldest] = remembered.size > this.#most ? remembered.keys() : [];
+    if (oldest !== undefined) remembered.delete(oldest);
   }
 
   /** Never rejects: what cannot be kept is found out again. */

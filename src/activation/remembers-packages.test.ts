@@ -54,6 +54,21 @@ test('packages that are gone are forgotten at the next change', async () => {
   assert.equal(parsed, 1);
 });
 
+test('of more than it may remember, the last used are remembered', async () => {
+  const known = await KnownPackages.open(undefined, '1', 2);
+  let parsed = 0;
+  const look = (key: string): unknown => known.descriptors(key, () => (parsed++, parse()));
+  for (const key of ['a', 'b', 'a', 'c', 'a']) look(key);
+  assert.equal(parsed, 3);
+  look('b');
+  assert.equal(parsed, 4);
+  for (const code of ['a', 'b', 'c']) known.rememberLoad(code);
+  assert.deepEqual(
+    ['a', 'b', 'c'].map((code) => known.loads(code)),
+    [false, true, true],
+  );
+});
+
 test('a damaged or missing file is as good as none', async () => {
   const file = join(folder, 'damaged');
   await writeFile(file, 'not what was written');

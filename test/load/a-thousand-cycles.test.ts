@@ -1,0 +1,86 @@
+/** After a thousand times the service has as many files, processes and bytes as before. */
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { after, test } from 'node:test';
+import { pathOf } from '../acceptance/support/knowledge-grid.ts';
+import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
+import type { Ko } from '../acceptance/support/ko.ts';
+import { startService } from '../acceptance/support/service.ts';
+import { assertBackTo, MEGABYTE, restingFootprintOf } from '../hostile/support/footprint.ts';
+import { Heap, INSPECTED } from './support/heap.ts';
+
+const CYCLES = 1000;
+const AT_ONCE = 5;
+/** Bytes of every package, which would show if it were kept. */
+const WEIGHT = 20_000;
+
+// The last goes first: a process that is looked into waits for whoever does.
+const owned = new AsyncDisposableStack();
+after(() => owned.disposeAsync());
+const service = owned.use(
+  await startService({ env: INSPECTED, args: ['--execution-timeout', '100ms', '--isolate-memory', '16MB'] }),
+);
+const heap = owned.use(await Heap.of(service));
+const onDisk = async (): Promise<number> => (await readdir(service.shelf, { recursive: true })).length;
+
+/** Does it so many times, a few at once. */
+async function repeat(times: number, work: (n: number) => Promise<void>): Promise<void> {
+  const numbers = Array.from({ length: times }, (_, n) => n).values();
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (const n of numbers) await work(n);
+    }),
+  );
+}
+
+/** Compares what it costs after a few times with what it costs after many. */
+async function assertNothingIsKept(work: (n: number) => Promise<void>): Promise<void> {
+  await repeat(CYCLES / 10, work);
+  const [before, used, files] = [await restingFootprintOf(service.pid), await heap.used(), await onDisk()];
+  await repeat(CYCLES, (n) => work(CYCLES + n));
+  const grown = (await heap.used()) - used;
+  assert.ok(grown < 8 * MEGABYTE, `${grown} bytes more are in use`);
+  assert.equal(await onDisk(), files);
+  await assertBackTo(before, service.pid, { memory: 100 * MEGABYTE });
+}
+
+test('a thousand knowledge objects that are imported, run, reloaded and deleted leave nothing', async () => {
+  const naan = uniqueNaan();
+  await assertNothingIsKept(async (n) => {
+    const filler = `${n} `.padEnd(WEIGHT, 'x');
+    const ko: Ko = javascriptKo(`/* ${filler} */ function run() { return ${n}; }`, {
+      naan,
+      name: `ko${n}`,
+      serverUrl: `/${naan}/ko${n}`,
+      metadata: { description: filler },
+    });
+    await service.serve(ko);
+    assert.equal((await service.post(pathOf(ko), {})).object['result'], n);
+    assert.equal((await service.delete(`/kos/${ko.id}`)).status, 204);
+    await service.reload(ko);
+    assert.equal((await service.post(pathOf(ko), {})).status, 404);
+  });
+});
+
+test('a thousand calls that the service has to end leave nothing', async () => {
+  const naan = uniqueNaan();
+  const bodies = [
+    'while (true);',
+    '[].indexOf.call({ length: 2 ** 53 - 1 }, 1);',
+    'const a = []; for (;;) a.push({ text: "x" + a.length });',
+    'return "x".repeat(3e7);',
+    'return new Promise(() => {});',
+    'throw { get message() { while (true); } };',
+    'throw new Error("x");',
+  ];
+  const kos = bodies.map((body, i) => javascriptKo(`function run() { ${body} }`, { naan, name: `hostile${i}` }));
+  await service.serve(...kos);
+  let ended = 0;
+  await assertNothingIsKept(async (n) => {
+    const ko = kos[n % kos.length];
+    assert.ok(ko !== undefined);
+    for (let status = 503; status === 503;) ({ status } = await service.post(pathOf(ko), {}));
+    ended++;
+  });
+  assert.ok(ended >= CYCLES);
+});
