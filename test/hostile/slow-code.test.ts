@@ -6,7 +6,8 @@ import type { Answer } from '../acceptance/support/client.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
+import { explode } from '../acceptance/support/folders.ts';
+import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 
 const LIMIT = 1500;
 const service = await startService({ args: ['--execution-timeout', `${LIMIT}ms`] });
@@ -57,4 +58,26 @@ test('slow code and newcomers are answered beside six KOs that never end', async
   const refused = await attackers.end();
   assert.ok(refused.length >= runaways.length);
   for (const { status, text } of refused) assert.ok(status === 500 || status === 503, text);
+});
+
+test('the time that code may take to load begins when it is loaded, not while it waits for others', async () => {
+  const loading = (name: string, milliseconds: number): Ko =>
+    // The same code would be loaded once.
+    javascriptKo(
+      `// ${name}\nconst end = Date.now() + ${milliseconds}; while (Date.now() < end);\nfunction run(n) { return n; }`,
+      { naan, name },
+    );
+  // Each is quick enough to keep its place, and together they take longer than the limit.
+  const before = Array.from({ length: 8 }, (_, i) => loading(`a${i}`, LIMIT / 5));
+  const all = [...before, loading('b', LIMIT * 0.6)];
+  await using shelf = await temporaryFolder();
+  for (const ko of all) await explode(ko, shelf.path, ko.name);
+  await using starting = await startService({
+    shelf: shelf.path,
+    early: true,
+    args: ['--execution-timeout', `${LIMIT}ms`],
+  });
+  // Each call asks for its endpoint to come next.
+  const answers = await Promise.all(all.map((ko) => starting.post(pathOf(ko), 1)));
+  for (const { status, text } of answers) assert.equal(status, 200, text);
 });

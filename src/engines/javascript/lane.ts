@@ -175,6 +175,9 @@ export class Lane {
     if (problem !== '') this.#known.delete(slot);
     if (work?.loaded === undefined || work.endpoint.slot !== slot) return;
     this.open.shift();
+    const [next] = this.open;
+    // It waited for this one, and its own time begins now.
+    if (next?.loaded !== undefined) next.deadline = uptime() + next.endpoint.limit;
     this.#events.onLoaded(this, work, problem);
   }
 
