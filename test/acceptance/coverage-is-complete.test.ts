@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { rowsOf, titlesIn } from '../support/written-tests.ts';
 
 const HERE = import.meta.dirname;
 
@@ -12,27 +13,21 @@ async function writtenTests(): Promise<string[]> {
   );
   const found = files.map(async (file) => {
     const source = await readFile(join(HERE, file), 'utf8');
-    const titles = [...source.matchAll(/^test\(\s*'((?:[^'\\]|\\.)*)'/gm)].map((match) => match[1] ?? '');
-    assert.equal(titles.length, source.match(/^\s*test\(/gm)?.length ?? 0, `${file}: every title is a plain string`);
+    const titles = titlesIn(source, file);
+    assert.equal(titles.length, source.match(/^\s*test\(/gm)?.length ?? 0, `${file}: every title is written`);
     return titles.map((title) => `${file} › ${title}`);
   });
   return (await Promise.all(found)).flat();
 }
 
 const coverage = await readFile(join(HERE, 'COVERAGE.md'), 'utf8');
-const rows = coverage
-  .split(/^- \*\*/m)
-  .slice(1)
-  .map((row) => ({
-    id: /^[^*]+/.exec(row)?.[0] ?? '',
-    tests: [...row.matchAll(/^ {2}- (.+ › .+)$/gm)].map((match) => match[1] ?? ''),
-  }));
+const rows = rowsOf(coverage);
 
 test('each row of COVERAGE.md has an id of its own and names tests that exist', async () => {
   const existing = new Set(await writtenTests());
   assert.ok(rows.length > 100);
-  assert.equal(new Set(rows.map((row) => row.id)).size, rows.length, 'an id stands twice');
-  for (const { id, tests } of rows) {
+  assert.equal(new Set(rows.map(({ statement }) => statement)).size, rows.length, 'an id stands twice');
+  for (const { statement: id, tests } of rows) {
     assert.match(id, /^[SR](-[A-Z0-9]+)+$/);
     assert.ok(tests.length > 0, `${id} names no test`);
     for (const name of tests) assert.ok(existing.has(name), `${id} names a test that is not there: ${name}`);
