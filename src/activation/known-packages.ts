@@ -29,6 +29,7 @@ export class KnownPackages {
   /** What was used since the start: the rest belongs to packages that are gone. */
   readonly #used: Content;
   #changed = false;
+  #saved = Promise.resolve();
 
   private constructor(file: string | undefined, version: string, known: Content | undefined, most: number) {
     this.#file = file;
@@ -76,8 +77,13 @@ export class KnownPackages {
     if (oldest !== undefined) remembered.delete(oldest);
   }
 
-  /** Never rejects: what cannot be kept is found out again. */
-  async save(): Promise<void> {
+  /** Resolves when all that is known now is kept. Never rejects: what cannot be kept is found out again. */
+  save(): Promise<void> {
+    this.#saved = this.#saved.then(() => this.#write());
+    return this.#saved;
+  }
+
+  async #write(): Promise<void> {
     if (!this.#changed || this.#file === undefined) return;
     this.#changed = false;
     const temporary = `${this.#file}.new`;

@@ -69,6 +69,16 @@ test('of more than it may remember, the last used are remembered', async () => {
   );
 });
 
+test('who waits for what is known to be kept waits for what is being written too', async () => {
+  const file = join(folder, 'waited-for');
+  const first = await KnownPackages.open(file, '1');
+  first.descriptors('a', parse);
+  void first.save();
+  await first.save();
+  const second = await KnownPackages.open(file, '1');
+  second.descriptors('a', () => assert.fail('it was not kept'));
+});
+
 test('a damaged or missing file is as good as none', async () => {
   const file = join(folder, 'damaged');
   await writeFile(file, 'not what was written');
