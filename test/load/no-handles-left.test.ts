@@ -110,6 +110,26 @@ test('with none left, calls go on, and what needs a file is 503 with Retry-After
   await assertAllWorks();
 });
 
+test('sandboxes that end meanwhile are replaced when there are handles again', async () => {
+  const { children } = await footprintOf(service.pid);
+  assert.ok(children.length >= 2);
+  const setMost = (most: number): unknown =>
+    execFileSync('prlimit', ['--pid', String(service.pid), `--nofile=${most}:`]);
+  setMost(1);
+  for (const pid of children) process.kill(pid, 'SIGKILL');
+  await service.logged(
+    ({ msg, reason }) => msg === 'a sandbox process cannot be started' && /EMFILE/.test(String(reason)),
+  );
+  setMost(1000);
+  for (const until = Date.now() + 10_000; ; await later(50)) {
+    const answer = await service.post(pathOf(quick), 1);
+    if (answer.status === 200) break;
+    assert.equal(answer.status, 503, answer.text);
+    assert.ok(Date.now() < until, answer.text);
+  }
+  await assertAllWorks();
+});
+
 test('in a rush beyond what may be open every answer is right or 503, and afterwards all is as before', async () => {
   await allow(12);
   const kinds = [

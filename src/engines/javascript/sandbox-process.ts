@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync, readdirSync, writeFileSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Duplex } from 'node:stream';
+import { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { FrameReader, frame } from './frames.ts';
 import type { OnFrame } from './frames.ts';
@@ -60,7 +60,9 @@ export class SandboxProcess {
       : node;
     // Not in a session of its own: the kernel may share the cores among sessions first, and then priorities count for nothing.
     this.#child = spawn(command, args, { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'pipe', 'pipe'] });
-    this.#socket = this.#child.stdio[3] as Duplex;
+    // A process for which no handle was left has no pipes: `error` tells of it in a moment.
+    const pipes: ChildProcess['stdio'] | undefined = this.#child.stdio;
+    this.#socket = (pipes?.[3] as Duplex | undefined) ?? silence();
     const reader = new FrameReader(events.onFrame);
     this.#socket.on('data', (chunk: Buffer) => reader.push(chunk));
     // A write to a process that has just ended; `onExit` tells what became of its work.
@@ -141,6 +143,9 @@ export class SandboxProcess {
     }
   }
 }
+
+/** Takes all and says nothing. */
+const silence = (): Duplex => new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
 
 /** The line that says what went wrong, of what Node prints when it ends. */
 function mainLine(said: string): string {
