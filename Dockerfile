@@ -22,9 +22,11 @@ COPY package.json ./
 COPY src src
 COPY runtimes runtimes
 COPY openapi openapi
+# The C library gives large pieces of memory back only where it may not move this limit itself.
 ENV KGRID_HOST=0.0.0.0 \
     KGRID_SHELF=/shelf \
-    KGRID_LOG_FORMAT=json
+    KGRID_LOG_FORMAT=json \
+    MALLOC_MMAP_THRESHOLD_=262144
 USER kgrid
 VOLUME /shelf
 EXPOSE 8080

@@ -8,6 +8,6 @@ test('the service keeps nothing of what clients did', async (t) => {
   await soak.go(3);
   const before = await soak.rest();
   await soak.go(6);
-  assertNothingKept(before, await soak.rest());
+  assertNothingKept(before, await soak.rest(before));
   t.diagnostic(`${soak.visits} visits`);
 });

@@ -25,7 +25,7 @@ const first = await soak.rest();
 console.log(`warm: ${show(first)}`);
 for (let i = 1; i <= 10; i++) {
   await soak.go(round);
-  const rest = await soak.rest();
+  const rest = await soak.rest(first);
   console.log(`${soak.visits} visits: ${show(rest)}`);
   assertNothingKept(first, rest);
 }

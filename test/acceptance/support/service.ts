@@ -1,6 +1,7 @@
 /** The service under test: one that runs elsewhere (`ACCEPTANCE_URL`), or a child process of the test. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -50,6 +51,14 @@ export interface OwnService extends Client, AsyncDisposable {
   readonly ready: () => Promise<LogLine>;
   /** Sends the signal and waits for the end. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<Exit>;
+}
+
+/** What `npm start` sets. */
+function startEnvironment(): Record<string, string> {
+  const { scripts } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as { scripts: { start: string } };
+  return Object.fromEntries(
+    [...scripts.start.matchAll(/(\w+)=(\S+) /g)].map(([, name = '', value]) => [name, value ?? '']),
+  );
 }
 
 /** A folder that goes away with the test. */
@@ -106,7 +115,7 @@ function launch(start: Start, shelf: string | false | undefined) {
     ],
     {
       cwd: start.project ?? PROJECT,
-      env: { PATH: process.env['PATH'] ?? '', ...env },
+      env: { PATH: process.env['PATH'] ?? '', ...startEnvironment(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       ...(start.unprivileged === true && process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}),
     },
