@@ -1,7 +1,7 @@
 /** The one place where errors become answers, in the two forms of the specification. */
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { STATUS_CODES } from 'node:http';
-import { malformedRequest, ServiceError, tooManyOpen, unsupportedMediaType } from '../lib/errors.ts';
+import { isOutOfHandles, malformedRequest, ServiceError, tooManyOpen, unsupportedMediaType } from '../lib/errors.ts';
 import { humanTime } from '../lib/time.ts';
 
 /** "Request API errors (JSON object, keys capitalized)". */
@@ -82,7 +82,7 @@ export function toServiceError(thrown: unknown, requestId = ''): ServiceError {
       cause: thrown,
     });
   }
-  if (code === 'EMFILE' || code === 'ENFILE') return tooManyOpen(thrown);
+  if (isOutOfHandles(thrown)) return tooManyOpen(thrown);
   return new ServiceError(
     'internal',
     500,

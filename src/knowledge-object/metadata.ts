@@ -1,3 +1,4 @@
+import { withoutMark } from '../lib/byte-order-mark.ts';
 import { importRefused, messageOf } from '../lib/errors.ts';
 import type { PackageProblem } from '../lib/errors.ts';
 import { RESERVED_NAANS, parseKoId } from './id.ts';
@@ -48,7 +49,7 @@ export interface MetadataReading {
 
 /** Reads the text of a `metadata.json` and finds all that keeps it from being used. */
 export function readMetadata(source: string): MetadataReading {
-  const text = source.startsWith('\uFEFF') ? source.slice(1) : source;
+  const text = withoutMark(source);
   const problems: PackageProblem[] = [];
   const fields = parseObject(text, problems);
   if (fields === undefined) return { problems };

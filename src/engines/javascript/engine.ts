@@ -1,5 +1,6 @@
 /** The `javascript` engine: code nobody vetted, in V8 isolates inside processes that may be ended at any time. */
 import type { Logger } from 'pino';
+import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { digestOf } from '../../lib/digest.ts';
 import { bodyNotReadable, executionFailed, messageOf } from '../../lib/errors.ts';
 import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
@@ -192,7 +193,6 @@ class JavascriptExecutor implements Executor {
 }
 
 const CODE = /\.(js|mjs|cjs|json)$/i;
-const withoutMark = (text: string): string => (text.startsWith('\uFEFF') ? text.slice(1) : text);
 
 const levelOf = (level: string): 'info' | 'warn' | 'error' | 'debug' =>
   level === 'warn' || level === 'error' || level === 'debug' ? level : 'info';

@@ -20,9 +20,11 @@ const MOST_FRESH = 2;
 const FRESH = 500;
 /** With those whose code waits for an answer from outside. */
 const MOST_PROCESSES = MOST_RUNNING + 16;
-/** On the machine's cores this code comes after all else, … */
+/**
+ * On the machine's cores this code comes after all else, and what ran into its limit the last time has the last place.
+ * A process never gets a better one again.
+ */
 const BEHIND = 5;
-/** … and what ran into its limit the last time has the last place. A process never gets a better one again. */
 const MEGABYTE = 1024 * 1024;
 
 interface Cell {

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Endpoint } from '../../activation/endpoint.ts';
 import type { EndpointSet } from '../../activation/endpoint-set.ts';
 import { DEADLINE_HEADER, DEPTH_HEADER } from '../../engines/call-headers.ts';
+import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { bodyNotReadable, methodNotAllowed } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { corsHeadersFor } from '../access/cors.ts';
@@ -117,9 +118,6 @@ export class Calls {
     response.end(request.method === 'HEAD' ? undefined : body);
   }
 }
-
-/** Some programs begin what they write with a byte order mark, which "parsers MAY ignore" (RFC 8259). */
-const withoutMark = (text: string): string => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
 
 /** A call that comes from another KO, through its runtime: "Depth (16) and the time that is left travel with the call." */
 function travelled(headers: IncomingHttpHeaders): { depth: number; deadline: number } | undefined {

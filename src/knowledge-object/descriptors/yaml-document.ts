@@ -1,5 +1,6 @@
 import { Composer, LineCounter, Parser, isAlias, visit } from 'yaml';
 import type { Alias, CST, Document, Node } from 'yaml';
+import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { importRefused } from '../../lib/errors.ts';
 import { shown } from '../shown.ts';
 
@@ -19,7 +20,7 @@ export interface YamlDocument {
  * @throws importRefused with the file, the line and the reason.
  */
 export function parseYaml(source: string, file: string): YamlDocument {
-  const text = source.startsWith('\uFEFF') ? source.slice(1) : source;
+  const text = withoutMark(source);
   if (isTooIntricate(text)) {
     throw importRefused(`${file} has more than ${String(MAX_MARKS)} lines, brackets and separators: make it smaller`);
   }

@@ -1,4 +1,4 @@
-import { messageOf, ServiceError, shelfFull, shelfNotWritable, tooManyOpen } from '../../lib/errors.ts';
+import { isOutOfHandles, messageOf, ServiceError, shelfFull, shelfNotWritable, tooManyOpen } from '../../lib/errors.ts';
 
 /** `ENOSPC` and the like; undefined for what is not an error of the system. */
 export function errnoOf(thrown: unknown): string | undefined {
@@ -19,9 +19,6 @@ export const shelfUnreadable = (cause: unknown): Error =>
 export const isReadOnly = (thrown: unknown): boolean => ['EROFS', 'EACCES', 'EPERM'].includes(errnoOf(thrown) ?? '');
 
 export const isFull = (thrown: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(errnoOf(thrown) ?? '');
-
-/** Says nothing about the file that could not be opened. */
-export const isOutOfHandles = (thrown: unknown): boolean => ['EMFILE', 'ENFILE'].includes(errnoOf(thrown) ?? '');
 
 /** Runs changes to the disk; errors of the system become those of the contract, all others pass. */
 export async function writing<T>(work: () => Promise<T>): Promise<T> {

@@ -1,11 +1,11 @@
 import { basename, dirname, join } from 'node:path';
 import { koKey } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
-import { tooManyOpen } from '../../lib/errors.ts';
+import { isOutOfHandles, tooManyOpen } from '../../lib/errors.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import type { KoPackage, ShelfDamage } from '../shelf.ts';
-import { isOutOfHandles, reasonOf } from './disk-errors.ts';
+import { reasonOf } from './disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { folderStamp, readExploded, stampFolder, type HashCache } from './exploded-folder.ts';
 import { findExploded } from './find-exploded.ts';

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { pipeline, Readable, Transform } from 'node:stream';
 import { koKey } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
-import { binaryNotFound, packageDamaged, tooManyOpen, type ServiceError } from '../../lib/errors.ts';
+import { binaryNotFound, isOutOfHandles, packageDamaged, tooManyOpen, type ServiceError } from '../../lib/errors.ts';
 import type { KoPackage, ShelfEntry } from '../shelf.ts';
-import { errnoOf, isOutOfHandles } from './disk-errors.ts';
+import { errnoOf } from './disk-errors.ts';
 import { READ_REGULAR } from './hash-file.ts';
 import { sha256, type HashedFile, type PackageContent } from './package-content.ts';
 

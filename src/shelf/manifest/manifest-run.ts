@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { importRefused, malformedRequest } from '../../lib/errors.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { importZip } from '../import/import-zip.ts';
@@ -119,7 +120,7 @@ async function boundedText(content: Readable, limit: number): Promise<string> {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
+    return JSON.parse(withoutMark(text));
   } catch (cause) {
     throw importRefused('is not a manifest: it is not valid JSON', { cause });
   }
