@@ -80,10 +80,6 @@ export const overloaded = (message: string, retryAfterSeconds = 1): ServiceError
     headers: { 'retry-after': String(retryAfterSeconds) },
   });
 
-/** Nothing could be opened: this says nothing about what was to be opened. */
-export const isOutOfHandles = (thrown: unknown): boolean =>
-  thrown instanceof Error && 'code' in thrown && (thrown.code === 'EMFILE' || thrown.code === 'ENFILE');
-
 /** The process has as many files and connections open as it may. */
 export const tooManyOpen = (cause: unknown): ServiceError =>
   new ServiceError(

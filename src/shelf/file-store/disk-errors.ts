@@ -1,4 +1,5 @@
-import { isOutOfHandles, messageOf, ServiceError, shelfFull, shelfNotWritable, tooManyOpen } from '../../lib/errors.ts';
+import { messageOf, ServiceError, shelfFull, shelfNotWritable, tooManyOpen } from '../../lib/errors.ts';
+import { isOutOfHandles } from '../../lib/out-of-handles.ts';
 
 /** `ENOSPC` and the like; undefined for what is not an error of the system. */
 export function errnoOf(thrown: unknown): string | undefined {

@@ -1,7 +1,8 @@
 import { basename, dirname, join } from 'node:path';
 import { koKey } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
-import { isOutOfHandles, tooManyOpen } from '../../lib/errors.ts';
+import { tooManyOpen } from '../../lib/errors.ts';
+import { isOutOfHandles } from '../../lib/out-of-handles.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import type { KoPackage, ShelfDamage } from '../shelf.ts';

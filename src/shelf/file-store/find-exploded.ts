@@ -1,7 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { posix, join } from 'node:path';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
-import { isOutOfHandles, tooManyOpen } from '../../lib/errors.ts';
+import { tooManyOpen } from '../../lib/errors.ts';
+import { isOutOfHandles } from '../../lib/out-of-handles.ts';
 import type { ShelfDamage } from '../shelf.ts';
 import { reasonOf, shelfUnreadable } from './disk-errors.ts';
 
