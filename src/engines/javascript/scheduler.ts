@@ -7,13 +7,13 @@
  * Endpoints that did this run in the quarantine from then on, one call a process, until they behave.
  */
 import { overloaded } from '../../lib/errors.ts';
-import { deliver, endedFromOutside, errorOf, expire, lateError, memoryLimit } from './answers.ts';
+import { deliver, errorOf, expire, lateError } from './answers.ts';
 import { FastLanes } from './fast-lanes.ts';
 import type { Question, RunFailure } from './frames.ts';
 import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
-import { byManners } from './lane.ts';
 import type { Lane, LaneEvents, Work } from './lane.ts';
 import { Quarantine } from './quarantine.ts';
+import { Recovery } from './recovery.ts';
 import { uptime } from '../../lib/uptime.ts';
 
 export interface SchedulerOptions {
@@ -34,13 +34,13 @@ export interface SchedulerOptions {
 const TICK = 25;
 /** Batches of one endpoint on their way: the next is there when one is answered. */
 const IN_FLIGHT = 2;
-const MOST_ATTEMPTS = 3;
 
 export class Scheduler implements AsyncDisposable {
   readonly #options: SchedulerOptions;
   readonly #events: LaneEvents;
   readonly #fast: FastLanes;
   readonly #quarantine: Quarantine;
+  readonly #recovery: Recovery;
   readonly #due = new Set<JsEndpoint>();
   readonly #active = new Set<JsEndpoint>();
   #flushing = false;
@@ -55,17 +55,23 @@ export class Scheduler implements AsyncDisposable {
     this.#events = {
       onReady: () => {
         this.#fast.onReady();
-        this.#takeUp();
+        this.#recovery.takeUp();
       },
       onLoaded: (lane, work, problem) => this.#onLoaded(lane, work, problem),
       onDone: (lane, work, lines, microseconds) => this.#onDone(lane, work, lines, microseconds),
       onFailed: (lane, work, failure) => this.#onFailed(lane, work, failure),
       onAsk: (lane, work, question) => this.#onAsk(lane, work, question),
       onLog: (endpoint, level, text) => options.log(endpoint, level, text),
-      onExit: (lane, work, reason) => this.#onExit(lane, work, reason),
+      onExit: (lane, work, reason) => this.#recovery.afterExit(lane, work, reason),
     };
     this.#quarantine = new Quarantine(this.#events, options.heapMb);
     this.#fast = new FastLanes(this.#events, options.sandboxes);
+    this.#recovery = new Recovery(this.#fast, this.#quarantine, {
+      assign: (work) => this.#assign(work),
+      dispatch: (endpoint) => this.#dispatch(endpoint),
+      next: (lane, endpoint) => this.#next(lane, endpoint),
+      warn: options.warn,
+    });
   }
 
   get processes(): number {
@@ -113,6 +119,7 @@ export class Scheduler implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
+    this.#recovery.close();
     clearInterval(this.#timer);
     for (const lane of this.#lanes()) lane.end();
     await Promise.resolve();
@@ -167,7 +174,7 @@ export class Scheduler implements AsyncDisposable {
     endpoint.inFlight--;
     if (failure.why !== 'threw' || calls.length > 1) endpoint.quarantine();
     endpoint.runsAway = failure.why !== 'threw';
-    if (calls.length > 1) this.#again(work);
+    if (calls.length > 1) this.#recovery.again(work);
     else for (const call of calls) call.reject(errorOf(failure, endpoint));
     this.#next(lane, endpoint);
   }
@@ -175,7 +182,7 @@ export class Scheduler implements AsyncDisposable {
   /** What a lane and an endpoint do after an answer. */
   #next(lane: Lane, endpoint: JsEndpoint): void {
     if (this.#quarantine.has(lane)) this.#quarantine.free(lane);
-    else if (this.#fast.stranded.length > 0) this.#takeUp();
+    else if (this.#fast.stranded.length > 0) this.#recovery.takeUp();
     if (endpoint.queue.length > 0) this.#dispatch(endpoint);
     else if (endpoint.inFlight === 0) {
       this.#active.delete(endpoint);
@@ -187,13 +194,6 @@ export class Scheduler implements AsyncDisposable {
   #release(endpoint: JsEndpoint): void {
     if (!endpoint.disposed || endpoint.inFlight > 0 || endpoint.queue.length > 0) return;
     for (const lane of this.#lanes()) lane.forget(endpoint);
-  }
-
-  /** Puts calls back to the head of their queue, each to run alone. */
-  #again(work: Work): void {
-    for (const call of work.calls) call.attempts++;
-    work.endpoint.queue.unshift(...work.calls);
-    this.#dispatch(work.endpoint);
   }
 
   // ----- questions of code that runs -----
@@ -208,10 +208,10 @@ export class Scheduler implements AsyncDisposable {
     endpoint.callsOut = true;
     if (work.calls.length > 1) {
       // Nothing has left the sandbox yet, so each can begin again, in a process of its own.
-      this.#setAside(lane);
+      this.#recovery.setAside(lane);
       return;
     }
-    if (!this.#quarantine.has(lane)) this.#setAside(lane);
+    if (!this.#quarantine.has(lane)) this.#recovery.setAside(lane);
     endpoint.quarantine();
     work.calledOut = true;
     lane.waits = true;
@@ -237,9 +237,9 @@ export class Scheduler implements AsyncDisposable {
     const late = now - this.#lastTick > 3 * TICK;
     this.#lastTick = now;
     if (!late) {
-      for (const lane of this.#fast.stuck(now)) this.#setAside(lane);
-      for (const lane of this.#quarantine.overdue(now)) this.#end(lane, 'timeout');
-      this.#takeUp();
+      for (const lane of this.#fast.stuck(now)) this.#recovery.setAside(lane);
+      for (const lane of this.#quarantine.overdue(now)) this.#recovery.end(lane, 'timeout');
+      this.#recovery.takeUp();
     }
     for (const endpoint of this.#active) {
       expire(endpoint.queue, now, () => lateError(endpoint, this.#lanes(), now));
@@ -248,8 +248,8 @@ export class Scheduler implements AsyncDisposable {
     for (const work of this.#fast.stranded) expire(work.calls, now, () => lateError(work.endpoint, this.#lanes(), now));
     if (now - this.#lastMemoryCheck >= 4 * TICK) {
       this.#lastMemoryCheck = now;
-      for (const lane of this.#quarantine.tooLarge()) this.#end(lane, 'memory');
-      for (const lane of this.#fast.tooLarge(now)) this.#recycle(lane);
+      for (const lane of this.#quarantine.tooLarge()) this.#recovery.end(lane, 'memory');
+      for (const lane of this.#fast.tooLarge(now)) this.#recovery.recycle(lane);
     }
     this.#fast.endIdleLoader(now);
     const idle = this.#active.size === 0 && this.#fast.idle && this.#quarantine.idle(now);
@@ -259,107 +259,5 @@ export class Scheduler implements AsyncDisposable {
       clearInterval(this.#timer);
       this.#timer = undefined;
     }
-  }
-
-  /** A silent process leaves the fast lane with the work that it is at. */
-  #setAside(lane: Lane): void {
-    const [guilty] = lane.open;
-    const rest = lane.takeRest();
-    this.#fast.replace(lane);
-    if (guilty !== undefined) {
-      guilty.endpoint.quarantine();
-      if (guilty.calls.length > 1) {
-        lane.open = [];
-        guilty.endpoint.inFlight--;
-        lane.end();
-        this.#again(guilty);
-      } else this.#quarantine.adopt(lane);
-    }
-    for (const work of rest.sort(byManners)) this.#reassign(work);
-  }
-
-  /** Gives out the work that waited for a process. */
-  #takeUp(): void {
-    if (this.#closed) return;
-    for (const work of this.#fast.stranded.splice(0).sort(byManners)) this.#reassign(work);
-    this.#quarantine.pump();
-  }
-
-  /** A process that has grown large leaves with the batch that it is at. */
-  #recycle(lane: Lane): void {
-    const rest = lane.takeRest();
-    this.#fast.replace(lane);
-    if (lane.open.length === 0) lane.end();
-    else this.#quarantine.adopt(lane);
-    for (const work of rest) this.#reassign(work);
-  }
-
-  #reassign(work: Work): void {
-    work.endpoint.inFlight--;
-    if (work.loaded === undefined && work.calls.length === 0) return;
-    if (work.loaded === undefined && work.endpoint.quarantined) {
-      work.endpoint.queue.unshift(...work.calls);
-      this.#dispatch(work.endpoint);
-    } else this.#assign(work);
-  }
-
-  /** Ends a quarantined process and answers its call. */
-  #end(lane: Lane, why: 'timeout' | 'memory'): void {
-    const work = lane.open.splice(0);
-    this.#quarantine.remove(lane);
-    lane.end();
-    for (const each of work) {
-      each.endpoint.inFlight--;
-      each.endpoint.quarantine();
-      each.endpoint.runsAway = true;
-      for (const call of each.calls) call.reject(errorOf({ why, message: '' }, each.endpoint));
-      each.loaded?.(why);
-      this.#next(lane, each.endpoint);
-    }
-  }
-
-  #onExit(lane: Lane, work: readonly Work[], reason: string): void {
-    if (this.#closed) return;
-    if (!lane.ready) return this.#afterFailedStart(lane, work, reason);
-    this.#fast.replace(lane);
-    this.#quarantine.remove(lane);
-    const [guilty, ...rest] = work;
-    if (guilty !== undefined) this.#afterCrash(guilty, reason);
-    for (const each of rest.sort(byManners)) this.#reassign(each);
-  }
-
-  /** Calls that wait end by their limit where no sandbox comes up, and loads after some attempts. */
-  #afterFailedStart(lane: Lane, work: readonly Work[], reason: string): void {
-    this.#options.warn({ reason }, 'a sandbox process cannot be started');
-    this.#quarantine.remove(lane);
-    this.#fast.stranded.push(...work);
-    const isHopeless = this.#fast.failedStarts >= MOST_ATTEMPTS;
-    for (const load of isHopeless ? this.#fast.strandedLoads() : []) {
-      load.endpoint.inFlight--;
-      load.loaded?.(`a sandbox process cannot be started: ${reason}`);
-    }
-    this.#fast.onFailedStart(lane, reason, () => this.#takeUp());
-  }
-
-  /** A sandbox that ended under its work: out of memory, most likely, but it may have been ended from outside. */
-  #afterCrash(work: Work, reason: string): void {
-    const { endpoint } = work;
-    endpoint.inFlight--;
-    endpoint.quarantine();
-    work.attempts++;
-    this.#options.warn({ endpoint: endpoint.id, reason }, 'a sandbox ended during a call');
-    if (work.loaded !== undefined) {
-      if (work.attempts >= MOST_ATTEMPTS) work.loaded('memory');
-      else this.#assign(work);
-      return;
-    }
-    for (const call of work.calls) {
-      call.attempts++;
-      if (work.calledOut) call.reject(endedFromOutside());
-      else if (call.attempts >= MOST_ATTEMPTS)
-        call.reject(reason.startsWith('SIGKILL') ? endedFromOutside() : memoryLimit(endpoint));
-      else endpoint.queue.unshift(call);
-    }
-    this.#dispatch(endpoint);
   }
 }
