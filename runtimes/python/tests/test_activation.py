@@ -3,7 +3,6 @@ from __future__ import annotations
 import functools
 import json
 import re
-import time
 from typing import Any
 
 import pytest
@@ -124,11 +123,13 @@ def test_new_code_is_used_and_calls_on_their_way_reach_the_old(runtime: Runtime)
     ko = "activation/change/v1.0"
     paths = []
     for number in (1, 2, 3):
-        runtime.publish(ko, {"src/main.py": f"import time\ndef main(v):\n    time.sleep(v)\n    return {number}\n"})
+        runtime.publish(
+            ko,
+            {"src/main.py": f"import time\ndef main(v):\n    print('begun')\n    time.sleep(v)\n    return {number}\n"},
+        )
         paths.append(runtime.activate(ko, checksum=f"digest-{number}"))
         if number == 1:
-            slow = runtime.call_later(paths[0], 0.8)
-            time.sleep(0.1)
+            slow = runtime.begin(paths[0], 0.8)
     # A running call finishes on what it started with.
     assert slow.result().result == 1
     # The activator may still have the key that it was told before; an older one is gone.

@@ -20,9 +20,9 @@ from tests.conftest import StartRuntime
 from tests.harness.activator import FakeActivator
 from tests.harness.runtime import Runtime, children_of, is_alive, wait_until
 
-SPIN = "def main(value):\n    while value:\n        pass\n    return 1\n"
+SPIN = "def main(value):\n    print('begun')\n    while value:\n        pass\n    return 1\n"
 # Holds the interpreter: no thread of the worker runs, so that only the kernel can end it.
-SPIN_IN_C = "import re\ndef main(value):\n    return re.match('(a+)+$', 'a' * 99 + 'b') if value else 1\n"
+SPIN_IN_C = "import re\ndef main(value):\n    print('begun')\n    return re.match('(a+)+$', 'a' * 99 + 'b')\n"
 
 
 def run(**settings: str) -> subprocess.CompletedProcess[str]:
@@ -46,17 +46,11 @@ def test_no_worker_outlives_a_killed_runtime(start: StartRuntime, source: str) -
     path = runtime.add("supervision/spin/v1.0", source)
     idle = runtime.add("supervision/idle/v1.0", "def main(value):\n    return 1\n")
     assert runtime.call(idle, None).result == 1
-    threading.Thread(target=ignore_errors, args=(runtime, path), daemon=True).start()
-    time.sleep(0.3)
+    runtime.begin(path, 1)
     workers = runtime.workers()
     assert len(workers) == 2
     runtime.process.kill()
     wait_until(lambda: not any(is_alive(worker) for worker in workers), 2)
-
-
-def ignore_errors(runtime: Runtime, path: str) -> None:
-    with contextlib.suppress(OSError):
-        runtime.call(path, 1)
 
 
 def test_no_installation_outlives_a_killed_runtime(start: StartRuntime) -> None:
@@ -81,9 +75,9 @@ def ignore_activation_errors(runtime: Runtime) -> None:
 @pytest.mark.parametrize("how", ["SIGTERM", "stdin"])
 def test_it_stops_when_it_is_told_to_and_answers_what_it_has_begun(start: StartRuntime, how: str) -> None:
     runtime = start()
-    path = runtime.add("supervision/slow/v1.0", "import time\ndef main(value):\n    time.sleep(value)\n    return 1\n")
-    calls = [runtime.call_later(path, 0.7) for _ in range(2)]
-    time.sleep(0.3)
+    source = "import time\ndef main(value):\n    print('begun')\n    time.sleep(value)\n    return 1\n"
+    path = runtime.add("supervision/slow/v1.0", source)
+    calls = [runtime.begin(path, 0.7) for _ in range(2)]
     workers = runtime.workers()
     assert workers
     if how == "stdin":
@@ -99,8 +93,7 @@ def test_it_stops_when_it_is_told_to_and_answers_what_it_has_begun(start: StartR
 def test_a_hanging_call_does_not_keep_it_from_stopping(start: StartRuntime) -> None:
     runtime = start()
     path = runtime.add("supervision/spin/v1.0", SPIN)
-    threading.Thread(target=ignore_errors, args=(runtime, path), daemon=True).start()
-    time.sleep(0.3)
+    runtime.begin(path, 1)
     (worker,) = runtime.workers()
     started = time.monotonic()
     runtime.process.terminate()

@@ -111,20 +111,23 @@ export class CallBatches {
 /** Cuts the answer at its NULs. */
 class RecordReader {
   readonly #onRecord: (record: string) => void;
-  #rest: Buffer | undefined;
+  /** What came of the record that is on its way. */
+  #pieces: Buffer[] = [];
 
   constructor(onRecord: (record: string) => void) {
     this.#onRecord = onRecord;
   }
 
   push(chunk: Buffer): void {
-    const bytes = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
     let from = 0;
-    for (let end = bytes.indexOf(NUL); end >= 0; end = bytes.indexOf(NUL, from)) {
-      this.#onRecord(bytes.toString('utf8', from, end));
+    for (let end = chunk.indexOf(NUL); end >= 0; end = chunk.indexOf(NUL, from)) {
+      this.#pieces.push(chunk.subarray(from, end));
+      const [only] = this.#pieces;
+      this.#onRecord((this.#pieces.length === 1 && only !== undefined ? only : Buffer.concat(this.#pieces)).toString());
+      this.#pieces = [];
       from = end + 1;
     }
-    this.#rest = from === bytes.length ? undefined : bytes.subarray(from);
+    if (from < chunk.length) this.#pieces.push(chunk.subarray(from));
   }
 }
 

@@ -139,6 +139,14 @@ class Runtime:
     def call_later(self, path: str, value: object, **headers: str) -> Future[Answer]:
         return self._pool.submit(self.call, path, value, **headers)
 
+    def begin(self, path: str, value: object) -> Future[Answer]:
+        """A call whose code runs by now: the first that it does is to print `begun`."""
+        while not self.log.empty():
+            self.log.get_nowait()
+        call = self.call_later(path, value)
+        self.wait_for_log(lambda line: line.get("text") == "begun")
+        return call
+
     def run_later(self, work: Callable[[], T]) -> Future[T]:
         return self._pool.submit(work)
 
