@@ -229,4 +229,8 @@ test('browsers are told to take every answer as what it is declared to be', asyn
   for (const path of [...paths, '/actuator/info', '/openapi.json', '/doc', pathOf(ko, 'welcome')]) {
     assert.equal((await service.get(path)).headers['x-content-type-options'], 'nosniff', path);
   }
+  for (const body of [{ name: 'Ada' }, '{']) {
+    const { status, headers } = await service.post(pathOf(ko, 'welcome'), body);
+    assert.equal(headers['x-content-type-options'], 'nosniff', String(status));
+  }
 });
