@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { JsEndpoint } from './js-endpoint.ts';
+import { byManners } from './lane.ts';
+import type { Work } from './lane.ts';
+
+/** One that answered so many calls, each in so many microseconds. */
+function endpointThat(answered: number, microseconds: number): JsEndpoint {
+  const load = {
+    heapMb: 1,
+    maxResult: 1,
+    limit: 1,
+    entry: '',
+    function: '',
+    freshContext: false,
+    files: {},
+    properties: {},
+  };
+  const endpoint = new JsEndpoint('a/b/1.0/run', 'a/b/v1.0', 1, load, 5000);
+  for (let i = 0; i < answered; i++) endpoint.answered(1, microseconds);
+  return endpoint;
+}
+
+const workOf = (endpoint: JsEndpoint): Work => ({ endpoint, calls: [], attempts: 0, deadline: 0, calledOut: false });
+
+test('an endpoint is known after 20 good calls, and has to begin anew once it is found guilty', () => {
+  const endpoint = endpointThat(19, 100);
+  assert.equal(endpoint.isKnown, false);
+  assert.equal(endpoint.pace, 20_000);
+  endpoint.answered(1, 100);
+  assert.equal(endpoint.isKnown, true);
+  assert.equal(endpoint.pace, 100);
+  endpoint.quarantine();
+  endpoint.answered(19, 1900);
+  assert.equal(endpoint.isKnown, false);
+});
+
+test('work that waits goes on with known code, then code of which little is known, then code known to be slow', () => {
+  const slow = endpointThat(50, 60_000);
+  const fresh = endpointThat(0, 0);
+  const little = endpointThat(5, 100);
+  const known = endpointThat(30, 100);
+  const better = endpointThat(300, 100);
+  const order = [slow, fresh, little, known, better].map(workOf).sort(byManners);
+  assert.deepEqual(
+    order.map(({ endpoint }) => endpoint),
+    [better, known, little, fresh, slow],
+  );
+});
