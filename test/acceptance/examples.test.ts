@@ -4,36 +4,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { PROJECT, startService, temporaryFolder } from './support/service.ts';
+import { assertWorkedExamples } from './support/worked-examples.ts';
 
 const EXAMPLES = join(PROJECT, 'examples');
 const LOCAL_ENGINES = ['javascript', 'resource'];
-
-interface Worked {
-  readonly name: string;
-  readonly endpoint: string;
-  readonly method?: 'get';
-  readonly contentType?: string;
-  readonly input?: unknown;
-  readonly expect?: unknown;
-  readonly tolerance?: number;
-  readonly expectError?: string;
-}
-
-/** Of an object the keys given, of a list every element, numbers within the tolerance. */
-function assertHolds(actual: unknown, expected: unknown, tolerance: number, where: string): void {
-  if (typeof expected === 'number') {
-    assert.equal(typeof actual, 'number', where);
-    assert.ok(Math.abs(Number(actual) - expected) <= tolerance, `${where}: ${String(actual)} is not ${expected}`);
-  } else if (Array.isArray(expected)) {
-    assert.ok(Array.isArray(actual) && actual.length === expected.length, `${where}: ${JSON.stringify(actual)}`);
-    for (const [i, each] of expected.entries())
-      assertHolds((actual as unknown[])[i], each, tolerance, `${where}[${i}]`);
-  } else if (typeof expected === 'object' && expected !== null) {
-    assert.ok(typeof actual === 'object' && actual !== null, `${where}: ${JSON.stringify(actual)}`);
-    for (const [key, each] of Object.entries(expected))
-      assertHolds((actual as Record<string, unknown>)[key], each, tolerance, `${where}.${key}`);
-  } else assert.deepEqual(actual, expected, where);
-}
 
 test('the examples give their published worked values', async () => {
   await using folder = await temporaryFolder();
@@ -56,22 +30,7 @@ test('the examples give their published worked values', async () => {
     const deployment = await read(metadata.hasDeploymentSpecification);
     if (!LOCAL_ENGINES.some((engine) => deployment.includes(`engine: ${engine}`))) continue;
     const [naan, ko] = metadata['@id'].split('/');
-    for (const worked of parse(await read('worked-examples.yaml')) as Worked[]) {
-      const path = `/${naan ?? ''}/${ko ?? ''}/${info.version}${worked.endpoint}`;
-      const type = worked.contentType ?? 'application/json';
-      const body = type === 'application/json' ? JSON.stringify(worked.input) : String(worked.input);
-      const answer =
-        worked.method === 'get' ? await service.get(path) : await service.post(path, body, { 'content-type': type });
-      const where = `${name}: ${worked.name}`;
-      if (worked.expectError !== undefined) {
-        assert.ok(answer.status >= 400, where);
-        assert.ok(String(answer.object['Detail']).includes(worked.expectError), `${where}: ${answer.text}`);
-      } else {
-        assert.equal(answer.status, 200, `${where}: ${answer.text}`);
-        assertHolds(answer.object['result'], worked.expect, worked.tolerance ?? 0, where);
-      }
-      calls++;
-    }
+    calls += await assertWorkedExamples(service, join(EXAMPLES, name), `${naan ?? ''}/${ko ?? ''}/${info.version}`);
   }
   assert.ok(calls > 40, `${calls} calls`);
 });

@@ -3,36 +3,13 @@ import assert from 'node:assert/strict';
 import { cp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { parse } from 'yaml';
 import { PROJECT, startService, temporaryFolder } from '../acceptance/support/service.ts';
-import type { OwnService } from '../acceptance/support/service.ts';
+import { assertWorkedExamples } from '../acceptance/support/worked-examples.ts';
 import { until } from './support/until.ts';
 
 const EXAMPLES = join(PROJECT, 'examples');
 const INSTALLS_WITHIN = 240_000;
 const INSTALLERS_READ = /^(home|(npm|pip)_.*|.*_proxy|ssl_cert_.*|node_extra_ca_certs)$/i;
-
-interface Worked {
-  readonly name: string;
-  readonly endpoint: string;
-  readonly input?: unknown;
-  readonly expect?: unknown;
-  readonly tolerance?: number;
-  readonly expectError?: string;
-}
-
-/** Of an object the keys given, of a list every element, numbers within the tolerance. */
-function assertHolds(actual: unknown, expected: unknown, tolerance: number, where: string): void {
-  if (typeof expected === 'number') {
-    assert.ok(Math.abs(Number(actual) - expected) <= tolerance, `${where}: ${String(actual)} is not ${expected}`);
-  } else if (typeof expected === 'object' && expected !== null) {
-    assert.ok(typeof actual === 'object' && actual !== null, `${where}: ${JSON.stringify(actual)}`);
-    if (Array.isArray(expected)) assert.equal((actual as unknown[]).length, expected.length, where);
-    for (const [key, each] of Object.entries(expected)) {
-      assertHolds((actual as Record<string, unknown>)[key], each, tolerance, `${where}.${key}`);
-    }
-  } else assert.deepEqual(actual, expected, where);
-}
 
 /** What npm and pip find in the environment of whoever starts the service. */
 const installers = (): Record<string, string> =>
@@ -41,22 +18,6 @@ const installers = (): Record<string, string> =>
       (entry): entry is [string, string] => INSTALLERS_READ.test(entry[0]) && entry[1] !== undefined,
     ),
   );
-
-async function workedExamplesOf(service: OwnService, folder: string, id: string): Promise<number> {
-  const examples = parse(await readFile(join(EXAMPLES, folder, 'worked-examples.yaml'), 'utf8')) as Worked[];
-  for (const { name, endpoint, input, expect, tolerance = 0, expectError } of examples) {
-    const where = `${folder}: ${name}`;
-    const answer = await service.post(`/${id}${endpoint}`, JSON.stringify(input));
-    if (expectError === undefined) {
-      assert.equal(answer.status, 200, `${where}: ${answer.text}`);
-      assertHolds(answer.object['result'], expect, tolerance, where);
-    } else {
-      assert.equal(answer.status, 500, where);
-      assert.ok(String(answer.object['Detail']).includes(expectError), `${where}: ${answer.text}`);
-    }
-  }
-  return examples.length;
-}
 
 test('the node and python examples are activated and give their published worked values', async () => {
   await using folder = await temporaryFolder();
@@ -89,7 +50,7 @@ test('the node and python examples are activated and give their published worked
       const folderName = remote.find((name) => name === key);
       assert.ok(folderName !== undefined, key);
       const [naan = '', name = '', apiVersion = ''] = String(endpoint['@id']).split('/');
-      calls += await workedExamplesOf(service, folderName, `${naan}/${name}/${apiVersion}`);
+      calls += await assertWorkedExamples(service, join(EXAMPLES, folderName), `${naan}/${name}/${apiVersion}`);
     }
   }
   assert.ok(calls >= 15, `${calls} calls`);
