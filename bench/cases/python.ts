@@ -6,12 +6,13 @@ import { startBareExecution, startBarePython, startService } from '../lib/server
 
 export const python: BenchCase = {
   name: 'python',
-  about: 'one knowledge object in the python runtime, also against a bare asyncio server',
+  about: 'one knowledge object in the python runtime, also against bare servers in Python',
   async run(bench) {
     const ko = greetingInPython();
     await using bare = await startBareExecution(bench, [ko.bare]);
-    // Its answer has no `info`, which makes it a little quicker than one that has.
-    await using asyncio = await startBarePython(bench);
+    // Their answers have no `info`, which makes them a little quicker.
+    await using asyncio = await startBarePython(bench, 'asyncio');
+    await using httpServer = await startBarePython(bench, 'http.server');
     await using service = await startService(bench, await makeShelf(bench, [ko]), { runtimes: ['node', 'python'] });
     const requests = [ko.call];
     return await compare(bench, {
@@ -20,7 +21,13 @@ export const python: BenchCase = {
       targets: [
         { name: 'bare node:http', url: bare.url, requests },
         { name: 'bare asyncio', url: asyncio.url, requests },
-        { name: 'service', url: service.url, requests, against: ['bare node:http', 'bare asyncio'] },
+        { name: 'bare http.server', url: httpServer.url, requests },
+        {
+          name: 'service',
+          url: service.url,
+          requests,
+          against: ['bare node:http', 'bare asyncio', 'bare http.server'],
+        },
       ],
     });
   },

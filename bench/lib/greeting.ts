@@ -1,4 +1,4 @@
-/** The work of `runtimes/python/bench/bare_server.py`, in the languages of the runtimes. */
+/** The work of `runtimes/python/bench/bare_servers.py`, in the languages of the runtimes. */
 import { benchKo } from './kos.ts';
 import type { BenchKo } from './kos.ts';
 

@@ -75,9 +75,10 @@ export const startBareExecution = (bench: Bench, kos: readonly BareKo[]): Promis
 export const startBareBytes = (bench: Bench, answers: readonly BareAnswer[]): Promise<Server> =>
   startBare(bench, 'bytes.ts', answers);
 
-/** The bare asyncio server of the python runtime's own bench, which prints its port. */
-export async function startBarePython(bench: Bench): Promise<Server> {
-  const child = launch('python3', [join(PROJECT, 'runtimes/python/bench/bare_server.py')], { signal: bench.signal });
+/** A bare server of the python runtime's own bench, which prints its port. */
+export async function startBarePython(bench: Bench, kind: 'asyncio' | 'http.server'): Promise<Server> {
+  const program = join(PROJECT, 'runtimes/python/bench/bare_servers.py');
+  const child = launch('python3', [program, kind], { signal: bench.signal });
   return orEnd(child, async () => ({
     url: `http://127.0.0.1:${Number(await child.firstLine())}`,
     [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),

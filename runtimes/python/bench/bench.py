@@ -44,7 +44,9 @@ def main() -> None:
     folder = temporary_folder()
     activator = FakeActivator()
     runtime = Runtime(activator, folder)
-    bare = subprocess.Popen([sys.executable, str(_HERE / "bare_server.py")], stdout=subprocess.PIPE, text=True)
+    bare = subprocess.Popen(
+        [sys.executable, str(_HERE / "bare_servers.py"), "asyncio"], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert bare.stdout is not None
         bare_url = f"http://127.0.0.1:{bare.stdout.readline().strip()}/"

@@ -1,12 +1,14 @@
-"""The yardstick: an asyncio server of the standard library that reads, parses, calls the function and answers.
+"""The yardsticks: servers of the standard library that read, parse, call the function and answer.
 
-No limits, no checks, no process beside it. `python3 bench/bare_server.py` prints its port.
+No limits, no checks, no process beside them. `python3 bench/bare_servers.py asyncio|http.server` prints its port.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
 
@@ -42,11 +44,38 @@ class BareConnection(asyncio.Protocol):
                 self._transport.write(head.encode() + answer)
 
 
-async def serve() -> None:
+async def serve_asyncio() -> None:
     server = await asyncio.get_running_loop().create_server(BareConnection, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 
+class BareHandler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    # An answer is written in two pieces, of which the kernel would hold up the second.
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        answer = json.dumps({"result": main(json.loads(body))}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def serve_http_server() -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), BareHandler)
+    print(server.server_port, flush=True)
+    server.serve_forever()
+
+
 if __name__ == "__main__":
-    asyncio.run(serve())
+    if sys.argv[1:] == ["http.server"]:
+        serve_http_server()
+    else:
+        asyncio.run(serve_asyncio())
