@@ -57,17 +57,19 @@ export class KnownPackages {
     return found;
   }
 
-  /** True when this code was seen to load. */
+  /** True, once, when an earlier start saw this code load: a reload or refresh tries it again. */
   loads(key: string): boolean {
-    const known = this.#used.loads.has(key) || this.#known.loads.has(key);
-    if (known) this.#used.loads.add(key);
-    return known;
+    if (this.#used.loads.has(key) || !this.#known.loads.has(key)) return false;
+    this.#used.loads.add(key);
+    return true;
   }
 
-  rememberLoad(key: string): void {
-    if (this.#used.loads.has(key)) return;
-    this.#used.loads.add(key);
-    this.#forget(this.#used.loads);
+  rememberLoad(key: string, works: boolean): void {
+    const { loads } = this.#used;
+    if (works === loads.has(key)) return;
+    if (works) loads.add(key);
+    else loads.delete(key);
+    this.#forget(loads);
     this.#changed = true;
   }
 

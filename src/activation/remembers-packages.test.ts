@@ -25,7 +25,7 @@ test('what one start found out is there at the next, unchanged', async () => {
   const file = join(folder, 'kept');
   const first = await KnownPackages.open(file, '1');
   first.descriptors('package', parse);
-  first.rememberLoad('code');
+  first.rememberLoad('code', true);
   await first.save();
   const second = await KnownPackages.open(file, '1');
   assert.deepEqual(second.descriptors('package', never), parse());
@@ -33,10 +33,23 @@ test('what one start found out is there at the next, unchanged', async () => {
   assert.equal(second.loads('other code'), false);
 });
 
+test('that code loads is taken from an earlier start once, and no longer when it failed since', async () => {
+  const file = join(folder, 'once');
+  const first = await KnownPackages.open(file, '1');
+  first.rememberLoad('code', true);
+  assert.equal(first.loads('code'), false);
+  await first.save();
+  const second = await KnownPackages.open(file, '1');
+  assert.deepEqual([second.loads('code'), second.loads('code')], [true, false]);
+  second.rememberLoad('code', false);
+  await second.save();
+  assert.equal((await KnownPackages.open(file, '1')).loads('code'), false);
+});
+
 test('another version of the service finds out anew', async () => {
   const file = join(folder, 'versions');
   const first = await KnownPackages.open(file, '1');
-  first.rememberLoad('code');
+  first.rememberLoad('code', true);
   await first.save();
   assert.equal((await KnownPackages.open(file, '2')).loads('code'), false);
 });
@@ -62,9 +75,16 @@ test('of more than it may remember, the last used are remembered', async () => {
   assert.equal(parsed, 3);
   look('b');
   assert.equal(parsed, 4);
-  for (const code of ['a', 'b', 'c']) known.rememberLoad(code);
+});
+
+test('of more code than it may remember, the last that was seen to load is remembered', async () => {
+  const file = join(folder, 'bounded');
+  const first = await KnownPackages.open(file, '1', 2);
+  for (const code of ['a', 'b', 'c']) first.rememberLoad(code, true);
+  await first.save();
+  const second = await KnownPackages.open(file, '1', 2);
   assert.deepEqual(
-    ['a', 'b', 'c'].map((code) => known.loads(code)),
+    ['a', 'b', 'c'].map((code) => second.loads(code)),
     [false, true, true],
   );
 });
@@ -84,7 +104,7 @@ test('a damaged or missing file is as good as none', async () => {
   await writeFile(file, 'not what was written');
   const known = await KnownPackages.open(file, '1');
   assert.equal(known.loads('code'), false);
-  known.rememberLoad('code');
+  known.rememberLoad('code', true);
   await known.save();
   assert.notEqual(await readFile(file, 'latin1'), 'not what was written');
   assert.equal((await KnownPackages.open(join(folder, 'missing'), '1')).loads('code'), false);
@@ -92,7 +112,7 @@ test('a damaged or missing file is as good as none', async () => {
 
 test('where nothing can be kept the service goes on', async () => {
   const known = await KnownPackages.open(join(folder, 'no/such/folder'), '1');
-  known.rememberLoad('code');
+  known.descriptors('package', parse);
   await known.save();
-  assert.equal(known.loads('code'), true);
+  assert.deepEqual(known.descriptors('package', never), parse());
 });

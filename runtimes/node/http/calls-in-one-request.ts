@@ -19,13 +19,14 @@ export function answerCalls(body: string, response: ServerResponse, submit: Subm
   let left = inputs.length;
   let ready = '';
   let flushing = false;
+  response.setHeader('content-type', 'application/vnd.kgrid.answers');
   const flush = (): void => {
     flushing = false;
+    // Where all is ready at once, Node sends it in one piece with its length.
     if (left === 0) response.end(ready);
     else response.write(ready);
     ready = '';
   };
-  response.writeHead(200, ['content-type', 'application/vnd.kgrid.answers']);
   for (const [i, input] of inputs.entries()) {
     submit(input, true, (outcome) => {
       left--;

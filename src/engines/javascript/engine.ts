@@ -14,8 +14,9 @@ import { uptime } from '../../lib/uptime.ts';
 
 /** Remembers code that was seen to load. */
 export interface KnownLoads {
+  /** True, once, when an earlier start saw it. */
   loads(key: string): boolean;
-  rememberLoad(key: string): void;
+  rememberLoad(key: string, works: boolean): void;
 }
 
 export interface JavascriptOptions {
@@ -27,7 +28,7 @@ export interface JavascriptOptions {
   /** Calls that may wait for one endpoint. */
   readonly queueLimit: number;
   readonly sandboxes: number;
-  /** Code that was seen to load is loaded by its first call. */
+  /** At a start, code that an earlier one saw to load is loaded by its first call. */
   readonly known?: KnownLoads;
   /** What `context.getProperty` knows. */
   readonly properties: Readonly<Record<string, string>>;
@@ -64,12 +65,10 @@ export class JavascriptEngine implements Engine {
   async activate(plan: EndpointPlan): Promise<Executor> {
     const endpoint = await this.#endpointOf(plan);
     const { known } = this.#options;
-    const key = digestOf(endpoint.loadText);
+    const key = digestOf(`${plan.id}\n${endpoint.loadText}`);
     const problem = known?.loads(key) === true ? '' : await this.#scheduler.load(endpoint);
-    if (problem === '') {
-      known?.rememberLoad(key);
-      return new JavascriptExecutor(endpoint, this.#scheduler);
-    }
+    known?.rememberLoad(key, problem === '');
+    if (problem === '') return new JavascriptExecutor(endpoint, this.#scheduler);
     this.#scheduler.forget(endpoint);
     throw new ActivationFailure(this.#inWords(problem, plan));
   }

@@ -99,8 +99,8 @@ export class CallBatches {
     }
     const reader = new RecordReader((record) => settle(calls, record));
     this.#send(body, calls.length, calls[0]?.depth ?? 0, deadline, (chunk) => reader.push(chunk))
-      .then(() => failRest(calls, new RuntimeUnreachable('the runtime ended its answer too early')))
-      .catch((error: unknown) => failRest(calls, error))
+      .then(() => failRest(calls, () => new RuntimeUnreachable('the runtime ended its answer too early')))
+      .catch((error: unknown) => failRest(calls, () => error))
       .finally(() => {
         clearTimeout(timer);
         age();
@@ -143,8 +143,9 @@ function settle(calls: readonly Waiting[], record: string): void {
   call.reject(failureOf(Number(text.slice(0, comma)), text.slice(comma + 1)));
 }
 
-function failRest(calls: readonly Waiting[], error: unknown): void {
-  for (const call of calls) if (!call.settled) call.reject(error);
+/** `errorOf` is asked only where a call is left, since most requests leave none. */
+function failRest(calls: readonly Waiting[], errorOf: () => unknown): void {
+  for (const call of calls) if (!call.settled) call.reject(errorOf());
 }
 
 function isJson(text: string): boolean {
