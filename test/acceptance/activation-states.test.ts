@@ -100,6 +100,18 @@ test('a refresh activates again from what was loaded', async () => {
   assert.equal(await result(), 'new code');
 });
 
+test('each reload and each refresh runs the top level of the code again', async () => {
+  const naan = uniqueNaan();
+  const end = Date.now() + 1000;
+  await service.serve(javascriptKo(`if (Date.now() > ${end}) throw new Error("late"); function run() {}`, { naan }));
+  assert.deepEqual(await statusOf(naan), ['ACTIVATED']);
+  while (Date.now() <= end) await assertRedirects(`/actuator/activation/reload/${naan}/ko`);
+  for (const change of ['reload', 'refresh']) {
+    await assertRedirects(`/actuator/activation/${change}`);
+    assert.deepEqual(await statusOf(naan), ['FAILED_TO_ACTIVATE'], change);
+  }
+});
+
 test('a refresh of one engine leaves the endpoints of others alone', async () => {
   const naan = uniqueNaan();
   const code = javascriptKo('let n = 0; function run() { return ++n; }', { naan });
