@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
 import { malformedRequest } from '../lib/errors.ts';
 import { audit } from './access/audit.ts';
+import { askedVersion } from './asked-version.ts';
 import { declare } from './methods.ts';
 
 interface Named {
@@ -20,11 +21,8 @@ export function activationRoutes(app: FastifyInstance, activator: Activator): vo
       head: false,
       handler: async (request: FastifyRequest, reply: FastifyReply) => {
         const named = request.params as Named;
-        const { v } = request.query as { v?: string };
-        const whole = {
-          ...named,
-          ...(named.version === undefined && v !== undefined && v !== '' ? { version: v } : {}),
-        };
+        const v = askedVersion(request);
+        const whole = { ...named, ...(named.version === undefined && v !== undefined ? { version: v } : {}) };
         const subject = Object.values(whole).join('/') || 'all';
         try {
           await change(whole, request);

@@ -10,6 +10,7 @@ import {
   requestTimedOut,
   unsupportedMediaType,
 } from '../lib/errors.ts';
+import { withoutMark } from '../lib/byte-order-mark.ts';
 import { noRoom } from './held-bytes.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import { uptime } from '../lib/uptime.ts';
@@ -142,12 +143,12 @@ const encoded = (encoding: string): Error =>
     headers: { 'accept-encoding': 'identity' },
   });
 
-/** The body as text. @throws bodyNotReadable when it is not UTF-8. */
+/** The body as text; a byte order mark is no part of it. @throws bodyNotReadable when it is not UTF-8. */
 export function textBody(request: FastifyRequest): string {
   const body: unknown = request.body;
   if (!Buffer.isBuffer(body)) return '';
   if (!isUtf8(body)) throw bodyNotReadable('The request body is not valid UTF-8');
-  return body.toString('utf8');
+  return withoutMark(body.toString('utf8'));
 }
 
 /** Media type without its parameters, in lower case. */

@@ -5,6 +5,7 @@ import type { Endpoint } from '../activation/endpoint.ts';
 import type { EndpointSet } from '../activation/endpoint-set.ts';
 import { endpointNotFound } from '../lib/errors.ts';
 import { addressOf } from './address.ts';
+import { askedVersion } from './asked-version.ts';
 import { declare } from './methods.ts';
 
 const CONTEXT = [
@@ -68,13 +69,13 @@ export function endpointRoutes(app: FastifyInstance, { activator, publicUrl }: E
     '/endpoints/:naan/:name/*',
     get((request) => {
       const { naan = '', name = '', '*': rest = '' } = request.params as Record<string, string>;
-      const { v } = request.query as { v?: string };
+      const v = askedVersion(request);
       const key = `${naan}/${name}/${rest.replace(/\/$/, '')}`;
       const exact = activator.set.versioned(key);
       if (exact !== undefined) return representation(exact, addressOf(request, publicUrl));
       const versions = activator.set.versions(key);
       const wanted =
-        v === undefined || v === ''
+        v === undefined
           ? versions
           : versions.filter((each) =>
               BOTH.some((method) => each === activator.set.versioned(`${naan}/${name}/${v}/${each.name}`, method)),

@@ -50,7 +50,11 @@ function rangeOf(
 ): { start: number; end: number } | 'unsatisfiable' | undefined {
   const { range, 'if-range': condition } = request.headers;
   if (range === undefined || (condition !== undefined && condition !== etag)) return undefined;
-  const ranges = parseRange(size, range);
+  // "If the selected representation is shorter than the specified suffix-length, the entire representation is used" (RFC 9110).
+  const ranges = parseRange(
+    size,
+    range.replace(/^bytes=-(\d+)$/, (_, length) => `bytes=-${Math.min(Number(length), size)}`),
+  );
   if (ranges === -1) return 'unsatisfiable';
   if (ranges === -2 || ranges.type !== 'bytes' || ranges.length !== 1) return undefined;
   return ranges[0];

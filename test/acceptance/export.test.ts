@@ -116,6 +116,26 @@ test('the zip of a missing KO is 500 by query', async () => {
   assertShelfError(await service.get(`${path}?v=v1.0`, ZIP), { status: 500, path, error: /./ });
 });
 
+test('the zip of a KO of which no version is there is 404 without a version', async () => {
+  const path = `/kos/${uniqueNaan()}/ko`;
+  assertShelfError(await service.get(path, ZIP), { status: 404, path, error: /^Object location not found/ });
+});
+
+test('metadata and zip have different ETags, of which If-Match takes either', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await service.add(ko);
+  const path = `/kos/${ko.id}`;
+  const tagOf = async (headers: Record<string, string>) => String((await service.get(path, headers)).headers.etag);
+  const [metadata, zip] = [await tagOf({}), await tagOf(ZIP)];
+  assert.notEqual(metadata, zip);
+  assert.equal((await service.get(path, { ...ZIP, 'if-none-match': zip })).status, 304);
+  assert.equal((await service.get(path, { ...ZIP, 'if-none-match': metadata })).status, 200);
+  assert.equal((await service.get(path, { 'if-none-match': zip })).status, 200);
+  const headers = { 'content-type': 'application/json', 'if-match': zip };
+  const put = await service.send('PUT', path, { headers, body: JSON.stringify(ko.metadata) });
+  assert.equal(put.status, 200, put.text);
+});
+
 test('HEAD follows GET for a zip', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.add(ko);

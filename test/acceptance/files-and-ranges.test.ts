@@ -101,6 +101,7 @@ test('a range gives that part of the file', async () => {
     'bytes=4-': ['456789', '4-9'],
     'bytes=-2': ['89', '8-9'],
     'bytes=8-99': ['89', '8-9'],
+    'bytes=-99': ['0123456789', '0-9'],
   };
   for (const [range, [text, part]] of Object.entries(cases)) {
     const answer = await service.get(path, { range });

@@ -155,6 +155,16 @@ test('a string result is given in a declared type that Accept prefers', async ()
   assert.equal(json.object['result'], 'a,b');
 });
 
+test('a declared range of types is acceptable in each type that Accept names', async () => {
+  const ko = await served(TEXT, { produces: ['text/*'] });
+  for (const accept of ['text/csv', 'application/json;q=0.1, Text/Plain']) {
+    const answer = await post(ko, '{}', { accept });
+    assert.equal(answer.text, 'a,b', accept);
+    assert.match(String(answer.headers['content-type']), /^text\/(csv|plain)(;|$)/i, accept);
+  }
+  assert.equal((await post(ko, '{}', { accept: 'image/png' })).status, 406);
+});
+
 test('a page that code makes runs no script on the address of the service', async () => {
   const code = 'function run(input) { return "<p>" + input + "</p>"; }';
   const ko = await served(code, { consumes: ['text/plain'], produces: ['text/html', 'image/svg+xml'] });
@@ -194,6 +204,15 @@ test('an endpoint that is missing is 404 before all else', async () => {
   const headers = { 'content-type': 'nonsense', accept: 'image/png' };
   assert.equal((await service.send('POST', path, { headers, body: '{' })).status, 404);
   assert.equal((await service.send('POST', path)).status, 404);
+});
+
+test('an endpoint that failed to activate is 404 for any method', async () => {
+  const ko = await served('this is no code');
+  for (const method of ['GET', 'POST', 'DELETE']) {
+    const answer = await service.send(method, pathOf(ko), { headers: { 'content-type': 'application/json' } });
+    assert.equal(answer.status, 404, method);
+    assert.match(String(answer.object['Detail']), /failed to activate/, method);
+  }
 });
 
 test('the order of checks is 405, 415, 406, body', async () => {

@@ -202,6 +202,21 @@ test('JSON may begin with a byte order mark', async () => {
   const answer = await service.send('POST', pathOf(ko), { body: '\ufeff{"n":1}', headers });
   assert.equal(answer.status, 200, answer.text);
   assert.equal(answer.object['result'], 2);
+  const body = `\ufeff${JSON.stringify(ko.metadata)}`;
+  assert.equal((await service.send('PUT', `/kos/${ko.id}`, { body, headers })).status, 200);
+  const none = await service.send('POST', '/kos/manifest', { body: '\ufeff{"manifest":[]}', headers });
+  assert.deepEqual([none.status, none.text], [400, '[]']);
+});
+
+test('of several v the first counts', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await service.serve(ko);
+  const query = '?v=v1.0&v=v2.0';
+  for (const path of [`/kos/${ko.naan}/ko`, `/endpoints/${ko.naan}/ko/welcome`])
+    assert.equal((await service.get(path + query)).status, 200, path);
+  assert.equal((await service.post(`/${ko.naan}/ko/welcome${query}`, { name: 'Ada' })).status, 200);
+  const reload = await service.get(`/actuator/activation/reload/${ko.naan}/ko${query}`);
+  assert.equal(reload.status, 303, reload.text);
 });
 
 test('a body with a Content-Encoding is 415 with what to do', async () => {

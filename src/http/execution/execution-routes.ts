@@ -6,6 +6,7 @@ import type { EndpointMethod, EndpointSet } from '../../activation/endpoint-set.
 import { binaryNotFound, endpointNotFound, methodNotAllowed, notFound } from '../../lib/errors.ts';
 import { RESERVED_NAANS, koKey } from '../../knowledge-object/id.ts';
 import type { Shelf } from '../../shelf/shelf.ts';
+import { askedVersion } from '../asked-version.ts';
 import { pathOf } from '../errors.ts';
 import { METHODS } from '../methods.ts';
 import { sendFile } from '../send-file.ts';
@@ -32,7 +33,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, calls 
     return nothingActive(
       activator.set,
       key,
-      versionOf(request),
+      askedVersion(request),
       request.method === 'POST' ? 'post' : 'get',
       versions.map((entry) => entry.id.version),
     );
@@ -41,7 +42,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, calls 
   const find = async (request: FastifyRequest): Promise<Endpoint> => {
     if (!activator.loaded) await activator.whenLoaded;
     const key = keyOf(pathOf(request.url));
-    const endpoint = await decidedNow(activator, key, versionOf(request), 'post');
+    const endpoint = await decidedNow(activator, key, askedVersion(request), 'post');
     if (endpoint === undefined || endpoint.status === 'FAILED_TO_ACTIVATE') throw await missing(request, key);
     return endpoint;
   };
@@ -60,16 +61,17 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, calls 
   const read = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     if (!activator.loaded) await activator.whenLoaded;
     const key = keyOf(pathOf(request.url));
-    const endpoint = await decidedNow(activator, key, versionOf(request), 'get');
+    const endpoint = await decidedNow(activator, key, askedVersion(request), 'get');
     const { set } = activator;
     if (endpoint?.entry.method === 'get' && endpoint.status === 'ACTIVATED') {
       await calls.list(request.raw, reply.raw, endpoint, set);
       return reply.hijack();
     }
-    const found = resourceAt(set, key, versionOf(request));
+    const found = resourceAt(set, key, askedVersion(request));
     if (found !== undefined) await found.endpoint.executor();
     if (found !== undefined) return sendArtifact(request, reply, found.endpoint, found.artifact);
-    if (endpoint?.entry.method === 'post') throw methodNotAllowed(request.method, pathOf(request.url), ['POST']);
+    if (endpoint?.entry.method === 'post' && endpoint.status === 'ACTIVATED')
+      throw methodNotAllowed(request.method, pathOf(request.url), ['POST']);
     throw await missing(request, key);
   };
 
@@ -83,7 +85,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, calls 
     config: { access: 'open' },
     onRequest: async (request) => {
       const key = keyOf(pathOf(request.url));
-      const allowed = allowedAt(activator.set, key, versionOf(request));
+      const allowed = allowedAt(activator.set, key, askedVersion(request));
       if (allowed.length === 0) throw await missing(request, key);
       throw methodNotAllowed(request.method, pathOf(request.url), allowed);
     },
@@ -125,12 +127,6 @@ async function decidedAt(
     endpoint = endpointAt(set, key, version, method);
   }
   return endpoint;
-}
-
-function versionOf(request: FastifyRequest): string | undefined {
-  const { v } = request.query as { v?: string | string[] };
-  const version = Array.isArray(v) ? v[0] : v;
-  return version === '' ? undefined : version;
 }
 
 /** The file of a resource endpoint: "the path as in the deployment, or, where it is unambiguous, without its leading folders". */

@@ -46,14 +46,16 @@ export class Negotiation {
   }
 
   #negotiate(accept: string): AnswerForm {
-    const declared = this.#endpoint.responds.map(mediaTypeOf).filter((type) => type !== '' && !type.includes('*'));
-    const [best] = new Negotiator({ headers: { accept: accept.replace(UNHEARD, '') } }).mediaTypes([
-      'application/json',
-      MINIMAL_TYPE,
-      ...declared,
-    ]);
+    const responds = this.#endpoint.responds.map(mediaTypeOf).filter((type) => type !== '');
+    const negotiator = new Negotiator({ headers: { accept: accept.replace(UNHEARD, '') } });
+    const named = negotiator.mediaTypes().filter((type) => !type.includes('*'));
+    // A declared range such as `text/*` stands for each type in it that the client names.
+    const declared = responds.flatMap((type) =>
+      type.includes('*') ? named.filter((each) => matches(type, each.toLowerCase())) : [type],
+    );
+    const [best] = negotiator.mediaTypes(['application/json', MINIMAL_TYPE, ...declared]);
     if (best === undefined) {
-      const offered = [...new Set(['application/json', ...declared])];
+      const offered = [...new Set(['application/json', ...responds])];
       throw notAcceptable(
         `Endpoint ${this.#endpoint.id} cannot answer with ${accept}. It answers with: [${offered.join(', ')}]`,
       );

@@ -34,7 +34,10 @@ export function endpointAt(
 
 /** The methods that 405 names in `Allow`. */
 export function allowedAt(set: EndpointSet, key: string, version: string | undefined): string[] {
-  const has = (method: EndpointMethod): boolean => endpointAt(set, key, version, method)?.entry.method === method;
+  const has = (method: EndpointMethod): boolean => {
+    const endpoint = endpointAt(set, key, version, method);
+    return endpoint?.entry.method === method && endpoint.status !== 'FAILED_TO_ACTIVATE';
+  };
   return [...(has('get') ? ['GET', 'HEAD'] : []), ...(has('post') ? ['POST'] : [])];
 }
 

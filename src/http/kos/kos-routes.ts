@@ -15,6 +15,7 @@ import type { KoId } from '../../knowledge-object/id.ts';
 import { exportPackage } from '../../shelf/export/export-package.ts';
 import type { ShelfEntry } from '../../shelf/shelf.ts';
 import { audit } from '../access/audit.ts';
+import { askedVersion } from '../asked-version.ts';
 import { requireJson, textBody } from '../body.ts';
 import { matchesEtag, tagsOf } from '../conditional.ts';
 import { declare } from '../methods.ts';
@@ -55,7 +56,7 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
   /** `/kos/<naan>/<name>` and `?v=`: the newest version where none is given. */
   const readAny = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const { naan, name } = request.params as Named;
-    const { v } = request.query as { v?: string };
+    const v = askedVersion(request);
     if (naan.startsWith('ark:'))
       return readArk(
         request,
@@ -63,13 +64,13 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
         [naan.slice(4), name].filter((part) => part !== ''),
       );
     const entry =
-      v === undefined || v === ''
-        ? (await shelf.versions(naan, name)).at(-1)
-        : await shelf.find({ naan, name, version: v });
+      v === undefined ? (await shelf.versions(naan, name)).at(-1) : await shelf.find({ naan, name, version: v });
     if (entry !== undefined) return sendKo(request, reply, entry);
     const missing = koNotFound([naan, name, v ?? ''].filter((part) => part !== '').join('/'));
     // "Currently 500 server error if the KO is not found."
-    throw wantsZip(request) ? new ServiceError(missing.code, 500, 'Internal Server Error', missing.message) : missing;
+    throw v !== undefined && wantsZip(request)
+      ? new ServiceError(missing.code, 500, 'Internal Server Error', missing.message)
+      : missing;
   };
 
   const readOne = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -100,8 +101,9 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
     const pkg = await shelf.open(entry.id);
     if (pkg === undefined) throw koNotFound(koKey(entry.id));
     reply.raw.once('close', () => pkg.release());
-    void reply.headers({ etag: pkg.entry.etag, vary: 'Accept' });
-    if (matchesEtag(request.headers['if-none-match'], pkg.entry.etag)) return reply.code(304).send();
+    const etag = zipTag(pkg.entry.etag);
+    void reply.headers({ etag, vary: 'Accept' });
+    if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
     const { fileName, stream } = exportPackage(pkg);
     void reply.headers({
       'content-type': 'application/zip',
@@ -135,7 +137,7 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
     await find(id);
     requireJson(request);
     const text = readMetadata(request, limits.metadata);
-    const entry = await shelf.replaceMetadata(id, text, tagsOf(request.headers['if-match']));
+    const entry = await shelf.replaceMetadata(id, text, expectedTags(request));
     audit(request, { action: 'replace metadata', subject: koKey(id), digest: entry.digest, outcome: 'done' });
     return sendJson(request, reply, Buffer.from(metadataText(entry)), entry.etag);
   };
@@ -143,7 +145,7 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
   const remove = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const id = idOf(request);
     const { digest } = await find(id);
-    await shelf.remove(id, tagsOf(request.headers['if-match']));
+    await shelf.remove(id, expectedTags(request));
     audit(request, { action: 'delete', subject: koKey(id), digest, outcome: 'done' });
     return reply.code(204).send();
   };
@@ -170,6 +172,13 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
   declare(app, '/kos/manifest', { POST: importByManifest(imports) });
   declare(app, '/kos/manifest-list', { POST: importByManifestList(imports) });
 }
+
+/** Tags of different representations must differ, or a cache would take one for the other. */
+const zipTag = (etag: string): string => etag.replace(/"$/, '-zip"');
+
+/** `If-Match` may have the tag of the metadata or that of the zip: both tell the same state of the KO. */
+const expectedTags = (request: FastifyRequest): string[] | undefined =>
+  tagsOf(request.headers['if-match'])?.map((tag) => tag.replace(/-zip"$/, '"'));
 
 const isId = (id: KoId): boolean => isKoPart(id.naan) && isKoPart(id.name) && isKoPart(id.version);
 
