@@ -1,9 +1,13 @@
+import type { Socket } from 'node:net';
+
 /** Where the service is between its start and its end; readiness depends on it. */
 export class Lifecycle {
   /** Every endpoint of the local engines was decided, and the manifests were imported. */
   started = false;
   /** It was asked to stop. */
   stopping = false;
+  /** Connections that came since: health tells them of it, and nothing else is begun for them. */
+  readonly late = new WeakSet<Socket>();
 
   get ready(): boolean {
     return this.started && !this.stopping;

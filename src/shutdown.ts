@@ -24,7 +24,8 @@ export class Shutdown {
 
   watch(app: App): void {
     app.server.server.on('connection', (socket: Socket) => {
-      this.#connections.add(socket);
+      if (this.#lifecycle.stopping) this.#lifecycle.late.add(socket);
+      else this.#connections.add(socket);
       socket.once('close', () => this.#connections.delete(socket));
     });
     const onSignal = (signal: NodeJS.Signals): void => {
@@ -46,19 +47,31 @@ export class Shutdown {
     this.#log.info({ event: 'stopped' }, 'Stopped');
   }
 
-  /** Takes no connection any more, and waits until the ones that are there have had their answers. */
+  /** Waits until the connections that are there have had their answers, and meanwhile tells new ones that it stops. */
   async #drain(http: Server): Promise<void> {
-    const closed = new Promise<void>((resolve) => http.close(() => resolve()));
+    const early = [...this.#connections];
     // Whoever keeps his connection busy has one more request answered, with `Connection: close`.
     http.maxRequestsPerSocket = 1;
-    const sweep = setInterval(() => {
+    const { promise: answered, resolve } = Promise.withResolvers<void>();
+    const look = (): void => {
       http.closeIdleConnections();
       // Browsers open connections in advance, which do not count as idle before their first request.
-      for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy();
-    }, LOOK_AGAIN);
-    const deadline = setTimeout(() => http.closeAllConnections(), this.#grace);
-    await closed;
+      for (const socket of early) if (socket.bytesRead === 0) socket.destroy();
+      if (early.every((socket) => socket.destroyed)) resolve();
+    };
+    const sweep = setInterval(look, LOOK_AGAIN);
+    const deadline = setTimeout(resolve, this.#grace);
+    look();
+    await answered;
     clearInterval(sweep);
     clearTimeout(deadline);
+    await this.#close(http);
+  }
+
+  async #close(http: Server): Promise<void> {
+    const closed = new Promise<void>((resolve) => http.close(() => resolve()));
+    const hard = setTimeout(() => http.closeAllConnections(), LOOK_AGAIN);
+    await closed;
+    clearTimeout(hard);
   }
 }

@@ -8,7 +8,7 @@ import type { Config } from '../config/config.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Lifecycle } from '../lifecycle.ts';
-import { notFound } from '../lib/errors.ts';
+import { notFound, overloaded } from '../lib/errors.ts';
 import type { PackageLimits } from '../shelf/import/limits.ts';
 import type { ManifestImporter } from '../shelf/manifest-importer.ts';
 import type { Shelf } from '../shelf/shelf.ts';
@@ -86,11 +86,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 
   let requests = 0;
   let executed = 0;
-  app.addHook('onRequest', (_request, reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     requests++;
     // What is sent is what its Content-Type says, whatever a browser thinks of its bytes.
     void reply.header('x-content-type-options', 'nosniff');
-    done();
+    const isTooLate = options.lifecycle.late.has(request.raw.socket) && !isHealth(request.url);
+    done(isTooLate ? overloaded('The service is stopping and begins nothing new; try again later') : undefined);
   });
   installAccess(app, {
     profile: config.profile,
@@ -147,6 +148,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   installPlainWays(app.server, ways, () => !options.lifecycle.stopping);
   return app;
 }
+
+const isHealth = (url: string): boolean => /^\/actuator\/health(\/|$)/.test(pathOf(url));
 
 /** What is not HTTP, is too slow or has headers that are too large never becomes a request. */
 function answerBrokenRequest(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {

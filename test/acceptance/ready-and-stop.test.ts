@@ -93,6 +93,26 @@ test('SIGTERM lets running calls finish and ends with 0', async () => {
   assert.deepEqual(await stopped, { code: 0, signal: null });
 });
 
+test('while running calls finish, health tells new connections of the stop and nothing else is begun', async () => {
+  await using service = await startService();
+  const ko = javascriptKo(`function run() { ${busy(1500)} return "finished"; }`, { naan: uniqueNaan() });
+  const quick = welcomeKo({ naan: uniqueNaan() });
+  await service.serve(ko, quick);
+  const running = service.post(pathOf(ko), {});
+  await new Promise((later) => setTimeout(later, 300));
+  const stopped = service.stop();
+  await service.logged((line) => line['event'] === 'stopping');
+  for (const path of ['/actuator/health', '/actuator/health/readiness']) {
+    const answer = await service.get(path);
+    assert.deepEqual([answer.status, answer.json], [503, { status: 'DOWN' }], path);
+  }
+  const refused = await service.post(pathOf(quick, 'welcome'), { name: 'Ada' });
+  assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'], refused.text);
+  assert.match(String(refused.object['Detail']), /is stopping/);
+  assert.equal((await running).object['result'], 'finished');
+  assert.deepEqual(await stopped, { code: 0, signal: null });
+});
+
 test('SIGTERM with an idle service ends it at once, a spinning call does not hold it', async () => {
   {
     await using idle = await startService();
