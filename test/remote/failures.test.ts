@@ -109,6 +109,12 @@ test('a runtime that ends in the middle of its answer is 502, and never half a r
   await assertFails(path, 502, /^Code execution error: /, LIMIT);
 });
 
+test('an answer without a length that ends in the middle of its JSON is an error, and never half a result', async () => {
+  const head = 'HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n';
+  const { path } = await running('unmeasured', (response) => response.socket?.end(`${head}{"result": {"dose": 4`));
+  await assertFails(path, 500, /^Code execution error: the answer of the runtime is not JSON /, LIMIT);
+});
+
 test('a silent runtime is 504 at the limit, and so is one that drips; both are used again when they answer', async () => {
   const silent = await running('silent', () => undefined);
   const drips = await running('drips', (response) => {

@@ -140,18 +140,23 @@ test('an endpoint that a runtime refuses has the words of the runtime as detail'
     { status: 500, said: { code: 500, description: 'requirements.txt line 3: no such package' } },
     { status: 400, said: { status: 'Could not fetch artifact src/x.py' } },
     { status: 404, said: {} },
+    { status: 502, said: '<html>', words: 'it answered 502' },
+    { status: 200, said: '<html>', words: 'it answered 200 without an endpoint' },
+    { status: 200, said: { status: 'Failed', description: 'cannot compile' } },
+    { status: 500, said: { description: 'npm failed:\n  code E404\n' }, words: 'npm failed: / code E404' },
   ];
-  for (const [i, { status, said }] of refusals.entries()) {
+  for (const [i, { status, said, words }] of refusals.entries()) {
     const ko = remoteKo({ naan, name: `strict${i}`, engine, code: { 'src/x.py': '# x' } });
     runtime.intercept = ({ path }, response) => {
-      if (path === '/endpoints') response.writeHead(status).end(JSON.stringify(said));
+      const body = typeof said === 'string' ? said : JSON.stringify(said);
+      if (path === '/endpoints') response.writeHead(status).end(body);
       return path === '/endpoints';
     };
     await service.serve(ko);
     const endpoint = (await service.get(`/endpoints/${naan}/strict${i}/1.0/run`)).object;
     assert.equal(endpoint['status'], 'FAILED_TO_ACTIVATE');
-    const words = said.description ?? said.status ?? 'it answered 404';
-    assert.equal(endpoint['detail'], `the strict runtime says: ${words}`);
+    const own = typeof said === 'string' ? undefined : (said.description ?? said.status);
+    assert.equal(endpoint['detail'], `the strict runtime says: ${words ?? own ?? 'it answered 404'}`);
     const answer = await service.post(pathOf(ko), {});
     assert.equal(answer.status, 404);
     assert.ok(String(answer.object['Detail']).endsWith(String(endpoint['detail'])), answer.text);

@@ -1,6 +1,5 @@
 /** Activates an endpoint at one runtime: `POST {runtime}/endpoints`, again and again while it is in processing. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { messageOf } from '../../lib/errors.ts';
 import type { ActivationContext, EndpointPlan } from '../engine.ts';
 import type { RemoteOptions } from './remote-options.ts';
 import { RuntimeUnreachable } from './runtime.ts';
@@ -9,7 +8,6 @@ import { uptime } from '../../lib/uptime.ts';
 
 /** A runtime registers before it listens, or while its port is still taken: it gets this long from then on to come up. */
 const COMES_UP = 15_000;
-const ONE_TRY = 120_000;
 const ANSWER_BYTES = 1024 * 1024;
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 3000;
@@ -42,19 +40,16 @@ export async function activateAt(
         method: 'POST',
         body,
         headers: { 'content-type': 'application/json', accept: 'application/json' },
-        timeout: Math.min(left, ONE_TRY),
+        timeout: left,
         limit: ANSWER_BYTES,
         signal: context.signal,
       });
       runtime.up = true;
       const said = objectOf(answer.body);
-      if (answer.status < 300) return targetOf(runtime, said, plan);
+      if (answer.status < 300 && isActivation(said)) return targetOf(runtime, said, plan);
       const words =
-        textOf(said['description']) ??
-        textOf(said['status']) ??
-        textOf(said['error']) ??
-        `it answered ${answer.status}`;
-      if (answer.status !== 503) throw new Refused(`the ${runtime.engine} runtime says: ${words}`);
+        wordsOf(said ?? {}) ?? `it answered ${answer.status}${answer.status < 300 ? ' without an endpoint' : ''}`;
+      if (answer.status !== 503) throw new Error(`the ${runtime.engine} runtime says: ${words}`);
       context.progress(words);
     } catch (thrown) {
       if (!(thrown instanceof RuntimeUnreachable)) throw thrown;
@@ -66,8 +61,6 @@ export async function activateAt(
     await wait(pause, undefined, { signal: context.signal });
   }
 }
-
-class Refused extends Error {}
 
 /** `artifact` always a list, `entry` and `function` always present, `baseUrl` always with a slash at its end. */
 function requestOf(plan: EndpointPlan, address: string): Record<string, unknown> {
@@ -88,18 +81,31 @@ function requestOf(plan: EndpointPlan, address: string): Record<string, unknown>
 function targetOf(runtime: Runtime, said: Record<string, unknown>, plan: EndpointPlan): ActivatedAt {
   const base = (textOf(said['baseUrl']) ?? runtime.url).replace(/\/+$/, '');
   const uri = (textOf(said['uri']) ?? plan.id).replace(/^\/+/, '');
-  if (!URL.canParse(`${base}/${uri}`))
+  if (!/^https?:\/\//.test(base) || !URL.canParse(`${base}/${uri}`))
     throw new Error(`the ${runtime.engine} runtime answered with an address that is none: ${base}/${uri}`);
   return { url: `${base}/${uri}`, batch: said['batch'] === true };
 }
 
-function objectOf(body: Buffer): Record<string, unknown> {
+function objectOf(body: Buffer): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch (thrown) {
-    return { description: messageOf(thrown) };
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
   }
 }
+
+/** It names the endpoint, or at least tells of no problem. */
+const isActivation = (said: Record<string, unknown> | undefined): said is Record<string, unknown> =>
+  said !== undefined &&
+  (textOf(said['uri']) !== undefined || (textOf(said['description']) ?? textOf(said['error'])) === undefined);
+
+/** What it says of a failure or of its progress, as the one sentence that a `detail` is. */
+const wordsOf = (said: Record<string, unknown>): string | undefined =>
+  [said['description'], said['status'], said['error']]
+    .map(textOf)
+    .find((words) => words !== undefined)
+    ?.trim()
+    .replace(/\s*\n\s*/g, ' / ');
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
