@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
+import { setTimeout as later } from 'node:timers/promises';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { uniqueNaan } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
@@ -78,6 +79,29 @@ test('the python runtime of others answers the activation though its one thread 
   assert.equal(failed.status, 500);
   assert.equal(failed.object['Title'], 'General Adapter Exception');
   assert.equal(failed.object['Detail'], 'Code execution error: RangeError: not in range');
+});
+
+test('while the one thread of a runtime is at a call, other calls wait for their turn', async () => {
+  const engine = 'single';
+  await using runtime = await RecordedPythonRuntime.start(service, { engine });
+  const ko = remoteKo({ naan, name: engine, engine, code: { 'src/x.py': '# x' } });
+  await service.serve(ko);
+  const { promise: ends, resolve: end } = Promise.withResolvers<void>();
+  runtime.intercept = async ({ body }) => {
+    if (body.toString() === '"slow"') await ends;
+    return false;
+  };
+  const path = pathOf(ko);
+  const slow = service.post(path, '"slow"');
+  // Longer than an answer to `GET /info` is waited for elsewhere.
+  await later(2500);
+  const others = [service.post(path, '1'), service.post(path, '2')];
+  await later(2500);
+  others.push(service.post(path, '3'));
+  end();
+  const results = (await Promise.all([slow, ...others])).map((answer) => answer.object['result']);
+  assert.deepEqual(results, ['slow', 1, 2, 3]);
+  assert.equal(runtime.activations.length, 1, 'it was never lost');
 });
 
 test('a runtime whose port belongs to another program is never used', async () => {

@@ -64,6 +64,30 @@ test('when one of several runtimes ends the others go on, and it is used again w
   await until('it answers', async () => (count(await calls('ending', 1), 'two') === 1 ? true : undefined));
 });
 
+test('one that falls silent keeps the calls that it has, and gets no more until it registers again', async () => {
+  const [one, two] = [await start('stopping', 'one'), await start('stopping', 'two')];
+  await service.serve(koOf('stopping'));
+  await bothHold(one, two);
+  await until('both are called', async () => (new Set(await calls('stopping', 2)).size === 2 ? true : undefined));
+  const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+  one.intercept = async () => {
+    await goesOn;
+    return false;
+  };
+  const begun = calls('stopping', 2);
+  await until('nobody is sent to it', async () => {
+    const { components } = (await service.get('/actuator/health')).object;
+    const { details } = (components as Record<string, { details: JsonObject }>)['stoppingEngine'] ?? {};
+    return details?.['up'] === 1 ? true : undefined;
+  });
+  assert.deepEqual([...new Set(await calls('stopping', 10))], ['two']);
+  goOn();
+  assert.deepEqual((await begun).sort(), ['one', 'two']);
+  await one.register(false);
+  await until('it is called again', async () => (count(await calls('stopping', 2), 'one') > 0 ? true : undefined));
+  assert.equal(one.activations.length, 1, 'it was never lost');
+});
+
 test('a runtime that does not take the endpoint is not called, and nobody waits for one that is slow', async () => {
   const refusing = await start('choosy', 'refusing');
   refusing.intercept = ({ path }, response) => {

@@ -35,7 +35,7 @@ export async function activateAt(
         `the ${runtime.engine} runtime did not activate it within ${options.activationTimeout / 1000} s (--activation-timeout)`,
       );
     try {
-      await runtime.confirm();
+      await runtime.confirm(left);
       const answer = await runtime.request(`${runtime.url}/endpoints`, {
         method: 'POST',
         body,

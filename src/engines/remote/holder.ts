@@ -39,7 +39,7 @@ export class Holder {
   }
 
   async #single(call: Call, deadline: number): Promise<string> {
-    await this.runtime.confirm();
+    await this.runtime.confirm(deadline - uptime());
     const send = () =>
       this.runtime.request(this.#at.url, this.#requestOf(call.body, call.contentType, call.depth, deadline, 1));
     const answer = await send();
@@ -53,7 +53,7 @@ export class Holder {
     deadline: number,
     onChunk: (chunk: Buffer) => void,
   ): Promise<void> {
-    await this.runtime.confirm();
+    await this.runtime.confirm(deadline - uptime());
     let refusal = '';
     const send = () =>
       this.runtime.stream(this.#at.url, this.#requestOf(body, CALLS_TYPE, depth, deadline, count), (chunk, status) => {

@@ -15,6 +15,9 @@ import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
 import { AnswerTooLarge, RuntimeSilent, RuntimeUnreachable } from './runtime.ts';
 import type { Runtime } from './runtime.ts';
 
+/** Milliseconds without an answer after which a runtime is asked. */
+const SILENT = 1000;
+
 export class RemoteExecutor implements Executor {
   readonly #plan: EndpointPlan;
   readonly #options: RemoteOptions;
@@ -54,7 +57,7 @@ export class RemoteExecutor implements Executor {
       const holder = holders[(first + i) % holders.length];
       if (holder === undefined) break;
       try {
-        return await holder.call(call);
+        return await (holders.length > 1 ? watched(holder, call) : holder.call(call));
       } catch (thrown) {
         // A connection that was refused has carried nothing, so another runtime may be asked.
         if (!(thrown instanceof RuntimeUnreachable) || !wasRefused(thrown)) throw inWords(thrown);
@@ -67,6 +70,16 @@ export class RemoteExecutor implements Executor {
 
   dispose(): void {
     this.#abort.abort();
+  }
+}
+
+/** Where another runtime could take the calls, one that is silent is asked whether it is still there. */
+async function watched(holder: Holder, call: Call): Promise<string> {
+  const timer = setTimeout(() => void holder.runtime.info(), SILENT);
+  try {
+    return await holder.call(call);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -1,5 +1,6 @@
 /** One remote runtime: a server elsewhere, or a child of ours, that runs endpoints of one engine. */
-import { Pool } from 'undici';
+import { Client, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import { messageOf } from '../../lib/errors.ts';
 import { DEPTH_HEADER } from '../call-headers.ts';
 import { uptime } from '../../lib/uptime.ts';
@@ -19,7 +20,12 @@ export interface RequestOptions {
   /** Bytes of the answer. */
   readonly limit: number;
   readonly signal?: AbortSignal;
+  /** The connection; one that is kept alive when left out. */
+  readonly over?: Dispatcher;
 }
+
+/** What a runtime says of itself. */
+export type Info = Readonly<Record<string, unknown>>;
 
 export interface RuntimeAnswer {
   readonly status: number;
@@ -31,6 +37,8 @@ export interface RuntimeAnswer {
 export const SECRET_HEADER = 'x-kgrid-runtime-secret';
 
 const INFO_TIMEOUT = 2000;
+/** … and for one that is waited for, since it was there before. */
+const PATIENT_TIMEOUT = 60_000;
 /** Milliseconds for which an answer to `GET /info` counts, for runtimes that close each connection. */
 const CONFIRMED_FOR = 2000;
 const CONNECT_TIMEOUT = 2000;
@@ -57,7 +65,8 @@ export class Runtime {
   #doubtful = true;
   /** Milliseconds of `uptime()` at which it last said who it is. */
   #confirmed = 0;
-  #asking: Promise<Record<string, unknown> | undefined> | undefined;
+  #asking: Promise<Info | undefined> | undefined;
+  #waiting: Promise<Info | 'silent' | undefined> | undefined;
 
   constructor(registration: Registration, activator: string, secret: string | undefined) {
     this.registration = registration;
@@ -86,19 +95,37 @@ export class Runtime {
   }
 
   /** What it says of itself: "`GET /info` decides whether a runtime is up". Undefined when it is not there, or no longer it. */
-  info(): Promise<Record<string, unknown> | undefined> {
-    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
+  info(): Promise<Info | undefined> {
+    this.#asking ??= this.#ask(INFO_TIMEOUT)
+      .then((said) => (said === 'silent' ? undefined : said))
+      .finally(() => (this.#asking = undefined));
     return this.#asking;
   }
 
   /**
-   * To be awaited before a request: where another program may have its port, it is asked who it is.
-   * @throws RuntimeUnreachable.
+   * To be awaited before a request: where another program may have its port, it is asked who it is. One that was there
+   * before "may be single-threaded", and at a call: it is waited for as long as the caller waits.
+   * @throws RuntimeUnreachable; RuntimeSilent after `patience` milliseconds.
    */
-  async confirm(): Promise<void> {
+  async confirm(patience: number): Promise<void> {
     if (!this.#doubtful || (this.up && uptime() - this.#confirmed < CONFIRMED_FOR)) return;
-    if ((await this.info()) === undefined)
+    const said = await (this.#confirmed > 0 ? this.#inTime(patience) : this.info());
+    if (said === undefined)
       throw new RuntimeUnreachable(`no ${this.engine} runtime answers at its address`, { cause: NOT_THERE });
+  }
+
+  async #inTime(patience: number): Promise<Info | undefined> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(this.#silent(patience)), patience);
+    try {
+      for (;;) {
+        this.#waiting ??= this.#ask(PATIENT_TIMEOUT).finally(() => (this.#waiting = undefined));
+        const said = await Promise.race([this.#waiting, late]);
+        if (said !== 'silent') return said;
+      }
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** @throws RuntimeUnreachable; RuntimeSilent; AnswerTooLarge. */
@@ -119,7 +146,7 @@ export class Runtime {
     const clock = AbortSignal.timeout(timeout);
     const target = new URL(url);
     try {
-      const response = await this.#pool(target.origin, isNested(options)).request({
+      const response = await (options.over ?? this.#pool(target.origin, isNested(options))).request({
         path: target.pathname + target.search,
         method,
         ...(body === undefined ? {} : { body }),
@@ -137,13 +164,7 @@ export class Runtime {
       }
       return { status: response.statusCode, contentType: String(response.headers['content-type'] ?? '') };
     } catch (thrown) {
-      if (clock.aborted)
-        throw new RuntimeSilent(
-          `the ${this.engine} runtime gave no answer within ${Number((timeout / 1000).toFixed(1))} s`,
-          {
-            cause: thrown,
-          },
-        );
+      if (clock.aborted) throw this.#silent(timeout, thrown);
       if (thrown instanceof AnswerTooLarge || signal?.aborted === true) throw thrown;
       throw new RuntimeUnreachable(`the ${this.engine} runtime cannot be reached: ${codeOf(thrown)}`, {
         cause: thrown,
@@ -157,25 +178,29 @@ export class Runtime {
     this.#pools.clear();
   }
 
-  async #ask(): Promise<Record<string, unknown> | undefined> {
-    const info = await this.request(`${this.url}/info`, {
-      method: 'GET',
-      timeout: INFO_TIMEOUT,
-      limit: INFO_BYTES,
-    }).then(
+  async #ask(timeout: number): Promise<Info | 'silent' | undefined> {
+    // On a connection of its own, which ends with the question: one that is kept would keep a single thread busy.
+    const over = new Client(new URL(this.url).origin, { connect: { timeout: CONNECT_TIMEOUT } });
+    const said = await this.request(`${this.url}/info`, { method: 'GET', timeout, limit: INFO_BYTES, over }).then(
       (answer) => this.#itsOwn(answer),
-      () => undefined,
+      (thrown: unknown) => (thrown instanceof RuntimeSilent ? 'silent' : undefined),
     );
-    this.up = info !== undefined;
-    this.#doubtful = info === undefined;
-    if (info !== undefined) this.#confirmed = uptime();
-    // One that has not come up yet is not lost.
-    else if (this.#confirmed > 0) this.lose();
-    return info;
+    void over.destroy();
+    this.up = typeof said === 'object';
+    this.#doubtful = !this.up;
+    if (this.up) this.#confirmed = uptime();
+    // One that has not come up yet is not lost, nor is one that is busy.
+    else if (this.#confirmed > 0 && said !== 'silent') this.lose();
+    return said;
+  }
+
+  #silent(timeout: number, cause?: unknown): RuntimeSilent {
+    const seconds = Number((timeout / 1000).toFixed(1));
+    return new RuntimeSilent(`the ${this.engine} runtime gave no answer within ${seconds} s`, { cause });
   }
 
   /** Some programs have a `/info` too, so it must name the engine, or at least say that it is up. */
-  #itsOwn({ status, body }: RuntimeAnswer): Record<string, unknown> | undefined {
+  #itsOwn({ status, body }: RuntimeAnswer): Info | undefined {
     const info = objectOf(body);
     if (status !== 200 || info === undefined) return undefined;
     const { engine } = info;
