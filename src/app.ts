@@ -73,7 +73,7 @@ export async function createApp({
     maxResult: config.limits.result,
     queueLimit: config.limits.queue,
     secret,
-    reactivate: (engine) => activator.runtimeCame(engine),
+    reactivate: (engine, alone) => activator.runtimeCame(engine, alone),
     log: log.child({ part: 'runtimes' }),
   });
   for (const name of ['node', 'python']) runtimes.engine(name);

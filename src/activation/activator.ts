@@ -105,8 +105,11 @@ export class Activator {
     return this.#change('reload', ofKo(naan, name, version));
   }
 
-  /** A runtime of that engine is new, or back: its endpoints are activated again, in the background. */
-  runtimeCame(engine: string): void {
+  /**
+   * A runtime of that engine is new, or back: its endpoints are activated again, in the background. Where it is `alone`,
+   * nothing runs the old ones, and calls are better off waiting for the new.
+   */
+  runtimeCame(engine: string, alone: boolean): void {
     // After a change that is under way: it may have made endpoints that know nothing of this runtime.
     void this.#changes
       .run('set', () => Promise.resolve())
@@ -114,7 +117,7 @@ export class Activator {
         const concerned = this.#set.endpoints.filter((each) => each.entry.engine === engine);
         // Those that wait for a runtime take this one themselves.
         const wait = concerned.every((each) => each.status === 'LOADED' && each.engine !== undefined);
-        return wait ? undefined : this.refreshEngine(engine);
+        return wait ? undefined : this.#change('refresh', ofEngine(engine), alone ? 0 : PATIENCE);
       })
       .catch((thrown: unknown) => this.#log.error({ engine, err: thrown }, 'activation failed'));
   }
@@ -131,8 +134,7 @@ export class Activator {
   }
 
   refreshEngine(engine: string): Promise<void> {
-    const wanted = engine.toLowerCase();
-    return this.#change('refresh', { ...ALL, engine: (name) => name === wanted });
+    return this.#change('refresh', ofEngine(engine.toLowerCase()));
   }
 
   /** @throws koNotFound. */
@@ -144,7 +146,8 @@ export class Activator {
     for (const each of this.#set.endpoints) each.dispose();
   }
 
-  #change(kind: 'reload' | 'refresh', selection: Selection): Promise<void> {
+  /** `patience`: milliseconds until the new set takes the place of the old with slow remote endpoints still `LOADED`. */
+  #change(kind: 'reload' | 'refresh', selection: Selection, patience = PATIENCE): Promise<void> {
     return this.#changes.run('set', async () => {
       const began = Date.now();
       const old = this.#set;
@@ -173,7 +176,7 @@ export class Activator {
         this.#coming.set(each.ko.key, each.ko);
         this.#queue.add(each);
       }
-      await decidedSoon(made);
+      await decidedSoon(made, patience);
       const others = old.failures.filter(({ id }) => !selection.ko(id));
       this.#set = new EndpointSet(endpoints, [...others, ...failures]);
       this.#coming.clear();
@@ -261,6 +264,8 @@ interface Declared {
 const idOf = ({ ko, entry }: Declared, version: string): string =>
   `${ko.id.naan}/${ko.id.name}/${version}${entry.path}`;
 
+const ofEngine = (engine: string): Selection => ({ ...ALL, engine: (name) => name === engine });
+
 function ofKo(naan: string, name: string, version: string | undefined): Selection {
   return {
     ...ALL,
@@ -269,12 +274,12 @@ function ofKo(naan: string, name: string, version: string | undefined): Selectio
   };
 }
 
-/** Waits for the local endpoints however long they take, and a while for the others. */
-async function decidedSoon(endpoints: readonly Endpoint[]): Promise<void> {
+/** Waits for the local endpoints however long they take, and for the others so many milliseconds. */
+async function decidedSoon(endpoints: readonly Endpoint[], patience: number): Promise<void> {
   const local = Promise.all(endpoints.filter((each) => each.engine?.local !== false).map((each) => each.decided));
   const all = Promise.all(endpoints.map((each) => each.decided));
   const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, PATIENCE);
+  const timer = setTimeout(resolve, patience);
   await Promise.race([all, Promise.all([local, late])]);
   clearTimeout(timer);
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { explode } from '../acceptance/support/folders.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
+import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import type { OwnService } from '../acceptance/support/service.ts';
 import { descendantsOf, gone } from './support/processes.ts';
 import { remoteKo } from './support/remote-ko.ts';
@@ -164,6 +165,20 @@ for (const engine of ENGINES) {
     await until('it answers again', async () => ((await call(service, ko, 'pid')).status === 200 ? true : undefined));
   });
 }
+
+test('when a runtime is started again, code that never loads holds up no other knowledge object', async () => {
+  await using folder = await temporaryFolder();
+  const good = koOf('node', 'good');
+  const stuck = remoteKo({ naan, name: 'stuck', engine: 'node', code: { 'src/index.js': 'for (;;);' } });
+  for (const ko of [good, stuck]) await explode(ko, folder.path, ko.name);
+  await using other = await startService({ shelf: folder.path, args: ['--runtimes', 'node'] });
+  await processOf(other, good);
+  process.kill(await runtimeOf(other, 'node'), 'SIGKILL');
+  const began = Date.now();
+  await until('it answers again', async () => ((await call(other, good, 'pid')).status === 200 ? true : undefined));
+  const took = Date.now() - began;
+  assert.ok(took < 8000, `${took} ms`);
+});
 
 test('a service that is killed leaves no runtime and no worker behind, busy or not', async () => {
   await using killed = await start();

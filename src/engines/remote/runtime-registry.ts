@@ -12,8 +12,8 @@ export interface RegistryOptions extends RemoteOptions {
   readonly engines: Map<string, Engine>;
   /** Known to the runtimes that this service starts. */
   readonly secret: string;
-  /** Activates the endpoints of an engine again, in the background. */
-  readonly reactivate: (engine: string) => void;
+  /** Activates the endpoints of an engine again, in the background. `alone`: no other runtime runs them meanwhile. */
+  readonly reactivate: (engine: string, alone: boolean) => void;
 }
 
 /** A registration's outcome, as the runtime is told. */
@@ -61,6 +61,8 @@ export class RuntimeRegistry {
     }
     if (known !== undefined) this.remove(known);
     const runtime = new Runtime(rest, activator, own ? this.#options.secret : undefined);
+    // Nothing runs there yet.
+    runtime.up = false;
     engine.add(runtime);
     this.#activateAt(runtime);
     return 'new';
@@ -89,8 +91,9 @@ export class RuntimeRegistry {
   }
 
   #activateAt(runtime: Runtime): void {
+    const alone = this.engine(runtime.engine).runtimes.every((each) => !each.up || each.lost);
     runtime.expect();
-    this.#options.reactivate(runtime.engine);
+    this.#options.reactivate(runtime.engine, alone);
   }
 
   /** One that registers though another program has its port must not set anything going. */
