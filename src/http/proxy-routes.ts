@@ -37,7 +37,13 @@ export function proxyRoutes(
         const own = isOwnRuntime(request);
         // Runtimes of this machine need not reach the public address, which may be that of a proxy.
         const status = runtimes.register(registration, addressOf(request, own ? undefined : publicUrl), own);
-        audit(request, { action: 'register', subject: `${registration.engine} ${registration.url}`, outcome: 'done' });
+        // Heartbeats change nothing, and thousands of lines a day would hide what did.
+        if (status === 'new' || body['forceUpdate'] === true)
+          audit(request, {
+            action: 'register',
+            subject: `${registration.engine} ${registration.url}`,
+            outcome: 'done',
+          });
         return { ...body, status };
       },
     },

@@ -26,7 +26,7 @@ export function expire(calls: PendingCall[], now: number, error: () => Error): v
 }
 
 export function timeLimit(endpoint: JsEndpoint): Error {
-  return executionFailed(`no result within the limit of ${endpoint.limit / 1000} s (--execution-timeout)`);
+  return executionFailed(`no result within the limit of ${endpoint.limit / 1000} s (${endpoint.limitedBy})`);
 }
 
 /**

@@ -94,7 +94,7 @@ export class JavascriptEngine implements Engine {
     for (const path of new Set([plan.entry, ...plan.artifacts])) {
       if (path === plan.entry || CODE.test(path)) files[path] = withoutMark((await plan.read(path)).toString('utf8'));
     }
-    const limit = Math.min(plan.options.timeout ?? Infinity, this.#options.executionTimeout);
+    const limit = this.#limitOf(plan);
     const load: LoadRequest = {
       heapMb: this.#options.isolateMemoryMb,
       maxResult: this.#options.maxResult,
@@ -106,17 +106,25 @@ export class JavascriptEngine implements Engine {
       properties: { ...this.#options.properties },
     };
     const { naan, name, version } = plan.ko;
-    return new JsEndpoint(plan.id, `${naan}/${name}/${version}`, ++this.#slots, load, limit);
+    const isOwn = limit < this.#options.executionTimeout;
+    const limitedBy = isOwn ? 'timeout in its deployment descriptor' : '--execution-timeout';
+    return new JsEndpoint(plan.id, `${naan}/${name}/${version}`, ++this.#slots, load, limit, limitedBy);
+  }
+
+  /** Milliseconds that a call may take: "a KO may ask for less". */
+  #limitOf(plan: EndpointPlan): number {
+    return Math.min(plan.options.timeout ?? Infinity, this.#options.executionTimeout);
   }
 
   #inWords(problem: string, plan: EndpointPlan): string {
-    const limit = Math.min(plan.options.timeout ?? Infinity, this.#options.executionTimeout) / 1000;
     if (problem === 'timeout')
-      return `the top level of ${plan.entry} does not end within ${limit} s; move long work into the function`;
+      return `the top level of ${plan.entry} does not end within ${this.#limitOf(plan) / 1000} s; move long work into the function`;
     if (problem === 'memory')
       return `the top level of ${plan.entry} needs more than ${this.#options.isolateMemoryMb} MB of memory`;
     // isolated-vm writes the place as `[file:line:column]`.
-    return problem.replace(/^Error: /, '').replace(/ \[([^[\]]+):(\d+):(\d+)\]$/, ' ($1 line $2, column $3)');
+    const words = problem.replace(/^Error: /, '').replace(/ \[([^[\]]+):(\d+):(\d+)\]$/, ' ($1 line $2, column $3)');
+    // What is thrown and is no error has no place.
+    return plan.artifacts.some((file) => words.includes(file)) ? words : `${words} (${plan.entry})`;
   }
 
   #answer(lane: Lane, work: Work, question: Question): { text: string } | { outside: () => Promise<string> } {

@@ -38,6 +38,8 @@ export class JsEndpoint {
   readonly loadText: string;
   /** Milliseconds a call may take. */
   readonly limit: number;
+  /** Who set the limit. */
+  readonly limitedBy: string;
   readonly console = new ConsoleBudget();
   readonly queue: PendingCall[] = [];
   inFlight = 0;
@@ -53,13 +55,21 @@ export class JsEndpoint {
   #streak = 0;
   #wanted = FIRST_STREAK;
 
-  constructor(id: string, ko: string, slot: number, load: LoadRequest, limit: number) {
+  constructor(
+    id: string,
+    ko: string,
+    slot: number,
+    load: LoadRequest,
+    limit: number,
+    limitedBy = '--execution-timeout',
+  ) {
     this.id = id;
     this.ko = ko;
     this.slot = slot;
     this.load = load;
     this.loadText = JSON.stringify(load);
     this.limit = limit;
+    this.limitedBy = limitedBy;
   }
 
   /** It has shown its manners. */

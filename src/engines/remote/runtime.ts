@@ -41,7 +41,7 @@ const INFO_TIMEOUT = 2000;
 const PATIENT_TIMEOUT = 60_000;
 /** Milliseconds for which an answer to `GET /info` counts, for runtimes that close each connection. */
 const CONFIRMED_FOR = 2000;
-const CONNECT_TIMEOUT = 2000;
+const CONNECT_TIMEOUT = 5000;
 const CONNECTIONS = 64;
 const INFO_BYTES = 256 * 1024;
 
@@ -166,9 +166,7 @@ export class Runtime {
     } catch (thrown) {
       if (clock.aborted) throw this.#silent(timeout, thrown);
       if (thrown instanceof AnswerTooLarge || signal?.aborted === true) throw thrown;
-      throw new RuntimeUnreachable(`the ${this.engine} runtime cannot be reached: ${codeOf(thrown)}`, {
-        cause: thrown,
-      });
+      throw new RuntimeUnreachable(`the ${this.engine} runtime ${inWords(thrown)}`, { cause: thrown });
     }
   }
 
@@ -244,4 +242,17 @@ function objectOf(body: Buffer): Record<string, unknown> | undefined {
 
 const isNested = ({ headers }: RequestOptions): boolean => Number(headers?.[DEPTH_HEADER] ?? 0) > 0;
 
-const codeOf = (thrown: unknown): string => (thrown as { code?: string }).code ?? messageOf(thrown);
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'does not listen at its address',
+  UND_ERR_CONNECT_TIMEOUT: 'accepts no connection',
+  ECONNRESET: 'closed the connection before its answer was complete',
+  EPIPE: 'closed the connection before its answer was complete',
+  UND_ERR_SOCKET: 'closed the connection before its answer was complete',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'closed the connection before its answer was complete',
+};
+
+function inWords(thrown: unknown): string {
+  const { code } = thrown as { code?: unknown };
+  if (typeof code !== 'string') return `cannot be reached: ${messageOf(thrown)}`;
+  return REASONS[code] ?? (code.startsWith('HPE_') ? 'gave an answer that is not HTTP' : `cannot be reached: ${code}`);
+}

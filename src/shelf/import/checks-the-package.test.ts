@@ -75,7 +75,7 @@ const refused: [string, KoSpec, RegExp][] = [
   [
     'a descriptor that is too large',
     { service: 'x'.repeat(5 * 2 ** 20 + 1) },
-    /^service\.yaml has 6 MB; it may have 5 MB$/,
+    /^service\.yaml has 5.1 MB; it may have 5 MB$/,
   ],
   [
     'a missing artifact',

@@ -10,6 +10,6 @@ export const archiveRefused = (why: string, cause?: unknown): ServiceError =>
 export const entryRefused = (name: string, why: string, cause?: unknown): ServiceError =>
   importRefused(`The zip entry "${shown(name)}" ${why}`, { cause });
 
-/** Bytes for people: whole megabytes, rounded up, from 1 MB on. */
+/** Bytes for people: megabytes, rounded up to a tenth, from 1 MB on. */
 export const bytes = (count: number): string =>
-  count < 2 ** 20 ? `${count} bytes` : `${Math.ceil(count / 2 ** 20)} MB`;
+  count < 2 ** 20 ? `${count} bytes` : `${Math.ceil((10 * count) / 2 ** 20) / 10} MB`;

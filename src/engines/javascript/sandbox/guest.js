@@ -52,7 +52,7 @@
     const json = stringify(value);
     if (json === undefined) return 'null';
     if (json.length > maxResult)
-      return '!' + stringify('the result is larger than the limit of ' + maxResult + ' bytes');
+      return '!' + stringify('the result is larger than the limit of ' + maxResult + ' bytes (--max-result)');
     return json;
   };
 

@@ -59,7 +59,7 @@ export class Realm {
   #bounded(lines: string): string {
     const most = this.#maxResult;
     if (lines.length * 3 <= most) return lines;
-    const refusal = `!${JSON.stringify(`the result is larger than the limit of ${most} bytes`)}`;
+    const refusal = `!${JSON.stringify(`the result is larger than the limit of ${most} bytes (--max-result)`)}`;
     const all = lines.split('\n');
     return all.map((line) => (Buffer.byteLength(line) > most ? refusal : line)).join('\n');
   }
