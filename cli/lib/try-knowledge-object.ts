@@ -59,5 +59,6 @@ export async function activationProblems({ source, ko, activator, runtimes }: Tr
   return Promise.all(failed.map(({ entry, detail = '' }) => activationProblem(source, ko.deployment, entry, detail)));
 }
 
-const isHere = (engine: string, runtimes: readonly string[]): boolean =>
+/** It runs in the activator itself, or in one of these runtimes. */
+export const isHere = (engine: string, runtimes: readonly string[]): boolean =>
   ENGINES.get(engine)?.local === true || runtimes.includes(engine);

@@ -1,0 +1,60 @@
+/** All that is found in a knowledge object: by its files, and by what becomes of it at a local activator. */
+import { compileProblems } from './compile.ts';
+import { ENGINES, engineLike } from './engines.ts';
+import { problem, sorted } from './findings.ts';
+import type { Finding } from './findings.ts';
+import { entriesOf } from './inspect.ts';
+import type { Inspection } from './inspect.ts';
+import type { LocalActivator } from './local-activator.ts';
+import { inOneLine } from './report-examples.ts';
+import type { Terminal } from './terminal.ts';
+import { activationProblems, isHere, tryExamples } from './try-knowledge-object.ts';
+import { EXAMPLES_FILE } from './worked-examples.ts';
+
+export interface Checked {
+  readonly inspection: Inspection;
+  /** Sorted. */
+  readonly findings: readonly Finding[];
+  readonly examples: { readonly passed: number; readonly failed: number; readonly notRun: number };
+  /** Engines whose code was left untried, since they are not here. */
+  readonly untried: readonly string[];
+}
+
+export const hasProblems = ({ findings }: Pick<Checked, 'findings'>): boolean =>
+  findings.some(({ severity }) => severity === 'problem');
+
+/** @param runtimes that run beside the activator. */
+export async function checkKnowledgeObject(
+  inspection: Inspection,
+  activator: LocalActivator,
+  runtimes: readonly string[],
+  terminal: Terminal,
+): Promise<Checked> {
+  const { source, ko, examples } = inspection;
+  const findings = [...inspection.findings];
+  const javascript = activator.app.engines.get('javascript');
+  if (javascript !== undefined) findings.push(...(await compileProblems(inspection, javascript)));
+  if (ko === undefined) {
+    const counts = { passed: 0, failed: 0, notRun: examples.length };
+    return { inspection, findings: sorted(findings), examples: counts, untried: [] };
+  }
+  const trial = { source, ko, examples, activator, runtimes };
+  findings.push(...(await activationProblems(trial)));
+  const results = await tryExamples(trial, (name) => terminal.progress(`${ko.key}: ${name} …`));
+  const failed = results.filter(({ passed }) => !passed);
+  findings.push(...failed.map((result) => problem(EXAMPLES_FILE, result.line, inOneLine(result))));
+  const named = entriesOf(ko.deployment).map(({ engine }) => engine);
+  return {
+    inspection,
+    findings: sorted(findings),
+    examples: {
+      passed: results.length - failed.length,
+      failed: failed.length,
+      notRun: examples.length - results.length,
+    },
+    untried: [...new Set(named)].filter((engine) => isEngine(engine) && !isHere(engine, runtimes)),
+  };
+}
+
+/** What is no name, or a slip of the pen, is a problem already. */
+const isEngine = (name: string): boolean => ENGINES.has(name) || (name !== '' && engineLike(name) === undefined);
