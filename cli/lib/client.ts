@@ -25,14 +25,25 @@ export interface Sent {
   readonly body?: string | FormData;
 }
 
+/** How a command shows who it is. */
+export interface Login {
+  /** In words, such as `the user ann`. */
+  readonly who: string;
+  /** The `Authorization` header. */
+  readonly authorization: string;
+}
+
 export class ActivatorClient {
   /** Without a slash at its end. */
   readonly url: string;
+  /** Undefined without one. */
+  readonly login: string | undefined;
   readonly #authorization: string | undefined;
 
-  constructor(url: string, authorization?: string) {
+  constructor(url: string, login?: Login) {
     this.url = url.replace(/\/+$/, '');
-    this.#authorization = authorization;
+    this.login = login?.who;
+    this.#authorization = login?.authorization;
   }
 
   /** @throws CommandFailure when the activator cannot be reached. */

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { isLoopback } from '../../src/http/access/loopback.ts';
 import { ActivatorClient } from './client.ts';
+import type { Login } from './client.ts';
 import type { Environment } from './context.ts';
 import { usageFailure } from './exit.ts';
 import type { Terminal } from './terminal.ts';
@@ -28,22 +29,19 @@ export function remoteActivator(options: RemoteOptions, env: Environment, termin
   if (url === null || !/^https?:$/.test(url.protocol))
     throw usageFailure(`${given} is no address: write it like http://127.0.0.1:8080`);
   if (url.username !== '') throw usageFailure('Leave the login out of the address: use KGRID_USER and KGRID_PASSWORD');
-  const authorization = authorizationFrom(options, env);
-  if (authorization !== undefined && url.protocol === 'http:' && !isLoopback(url.hostname)) {
+  const login = loginFrom(options, env);
+  if (login !== undefined && url.protocol === 'http:' && !isLoopback(url.hostname)) {
     terminal.note(terminal.warning(`The login goes to ${url.host} without encryption: use https where it is there`));
   }
-  return new ActivatorClient(url.origin + url.pathname, authorization);
+  return new ActivatorClient(url.origin + url.pathname, login);
 }
 
-/** The `Authorization` header; undefined without a login. */
-function authorizationFrom(
-  { user: named, passwordEnv, tokenEnv }: RemoteOptions,
-  env: Environment,
-): string | undefined {
+function loginFrom({ user: named, passwordEnv, tokenEnv }: RemoteOptions, env: Environment): Login | undefined {
   const user = named ?? present(env['KGRID_USER']);
   // What is named on the command line goes before what only stands in the environment.
   const token = named === undefined || tokenEnv !== undefined ? secret(tokenEnv, 'KGRID_TOKEN', env) : undefined;
-  if (token !== undefined) return `Bearer ${token}`;
+  if (token !== undefined)
+    return { who: `the token in ${tokenEnv ?? 'KGRID_TOKEN'}`, authorization: `Bearer ${token}` };
   if (user === undefined) {
     if (passwordEnv !== undefined) throw usageFailure('--password-env needs a user: add --user, or set KGRID_USER');
     return undefined;
@@ -54,7 +52,8 @@ function authorizationFrom(
       `There is no password for ${user}: set KGRID_PASSWORD, or name its variable with --password-env`,
     );
   }
-  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+  const words = Buffer.from(`${user}:${password}`).toString('base64');
+  return { who: `the user ${user}`, authorization: `Basic ${words}` };
 }
 
 function secret(variable: string | undefined, standard: string, env: Environment): string | undefined {

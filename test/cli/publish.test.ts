@@ -3,7 +3,7 @@ import { mkdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startService } from '../acceptance/support/service.ts';
-import { edit, filesIn, fromTemplate, kgrid, kgridJson, temporaryFolder } from './kgrid.ts';
+import { edit, filesIn, fromTemplate, kgrid, kgridJson, PROJECT, temporaryFolder } from './kgrid.ts';
 
 interface Packed {
   ok: boolean;
@@ -88,24 +88,91 @@ test('push brings folders and zips to a secured activator and shows what runs th
     env: { KGRID_USER: 'ann', KGRID_PASSWORD: 'guess' },
   });
   assert.equal(wrong.code, 3);
+  assert.match(wrong.stderr, /refused the login of the user ann: check it \(401 /);
   assert.ok(!(wrong.stdout + wrong.stderr).includes('guess'));
 
   const env = { KGRID_URL: service.url, MY_PASSWORD: 'secret word' };
-  const pushed = await kgrid(['push', code, zip, failing, '--user', 'ann', '--password-env', 'MY_PASSWORD'], { env });
+  const login = ['--user', 'ann', '--password-env', 'MY_PASSWORD'];
+  const pushed = await kgrid(['push', code, zip, failing, '--no-test', ...login], { env });
   assert.equal(pushed.code, 1, pushed.stderr);
   const { url } = service;
   assert.deepEqual(pushed.stdout.split('\n').slice(0, -1), [
+    'test/code/v1.0: no problems, 3 worked examples not run',
+    'test/card/v1.0: no problems, 1 worked example not run',
+    'test/failing/v1.0: no problems, 3 worked examples not run',
     `test/code/v1.0 is on the shelf of ${url}`,
     `test/card/v1.0 is on the shelf of ${url}`,
     `test/failing/v1.0 is on the shelf of ${url}`,
     `  ACTIVATED  POST ${url}/test/code/1.0/calculate`,
     `  ACTIVATED  GET ${url}/test/card/1.0/files`,
     `  FAILED_TO_ACTIVATE  POST ${url}/test/failing/1.0/calculate`,
-    `    ${failing}/src/index.js:16: SyntaxError: Unexpected token 'const' (src/index.js line 16, column 9)`,
+    `${failing}/src/index.js:16: SyntaxError: Unexpected token 'const'`,
     '2 of 3 endpoints active',
   ]);
   const exported = await service.get('/kos/test/card/v1.0', { accept: 'application/zip' });
   assert.ok(exported.bytes.equals(await readFile(zip)), 'an activator exports what was packed, byte for byte');
+});
+
+test('push tries the code and the examples first, and replaces nothing by what fails', async () => {
+  await using folder = await temporaryFolder();
+  const cwd = folder.path;
+  const ko = await fromTemplate('javascript', cwd, 'map');
+  const node = await fromTemplate('node', cwd, 'dead');
+  await edit(join(node, 'src/index.js'), /^/, 'nothing.here;\n');
+  await using service = await startService();
+  const env = { KGRID_URL: service.url };
+  const first = await kgrid(['push', 'map'], { cwd, env });
+  assert.equal(first.code, 0, first.stdout + first.stderr);
+  assert.match(first.stdout, /^test\/map\/v1\.0: no problems, 3 worked examples passed$/m);
+
+  await edit(join(ko, 'src/index.js'), '2 * diastolic', '3 * diastolic');
+  const wrong = await kgrid(['push', 'map', 'dead'], { cwd, env });
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stdout, /^map\/worked-examples\.yaml:2: "120 over 80 mmHg": .* expected 93\.3, got 120$/m);
+  assert.match(wrong.stdout, /^dead\/src\/index\.js:1: .*ReferenceError: nothing is not defined/m);
+  assert.match(wrong.stdout, /^3 problems: nothing was uploaded$/m);
+  const body = { systolic: 120, diastolic: 80 };
+  const { object } = await service.post('/test/map/1.0/calculate', body);
+  assert.deepEqual(object['result'], { meanArterialPressure: 93.3, unit: 'mmHg' });
+  assert.equal((await service.get('/kos/test/dead/v1.0')).status, 404);
+
+  await edit(join(ko, 'deployment.yaml'), 'engine: javascript', 'engine: julia');
+  const untried = await kgrid(['push', 'map'], { cwd, env });
+  assert.equal(untried.code, 1);
+  const [, summary, , status, why, replaced] = untried.stdout.split('\n');
+  assert.match(
+    summary ?? '',
+    /3 worked examples not run \(the code of engine julia was not tried: it is not available/,
+  );
+  assert.match(status ?? '', /^ {2}FAILED_TO_ACTIVATE {2}POST /);
+  assert.equal(
+    why,
+    'map/deployment.yaml:3: engine julia is not known here; engines: javascript, resource, node, python',
+  );
+  assert.equal(replaced, '  The package of test/map/v1.0 that was there before has been replaced');
+});
+
+test('push uploads what this machine has no runtime for, and says that it was not tried', async () => {
+  await using folder = await temporaryFolder();
+  await fromTemplate('python', folder.path, 'model');
+  await using service = await startService({ args: ['--runtimes', 'python'] });
+  const env = { KGRID_URL: service.url, PATH: folder.path };
+  const { code, stdout, stderr } = await kgrid(['push', 'model'], { cwd: folder.path, env });
+  assert.equal(code, 0, stdout + stderr);
+  assert.match(
+    stdout,
+    /^test\/model\/v1\.0: no problems, 3 worked examples not run \(the code of engine python was not tried: /,
+  );
+});
+
+test('knowledge objects that are called come with --with, and are not uploaded', async () => {
+  const [caller, ...called] = ['clopidogrelbygenotype', 'clopidogrel', 'cyp2c19'].map((name) =>
+    join(PROJECT, `examples/cpic-${name}-v1.0`),
+  );
+  await using service = await startService();
+  const pushed = await kgrid(['push', caller ?? '', '--with', ...called, '--url', service.url]);
+  assert.equal(pushed.code, 0, pushed.stdout + pushed.stderr);
+  assert.equal((await service.get('/kos')).list.length, 1);
 });
 
 test('an activator that cannot be reached, or is none, ends with 3', async () => {

@@ -1,0 +1,57 @@
+/** Brings packed knowledge objects to an activator elsewhere. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { LoadedKo } from '../../src/activation/loaded-ko.ts';
+import { wordsOf } from './client.ts';
+import type { ActivatorClient, Answer, ListedEndpoint } from './client.ts';
+import { CommandFailure, EXIT, ioFailure } from './exit.ts';
+import type { KoSource } from './ko-source.ts';
+import type { Terminal } from './terminal.ts';
+
+/** A knowledge object that is fit to be uploaded. */
+export interface Ready {
+  readonly source: KoSource;
+  readonly ko: LoadedKo;
+  readonly zip: Buffer<ArrayBuffer>;
+}
+
+/** Gives whether it took the place of a package of the same id. @throws CommandFailure when it is not taken. */
+export async function upload({ ko, zip }: Ready, client: ActivatorClient, terminal: Terminal): Promise<boolean> {
+  terminal.progress(`uploading ${ko.key} …`);
+  const before = await client.send(`/kos/${ko.key}`);
+  const body = new FormData();
+  body.append('ko', new Blob([zip], { type: 'application/zip' }), `${ko.key.replaceAll('/', '-')}.zip`);
+  const answer = await client.send('/kos', { method: 'POST', body });
+  if (answer.status !== 200) throw refusal(answer, client, `does not take ${ko.key}`);
+  terminal.print(`${ko.key} is on the shelf of ${client.url}`);
+  return before.status === 200;
+}
+
+/** Gives its endpoints when all are decided. @throws CommandFailure. */
+export async function activate(ko: LoadedKo, client: ActivatorClient, terminal: Terminal): Promise<ListedEndpoint[]> {
+  terminal.progress(`activating ${ko.key} …`);
+  const answer = await client.send(`/actuator/activation/reload/${ko.key}`);
+  if (answer.status !== 303) throw refusal(answer, client, `does not activate ${ko.key}`);
+  for (;;) {
+    const endpoints = (await client.endpoints()).filter((each) => each.ko === ko.key);
+    const slow = endpoints.find(({ status }) => status === 'LOADED');
+    if (slow === undefined) return endpoints;
+    terminal.progress(`${slow.id}: ${slow.detail ?? 'is being activated'} …`);
+    await wait(LOOK_AGAIN);
+  }
+}
+
+const LOOK_AGAIN = 500;
+
+function refusal(answer: Answer, { url, login }: ActivatorClient, what: string): CommandFailure {
+  const words = wordsOf(answer);
+  if (answer.status === 401) {
+    return ioFailure(
+      login === undefined
+        ? `${url} asks for a login: set KGRID_USER and KGRID_PASSWORD, or KGRID_TOKEN (${words})`
+        : `${url} refused the login of ${login}: check it (${words})`,
+    );
+  }
+  if (answer.status === 403) return ioFailure(`${url} does not let this login write (${words})`);
+  const isOurs = answer.status === 400 || answer.status === 413;
+  return new CommandFailure(isOurs ? EXIT.problems : EXIT.unreachable, `${url} ${what}: ${words}`);
+}
