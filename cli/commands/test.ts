@@ -2,16 +2,14 @@ import { Command } from 'commander';
 import { koKey } from '../../src/knowledge-object/id.ts';
 import { activateSources, runtimesFor } from '../lib/activate-sources.ts';
 import { ActivatorClient } from '../lib/client.ts';
-import { activationProblem } from '../lib/compile.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
-import { printFindings, problem } from '../lib/findings.ts';
+import { printFindings, problem, sorted } from '../lib/findings.ts';
 import type { Finding } from '../lib/findings.ts';
 import { inspect } from '../lib/inspect.ts';
 import type { Inspection } from '../lib/inspect.ts';
 import { openSources } from '../lib/ko-source.ts';
-import type { LocalActivator } from '../lib/local-activator.ts';
 import { remoteActivator, withRemoteOptions } from '../lib/remote.ts';
 import type { RemoteOptions } from '../lib/remote.ts';
 import { printExample } from '../lib/report-examples.ts';
@@ -19,6 +17,8 @@ import { runExamples } from '../lib/run-examples.ts';
 import type { ExampleResult } from '../lib/run-examples.ts';
 import { count } from '../lib/terminal.ts';
 import type { Terminal } from '../lib/terminal.ts';
+import { activationProblems, foreignProblems } from '../lib/try-knowledge-object.ts';
+import type { Trial } from '../lib/try-knowledge-object.ts';
 import { EXAMPLES_FILE } from '../lib/worked-examples.ts';
 
 interface TestOptions extends RemoteOptions {
@@ -68,7 +68,7 @@ async function test(context: Context, paths: readonly string[], options: TestOpt
   const problems = tested.flatMap((each) => each.findings).length;
   const passed = results.length - failed;
   terminal.print();
-  const summary = `${count(results.length, 'example')}: ${passed} passed, ${failed} failed`;
+  const summary = `${count(results.length, 'example')}: ${passed} passed, ${failed} failed${problems > 0 ? `; ${count(problems, 'problem')}` : ''}`;
   terminal.print(failed + problems > 0 ? terminal.bad(summary) : terminal.good(summary));
   terminal.json({
     ok: failed + problems === 0,
@@ -92,10 +92,11 @@ async function testHere(
 ): Promise<Tested[]> {
   await using called = await openSources(options.with);
   const all = [...inspections, ...(await Promise.all(called.map(inspect)))];
-  await using activator = await activateSources(all, { env, terminal, runtimes: runtimesFor(all), showConsole: true });
+  const runtimes = runtimesFor(all);
+  await using activator = await activateSources(all, { env, terminal, runtimes, showConsole: true });
   const client = new ActivatorClient(activator.url);
   // Awaited here: the activator must outlive the calls.
-  return await inSequence(inspections, (each) => testOne(each, client, terminal, activator));
+  return await inSequence(inspections, (each) => testOne(each, client, terminal, { activator, runtimes }));
 }
 
 async function testThere(
@@ -112,33 +113,30 @@ async function testOne(
   inspection: Inspection,
   client: ActivatorClient,
   terminal: Terminal,
-  activator?: LocalActivator,
+  here?: Pick<Trial, 'activator' | 'runtimes'>,
 ): Promise<Tested> {
   const { source, ko, examples } = inspection;
   terminal.print(
     `${terminal.bold(ko?.key ?? source.label)}  ${terminal.dim(ko === undefined ? '' : source.label)}`.trimEnd(),
   );
   const findings = stoppers(inspection);
-  printFindings(source, findings, terminal);
+  if (ko !== undefined && here !== undefined) {
+    const trial = { source, ko, examples, ...here };
+    findings.push(...foreignProblems(trial), ...(await activationProblems(trial)));
+  }
+  // What keeps an endpoint from running stands before the examples that fail for it.
+  printFindings(source, sorted(findings), terminal);
   if (ko === undefined) return { inspection, findings, results: [] };
   const address = { key: ko.key, apiVersion: ko.service.apiVersion ?? ko.id.version };
   const results = await runExamples(client, address, examples, (name) => terminal.progress(`${ko.key}: ${name} …`));
   for (const result of results) printExample(source, result, terminal);
-  // Beside an example that fails it helps to see where the endpoint does.
-  const failing = new Set(examples.filter((_, i) => results[i]?.passed === false).map(({ endpoint }) => endpoint));
-  for (const { entry, status, detail } of activator?.endpointsOf(ko.key) ?? []) {
-    if (status !== 'ACTIVATED' && failing.has(entry.path))
-      printFindings(source, [await activationProblem(source, ko.deployment, entry, detail ?? '')], terminal);
-  }
-  return { inspection, findings, results };
+  return { inspection, findings: sorted(findings), results };
 }
 
 /** Why not all can be tried. */
-function stoppers({ ko, findings, examples }: Inspection): Finding[] {
-  const unreadable = findings.filter(
-    ({ severity, file }) => severity === 'problem' && (ko === undefined || file === EXAMPLES_FILE),
-  );
-  if (unreadable.length > 0 || examples.length > 0) return unreadable;
+function stoppers({ findings, examples }: Inspection): Finding[] {
+  const problems = findings.filter(({ severity }) => severity === 'problem');
+  if (problems.length > 0 || examples.length > 0) return problems;
   return [
     problem(
       EXAMPLES_FILE,

@@ -2,7 +2,7 @@
 import type { LoadedKo } from '../../src/activation/loaded-ko.ts';
 import { isEndpointPart } from '../../src/knowledge-object/id.ts';
 import { METADATA_FILE, metadataProblem } from '../../src/knowledge-object/metadata.ts';
-import { ENGINES, ENGINE_NAMES, engineLike } from './engines.ts';
+import { foreignEngine } from './engines.ts';
 import { warning } from './findings.ts';
 import type { Finding } from './findings.ts';
 import type { KoSource } from './ko-source.ts';
@@ -91,16 +91,9 @@ function serviceWarnings({ service, deployment, id }: LoadedKo): Finding[] {
 }
 
 function engineWarnings({ deployment }: LoadedKo): Finding[] {
-  return [...deployment.endpoints.values()].flat().flatMap(({ engine, line, path }) => {
-    if (engine === '' || ENGINES.has(engine) || engineLike(engine) !== undefined) return [];
-    const known = ENGINE_NAMES.join(', ');
-    return [
-      warning(
-        deployment.file,
-        line,
-        `${path} asks for the engine ${engine}, which is none of ${known}: it runs only where a runtime for it has registered`,
-      ),
-    ];
+  return [...deployment.endpoints.values()].flat().flatMap((entry) => {
+    const message = foreignEngine(entry);
+    return message === undefined ? [] : [warning(deployment.file, entry.line, message)];
   });
 }
 

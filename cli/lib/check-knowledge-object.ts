@@ -1,6 +1,6 @@
 /** All that is found in a knowledge object: by its files, and by what becomes of it at a local activator. */
 import { compileProblems } from './compile.ts';
-import { ENGINES, engineLike } from './engines.ts';
+import { ENGINES, foreignEngine } from './engines.ts';
 import { problem, sorted } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { entriesOf } from './inspect.ts';
@@ -43,7 +43,10 @@ export async function checkKnowledgeObject(
   const results = await tryExamples(trial, (name) => terminal.progress(`${ko.key}: ${name} …`));
   const failed = results.filter(({ passed }) => !passed);
   findings.push(...failed.map((result) => problem(EXAMPLES_FILE, result.line, inOneLine(result))));
-  const named = entriesOf(ko.deployment).map(({ engine }) => engine);
+  // Of an engine that is a slip of the pen, or not named, it is said already.
+  const named = entriesOf(ko.deployment).filter(
+    (each) => ENGINES.has(each.engine) || foreignEngine(each) !== undefined,
+  );
   return {
     inspection,
     findings: sorted(findings),
@@ -52,9 +55,6 @@ export async function checkKnowledgeObject(
       failed: failed.length,
       notRun: examples.length - results.length,
     },
-    untried: [...new Set(named)].filter((engine) => isEngine(engine) && !isHere(engine, runtimes)),
+    untried: [...new Set(named.map(({ engine }) => engine))].filter((engine) => !isHere(engine, runtimes)),
   };
 }
-
-/** What is no name, or a slip of the pen, is a problem already. */
-const isEngine = (name: string): boolean => ENGINES.has(name) || (name !== '' && engineLike(name) === undefined);

@@ -13,11 +13,17 @@ export const ENGINES: ReadonlyMap<string, EngineFacts> = new Map(
   ]),
 );
 
-/** The engine that was probably meant by a name that is none. */
+/** The engine that was probably meant by a name that is none; a short name has less room for a slip. */
 export const engineLike = (name: string): string | undefined =>
-  ENGINE_NAMES.find((known) => distance(name, known) <= TYPOS);
+  ENGINE_NAMES.find((known) => distance(name, known) <= Math.min(MOST_TYPOS, Math.floor(name.length / 3)));
 
-const TYPOS = 2;
+const MOST_TYPOS = 2;
+
+/** What to know of an endpoint whose engine is none of these, though no slip of the pen either; else undefined. */
+export const foreignEngine = ({ engine, path }: { engine: string; path: string }): string | undefined =>
+  engine === '' || ENGINES.has(engine) || engineLike(engine) !== undefined
+    ? undefined
+    : `${path} asks for the engine ${engine}, which is none of ${ENGINE_NAMES.join(', ')}: it runs only where a runtime for it has registered`;
 
 /** How many letters differ: those to insert, to leave out or to change. */
 function distance(a: string, b: string): number {

@@ -11,7 +11,7 @@ import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import type { KoPackage } from '../../src/shelf/shelf.ts';
 import { bytes } from '../../src/shelf/zip/refusal.ts';
 import { authorWarnings } from './author-warnings.ts';
-import { ENGINES, engineLike } from './engines.ts';
+import { ENGINES, foreignEngine } from './engines.ts';
 import type { EngineFacts } from './engines.ts';
 import { exampleProblems } from './example-problems.ts';
 import { problem, sorted } from './findings.ts';
@@ -51,7 +51,7 @@ export async function inspect(source: KoSource): Promise<Inspection> {
   if (ko !== undefined) {
     const disagreements = [
       ...koProblems(ko),
-      ...entriesOf(ko.deployment).flatMap((each) => endpointProblems(ko, each, enginesWith(each.engine))),
+      ...entriesOf(ko.deployment).flatMap((each) => endpointProblems(ko, each, enginesFor(each))),
     ];
     findings.push(...disagreements.map(({ file, line, message }) => problem(file, line, withReason(message, source))));
     findings.push(...exampleProblems(ko, examples));
@@ -68,9 +68,10 @@ export async function inspect(source: KoSource): Promise<Inspection> {
 }
 
 /** Runtimes of other engines may register at an activator; only what looks like a slip of the pen is a problem. */
-function enginesWith(name: string): ReadonlyMap<string, Pick<EngineFacts, 'name' | 'method'>> {
-  const known = ENGINES.has(name) || engineLike(name) !== undefined;
-  return known ? ENGINES : new Map([...ENGINES, [name, { name, method: 'post', local: false }]]);
+function enginesFor(entry: DeploymentEntry): ReadonlyMap<string, Pick<EngineFacts, 'name' | 'method'>> {
+  const { engine: name } = entry;
+  if (foreignEngine(entry) === undefined) return ENGINES;
+  return new Map([...ENGINES, [name, { name, method: 'post', local: false }]]);
 }
 
 export const entriesOf = (deployment: Deployment): DeploymentEntry[] => [...deployment.endpoints.values()].flat();

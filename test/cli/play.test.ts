@@ -102,6 +102,18 @@ test('a folder of knowledge objects follows what is added, renamed and taken awa
   assert.deepEqual(await readdir(temporary), [], 'its temporary shelf goes with it');
 });
 
+test('an engine that is not here is a problem of the endpoint', async () => {
+  await using folder = await temporaryFolder();
+  const ko = await fromTemplate('javascript', folder.path, 'map');
+  await edit(join(ko, 'deployment.yaml'), 'engine: javascript', 'engine: js');
+  await using running = startKgrid(['play', ko, '--port', '0']);
+  const loaded = await running.next(({ event }) => event === 'loaded');
+  assert.deepEqual(problemsOf(loaded), ['deployment.yaml:3']);
+  await edit(join(ko, 'deployment.yaml'), 'engine: js', 'engine: javascript');
+  const changed = await running.next(({ event }) => event === 'changed');
+  assert.deepEqual([problemsOf(changed), examplesOf(changed)], [[], [true, true, true]]);
+});
+
 test('a folder without a knowledge object, and a port that is taken, are told', async () => {
   await using folder = await temporaryFolder();
   await using empty = startKgrid(['play', folder.path]);

@@ -89,7 +89,11 @@ test('what cannot be tried is no success', async () => {
   const [ofSilent, ofBroken, ofDead, ofZip] = json.kos;
   assert.match(ofSilent?.problems[0]?.message ?? '', /there are no worked examples, so nothing was tried/);
   assert.match(ofBroken?.problems[0]?.message ?? '', /has no @id/);
-  assert.deepEqual([ofDead?.problems, ofDead?.examples.map(({ passed }) => passed)], [[], [false, false, false]]);
+  assert.deepEqual(
+    ofDead?.examples.map(({ passed }) => passed),
+    [false, false, false],
+  );
+  assert.match(ofDead.problems[0]?.message ?? '', /^SyntaxError/);
   assert.match(ofZip?.problems[0]?.message ?? '', /The zip file/);
 });
 
@@ -114,4 +118,25 @@ test('two folders of one id cannot be on one shelf', async () => {
   const { code, stderr } = await kgrid(['test', one, other]);
   assert.equal(code, 2);
   assert.match(stderr, /same and .*copy\/same are both test\/same\/v1\.0: name one of them/);
+});
+
+test('why an endpoint does not run stands before the examples that fail for it, as check says it', async () => {
+  await using folder = await temporaryFolder();
+  const cwd = folder.path;
+  const lost = await fromTemplate('javascript', cwd, 'lost');
+  await edit(join(lost, 'deployment.yaml'), '/calculate:', '/calcualte:');
+  const foreign = await fromTemplate('javascript', cwd, 'foreign');
+  await edit(join(foreign, 'deployment.yaml'), 'engine: javascript', 'engine: js');
+  const [tested, checked] = await Promise.all([
+    kgrid(['test', 'lost', 'foreign'], { cwd }),
+    kgrid(['check', 'lost', 'foreign'], { cwd }),
+  ]);
+  assert.equal(tested.code, 1);
+  const place = (name: string): RegExp => new RegExp(`^${name}/deployment\\.yaml:3: `);
+  for (const name of ['lost', 'foreign']) {
+    const said = tested.stdout.split('\n').find((line) => place(name).test(line)) ?? 'nothing';
+    assert.ok(checked.stdout.replaceAll(': warning: ', ': ').includes(`${said}\n`), said);
+    assert.ok(tested.stdout.indexOf(said) < tested.stdout.indexOf(`FAIL  120 over 80 mmHg  ${name}/`), tested.stdout);
+  }
+  assert.match(tested.stdout, /^6 examples: 0 passed, 6 failed; 5 problems$/m);
 });
