@@ -3,6 +3,7 @@ import type { Alias, CST, Document, Node } from 'yaml';
 import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { importRefused } from '../../lib/errors.ts';
 import { shown } from '../shown.ts';
+import { yamlHint } from './yaml-hints.ts';
 
 export type YamlNode = Node | null | undefined;
 
@@ -26,15 +27,16 @@ export function parseYaml(source: string, file: string): YamlDocument {
   }
   const lines = new LineCounter();
   const lineAt = (offset: number): number => lines.linePos(offset).line;
-  const failure: Failure = (offset, reason) => {
+  const failure: Failure = (offset, reason, code = '') => {
     const line = lineAt(offset);
-    const message = `${file} is not valid YAML: line ${String(line)}: ${shown(reason)}`;
+    const message = `${file} is not valid YAML: line ${String(line)}: ${shown(reason)}${yamlHint(code)}`;
     return importRefused(message, { problems: [{ message, file, line }] });
   };
   const document = firstDocument(text, lines, failure);
   const targets = aliasTargets(document);
   for (const [alias, target] of targets) {
-    if (target === undefined) throw failure(alias.range?.[0] ?? 0, `*${alias.source} refers to nothing above it`);
+    if (target === undefined)
+      throw failure(alias.range?.[0] ?? 0, `*${alias.source} refers to nothing above it`, 'BAD_ALIAS');
   }
   return {
     document,
@@ -70,7 +72,7 @@ function aliasTargets(document: Document.Parsed): ReadonlyMap<Alias, Node | unde
 
 const HARMLESS: ReadonlySet<string> = new Set(['TAG_RESOLVE_FAILED', 'KEY_OVER_1024_CHARS']);
 
-type Failure = (offset: number, message: string) => Error;
+type Failure = (offset: number, message: string, code?: string) => Error;
 type Place = number | readonly number[] | { offset: number };
 
 function firstDocument(text: string, lines: LineCounter, failure: Failure): Document.Parsed {
@@ -80,14 +82,14 @@ function firstDocument(text: string, lines: LineCounter, failure: Failure): Docu
   // first. Enclosing collections catch what is thrown here and report it again.
   composer['onError'] = (place: Place, code: string, message: string, warning?: boolean): void => {
     if (warning === true || HARMLESS.has(code)) return;
-    first ??= failure(offsetOf(place), message);
+    first ??= failure(offsetOf(place), message, code);
     throw first;
   };
   try {
     const tokens = untilSecondDocument(new Parser(lines.addNewLine).parse(text));
     for (const document of composer.compose(tokens, true, text.length)) {
       const [error] = document.errors;
-      if (error !== undefined) throw failure(error.pos[0], error.message);
+      if (error !== undefined) throw failure(error.pos[0], error.message, error.code);
       return document;
     }
   } catch (thrown) {

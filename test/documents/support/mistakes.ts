@@ -42,6 +42,11 @@ export const AT_IMPORT: readonly Mistake[] = [
   { words: 'A descriptor under another name', make: edit('metadata.json', '"service.yaml"', '"openapi.yaml"') },
   { words: 'An artifact that is not in the zip', make: without('src/welcome.js') },
   { words: 'A tab in a YAML file', make: edit('deployment.yaml', '    engine', '\tengine') },
+  {
+    words: 'A colon in a value without quotes',
+    make: edit('service.yaml', 'title: Welcome', 'title: Welcome: a greeting'),
+  },
+  { words: 'A wrong indentation', make: edit('deployment.yaml', '    artifact', '   artifact') },
 ];
 
 export const AT_ACTIVATION: readonly Mistake[] = [
