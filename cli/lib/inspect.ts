@@ -11,6 +11,7 @@ import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import type { KoPackage } from '../../src/shelf/shelf.ts';
 import { bytes } from '../../src/shelf/zip/refusal.ts';
 import { authorWarnings } from './author-warnings.ts';
+import { descriptorWarnings } from './descriptor-warnings.ts';
 import { ENGINES, foreignEngine } from './engines.ts';
 import type { EngineFacts } from './engines.ts';
 import { exampleProblems } from './example-problems.ts';
@@ -18,6 +19,7 @@ import { problem, sorted } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { readSource } from './ko-source.ts';
 import type { KoSource } from './ko-source.ts';
+import { textProblems } from './text-problems.ts';
 import { EXAMPLES_FILE, parseWorkedExamples } from './worked-examples.ts';
 import type { WorkedExample } from './worked-examples.ts';
 
@@ -57,13 +59,17 @@ export async function inspect(source: KoSource): Promise<Inspection> {
     findings.push(...exampleProblems(ko, examples));
     findings.push(...authorWarnings(ko, source, examples));
   }
+  findings.push(...(await descriptorWarnings(source, found.metadata)));
+  const garbled = await textProblems(source, found);
+  const readable = findings.filter(({ file }) => garbled.every((each) => each.file !== file));
   return {
     source,
     ...(found.metadata === undefined ? {} : { metadata: found.metadata }),
     ...(found.deployment === undefined ? {} : { deployment: found.deployment }),
     ...(ko === undefined || found.problems.length > 0 ? {} : { ko }),
     examples,
-    findings: sorted(findings),
+    // What else is said of a file that is no text only follows from that.
+    findings: sorted([...readable, ...garbled]),
   };
 }
 

@@ -1,6 +1,6 @@
 /** What goes wrong most often in a knowledge object, and what `check` says of it: the place, and how to mend it. */
 import assert from 'node:assert/strict';
-import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { edit, fromTemplate, kgridJson, temporaryFolder } from './kgrid.ts';
@@ -130,7 +130,31 @@ const mistakes: [string, Break, RegExp][] = [
     (file) => edit(file('worked-examples.yaml'), 'expect:', 'expected:'),
     /^worked-examples\.yaml:6 "expected" is no key of an example; the keys are .*expect,/,
   ],
+  [
+    'a descriptor in Latin-1',
+    (file) => saveAs('latin1', file('service.yaml'), (text) => text.replace('paths:', 'x-by: José\npaths:')),
+    /^service\.yaml:10 not UTF-8 text: save it as UTF-8$/,
+  ],
+  [
+    'metadata in Latin-1',
+    (file) => saveAs('latin1', file('metadata.json'), (text) => text.replace('"contributors": ""', '"by": "José"')),
+    /^metadata\.json:9 not UTF-8 text: save it as UTF-8$/,
+  ],
+  [
+    'worked examples in UTF-16',
+    (file) => saveAs('utf16le', file('worked-examples.yaml'), (text) => text),
+    /^worked-examples\.yaml:1 not UTF-8 text: save it as UTF-8$/,
+  ],
+  [
+    'code in Latin-1',
+    (file) => saveAs('latin1', file('src/index.js'), (text) => `${text}// José\n`),
+    /^src\/index\.js:\d+ not UTF-8 text: save it as UTF-8$/,
+  ],
 ];
+
+async function saveAs(encoding: BufferEncoding, file: string, change: (text: string) => string): Promise<void> {
+  await writeFile(file, change(await readFile(file, 'utf8')), encoding);
+}
 
 test('each common mistake is named by file and line, with the mend', async () => {
   await using folder = await temporaryFolder();

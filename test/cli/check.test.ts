@@ -20,3 +20,20 @@ test('code that was not tried is no silent success', async () => {
     ],
   );
 });
+
+test('what descriptors say twice, to nowhere or under no address is warned of', async () => {
+  await using folder = await temporaryFolder();
+  const ko = await fromTemplate('javascript', folder.path, 'odd');
+  await edit(join(ko, 'metadata.json'), '  "keywords"', '  "title": "Again",\n  "keywords"');
+  await edit(join(ko, 'service.yaml'), '  /calculate:', '  calculate:');
+  await edit(join(ko, 'service.yaml'), 'schemas/Input', 'schemas/Inptu');
+  await edit(join(ko, 'deployment.yaml'), '    engine: javascript', '    engine: node\n    engine: javascript');
+  const { code, stdout } = await kgrid(['check', 'odd'], { cwd: folder.path });
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(stdout.split('\n').slice(0, -2), [
+    'odd/deployment.yaml:6: warning: "engine" stands in line 5 already: only the last one counts, take one of them out',
+    'odd/metadata.json:8: warning: "title" stands in line 6 already: only the last one counts, take one of them out',
+    'odd/service.yaml:12: warning: the path calculate has no slash in front: write /calculate',
+    'odd/service.yaml:21: warning: #/components/schemas/Inptu is not in this file: add it or correct the name',
+  ]);
+});

@@ -121,7 +121,8 @@ function atPointer(tree: YamlTree, pointer: string): YamlNode {
   );
 }
 
-function pointerKey(text: string): string {
+/** One part of such a pointer, as the key that it stands for. */
+export function pointerKey(text: string): string {
   const key = text.replaceAll('~1', '/').replaceAll('~0', '~');
   try {
     return decodeURIComponent(key);
