@@ -7,7 +7,7 @@ import type { Context } from '../lib/context.ts';
 import { ENGINES } from '../lib/engines.ts';
 import { EXIT } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
-import { inspect } from '../lib/inspect.ts';
+import { inspectAll } from '../lib/inspect.ts';
 import { openSources } from '../lib/ko-source.ts';
 import { printChecked } from '../lib/report-checked.ts';
 
@@ -46,14 +46,13 @@ async function check(
   options: CheckOptions,
 ): Promise<ExitCode> {
   const terminal = open(options);
-  await using sources = await openSources(paths);
-  await using called = await openSources(options.with);
-  const inspections = await Promise.all(sources.map(inspect));
-  const all = [...inspections, ...(await Promise.all(called.map(inspect)))];
+  await using sources = await openSources(paths, terminal);
+  await using called = await openSources(options.with, terminal);
+  const all = await inspectAll([...sources, ...called]);
   const runtimes = options.run === true ? runtimesFor(all) : [];
   await using activator = await activateSources(all, { env, terminal, runtimes, showConsole: false });
   const checked: Checked[] = [];
-  for (const inspection of inspections) {
+  for (const inspection of all.slice(0, sources.length)) {
     const one = await checkKnowledgeObject(inspection, activator, runtimes, terminal);
     printChecked(one, terminal, (engine) => (ENGINES.has(engine) ? '--run does' : 'it is not available here'));
     checked.push(one);

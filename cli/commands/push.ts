@@ -9,9 +9,10 @@ import type { Context } from '../lib/context.ts';
 import { EXIT, CommandFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
 import { printFindings } from '../lib/findings.ts';
-import { entriesOf, inspect } from '../lib/inspect.ts';
+import { entriesOf, inspectAll } from '../lib/inspect.ts';
 import type { Inspection } from '../lib/inspect.ts';
 import { openSources } from '../lib/ko-source.ts';
+import type { KoSource } from '../lib/ko-source.ts';
 import { pack } from '../lib/pack.ts';
 import { activate, upload } from '../lib/publish.ts';
 import type { Ready } from '../lib/publish.ts';
@@ -55,9 +56,10 @@ of reach or refuses the login.`,
 async function push(context: Context, paths: readonly string[], options: PushOptions): Promise<ExitCode> {
   const terminal = context.terminal(options);
   const client = remoteActivator(options, context.env, terminal);
-  await using sources = await openSources(paths);
-  const inspections = await Promise.all(sources.map(inspect));
-  const checked = options.test ? await tryHere(context, inspections, options, terminal) : inspections.map(untried);
+  await using sources = await openSources(paths, terminal);
+  const checked = options.test
+    ? await tryHere(context, sources, options, terminal)
+    : (await inspectAll(sources)).map(untried);
   for (const each of checked) printChecked(each, terminal, () => 'it is not available here');
   const problems = checked.flatMap(({ inspection: { source }, findings }) =>
     findings.filter(({ severity }) => severity === 'problem').map((each) => ({ source: source.label, ...each })),
@@ -67,7 +69,7 @@ async function push(context: Context, paths: readonly string[], options: PushOpt
     terminal.json({ ok: false, problems });
     return EXIT.problems;
   }
-  const ready = await Promise.all(inspections.map(makeReady));
+  const ready = await Promise.all(checked.map(makeReady));
   // All are there before the first is activated, since they may call each other.
   const replaced = new Set<string>();
   for (const each of ready) if (await upload(each, client, terminal)) replaced.add(each.ko.key);
@@ -90,17 +92,18 @@ async function push(context: Context, paths: readonly string[], options: PushOpt
 /** With all runtimes that this machine has: what needs another is left to the activator. */
 async function tryHere(
   { env }: Context,
-  inspections: readonly Inspection[],
+  sources: readonly KoSource[],
   options: PushOptions,
   terminal: Terminal,
 ): Promise<Checked[]> {
-  await using called = await openSources(options.with);
-  const all = [...inspections, ...(await Promise.all(called.map(inspect)))];
+  await using called = await openSources(options.with, terminal);
+  const all = await inspectAll([...sources, ...called]);
   const wanted = runtimesFor(all);
   await using activator = await activateSources(all, { env, terminal, runtimes: wanted, showConsole: false });
   const runtimes = wanted.filter((name) => activator.app.engines.get(name)?.health().status === 'UP');
   const checked: Checked[] = [];
-  for (const each of inspections) checked.push(await checkKnowledgeObject(each, activator, runtimes, terminal));
+  for (const each of all.slice(0, sources.length))
+    checked.push(await checkKnowledgeObject(each, activator, runtimes, terminal));
   return checked;
 }
 
@@ -111,7 +114,7 @@ const untried = (inspection: Inspection): Checked => ({
   untried: [],
 });
 
-async function makeReady(inspection: Inspection): Promise<Ready> {
+async function makeReady({ inspection }: Checked): Promise<Ready> {
   const { source, ko } = inspection;
   if (ko === undefined) throw new CommandFailure(EXIT.problems, `${source.label} cannot be pushed`);
   return { source, ko, zip: source.isZip ? await readFile(source.path) : (await pack(inspection)).zip };

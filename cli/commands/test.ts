@@ -7,9 +7,10 @@ import { EXIT } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
 import { printFindings, problem, sorted } from '../lib/findings.ts';
 import type { Finding } from '../lib/findings.ts';
-import { inspect } from '../lib/inspect.ts';
+import { inspectAll } from '../lib/inspect.ts';
 import type { Inspection } from '../lib/inspect.ts';
 import { openSources } from '../lib/ko-source.ts';
+import type { KoSource } from '../lib/ko-source.ts';
 import { remoteActivator, withRemoteOptions } from '../lib/remote.ts';
 import type { RemoteOptions } from '../lib/remote.ts';
 import { printExample } from '../lib/report-examples.ts';
@@ -57,12 +58,11 @@ The examples are those of worked-examples.yaml. Exit code: 0 all passed, 1 one f
 
 async function test(context: Context, paths: readonly string[], options: TestOptions): Promise<ExitCode> {
   const terminal = context.terminal(options);
-  await using sources = await openSources(paths);
-  const inspections = await Promise.all(sources.map(inspect));
+  await using sources = await openSources(paths, terminal);
   const tested =
     options.url === undefined
-      ? await testHere(context, inspections, options, terminal)
-      : await testThere(context, inspections, options, terminal);
+      ? await testHere(context, sources, options, terminal)
+      : await testThere(context, sources, options, terminal);
   const results = tested.flatMap((each) => each.results);
   const failed = results.filter(({ passed }) => !passed).length;
   const problems = tested.flatMap((each) => each.findings).length;
@@ -86,27 +86,29 @@ async function test(context: Context, paths: readonly string[], options: TestOpt
 
 async function testHere(
   { env }: Context,
-  inspections: readonly Inspection[],
+  sources: readonly KoSource[],
   options: TestOptions,
   terminal: Terminal,
 ): Promise<Tested[]> {
-  await using called = await openSources(options.with);
-  const all = [...inspections, ...(await Promise.all(called.map(inspect)))];
+  await using called = await openSources(options.with, terminal);
+  const all = await inspectAll([...sources, ...called]);
   const runtimes = runtimesFor(all);
   await using activator = await activateSources(all, { env, terminal, runtimes, showConsole: true });
   const client = new ActivatorClient(activator.url);
   // Awaited here: the activator must outlive the calls.
-  return await inSequence(inspections, (each) => testOne(each, client, terminal, { activator, runtimes }));
+  return await inSequence(all.slice(0, sources.length), (each) =>
+    testOne(each, client, terminal, { activator, runtimes }),
+  );
 }
 
 async function testThere(
   { env }: Context,
-  inspections: readonly Inspection[],
+  sources: readonly KoSource[],
   options: TestOptions,
   terminal: Terminal,
 ): Promise<Tested[]> {
   const client = remoteActivator(options, env, terminal);
-  return inSequence(inspections, (each) => testOne(each, client, terminal));
+  return inSequence(await inspectAll(sources), (each) => testOne(each, client, terminal));
 }
 
 async function testOne(

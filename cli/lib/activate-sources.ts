@@ -1,8 +1,6 @@
 /** Puts inspected knowledge objects on the shelf of a local activator. */
 import { join } from 'node:path';
-import { koKey } from '../../src/knowledge-object/id.ts';
 import type { Environment } from './context.ts';
-import { usageFailure } from './exit.ts';
 import { ENGINES } from './engines.ts';
 import { entriesOf } from './inspect.ts';
 import type { Inspection } from './inspect.ts';
@@ -24,7 +22,6 @@ export async function activateSources(
   inspections: readonly Inspection[],
   { env, terminal, runtimes, showConsole }: ActivateOptions,
 ): Promise<LocalActivator> {
-  requireDistinct(inspections);
   terminal.progress('starting an activator …');
   const activator = await LocalActivator.start({
     env,
@@ -52,15 +49,4 @@ export function runtimesFor(inspections: readonly Inspection[]): string[] {
   const engines = inspections.flatMap(({ deployment }) => (deployment === undefined ? [] : entriesOf(deployment)));
   const remote = engines.map(({ engine }) => engine).filter((name) => ENGINES.get(name)?.local === false);
   return [...new Set(remote)];
-}
-
-function requireDistinct(inspections: readonly Inspection[]): void {
-  const places = new Map<string, string>();
-  for (const { source, metadata } of inspections) {
-    if (metadata === undefined) continue;
-    const key = koKey(metadata.id);
-    const other = places.get(key);
-    if (other !== undefined) throw usageFailure(`${other} and ${source.label} are both ${key}: name one of them`);
-    places.set(key, source.label);
-  }
 }

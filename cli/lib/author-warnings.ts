@@ -1,7 +1,7 @@
 /** What an author probably did not mean, though it would run. */
 import type { LoadedKo } from '../../src/activation/loaded-ko.ts';
 import { isEndpointPart } from '../../src/knowledge-object/id.ts';
-import { METADATA_FILE, metadataProblem } from '../../src/knowledge-object/metadata.ts';
+import { METADATA_FILE, metadataProblem, withoutDot } from '../../src/knowledge-object/metadata.ts';
 import { foreignEngine } from './engines.ts';
 import { warning } from './findings.ts';
 import type { Finding } from './findings.ts';
@@ -27,7 +27,8 @@ function metadataWarnings({ details, key, deployment }: LoadedKo, { files }: KoS
   const entry = first?.entry ?? 'src/index.js';
   if (hasPayload === undefined)
     warn('hasPayload', `hasPayload is missing: add "hasPayload": "${entry}", the main code file`);
-  else if (typeof hasPayload === 'string' && !files.has(hasPayload.replace(/^(\.\/+)+/, '')))
+  // Where the deployment names the same file, that it is missing is a problem already.
+  else if (typeof hasPayload === 'string' && ![...files.keys(), entry].includes(withoutDot(hasPayload)))
     warn(
       'hasPayload',
       `hasPayload names ${hasPayload}, which is not in the package: name the main code file, such as ${entry}`,

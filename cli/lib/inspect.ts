@@ -3,8 +3,9 @@ import { Readable } from 'node:stream';
 import { endpointProblems, koProblems } from '../../src/activation/agreement.ts';
 import { LoadedKo } from '../../src/activation/loaded-ko.ts';
 import type { Deployment, DeploymentEntry } from '../../src/knowledge-object/descriptors/deployment.ts';
+import { koKey } from '../../src/knowledge-object/id.ts';
 import type { KoMetadata } from '../../src/knowledge-object/metadata.ts';
-import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
+import { METADATA_FILE, metadataProblem } from '../../src/knowledge-object/metadata.ts';
 import { inspectPackage } from '../../src/shelf/import/check-package.ts';
 import type { InspectedPackage } from '../../src/shelf/import/check-package.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
@@ -71,6 +72,28 @@ export async function inspect(source: KoSource): Promise<Inspection> {
     // What else is said of a file that is no text only follows from that.
     findings: sorted([...readable, ...garbled]),
   };
+}
+
+/** Those of one id cannot be on one shelf: each is examined by its files, none is activated. */
+export async function inspectAll(sources: readonly KoSource[]): Promise<Inspection[]> {
+  const inspections = await Promise.all(sources.map(inspect));
+  const ofOneId = Map.groupBy(inspections, ({ metadata }) => (metadata === undefined ? undefined : koKey(metadata.id)));
+  return inspections.map((each) => {
+    if (each.metadata === undefined) return each;
+    const { source, metadata, deployment, examples, findings } = each;
+    const key = koKey(metadata.id);
+    const twin = ofOneId.get(key)?.find((other) => other !== each);
+    if (twin === undefined) return each;
+    const words = `@id is ${key}, as in ${twin.source.label}: give one of them another name or version`;
+    const { line } = metadataProblem(metadata.text, '@id', words);
+    return {
+      source,
+      metadata,
+      ...(deployment === undefined ? {} : { deployment }),
+      examples,
+      findings: sorted([...findings, problem(METADATA_FILE, line, words)]),
+    };
+  });
 }
 
 /** Runtimes of other engines may register at an activator; only what looks like a slip of the pen is a problem. */

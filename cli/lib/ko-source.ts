@@ -1,18 +1,17 @@
 /** What a person names on the command line: a folder or a zip file with a knowledge object. */
 import { createWriteStream } from 'node:fs';
-import type { Stats } from 'node:fs';
-import { mkdir, readFile, stat } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
 import { messageOf, ServiceError } from '../../src/lib/errors.ts';
-import { findExploded } from '../../src/shelf/file-store/find-exploded.ts';
 import { packageRoot } from '../../src/shelf/import/import-zip.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import { openZip } from '../../src/shelf/zip/open-zip.ts';
 import { ioFailure } from './exit.ts';
+import { knowledgeObjectsAt, statOf } from './folder-of-sources.ts';
 import { listPackageFiles } from './package-files.ts';
 import type { FolderFile, FolderListing, LeftOut } from './package-files.ts';
+import type { Terminal } from './terminal.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 export interface KoSource extends AsyncDisposable {
@@ -30,7 +29,10 @@ export interface KoSource extends AsyncDisposable {
 }
 
 /** Opens all that is named; a folder without a `metadata.json` stands for the knowledge objects in it. */
-export async function openSources(named: readonly string[]): Promise<readonly KoSource[] & AsyncDisposable> {
+export async function openSources(
+  named: readonly string[],
+  terminal: Terminal,
+): Promise<readonly KoSource[] & AsyncDisposable> {
   const sources: KoSource[] = [];
   const opened = Object.assign(sources, {
     async [Symbol.asyncDispose]() {
@@ -38,22 +40,17 @@ export async function openSources(named: readonly string[]): Promise<readonly Ko
     },
   });
   try {
+    // What is named twice is opened once.
+    const paths = new Map<string, string>();
     for (const path of named) {
-      for (const each of await knowledgeObjectsAt(path)) sources.push(await openSource(each));
+      for (const each of await knowledgeObjectsAt(path, terminal)) paths.set(resolve(each), each);
     }
+    for (const path of paths.values()) sources.push(await openSource(path));
     return opened;
   } catch (thrown) {
     await opened[Symbol.asyncDispose]();
     throw thrown;
   }
-}
-
-/** The folder or zip itself, or the folders of knowledge objects below it. @throws CommandFailure. */
-export async function knowledgeObjectsAt(path: string): Promise<string[]> {
-  if (!(await statOf(path)).isDirectory()) return [path];
-  const { folders, damage } = await findExploded(path);
-  const isOne = damage.some(({ where }) => where === METADATA_FILE);
-  return isOne || folders.length === 0 ? [path] : folders.map((folder) => join(path, folder));
 }
 
 async function openSource(path: string): Promise<KoSource> {
@@ -108,15 +105,6 @@ async function unpack(path: string, target: string): Promise<void> {
 }
 
 export const readSource = (source: KoSource, path: string): Promise<Buffer> => readFile(join(source.folder, path));
-
-async function statOf(path: string): Promise<Stats> {
-  try {
-    return await stat(path);
-  } catch (thrown) {
-    const missing = (thrown as NodeJS.ErrnoException).code === 'ENOENT';
-    throw ioFailure(missing ? `There is no file or folder ${path}` : messageOf(thrown), thrown);
-  }
-}
 
 /** Short and without a slash at its end. */
 const tidyLabel = (path: string): string => {

@@ -1,5 +1,6 @@
 /** What `check` says beside the mistakes of `breaking.test.ts`. */
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { edit, fromTemplate, kgrid, temporaryFolder } from './kgrid.ts';
@@ -36,4 +37,38 @@ test('what descriptors say twice, to nowhere or under no address is warned of', 
     'odd/service.yaml:12: warning: the path calculate has no slash in front: write /calculate',
     'odd/service.yaml:21: warning: #/components/schemas/Inptu is not in this file: add it or correct the name',
   ]);
+});
+
+test('a folder is examined to its end, and what is left out is named', async () => {
+  await using folder = await temporaryFolder();
+  const cwd = folder.path;
+  await fromTemplate('javascript', join(cwd, 'shelf/left'), 'same');
+  await fromTemplate('javascript', join(cwd, 'shelf/right'), 'same');
+  await edit(join(cwd, 'shelf/right/same/src/index.js'), 'const mean', 'const const mean');
+  await fromTemplate('javascript', join(cwd, 'shelf'), 'good');
+  await fromTemplate('javascript', join(cwd, 'shelf/a/b/c'), 'deep');
+  await writeFile(join(cwd, 'shelf/packed.zip'), '');
+  const { code, stdout, stderr } = await kgrid(['check', 'shelf', 'shelf/good'], { cwd });
+  assert.equal(code, 1);
+  assert.deepEqual(stdout.split('\n').slice(0, -1), [
+    'test/good/v1.0: no problems, 3 worked examples passed',
+    'shelf/left/same/metadata.json:2: @id is test/same/v1.0, as in shelf/right/same: give one of them another name or version',
+    'test/same/v1.0: 1 problem, 3 worked examples not run',
+    'shelf/right/same/metadata.json:2: @id is test/same/v1.0, as in shelf/left/same: give one of them another name or version',
+    "shelf/right/same/src/index.js:16: SyntaxError: Unexpected token 'const'",
+    'test/same/v1.0: 2 problems, 3 worked examples not run',
+  ]);
+  assert.deepEqual(stderr.split('\n').slice(0, -1), [
+    'shelf/packed.zip is left out: name the zip itself',
+    'shelf/a/b/c/deep is left out: it is more than three levels deep, name it itself',
+  ]);
+});
+
+test('hasPayload of an artifact that is missing is not said twice', async () => {
+  await using folder = await temporaryFolder();
+  const ko = await fromTemplate('javascript', folder.path, 'map');
+  await edit(join(ko, 'deployment.yaml'), 'src/index.js', 'src/main.js');
+  await edit(join(ko, 'metadata.json'), 'src/index.js', './src/main.js');
+  const { stdout } = await kgrid(['check', 'map'], { cwd: folder.path });
+  assert.equal(stdout.split('\n').length, 3, stdout);
 });

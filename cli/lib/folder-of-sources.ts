@@ -1,0 +1,40 @@
+/** The knowledge objects in a folder that is none itself, and what in it is left out. */
+import type { Stats } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join, posix } from 'node:path';
+import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
+import { messageOf } from '../../src/lib/errors.ts';
+import { findExploded } from '../../src/shelf/file-store/find-exploded.ts';
+import { ioFailure } from './exit.ts';
+import type { Terminal } from './terminal.ts';
+
+/** The folder or zip itself, or the folders of knowledge objects below it. @throws CommandFailure. */
+export async function knowledgeObjectsAt(path: string, terminal: Terminal): Promise<string[]> {
+  if (!(await statOf(path)).isDirectory()) return [path];
+  const { folders, damage } = await findExploded(path);
+  if (damage.some(({ where }) => where === METADATA_FILE)) return [path];
+  const leave = (where: string, why: string): void => terminal.note(`${join(path, where)} is left out: ${why}`);
+  for (const { where, cause } of damage) leave(where, /\.zip$/i.test(where) ? 'name the zip itself' : cause);
+  for (const where of await tooDeep(path, folders)) leave(where, 'it is more than three levels deep, name it itself');
+  return folders.length === 0 ? [path] : folders.map((folder) => join(path, folder));
+}
+
+/** Folders with a `metadata.json` that are neither found nor part of what is found. */
+async function tooDeep(path: string, found: readonly string[]): Promise<string[]> {
+  // What cannot be read is named as such.
+  const all = await readdir(path, { recursive: true }).catch(() => []);
+  const homes = all.filter((each) => posix.basename(each) === METADATA_FILE).map((each) => posix.dirname(each));
+  const known = new Set(found);
+  const parents = (home: string): string[] => home.split('/').map((_, i, parts) => parts.slice(0, i + 1).join('/'));
+  const isHidden = (home: string): boolean => /(^|\/)(\.|node_modules(\/|$))/.test(home);
+  return homes.filter((home) => !isHidden(home) && !parents(home).some((each) => known.has(each))).sort();
+}
+
+export async function statOf(path: string): Promise<Stats> {
+  try {
+    return await stat(path);
+  } catch (thrown) {
+    const missing = (thrown as NodeJS.ErrnoException).code === 'ENOENT';
+    throw ioFailure(missing ? `There is no file or folder ${path}` : messageOf(thrown), thrown);
+  }
+}
