@@ -18,8 +18,10 @@ import type { EngineFacts } from './engines.ts';
 import { exampleProblems } from './example-problems.ts';
 import { problem, sorted } from './findings.ts';
 import type { Finding } from './findings.ts';
+import { publicFileWarnings } from './public-files.ts';
 import { readSource } from './ko-source.ts';
 import type { KoSource } from './ko-source.ts';
+import { templateTexts } from './template-texts.ts';
 import { textProblems } from './text-problems.ts';
 import { EXAMPLES_FILE, parseWorkedExamples } from './worked-examples.ts';
 import type { WorkedExample } from './worked-examples.ts';
@@ -61,6 +63,8 @@ export async function inspect(source: KoSource): Promise<Inspection> {
     findings.push(...authorWarnings(ko, source, examples));
   }
   findings.push(...(await descriptorWarnings(source, found.metadata)));
+  findings.push(...(await templateTexts(source, found.metadata)));
+  findings.push(...publicFileWarnings(source));
   const garbled = await textProblems(source, found);
   const readable = findings.filter(({ file }) => garbled.every((each) => each.file !== file));
   return {

@@ -1,9 +1,10 @@
 /** What `check` says beside the mistakes of `breaking.test.ts`. */
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { edit, fromTemplate, kgrid, temporaryFolder } from './kgrid.ts';
+import { zipOf } from '../acceptance/support/ko.ts';
+import { edit, filesIn, fromTemplate, kgrid, temporaryFolder } from './kgrid.ts';
 
 test('code that was not tried is no silent success', async () => {
   await using folder = await temporaryFolder();
@@ -71,4 +72,22 @@ test('hasPayload of an artifact that is missing is not said twice', async () => 
   await edit(join(ko, 'metadata.json'), 'src/index.js', './src/main.js');
   const { stdout } = await kgrid(['check', 'map'], { cwd: folder.path });
   assert.equal(stdout.split('\n').length, 3, stdout);
+});
+
+test('files that nobody means to publish are named, in a folder and in a zip', async () => {
+  await using folder = await temporaryFolder();
+  const cwd = folder.path;
+  const ko = await fromTemplate('javascript', cwd, 'map');
+  await mkdir(join(ko, 'src/node_modules/x'), { recursive: true });
+  await mkdir(join(ko, '.git'));
+  const added = ['.git/HEAD', '.env', 'src/node_modules/x/index.js'];
+  for (const file of added) await writeFile(join(ko, file), '');
+  const content: Record<string, string> = {};
+  for (const path of await filesIn(ko)) content[path] = await readFile(join(ko, path), 'utf8');
+  await writeFile(join(cwd, 'map.zip'), await zipOf(content));
+  const [ofFolder, ofZip] = await Promise.all(['map', 'map.zip'].map((each) => kgrid(['check', each], { cwd })));
+  // What git keeps in a folder is not served from there.
+  assert.match(ofFolder?.stdout ?? '', /^map: warning: \.env, src\/node_modules\/ can be read by anybody where /);
+  assert.match(ofZip?.stdout ?? '', /^map\.zip: warning: \.env, \.git\/, src\/node_modules\/ can be read by anybody, /);
+  assert.equal(ofZip?.code, 0);
 });

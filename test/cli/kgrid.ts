@@ -120,7 +120,7 @@ export async function temporaryFolder(): Promise<Folder> {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** A knowledge object `test/<name>/v1.0` made from a template, as `create` makes it. */
+/** A knowledge object `test/<name>/v1.0` made from a template, as `create` makes it, and with texts of its own. */
 export async function fromTemplate(engine: string, folder: string, name: string): Promise<string> {
   const target = join(folder, name);
   await cp(join(PROJECT, 'templates', engine), target, { recursive: true });
@@ -129,7 +129,7 @@ export async function fromTemplate(engine: string, folder: string, name: string)
     const text = await readFile(join(target, path), 'utf8');
     await writeFile(
       join(target, path),
-      text.replace(/\{\{(\w+)\}\}/g, (whole, key: string) => values[key] ?? whole),
+      text.replace(/\{\{(\w+)\}\}/g, (whole, key: string) => values[key] ?? whole).replaceAll('Say here what', 'What'),
     );
   }
   return target;
