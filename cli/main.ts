@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { processContext } from './lib/context.ts';
 import type { Context } from './lib/context.ts';
 import { CommandFailure, EXIT } from './lib/exit.ts';
+import { versionOfProject } from './lib/version.ts';
 
 type MakeCommand = (context: Context) => Command;
 
@@ -23,6 +24,9 @@ async function main([named = '']: readonly string[]): Promise<number> {
   const context = processContext();
   const program = new Command('kgrid')
     .description('Write, check, try and publish knowledge objects')
+    .version(versionOfProject())
+    // `create` has a --version of its own.
+    .enablePositionalOptions()
     .exitOverride()
     .showHelpAfterError('(add --help to see how it is called)')
     .addHelpText('afterAll', ALWAYS);

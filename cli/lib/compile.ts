@@ -57,14 +57,28 @@ export async function activationProblem(
   const place = placeOf(detail, source.files);
   if (place !== undefined) {
     const found = problem(place.file, place.line, detail);
-    return NEEDS_NODE.test(detail) && entry.engine === 'javascript'
-      ? { ...found, message: `${found.message}; engine javascript has nothing of Node: use the engine node for that` }
+    if (NEEDS_NODE.test(detail) && entry.engine === 'javascript')
+      return {
+        ...found,
+        message: `${found.message}; engine javascript has nothing of Node: use the engine node for that`,
+      };
+    return /\bSyntaxError\b/.test(detail) && (await isTypeScript(source, place))
+      ? { ...found, message: `${found.message}; TypeScript is not run: compile it to JavaScript` }
       : found;
   }
   return problem(deployment.file, entry.line, `${entry.path}: ${detail}${await functionsIn(source, entry, detail)}`);
 }
 
 const NEEDS_NODE = /\b(require|process|Buffer|fetch|setTimeout|setInterval|URL) is not defined/;
+
+const TYPED =
+  /^\s*(export\s+)?(declare|interface|enum|type)\s+\w+|\bimport type\b|[\w)\]?]\s*:\s*(string|number|boolean|unknown|any|void|object|Record<|Array<|Promise<|[A-Z]\w*\s*[,)[={])|\bas\s+\w+/;
+
+async function isTypeScript(source: KoSource, { file, line }: { file: string; line: number }): Promise<boolean> {
+  if (/\.[cm]?tsx?$/.test(file)) return true;
+  if (!/\.[cm]?jsx?$/.test(file)) return false;
+  return TYPED.test((await readSource(source, file)).toString('utf8').split('\n')[line - 1] ?? '');
+}
 
 const DECLARED =
   /^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:function\s*\*?|def|const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?:\(|=\s*(?:async\b|function\b|\(|\w+\s*=>))/gm;

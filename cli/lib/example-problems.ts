@@ -1,5 +1,6 @@
 /** Worked examples that cannot be right, whatever the code does. */
 import type { LoadedKo } from '../../src/activation/loaded-ko.ts';
+import { ENGINES } from './engines.ts';
 import { problem } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { EXAMPLES_FILE } from './worked-examples.ts';
@@ -27,7 +28,11 @@ function addressProblem({ deployment }: LoadedKo, { endpoint, method }: WorkedEx
   }
   if (entries.some((each) => each.method === method)) return undefined;
   const [first] = entries;
-  return `calls ${method.toUpperCase()} ${endpoint}, but ${deployment.file} deploys ${first?.method.toUpperCase() ?? ''}: set "method: ${first?.method ?? ''}"`;
+  const deployed = `calls ${method.toUpperCase()} ${endpoint}, but ${deployment.file} deploys ${first?.method.toUpperCase() ?? ''}`;
+  // An example that is right must not be changed for a deployment that is wrong.
+  return ENGINES.get(first?.engine ?? '')?.method === method
+    ? `${deployed}: put "${method}:" there`
+    : `${deployed}: set "method: ${first?.method ?? ''}"`;
 }
 
 /** The request would be refused with 415; at fault is most often the descriptor. */

@@ -1,4 +1,5 @@
 /** Reads a knowledge object and finds what import and agreement would say of it, all at once; runs nothing. */
+import { posix } from 'node:path';
 import { Readable } from 'node:stream';
 import { endpointProblems, koProblems } from '../../src/activation/agreement.ts';
 import { LoadedKo } from '../../src/activation/loaded-ko.ts';
@@ -149,8 +150,12 @@ function sizeProblems({ files }: KoSource): Finding[] {
   ];
 }
 
-/** A file that is there but stays behind is missing for another reason. */
-function withReason(message: string, { leftOut }: KoSource): string {
+/** A file that is there but stays behind is missing for another reason; one that is there under another path was meant. */
+function withReason(message: string, { files, leftOut }: KoSource): string {
   const left = leftOut.find(({ path }) => message.startsWith(path));
-  return left === undefined ? message : `${message} (${left.path} is left out of packages: ${left.why})`;
+  if (left !== undefined) return `${message} (${left.path} is left out of packages: ${left.why})`;
+  const [, missing] = /^(.+), named by .* is not in the package/.exec(message) ?? [];
+  const nameOf = (path: string): string => posix.basename(path).toLowerCase();
+  const meant = [...files.keys()].find((path) => missing !== undefined && nameOf(path) === nameOf(missing));
+  return meant === undefined ? message : `${message}; there is ${meant}`;
 }

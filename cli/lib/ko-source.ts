@@ -1,12 +1,15 @@
 /** What a person names on the command line: a folder or a zip file with a knowledge object. */
 import { createWriteStream } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, posix, relative, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { messageOf, ServiceError } from '../../src/lib/errors.ts';
+import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
+import { shown } from '../../src/knowledge-object/shown.ts';
+import { importRefused, messageOf, ServiceError } from '../../src/lib/errors.ts';
 import { packageRoot } from '../../src/shelf/import/import-zip.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import { openZip } from '../../src/shelf/zip/open-zip.ts';
+import type { ZipEntry } from '../../src/shelf/zip/open-zip.ts';
 import { ioFailure } from './exit.ts';
 import { knowledgeObjectsAt, statOf } from './folder-of-sources.ts';
 import { listPackageFiles } from './package-files.ts';
@@ -96,11 +99,23 @@ async function openZipFile(path: string): Promise<KoSource> {
 
 async function unpack(path: string, target: string): Promise<void> {
   await using zip = await openZip(path, DEFAULT_PACKAGE_LIMITS);
-  const root = packageRoot(zip.entries);
+  const root = rootOf(zip.entries);
   for (const entry of zip.entries) {
     const file = join(target, entry.path.slice(root.length));
     await mkdir(dirname(file), { recursive: true });
     await pipeline(zip.open(entry), createWriteStream(file, { flags: 'wx' }));
+  }
+}
+
+/** @throws importRefused, which names all where the zip holds several. */
+function rootOf(entries: readonly ZipEntry[]): string {
+  try {
+    return packageRoot(entries);
+  } catch (thrown) {
+    const several = entries.filter(({ path }) => posix.basename(path) === METADATA_FILE);
+    if (several.length < 2) throw thrown;
+    const folders = several.map(({ path }) => shown(`${posix.dirname(path)}/`)).join(', ');
+    throw importRefused(`The zip file holds several knowledge objects: ${folders}: make a zip of each`);
   }
 }
 

@@ -1,5 +1,4 @@
 /** A real activator for as long as a command runs: on loopback, in the dev profile, on a shelf of its own. */
-import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +15,7 @@ import type { Environment } from './context.ts';
 import { ioFailure } from './exit.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import type { TemporaryFolder } from './temporary-folder.ts';
+import { versionOfProject } from './version.ts';
 
 export interface LocalOptions {
   readonly env: Environment;
@@ -119,11 +119,6 @@ function settingsOf({ runtimes, port }: LocalOptions): ReturnType<typeof toSetti
 function toSettings(options: string[]): Parameters<typeof toConfig>[0] {
   const given = readSettings(options, {});
   return given.help ? new Map() : given.settings;
-}
-
-function versionOfProject(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 async function listen(app: App, port: number): Promise<void> {

@@ -101,6 +101,11 @@ const mistakes: [string, Break, RegExp][] = [
     /^src\/index\.js:16 SyntaxError: Unexpected token ';'/,
   ],
   [
+    'TypeScript',
+    (file) => edit(file('src/index.js'), 'calculate(input)', 'calculate(input: Input)'),
+    /^src\/index\.js:12 SyntaxError: Unexpected token ':'; TypeScript is not run: compile it to JavaScript$/,
+  ],
+  [
     'code that fails when it is loaded',
     (file) => edit(file('src/index.js'), /^/, "const fs = require('fs');\n"),
     /^src\/index\.js:1 ReferenceError: require is not defined; .* use the engine node/,
@@ -149,6 +154,11 @@ const mistakes: [string, Break, RegExp][] = [
     'code in Latin-1',
     (file) => saveAs('latin1', file('src/index.js'), (text) => `${text}// José\n`),
     /^src\/index\.js:\d+ not UTF-8 text: save it as UTF-8$/,
+  ],
+  [
+    'an artifact in another case and folder',
+    (file) => edit(file('deployment.yaml'), 'src/index.js', 'Index.js'),
+    /^deployment\.yaml:3 Index\.js is not in the package: add it or correct the name; there is src\/index\.js$/,
   ],
 ];
 

@@ -91,3 +91,20 @@ test('files that nobody means to publish are named, in a folder and in a zip', a
   assert.match(ofZip?.stdout ?? '', /^map\.zip: warning: \.env, \.git\/, src\/node_modules\/ can be read by anybody, /);
   assert.equal(ofZip?.code, 0);
 });
+
+test('examples that are right are not to be changed for a deployment that is wrong', async () => {
+  await using folder = await temporaryFolder();
+  const ko = await fromTemplate('javascript', folder.path, 'map');
+  await edit(join(ko, 'deployment.yaml'), 'post:', 'get:');
+  const { stdout } = await kgrid(['check', 'map'], { cwd: folder.path });
+  assert.match(stdout, /calls POST \/calculate, but deployment\.yaml deploys GET: put "post:" there/);
+});
+
+test('a zip with several knowledge objects names all of them', async () => {
+  await using folder = await temporaryFolder();
+  const zip = join(folder.path, 'two.zip');
+  await writeFile(zip, await zipOf({ 'one/metadata.json': '{}', 'two/metadata.json': '{}' }));
+  const { code, stdout } = await kgrid(['check', zip]);
+  assert.equal(code, 1);
+  assert.match(stdout, /: The zip file holds several knowledge objects: one\/, two\/: make a zip of each\n/);
+});

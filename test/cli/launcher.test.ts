@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { fromTemplate, kgrid, startKgrid, temporaryFolder } from './kgrid.ts';
+import { fromTemplate, kgrid, PROJECT, startKgrid, temporaryFolder } from './kgrid.ts';
 import { clientOf } from '../acceptance/support/knowledge-grid.ts';
 
 /** What the launcher sees of a machine whose own Node is too old for the commands. */
@@ -53,6 +55,12 @@ test('a wrong call ends with 2 and says what is right', async () => {
     assert.deepEqual([code, stdout], [2, ''], `${what}: ${stderr}`);
     assert.match(stderr, said, what);
   }
+});
+
+test('the version is that of the project', async () => {
+  const { version } = JSON.parse(await readFile(join(PROJECT, 'package.json'), 'utf8')) as { version: string };
+  const { code, stdout } = await kgrid(['--version']);
+  assert.deepEqual([code, stdout], [0, `${version}\n`]);
 });
 
 test('a file that is not there ends with 3', async () => {
