@@ -71,8 +71,9 @@ export async function activationProblem(
 
 const NEEDS_NODE = /\b(require|process|Buffer|fetch|setTimeout|setInterval|URL) is not defined/;
 
+/** A declaration, parameter, result or variable with a type, as no line of JavaScript can have it. */
 const TYPED =
-  /^\s*(export\s+)?(declare|interface|enum|type)\s+\w+|\bimport type\b|[\w)\]?]\s*:\s*(string|number|boolean|unknown|any|void|object|Record<|Array<|Promise<|[A-Z]\w*\s*[,)[={])|\bas\s+\w+/;
+  /^\s*(export\s+)?(declare|interface|enum|type)\s+\w+|\bimport type\b|[(,]\s*\w+\?:|\(\s*\w+\s*:\s*\w|\)\s*:\s*[\w<>[\]]+\s*(=>|\{)|\b(const|let|var)\s+\w+\s*:/;
 
 async function isTypeScript(source: KoSource, { file, line }: { file: string; line: number }): Promise<boolean> {
   if (/\.[cm]?tsx?$/.test(file)) return true;

@@ -1,5 +1,5 @@
 /** Reads a knowledge object and finds what import and agreement would say of it, all at once; runs nothing. */
-import { posix } from 'node:path';
+import { posix, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { endpointProblems, koProblems } from '../../src/activation/agreement.ts';
 import { LoadedKo } from '../../src/activation/loaded-ko.ts';
@@ -79,9 +79,14 @@ export async function inspect(source: KoSource): Promise<Inspection> {
   };
 }
 
-/** Those of one id cannot be on one shelf: each is examined by its files, none is activated. */
+/**
+ * Each place once, in their order. Those of one id cannot be on one shelf: they are examined by their files, none is
+ * activated.
+ */
 export async function inspectAll(sources: readonly KoSource[]): Promise<Inspection[]> {
-  const inspections = await Promise.all(sources.map(inspect));
+  const places = new Set<string>();
+  const isFirst = ({ path }: KoSource): boolean => places.size < places.add(resolve(path)).size;
+  const inspections = await Promise.all(sources.filter(isFirst).map(inspect));
   const ofOneId = Map.groupBy(inspections, ({ metadata }) => (metadata === undefined ? undefined : koKey(metadata.id)));
   return inspections.map((each) => {
     if (each.metadata === undefined) return each;

@@ -14,13 +14,15 @@ export async function textProblems(
   source: KoSource,
   { metadata, deployment }: Pick<InspectedPackage, 'metadata' | 'deployment'>,
 ): Promise<Finding[]> {
-  const artifacts = [...(deployment?.endpoints.values() ?? [])].flat().flatMap((entry) => entry.artifacts);
+  const entries = deployment === undefined ? [] : [...deployment.endpoints.values()].flat();
+  // What is served as it is may be in any encoding.
+  const code = entries.filter(({ engine }) => engine !== 'resource').flatMap(({ artifacts }) => artifacts);
   const texts = new Set([
     METADATA_FILE,
     EXAMPLES_FILE,
     metadata?.hasServiceSpecification ?? '',
     metadata?.hasDeploymentSpecification ?? '',
-    ...artifacts.filter((path) => CODE.test(path)),
+    ...code.filter((path) => CODE.test(path)),
   ]);
   const findings: Finding[] = [];
   for (const path of texts) {

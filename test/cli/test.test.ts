@@ -146,3 +146,11 @@ test('why an endpoint does not run stands before the examples that fail for it, 
   }
   assert.match(tested.stdout, /^6 examples: 0 passed, 6 failed; 5 problems$/m);
 });
+
+test('a folder of knowledge objects that are called may hold the one that is tested', async () => {
+  await using folder = await temporaryFolder();
+  const one = await fromTemplate('javascript', folder.path, 'one');
+  await fromTemplate('javascript', folder.path, 'other');
+  const { code, json } = await kgridJson<Tested>(['test', one, '--with', folder.path]);
+  assert.deepEqual([code, json.passed, json.kos.length], [0, 3, 1]);
+});
