@@ -43,14 +43,30 @@ test('what was imported and what was deleted is told apart from what is active',
     await card('imported').innerText(),
     /not activated\s+It is on the shelf .*\/actuator\/activation\/refresh/,
   );
-  assert.match(await card('deleted').innerText(), /version v1\.0\nactive/);
+  assert.ok((await card('deleted').innerText()).includes(`${deleted.id}\nactive`));
   assert.match(await card('deleted').innerText(), /The shelf has nothing under this id any more/);
   assert.equal(await card('deleted').locator('a').count(), 0, 'no links that lead nowhere');
   assert.equal(await card('imported').locator('a').count(), 2);
   visit.assertQuiet(service.url);
 });
 
-test('a knowledge object that cannot be read is listed with the reason', async () => {
+test('knowledge objects of one title are told apart by their ids, active or not', async () => {
+  const metadata = { title: 'Shared title' };
+  const [active, idle] = ['v1.0', 'v2.0'].map((version) => welcomeKo({ naan, name: 'shared', version, metadata }));
+  assert.ok(active && idle);
+  await service.serve(active);
+  await service.add(idle);
+  await using visit = await browser.visit();
+  await visit.page.goto(service.url);
+  const heading = visit.page.getByRole('heading', { name: 'Shared title' });
+  await heading.first().waitFor();
+  assert.deepEqual(await heading.allInnerTexts(), [`Shared title ${active.id}`, `Shared title ${idle.id}`]);
+  const names = await visit.page.locator('#list a').evaluateAll((links) => links.map((each) => each.ariaLabel));
+  assert.equal(new Set(names).size, names.length, 'every link has a name of its own');
+  visit.assertQuiet(service.url);
+});
+
+test('a knowledge object that cannot be read is listed with the reason, and counted', async () => {
   const broken = welcomeKo({ naan, name: 'unreadable', files: { 'deployment.yaml': '{ not yaml' } });
   await explode(broken, service.shelf, 'unreadable');
   await service.get('/actuator/activation/reload');
@@ -58,6 +74,7 @@ test('a knowledge object that cannot be read is listed with the reason', async (
   await visit.page.goto(service.url);
   const card = visit.page.locator('#list > li').filter({ hasText: 'unreadable' });
   assert.match(await card.innerText(), /not activated\s+deployment\.yaml/);
+  assert.match(await visit.page.getByRole('status').innerText(), /active; 1 knowledge object not activated$/);
   visit.assertQuiet(service.url);
   await rm(join(service.shelf, 'unreadable'), { recursive: true });
 });
@@ -88,7 +105,7 @@ test('while an endpoint is being activated, the page looks again until it is dec
   await item.and(visit.page.locator('.ACTIVATED')).waitFor();
   assert.equal(
     await link.evaluate('document.activeElement?.getAttribute("aria-label")'),
-    'Try it: Title of fast, version v1.0',
+    `Try it: Title of fast, ${naan}/fast/v1.0`,
   );
   const asked = visit.requests.filter((url) => url.endsWith('/endpoints')).length;
   assert.ok(asked < 20, `asked ${asked} times`);

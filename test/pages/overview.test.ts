@@ -14,7 +14,7 @@ async function open(page: Page): Promise<void> {
   await page.locator('#list > li').first().waitFor();
 }
 
-test('every endpoint is listed with title, version, engine, status in words, and why it failed', async () => {
+test('every endpoint is listed with title, id of the knowledge object, engine, status in words, and why it failed', async () => {
   await using visit = await browser.visit();
   await open(visit.page);
   const cards = visit.page.locator('#list > li');
@@ -24,7 +24,7 @@ test('every endpoint is listed with title, version, engine, status in words, and
     const path = String(endpoint['knowledgeObject']);
     const card = cards.filter({ has: visit.page.locator(`a[href="${path.slice(1)}"]`) });
     const heading = await card.locator('h2').innerText();
-    assert.equal(heading, `${String(endpoint['title'])} version ${path.split('/').pop()}`);
+    assert.equal(heading, `${String(endpoint['title'])} ${path.slice('/kos/'.length)}`);
     const method = endpoint['engine'] === 'resource' ? 'GET' : 'POST';
     const address = visit.page.getByText(`${method} /${String(endpoint['@id'])}`, { exact: true });
     const item = await card.locator('ul > li').filter({ has: address }).innerText();
@@ -104,7 +104,7 @@ test('the keyboard alone reaches everything, in the order of the page and with a
   assert.equal(await tab(), 'status');
   await page.keyboard.press('a');
   assert.equal(await page.locator('select').inputValue(), 'ACTIVATED');
-  const of = 'Body mass index and body surface area, version 1.0';
+  const of = 'Body mass index and body surface area, anthropometry/bodysize/1.0';
   for (const text of ['Try it', 'Service descriptor', 'Metadata', 'Package'])
     assert.equal(await tab(), `${text}: ${of}`);
   assert.equal(await tab(), 'Endpoints as JSON');

@@ -77,10 +77,12 @@
     return place;
   };
 
-  const linksOf = (object, version) => {
+  const idOf = (object) => (object.isDamaged ? '' : object.path.slice('/kos/'.length));
+
+  const linksOf = (object) => {
     const links = element('p', [], { class: 'links' });
     const link = (text, href) =>
-      links.append(element('a', text, { href, 'aria-label': text + ': ' + object.title + ', version ' + version }));
+      links.append(element('a', text, { href, 'aria-label': text + ': ' + object.title + ', ' + idOf(object) }));
     if (object.isDamaged) return '';
     if (!object.isOnShelf) return element('p', 'The shelf has nothing under this id any more.', { class: 'links' });
     const path = encodeURI(object.path.slice(1));
@@ -92,24 +94,22 @@
     return links;
   };
 
-  const card = (object, endpoints) => {
-    const version = object.path.split('/').pop();
-    return element('li', [
-      element('h2', [
-        object.title + ' ',
-        object.isDamaged ? '' : element('span', 'version ' + version, { class: 'version' }),
-      ]),
+  // Knowledge objects may share a title, never an id.
+  const card = (object, endpoints) =>
+    element('li', [
+      element('h2', [object.title + ' ', element('code', idOf(object))]),
       element('ul', endpoints.map(endpointItem)),
-      linksOf(object, version),
+      linksOf(object),
     ]);
-  };
 
   const counts = (shown) => {
     const all = objects.flatMap((each) => each.endpoints).filter((each) => each.status !== 'NONE');
     const of = (status) => all.filter((each) => each.status === status).length;
     const others = ['FAILED_TO_ACTIVATE', 'LOADED'].filter(of).map((status) => ', ' + of(status) + ' ' + WORDS[status]);
+    const idle = objects.filter(({ endpoints }) => endpoints.some((each) => each.status === 'NONE')).length;
+    const rest = idle === 0 ? '' : '; ' + idle + ' knowledge object' + (idle === 1 ? '' : 's') + ' ' + WORDS.NONE;
     const some = shown === undefined ? '' : '. ' + shown + (shown === 1 ? ' matches' : ' match');
-    return of('ACTIVATED') + ' of ' + all.length + ' endpoints active' + others.join('') + some;
+    return of('ACTIVATED') + ' of ' + all.length + ' endpoints active' + others.join('') + rest + some;
   };
 
   const show = () => {
