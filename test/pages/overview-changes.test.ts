@@ -61,7 +61,9 @@ test('knowledge objects of one title are told apart by their ids, active or not'
   const heading = visit.page.getByRole('heading', { name: 'Shared title' });
   await heading.first().waitFor();
   assert.deepEqual(await heading.allInnerTexts(), [`Shared title ${active.id}`, `Shared title ${idle.id}`]);
-  const names = await visit.page.locator('#list a').evaluateAll((links) => links.map((each) => each.ariaLabel));
+  const names = await visit.page.evaluate<string[]>(
+    `[...document.querySelectorAll('#list a')].map((each) => each.ariaLabel)`,
+  );
   assert.equal(new Set(names).size, names.length, 'every link has a name of its own');
   visit.assertQuiet(service.url);
 });

@@ -42,16 +42,29 @@
       });
   };
 
-  const noteStates = (url, endpoints) => {
-    if (endpoints.length === 0 && url.pathname.startsWith(base + '/kos/'))
-      note('This knowledge object is not activated, so calls are answered with 404.');
+  /** The knowledge object version that a descriptor belongs to. */
+  const idOf = (url) => url.pathname.slice(base.length).match(/^\/kos\/([^/]+\/[^/]+\/[^/]+)\//)?.[1];
+
+  /** Why nothing of it is active: the service says so to whoever calls, also where only some may read its health. */
+  const noteIdle = async (id) => {
+    const response = await fetch(base + '/' + id, { headers: { accept: 'application/json' } });
+    const { Detail = '' } = await response.json().catch(() => ({}));
+    const why = Detail.slice(Math.max(Detail.indexOf(id + ' '), 0));
+    const reload = '/actuator/activation/reload/' + id;
+    const next = Detail.includes(reload) ? '' : '. When that is mended, GET ' + reload + ' activates it';
+    note('This knowledge object is not activated, so calls are answered with 404: ' + why + next);
+  };
+
+  const noteStates = async (url, endpoints) => {
+    const id = idOf(url);
+    if (endpoints.length === 0 && id !== undefined) await noteIdle(id);
     for (const each of endpoints)
       if (each.status !== 'ACTIVATED') note(each.path + ' is not active' + (each.detail ? ': ' + each.detail : ''));
   };
 
   /** Whatever the descriptor says about servers, what is tried is the very version that was opened. */
   const withOwnServers = (descriptor, url, endpoints) => {
-    const [, naan, name] = url.pathname.slice(base.length).match(/^\/kos\/([^/]+)\/([^/]+)\/[^/]+\//) ?? [];
+    const [naan, name] = idOf(url)?.split('/') ?? [];
     const ko = naan === undefined ? '' : '/' + [naan, name, descriptor.info?.version].join('/');
     const server = endpoints[0]?.server ?? (base + ko || '/');
     const paths = Object.entries(descriptor.paths ?? {}).map(([path, { servers: _, ...item }]) => {
@@ -92,7 +105,7 @@
     const url = await wantedDescriptor();
     if (url === undefined) return;
     const endpoints = await endpointsOf(url);
-    noteStates(url, endpoints);
+    await noteStates(url, endpoints);
     const [folder] = url.pathname.match(/^.*\/kos\/[^/]+\/[^/]+\/[^/]+\//) ?? [url.pathname];
     const isOwn = (reference) => {
       const target = URL.parse(reference, url);
