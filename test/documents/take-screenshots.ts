@@ -23,7 +23,6 @@ async function overview(page: Page, url: string, path: string): Promise<void> {
 /** A call that has been answered. */
 async function editor(page: Page, url: string, path: string): Promise<void> {
   await page.goto(`${url}/doc?url=/kos/cpic/warfarin/v1.0/service.yaml`);
-  await page.locator('.opblock-summary').first().click();
   const execute = page.locator('.btn.execute');
   await execute.click();
   await page.locator('.live-responses-table').first().waitFor();

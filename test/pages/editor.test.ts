@@ -55,6 +55,18 @@ test('endpoints that are not active are said, with the reason', async () => {
   visit.assertQuiet(service.url);
 });
 
+test('the only operation is open at once, several are a list, and no choice of one server is shown', async () => {
+  await using visit = await browser.visit();
+  const { page } = visit;
+  await openEditor(page, service.url, '/kos/cpic/cyp2d6/v1.0/service.yaml');
+  await page.getByRole('button', { name: 'Execute' }).waitFor();
+  assert.equal(await page.getByText('Servers').filter({ visible: true }).count(), 0);
+  await openEditor(page, service.url, '/kos/anthropometry/bodysize/1.0/service.yaml');
+  assert.equal(await page.locator('.opblock').count(), 2);
+  assert.equal(await page.locator('.opblock.is-open').count(), 0);
+  visit.assertQuiet(service.url);
+});
+
 test('the interface of the service itself can be opened and tried', async () => {
   await using visit = await browser.visit();
   await openEditor(visit.page, service.url, '/openapi.yaml');

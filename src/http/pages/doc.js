@@ -96,10 +96,28 @@
     return walked;
   };
 
-  const labelled =
+  /** The text of a request has a name, and the panel around it is no stop of the keyboard beside it. */
+  const requestBody =
     (TextArea, { React }) =>
-    (props) =>
-      React.createElement(TextArea, { 'aria-label': 'Request body', ...props });
+    (props) => {
+      const panelIsNoStop = (area) => area?.closest('[role=tabpanel]')?.removeAttribute('tabindex');
+      return React.createElement('textarea', { 'aria-label': 'Request body', ref: panelIsNoStop, ...props });
+    };
+
+  /** A button that is disabled while its call runs would lose the focus. */
+  const focusable = (Execute, { React }) =>
+    class extends Execute {
+      render() {
+        const { disabled } = this.props;
+        const onClick = disabled ? undefined : this.onClick;
+        return React.cloneElement(super.render(), { disabled: false, 'aria-disabled': disabled, onClick });
+      }
+    };
+
+  const operationsOf = (descriptor) =>
+    Object.values(descriptor.paths ?? {})
+      .flatMap((item) => Object.values(item ?? {}))
+      .filter((each) => each?.responses);
 
   const open = async () => {
     const url = await wantedDescriptor();
@@ -111,8 +129,10 @@
       const target = URL.parse(reference, url);
       return target?.origin === location.origin && target.pathname.startsWith(folder);
     };
-    const onDescriptor = (update) => (descriptor) => {
+    const onDescriptor = (update, system) => (descriptor) => {
       if (descriptor === null || typeof descriptor !== 'object') return update(descriptor);
+      // The only operation is what was wanted. The editor reads its settings whenever it draws.
+      if (operationsOf(descriptor).length === 1) system.getConfigs().docExpansion = 'full';
       if (descriptor.info?.title) document.title = descriptor.info.title + ' · KGrid Activator';
       return update(withOwnServers(withoutOthers(descriptor, isOwn), url, endpoints));
     };
@@ -127,7 +147,7 @@
       plugins: [
         () => ({
           statePlugins: { spec: { wrapActions: { updateJsonSpec: onDescriptor } } },
-          wrapComponents: { TextArea: labelled },
+          wrapComponents: { TextArea: requestBody, execute: focusable, CopyToClipboardBtn: () => () => null },
         }),
       ],
       requestInterceptor(request) {
