@@ -27,7 +27,7 @@ async function editor(page: Page, url: string, path: string): Promise<void> {
   await execute.click();
   await page.locator('.live-responses-table').first().waitFor();
   await page.evaluate(`document.querySelector('.btn.execute').scrollIntoView()`);
-  await page.screenshot({ path });
+  await page.screenshot({ path, animations: 'disabled' });
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'kgrid-pictures-'));
