@@ -52,7 +52,7 @@ test('every stop of the keyboard up to Execute has a name and a width, and the t
   assert.equal(stops.find(({ name }) => name === 'Request body')?.outline, '3px');
 });
 
-test('the focus stays on Execute while a call runs and when it was answered, and one press is one call', async () => {
+test('the focus stays on Execute while a call runs, when it was answered and when it is cleared, and one press is one call', async () => {
   await using visit = await browser.visit();
   const { page } = visit;
   await openEditor(page, service.url, '/kos/cpic/warfarin/v1.0/service.yaml');
@@ -74,4 +74,8 @@ test('the focus stays on Execute while a call runs and when it was answered, and
   await page.locator('.live-responses-table').waitFor();
   assert.equal((await focused(page)).name, 'Execute');
   assert.equal(calls, 1);
+  assert.equal((await tab(page)).name, 'Clear');
+  await page.keyboard.press('Enter');
+  await page.locator('.live-responses-table').waitFor({ state: 'detached' });
+  assert.equal((await focused(page)).name, 'Execute');
 });

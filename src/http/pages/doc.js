@@ -114,6 +114,18 @@
       }
     };
 
+  /** Clear goes when it is pressed, and leaves the focus to Execute beside it. */
+  const handingOver = (Clear, { React }) =>
+    class extends Clear {
+      render() {
+        const onClick = (event) => {
+          event.currentTarget.previousElementSibling.focus();
+          this.onClick();
+        };
+        return React.cloneElement(super.render(), { onClick });
+      }
+    };
+
   const operationsOf = (descriptor) =>
     Object.values(descriptor.paths ?? {})
       .flatMap((item) => Object.values(item ?? {}))
@@ -147,7 +159,12 @@
       plugins: [
         () => ({
           statePlugins: { spec: { wrapActions: { updateJsonSpec: onDescriptor } } },
-          wrapComponents: { TextArea: requestBody, execute: focusable, CopyToClipboardBtn: () => () => null },
+          wrapComponents: {
+            TextArea: requestBody,
+            execute: focusable,
+            clear: handingOver,
+            CopyToClipboardBtn: () => () => null,
+          },
         }),
       ],
       requestInterceptor(request) {
