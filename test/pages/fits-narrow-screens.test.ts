@@ -26,11 +26,11 @@ test('no form of an example can be scrolled sideways on a narrow screen, with al
   }
 });
 
-test('with a call that was answered, nothing is cut off or covered on a narrow screen', async () => {
+test('with a call that was changed and answered, nothing is cut off or covered on a narrow screen', async () => {
   await using visit = await browser.visit();
   const { page } = visit;
   await openEditor(page, service.url, '/kos/cpic/warfarin/v1.0/service.yaml');
-  await execute(page, 'dose');
+  await execute(page, 'dose', '{"age": "none"}');
   for (const size of NARROW) {
     await page.setViewportSize(size);
     assert.equal((await measure(page)).sideways, 0, `at ${size.width}`);
