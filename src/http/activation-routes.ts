@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
 import { malformedRequest } from '../lib/errors.ts';
 import { audit } from './access/audit.ts';
+import { prefixOf } from './address.ts';
 import { askedVersion } from './asked-version.ts';
 import { declare } from './methods.ts';
 
@@ -31,7 +32,10 @@ export function activationRoutes(app: FastifyInstance, activator: Activator): vo
           throw thrown;
         }
         audit(request, { action, subject, outcome: 'done' });
-        return reply.code(303).header('location', '/endpoints').send();
+        return reply
+          .code(303)
+          .header('location', `${prefixOf(request)}/endpoints`)
+          .send();
       },
     },
   });

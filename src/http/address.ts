@@ -12,7 +12,13 @@ export function addressOf(request: FastifyRequest, publicUrl: string | undefined
   // Many proxies name the host without its port, and the port beside it.
   const written = /:\d+$/.test(host) || !/^\d+$/.test(port) ? host : `${host}:${port}`;
   const standard = protocol === 'https' ? /:443$/ : /:80$/;
-  return `${protocol}://${written.replace(standard, '')}${prefixOf(forwarded('prefix'))}`;
+  return `${protocol}://${written.replace(standard, '')}${prefixOf(request)}`;
+}
+
+/** The path under which a trusted proxy has the service; empty where it has none. */
+export function prefixOf(request: FastifyRequest): string {
+  const path = request.ips === undefined ? undefined : forwardedTo(request)('prefix');
+  return path !== undefined && /^(\/[\w.~-]+)+\/?$/.test(path) ? path.replace(/\/$/, '') : '';
 }
 
 /** What the outermost proxy says, which is the one that the client asked. */
@@ -22,10 +28,6 @@ const forwardedTo =
     const [first] = String(headers[`x-forwarded-${name}`] ?? '').split(',');
     return first?.trim() === '' ? undefined : first?.trim();
   };
-
-/** The path under which a proxy has the service. */
-const prefixOf = (path: string | undefined): string =>
-  path !== undefined && /^(\/[\w.~-]+)+\/?$/.test(path) ? path.replace(/\/$/, '') : '';
 
 /** HTTP/1.0 needs no `Host`. */
 function hostOf({ headers: { host }, socket: { localAddress = '', localPort = 0 } }: FastifyRequest): string {

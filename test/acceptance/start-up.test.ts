@@ -290,12 +290,3 @@ test('what code writes to the console is in the log, under its KO', async () => 
   assert.ok(JSON.stringify(line).includes(ko.naan));
   assert.ok(!service.stderr().includes('spoken'));
 });
-
-test('--trust-proxy believes forwarded headers', async () => {
-  await using service = await startService({ args: ['--trust-proxy'] });
-  const ko = welcomeKo({ naan: uniqueNaan() });
-  await service.serve(ko);
-  const forwarded = { 'x-forwarded-host': 'grid.example.org', 'x-forwarded-proto': 'https' };
-  const answer = await service.get(`/endpoints/${ko.naan}/ko/1.0/welcome`, forwarded);
-  assert.ok(String(answer.object['swaggerLink']).startsWith('https://grid.example.org/'));
-});

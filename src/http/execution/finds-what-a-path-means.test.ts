@@ -107,6 +107,7 @@ test('the 404 says what is active, what failed and why, and what is on the shelf
   assert.equal(
     detail('a/b/other', ['v1.0', 'v3.0', 'v4.0']),
     'No active endpoints found for a/b/other; endpoints of a/b: run; ' +
+      'a/b/2.0/run failed to activate: src/x.js line 3: no function run; ' +
       'a/b/v3.0 is on the shelf but not active: GET /actuator/activation/reload/a/b/v3.0 activates it; ' +
       'a/b/v4.0 does not run: service.yaml is not YAML',
   );

@@ -74,20 +74,24 @@ export function nothingActive(
   const { address, asked } = addressOf(set, key, version, method);
   const sentences = [`No active endpoints found for ${address}`];
   const others = set.versions(address);
-  const active = others.filter((each) => each.status !== 'FAILED_TO_ACTIVATE').map((each) => each.apiVersion);
+  const active = others.filter((each) => !hasFailed(each)).map((each) => each.apiVersion);
   if (active.length > 0) sentences.push(`active API versions: ${[...new Set(active)].join(', ')}`);
-  const failed = (asked === undefined ? others : [asked]).filter((each) => each.status === 'FAILED_TO_ACTIVATE');
-  for (const each of failed) sentences.push(`${each.id} failed to activate: ${each.detail ?? ''}`);
+  sentences.push(...(asked === undefined ? others : [asked]).filter(hasFailed).map(whyFailed));
   const [naan = '', name = ''] = key.split('/');
   if (others.length === 0 && asked === undefined && onShelf.length > 0) {
     const loaded = set.endpoints.filter((each) => each.ko.id.naan === naan && each.ko.id.name === name);
-    if (loaded.length > 0)
-      sentences.push(`endpoints of ${naan}/${name}: ${[...new Set(loaded.map((each) => each.name))].join(', ')}`);
+    const callable = new Set(loaded.filter((each) => !hasFailed(each)).map((each) => each.name));
+    if (callable.size > 0) sentences.push(`endpoints of ${naan}/${name}: ${[...callable].join(', ')}`);
+    sentences.push(...loaded.filter(hasFailed).slice(0, MOST_NAMED).map(whyFailed));
     const idle = onShelf.filter((each) => !loaded.some((endpoint) => endpoint.ko.id.version === each));
-    for (const each of idle.slice(0, 3)) sentences.push(whyIdle(set, `${naan}/${name}/${each}`));
+    for (const each of idle.slice(0, MOST_NAMED)) sentences.push(whyIdle(set, `${naan}/${name}/${each}`));
   }
   return endpointNotFound(sentences.join('; '));
 }
+
+const MOST_NAMED = 3;
+const hasFailed = ({ status }: Endpoint): boolean => status === 'FAILED_TO_ACTIVATE';
+const whyFailed = ({ id, detail = '' }: Endpoint): string => `${id} failed to activate: ${detail}`;
 
 /** A KO on the shelf without endpoints: it was never loaded, or could not be. */
 function whyIdle(set: EndpointSet, key: string): string {

@@ -15,6 +15,7 @@ import type { KoId } from '../../knowledge-object/id.ts';
 import { exportPackage } from '../../shelf/export/export-package.ts';
 import type { ShelfEntry } from '../../shelf/shelf.ts';
 import { audit } from '../access/audit.ts';
+import { prefixOf } from '../address.ts';
 import { askedVersion } from '../asked-version.ts';
 import { requireJson, textBody } from '../body.ts';
 import { matchesEtag, tagsOf } from '../conditional.ts';
@@ -89,7 +90,10 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
     const [naan = '', name = '', version] = parts;
     if (parts.length === 3 && version !== undefined) {
       await find({ naan, name, version });
-      return reply.redirect(`/kos/${naan}/${name}/${version}${/\?.*$/s.exec(request.url)?.[0] ?? ''}`, 302);
+      return reply.redirect(
+        `${prefixOf(request)}/kos/${naan}/${name}/${version}${/\?.*$/s.exec(request.url)?.[0] ?? ''}`,
+        302,
+      );
     }
     const versions = parts.length === 2 ? await shelf.versions(naan, name) : [];
     if (versions.length === 0) throw koNotFound(parts.join('/'));
