@@ -57,6 +57,29 @@ def test_endpoints_of_one_knowledge_object_share_its_process(runtime: Runtime) -
     assert len({runtime.call(path, None).result for path in paths}) == 1
 
 
+def test_values_that_flask_knows_are_answered_as_it_would(runtime: Runtime) -> None:
+    source = """
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from uuid import UUID
+@dataclass
+class Dose:
+    mg: Decimal
+    on: date
+def main(value):
+    moment = datetime(2026, 11, 20, 12, 30)
+    zone = timezone(timedelta(hours=2))
+    return [Dose(Decimal("2.50"), date(2026, 11, 20)), moment, moment.replace(tzinfo=zone), UUID(int=7)]
+"""
+    assert runtime.call(runtime.add("calls/flask/v1.0", source), None).result == [
+        {"mg": "2.50", "on": "Fri, 20 Nov 2026 00:00:00 GMT"},
+        "Fri, 20 Nov 2026 12:30:00 GMT",
+        "Fri, 20 Nov 2026 10:30:00 GMT",
+        "00000000-0000-0000-0000-000000000007",
+    ]
+
+
 @pytest.mark.parametrize(
     ("source", "description"),
     [

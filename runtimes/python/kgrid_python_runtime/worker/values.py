@@ -12,8 +12,28 @@ def _refuse_constant(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
 
 
+def _plain(value: object) -> object:
+    """What Flask makes of values that JSON does not know: knowledge objects were written for a runtime that uses it."""
+    # Imported only here, since few results need it and each worker would pay for it.
+    import dataclasses
+    import datetime
+    import decimal
+    import email.utils
+    import uuid
+
+    if isinstance(value, datetime.date):
+        moment = value if isinstance(value, datetime.datetime) else datetime.datetime(*value.timetuple()[:3])
+        utc = moment.replace(tzinfo=datetime.timezone.utc) if moment.tzinfo is None else moment
+        return email.utils.format_datetime(utc.astimezone(datetime.timezone.utc), usegmt=True)
+    if isinstance(value, (decimal.Decimal, uuid.UUID)):
+        return str(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
 _decoder = json.JSONDecoder(parse_constant=_refuse_constant)
-_encoder = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_encoder = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=_plain)
 
 
 def read_input(kind: int, body: bytes) -> object:
