@@ -139,8 +139,10 @@ for (const engine of ENGINES) {
       [],
     );
     assert.notEqual(await runtimeOf(service, engine, runtime), runtime);
-    const endpoints = (await service.get(`/endpoints/${engine}`)).list;
-    assert.deepEqual([...new Set(endpoints.map((each) => each['status']))], ['ACTIVATED']);
+    await until('all its endpoints are active', async () => {
+      const endpoints = (await service.get(`/endpoints/${engine}`)).list;
+      return endpoints.every((each) => each['status'] === 'ACTIVATED') ? true : undefined;
+    });
     await gone([runtime, ...workers]);
   });
 
