@@ -9,7 +9,8 @@ export interface PendingCall {
   readonly input: string;
   readonly depth: number;
   readonly scope: CallScope;
-  /** Milliseconds of `uptime()`. */
+  /** Milliseconds of `uptime()` at which it came, and by which it must be answered. */
+  readonly since: number;
   readonly deadline: number;
   /** How often a sandbox ended under it. */
   attempts: number;

@@ -47,6 +47,7 @@ test('what cannot be loaded is told with file and line', async () => {
       {},
       /ReferenceError: missing is not defined.*src\/index\.js line 3/,
     ],
+    ['throw "a text"; function run() {}', {}, /^a text \(src\/index\.js\)$/],
     ['import { x } from "./none.mjs"; export const run = x;', {}, /none\.mjs/],
     ['export const run = 1;', {}, /run/],
     ['function other() {}', {}, /\brun\b.*src\/index\.js|src\/index\.js.*\brun\b/],
@@ -80,6 +81,14 @@ test('what code throws is an execution error in the words of the engine', async 
   );
   assert.match(await failureOf(javascript.call(executor, 'text')), /^Code execution error: .*a text/);
   assert.equal(await javascript.call(executor, 'fine'), 'fine');
+});
+
+test('a call beyond its time is told who set the limit', async () => {
+  const code = 'function run() { for (;;); }';
+  const hurried = await javascript.activate(code, { options: { timeout: 300 } });
+  await assert.rejects(javascript.call(hurried), {
+    message: 'Code execution error: no result within the limit of 0.3 s (timeout in its deployment descriptor)',
+  });
 });
 
 test('a result that is too large, or that JSON cannot hold, is an execution error', async () => {
