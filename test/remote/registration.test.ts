@@ -53,6 +53,24 @@ test('a registration is answered with itself and whether it is new', async () =>
   }
 });
 
+test('a registration leaves an audit line, a heartbeat none', async () => {
+  const registration = { engine: 'audited', url: 'http://127.0.0.1:2' };
+  const lines = () => service.log.filter(({ audit, subject }) => audit === true && /^audited /.test(String(subject)));
+  const expected = [
+    { forceUpdate: false, count: 1 },
+    { forceUpdate: false, count: 1 },
+    { forceUpdate: true, count: 2 },
+    { forceUpdate: false, count: 2 },
+  ];
+  for (const [turn, { forceUpdate, count }] of expected.entries()) {
+    await register({ ...registration, forceUpdate });
+    // Its line comes after those of the registration.
+    await service.get(`/actuator/refresh/turn${turn}`);
+    await service.logged(({ audit, subject }) => audit === true && subject === `turn${turn}`);
+    assert.equal(lines().length, count, `turn ${turn}`);
+  }
+});
+
 test('a registration without an engine or an address is 400 and says so', async () => {
   const texts = {
     engine: 'Not registered: Runtime failed to specify engine',
