@@ -37,11 +37,15 @@ const whole = buildZip(
   { zip64: {}, comment: Buffer.from('a comment') },
 );
 const wholeContents = { stored: text, déflaté: text, streamed: text, long: text };
+/** What a zip says in which both records of the Unicode name were made into something else: it is not damaged. */
+const plainContents = { stored: text, deflated: text, streamed: text, long: text };
 
 /** @returns whether the zip was refused. */
-async function readsSameOrRefuses(zip: Buffer, what: string): Promise<boolean> {
+async function readsSameOrRefuses(zip: Buffer, what: string, changes = 1): Promise<boolean> {
   try {
-    assert.deepEqual(Object.entries(await contents(zip)), Object.entries(wholeContents), what);
+    const found = await contents(zip);
+    const expected = changes > 1 && 'deflated' in found ? plainContents : wholeContents;
+    assert.deepEqual(Object.entries(found), Object.entries(expected), what);
     return false;
   } catch (thrown) {
     if (!(thrown instanceof ServiceError)) throw thrown;
@@ -111,7 +115,7 @@ test('with several fields of 16 or 32 bits set to odd values', async () => {
         if (wide) zip.writeUInt32LE(value, at);
         else zip.writeUInt16LE(value & 0xffff, at);
       }
-      await readsSameOrRefuses(zip, JSON.stringify(edits));
+      await readsSameOrRefuses(zip, JSON.stringify(edits), edits.length);
     }),
     { numRuns: 600 },
   );

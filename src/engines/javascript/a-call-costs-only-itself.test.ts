@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { descendantsOf, gone } from '../../../test/remote/support/processes.ts';
 import { until } from '../../../test/remote/support/until.ts';
@@ -100,19 +99,6 @@ test('calls have the time that their caller has left, and no more may wait than 
     refused.map(({ code }) => code),
     ['overloaded', 'overloaded', 'overloaded', 'overloaded'],
   );
-});
-
-test('a call that had to wait, and then had too little time left, may be tried again', async () => {
-  await using javascript = new TestJavascript({ executionTimeout: LIMIT });
-  const executor = await javascript.activate(CODE);
-  const calls = Array.from({ length: 15 * availableParallelism() }, () =>
-    settled(javascript.call(executor, { work: 300 })),
-  );
-  const outcomes = (await Promise.all(calls)).map(({ outcome }) => outcome);
-  const answered = outcomes.filter((outcome) => typeof outcome === 'object');
-  const late = outcomes.filter((outcome) => /^no sandbox was free for a\/b\/1.0\/run/.test(String(outcome)));
-  assert.ok(answered.length > 0 && late.length > 0, `${answered.length} and ${late.length}`);
-  assert.equal(answered.length + late.length, outcomes.length, [...new Set(outcomes)].join('\n'));
 });
 
 test('thousands of calls at once get each their own answer', async () => {

@@ -2,7 +2,7 @@
 import { bodyNotReadable, executionFailed, overloaded } from '../../lib/errors.ts';
 import type { RunFailure } from './frames.ts';
 import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
-import type { Lane, Work } from './lane.ts';
+import type { Lane } from './lane.ts';
 
 /** Settles a call with its line of an answer; see `sandbox/guest.js`. */
 export function deliver(call: PendingCall, line: string): void {
@@ -37,11 +37,8 @@ export function lateError(endpoint: JsEndpoint, lanes: readonly Lane[], now: num
   const isSlow = ({ open: [work], progress }: Lane): boolean =>
     work?.endpoint === endpoint && now - progress > endpoint.limit / 2;
   if (endpoint.runsAway || lanes.some(isSlow)) return timeLimit(endpoint);
-  return tooBusy(endpoint);
+  return overloaded(`no sandbox was free for ${endpoint.id} within ${endpoint.limit / 1000} s; try again later`);
 }
-
-const tooBusy = ({ id, limit }: JsEndpoint): Error =>
-  overloaded(`no sandbox was free for ${id} soon enough within its ${limit / 1000} s; try again later`);
 
 /** Nobody knows whether the code, its neighbours or an operator made the system end its sandbox. */
 export function endedFromOutside(): Error {
@@ -52,13 +49,7 @@ export function memoryLimit(endpoint: JsEndpoint): Error {
   return executionFailed(`memory limit of ${endpoint.load.heapMb} MB exceeded (--isolate-memory)`);
 }
 
-/** A part of its limit passed while it waited for its turn: that it did not end in the rest says nothing about its code. */
-export const wasCurtailed = ({ endpoint, calls, waited }: Work, { why }: Pick<RunFailure, 'why'>): boolean =>
-  why === 'timeout' && !endpoint.runsAway && calls[0]?.attempts === 0 && waited > endpoint.limit / 4;
-
-export function errorOf(failure: RunFailure, work: Work): Error {
-  const { endpoint } = work;
-  if (wasCurtailed(work, failure)) return tooBusy(endpoint);
+export function errorOf(failure: RunFailure, endpoint: JsEndpoint): Error {
   if (failure.why === 'timeout') return timeLimit(endpoint);
   return failure.why === 'memory' ? memoryLimit(endpoint) : executionFailed(failure.message);
 }

@@ -18,7 +18,6 @@ const call = (input: unknown, more: Partial<PendingCall> = {}): PendingCall => (
   input: JSON.stringify(input),
   depth: 0,
   scope: SCOPE,
-  since: 0,
   deadline: 0,
   attempts: 0,
   resolve: () => undefined,

@@ -180,14 +180,12 @@ class JavascriptExecutor implements Executor {
     if (input.includes('\0'))
       return Promise.reject(bodyNotReadable('The request body is not JSON: it holds a NUL character'));
     const { endpoint } = this;
-    const since = uptime();
-    const limit = since + endpoint.limit;
+    const limit = uptime() + endpoint.limit;
     return new Promise((resolve, reject) => {
       this.#scheduler.submit(endpoint, {
         input,
         depth: call.depth,
         scope: call.scope,
-        since,
         deadline: limit < call.deadline ? limit : call.deadline,
         attempts: 0,
         resolve,

@@ -9,8 +9,7 @@ export interface PendingCall {
   readonly input: string;
   readonly depth: number;
   readonly scope: CallScope;
-  /** Milliseconds of `uptime()` at which it came, and by which it must be answered. */
-  readonly since: number;
+  /** Milliseconds of `uptime()`. */
   readonly deadline: number;
   /** How often a sandbox ended under it. */
   attempts: number;

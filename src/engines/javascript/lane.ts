@@ -15,8 +15,6 @@ export interface Work {
   attempts: number;
   /** Milliseconds of `uptime()`; set when it is sent. */
   deadline: number;
-  /** Milliseconds that the first of the calls had waited by then. */
-  waited: number;
   /** It has made a call outside of the sandbox, so it must not run twice. */
   calledOut: boolean;
 }
@@ -79,7 +77,6 @@ export class Lane {
     const first = calls[0];
     work.deadline = now + endpoint.limit;
     for (const call of calls) if (call.deadline < work.deadline) work.deadline = call.deadline;
-    work.waited = first === undefined ? 0 : now - first.since;
     this.open.push(work);
     this.#bring(endpoint, first === undefined);
     if (first === undefined) return;

@@ -112,14 +112,7 @@ export class Quarantine {
           const cell = this.#cellFor(endpoint);
           if (cell === undefined) continue;
           endpoint.inFlight++;
-          this.#give(cell, {
-            endpoint,
-            calls: endpoint.take(true),
-            attempts: 0,
-            deadline: 0,
-            waited: 0,
-            calledOut: false,
-          });
+          this.#give(cell, { endpoint, calls: endpoint.take(true), attempts: 0, deadline: 0, calledOut: false });
           given = true;
         }
       }

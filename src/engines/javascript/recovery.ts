@@ -1,5 +1,5 @@
 /** What becomes of work when its sandbox falls silent, grows too large, or ends under it. */
-import { endedFromOutside, errorOf, memoryLimit, wasCurtailed } from './answers.ts';
+import { endedFromOutside, errorOf, memoryLimit } from './answers.ts';
 import type { FastLanes } from './fast-lanes.ts';
 import type { JsEndpoint } from './js-endpoint.ts';
 import { byManners } from './lane.ts';
@@ -92,8 +92,8 @@ export class Recovery {
     for (const each of work) {
       each.endpoint.inFlight--;
       each.endpoint.quarantine();
-      for (const call of each.calls) call.reject(errorOf({ why, message: '' }, each));
-      each.endpoint.runsAway = !wasCurtailed(each, { why });
+      each.endpoint.runsAway = true;
+      for (const call of each.calls) call.reject(errorOf({ why, message: '' }, each.endpoint));
       each.loaded?.(why);
       this.#hands.next(lane, each.endpoint);
     }

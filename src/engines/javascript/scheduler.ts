@@ -7,7 +7,7 @@
  * Endpoints that did this run in the quarantine from then on, one call a process, until they behave.
  */
 import { overloaded } from '../../lib/errors.ts';
-import { deliver, errorOf, expire, lateError, wasCurtailed } from './answers.ts';
+import { deliver, errorOf, expire, lateError } from './answers.ts';
 import { FastLanes } from './fast-lanes.ts';
 import type { Question, RunFailure } from './frames.ts';
 import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
@@ -90,7 +90,7 @@ export class Scheduler implements AsyncDisposable {
   /** Runs the top level of an endpoint's code once. Gives the problem, or empty text. */
   load(endpoint: JsEndpoint): Promise<string> {
     return new Promise((resolve) => {
-      this.#assign({ endpoint, calls: [], loaded: resolve, attempts: 0, deadline: 0, waited: 0, calledOut: false });
+      this.#assign({ endpoint, calls: [], loaded: resolve, attempts: 0, deadline: 0, calledOut: false });
       this.#watch();
     });
   }
@@ -136,7 +136,7 @@ export class Scheduler implements AsyncDisposable {
     this.#watch();
     if (endpoint.quarantined) return this.#quarantine.offer(endpoint);
     while (endpoint.inFlight < IN_FLIGHT * this.#fast.count && endpoint.queue.length > 0) {
-      this.#assign({ endpoint, calls: endpoint.take(false), attempts: 0, deadline: 0, waited: 0, calledOut: false });
+      this.#assign({ endpoint, calls: endpoint.take(false), attempts: 0, deadline: 0, calledOut: false });
     }
   }
 
@@ -173,9 +173,9 @@ export class Scheduler implements AsyncDisposable {
     const { endpoint, calls } = work;
     endpoint.inFlight--;
     if (failure.why !== 'threw' || calls.length > 1) endpoint.quarantine();
+    endpoint.runsAway = failure.why !== 'threw';
     if (calls.length > 1) this.#recovery.again(work);
-    else for (const call of calls) call.reject(errorOf(failure, work));
-    endpoint.runsAway = failure.why !== 'threw' && !wasCurtailed(work, failure);
+    else for (const call of calls) call.reject(errorOf(failure, endpoint));
     this.#next(lane, endpoint);
   }
 

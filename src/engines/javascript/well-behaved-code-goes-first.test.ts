@@ -21,14 +21,7 @@ function endpointThat(answered: number, microseconds: number): JsEndpoint {
   return endpoint;
 }
 
-const workOf = (endpoint: JsEndpoint): Work => ({
-  endpoint,
-  calls: [],
-  attempts: 0,
-  deadline: 0,
-  waited: 0,
-  calledOut: false,
-});
+const workOf = (endpoint: JsEndpoint): Work => ({ endpoint, calls: [], attempts: 0, deadline: 0, calledOut: false });
 
 test('an endpoint is known after 20 good calls, and has to begin anew once it is found guilty', () => {
   const endpoint = endpointThat(19, 100);
