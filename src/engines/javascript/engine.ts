@@ -111,7 +111,7 @@ export class JavascriptEngine implements Engine {
     return new JsEndpoint(plan.id, `${naan}/${name}/${version}`, ++this.#slots, load, limit, limitedBy);
   }
 
-  /** Milliseconds that a call may take: "a KO may ask for less". */
+  /** Milliseconds that a call may take: what the service allows, or less where the KO asks for less. */
   #limitOf(plan: EndpointPlan): number {
     return Math.min(plan.options.timeout ?? Infinity, this.#options.executionTimeout);
   }

@@ -1,5 +1,4 @@
 /** What the answer of a runtime means. */
-import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { executionFailed, messageOf, overloaded } from '../../lib/errors.ts';
 import type { RuntimeAnswer } from './runtime.ts';
 
@@ -9,7 +8,7 @@ import type { RuntimeAnswer } from './runtime.ts';
  * @throws executionFailed; overloaded.
  */
 export function resultOf({ status, contentType, body }: RuntimeAnswer): string {
-  const text = withoutMark(textOf(body, contentType));
+  const text = textOf(body, contentType);
   const isJson = /json/i.test(contentType);
   if (status >= 300) throw failureOf(status, isJson ? wordsOf(text) : text.slice(0, MOST_WORDS));
   return isJson ? resultIn(text) : JSON.stringify(text);
@@ -43,13 +42,13 @@ export function failureOf(status: number, words: string): Error {
   return executionFailed(words === '' ? `the runtime answered ${status}` : words);
 }
 
-/** In the charset that the content type names; UTF-8 where it names none that is known. */
+/** Without a byte order mark, in the charset that the content type names; UTF-8 where it names none that is known. */
 function textOf(body: Buffer, contentType: string): string {
   const charset = /;\s*charset="?([\w-]+)/i.exec(contentType)?.[1];
   try {
-    return new TextDecoder(charset, { ignoreBOM: true }).decode(body);
+    return new TextDecoder(charset).decode(body);
   } catch {
-    return body.toString('utf8');
+    return new TextDecoder().decode(body);
   }
 }
 
