@@ -5,6 +5,8 @@
  * A message is one sentence for the caller: what is wrong, where, and what to do. It never holds a path of
  * the host, a stack or a secret; what the operator needs beside it travels as `cause` and goes to the log.
  */
+import type { CodePlace } from './code-place.ts';
+
 export class ServiceError extends Error {
   readonly code: string;
   /** HTTP status. */
@@ -15,6 +17,11 @@ export class ServiceError extends Error {
   readonly headers: Readonly<Record<string, string>>;
   /** All that the message says of a package, each with its place. */
   readonly problems: readonly PackageProblem[];
+  /**
+   * Of `executionFailed`: where the code threw. For the log and for authors, in the words of `placeInWords`; never part
+   * of an answer.
+   */
+  readonly place: CodePlace | undefined;
 
   constructor(code: string, status: number, title: string, message: string, more: ErrorMore = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
@@ -24,6 +31,7 @@ export class ServiceError extends Error {
     this.title = title;
     this.headers = more.headers ?? {};
     this.problems = more.problems ?? [];
+    this.place = more.place;
   }
 }
 
@@ -31,6 +39,7 @@ export interface ErrorMore {
   cause?: unknown;
   headers?: Readonly<Record<string, string>>;
   problems?: readonly PackageProblem[];
+  place?: CodePlace | undefined;
 }
 
 /** Something wrong in a package, for its author: a sentence that names the place too. */
@@ -73,6 +82,14 @@ const executionTitle = 'General Adapter Exception';
 /** The specification: "Detail begins with a code-execution-error message carrying the runtime's message". */
 export const executionFailed = (message: string, more?: ErrorMore): ServiceError =>
   new ServiceError('execution-failed', 500, executionTitle, `Code execution error: ${message}`, more);
+/**
+ * The code itself says that what it was given is at fault, by an error named `InvalidInputError` with one of these
+ * statuses; never for an error that came out of a nested call.
+ */
+export const invalidInput = (message: string, status: 400 | 422 = 400): ServiceError =>
+  new ServiceError('invalid-input', status === 422 ? 422 : 400, 'Invalid Input', message.slice(0, MAX_DETAIL));
+/** Characters that code may say to a caller. */
+const MAX_DETAIL = 4000;
 export const runtimeUnreachable = define('runtime-unreachable', 502, executionTitle);
 export const runtimeSilent = define('runtime-silent', 504, executionTitle);
 export const overloaded = (message: string, retryAfterSeconds = 1): ServiceError =>

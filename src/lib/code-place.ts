@@ -1,0 +1,10 @@
+/** Where the code of a knowledge object failed. */
+export interface CodePlace {
+  /** A file of its package, by its path there. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+}
+
+/** As people read it beside a message: `(src/bmi.js line 12)`. */
+export const placeInWords = ({ file, line }: CodePlace): string => `(${file} line ${line})`;
