@@ -12,7 +12,8 @@ import type { Client } from './knowledge-grid.ts';
 export const PROJECT = resolve(import.meta.dirname, '../../..');
 const NODE = join(PROJECT, 'node_modules/.bin/node');
 
-const NOBODY = 65534;
+/** Root without what lets it pass over the permissions of files: it needs nothing of the folders above the project. */
+const BOUND_BY_PERMISSIONS = ['setpriv', '--bounding-set=-all', '--inh-caps=-all', '--'];
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
@@ -36,7 +37,7 @@ export interface Start {
   readonly early?: boolean;
   /** Folder of the project to run, in place of this one. */
   readonly project?: string;
-  /** Never runs as root, to whom no file is read-only. */
+  /** Never runs with the rights of root, to whom no file is read-only. */
   readonly unprivileged?: boolean;
 }
 
@@ -103,9 +104,12 @@ export async function runToEnd(start: Start): Promise<Exit & { readonly stdout: 
 
 function launch(start: Start, shelf: string | false | undefined) {
   const { args = [], env = {}, profile = 'dev' } = start;
+  const isBound = start.unprivileged === true && process.getuid?.() === 0;
+  const [command, ...bound] = [...(isBound ? BOUND_BY_PERMISSIONS : []), NODE];
   const child = spawn(
-    NODE,
+    command ?? NODE,
     [
+      ...bound,
       'src/main.ts',
       ...(args.includes('--port') || 'KGRID_PORT' in env || 'SERVER_PORT' in env ? [] : ['--port', '0']),
       ...(args.includes('--runtimes') ? [] : ['--runtimes', 'none']),
@@ -117,7 +121,6 @@ function launch(start: Start, shelf: string | false | undefined) {
       cwd: start.project ?? PROJECT,
       env: { PATH: process.env['PATH'] ?? '', ...startEnvironment(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
-      ...(start.unprivileged === true && process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}),
     },
   );
   const kill = (): void => void child.kill('SIGKILL');
