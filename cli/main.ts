@@ -1,8 +1,9 @@
-/** `kgrid`: the commands of people who write knowledge objects. One command, one file. */
+/** `kgrid`: the commands of people who write knowledge objects and bring them to activators. One command, one file. */
 import { Command, CommanderError } from 'commander';
 import { processContext } from './lib/context.ts';
 import type { Context } from './lib/context.ts';
 import { CommandFailure, EXIT } from './lib/exit.ts';
+import { harmless } from './lib/terminal.ts';
 import { versionOfProject } from './lib/version.ts';
 
 type MakeCommand = (context: Context) => Command;
@@ -14,6 +15,11 @@ const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   test: async () => (await import('./commands/test.ts')).testCommand,
   pack: async () => (await import('./commands/pack.ts')).packCommand,
   push: async () => (await import('./commands/push.ts')).pushCommand,
+  list: async () => (await import('./commands/list.ts')).listCommand,
+  status: async () => (await import('./commands/status.ts')).statusCommand,
+  diff: async () => (await import('./commands/diff.ts')).diffCommand,
+  pull: async () => (await import('./commands/pull.ts')).pullCommand,
+  delete: async () => (await import('./commands/delete.ts')).deleteCommand,
 };
 
 const ALWAYS = `
@@ -23,7 +29,7 @@ Reference: docs/authoring-commands.md`;
 async function main([named = '']: readonly string[]): Promise<number> {
   const context = processContext();
   const program = new Command('kgrid')
-    .description('Write, check, try and publish knowledge objects')
+    .description('Write, check, try and publish knowledge objects, and look after those at an activator')
     .version(versionOfProject())
     // `create` has a --version of its own.
     .enablePositionalOptions()
@@ -43,7 +49,8 @@ async function main([named = '']: readonly string[]): Promise<number> {
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? EXIT.ok : EXIT.usage;
     const ofSystem = thrown instanceof Error && 'syscall' in thrown;
     const isExpected = thrown instanceof CommandFailure || ofSystem;
-    process.stderr.write(`${isExpected ? thrown.message : String(thrown instanceof Error ? thrown.stack : thrown)}\n`);
+    const words = isExpected ? thrown.message : String(thrown instanceof Error ? thrown.stack : thrown);
+    process.stderr.write(`${harmless(words)}\n`);
     return thrown instanceof CommandFailure ? thrown.exitCode : ofSystem ? EXIT.unreachable : EXIT.problems;
   }
 }

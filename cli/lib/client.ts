@@ -1,10 +1,16 @@
 /** What the commands ask of an activator, over HTTP. */
+import { createWriteStream } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
 import { messageOf } from '../../src/lib/errors.ts';
+import { bytes } from '../../src/shelf/zip/refusal.ts';
 import { ioFailure } from './exit.ts';
 
 export interface Answer {
   readonly status: number;
+  readonly headers: Headers;
   readonly body: unknown;
 }
 
@@ -17,6 +23,13 @@ export interface ListedEndpoint {
   readonly engine: string;
   readonly status: string;
   readonly detail: string | undefined;
+}
+
+/** One knowledge object as `GET /kos` shows it. */
+export interface ListedKo {
+  /** `<naan>/<name>/<version>`. */
+  readonly key: string;
+  readonly title: string | undefined;
 }
 
 export interface Sent {
@@ -41,13 +54,67 @@ export class ActivatorClient {
   readonly #authorization: string | undefined;
 
   constructor(url: string, login?: Login) {
-    this.url = url.replace(/\/+$/, '');
+    this.url = url.endsWith('/') ? url.slice(0, -1) : url;
     this.login = login?.who;
     this.#authorization = login?.authorization;
   }
 
   /** @throws CommandFailure when the activator cannot be reached. */
-  async send(path: string, { method = 'GET', headers = {}, body }: Sent = {}): Promise<Answer> {
+  async send(path: string, sent: Sent = {}): Promise<Answer> {
+    return this.#exchange(path, sent, readAnswer);
+  }
+
+  /**
+   * Writes what a path gives to a new file, where the answer is 200; else gives the answer.
+   * @throws CommandFailure also when it is larger than `limit`.
+   */
+  async download(path: string, accept: string, file: string, limit: number): Promise<Answer> {
+    return this.#exchange(path, { headers: { accept } }, async (response) => {
+      const { status, headers, body } = response;
+      if (status !== 200 || body === null) return readAnswer(response);
+      const what = `${this.url}${path}`;
+      await pipeline(Readable.fromWeb(body), upTo(limit, what), createWriteStream(file, { flags: 'wx' }));
+      return { status, headers, body: '' };
+    });
+  }
+
+  /** @throws CommandFailure when the answer is not that of an activator. */
+  async endpoints(): Promise<ListedEndpoint[]> {
+    return (await this.#list('/endpoints')).map((each) => ({
+      id: textOf(each['@id']).replace(/^\//, ''),
+      ko: textOf(each['knowledgeObject']).replace(/^\/?kos\//, ''),
+      engine: textOf(each['engine']),
+      status: textOf(each['status']),
+      detail: typeof each['detail'] === 'string' ? each['detail'] : undefined,
+    }));
+  }
+
+  /** Those that are on its shelf; what has no id is none. @throws CommandFailure as `endpoints`. */
+  async knowledgeObjects(): Promise<ListedKo[]> {
+    return (await this.#list('/kos')).flatMap((each) => {
+      const id = parseKoId(textOf(each['@id']));
+      const { title } = each;
+      return id === undefined ? [] : [{ key: koKey(id), title: typeof title === 'string' ? title : undefined }];
+    });
+  }
+
+  async #list(path: string): Promise<Fields[]> {
+    const answer = await this.send(path);
+    const { status, body } = answer;
+    if (status !== 200 || !Array.isArray(body)) throw this.strange(`GET ${path}`, answer);
+    return body.map(fieldsOf);
+  }
+
+  /** What to say where an answer is not that of an activator. */
+  strange(request: string, answer: Pick<Answer, 'status' | 'body'>): Error {
+    return ioFailure(`${this.url} does not answer as an activator does: ${request} gave ${wordsOf(answer)}`);
+  }
+
+  async #exchange<T>(
+    path: string,
+    { method = 'GET', headers = {}, body }: Sent,
+    use: (response: Response) => Promise<T>,
+  ): Promise<T> {
     try {
       const response = await fetch(this.url + path, {
         method,
@@ -59,40 +126,49 @@ export class ActivatorClient {
         redirect: 'manual',
         ...(body === undefined ? {} : { body }),
       });
-      return { status: response.status, body: jsonOr(await response.text()) };
+      return await use(response);
     } catch (thrown) {
-      const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
+      if (!isOfConnection(thrown)) throw thrown;
+      const cause = thrown.cause instanceof Error ? thrown.cause : thrown;
       const code = (cause as NodeJS.ErrnoException).code;
       const why = code === 'ECONNREFUSED' ? 'nothing listens there' : messageOf(cause);
       throw ioFailure(`Cannot reach the activator at ${this.url}: ${why}`, thrown);
     }
   }
+}
 
-  /** @throws CommandFailure when the answer is not that of an activator. */
-  async endpoints(): Promise<ListedEndpoint[]> {
-    const { status, body } = await this.send('/endpoints');
-    if (status !== 200 || !Array.isArray(body)) {
-      throw ioFailure(
-        `${this.url} does not answer as an activator does: GET /endpoints gave ${wordsOf({ status, body })}`,
-      );
-    }
-    return (body as Record<string, unknown>[]).map((each) => ({
-      id: textOf(each['@id']).replace(/^\//, ''),
-      ko: textOf(each['knowledgeObject']).replace(/^\/?kos\//, ''),
-      engine: textOf(each['engine']),
-      status: textOf(each['status']),
-      detail: typeof each['detail'] === 'string' ? each['detail'] : undefined,
-    }));
-  }
+/** `fetch` throws a TypeError whatever happened to the connection. */
+const isOfConnection = (thrown: unknown): thrown is TypeError => thrown instanceof TypeError;
+
+async function readAnswer(response: Response): Promise<Answer> {
+  return { status: response.status, headers: response.headers, body: jsonOr(await response.text()) };
+}
+
+function upTo(limit: number, what: string): Transform {
+  let received = 0;
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      received += chunk.length;
+      if (received > limit)
+        done(ioFailure(`${what} gives more than ${bytes(limit)}, the most that a package may have`));
+      else done(null, chunk);
+    },
+  });
 }
 
 /** What an error answer says to a person. */
-export function wordsOf({ status, body }: Answer): string {
-  const fields = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+export function wordsOf({ status, body }: Pick<Answer, 'status' | 'body'>): string {
+  const fields = fieldsOf(body);
   const words = fields['Detail'] ?? fields['Error'];
   const title = `${status} ${STATUS_CODES[status] ?? ''}`.trim();
   return typeof words === 'string' ? `${title}: ${words}` : title;
 }
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** The fields of a JSON object; of anything else, none. */
+export const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 
 function jsonOr(text: string): unknown {
   try {

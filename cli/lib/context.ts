@@ -27,7 +27,8 @@ export function processContext(): Context {
   }
   return {
     env: process.env,
-    terminal: ({ json = false }) => createTerminal({ json, stdout: process.stdout, stderr: process.stderr }),
+    terminal: ({ json = false }) =>
+      createTerminal({ json, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr }),
     interrupted: () =>
       new Promise((resolve) => {
         onSignal = () => {

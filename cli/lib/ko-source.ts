@@ -56,7 +56,7 @@ export async function openSources(
   }
 }
 
-async function openSource(path: string): Promise<KoSource> {
+export async function openSource(path: string): Promise<KoSource> {
   return (await statOf(path)).isDirectory() ? openFolder(path) : openZipFile(path);
 }
 
@@ -82,9 +82,8 @@ export const folderSource = (path: string, { files, leftOut }: Pick<FolderListin
 });
 
 /** Unpacks it under the rules of an import. */
-async function openZipFile(path: string): Promise<KoSource> {
+export async function openZipFile(path: string, label = tidyLabel(path)): Promise<KoSource> {
   const target = await temporaryFolder();
-  const label = tidyLabel(path);
   const source = { path, label, isZip: true, folder: target.path, leftOut: [] };
   const dispose = { [Symbol.asyncDispose]: () => target[Symbol.asyncDispose]() };
   try {

@@ -1,10 +1,9 @@
 /** Brings packed knowledge objects to an activator elsewhere. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { LoadedKo } from '../../src/activation/loaded-ko.ts';
-import { wordsOf } from './client.ts';
-import type { ActivatorClient, Answer, ListedEndpoint } from './client.ts';
-import { CommandFailure, EXIT, ioFailure } from './exit.ts';
+import type { ActivatorClient, ListedEndpoint } from './client.ts';
 import type { KoSource } from './ko-source.ts';
+import { refusal } from './refusal.ts';
 import type { Terminal } from './terminal.ts';
 
 /** A knowledge object that is fit to be uploaded. */
@@ -41,17 +40,3 @@ export async function activate(ko: LoadedKo, client: ActivatorClient, terminal: 
 }
 
 const LOOK_AGAIN = 500;
-
-function refusal(answer: Answer, { url, login }: ActivatorClient, what: string): CommandFailure {
-  const words = wordsOf(answer);
-  if (answer.status === 401) {
-    return ioFailure(
-      login === undefined
-        ? `${url} asks for a login: set KGRID_USER and KGRID_PASSWORD, or KGRID_TOKEN (${words})`
-        : `${url} refused the login of ${login}: check it (${words})`,
-    );
-  }
-  if (answer.status === 403) return ioFailure(`${url} does not let this login write (${words})`);
-  const isOurs = answer.status === 400 || answer.status === 413;
-  return new CommandFailure(isOurs ? EXIT.problems : EXIT.unreachable, `${url} ${what}: ${words}`);
-}

@@ -2,6 +2,7 @@
  * What a command says. Results go to standard output, all else to standard error; colour and progress only to a
  * terminal, and no colour where `NO_COLOR` is set.
  */
+import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
 
 export interface Terminal {
@@ -13,6 +14,8 @@ export interface Terminal {
   note(line: string): void;
   /** What goes on now, in place of what went on before; an empty text takes it away. */
   progress(text: string): void;
+  /** Asks a person for yes or no; undefined where there is nobody to ask. */
+  confirm(question: string): Promise<boolean | undefined>;
   good(text: string): string;
   bad(text: string): string;
   warning(text: string): string;
@@ -22,35 +25,49 @@ export interface Terminal {
 
 export interface TerminalOptions {
   readonly json: boolean;
+  readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
 }
 
 const CLEAR_LINE = '\r\x1b[2K';
 
-export function createTerminal({ json, stdout, stderr }: TerminalOptions): Terminal {
+export function createTerminal({ json, stdin, stdout, stderr }: TerminalOptions): Terminal {
   // Honours NO_COLOR, and whether the stream is a terminal.
   const style = (format: Parameters<typeof styleText>[0]) => (text: string) =>
     styleText(format, text, { stream: stdout });
   let shown = false;
   const progress = (text: string): void => {
     if (!stderr.isTTY || json || (text === '' && !shown)) return;
-    stderr.write(`${CLEAR_LINE}${text.slice(0, (stderr.columns || 80) - 1)}`);
+    stderr.write(`${CLEAR_LINE}${harmless(text).slice(0, (stderr.columns || 80) - 1)}`);
     shown = text !== '';
   };
   return {
     print(line = '') {
       progress('');
-      if (!json) stdout.write(`${line}\n`);
+      if (!json) stdout.write(`${harmless(line)}\n`);
     },
     json(value) {
       if (json) stdout.write(`${JSON.stringify(value)}\n`);
     },
     note(line) {
       progress('');
-      stderr.write(`${line}\n`);
+      stderr.write(`${harmless(line)}\n`);
     },
     progress,
+    async confirm(question) {
+      if (json || !stdin.isTTY || !stderr.isTTY) return undefined;
+      progress('');
+      // Without `terminal` the keys stay the system's: Ctrl-C is a signal as everywhere else.
+      const reader = createInterface({ input: stdin, output: stderr, terminal: false });
+      const ended = new Promise<string>((resolve) => reader.once('close', () => resolve('')));
+      try {
+        const answer = await Promise.race([reader.question(`${harmless(question)} [y/N] `), ended]);
+        return /^y(es)?$/i.test(answer.trim());
+      } finally {
+        reader.close();
+      }
+    },
     good: style('green'),
     bad: style('red'),
     warning: style('yellow'),
@@ -58,6 +75,18 @@ export function createTerminal({ json, stdout, stderr }: TerminalOptions): Termi
     bold: style('bold'),
   };
 }
+
+/** The colours of above; then what a terminal obeys, and what turns the direction of the text around it. */
+const ODD = new RegExp(
+  String.raw`\u001b\[(?:1|2|22|31|32|33|39)m|(?![\t\n])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]`,
+  'gu',
+);
+
+/** Texts of packages and of activators may hold what a terminal would obey: it is shown instead. */
+export const harmless = (text: string): string =>
+  text.replace(ODD, (found) =>
+    found.length > 1 ? found : `\\u${(found.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+  );
 
 /** `1 example`, `3 examples`. */
 export const count = (many: number, one: string): string => `${many} ${one}${many === 1 ? '' : 's'}`;

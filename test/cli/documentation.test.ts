@@ -4,9 +4,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkCommand } from '../../cli/commands/check.ts';
 import { createCommand } from '../../cli/commands/create.ts';
+import { deleteCommand } from '../../cli/commands/delete.ts';
+import { diffCommand } from '../../cli/commands/diff.ts';
+import { listCommand } from '../../cli/commands/list.ts';
 import { packCommand } from '../../cli/commands/pack.ts';
 import { playCommand } from '../../cli/commands/play.ts';
+import { pullCommand } from '../../cli/commands/pull.ts';
 import { pushCommand } from '../../cli/commands/push.ts';
+import { statusCommand } from '../../cli/commands/status.ts';
 import { testCommand } from '../../cli/commands/test.ts';
 import { processContext } from '../../cli/lib/context.ts';
 import { EXIT } from '../../cli/lib/exit.ts';
@@ -24,13 +29,27 @@ function rowsBelow(heading: string): string[] {
 }
 
 const context = processContext();
-const commands = [createCommand, playCommand, checkCommand, testCommand, packCommand, pushCommand];
+const commands = [
+  createCommand,
+  playCommand,
+  checkCommand,
+  testCommand,
+  packCommand,
+  pushCommand,
+  listCommand,
+  statusCommand,
+  diffCommand,
+  pullCommand,
+  deleteCommand,
+];
 for (const command of commands.map((make) => make(context))) {
   test(`docs/authoring-commands.md has every option of ${command.name()}, and no other`, () => {
-    const [argument] = command.registeredArguments;
-    const name = `${argument?.name() ?? ''}${argument?.variadic === true ? '...' : ''}`;
+    const words = command.registeredArguments.map((argument) => {
+      const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+      return argument.required ? `<${name}>` : `[${name}]`;
+    });
     assert.deepEqual(
-      rowsBelow(`## \`kgrid ${command.name()} <${name}>\``).sort(),
+      rowsBelow(`## \`kgrid ${[command.name(), ...words].join(' ')}\``).sort(),
       command.options.map(({ flags }) => flags).sort(),
     );
   });
