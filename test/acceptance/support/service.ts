@@ -110,7 +110,7 @@ function launch(start: Start, shelf: string | false | undefined) {
     command ?? NODE,
     [
       ...bound,
-      'src/main.ts',
+      'src/start.js',
       ...(args.includes('--port') || 'KGRID_PORT' in env || 'SERVER_PORT' in env ? [] : ['--port', '0']),
       ...(args.includes('--runtimes') ? [] : ['--runtimes', 'none']),
       ...(typeof shelf === 'string' ? ['--shelf', shelf] : []),
