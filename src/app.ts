@@ -5,6 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Activator } from './activation/activator.ts';
 import { KnownPackages } from './activation/known-packages.ts';
 import type { Config } from './config/config.ts';
+import { CallTokens } from './engines/call-token.ts';
 import type { Engine } from './engines/engine.ts';
 import { JavascriptEngine } from './engines/javascript/engine.ts';
 import { SECRET_HEADER } from './engines/remote/runtime.ts';
@@ -65,6 +66,7 @@ export async function createApp({
   });
   const known = await KnownPackages.open(knownPackages, `${version} ${process.version}`);
   const engines = createEngines(config, known, log);
+  const tokens = new CallTokens(config.callKey);
   const secret = randomBytes(32).toString('base64url');
   const runtimes = new RuntimeRegistry({
     engines,
@@ -72,6 +74,7 @@ export async function createApp({
     activationTimeout: config.limits.activation,
     maxResult: config.limits.result,
     queueLimit: config.limits.queue,
+    tokens,
     secret,
     reactivate: (engine, alone) => activator.runtimeCame(engine, alone),
     log: log.child({ part: 'runtimes' }),
@@ -99,6 +102,7 @@ export async function createApp({
     lifecycle,
     log,
     runtimes,
+    tokens,
     isOwnRuntime,
   });
   return {

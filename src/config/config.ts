@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { startRefused } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
 import type { RawSettings } from './read-settings.ts';
+import { readKey, readPassword } from './secret-file.ts';
 import { SETTINGS } from './settings.ts';
 import type { OptionName } from './settings.ts';
 import type { Setting } from './setting.ts';
@@ -23,6 +24,7 @@ export interface Limits {
   readonly execution: number;
   readonly runtime: number;
   readonly activation: number;
+  readonly runtimeExpiry: number;
   readonly request: number;
   readonly upload: number;
   readonly queue: number;
@@ -45,6 +47,8 @@ export interface Config {
   readonly privateManifests: boolean;
   readonly basic: { readonly user: string; readonly password: Secret } | undefined;
   readonly oauth: { readonly issuer: string; readonly audience: string; readonly scope?: string } | undefined;
+  /** Of call tokens; undefined: one of this process alone. */
+  readonly callKey: Buffer | undefined;
   readonly secureExecution: boolean;
   readonly cors: readonly string[];
   readonly limits: Limits;
@@ -74,6 +78,7 @@ export function toConfig(raw: RawSettings): Config {
     privateManifests: read.as('allow-private-manifests', toFlag),
     basic: basicOf(read),
     oauth: oauthOf(read),
+    callKey: read.optional('call-key-file', readKey),
     secureExecution: read.as('secure-execution', toFlag),
     // The original's default: reads and calls are open to every origin anyway, and nothing else may be.
     cors: read
@@ -139,7 +144,12 @@ const defaultOf = (option: OptionName): string | undefined =>
 
 function basicOf(read: Reader): Config['basic'] {
   const user = read.text('user');
-  const password = read.text('password');
+  const given = read.text('password');
+  const inFile = read.optional('password-file', readPassword);
+  if (given !== undefined && inFile !== undefined) {
+    throw startRefused(`${read.source('password')} and ${read.source('password-file')} are both given: leave one out`);
+  }
+  const password = given ?? inFile;
   if (user === undefined && password === undefined) return undefined;
   if (user === undefined || password === undefined) {
     throw startRefused(
@@ -178,6 +188,7 @@ function limitsOf(read: Reader): Limits {
     execution: read.as('execution-timeout', toDuration),
     runtime: read.as('runtime-timeout', toDuration),
     activation: read.as('activation-timeout', toDuration),
+    runtimeExpiry: read.as('runtime-expiry', toDuration),
     request: read.as('request-timeout', toDuration),
     upload: read.as('upload-timeout', toDuration),
     queue: read.as('queue-limit', toCount),

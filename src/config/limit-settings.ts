@@ -91,6 +91,14 @@ export const LIMIT_SETTINGS = [
     help: 'Activation of an endpoint in a remote runtime, with the installation of its dependencies',
   },
   {
+    option: 'runtime-expiry',
+    env: 'KGRID_RUNTIME_EXPIRY',
+    kind: 'duration',
+    default: '5m',
+    group: 'Limits',
+    help: 'Time without a sign of life after which a runtime that registered is forgotten',
+  },
+  {
     option: 'isolate-memory',
     env: 'KGRID_ISOLATE_MEMORY',
     kind: 'size',

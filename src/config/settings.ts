@@ -101,7 +101,14 @@ export const SETTINGS = [
     aliases: ['SPRING_SECURITY_USER_PASSWORD'],
     kind: 'text',
     group: 'Access',
-    help: 'Password for HTTP Basic logins; better as variable, since options show in process lists',
+    help: 'Password for HTTP Basic logins; better in a file, since options and variables show in process lists',
+  },
+  {
+    option: 'password-file',
+    env: 'KGRID_PASSWORD_FILE',
+    kind: 'text',
+    group: 'Access',
+    help: 'File that holds the password, in place of --password',
   },
   {
     option: 'oauth-issuer',
@@ -139,6 +146,13 @@ export const SETTINGS = [
     kind: 'list',
     group: 'Access',
     help: 'Origin whose pages may write and activate, such as https://app.example.org; may repeat',
+  },
+  {
+    option: 'call-key-file',
+    env: 'KGRID_CALL_KEY_FILE',
+    kind: 'text',
+    group: 'Access',
+    help: 'File with the key of call tokens, for activators that call through the same runtimes (default: one made at each start)',
   },
   ...LIMIT_SETTINGS,
   {

@@ -1,4 +1,5 @@
-/** What travels with a call of one KO by another across processes. */
+/** What travels with a call of one KO by another across processes: the token counts, the others tell runtimes of it. */
+export const TOKEN_HEADER = 'x-kgrid-call-token';
 export const DEPTH_HEADER = 'x-kgrid-depth';
 /** Milliseconds that the call may still take. */
 export const DEADLINE_HEADER = 'x-kgrid-deadline-ms';

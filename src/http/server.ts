@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import type { Activator } from '../activation/activator.ts';
 import type { Config } from '../config/config.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
+import type { CallTokens } from '../engines/call-token.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import { notFound, overloaded } from '../lib/errors.ts';
@@ -40,6 +41,7 @@ export interface ServerOptions {
   readonly manifests: ManifestImporter;
   readonly packageLimits: PackageLimits;
   readonly runtimes: RuntimeRegistry;
+  readonly tokens: CallTokens;
   readonly isOwnRuntime: (request: FastifyRequest) => boolean;
   readonly version: string;
   readonly lifecycle: Lifecycle;
@@ -105,7 +107,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     log: options.log,
   });
   const held = new HeldBytes(config.limits.held);
-  const calls = new Calls({ held, onCall: () => executed++ });
+  const calls = new Calls({ held, tokens: options.tokens, onCall: () => executed++ });
   const bodies = new Bodies({ bytes: config.limits.body, time: config.limits.request }, held);
   installBodyParser(app, bodies);
   app.setErrorHandler((error, request, reply) => sendError(request, reply, error));

@@ -35,6 +35,7 @@ const calls: Readonly<Record<string, Sent>> = {
   'the minimal profile': { body: '1', headers: { accept: 'application/json;profile=minimal' } },
   'a declared text': { body: '"a,b"', headers: { accept: 'text/csv' } },
   'what the endpoint cannot answer': { body: '1', headers: { accept: 'image/png' } },
+  'a token that is none': { body: '1', headers: { 'x-kgrid-call-token': 'v1.e30.x', 'x-kgrid-depth': '99' } },
   'the depth of a call by another': { body: '1', headers: { 'x-kgrid-depth': '3', 'x-kgrid-deadline-ms': '900' } },
   'too deep a call': { body: '1', headers: { 'x-kgrid-depth': '99' } },
   'a call whose time is over': { body: '1', headers: { 'x-kgrid-depth': '1', 'x-kgrid-deadline-ms': '0' } },

@@ -37,6 +37,7 @@ export function createExecute(endpoints: Endpoints, options: ExecuteOptions): Ex
           body: text,
           json,
           depth: count(headers['x-kgrid-depth']) ?? 0,
+          token: tokenOf(headers['x-kgrid-call-token']),
           limit: limitOf(options.executionTimeoutMs, count(headers['x-kgrid-deadline-ms'])),
         } as const;
         const call = new Call(input, (outcome) => {
@@ -70,6 +71,10 @@ const tooMuchHeld = (): RuntimeError => overloaded('The runtime holds as many in
 /** A caller with less time than the limit gets its answer before that time is over: a second, or a twentieth of it. */
 const limitOf = (timeoutMs: number, left: number | undefined): number =>
   left === undefined ? timeoutMs : Math.max(1, Math.min(timeoutMs, Math.floor(Math.max(left * 0.95, left - 1000))));
+
+/** It is sent on, and thus must be no more than a token can be. */
+const tokenOf = (header: string | string[] | undefined): string | undefined =>
+  typeof header === 'string' && /^[\w.-]{1,1024}$/.test(header) ? header : undefined;
 
 function count(header: string | string[] | undefined): number | undefined {
   return typeof header === 'string' && /^\d{1,12}$/.test(header) ? Number(header) : undefined;

@@ -45,6 +45,30 @@ describe('calls of one knowledge object by another', () => {
     assert.equal(seen.headers['x-kgrid-runtime-secret'], secret);
   });
 
+  it('bring back the token that came with their call, also where many came in one request', async () => {
+    const tokens: unknown[] = [];
+    activator.onCall = ({ headers }) => {
+      tokens.push(headers['x-kgrid-call-token']);
+      return Promise.resolve({ status: 200, body: { result: 1 } });
+    };
+    const input = { do: 'call', uri: 'a/b/1.0/c', args: [1] };
+    await Promise.all(['v1.one.1', 'v1.two.2'].map((token) => run(input, { 'x-kgrid-call-token': token })));
+    assert.deepEqual(tokens.splice(0).sort(), ['v1.one.1', 'v1.two.2']);
+    await fetch(`${runtime.url}/${uri}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/vnd.kgrid.calls',
+        'x-kgrid-runtime-secret': secret,
+        'x-kgrid-call-token': 'v1.many.3',
+      },
+      body: [input, input].map((each) => JSON.stringify(each)).join('\0'),
+    }).then((response) => response.text());
+    assert.deepEqual(tokens.splice(0), ['v1.many.3', 'v1.many.3']);
+    for (const headers of [{}, { 'x-kgrid-call-token': 'x'.repeat(1025) }, { 'x-kgrid-call-token': 'a b' }])
+      await run(input, headers);
+    assert.deepEqual(tokens, [undefined, undefined, undefined]);
+  });
+
   it('keep their own depth and time where several calls run at the same time', async () => {
     const arrived: (string | undefined)[] = [];
     const both = Promise.withResolvers<undefined>();

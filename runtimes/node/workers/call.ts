@@ -11,6 +11,8 @@ export interface CallInput {
   readonly json: boolean;
   /** 0 for a client's call, one more for each call of one knowledge object by another. */
   readonly depth: number;
+  /** What the activator gave out with the request, to come back with calls of other endpoints; never for the worker. */
+  readonly token?: string | undefined;
   /** Milliseconds until it must be answered. */
   readonly limit: number;
 }

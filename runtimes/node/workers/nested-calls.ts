@@ -21,8 +21,8 @@ export class NestedCalls {
   }
 
   /**
-   * @param call the call whose code makes the request; its depth and the time it has left travel with it;
-   *   the activator adds one to the depth.
+   * @param call the call whose code makes the request; the token that came with it proves its depth to the activator,
+   *   which adds one.
    * @param request JSON `{uri, contentType, body}` from the worker.
    */
   async perform(call: Call | undefined, request: string): Promise<NestedAnswer> {
@@ -33,13 +33,15 @@ export class NestedCalls {
       const path = uri.replace(/^(ark:)?\/*/, '');
       if (!isUri(path, 3)) return refuse(`Not an endpoint: ${uri.slice(0, 200)}`);
 
+      const { depth, token } = call.input;
       const left = Math.floor(call.deadline - performance.now());
       const answer = await this.#activator.exchange(path, {
         method: 'POST',
         headers: {
           'content-type': contentType,
-          'x-kgrid-depth': String(call.input.depth),
+          'x-kgrid-depth': String(depth),
           'x-kgrid-deadline-ms': String(left),
+          ...(token === undefined ? {} : { 'x-kgrid-call-token': token }),
         },
         body,
         timeoutMs: left,

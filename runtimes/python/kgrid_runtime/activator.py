@@ -48,11 +48,13 @@ class Activator:
             raise Refused(f"the activator answered {answer.status}")
         return answer.body
 
-    async def execute(self, uri: str, body: bytes, depth: str, seconds: float) -> bytes:
-        """The result of another endpoint as JSON. Raises Refused."""
+    async def execute(self, uri: str, body: bytes, depth: str, token: str, seconds: float) -> bytes:
+        """The result of another endpoint as JSON. `token` came with the call that asks. Raises Refused."""
         headers = {"Content-Type": "application/json", "x-kgrid-deadline-ms": str(max(int(seconds * 1000), 1))}
         if depth:
             headers["x-kgrid-depth"] = depth
+        if token:
+            headers["x-kgrid-call-token"] = token
         answer = await self._ask("POST", f"{self.url}/{uri}", body, headers, seconds, _LARGEST_ANSWER)
         value = _parse(answer)
         if isinstance(value, dict) and "result" in value:

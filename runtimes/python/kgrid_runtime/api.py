@@ -24,6 +24,7 @@ from kgrid_runtime.registration import APP, ENGINE, Registration
 from kgrid_runtime.workers.call import Call
 
 _NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
+_TOKEN = re.compile(r"[A-Za-z0-9._-]{1,1024}")
 
 
 class Api:
@@ -87,15 +88,18 @@ class Api:
         content_type = headers.get("content-type", "")
         depth = headers.get("x-kgrid-depth", "")
         depth = depth if _NUMBER.fullmatch(depth) else ""
+        token = headers.get("x-kgrid-call-token", "")
+        token = token if _TOKEN.fullmatch(token) else ""
         if content_type == CALLS_TYPE:
             inputs = request.body.split(b"\0")
             answers = Answers(connection, len(inputs))
             for number, body in enumerate(inputs):
                 reply = answers.reply_to(number)
-                endpoint.runner.submit(Call(endpoint.target, INPUT_JSON, body, reply, own, deadline, depth))
+                endpoint.runner.submit(Call(endpoint.target, INPUT_JSON, body, reply, own, deadline, depth, token))
         else:
             kind = _input_kind(content_type)
-            endpoint.runner.submit(Call(endpoint.target, kind, request.body, connection.respond, own, deadline, depth))
+            call = Call(endpoint.target, kind, request.body, connection.respond, own, deadline, depth, token)
+            endpoint.runner.submit(call)
 
     def _read(self, path: str, connection: Connection) -> None:
         if path == "/info":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 
+from kgrid_runtime.calls_in_one_request import CALLS_TYPE
 from tests.conftest import StartRuntime
 from tests.harness.activator import FakeActivator
 from tests.harness.runtime import Runtime, wait_until
@@ -90,6 +91,21 @@ def test_depth_and_time_travel_with_the_call(runtime: Runtime, activator: FakeAc
     for headers in ({"x_kgrid_deadline_ms": "100000"}, {}):
         runtime.call(path, value, **headers)
         assert 28000 < int(activator.seen[-1].headers["x-kgrid-deadline-ms"]) <= 29000
+
+
+def test_the_token_of_a_call_goes_back_with_what_it_calls(runtime: Runtime, activator: FakeActivator) -> None:
+    runtime.add("context/echo/v1.0", ECHO)
+    path = runtime.add("context/caller/v1.0", CALLER)
+    value = {"uri": "context/echo/1.0/run"}
+    runtime.call(path, value, x_kgrid_call_token="v1.one.1")
+    assert activator.seen[-1].headers["x-kgrid-call-token"] == "v1.one.1"
+    inputs = "\0".join([json.dumps(value)] * 2).encode()
+    before = len(activator.seen)
+    runtime.request("POST", path, inputs, {"Content-Type": CALLS_TYPE, "x-kgrid-call-token": "v1.many.2"})
+    assert [one.headers["x-kgrid-call-token"] for one in activator.seen[before:]] == ["v1.many.2"] * 2
+    for token in (None, "x" * 1025, "a b"):
+        runtime.call(path, value, **({} if token is None else {"x_kgrid_call_token": token}))
+        assert "x-kgrid-call-token" not in activator.seen[-1].headers
 
 
 def test_calls_side_by_side_keep_their_own_depth(runtime: Runtime, activator: FakeActivator) -> None:

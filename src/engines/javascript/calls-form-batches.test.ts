@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { uptime } from '../../lib/uptime.ts';
 import type { CallScope } from '../engine.ts';
 import { JsEndpoint } from './js-endpoint.ts';
 import type { PendingCall } from './js-endpoint.ts';
@@ -95,4 +96,11 @@ test('a slow answer begins the way out anew, and code that calls out stays', () 
   calls.quarantine();
   for (let i = 0; i < 2000; i++) calls.answered(1, 100);
   assert.ok(calls.quarantined);
+});
+
+test('a call with little time left ends no other before its time', () => {
+  const endpoint = endpointOf(0);
+  const now = uptime();
+  for (const left of [1, 2, 3000, 3090, 3300]) endpoint.queue.push(call(left, { deadline: now + left }));
+  assert.deepEqual(sizesOf(endpoint), [1, 1, 2, 1]);
 });

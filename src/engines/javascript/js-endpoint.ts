@@ -1,5 +1,7 @@
 /** One activated javascript endpoint: its code, its waiting calls, and what is known of its manners. */
+import { uptime } from '../../lib/uptime.ts';
 import type { CallScope } from '../engine.ts';
+import { areAlike } from '../like-deadlines.ts';
 import { ConsoleBudget } from './console-budget.ts';
 import type { LoadRequest } from './frames.ts';
 
@@ -91,11 +93,13 @@ export class JsEndpoint {
     if (alone || this.load.freshContext || this.#mean === undefined || first.attempts > 0) return batch;
     const most = Math.min(BATCH_CALLS, Math.floor(BATCH_MICROSECONDS / this.#mean));
     let characters = first.input.length;
+    const now = uptime();
     for (;;) {
       const next = this.queue[0];
       if (next === undefined || batch.length >= most || next.attempts > 0) return batch;
       characters += next.input.length;
       if (next.scope !== first.scope || next.depth !== first.depth || characters > BATCH_CHARACTERS) return batch;
+      if (!areAlike(next.deadline, first.deadline, now)) return batch;
       batch.push(next);
       this.queue.shift();
     }

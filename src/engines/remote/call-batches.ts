@@ -3,6 +3,8 @@
  * on their way forms the next one. Answers come as they are ready, so that a slow call holds up no other.
  */
 import { executionFailed } from '../../lib/errors.ts';
+import { uptime } from '../../lib/uptime.ts';
+import { areAlike } from '../like-deadlines.ts';
 import { failureOf } from './answers.ts';
 import { RuntimeUnreachable } from './runtime.ts';
 
@@ -37,8 +39,6 @@ const IN_FLIGHT = 2;
 const YOUNG = 5;
 const MOST_CALLS = 64;
 const MOST_CHARACTERS = 256 * 1024;
-/** Milliseconds by which the ends of calls in one request may differ, since all of it ends with the first of them. */
-const MOST_APART = 100;
 const NUL = 0;
 
 export class CallBatches {
@@ -71,10 +71,11 @@ export class CallBatches {
   #take(): Waiting[] {
     const batch: Waiting[] = [];
     let characters = 0;
+    const now = uptime();
     for (let next = this.#queue[0]; next !== undefined && batch.length < MOST_CALLS; next = this.#queue[0]) {
       characters += next.input.length;
       const first = batch[0] ?? next;
-      const apart = Math.abs(next.deadline - first.deadline) > MOST_APART;
+      const apart = !areAlike(next.deadline, first.deadline, now);
       if (batch.length > 0 && (next.depth !== first.depth || apart || characters > MOST_CHARACTERS)) break;
       batch.push(next);
       this.#queue.shift();

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { CallBatches } from './call-batches.ts';
 import type { BatchedCall } from './call-batches.ts';
+import { uptime } from '../../lib/uptime.ts';
 import { RuntimeUnreachable } from './runtime.ts';
 
 /** A request on its way, to be answered by the test. */
@@ -31,7 +32,7 @@ function batches() {
     });
     return promise;
   });
-  const later = Date.now() + 60_000;
+  const later = uptime() + 60_000;
   return {
     requests,
     call: (input: unknown, more: Partial<BatchedCall> = {}): Promise<string> =>
@@ -136,7 +137,7 @@ test('a request has so many calls and characters at most, but one call of any si
 
 test('calls of different depth, or with much less time left, do not share a request', async () => {
   const { requests, call } = batches();
-  const now = Date.now();
+  const now = uptime();
   void call('client', { deadline: now + 30_000 });
   void call('late client', { deadline: now + 30_050 });
   await turn();
@@ -157,6 +158,22 @@ test('calls of different depth, or with much less time left, do not share a requ
     hurried.requests.map(({ deadline }) => deadline),
     [now + 30_000, now + 200],
   );
+});
+
+test('a call with little time left ends no other before its time', async () => {
+  const now = uptime();
+  const { requests, call } = batches();
+  const left = [1, 2, 40, 90, 5000, 5040, 30_000];
+  for (const each of left) call(each, { deadline: now + each }).catch(() => undefined);
+  const sent = (): number[] => requests.flatMap(({ inputs }) => inputs.map(Number));
+  for (let next = 0; sent().length < left.length; next++) {
+    await turn();
+    requests[next]?.end();
+  }
+  for (const { inputs, deadline } of requests)
+    for (const input of inputs)
+      assert.ok(Number(input) - (deadline - now) <= Number(input) / 20, `${input} at ${deadline - now}`);
+  assert.deepEqual(sent(), left);
 });
 
 test('a request that breaks costs the calls that have no answer yet', async () => {

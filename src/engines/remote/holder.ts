@@ -1,6 +1,6 @@
 /** An endpoint at one runtime that holds it. */
 import { executionFailed, messageOf, overloaded } from '../../lib/errors.ts';
-import { DEADLINE_HEADER, DEPTH_HEADER } from '../call-headers.ts';
+import { DEADLINE_HEADER, DEPTH_HEADER, TOKEN_HEADER } from '../call-headers.ts';
 import type { ActivationContext, Call, EndpointPlan } from '../engine.ts';
 import { activateAt } from './activate-at.ts';
 import type { ActivatedAt } from './activate-at.ts';
@@ -105,6 +105,7 @@ export class Holder {
         accept: 'application/json, */*;q=0.5',
         [DEPTH_HEADER]: String(depth),
         [DEADLINE_HEADER]: String(left),
+        [TOKEN_HEADER]: this.#options.tokens.give({ depth, deadline }),
       },
       timeout: left,
       limit: this.#options.maxResult * count,

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { CallTokens } from '../call-token.ts';
 
 export interface RemoteOptions {
   /** Milliseconds a call may take. */
@@ -9,5 +10,7 @@ export interface RemoteOptions {
   readonly queueLimit: number;
   /** Bytes of an answer. */
   readonly maxResult: number;
+  /** Given out with each request that runs code. */
+  readonly tokens: CallTokens;
   readonly log: Logger;
 }

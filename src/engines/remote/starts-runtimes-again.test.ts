@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { PassThrough } from 'node:stream';
 import pino from 'pino';
 import { OwnRuntime } from './own-runtime.ts';
+import { CallTokens } from '../call-token.ts';
 import { RemoteEngine } from './remote-engine.ts';
 
 /** Its log lines as they come. */
@@ -14,6 +15,7 @@ function runtimeThat(does: string): AsyncDisposable & { engine: RemoteEngine; li
     callTimeout: 1000,
     activationTimeout: 1000,
     maxResult: 1000,
+    tokens: new CallTokens(),
     queueLimit: 1,
     log,
   });

@@ -3,7 +3,8 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import type { EndpointSet } from '../../activation/endpoint-set.ts';
-import { DEADLINE_HEADER, DEPTH_HEADER } from '../../engines/call-headers.ts';
+import { DEADLINE_HEADER, TOKEN_HEADER } from '../../engines/call-headers.ts';
+import type { CallOrigin, CallTokens } from '../../engines/call-token.ts';
 import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { bodyNotReadable, methodNotAllowed } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
@@ -24,6 +25,7 @@ export interface Target {
 
 export interface CallsOptions {
   readonly held: HeldBytes;
+  readonly tokens: CallTokens;
   /** Counted for `/actuator/info`. */
   readonly onCall: () => void;
 }
@@ -59,7 +61,7 @@ export class Calls {
       deadline: Infinity,
       depth: 0,
       scope: set,
-      ...travelled(request.headers),
+      ...travelled(request.headers, this.#options.tokens),
     });
     this.#write(request, response, endpoint, form, result, text);
   }
@@ -119,10 +121,17 @@ export class Calls {
   }
 }
 
-/** A call that comes from another KO, through its runtime: "Depth (16) and the time that is left travel with the call." */
-function travelled(headers: IncomingHttpHeaders): { depth: number; deadline: number } | undefined {
-  const depth = headers[DEPTH_HEADER];
-  if (depth === undefined) return undefined;
-  const left = Number(headers[DEADLINE_HEADER] ?? Infinity);
-  return { depth: (Number(depth) || 0) + 1, deadline: uptime() + (left >= 0 ? left : 0) };
+/**
+ * A call that comes from another KO, through its runtime: "Depth (16) and the time that is left travel with the call."
+ * What headers say counts "only together with a signed token that the activator gave out with the call".
+ */
+function travelled(headers: IncomingHttpHeaders, tokens: CallTokens): CallOrigin | undefined {
+  const token = headers[TOKEN_HEADER];
+  const origin = token === undefined ? undefined : tokens.read(token);
+  if (origin === undefined) return undefined;
+  const said = headers[DEADLINE_HEADER];
+  const left = typeof said === 'string' && MILLISECONDS.test(said) ? Number(said) : Infinity;
+  return { depth: origin.depth + 1, deadline: Math.min(origin.deadline, uptime() + left) };
 }
+
+const MILLISECONDS = /^\d{1,12}$/;

@@ -21,6 +21,7 @@ class Call:
         "nested",
         "order",
         "target",
+        "token",
     )
 
     def __init__(
@@ -32,6 +33,7 @@ class Call:
         last_moment: float,
         deadline: float,
         depth: str = "",
+        token: str = "",
     ) -> None:
         """`deadline` is when the caller gets an answer at the latest; at `last_moment` the code itself is stopped."""
         self.target = target
@@ -42,6 +44,8 @@ class Call:
         self.deadline = deadline
         # The header x-kgrid-depth as it came.
         self.depth = depth
+        # The header x-kgrid-call-token as it came: it proves the depth, and is never for the worker.
+        self.token = token
         self.nested = depth not in ("", "0")
         self.done = False
         # Place among the calls that were sent to one worker.

@@ -1,0 +1,57 @@
+/** Secrets that stand in files, so that no list of processes and no environment shows them. */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { startRefused } from '../lib/errors.ts';
+
+/** A mistaken name, such as that of a device, must not fill the memory. */
+const LARGEST = 64 * 1024;
+const LEAST_KEY = 32;
+/** Whoever is neither the owner nor of the group of a file. */
+const OTHERS = 0o007;
+
+/** The text of the file without the newline at its end. @throws startRefused. */
+export function readPassword(path: string, source: string): string {
+  const text = read(path, source)
+    .bytes.toString('utf8')
+    .replace(/\r?\n$/, '');
+  if (text === '') throw startRefused(`${source} names ${path}, which is empty: write the password into it`);
+  return text;
+}
+
+/** The bytes of the file as they are. @throws startRefused. */
+export function readKey(path: string, source: string): Buffer {
+  const { bytes, mode } = read(path, source);
+  if ((mode & OTHERS) !== 0)
+    throw startRefused(`${source} names ${path}, which every user of this machine may open: chmod 600 ${path}`);
+  if (bytes.length < LEAST_KEY)
+    throw startRefused(
+      `${source} names ${path}, which has ${bytes.length} bytes, but must have at least ${LEAST_KEY}: head -c 32 /dev/urandom > ${path}`,
+    );
+  return bytes;
+}
+
+function read(path: string, source: string): { bytes: Buffer; mode: number } {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (thrown) {
+    throw unreadable(path, source, thrown);
+  }
+  try {
+    const bytes = Buffer.alloc(LARGEST + 1);
+    let length = 0;
+    for (let got = -1; got !== 0 && length <= LARGEST; length += got)
+      got = readSync(file, bytes, length, LARGEST + 1 - length, null);
+    if (length > LARGEST) throw startRefused(`${source} names ${path}, which has more than ${LARGEST} bytes`);
+    return { bytes: bytes.subarray(0, length), mode: fstatSync(file).mode };
+  } catch (thrown) {
+    if (thrown instanceof Error && 'syscall' in thrown) throw unreadable(path, source, thrown);
+    throw thrown;
+  } finally {
+    closeSync(file);
+  }
+}
+
+const unreadable = (path: string, source: string, thrown: unknown): Error =>
+  startRefused(
+    `${source} names ${path}, which cannot be read (${(thrown as NodeJS.ErrnoException).code ?? 'unknown'})`,
+  );
