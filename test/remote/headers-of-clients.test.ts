@@ -76,7 +76,7 @@ const FORGED: readonly Record<string, string>[] = [
 test('calls beside thousands that forge how little time is left are all answered', async () => {
   const js = javascriptKo('function run(input) { return input; }', { naan, name: 'attacked' });
   const remote = koOf('attackedremote', 'attacked');
-  await using _ = await RecordedNodeRuntime.start(service, 'attacked');
+  await using runtime = await RecordedNodeRuntime.start(service, 'attacked');
   await service.serve(js, remote);
   const rounds = Array.from({ length: 60 }, (_, round) => round);
   for (const round of rounds) {
@@ -89,6 +89,7 @@ test('calls beside thousands that forge how little time is left are all answered
     );
     for (const answer of answers) assert.equal(answer.object['result'], round, answer.text);
   }
+  assert.ok(runtime.calls.every(({ headers }) => headers['x-kgrid-depth'] === '0'));
 });
 
 test('no header lets calls nest deeper than they may', async () => {
@@ -165,10 +166,11 @@ test('calls of each other at a runtime that knows no token end, and keep nobody 
     pass: () => ({ 'x-kgrid-depth': '-1' }),
   });
   parts.outer = endless.outer;
-  await using _ = endless.runtime;
+  await using runtime = endless.runtime;
   const state: { ended?: Answer } = {};
   const ended = small.post(pathOf(endless.outer), 1).then((answer) => (state.ended = answer));
   while (state.ended === undefined) assert.equal((await small.post(pathOf(js), 1)).object['result'], 1);
   assert.match(String((await ended).status), /^50[034]$/);
   assert.equal((await small.post(pathOf(endless.inner), 5)).object['result'], 5, 'the runtime is free again');
+  assert.equal(runtime.calls.length, 1);
 });
