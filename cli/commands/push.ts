@@ -14,17 +14,21 @@ import type { Inspection } from '../lib/inspect.ts';
 import { openSources } from '../lib/ko-source.ts';
 import type { KoSource } from '../lib/ko-source.ts';
 import { pack } from '../lib/pack.ts';
+import { enginesAt, lookBefore, requireEngines } from '../lib/before-push.ts';
 import { activate, upload } from '../lib/publish.ts';
 import type { Ready } from '../lib/publish.ts';
 import { remoteActivator, withRemoteOptions } from '../lib/remote.ts';
 import type { RemoteOptions } from '../lib/remote.ts';
 import { printChecked } from '../lib/report-checked.ts';
+import { isActive } from '../lib/report-endpoints.ts';
 import { count } from '../lib/terminal.ts';
 import type { Terminal } from '../lib/terminal.ts';
 
 interface PushOptions extends RemoteOptions {
   readonly test: boolean;
   readonly with: readonly string[];
+  readonly replace?: boolean;
+  readonly anyEngine?: boolean;
   readonly json?: boolean;
 }
 
@@ -34,6 +38,8 @@ export function pushCommand(context: Context): Command {
     .argument('<dir|zip...>', 'knowledge objects, or folders of them')
     .option('--no-test', 'do not load their code and run their worked examples on this machine first')
     .option('--with <dir|zip...>', 'knowledge objects that these call; they are not uploaded', [])
+    .option('--replace', 'replace versions that are there with another content, without asking')
+    .option('--any-engine', 'upload also what needs an engine that is not there')
     .option('--json', 'print the result as JSON');
   return withRemoteOptions(command, 'address of the activator')
     .addHelpText(
@@ -45,8 +51,9 @@ Examples:
   kgrid push my-score --url https://kgrid.example.org --token-env MY_TOKEN
 
 Before that all are checked, and their worked examples run on this machine: nothing is uploaded when one of them has
-problems. Exit code: 0 all endpoints are active, 1 problems or an endpoint that does not run, 3 the activator is out
-of reach or refuses the login.`,
+problems, or needs an engine that the activator does not have. Exit code: 0 all endpoints are active, 1 problems or an
+endpoint that does not run, 2 a version with another content is there and was not to be replaced, 3 the activator is
+out of reach or refuses the login.`,
     )
     .action(async (paths: string[], options: PushOptions) => {
       process.exitCode = await push(context, paths, options);
@@ -70,9 +77,25 @@ async function push(context: Context, paths: readonly string[], options: PushOpt
     return EXIT.problems;
   }
   const ready = await Promise.all(checked.map(makeReady));
+  const engines = options.anyEngine === true ? undefined : await enginesAt(client);
+  if (engines !== undefined) requireEngines(ready, engines, client);
+  const before = await lookBefore(ready, client, terminal, options.replace === true);
   // All are there before the first is activated, since they may call each other.
   const replaced = new Set<string>();
-  for (const each of ready) if (await upload(each, client, terminal)) replaced.add(each.ko.key);
+  const unchanged: string[] = [];
+  for (const each of ready) {
+    const { key } = each.ko;
+    if (before.get(key) === 'same') {
+      unchanged.push(key);
+      terminal.print(`${key} is at ${client.url} already, with the same content: nothing was uploaded`);
+      continue;
+    }
+    const digests = await upload(each, client, terminal);
+    if (before.get(key) !== 'other' && digests === undefined) continue;
+    replaced.add(key);
+    const which = digests === undefined ? '' : `: ${digests.replace(', ', ' → ')}`;
+    terminal.print(terminal.dim(`  in place of another${which}`));
+  }
   const endpoints: ListedEndpoint[] = [];
   for (const each of ready) {
     const found = await activate(each.ko, client, terminal);
@@ -85,7 +108,14 @@ async function push(context: Context, paths: readonly string[], options: PushOpt
   const ok = running === endpoints.length;
   const summary = `${running} of ${count(endpoints.length, 'endpoint')} active`;
   terminal.print(ok ? terminal.good(summary) : terminal.bad(summary));
-  terminal.json({ ok, url: client.url, kos: ready.map(({ ko }) => ko.key), replaced: [...replaced], endpoints });
+  terminal.json({
+    ok,
+    url: client.url,
+    kos: ready.map(({ ko }) => ko.key),
+    replaced: [...replaced],
+    unchanged,
+    endpoints,
+  });
   return ok ? EXIT.ok : EXIT.problems;
 }
 
@@ -119,8 +149,6 @@ async function makeReady({ inspection }: Checked): Promise<Ready> {
   if (ko === undefined) throw new CommandFailure(EXIT.problems, `${source.label} cannot be pushed`);
   return { source, ko, zip: source.isZip ? await readFile(source.path) : (await pack(inspection)).zip };
 }
-
-const isActive = ({ status }: ListedEndpoint): boolean => status === 'ACTIVATED';
 
 async function printEndpoint(
   endpoint: ListedEndpoint,

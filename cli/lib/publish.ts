@@ -13,16 +13,20 @@ export interface Ready {
   readonly zip: Buffer<ArrayBuffer>;
 }
 
-/** Gives whether it took the place of a package of the same id. @throws CommandFailure when it is not taken. */
-export async function upload({ ko, zip }: Ready, client: ActivatorClient, terminal: Terminal): Promise<boolean> {
+/** Gives what it took the place of, if anything. @throws CommandFailure when it is not taken. */
+export async function upload(
+  { ko, zip }: Ready,
+  client: ActivatorClient,
+  terminal: Terminal,
+): Promise<string | undefined> {
   terminal.progress(`uploading ${ko.key} …`);
-  const before = await client.send(`/kos/${ko.key}`);
   const body = new FormData();
   body.append('ko', new Blob([zip], { type: 'application/zip' }), `${ko.key.replaceAll('/', '-')}.zip`);
   const answer = await client.send('/kos', { method: 'POST', body });
   if (answer.status !== 200) throw refusal(answer, client, `does not take ${ko.key}`);
+  const replaced = answer.headers.get('kgrid-replaced') ?? undefined;
   terminal.print(`${ko.key} is on the shelf of ${client.url}`);
-  return before.status === 200;
+  return replaced;
 }
 
 /** Gives its endpoints when all are decided. @throws CommandFailure. */

@@ -7,6 +7,8 @@ export interface EngineState {
   readonly status: string;
   /** Of an engine that has runtimes, how many registered. */
   readonly runtimes: number | undefined;
+  /** One that the activator brings is on its way. */
+  readonly starting: boolean;
   /** Why it is not there. */
   readonly problem: string | undefined;
 }
@@ -33,11 +35,12 @@ export async function readHealth(client: ActivatorClient): Promise<Health> {
     status,
     kos: typeof kos === 'number' ? kos : undefined,
     engines: parts.flatMap((part) => {
-      const { engines, runtimes, problem } = fieldsOf(part['details']);
+      const { engines, runtimes, starting, problem } = fieldsOf(part['details']);
       return (Array.isArray(engines) ? engines : []).map((name) => ({
         name: String(name),
         status: String(part['status']),
         runtimes: typeof runtimes === 'number' ? runtimes : undefined,
+        starting: starting === true,
         problem: typeof problem === 'string' ? problem : undefined,
       }));
     }),

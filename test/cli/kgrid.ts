@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
 export const PROJECT = resolve(import.meta.dirname, '../..');
-const LAUNCHER = join(PROJECT, 'cli/kgrid.js');
+export const LAUNCHER = join(PROJECT, 'cli/kgrid.js');
 const PATIENCE = 60_000;
 
 export interface Ended {

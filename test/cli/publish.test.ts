@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { startService } from '../acceptance/support/service.ts';
-import { edit, filesIn, fromTemplate, kgrid, kgridJson, PROJECT, temporaryFolder } from './kgrid.ts';
+import { edit, filesIn, fromTemplate, kgrid, kgridJson, LAUNCHER, PROJECT, temporaryFolder } from './kgrid.ts';
+import type { RunOptions } from './kgrid.ts';
 
 interface Packed {
   ok: boolean;
@@ -137,13 +143,14 @@ test('push tries the code and the examples first, and replaces nothing by what f
   assert.equal((await service.get('/kos/test/dead/v1.0')).status, 404);
 
   await edit(join(ko, 'deployment.yaml'), 'engine: javascript', 'engine: julia');
-  const untried = await kgrid(['push', 'map'], { cwd, env });
+  const untried = await kgrid(['push', 'map', '--any-engine', '--replace'], { cwd, env });
   assert.equal(untried.code, 1);
-  const [, summary, , status, why, replaced] = untried.stdout.split('\n');
+  const [, summary, , inPlace, status, why, replaced] = untried.stdout.split('\n');
   assert.match(
     summary ?? '',
     /3 worked examples not run \(the code of engine julia was not tried: it is not available/,
   );
+  assert.match(inPlace ?? '', /^ {2}in place of another(: sha256:[0-9a-f]{64} → sha256:[0-9a-f]{64})?$/);
   assert.match(status ?? '', /^ {2}FAILED_TO_ACTIVATE {2}POST /);
   assert.equal(
     why,
@@ -151,6 +158,112 @@ test('push tries the code and the examples first, and replaces nothing by what f
   );
   assert.equal(replaced, '  The package of test/map/v1.0 that was there before has been replaced');
 });
+
+interface Pushed {
+  replaced: string[];
+  unchanged: string[];
+}
+
+test('push replaces a version of another content only when it is told to, and the same one not at all', async () => {
+  await using folder = await temporaryFolder();
+  const cwd = folder.path;
+  const ko = await fromTemplate('javascript', cwd, 'map');
+  await fromTemplate('resource', cwd, 'card');
+  await using service = await startService();
+  const options = { cwd, env: { KGRID_URL: service.url } };
+  assert.deepEqual((await kgridJson<Pushed>(['push', 'map', '--no-test'], options)).json.replaced, []);
+  const kept = await service.get('/kos/test/map/v1.0', { accept: 'application/zip' });
+
+  const same = await kgrid(['push', 'map', '--no-test'], options);
+  assert.equal(same.code, 0);
+  assert.match(same.stdout, /^test\/map\/v1\.0 is at http.* already, with the same content: nothing was uploaded$/m);
+  assert.match(same.stdout, /^1 of 1 endpoint active$/m);
+
+  await edit(join(ko, 'src/index.js'), '2 * diastolic', '2 * diastolic + 0');
+  const refused = await kgrid(['push', 'card', 'map', '--no-test'], { ...options, input: 'y\n' });
+  assert.equal(refused.code, 2);
+  assert.match(refused.stdout, /has another test\/map\/v1\.0:\n {2}changed {2}src\/index\.js\n$/);
+  assert.match(
+    refused.stderr,
+    /^Nothing was uploaded, since .* has another test\/map\/v1\.0: say --replace .*kgrid diff/,
+  );
+  const still = await service.get('/kos/test/map/v1.0', { accept: 'application/zip' });
+  assert.ok(still.bytes.equals(kept.bytes));
+  assert.equal((await service.get('/kos/test/card/v1.0')).status, 404);
+
+  const replaced = await kgridJson<Pushed>(['push', 'card', 'map', '--no-test', '--replace'], options);
+  assert.deepEqual([replaced.code, replaced.json.replaced, replaced.json.unchanged], [0, ['test/map/v1.0'], []]);
+  const again = await kgridJson<Pushed>(['push', 'card', 'map', '--no-test'], options);
+  assert.deepEqual(again.json.unchanged, ['test/card/v1.0', 'test/map/v1.0']);
+});
+
+test('push asks a person at a terminal', async () => {
+  await using folder = await temporaryFolder();
+  const cwd = folder.path;
+  const ko = await fromTemplate('javascript', cwd, 'map');
+  await using service = await startService();
+  const options = { cwd, env: { KGRID_URL: service.url } };
+  await kgrid(['push', 'map', '--no-test'], options);
+  await edit(join(ko, 'src/index.js'), '2 * diastolic', '2 * diastolic + 0');
+  const [no, yes] = [await atTerminal('n', options), await atTerminal('y', options)];
+  assert.match(no, /Replace test\/map\/v1\.0 at http.*\? \[y\/N\] [^]*Nothing was uploaded\s+exit 2\s*$/);
+  assert.match(yes, /\[y\/N\] [^]*in place of another[^]*1 of 1 endpoint active[^]*exit 0\s*$/);
+});
+
+/** What a person sees who answers the question of a push. */
+async function atTerminal(answer: string, { cwd, env }: Required<Pick<RunOptions, 'cwd' | 'env'>>): Promise<string> {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(
+    'python3',
+    [join(import.meta.dirname, 'at-terminal.py'), answer, process.execPath, LAUNCHER, 'push', 'map', '--no-test'],
+    {
+      cwd,
+      env: { PATH, HOME, NO_COLOR: '1', ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  return text(child.stdout);
+}
+
+test('push uploads nothing that needs an engine which the activator does not have', async () => {
+  await using folder = await temporaryFolder();
+  const cwd = folder.path;
+  await fromTemplate('javascript', cwd, 'map');
+  const foreign = await fromTemplate('javascript', cwd, 'foreign');
+  await edit(join(foreign, 'deployment.yaml'), 'engine: javascript', 'engine: julia');
+  await fromTemplate('node', cwd, 'model');
+  await using service = await startService();
+  const options = { cwd, env: { KGRID_URL: service.url } };
+  const { code, stderr } = await kgrid(['push', 'map', 'foreign', 'model', '--no-test'], options);
+  assert.equal(code, 1);
+  assert.deepEqual(stderr.split('\n').slice(0, -1), [
+    'foreign/deployment.yaml:3: the engine julia is not there',
+    'model/deployment.yaml:3: the engine node has no runtime there',
+    `Nothing was uploaded, since ${service.url} has only the engines javascript, resource: start a runtime for the other there, or say --any-engine to upload all the same`,
+  ]);
+  assert.deepEqual((await service.get('/kos')).list, []);
+
+  await using runtime = await answering(() => ({ engine: 'julia', status: 'up' }));
+  const body = { engine: 'julia', url: runtime.url, status: 'up' };
+  await service.post('/proxy/environments', body);
+  await kgrid(['push', 'map', 'foreign', '--no-test'], options);
+  assert.deepEqual((await service.get('/kos')).list.length, 2, 'with the runtime of others it is taken');
+});
+
+/** A runtime of others. */
+async function answering(answer: () => unknown): Promise<AsyncDisposable & { url: string }> {
+  const server = createServer((_, response) => {
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(answer()));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
 
 test('push uploads what this machine has no runtime for, and says that it was not tried', async () => {
   await using folder = await temporaryFolder();

@@ -70,6 +70,7 @@ export class RemoteEngine implements Engine {
       engines: [this.name],
       runtimes: this.runtimes.length,
       up,
+      ...(this.starting && { starting: true }),
       ...(this.absence !== undefined && { problem: this.absence }),
     };
     return { status: up > 0 ? 'UP' : 'DOWN', details };
