@@ -49,13 +49,13 @@ const problemOf = async (service: OwnService): Promise<string> => {
 };
 
 test('a runtime that ends again and again is started ever more rarely, says why, and is used once it stays', async () => {
-  await asPython('echo "no module of that name" >&2; exit 3');
+  await asPython('echo "no module of that name in /a/path/of.the/host" >&2; exit 3');
   await using shelf = await temporaryFolder();
   for (const ko of [well, remote]) await explode(ko, shelf.path, ko.name);
   await using service = await start(shelf.path);
   {
     using companion = new Companion(service, well);
-    const cause = 'the python runtime ended (exit code 3): no module of that name; it is started again';
+    const cause = 'the python runtime ended (exit code 3): no module of that name in …; it is started again';
     await until('health has the cause', async () =>
       (await problemOf(service)) === `DOWN ${cause}` ? true : undefined,
     );

@@ -1,10 +1,11 @@
 /** Brings the artifacts of an endpoint into the cache folder, from the activator where they are not there yet. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ActivatorClient } from '../activator/client.ts';
 import { activationFailed, codeOf, megabytes, RuntimeError } from '../lib/errors.ts';
 import { Semaphore } from '../lib/semaphore.ts';
-import { digestOf, exists, type Cache } from './cache.ts';
+import { digestOf, type Cache } from './cache.ts';
 import type { Descriptor } from './descriptor.ts';
 
 const limits = { fileBytes: 100_000_000, totalBytes: 300_000_000, fileMs: 60_000, atOnce: 4 } as const;
@@ -33,8 +34,8 @@ export class Artifacts {
     return this.#cache.stage(async (folder) => {
       const digest = await this.#fetch(descriptor.baseUrl, missing, folder);
       const key = known ?? digestOf(ko, digest, packageJson);
-      for (const path of missing) {
-        await this.#cache.place(join(folder, path), this.#file(key, path)).catch((error: unknown) => {
+      for (const path of known ? missing : await this.#missing(key, artifacts)) {
+        await this.#store(key, path, folder).catch((error: unknown) => {
           throw failure(path, error);
         });
       }
@@ -46,9 +47,35 @@ export class Artifacts {
     return join(this.#cache.object(key), 'package', path);
   }
 
+  #digest(key: string, path: string): string {
+    return join(this.#cache.object(key), 'digests', digestOf(path));
+  }
+
+  async #store(key: string, path: string, folder: string): Promise<void> {
+    const file = join(folder, path);
+    const digest = join(folder, `${randomUUID()}.digest`);
+    await writeFile(digest, digestOf(await readFile(file)), { flush: true });
+    await this.#cache.place(file, this.#file(key, path));
+    await this.#cache.place(digest, this.#digest(key, path));
+  }
+
+  /** Those that are not there as they were fetched. */
   async #missing(key: string, artifacts: readonly string[]): Promise<string[]> {
-    const here = await Promise.all(artifacts.map((path) => exists(this.#file(key, path))));
-    return artifacts.filter((_, index) => !here[index]);
+    const missing: string[] = [];
+    for (const path of artifacts) if (!(await this.#isWhole(key, path))) missing.push(path);
+    return missing;
+  }
+
+  async #isWhole(key: string, path: string): Promise<boolean> {
+    const file = this.#file(key, path);
+    try {
+      return (
+        (await lstat(file)).isFile() &&
+        digestOf(await readFile(file)) === (await readFile(this.#digest(key, path), 'utf8'))
+      );
+    } catch {
+      return false;
+    }
   }
 
   /** @returns a digest of the names and contents. */
@@ -93,7 +120,3 @@ function failure(path: string, error: unknown): RuntimeError {
     error instanceof RuntimeError ? error.message : `it could not be stored (${codeOf(error) ?? 'unknown error'})`;
   return activationFailed(`The artifact ${path} could not be fetched: ${reason}`);
 }
-
-/** The text of an artifact that is in the cache. */
-export const readArtifact = (cache: Cache, key: string, path: string): Promise<Buffer> =>
-  readFile(join(cache.object(key), 'package', path));

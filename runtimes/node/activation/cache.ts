@@ -3,12 +3,13 @@
  * so that neither a crash nor a second runtime on the same folder leaves half of it.
  *
  *     objects/<key>/package/…     artifacts of one state of a knowledge object version
+ *     objects/<key>/digests/…     of each artifact, by which one that was damaged is known
  *     objects/<key>/node_modules  link to the packages it depends on
  *     installs/<key>/…            one installation of packages
  *     endpoints/<key>             the object that an endpoint had last
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { access, mkdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { access, lstat, mkdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../lib/errors.ts';
 
@@ -34,9 +35,9 @@ export class Cache {
   /** @throws the system's error where the folder cannot be written. */
   static async open(folder: string): Promise<Cache> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    for (const name of ['staging', 'objects', 'installs', 'endpoints'])
-      await mkdir(join(folder, name), { recursive: true });
-    return new Cache(folder);
+    const cache = new Cache(folder);
+    for (const name of ['staging', 'objects', 'installs', 'endpoints']) await cache.#makeFolder(join(folder, name));
+    return cache;
   }
 
   object(key: string): string {
@@ -58,13 +59,34 @@ export class Cache {
     }
   }
 
-  /** Moves a file or folder to its place, unless it is there already. */
+  /** Moves a file or folder to its place. What is there instead goes, and so does what is no folder on the way there. */
   async place(from: string, to: string): Promise<void> {
-    if (await exists(to)) return;
-    await mkdir(dirname(to), { recursive: true });
-    await rename(from, to).catch((error: unknown) => {
-      if (!['EEXIST', 'ENOTEMPTY'].includes(codeOf(error) ?? '')) throw error;
-    });
+    await this.#makeFolder(dirname(to));
+    for (;;) {
+      try {
+        return await rename(from, to);
+      } catch (error) {
+        if (!['EEXIST', 'ENOTEMPTY', 'EISDIR', 'ENOTDIR'].includes(codeOf(error) ?? '')) throw error;
+        await this.discard(to);
+      }
+    }
+  }
+
+  /** Takes something out of its place at once, and then away. */
+  async discard(path: string): Promise<void> {
+    await this.stage((folder) =>
+      rename(path, join(folder, 'old')).catch((error: unknown) => {
+        if (codeOf(error) !== 'ENOENT') throw error;
+      }),
+    );
+  }
+
+  async #makeFolder(folder: string): Promise<void> {
+    for (let at = folder; at.length > this.folder.length; at = dirname(at)) {
+      const found = await lstat(at).catch(() => undefined);
+      if (found && !found.isDirectory()) await rm(at, { force: true });
+    }
+    await mkdir(folder, { recursive: true });
   }
 
   /** Makes the packages of an installation the ones that the object finds. */
@@ -74,7 +96,7 @@ export class Cache {
     if ((await readlink(link).catch(() => undefined)) === target) return;
     await this.stage(async (folder) => {
       await symlink(target, join(folder, 'link'));
-      await rename(join(folder, 'link'), link);
+      await this.place(join(folder, 'link'), link);
     });
   }
 
@@ -87,7 +109,7 @@ export class Cache {
   async remember(uri: string, objectKey: string): Promise<void> {
     await this.stage(async (folder) => {
       await writeFile(join(folder, 'pointer'), objectKey, { flush: true });
-      await rename(join(folder, 'pointer'), this.#pointer(uri));
+      await this.place(join(folder, 'pointer'), this.#pointer(uri));
     });
   }
 

@@ -39,7 +39,7 @@ export class Installs {
 
     const lock = await readLock(folder);
     const key = digestOf(text, lock?.text ?? '', this.#platform, manifest.usesOwnFiles ? objectKey : '');
-    if (!(await exists(this.#cache.install(key)))) {
+    if (!(await isWhole(this.#cache.install(key)))) {
       onInstall();
       await this.#once(key, async () => {
         await this.#cache.stage(async (staging) => {
@@ -49,7 +49,9 @@ export class Installs {
           if (lock) await writeFile(join(staging, lock.name), lock.text);
           await this.#npm.run(staging, [lock ? 'ci' : 'install']);
           await refuseLinksOutside(staging);
-          await this.#cache.place(staging, this.#cache.install(key));
+          await writeFile(join(staging, inventory), JSON.stringify(await packagesIn(staging)), { flush: true });
+          // Another runtime on this cache folder may have been as fast, and use it already.
+          if (!(await isWhole(this.#cache.install(key)))) await this.#cache.place(staging, this.#cache.install(key));
         });
       });
     }
@@ -75,6 +77,17 @@ export class Installs {
     return running;
   }
 }
+
+/** The list of what was installed: without it, or where something of it is missing, it is installed anew. */
+const inventory = 'installed.json';
+
+async function isWhole(installation: string): Promise<boolean> {
+  const known = await readFile(join(installation, inventory), 'utf8').catch(() => undefined);
+  return known !== undefined && known === JSON.stringify(await packagesIn(installation));
+}
+
+const packagesIn = async (installation: string): Promise<string[]> =>
+  (await readdir(join(installation, 'node_modules')).catch(() => [])).sort();
 
 async function readLock(folder: string): Promise<{ name: string; text: string } | undefined> {
   for (const name of lockFiles) {

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { TestActivator } from './activator.ts';
 import { TestRegistry } from './registry.ts';
-import { gone, temporaryFolder, TestRuntime, type Activation } from './runtime.ts';
+import { gone, stop, temporaryFolder, TestRuntime, type Activation } from './runtime.ts';
 
 const needs = (version: string, more: Record<string, string> = {}): Record<string, string> => ({
   'package.json': JSON.stringify({ dependencies: { tiny: version } }),
@@ -232,9 +232,3 @@ describe('the cache folder', () => {
     await rm(folder, { recursive: true });
   });
 });
-
-/** Ends the runtime and keeps its cache folder. */
-async function stop(runtime: TestRuntime): Promise<void> {
-  runtime.child.stdin?.end();
-  await new Promise((resolve) => runtime.child.once('exit', resolve));
-}

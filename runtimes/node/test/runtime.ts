@@ -170,6 +170,12 @@ export class TestRuntime implements AsyncDisposable {
   }
 }
 
+/** Ends the runtime and keeps its cache folder. */
+export async function stop(runtime: TestRuntime): Promise<void> {
+  runtime.child.stdin?.end();
+  await once(runtime.child, 'exit');
+}
+
 interface Printed {
   readonly lines: Record<string, unknown>[];
   readonly events: EventEmitter;

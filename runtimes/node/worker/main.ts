@@ -28,7 +28,7 @@ const watchdog = new Worker(new URL(`./watchdog${extname(import.meta.url)}`, imp
 });
 await new Promise((resolve) => watchdog.once('online', resolve));
 watchdog.unref();
-restrict();
+restrict(pipe);
 Object.assign(globalThis, { cxt: executors.context() });
 
 process.on('uncaughtException', (error) => {

@@ -2,10 +2,11 @@
  * The program of the workers, ready to run: a worker that strips its own types starts in 115 ms instead of 50,
  * so the types are stripped once, into the cache folder.
  */
-import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { extname, join } from 'node:path';
+import { codeOf } from '../lib/errors.ts';
 
 export interface WorkerProgram {
   /** The module to start. */
@@ -27,17 +28,48 @@ export async function prepareWorkerProgram(cacheDir: string): Promise<WorkerProg
   );
   const digest = createHash('sha256').update(JSON.stringify(modules)).digest('hex').slice(0, 32);
   const folder = join(cacheDir, `program-${digest}`);
-  if (await isComplete(folder, modules.length)) return { main: join(folder, 'main.mjs'), folder };
-  const staging = join(cacheDir, 'staging', `program-${process.pid}-${Date.now()}`);
-  await mkdir(staging, { recursive: true });
-  for (const module of modules) await writeFile(join(staging, module.name), module.code, { flush: true });
-  await rename(staging, folder).catch(async (error: unknown) => {
-    // Another runtime on this cache folder may have put the same program there meanwhile.
-    await rm(staging, { recursive: true, force: true });
-    if (!(await isComplete(folder, modules.length))) throw error;
-  });
-  return { main: join(folder, 'main.mjs'), folder };
+  const program = { main: join(folder, 'main.mjs'), folder };
+  // Another runtime on this cache folder may put the same program there at the same time.
+  for (let tries = 0; !(await isWhole(folder, modules)); tries++) {
+    if (tries === mostTries)
+      throw new Error('The program of the workers does not stay as it was put into the cache folder');
+    await put(modules, folder, join(cacheDir, 'staging', `program-${process.pid}-${randomUUID()}`));
+  }
+  return program;
 }
 
-const isComplete = async (folder: string, files: number): Promise<boolean> =>
-  (await readdir(folder).catch(() => [])).length === files;
+interface Module {
+  readonly name: string;
+  readonly code: string;
+}
+
+const mostTries = 5;
+
+/** What lies there is moved away first, whatever it is: nobody has put it there who may. */
+async function put(modules: readonly Module[], folder: string, staging: string): Promise<void> {
+  try {
+    await mkdir(join(staging, 'new'), { recursive: true });
+    for (const { name, code } of modules) await writeFile(join(staging, 'new', name), code, { flush: true });
+    await rename(folder, join(staging, 'old')).catch(unless('ENOENT'));
+    await rename(join(staging, 'new'), folder).catch(unless('ENOTEMPTY', 'EEXIST', 'ENOTDIR'));
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+const unless =
+  (...codes: string[]) =>
+  (error: unknown): void => {
+    if (!codes.includes(codeOf(error) ?? '')) throw error;
+  };
+
+/** Whether exactly these files are there, each with its own contents. */
+async function isWhole(folder: string, modules: readonly Module[]): Promise<boolean> {
+  const names = await readdir(folder).catch(() => []);
+  if (names.length !== modules.length) return false;
+  const same = modules.map(async ({ name, code }) => {
+    const file = join(folder, name);
+    return (await lstat(file)).isFile() && (await readFile(file, 'utf8')) === code;
+  });
+  return (await Promise.all(same).catch(() => [false])).every(Boolean);
+}

@@ -73,14 +73,20 @@ export class WorkerProcess {
     if (this.#child.pid) writeFile(`/proc/${this.#child.pid}/oom_score_adj`, '1000', () => undefined);
   }
 
+  /** Undefined where it could not be started. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   /** Calls that take a place. */
   get active(): number {
     return this.open.size - this.#waiting;
   }
 
-  /** False when it is ending, or has used up the numbers of calls, which the watchdog keeps in 30 bits. */
+  /** False when it is ending or has ended, or has used up the numbers of calls, which the watchdog keeps in 30 bits. */
   get usable(): boolean {
-    return this.#reason === undefined && this.#child.exitCode === null && this.#last < 0x3fff_fff0;
+    const { exitCode, signalCode } = this.#child;
+    return this.#reason === undefined && exitCode === null && signalCode === null && this.#last < 0x3fff_fff0;
   }
 
   define(index: number, endpoint: { file: string; root: string; function: string }): void {
@@ -237,12 +243,17 @@ function arguments_(folders: ReadonlySet<string>, options: WorkerOptions): strin
     ? [
         '--permission',
         '--allow-worker',
+        // Both write files past the permission model, which does not know of them. Frozen flags end the process of who
+        // changes one, should there be a way beside those that `worker/restrict.ts` closes.
+        '--no-experimental-sqlite',
+        '--freeze-flags-after-init',
         ...[options.program.folder, ...folders].map((folder) => `--allow-fs-read=${folder}/`),
       ]
     : [];
   return [
     ...permissions,
     '--disable-warning=PERM0006',
+    '--disable-sigusr1',
     `--max-old-space-size=${options.memoryLimitMb}`,
     options.program.main,
     String(options.outputLimit),

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import type { Logger } from 'pino';
+import { withoutHostPaths } from '../../lib/host-paths.ts';
 import { uptime } from '../../lib/uptime.ts';
 import type { RemoteEngine } from './remote-engine.ts';
 import { RuntimeOutput } from './runtime-output.ts';
@@ -95,7 +96,7 @@ export class OwnRuntime implements AsyncDisposable {
       this.#url = undefined;
       if (this.#stopping) return;
       this.#pause = uptime() - began > STABLE ? FIRST_PAUSE : Math.min(LONGEST_PAUSE, this.#pause * 2);
-      engine.absence = `the ${engine.name} runtime ended (${tooLate || reason})${last === '' ? '' : `: ${last}`}; it is started again`;
+      engine.absence = `the ${engine.name} runtime ended (${tooLate || reason})${last === '' ? '' : `: ${withoutHostPaths(last)}`}; it is started again`;
       log.error({ runtime: engine.name, reason: tooLate || reason, last, again: this.#pause }, 'a runtime ended');
       this.#timer = setTimeout(() => this.#start(), this.#pause);
       this.#timer.unref();

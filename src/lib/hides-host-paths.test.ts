@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { withoutHostPaths } from './host-paths.ts';
+
+test('absolute paths are left out of what a program said, addresses stay', () => {
+  for (const [said, shown] of [
+    [
+      "Error: ENOTEMPTY: directory not empty, rename '/a/b' -> '/a/c'",
+      "Error: ENOTEMPTY: directory not empty, rename '…' -> '…'",
+    ],
+    ['no access (/root/.cache/kgrid, 0)', 'no access (…, 0)'],
+    ['at file:///srv/app/main.ts:3:4', 'at …'],
+    ['python3: /usr/lib/x.so: cannot open', 'python3: … cannot open'],
+    ['KEY=/etc/x', 'KEY=…'],
+    ['/only', '…'],
+    ['see https://nodejs.org/api and a/relative/path, 1 / 2', 'see https://nodejs.org/api and a/relative/path, 1 / 2'],
+  ] as const)
+    assert.equal(withoutHostPaths(said), shown);
+});
+
+test('it takes no longer than the text is long', () => {
+  for (const text of ['/'.repeat(1_000_000), ' /'.repeat(500_000), 'file://'.repeat(150_000)]) {
+    const began = performance.now();
+    withoutHostPaths(text);
+    assert.ok(performance.now() - began < 2000);
+  }
+});
