@@ -11,6 +11,7 @@ import {
   unsupportedMediaType,
 } from '../lib/errors.ts';
 import { withoutMark } from '../lib/byte-order-mark.ts';
+import { GrowingBytes } from '../lib/growing-bytes.ts';
 import { noRoom } from './held-bytes.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import { uptime } from '../lib/uptime.ts';
@@ -76,7 +77,7 @@ class ArrivingBody {
   readonly #held: HeldBytes;
   readonly #all: Set<ArrivingBody>;
   readonly #done: OnBody;
-  readonly #chunks: Buffer[] = [];
+  readonly #bytes = new GrowingBytes();
   #size = 0;
   /** There was no room for it: the rest is read, so that the client comes to read the answer. */
   #isRefused = false;
@@ -100,26 +101,27 @@ class ArrivingBody {
 
   #take(chunk: Buffer): void {
     if (!this.#all.has(this)) return;
-    const held = this.#size;
     this.#size += chunk.length;
     if (this.#size > this.#limits.bytes) return this.#fail(() => tooLarge(this.#limits));
     if (this.#isRefused) return;
-    if (this.#held.grow(held, chunk.length)) this.#chunks.push(chunk);
-    else this.#letGo();
+    const { held } = this.#bytes;
+    this.#bytes.add(chunk);
+    const grown = this.#bytes.held - held;
+    if (grown === 0 || this.#held.grow(this.#size, grown)) return;
+    this.#isRefused = true;
+    this.#letGo(held);
   }
 
-  #letGo(): void {
-    this.#isRefused = true;
-    for (const chunk of this.#chunks.splice(0)) this.#held.shrink(chunk.length);
+  #letGo(held = this.#bytes.held): void {
+    this.#held.shrink(held);
+    this.#bytes.clear();
   }
 
   #finish(): void {
     if (this.#isRefused) return this.#fail(noRoom);
     if (!this.#all.delete(this)) return;
-    const [only] = this.#chunks;
-    const body = this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
-    this.#held.shrink(this.#size);
-    this.#done(null, body);
+    this.#held.shrink(this.#bytes.held);
+    this.#done(null, this.#bytes.take());
   }
 
   #fail(error: () => Error): void {

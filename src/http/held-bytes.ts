@@ -20,13 +20,13 @@ export class HeldBytes {
   until(response: ServerResponse, bytes: number): void {
     // Whoever has gone already is not told again.
     if (bytes <= SMALL || response.closed) return;
-    if (!this.grow(0, bytes)) throw noRoom();
+    if (!this.grow(bytes, bytes)) throw noRoom();
     response.once('close', () => this.shrink(bytes));
   }
 
-  /** Holds more for what holds `size` bytes already; false when there is no room. */
+  /** Holds more memory for what has `size` bytes now; false when there is no room. */
   grow(size: number, by: number): boolean {
-    if (size + by > SMALL && this.#held + by > this.#most) return false;
+    if (size > SMALL && this.#held + by > this.#most) return false;
     this.#held += by;
     return true;
   }

@@ -31,6 +31,7 @@ import { installMethods } from './methods.ts';
 import { installPlainWays } from './plain-ways.ts';
 import { openapiRoutes } from './openapi-routes.ts';
 import { proxyRoutes } from './proxy-routes.ts';
+import { RequestInPieces } from './request-in-pieces.ts';
 import { rootRoutes } from './root-routes.ts';
 
 export interface ServerOptions {
@@ -73,7 +74,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     // What comes on open connections while the service stops is answered, and its connection closed.
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_SEGMENT },
-    http: { headersTimeout: Math.min(HEADERS_TIMEOUT, config.limits.request), connectionsCheckingInterval: 1000 },
+    http: {
+      IncomingMessage: RequestInPieces,
+      headersTimeout: Math.min(HEADERS_TIMEOUT, config.limits.request),
+      connectionsCheckingInterval: 1000,
+    },
     frameworkErrors: (error, request, reply) => {
       const refused = error.code === 'FST_ERR_BAD_URL' ? badUrl(pathOf(request.url)) : error;
       // The router refused the URL before any route was known.

@@ -6,9 +6,13 @@ export function readLines(stream: Readable, longest: number, onLine: (line: stri
   const decoder = new StringDecoder('utf8');
   let rest = '';
   stream.on('data', (chunk: Buffer) => {
-    const lines = (rest + decoder.write(chunk)).split('\n');
-    rest = (lines.pop() ?? '').slice(0, longest);
-    for (const line of lines) onLine(line.slice(0, longest));
+    const [end = '', ...lines] = decoder.write(chunk).split('\n');
+    // What is there already is not looked through again: a line may come byte by byte.
+    rest += end.slice(0, longest - rest.length);
+    for (const line of lines) {
+      onLine(rest);
+      rest = line.slice(0, longest);
+    }
   });
   stream.on('end', () => {
     if (rest !== '') onLine(rest);

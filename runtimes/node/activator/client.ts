@@ -2,6 +2,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { activatorUnreachable, codeOf, megabytes, seconds } from '../lib/errors.ts';
+import { GrowingBytes } from '../worker/growing-bytes.ts';
 
 export interface Exchange {
   readonly method: 'GET' | 'POST';
@@ -67,14 +68,12 @@ export class ActivatorClient {
 class TooMuch extends Error {}
 
 async function read(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
+  const bytes = new GrowingBytes();
   for await (const chunk of response as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > maxBytes) throw new TooMuch();
-    chunks.push(chunk);
+    bytes.add(chunk);
+    if (bytes.size > maxBytes) throw new TooMuch();
   }
-  return Buffer.concat(chunks, length);
+  return bytes.take();
 }
 
 function reason(error: unknown, timeoutMs: number, maxBytes: number): string {

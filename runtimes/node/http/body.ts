@@ -1,6 +1,7 @@
 /** Request bodies and answers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refused, type RuntimeError, tooLarge, unsupportedMediaType } from '../lib/errors.ts';
+import { GrowingBytes } from '../worker/growing-bytes.ts';
 
 /** Gives the body as text when it is complete; an error where it is larger than allowed. Nothing where the client left. */
 export function readText(
@@ -8,21 +9,18 @@ export function readText(
   limit: number,
   done: (error: RuntimeError | undefined, text: string) => void,
 ): void {
-  let first: Buffer | undefined;
-  let rest: Buffer[] | undefined;
-  let length = 0;
+  const bytes = new GrowingBytes();
+  let isTooLarge = false;
   request.on('data', (chunk: Buffer) => {
-    length += chunk.length;
-    if (length > limit) {
-      request.removeAllListeners('data').resume();
-      first = rest = undefined;
-      done(tooLarge(limit), '');
-    } else if (!first) first = chunk;
-    else (rest ??= [first]).push(chunk);
+    bytes.add(chunk);
+    if (bytes.size <= limit) return;
+    isTooLarge = true;
+    request.removeAllListeners('data').resume();
+    bytes.clear();
+    done(tooLarge(limit), '');
   });
   request.on('end', () => {
-    if (length > limit) return;
-    done(undefined, (rest ? Buffer.concat(rest, length) : first)?.toString('utf8') ?? '');
+    if (!isTooLarge) done(undefined, bytes.take().toString('utf8'));
   });
 }
 

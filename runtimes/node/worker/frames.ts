@@ -3,6 +3,8 @@
  * text; the text holds any number of messages, each a header `<kind><a>,<b>,<length>\n` and a body of so many
  * UTF-16 units. Many messages a frame, because a write and a read cost more than a message.
  */
+import { GrowingBytes } from './growing-bytes.ts';
+
 export type Kind = keyof typeof kinds;
 
 /** From the runtime to the worker, and back. */
@@ -49,8 +51,7 @@ export class FrameError extends Error {}
 export class FrameReader {
   readonly #limit: number;
   readonly #onMessage: OnMessage;
-  #chunks: Buffer[] = [];
-  #held = 0;
+  readonly #bytes = new GrowingBytes();
   #needed = 4;
 
   constructor(limit: number, onMessage: OnMessage) {
@@ -60,10 +61,9 @@ export class FrameReader {
 
   /** @throws FrameError where the bytes are not what the other side should send. */
   push(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#held += chunk.length;
-    if (this.#held < this.#needed) return;
-    const data = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks, this.#held);
+    this.#bytes.add(chunk);
+    if (this.#bytes.size < this.#needed) return;
+    const data = this.#bytes.take();
     let at = 0;
     this.#needed = 4;
     while (data.length - at >= 4) {
@@ -76,8 +76,7 @@ export class FrameReader {
       this.#messages(data.toString('utf8', at + 4, at + 4 + length));
       at += 4 + length;
     }
-    this.#held = data.length - at;
-    this.#chunks = this.#held > 0 ? [data.subarray(at)] : [];
+    this.#bytes.add(data.subarray(at));
   }
 
   #messages(text: string): void {

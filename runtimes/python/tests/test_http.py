@@ -7,12 +7,13 @@ import json
 import socket
 import threading
 import time
+import tracemalloc
 from collections.abc import Generator
 
 import pytest
 
 from kgrid_runtime.http.connection import Connection, HttpLimits, TimeLimits
-from kgrid_runtime.http.request import Request, SizeLimits
+from kgrid_runtime.http.request import Request, RequestReader, SizeLimits
 from kgrid_runtime.http.server import Server
 from tests.harness.runtime import wait_until
 
@@ -121,6 +122,23 @@ def test_chunked_bodies_are_put_together(echo: Echo) -> None:
     body = b"4\r\nWiki\r\n5;note=1\r\npedia\r\n0\r\nTrailer: x\r\n\r\n"
     request = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n" + body
     assert echo.ask(request * 2, 2) == [["POST", "/", "Wikipedia"]] * 2
+
+
+def test_a_body_in_tiny_chunks_takes_little_more_memory_than_its_bytes() -> None:
+    size = 400_000
+    reader = RequestReader(SizeLimits())
+    reader.feed(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+    tracemalloc.start()
+    for _ in range(size // 2 // 100):
+        reader.feed(b"2\r\nab\r\n" * 100)
+        assert reader.next_request() is None
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 2 * size
+    reader.feed(b"0\r\n\r\n")
+    request = reader.next_request()
+    assert request is not None
+    assert request.body == b"ab" * (size // 2)
 
 
 def test_a_client_that_waits_for_a_go_ahead_gets_it_once(echo: Echo) -> None:

@@ -5,6 +5,7 @@
 import { executionFailed } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { areAlike } from '../like-deadlines.ts';
+import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import { failureOf } from './answers.ts';
 import { RuntimeUnreachable } from './runtime.ts';
 
@@ -113,7 +114,7 @@ export class CallBatches {
 class RecordReader {
   readonly #onRecord: (record: string) => void;
   /** What came of the record that is on its way. */
-  #pieces: Buffer[] = [];
+  readonly #begun = new GrowingBytes();
 
   constructor(onRecord: (record: string) => void) {
     this.#onRecord = onRecord;
@@ -122,13 +123,14 @@ class RecordReader {
   push(chunk: Buffer): void {
     let from = 0;
     for (let end = chunk.indexOf(NUL); end >= 0; end = chunk.indexOf(NUL, from)) {
-      this.#pieces.push(chunk.subarray(from, end));
-      const [only] = this.#pieces;
-      this.#onRecord((this.#pieces.length === 1 && only !== undefined ? only : Buffer.concat(this.#pieces)).toString());
-      this.#pieces = [];
+      if (this.#begun.size === 0) this.#onRecord(chunk.toString('utf8', from, end));
+      else {
+        this.#begun.add(chunk.subarray(from, end));
+        this.#onRecord(this.#begun.take().toString());
+      }
       from = end + 1;
     }
-    if (from < chunk.length) this.#pieces.push(chunk.subarray(from));
+    if (from < chunk.length) this.#begun.add(chunk.subarray(from));
   }
 }
 

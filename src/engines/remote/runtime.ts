@@ -2,6 +2,7 @@
 import { Client, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import { messageOf } from '../../lib/errors.ts';
+import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import { DEPTH_HEADER } from '../call-headers.ts';
 import { uptime } from '../../lib/uptime.ts';
 
@@ -130,10 +131,9 @@ export class Runtime {
 
   /** @throws RuntimeUnreachable; RuntimeSilent; AnswerTooLarge. */
   async request(url: string, options: RequestOptions): Promise<RuntimeAnswer> {
-    const bodies: Buffer[] = [];
-    const { status, contentType } = await this.stream(url, options, (chunk) => bodies.push(chunk));
-    const [only] = bodies;
-    return { status, contentType, body: bodies.length === 1 && only !== undefined ? only : Buffer.concat(bodies) };
+    const bytes = new GrowingBytes();
+    const { status, contentType } = await this.stream(url, options, (chunk) => bytes.add(chunk));
+    return { status, contentType, body: bytes.take() };
   }
 
   /** Gives the answer's bytes as they come. @throws as `request`. */

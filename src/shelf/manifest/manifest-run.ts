@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { importRefused, malformedRequest } from '../../lib/errors.ts';
+import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { importZip } from '../import/import-zip.ts';
 import type { PackageLimits } from '../import/limits.ts';
@@ -108,14 +109,12 @@ export class ManifestRun {
 }
 
 async function boundedText(content: Readable, limit: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const text = new GrowingBytes();
   for await (const chunk of content as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > limit) throw importRefused(`is larger than the ${bytes(limit)} that a manifest may have`);
-    chunks.push(chunk);
+    text.add(chunk);
+    if (text.size > limit) throw importRefused(`is larger than the ${bytes(limit)} that a manifest may have`);
   }
-  return Buffer.concat(chunks).toString();
+  return text.take().toString();
 }
 
 function parseJson(text: string): unknown {

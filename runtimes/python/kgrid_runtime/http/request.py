@@ -33,8 +33,8 @@ class RequestReader:
         self._buffer = bytearray()
         self._head: Head | None = None
         self._told_to_continue = False
-        self._chunks: list[bytes] = []
-        self._chunk_total = 0
+        # An object for each chunk would take many times the memory of a small one.
+        self._chunks = bytearray()
 
     @property
     def waiting_for_body(self) -> bool:
@@ -103,15 +103,14 @@ class RequestReader:
             size = int(match[1], 16)
             if size == 0:
                 return self._end_chunks(end)
-            if self._chunk_total + size > self._limits.body:
+            if len(self._chunks) + size > self._limits.body:
                 raise Refused(413, f"The body is larger than {self._limits.body} bytes")
             start, stop = end + 2, end + 2 + size
             if len(self._buffer) < stop + 2:
                 return None
             if self._buffer[stop : stop + 2] != b"\r\n":
                 raise Refused(400, "A chunk cannot be read")
-            self._chunks.append(bytes(self._buffer[start:stop]))
-            self._chunk_total += size
+            self._chunks += self._buffer[start:stop]
             del self._buffer[: stop + 2]
 
     def _end_chunks(self, end: int) -> bytes | None:
@@ -122,6 +121,6 @@ class RequestReader:
                 raise Refused(431, "The trailers are too large")
             return None
         del self._buffer[: close + 4]
-        body = b"".join(self._chunks)
-        self._chunks, self._chunk_total = [], 0
+        body = bytes(self._chunks)
+        self._chunks = bytearray()
         return body
