@@ -16,6 +16,7 @@ import { openRuntimeDoor } from './http/runtime-door.ts';
 import type { RuntimeDoor } from './http/runtime-door.ts';
 import { createServer } from './http/server.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import { disposeAll, inOrder } from './lib/in-order.ts';
 import type { Logger } from './lib/log.ts';
 import { openFileShelf } from './shelf/file-store/open-file-shelf.ts';
 import { createManifestImporter } from './shelf/manifest/create-manifest-importer.ts';
@@ -46,6 +47,8 @@ export interface AppOptions {
   /** File that remembers what was found out about packages; none on a read-only shelf. */
   readonly knownPackages?: string | undefined;
   readonly log: Logger;
+  /** Lines of the log that its reader did not take. */
+  readonly lostLines: () => number;
 }
 
 /** @throws startRefused. */
@@ -58,6 +61,7 @@ export async function createApp({
   cache,
   knownPackages,
   log,
+  lostLines,
 }: AppOptions): Promise<App> {
   const packageLimits = packageLimitsOf(config);
   const shelf = await openFileShelf(folder, {
@@ -101,6 +105,7 @@ export async function createApp({
     version,
     lifecycle,
     log,
+    lostLines,
     runtimes,
     tokens,
     isOwnRuntime,
@@ -128,12 +133,14 @@ export async function createApp({
       });
     },
     async [Symbol.asyncDispose]() {
-      activator.dispose();
-      await Promise.all((await own).map((each) => each[Symbol.asyncDispose]()));
-      await door?.[Symbol.asyncDispose]();
-      await Promise.all([...engines.values()].map((engine) => engine[Symbol.asyncDispose]()));
-      await known.save();
-      await shelf[Symbol.asyncDispose]();
+      await inOrder([
+        () => activator.dispose(),
+        async () => disposeAll(await own),
+        () => door?.[Symbol.asyncDispose](),
+        () => disposeAll(engines.values()),
+        () => known.save(),
+        () => shelf[Symbol.asyncDispose](),
+      ]);
     },
   };
 }

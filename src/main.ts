@@ -15,17 +15,22 @@ import { messageOf, ServiceError, startRefused } from './lib/errors.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { createLog } from './lib/log.ts';
 import type { Logger } from './lib/log.ts';
+import { Output } from './lib/output.ts';
 import { reportActivation } from './report-activation.ts';
 import { Shutdown } from './shutdown.ts';
 
-async function main(): Promise<void> {
+async function main(output: Output, errors: Output): Promise<void> {
   const given = readSettings(process.argv.slice(2), process.env);
   if (given.help) {
     process.stdout.write(helpText());
     return;
   }
   const config = toConfig(given.settings);
-  const log = createLog({ level: config.logLevel, format: config.logFormat });
+  const log = createLog({ level: config.logLevel, format: config.logFormat }, output);
+  process.on('uncaughtException', (thrown) => {
+    log.fatal({ err: thrown }, 'The service ends: an error that nothing expected');
+    fail(thrown, errors);
+  });
   const shelf = await shelfFolder(config, log);
   const lifecycle = new Lifecycle();
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -39,8 +44,9 @@ async function main(): Promise<void> {
     environment: process.env,
     ...keptFiles(shelf),
     log,
+    lostLines: () => output.lost,
   });
-  new Shutdown(config.shutdownGrace, lifecycle, log).watch(app);
+  new Shutdown(config.shutdownGrace, lifecycle, log, process.env['npm_lifecycle_event'] !== undefined).watch(app);
   const url = await listen(app, config);
   log.info({ event: 'listening', url }, `Listening at ${url} (profile ${config.profile})`);
   warnOfOpenDoors(config, log);
@@ -120,11 +126,20 @@ async function importManifest({ manifests }: App, location: string, log: Logger)
   }
 }
 
-try {
-  await main();
-} catch (thrown) {
+function fail(thrown: unknown, errors: Output): never {
   const words =
     thrown instanceof ServiceError ? thrown.message : String(thrown instanceof Error ? thrown.stack : thrown);
-  process.stderr.write(`${words}\n`);
+  errors.write(`${words}\n`);
   process.exit(1);
+}
+
+const [output, errors] = [new Output(1), new Output(2)];
+process.on('exit', () => {
+  output.flush();
+  errors.flush();
+});
+try {
+  await main(output, errors);
+} catch (thrown) {
+  fail(thrown, errors);
 }

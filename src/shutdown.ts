@@ -1,22 +1,34 @@
 /**
  * Stops the service: readiness is DOWN at once, calls in progress finish, and the process ends within the grace
- * period whatever its connections and sandboxes do. A second signal ends it at once.
+ * period whatever its connections and sandboxes do. A second signal, after a moment, ends it at once.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { App } from './app.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import { inOrder } from './lib/in-order.ts';
 import type { Logger } from './lib/log.ts';
 
 const LOOK_AGAIN = 100;
+/** Milliseconds in which further signals are the first one again: some programs tell a process and then its group. */
+const SAME_SIGNAL = 100;
+/** … and under npm, which passes on the Ctrl-C that the terminal sent to both of them. */
+const SAME_SIGNAL_BY_NPM = 1000;
+/** Milliseconds after which those who wait are told how not to. */
+const LONG = 1000;
+/** The last is that of a terminal that was closed. */
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 export class Shutdown {
   readonly #grace: number;
   readonly #log: Logger;
   readonly #lifecycle: Lifecycle;
   readonly #connections = new Set<Socket>();
+  readonly #sameSignal: number;
+  #endsAtOnce = false;
 
-  constructor(grace: number, lifecycle: Lifecycle, log: Logger) {
+  constructor(grace: number, lifecycle: Lifecycle, log: Logger, byNpm: boolean) {
+    this.#sameSignal = byNpm ? SAME_SIGNAL_BY_NPM : SAME_SIGNAL;
     this.#lifecycle = lifecycle;
     this.#grace = grace;
     this.#log = log;
@@ -29,22 +41,34 @@ export class Shutdown {
       socket.once('close', () => this.#connections.delete(socket));
     });
     const onSignal = (signal: NodeJS.Signals): void => {
-      if (this.#lifecycle.stopping) process.exit(1);
+      if (this.#lifecycle.stopping) {
+        if (this.#endsAtOnce) process.exit(1);
+        return;
+      }
       this.#lifecycle.stopping = true;
       this.#log.info({ event: 'stopping', signal }, `${signal}: finishing the calls in progress`);
       // The last resort, when even the end of the sandboxes hangs.
       setTimeout(() => process.kill(process.pid, 'SIGKILL'), this.#grace + 5000).unref();
-      void this.#stop(app).then(() => process.exit(0));
+      setTimeout(() => (this.#endsAtOnce = true), this.#sameSignal).unref();
+      const words = 'Requests are still in progress; a second signal ends them at once';
+      setTimeout(() => this.#log.info({ event: 'stopping-takes-time' }, words), LONG).unref();
+      void this.#stop(app).then((code) => process.exit(code));
     };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
+    for (const signal of SIGNALS) process.on(signal, onSignal);
   }
 
-  async #stop({ server, ...app }: App): Promise<void> {
-    await this.#drain(server.server);
-    await server.close();
-    await app[Symbol.asyncDispose]();
+  /** Gives the exit code. */
+  async #stop({ server, ...app }: App): Promise<0 | 1> {
+    try {
+      await inOrder([() => this.#drain(server.server), () => server.close(), () => app[Symbol.asyncDispose]()]);
+    } catch (thrown) {
+      for (const err of thrown instanceof AggregateError ? thrown.errors : [thrown])
+        this.#log.error({ err: err as unknown }, 'A step of the stop failed');
+      this.#log.info({ event: 'stopped' }, 'Stopped, but not in order');
+      return 1;
+    }
     this.#log.info({ event: 'stopped' }, 'Stopped');
+    return 0;
   }
 
   /** Waits until the connections that are there have had their answers, and meanwhile tells new ones that it stops. */

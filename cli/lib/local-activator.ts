@@ -60,6 +60,7 @@ export class LocalActivator implements AsyncDisposable {
         environment: options.env,
         cache: join(homedir(), '.cache', 'kgrid-activator'),
         log: consoleLog(options.onConsole),
+        lostLines: () => 0,
       });
       try {
         await listen(app, options.port);

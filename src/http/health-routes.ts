@@ -19,6 +19,8 @@ export interface HealthRoutesOptions {
   readonly lifecycle: Lifecycle;
   /** Requests so far. */
   readonly totals: () => { readonly requests: number; readonly calls: number };
+  /** Lines of the log that its reader did not take. */
+  readonly lostLines: () => number;
 }
 
 export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions): void {
@@ -68,6 +70,7 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
       kos: (await shelf.list()).length,
       endpoints: { loaded: endpoints.length, activated: count('ACTIVATED'), failed: count('FAILED_TO_ACTIVATE') },
       totals: options.totals(),
+      log: { lostLines: options.lostLines() },
       uptimeSeconds: Math.floor(process.uptime()),
     };
     void reply.header('cache-control', 'no-store').header('vary', 'Accept');

@@ -4,7 +4,7 @@ import type { Activator } from '../activation/activator.ts';
 import type { Registration } from '../engines/remote/runtime.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import { binaryNotFound, bodyNotReadable, messageOf } from '../lib/errors.ts';
-import { audit } from './access/audit.ts';
+import { audit, auditNothing } from './access/audit.ts';
 import { addressOf } from './address.ts';
 import { requireJson, textBody } from './body.ts';
 import { declare } from './methods.ts';
@@ -44,6 +44,7 @@ export function proxyRoutes(
             subject: `${registration.engine} ${registration.url}`,
             outcome: 'done',
           });
+        else auditNothing(request);
         return { ...body, status };
       },
     },

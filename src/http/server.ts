@@ -47,6 +47,7 @@ export interface ServerOptions {
   readonly version: string;
   readonly lifecycle: Lifecycle;
   readonly log: FastifyBaseLogger;
+  readonly lostLines: () => number;
 }
 
 /** Paths of a package can be long; the router's own limit is 100 characters a segment. */
@@ -138,6 +139,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     version: options.version,
     lifecycle: options.lifecycle,
     totals: () => ({ requests, calls: executed }),
+    lostLines: options.lostLines,
   });
   await app.register(async (scope) => {
     await scope.register(multipart);

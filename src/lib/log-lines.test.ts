@@ -9,7 +9,8 @@ const run = promisify(execFile);
 async function linesOf(options: { level?: string; format: string }, code: string): Promise<string[]> {
   const program = `
     import { createLog } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)};
-    const log = createLog(${JSON.stringify({ level: 'info', ...options })});
+    import { Output } from ${JSON.stringify(new URL('./output.ts', import.meta.url).href)};
+    const log = createLog(${JSON.stringify({ level: 'info', ...options })}, new Output(1));
     ${code}`;
   const { stdout, stderr } = await run(process.execPath, ['--input-type=module', '--eval', program]);
   assert.equal(stderr, '');
@@ -26,10 +27,10 @@ test('as text, a line has the time of day, the level, the message and what belon
   assert.match(lines[1] ?? '', /^\d\d:\d\d:\d\d warn {2}Nothing else {2}part=shelf$/);
 });
 
-test('as text, an error comes with its stack', async () => {
+test('as text, an error comes with its stack, in one line', async () => {
   const lines = await linesOf({ format: 'text' }, `log.error({ err: new TypeError('broken') }, 'It failed');`);
-  assert.match(lines[0] ?? '', /^\d\d:\d\d:\d\d error It failed {2}err=TypeError: broken$/);
-  assert.match(lines[1] ?? '', /^ +at /);
+  assert.match(lines[0] ?? '', /^\d\d:\d\d:\d\d error It failed {2}err=TypeError: broken\\n +at /);
+  assert.equal(lines.length, 1);
 });
 
 test('as JSON, a line is an object with level and time in words', async () => {
@@ -62,4 +63,18 @@ test('credentials, headers and queries are never written', async () => {
   }
   const [line = ''] = await linesOf({ format: 'json' }, secrets);
   assert.deepEqual((JSON.parse(line) as { req: unknown }).req, { id: 'req-7', method: 'GET', path: '/kos' });
+});
+
+test('what others wrote neither ends a line nor steers a terminal, in any form', async () => {
+  const hostile = 'a\x1b[2J\nb\r\tc\x7f\x9b1m\u2028d\u2029e\u202ef\u2066g\u200eh\ufeffi\u{e0041}j';
+  const shown = 'a\\u001b[2J\\nb\\r\\tc\\u007f\\u009b1m\\u2028d\\u2029e\\u202ef\\u2066g\\u200eh\\ufeffi\\udb40\\udc41j';
+  const code = `const text = ${JSON.stringify(hostile)};
+    log.warn({ title: text, nested: { text }, [text]: 1, err: new Error(text) }, text);`;
+  const [line = '', ...more] = await linesOf({ format: 'text' }, code);
+  assert.deepEqual(more, []);
+  assert.ok(line.includes(`warn  ${shown}  title=${shown} nested={"text":"`), line);
+  const [json = '', ...others] = await linesOf({ format: 'json' }, code);
+  assert.deepEqual(others, []);
+  assert.equal((JSON.parse(json) as { msg: string }).msg, hostile, 'nothing of it is lost');
+  for (const each of [line, json]) assert.doesNotMatch(each, /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
 });

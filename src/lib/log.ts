@@ -1,6 +1,7 @@
 /** The log: JSON lines for machines, short lines for a person at a terminal. */
 import { pino } from 'pino';
 import type { Logger } from 'pino';
+import type { Output } from './output.ts';
 
 export type { Logger };
 
@@ -9,8 +10,8 @@ export interface LogOptions {
   readonly format: 'auto' | 'text' | 'json';
 }
 
-export function createLog({ level, format }: LogOptions): Logger {
-  const asText = format === 'text' || (format === 'auto' && process.stdout.isTTY);
+export function createLog({ level, format }: LogOptions, output: Output): Logger {
+  const asText = format === 'text' || (format === 'auto' && output.isTerminal);
   const options = {
     level,
     base: null,
@@ -27,9 +28,12 @@ export function createLog({ level, format }: LogOptions): Logger {
       res: () => undefined,
     },
   };
-  return asText
-    ? pino(options, { write: (line: string) => void process.stdout.write(readable(line)) })
-    : pino(options, pino.destination({ dest: 1, sync: true }));
+  const log = pino(options, {
+    write: (line: string) => output.write(`${asText ? readable(line, output.isTerminal) : escaped(line.trimEnd())}\n`),
+  });
+  output.onTakenAgain = (lost) =>
+    log.warn({ event: 'log-lines-lost', lost }, 'lines of this log are lost: its reader did not read');
+  return log;
 }
 
 const COLOURS: Readonly<Record<string, string>> = {
@@ -54,10 +58,10 @@ const QUIET: ReadonlySet<string> = new Set([
 ]);
 
 /** One line for a person: time of day, level, message and what belongs to it. */
-function readable(json: string): string {
+function readable(json: string, isTerminal: boolean): string {
   const fields = JSON.parse(json) as Record<string, unknown>;
   const { level = '', time = '', msg = '' } = fields as Record<string, string>;
-  const colour = process.stdout.isTTY ? (COLOURS[level] ?? '') : '';
+  const colour = isTerminal ? (COLOURS[level] ?? '') : '';
   const rest = Object.entries(fields)
     .filter(([key]) => !QUIET.has(key))
     .map(
@@ -65,5 +69,18 @@ function readable(json: string): string {
         `${key}=${key === 'err' ? String((value as { stack?: string }).stack) : typeof value === 'string' ? value : JSON.stringify(value)}`,
     );
   const tail = rest.length === 0 ? '' : `  ${rest.join(' ')}`;
-  return `${time.slice(11, 19)} ${colour}${level.padEnd(5)}${colour === '' ? '' : '\x1b[0m'} ${msg}${tail}\n`;
+  return `${time.slice(11, 19)} ${colour}${level.padEnd(5)}${colour === '' ? '' : '\x1b[0m'} ${escaped(`${msg}${tail}`)}`;
 }
+
+/** What ends a line, steers a terminal or turns the direction of writing. */
+const STEERING = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** As JSON writes it: what others wrote ends up in the log, and may not pass for lines of it. */
+const escaped = (text: string): string =>
+  text.replace(
+    STEERING,
+    (found) => SHORT[found] ?? Array.from({ length: found.length }, (_, i) => unit(found, i)).join(''),
+  );
+
+const unit = (text: string, at: number): string => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`;

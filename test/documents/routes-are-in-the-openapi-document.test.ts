@@ -8,6 +8,7 @@ import type { FastifyInstance } from 'fastify';
 import { createApp } from '../../src/app.ts';
 import { toConfig } from '../../src/config/config.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { Output } from '../../src/lib/output.ts';
 import { Lifecycle } from '../../src/lifecycle.ts';
 import { operationsOf, readInterface, routesOf } from './support/interface.ts';
 import { read } from './support/project.ts';
@@ -32,7 +33,8 @@ async function declaredRoutes(): Promise<Set<string>> {
       lifecycle: new Lifecycle(),
       environment: {},
       cache: folder,
-      log: createLog({ level: 'silent', format: 'json' }),
+      log: createLog({ level: 'silent', format: 'json' }, new Output(1)),
+      lostLines: () => 0,
     });
     await app.server.close();
   } finally {

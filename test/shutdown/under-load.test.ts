@@ -146,7 +146,7 @@ test('a second signal ends it at once', async () => {
     await later(300);
     const { children } = await footprintOf(service.pid);
     const stopped = service.stop(first);
-    await service.logged((line) => line['event'] === 'stopping');
+    await service.logged((line) => line['event'] === 'stopping-takes-time');
     const began = Date.now();
     process.kill(service.pid, second);
     const { code } = await stopped;

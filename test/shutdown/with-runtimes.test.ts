@@ -97,7 +97,7 @@ test('a second signal ends it at once, and the runtimes with it', async () => {
   const { answers } = await begin(service, 'spin');
   const processes = await descendantsOf(service.pid);
   const stopped = service.stop('SIGINT');
-  await service.logged((line) => line['event'] === 'stopping');
+  await service.logged((line) => line['event'] === 'stopping-takes-time');
   const began = Date.now();
   process.kill(service.pid, 'SIGTERM');
   assert.equal((await stopped).code, 1);

@@ -28,7 +28,7 @@ export interface OwnRuntimesOptions {
 const RUNTIMES = join(import.meta.dirname, '../../../runtimes');
 const EARLIER = 1000;
 const PASSED_ON =
-  /^(PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|XDG_\w+|NPM_\w+|PIP_\w+|\w+_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_\w+|REQUESTS_CA_BUNDLE|LD_LIBRARY_PATH)$/i;
+  /^(PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|XDG_\w+|NPM_\w+|PIP_\w+|\w+_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_\w+|REQUESTS_CA_BUNDLE|LD_LIBRARY_PATH|KGRID_PROXY_HEARTBEAT_INTERVAL)$/i;
 const run = promisify(execFile);
 
 /** Starts them; those that cannot run leave the reason in their engine. */

@@ -38,6 +38,11 @@ export function audit(request: FastifyRequest, entry: AuditEntry): void {
   request.server.auditLog.info({ who: name, login: kind, ...entry, ...from }, 'audit');
 }
 
+/** For what came as a change and changed nothing, such as a heartbeat: it leaves no line. */
+export function auditNothing(request: FastifyRequest): void {
+  request.audited = true;
+}
+
 /** Writes the line of a change about which its handler said nothing, as when it failed or was refused. */
 export function auditAnswer(request: FastifyRequest, status: number): void {
   if (request.audited) return;
