@@ -28,4 +28,18 @@ export default tseslint.config(
       'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
     },
   },
+  {
+    files: ['src/**', 'cli/**', 'runtimes/**'],
+    ignores: ['**/*.test.ts', '**/test/**', '**/bench.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'CallExpression[callee.name=/^(spawn|spawnSync|fork|execFile|execFileSync)$/]:not(:has(Property[key.name="env"]))',
+          message: 'What is started must not inherit the environment, which holds secrets: give it an env.',
+        },
+      ],
+    },
+  },
 );

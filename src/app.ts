@@ -1,7 +1,6 @@
 /** Builds the service from its configuration; nothing here listens yet. */
 import type { FastifyInstance } from 'fastify';
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 import { Activator } from './activation/activator.ts';
 import { KnownPackages } from './activation/known-packages.ts';
 import type { Config } from './config/config.ts';
@@ -93,8 +92,6 @@ export async function createApp({
     limits: packageLimits,
     log: log.child({ part: 'manifest' }),
   });
-  const isOwnRuntime = ({ headers }: { readonly headers: IncomingHttpHeaders }): boolean =>
-    sameSecret(headers[SECRET_HEADER], secret);
   const server = await createServer({
     config,
     shelf,
@@ -108,7 +105,7 @@ export async function createApp({
     lostLines,
     runtimes,
     tokens,
-    isOwnRuntime,
+    isOwnRuntime: ({ raw }) => door?.letIn(raw) === true,
   });
   return {
     server,
@@ -118,7 +115,7 @@ export async function createApp({
     manifests,
     async startRuntimes() {
       if (config.runtimes.length === 0) return;
-      door = await openRuntimeDoor(server, isOwnRuntime);
+      door = await openRuntimeDoor(server, ({ headers }) => sameSecret(headers[SECRET_HEADER], secret));
       own = startOwnRuntimes({
         names: config.runtimes,
         registry: runtimes,

@@ -41,7 +41,6 @@ const runtime = spawn(process.execPath, [join(import.meta.dirname, 'main.ts')], 
     KGRID_PROXY_ADAPTER_URL: activatorUrl,
     KGRID_NODE_ENV_PORT: '0',
     KGRID_NODE_CACHE_DIR: folder,
-    KGRID_RUNTIME_SECRET: 'bench',
   },
   stdio: ['ignore', 'pipe', 'inherit'],
 });
@@ -85,7 +84,7 @@ async function listening(child: ChildProcess): Promise<string> {
 async function activate(url: string): Promise<void> {
   const response = await fetch(`${url}/endpoints`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-kgrid-runtime-secret': 'bench' },
+    headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
       uri: 'a/b/v1/c',
       baseUrl: `${activatorUrl}/proxy/artifacts/a/b/v1/`,
@@ -119,10 +118,7 @@ async function measure(url: string, seconds: number): Promise<number> {
 }
 
 function wrkScript(): string {
-  return [
-    "wrk.method = 'POST'",
-    `wrk.body = '${input}'`,
-    "wrk.headers['content-type'] = 'application/json'",
-    "wrk.headers['x-kgrid-runtime-secret'] = 'bench'",
-  ].join('\n');
+  return ["wrk.method = 'POST'", `wrk.body = '${input}'`, "wrk.headers['content-type'] = 'application/json'"].join(
+    '\n',
+  );
 }

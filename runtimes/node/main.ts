@@ -1,26 +1,26 @@
 /** Starts the runtime, says where it listens, and stops it when asked or when whoever started it is gone. */
 import { openLog } from './lib/log.ts';
 import { codeOf, messageOf } from './lib/errors.ts';
+import { watchParent } from './lib/parent.ts';
 import { startRuntime } from './runtime.ts';
-import { readSettings, SettingsError, type Settings } from './settings.ts';
+import { readSettings, SettingsError, withHandedOver, type Settings } from './settings.ts';
 
 const neededNode = 24;
 
 if (Number(process.versions.node.split('.')[0]) < neededNode)
   refuse(`The node runtime needs Node ${neededNode} or newer`);
-const settings = settle(() => readSettings(process.env));
+const given = settle(() => readSettings(process.env));
+let end = (): void => process.exit(0);
+const settings = given.endWithStdin ? withHandedOver(given, await watchParent(() => end())) : given;
 const log = openLog(settings.debug);
 process.removeAllListeners('warning').on('warning', ({ message }) => log.debug('warning', { message }));
 const runtime = await startRuntime(settings, log).catch((error: unknown) => refuse(startProblem(error, settings)));
 log.announce({ event: 'listening', url: runtime.url });
 
-if (settings.endWithStdin) {
-  const end = (): void => {
-    runtime.kill();
-    process.exit(0);
-  };
-  process.stdin.on('error', end).on('close', end).resume();
-}
+end = (): void => {
+  runtime.kill();
+  process.exit(0);
+};
 
 let stopping = false;
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { defaults, readSettings } from './settings.ts';
+import { defaults, readSettings, withHandedOver } from './settings.ts';
 
 describe('settings', () => {
   it('have the defaults of the table in the README, and no others', async () => {
@@ -63,7 +63,6 @@ describe('settings', () => {
       npm_config_registry: 'http://registry.test',
       https_proxy: 'http://proxy.test',
       TZ: 'UTC',
-      KGRID_RUNTIME_SECRET: 'x',
       KGRID_PASSWORD: 'x',
       PGPASSWORD: 'x',
       NODE_OPTIONS: '--inspect',
@@ -76,5 +75,9 @@ describe('settings', () => {
       'https_proxy',
     ]);
     assert.deepEqual(workerEnvironment, { TZ: 'UTC' });
+    const handedOver = { secret: 's', installer: { npm_config_registry: 'http://given.test', KGRID_PASSWORD: 'x' } };
+    const merged = withHandedOver(readSettings({ PATH: '/bin' }), handedOver);
+    assert.equal(merged.secret, 's');
+    assert.deepEqual(merged.installerEnvironment, { PATH: '/bin', npm_config_registry: 'http://given.test' });
   });
 });

@@ -4,6 +4,7 @@
  */
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { HandedOver } from './lib/parent.ts';
 
 export interface Settings {
   /** The activator, without the credentials that its address may hold. */
@@ -70,7 +71,6 @@ export const defaults = {
   KGRID_NODE_ALLOW_INSTALL_SCRIPTS: 'false',
   KGRID_NODE_PERMISSIONS: 'true',
   KGRID_NODE_ACTIVATION_WAIT: '5',
-  KGRID_RUNTIME_SECRET: '',
   KGRID_RUNTIME_PARENT: '',
   DEBUG: '',
 } as const;
@@ -123,13 +123,21 @@ export function readSettings(environment: Environment): Settings {
     allowInstallScripts: flag('KGRID_NODE_ALLOW_INSTALL_SCRIPTS'),
     permissions: flag('KGRID_NODE_PERMISSIONS'),
     activationWaitMs: number('KGRID_NODE_ACTIVATION_WAIT', 0, 20) * 1000,
-    secret: text('KGRID_RUNTIME_SECRET') || undefined,
+    secret: undefined,
     endWithStdin: parent === 'stdin',
     debug: text('DEBUG') !== '',
     installerEnvironment: only(environment, passedToInstaller),
     workerEnvironment: only(environment, passedToWorkers),
   });
 }
+
+/** With what the program that started the runtime said by its standard input. */
+export const withHandedOver = (settings: Settings, { secret, installer }: HandedOver): Settings =>
+  Object.freeze({
+    ...settings,
+    secret,
+    installerEnvironment: { ...settings.installerEnvironment, ...only(installer, passedToInstaller) },
+  });
 
 function address(name: Name, text: string): URL {
   const url = URL.parse(text);

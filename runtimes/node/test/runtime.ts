@@ -53,12 +53,12 @@ export class TestRuntime implements AsyncDisposable {
         KGRID_PROXY_ADAPTER_URL: activator.url,
         KGRID_NODE_ENV_PORT: '0',
         KGRID_NODE_CACHE_DIR: cacheDir,
-        KGRID_RUNTIME_SECRET: secret,
         KGRID_RUNTIME_PARENT: 'stdin',
         ...settings,
       },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
+    child.stdin?.write(`${JSON.stringify({ secret })}\n`);
     const printed: Printed = { lines: [], events: new EventEmitter() };
     const first = once(printed.events, 'line') as Promise<[{ url: string }]>;
     if (child.stdout) {

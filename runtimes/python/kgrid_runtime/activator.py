@@ -18,7 +18,7 @@ class Refused(Exception):
 
 
 class Activator:
-    def __init__(self, settings: Settings, client: Client) -> None:
+    def __init__(self, settings: Settings, client: Client, secret: str | None) -> None:
         self._client = client
         self._settings = settings
         self.url = settings.activator.geturl()
@@ -27,8 +27,8 @@ class Activator:
         if settings.credentials is not None:
             token = base64.b64encode(":".join(settings.credentials).encode()).decode()
             self._own_headers["Authorization"] = f"Basic {token}"
-        if settings.secret is not None:
-            self._own_headers["x-kgrid-runtime-secret"] = settings.secret
+        if secret is not None:
+            self._own_headers["x-kgrid-runtime-secret"] = secret
 
     async def register(self, registration: dict[str, object]) -> None:
         """Raises Refused."""

@@ -12,6 +12,7 @@ import signal
 import sys
 import sysconfig
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from kgrid_runtime import scratch
@@ -30,10 +31,11 @@ _AT_ONCE = 2
 
 
 class Dependencies:
-    def __init__(self, folder: Path, timeout: float) -> None:
+    def __init__(self, folder: Path, timeout: float, environment: Mapping[str, str]) -> None:
         self._folder = folder / "dependencies"
         self._staging = folder / "installing"
         self._timeout = timeout
+        self._environment = _environment(environment)
         self._installs: dict[str, asyncio.Task[None]] = {}
         self._turn = asyncio.Semaphore(_AT_ONCE)
         self._processes: set[asyncio.subprocess.Process] = set()
@@ -93,7 +95,7 @@ class Dependencies:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             cwd=requirements.parent,
-            env=_environment(),
+            env=self._environment,
             start_new_session=True,
         )
         self._processes.add(process)
@@ -123,9 +125,9 @@ def _key(text: str, package: Package) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if _PASSED_ON.fullmatch(name)}
-    return {**kept, "PATH": os.environ.get("PATH", "/usr/local/bin:/usr/bin:/bin"), "LANG": "C.UTF-8"}
+def _environment(given: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: value for name, value in given.items() if _PASSED_ON.fullmatch(name)}
+    return {**kept, "PATH": given.get("PATH", "/usr/local/bin:/usr/bin:/bin"), "LANG": "C.UTF-8"}
 
 
 async def _last_output(process: asyncio.subprocess.Process) -> bytes:

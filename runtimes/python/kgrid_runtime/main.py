@@ -21,7 +21,7 @@ from kgrid_runtime.http.request import Request
 from kgrid_runtime.http.server import Server
 from kgrid_runtime.log import Log
 from kgrid_runtime.package_cache import PackageCache
-from kgrid_runtime.parent_watch import watch_stdin
+from kgrid_runtime.parent_watch import HandedOver, read_first_line, watch_stdin
 from kgrid_runtime.registration import Registration
 from kgrid_runtime.settings import BadSetting, Settings, read_settings
 from kgrid_runtime.workers.requests import ActivatorRequests
@@ -39,18 +39,23 @@ def main() -> int:
         sys.stderr.write(f"{bad}\n")
         return 2
     stay_unreadable()
+    handed_over = read_first_line() if settings.stop_with_stdin else HandedOver()
+    if handed_over is None:
+        return 0
     log = Log(settings.debug)
     try:
-        return asyncio.run(_run(settings, log))
+        return asyncio.run(_run(settings, handed_over, log))
     finally:
         log.close()
 
 
-async def _run(settings: Settings, log: Log) -> int:
+async def _run(settings: Settings, handed_over: HandedOver, log: Log) -> int:
     client = Client()
-    activator = Activator(settings, client)
+    activator = Activator(settings, client, handed_over.secret)
     packages = PackageCache(settings.cache_folder, settings.cache_strategy, activator)
-    dependencies = Dependencies(settings.cache_folder, settings.install_timeout)
+    dependencies = Dependencies(
+        settings.cache_folder, settings.install_timeout, {**os.environ, **handed_over.installer}
+    )
     runners = Runners(settings.workers, ActivatorRequests(activator), log, settings.cache_folder / "scratch")
     endpoints = Endpoints()
     activation = Activation(packages, dependencies, runners, endpoints, log, settings.workers.execution_timeout)
@@ -80,7 +85,7 @@ async def _run(settings: Settings, log: Log) -> int:
             log,
             url=url,
             activator_url=activator.url,
-            secret=settings.secret,
+            secret=handed_over.secret,
             execution_timeout=settings.workers.execution_timeout,
         )
     )

@@ -32,7 +32,6 @@ class WorkerLimits:
 class Settings:
     activator: SplitResult
     credentials: tuple[str, str] | None
-    secret: str | None
     host: str
     port: int
     url: str | None
@@ -58,7 +57,6 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     return Settings(
         activator=activator._replace(netloc=activator.netloc.rpartition("@")[2], path=activator.path.rstrip("/")),
         credentials=credentials,
-        secret=environment.get("KGRID_RUNTIME_SECRET") or None,
         host=read.text("KGRID_PYTHON_HOST", "0.0.0.0" if elsewhere else "127.0.0.1"),
         port=int(read.number("KGRID_PYTHON_ENV_PORT", 5000, 0, 65535, whole=True)),
         url=own.geturl().rstrip("/") or None,

@@ -218,7 +218,7 @@ def test_a_call_that_waits_for_another_ends_at_its_own_limit(start: StartRuntime
 def test_credentials_never_reach_the_worker(start: StartRuntime, activator: FakeActivator) -> None:
     secret = "s3cr3t-of-the-test"
     url = activator.url.replace("http://", f"http://user:{secret}@")
-    runtime = start(KGRID_PROXY_ADAPTER_URL=url, KGRID_RUNTIME_SECRET=secret)
+    runtime = start(KGRID_PROXY_ADAPTER_URL=url, secret=secret)
     activator.secret = secret
     source = """
 import os

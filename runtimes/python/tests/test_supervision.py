@@ -122,7 +122,7 @@ def test_it_says_where_it_listens_on_one_line(start: StartRuntime) -> None:
 
 
 def test_every_request_needs_the_secret(start: StartRuntime, activator: FakeActivator) -> None:
-    runtime = start(KGRID_RUNTIME_SECRET="right")
+    runtime = start(secret="right")
     path = runtime.add("supervision/secret/v1.0", "def main(value):\n    return 1\n")
     assert runtime.call(path, None).result == 1
     for secret in ("", "wrong", "right "[:-2], "ríght"):
@@ -136,7 +136,7 @@ def test_every_request_needs_the_secret(start: StartRuntime, activator: FakeActi
 
 def test_credentials_go_to_the_activator_alone(start: StartRuntime, activator: FakeActivator) -> None:
     url = activator.url.replace("http://", "http://me:p%40ss@")
-    runtime = start(KGRID_RUNTIME_SECRET="hidden", KGRID_PROXY_ADAPTER_URL=url)
+    runtime = start(secret="hidden", KGRID_PROXY_ADAPTER_URL=url)
     elsewhere = FakeActivator()
     elsewhere.files["supervision/other/v1.0/src/main.py"] = b"def main(value):\n    return 1\n"
     body = {

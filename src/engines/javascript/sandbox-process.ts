@@ -106,7 +106,7 @@ export class SandboxProcess {
     });
     // Whatever its priority, a process that runs may go on for some milliseconds when others wake; an idle one may not.
     if (priority === LAST_PLACE && existsSync(CHRT)) {
-      const idle = spawn(CHRT, ['--idle', '--all-tasks', '--pid', '0', String(this.pid)], { stdio: 'ignore' });
+      const idle = spawn(CHRT, ['--idle', '--all-tasks', '--pid', '0', String(this.pid)], { env: {}, stdio: 'ignore' });
       idle.on('error', () => undefined);
     }
   }

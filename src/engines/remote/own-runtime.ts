@@ -12,6 +12,8 @@ export interface OwnRuntimeOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** What it must know and no environment may show: it comes by standard input. */
+  readonly handedOver: Readonly<Record<string, unknown>>;
   /** Its address is no longer that of a runtime. */
   readonly onEnd: (url: string) => void;
   /** Milliseconds it may take until it listens. */
@@ -69,13 +71,14 @@ export class OwnRuntime implements AsyncDisposable {
   }
 
   #start(): void {
-    const { command, args, env, engine, log } = this.#options;
+    const { command, args, env, handedOver, engine, log } = this.#options;
     const began = uptime();
     // In a session of its own, so that Ctrl-C reaches the service alone.
     const child: ChildProcess = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
     this.#child = child;
     // A process for which no handle was left has no pipes.
     child.stdin?.on('error', () => undefined);
+    child.stdin?.write(`${JSON.stringify(handedOver)}\n`);
     const output = new RuntimeOutput(engine.name, (url) => this.#onListening(url), log);
     let last = '';
     if (child.stdout) output.read(child.stdout);

@@ -28,7 +28,9 @@ export interface OwnRuntimesOptions {
 const RUNTIMES = join(import.meta.dirname, '../../../runtimes');
 const EARLIER = 1000;
 const PASSED_ON =
-  /^(PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|XDG_\w+|NPM_\w+|PIP_\w+|\w+_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_\w+|REQUESTS_CA_BUNDLE|LD_LIBRARY_PATH|KGRID_PROXY_HEARTBEAT_INTERVAL)$/i;
+  /^(PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|XDG_\w+|NODE_EXTRA_CA_CERTS|SSL_CERT_\w+|REQUESTS_CA_BUNDLE|LD_LIBRARY_PATH|KGRID_PROXY_HEARTBEAT_INTERVAL)$/i;
+/** They may hold credentials, and others can read the environment of a process. */
+const FOR_INSTALLERS = /^(NPM_\w+|PIP_\w+|(https?|no|all)_proxy)$/i;
 const run = promisify(execFile);
 
 /** Starts them; those that cannot run leave the reason in their engine. */
@@ -51,7 +53,7 @@ async function startPython(options: OwnRuntimesOptions): Promise<OwnRuntime | un
     await run(
       'python3',
       ['-c', 'import sys; assert sys.version_info >= (3, 9), "Python is " + sys.version.split()[0]'],
-      { env: passedOn(options.environment) },
+      { env: only(options.environment, PASSED_ON) },
     );
   } catch (thrown) {
     const found =
@@ -76,12 +78,11 @@ function start(options: OwnRuntimesOptions, name: 'node' | 'python', command: st
     command,
     args,
     env: {
-      ...passedOn(options.environment),
+      ...only(options.environment, PASSED_ON),
       PATH: [join(RUNTIMES, '../node_modules/.bin'), options.environment['PATH'] ?? ''].join(delimiter),
       PYTHONPATH: join(RUNTIMES, 'python'),
       PYTHONUNBUFFERED: '1',
       KGRID_PROXY_ADAPTER_URL: options.address,
-      KGRID_RUNTIME_SECRET: options.secret,
       KGRID_RUNTIME_PARENT: 'stdin',
       [`KGRID_${NAME}_ENV_PORT`]: '0',
       [`KGRID_${NAME}_CACHE_DIR`]: join(options.cache, name),
@@ -91,6 +92,7 @@ function start(options: OwnRuntimesOptions, name: 'node' | 'python', command: st
       KGRID_PYTHON_OUTPUT_LIMIT: String(Math.max(1024, options.maxResult)),
       KGRID_NODE_BODY_LIMIT: String(Math.max(1, options.maxBody / 1e6)),
     },
+    handedOver: { secret: options.secret, installer: only(options.environment, FOR_INSTALLERS) },
     onEnd: (url) => {
       const runtime = engine.runtimes.find((each) => each.url === url);
       if (runtime !== undefined) registry.remove(runtime);
@@ -99,7 +101,7 @@ function start(options: OwnRuntimesOptions, name: 'node' | 'python', command: st
   });
 }
 
-function passedOn(environment: OwnRuntimesOptions['environment']): Record<string, string> {
-  const passed = Object.entries(environment).filter(([name, value]) => value !== undefined && PASSED_ON.test(name));
+function only(environment: OwnRuntimesOptions['environment'], names: RegExp): Record<string, string> {
+  const passed = Object.entries(environment).filter(([name, value]) => value !== undefined && names.test(name));
   return Object.fromEntries(passed) as Record<string, string>;
 }

@@ -24,6 +24,7 @@ function runtimeThat(does: string): AsyncDisposable & { engine: RemoteEngine; li
     command: 'sh',
     args: ['-c', does],
     env: { PATH: process.env['PATH'] ?? '' },
+    handedOver: { secret: 'of this start' },
     onEnd: () => undefined,
     startLimit: 150,
     log,
@@ -46,6 +47,11 @@ test('a runtime that does not listen in time is ended, says so, and is started a
     assert.deepEqual([ended['msg'], ended['reason'], ended['again']], ['a runtime ended', reason, again]);
     assert.equal(engine.absence, `the slow runtime ended (${reason}): still at it; it is started again`);
   }
+});
+
+test('what no environment may show comes in the first line of its input', async () => {
+  await using runtime = runtimeThat('read line; echo "got $line"; exec sleep 60');
+  assert.equal(((await runtime.line()) as { msg: string }).msg, 'got {"secret":"of this start"}');
 });
 
 test('one that listens in time goes on', async () => {

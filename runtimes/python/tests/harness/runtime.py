@@ -48,7 +48,7 @@ class Answer:
 class Runtime:
     """A runtime process of its own."""
 
-    def __init__(self, activator: FakeActivator, cache: Path, **settings: str) -> None:
+    def __init__(self, activator: FakeActivator, cache: Path, *, secret: str | None = None, **settings: str) -> None:
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(cache),
@@ -60,7 +60,7 @@ class Runtime:
         }
         self.activator = activator
         self.cache = cache
-        self.secret = environment.get("KGRID_RUNTIME_SECRET")
+        self.secret = secret
         self.process = subprocess.Popen(
             [sys.executable, "-m", "kgrid_runtime"],
             cwd=_HOME,
@@ -69,6 +69,9 @@ class Runtime:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"secret": secret}).encode() + b"\n")
+        self.process.stdin.flush()
         self.log: queue.Queue[dict[str, str]] = queue.Queue()
         self.logged: list[dict[str, str]] = []
         assert self.process.stderr is not None
