@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   diff: async () => (await import('./commands/diff.ts')).diffCommand,
   pull: async () => (await import('./commands/pull.ts')).pullCommand,
   delete: async () => (await import('./commands/delete.ts')).deleteCommand,
+  shelf: async () => (await import('./commands/shelf.ts')).shelfCommand,
 };
 
 const ALWAYS = `

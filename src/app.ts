@@ -16,6 +16,7 @@ import type { RuntimeDoor } from './http/runtime-door.ts';
 import { createServer } from './http/server.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { disposeAll, inOrder } from './lib/in-order.ts';
+import { messageOf } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
 import { openFileShelf } from './shelf/file-store/open-file-shelf.ts';
 import { createManifestImporter } from './shelf/manifest/create-manifest-importer.ts';
@@ -65,7 +66,8 @@ export async function createApp({
   const packageLimits = packageLimitsOf(config);
   const shelf = await openFileShelf(folder, {
     address: `http://${config.host}:${config.port}`,
-    onWarning: (message) => log.warn({ part: 'shelf' }, message),
+    onWarning: (message, cause) =>
+      log.warn({ part: 'shelf', ...(cause === undefined ? {} : { cause: messageOf(cause) }) }, message),
   });
   const known = await KnownPackages.open(knownPackages, `${version} ${process.version}`);
   const engines = createEngines(config, known, log);

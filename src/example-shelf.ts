@@ -19,7 +19,8 @@ export async function exampleShelf(folder: string = join(ROOT, '.data', 'example
   const known = await readFile(mark, 'utf8').catch(() => undefined);
   if (known === undefined) {
     await mkdir(folder, { recursive: true });
-    await cp(EXAMPLES, folder, { recursive: true });
+    // What is there already was begun to be copied, or a person's work.
+    await cp(EXAMPLES, folder, { recursive: true, force: false });
     await writeFile(mark, digest);
   }
   return { folder, outdated: known !== undefined && known !== digest };

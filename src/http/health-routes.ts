@@ -23,6 +23,20 @@ export interface HealthRoutesOptions {
   readonly lostLines: () => number;
 }
 
+/** A shelf that can be read and no longer written is DOWN, and leaves the whole UP: what is active runs. */
+function shelfPart(shelf: Shelf): unknown {
+  const { problem, details } = shelf.condition();
+  return {
+    status: problem === undefined ? 'UP' : 'DOWN',
+    details: {
+      type: shelf.type,
+      created: shelf.created.toISOString(),
+      ...details,
+      ...(problem === undefined ? {} : { problem }),
+    },
+  };
+}
+
 export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions): void {
   const { activator, shelf, engines } = options;
 
@@ -55,7 +69,7 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
         details: { kos: (await shelf.list()).length, endpoints: endpoints.length, failures: failed },
       },
       ...adapters,
-      shelf: { status: 'UP', details: { type: shelf.type, created: shelf.created.toISOString() } },
+      shelf: shelfPart(shelf),
     };
   };
 

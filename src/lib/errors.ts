@@ -140,6 +140,12 @@ export const preconditionFailed = define('precondition-failed', 412, 'Preconditi
 /** The disk is full. */
 export const shelfFull = define('shelf-full', 507, 'Insufficient Storage');
 export const shelfNotWritable = define('shelf-not-writable', 500, 'Internal Server Error');
+/** Something on the shelf cannot be read at the moment: it says nothing of what is there. */
+export const shelfNotReadable = (message: string, cause: unknown): ServiceError =>
+  new ServiceError('shelf-not-readable', 503, 'Service Unavailable', message, {
+    headers: { 'retry-after': '1' },
+    cause,
+  });
 /** A file of a package is missing or is not what was stored. */
 export const packageDamaged = define('package-damaged', 500, 'Internal Server Error');
 

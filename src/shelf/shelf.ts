@@ -17,7 +17,10 @@ export interface ShelfEntry {
   readonly id: KoId;
   /** The text of `metadata.json`, byte for byte as it was imported or put. */
   readonly metadata: string;
-  /** Digest of all files but `metadata.json`, as lower-case hex: equal content has equal digests. */
+  /**
+   * Of the whole package: sha256, as lower-case hex, over what `sha256sum` prints for all its files (`metadata.json`
+   * included) in order of path, bytewise. Equal content has equal digests.
+   */
   readonly digest: string;
   /** Changes whenever the metadata or any file changes; quoted, as in the `ETag` header. */
   readonly etag: string;
@@ -65,6 +68,15 @@ export interface ShelfDamage {
   /** What it is, such as `a/b/v1.0` or the name of a folder on the shelf. */
   readonly where: string;
   readonly cause: string;
+  /** True where it may be served a little later, without a person's doing. */
+  readonly passing?: boolean;
+}
+
+/** How the store is, for the health. */
+export interface ShelfCondition {
+  /** Why nothing can be written, though this activator opened the shelf for writing. */
+  readonly problem?: string | undefined;
+  readonly details: Readonly<Record<string, unknown>>;
 }
 
 export interface Shelf extends AsyncDisposable {
@@ -90,8 +102,12 @@ export interface Shelf extends AsyncDisposable {
   remove(id: KoId, ifMatch?: readonly string[]): Promise<void>;
   /** Looks again for what people put on the shelf by hand. */
   rescan(): Promise<void>;
+  /** Looks again at what could not be read for a reason that passes. @returns the KOs that can be served since. */
+  readAgain(): Promise<readonly KoId[]>;
   /** What was found on the shelf and cannot be served. */
   damage(): readonly ShelfDamage[];
+  /** At once: nothing is read for it. */
+  condition(): ShelfCondition;
   /** Rejects when the shelf cannot be read. */
   check(): Promise<void>;
 }

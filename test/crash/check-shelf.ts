@@ -21,7 +21,7 @@ export interface Findings {
   readonly problems: string[];
   /** Files and metadata by KO, `metadata.json` included. */
   readonly packages: Map<Id, Map<string, string>>;
-  /** Folders below `objects/` that no entry refers to, and everything in `staging/`. */
+  /** Folders below `objects/` that no entry refers to, records of such, and everything in `staging/`. */
   readonly leftovers: string[];
 }
 
@@ -49,7 +49,7 @@ export function checkShelf(dir: string): Findings {
       findings.problems.push(`${name}: ${String(thrown)}`);
     }
   }
-  const unreferred = listing(join(home, 'objects')).filter((name) => !referred.has(name));
+  const unreferred = listing(join(home, 'objects')).filter((name) => !referred.has(name.replace(/\.json$/, '')));
   findings.leftovers.push(...listing(join(home, 'staging')), ...unreferred);
   return findings;
 }

@@ -37,7 +37,7 @@ export class Catalog {
     const damaged = [...this.#stored.kos].flatMap(([where, { damage }]) =>
       damage === undefined ? [] : [{ where, cause: damage }],
     );
-    const unreadable = [...this.#stored.unreadable].map(([where, cause]) => ({ where, cause }));
+    const unreadable = [...this.#stored.unreadable].map(([where, { cause, passing }]) => ({ where, cause, passing }));
     return [...unreadable, ...damaged, ...this.#exploded.damage, ...this.#duplicates()];
   }
 

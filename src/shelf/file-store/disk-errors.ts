@@ -9,6 +9,16 @@ export function errnoOf(thrown: unknown): string | undefined {
 
 export const isMissing = (thrown: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errnoOf(thrown) ?? '');
 
+/** These say what is there; every other error of reading may be over the next time. */
+const LASTING: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENAMETOOLONG']);
+
+/** Nothing is said of what was to be read: the same may succeed a little later. */
+export function mayPass(thrown: unknown): boolean {
+  if (thrown instanceof ServiceError) return thrown.status === 503;
+  const errno = errnoOf(thrown);
+  return errno !== undefined && !LASTING.has(errno);
+}
+
 /** What a person may be told: messages of the system name paths of the host. */
 export const reasonOf = (thrown: unknown): string => errnoOf(thrown) ?? messageOf(thrown);
 

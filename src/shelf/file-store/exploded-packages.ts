@@ -1,17 +1,18 @@
 import { basename, dirname, join } from 'node:path';
-import { koKey } from '../../knowledge-object/id.ts';
+import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { tooManyOpen } from '../../lib/errors.ts';
 import { isOutOfHandles } from '../../lib/out-of-handles.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import type { KoPackage, ShelfDamage } from '../shelf.ts';
-import { reasonOf } from './disk-errors.ts';
+import { mayPass, reasonOf } from './disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { folderStamp, readExploded, stampFolder, type HashCache } from './exploded-folder.ts';
-import { findExploded } from './find-exploded.ts';
+import { findExploded, unreadable } from './find-exploded.ts';
 import { OpenPackage, type PackagePlace } from './open-package.ts';
 import { keyOf, type PackageContent } from './package-content.ts';
+import type { RemovedFolder } from './removed-folder.ts';
 import { stagingName, type ShelfLayout } from './shelf-layout.ts';
 
 const READS_AT_ONCE = 8;
@@ -40,9 +41,12 @@ export class ExplodedPackages {
   /** Looking and moving exclude each other: a look must not see a folder that is on its way out. */
   readonly #queue = new SerialQueue();
 
-  constructor(layout: ShelfLayout, disk: DurableFiles) {
+  readonly #removed: RemovedFolder;
+
+  constructor(layout: ShelfLayout, disk: DurableFiles, removed: RemovedFolder) {
     this.#layout = layout;
     this.#disk = disk;
+    this.#removed = removed;
   }
 
   get folders(): readonly ExplodedKo[] {
@@ -65,6 +69,17 @@ export class ExplodedPackages {
       return this.#scan();
     });
     return this.#coming;
+  }
+
+  /** Looks again where something could not be read for a reason that passes. @returns what was found there. */
+  async readAgain(): Promise<readonly KoId[]> {
+    const places = this.#damage.filter(({ passing }) => passing === true);
+    if (places.length === 0) return [];
+    await this.scan();
+    const isStill = (where: string): boolean => this.#damage.some((each) => isWithin(where, each.where));
+    return this.#folders
+      .filter((ko) => places.some(({ where }) => isWithin(ko.where, where)) && !isStill(ko.where))
+      .map((ko) => ko.content.entry.id);
   }
 
   /** True when the files of the folder may differ from what was last seen. */
@@ -114,23 +129,27 @@ export class ExplodedPackages {
         found.push({ where, place, ...(await readExploded(path, this.#hashes)) });
       } catch (thrown) {
         if (isOutOfHandles(thrown)) throw tooManyOpen(thrown);
-        damage.push({ where, cause: reasonOf(thrown) });
+        damage.push(mayPass(thrown) ? unreadable(where, thrown) : { where, cause: reasonOf(thrown) });
       }
     });
+    // What cannot be read now is still what it was.
+    for (const ko of this.#folders) {
+      const isSeen = found.some(({ where }) => where === ko.where);
+      if (!isSeen && damage.some((each) => each.passing === true && isWithin(ko.where, each.where))) {
+        found.push({ ...ko, stamp: undefined });
+      }
+    }
     found.sort((a, b) => (a.where < b.where ? -1 : 1));
     damage.sort((a, b) => (a.where < b.where ? -1 : 1));
     this.#show(found, damage);
   }
 
   async #moveAway(ko: ExplodedKo): Promise<void> {
-    const { removed } = this.#layout;
-    await this.#disk.createFolder('removed', removed);
-    const stamp = new Date().toISOString().replaceAll(':', '-');
-    const target = join(removed, `${basename(ko.where)}.${stamp}.${crypto.randomUUID().slice(0, 8)}`);
+    const target = await this.#removed.place(basename(ko.where));
     const from = ko.place.path;
     await this.#rename(ko, target);
     try {
-      await this.#disk.syncFolder('removed', removed);
+      await this.#removed.sync();
       await this.#disk.syncFolder('place of the exploded folder', dirname(from));
     } catch (thrown) {
       await this.#rename(ko, from);
@@ -159,3 +178,6 @@ export class ExplodedPackages {
     this.#damage = damage;
   }
 }
+
+/** The folder itself, or one below it. */
+const isWithin = (where: string, folder: string): boolean => where === folder || where.startsWith(`${folder}/`);

@@ -1,12 +1,15 @@
 import { readdir } from 'node:fs/promises';
-import { koKey, type KoId } from '../../knowledge-object/id.ts';
+import { koKey, parseKoId, type KoId } from '../../knowledge-object/id.ts';
 import { METADATA_FILE, parseMetadata } from '../../knowledge-object/metadata.ts';
-import { koNotFound, packageDamaged, preconditionFailed, shelfNotWritable } from '../../lib/errors.ts';
-import type { KoPackage, Shelf, ShelfDamage, ShelfEntry, Staging } from '../shelf.ts';
+import { koNotFound, preconditionFailed, shelfNotWritable } from '../../lib/errors.ts';
+import type { KoPackage, Shelf, ShelfCondition, ShelfDamage, ShelfEntry, Staging } from '../shelf.ts';
 import { Catalog } from './catalog.ts';
 import { readOnlyShelf, shelfUnreadable, writing } from './disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import type { ExplodedKo, ExplodedPackages } from './exploded-packages.ts';
+import type { Unreadable } from './load-index.ts';
+import type { Owner } from './owner-lock.ts';
+import type { RemovedFolder } from './removed-folder.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import { stagingName, type ShelfLayout } from './shelf-layout.ts';
 import { StagedPackage, type Publish } from './staged-package.ts';
@@ -17,10 +20,10 @@ export interface FileShelfParts {
   readonly disk: DurableFiles;
   readonly stored: StoredPackages;
   readonly exploded: ExplodedPackages;
-  readonly writable: boolean;
+  readonly removed: RemovedFolder;
+  /** Undefined on a shelf that this process may only read. */
+  readonly owner: Owner | undefined;
   readonly warn: Warn;
-  /** Lets another activator have the shelf. */
-  readonly giveUp: () => void;
 }
 
 /** A shelf in a folder: KOs that were imported, and KOs that people put there as folders. */
@@ -56,8 +59,7 @@ export class FileShelf implements Shelf {
     // Nothing is awaited between finding a package and holding it, so that no writer can remove it.
     const ko = this.#catalog.find(koKey(id));
     if (ko !== undefined) return 'place' in ko ? exploded.open(ko) : stored.open(ko);
-    const cause = stored.unreadable.get(koKey(id));
-    if (cause !== undefined) throw packageDamaged(`${koKey(id)} is damaged on the shelf: ${cause}.`);
+    stored.requireReadable(koKey(id));
     return undefined;
   }
 
@@ -93,21 +95,33 @@ export class FileShelf implements Shelf {
   }
 
   async rescan(): Promise<void> {
-    const { stored, exploded, writable } = this.#parts;
-    if (!writable) stored.reload();
+    const { stored, exploded, owner } = this.#parts;
+    if (owner === undefined) stored.reload();
+    else await this.#readEntriesAgain(() => true);
     await stored.verifyDamaged();
     await exploded.scan();
+  }
+
+  async readAgain(): Promise<readonly KoId[]> {
+    const entries = await this.#readEntriesAgain(({ passing }) => passing);
+    return [...entries, ...(await this.#parts.exploded.readAgain())];
   }
 
   damage(): readonly ShelfDamage[] {
     return this.#catalog.damage();
   }
 
+  condition(): ShelfCondition {
+    const { removed, owner } = this.#parts;
+    return { problem: this.#closed ? undefined : owner?.problem(), details: { removed: removed.size } };
+  }
+
   async check(): Promise<void> {
-    const { layout, writable } = this.#parts;
+    const { layout, owner } = this.#parts;
     try {
       await readdir(layout.root);
-      if (writable) await readdir(layout.index);
+      // Where another one lies in its place, that is a matter of writing: what was loaded can still be read.
+      if (owner !== undefined && owner.problem() === undefined) await readdir(layout.index);
     } catch (thrown) {
       throw shelfUnreadable(thrown);
     }
@@ -119,7 +133,23 @@ export class FileShelf implements Shelf {
     await this.#writes.idle();
     await this.#parts.exploded.settled();
     await this.#parts.stored.settled();
-    this.#parts.giveUp();
+    this.#parts.owner?.release();
+  }
+
+  /** Entries of the index that could not be read. @returns those that can be served now. */
+  async #readEntriesAgain(which: (entry: Unreadable) => boolean): Promise<KoId[]> {
+    const { stored } = this.#parts;
+    const found: KoId[] = [];
+    for (const [key, entry] of stored.unreadable) {
+      const id = which(entry) ? parseKoId(key) : undefined;
+      if (id === undefined) continue;
+      // In turn with writes, one of which may just have replaced it.
+      await this.#writes.run(key, () => {
+        if (stored.readAgain(id)) found.push(id);
+        return Promise.resolve();
+      });
+    }
+    return found;
   }
 
   /** Looks again at a folder that a person has changed. */
@@ -157,12 +187,21 @@ export class FileShelf implements Shelf {
 
   async #write<T>(id: KoId, work: () => Promise<T>): Promise<T> {
     this.#requireWritable();
-    return this.#writes.run(koKey(id), () => writing(work));
+    return this.#writes.run(koKey(id), () => {
+      this.#requireOwner();
+      return writing(work);
+    });
   }
 
   #requireWritable(): void {
-    if (!this.#parts.writable) throw readOnlyShelf();
+    if (this.#parts.owner === undefined) throw readOnlyShelf();
     if (this.#closed) throw shelfNotWritable('The shelf is closed: the activator is stopping.');
+    this.#requireOwner();
+  }
+
+  #requireOwner(): void {
+    const problem = this.#parts.owner?.problem();
+    if (problem !== undefined) throw shelfNotWritable(`${problem}.`);
   }
 }
 

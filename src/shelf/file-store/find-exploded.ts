@@ -4,7 +4,7 @@ import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { tooManyOpen } from '../../lib/errors.ts';
 import { isOutOfHandles } from '../../lib/out-of-handles.ts';
 import type { ShelfDamage } from '../shelf.ts';
-import { reasonOf, shelfUnreadable } from './disk-errors.ts';
+import { mayPass, reasonOf, shelfUnreadable } from './disk-errors.ts';
 
 /** "a folder of any name, up to three levels deep, with a `metadata.json`". */
 const MAX_DEPTH = 3;
@@ -24,7 +24,7 @@ export async function findExploded(root: string): Promise<FoundFolders> {
     const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((thrown: unknown) => {
       if (isOutOfHandles(thrown)) throw tooManyOpen(thrown);
       if (depth === 0) throw shelfUnreadable(thrown);
-      report(folder, `it cannot be read (${reasonOf(thrown)})`);
+      found.damage.push(unreadable(folder, thrown));
       return [];
     });
     if (entries.some((entry) => entry.name === METADATA_FILE && entry.isFile())) {
@@ -46,6 +46,12 @@ export async function findExploded(root: string): Promise<FoundFolders> {
   found.folders.sort();
   return found;
 }
+
+/** A folder about which nothing can be said now. */
+export const unreadable = (where: string, thrown: unknown): ShelfDamage =>
+  mayPass(thrown)
+    ? { where, cause: `it cannot be read (${reasonOf(thrown)}); it is tried again`, passing: true }
+    : { where, cause: `it cannot be read (${reasonOf(thrown)})` };
 
 const isIgnored = (name: string): boolean => name.startsWith('.') || name === '__MACOSX';
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, readdir, rm } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { contentOn, failsWith, filesOf, koId, put } from '../../../test/conformance/shelf-packages.ts';
 import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
@@ -31,6 +32,80 @@ test('a second activator on a shelf is refused and told who the first is, until 
   await using shelf = await openFileShelf(dir.path);
   await put(shelf, ID);
 });
+
+test('deleting the lock, or all of .kgrid, under an activator lets no second one in', async () => {
+  await using dir = await temporaryFolder();
+  const first = spawn(process.execPath, [holder, dir.path], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(first.stdout, 'data');
+  const refused = { code: 'start-refused', message: /is in use by another activator/ };
+  await rm(join(dir.path, '.kgrid/owner.db'));
+  await assert.rejects(openFileShelf(dir.path), refused);
+  // The second has made the file anew: a third still meets the first.
+  await assert.rejects(openFileShelf(dir.path), refused);
+  await rm(join(dir.path, '.kgrid'), { recursive: true });
+  await assert.rejects(openFileShelf(dir.path), refused);
+  first.kill('SIGKILL');
+  await once(first, 'exit');
+  await using shelf = await openFileShelf(dir.path);
+  await put(shelf, ID);
+});
+
+test('an activator whose lock was deleted makes it again, says so once, and goes on', async () => {
+  await using dir = await temporaryFolder();
+  const warnings: string[] = [];
+  const onWarning = (message: string): void => void warnings.push(message);
+  await using shelf = await openFileShelf(dir.path, { onWarning });
+  const lock = join(dir.path, '.kgrid/owner.db');
+  await rm(lock);
+  await put(shelf, ID);
+  await put(shelf, ID);
+  assert.equal(shelf.condition().problem, undefined);
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0] ?? '', /^\.kgrid\/owner\.db of the shelf was deleted .* it was made again/);
+  const thief = new DatabaseSync(lock);
+  assert.throws(() => thief.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE'), /locked/);
+  thief.close();
+});
+
+test('an activator whose lock another process took writes nothing any more, and says why', async () => {
+  await using dir = await temporaryFolder();
+  const warnings: string[] = [];
+  await using shelf = await openFileShelf(dir.path, { onWarning: (message) => warnings.push(message) });
+  const before = await put(shelf, ID);
+  const lock = join(dir.path, '.kgrid/owner.db');
+  await rm(lock);
+  // As one that knows nothing of the lock on the folder.
+  const other = new DatabaseSync(lock);
+  other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+  const refused = failsWith('shelf-not-writable', /owner\.db .* another process has it now: nothing is written/);
+  await assert.rejects(put(shelf, ID, filesOf(ID, {})), refused);
+  other.close();
+  await assert.rejects(shelf.remove(koId(ID)), refused, 'it may have written: only a new start sees what');
+  assert.match(shelf.condition().problem ?? '', /another process has it now/);
+  assert.equal(warnings.length, 1);
+  await shelf.check();
+  assert.deepEqual(await shelf.list(), [before]);
+});
+
+for (const part of ['.', '.kgrid', '.kgrid/index', '.kgrid/objects']) {
+  test(`a shelf of which ${part} was replaced under an activator is not written until it is back`, async () => {
+    await using dir = await temporaryFolder();
+    const root = join(dir.path, 'shelf');
+    await using shelf = await openFileShelf(root);
+    const staging = await shelf.stage();
+    await staging.write('metadata.json', Buffer.from(`{"@id": "${ID}"}`));
+    await rename(join(root, part), join(dir.path, 'away'));
+    await mkdir(join(root, part));
+    const refused = failsWith('shelf-not-writable', /was moved, deleted or replaced while this activator runs/);
+    await assert.rejects(staging.commit(koId(ID)), refused);
+    await assert.rejects(shelf.stage(), refused);
+    assert.match(shelf.condition().problem ?? '', /was moved, deleted or replaced/);
+    await rm(join(root, part), { recursive: true });
+    await rename(join(dir.path, 'away'), join(root, part));
+    await put(shelf, ID);
+    assert.equal(shelf.condition().problem, undefined);
+  });
+}
 
 test('a shelf that was closed takes no more changes and can be opened by the next', async () => {
   await using dir = await temporaryFolder();

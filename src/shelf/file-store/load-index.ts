@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { koKey } from '../../knowledge-object/id.ts';
-import { isMissing, reasonOf } from './disk-errors.ts';
+import { isMissing, mayPass, reasonOf } from './disk-errors.ts';
 import { artifactsOf, keyOf } from './package-content.ts';
 import { parsePointer, type Pointer } from './pointer.ts';
 import { idOfPointerName, type ShelfLayout } from './shelf-layout.ts';
@@ -12,11 +12,18 @@ export interface StoredKo extends Pointer {
   damage?: string | undefined;
 }
 
+/** Why an entry cannot be read. */
+export interface Unreadable {
+  readonly cause: string;
+  /** True where it may be readable a little later. */
+  readonly passing: boolean;
+}
+
 export interface LoadedIndex {
   /** By `koKey`. */
   readonly kos: ReadonlyMap<string, StoredKo>;
-  /** Causes, by what the pointer file is for: `koKey`, or the name of the file. */
-  readonly unreadable: ReadonlyMap<string, string>;
+  /** By what the pointer file is for: `koKey`, or the name of the file. */
+  readonly unreadable: ReadonlyMap<string, Unreadable>;
 }
 
 /**
@@ -26,24 +33,38 @@ export interface LoadedIndex {
  */
 export function loadIndex(layout: ShelfLayout): LoadedIndex {
   const kos = new Map<string, StoredKo>();
-  const unreadable = new Map<string, string>();
+  const unreadable = new Map<string, Unreadable>();
   for (const name of pointerNames(layout)) {
-    const id = idOfPointerName(name);
-    const where = id === undefined ? name : koKey(id);
-    try {
-      const pointer = parsePointer(readFileSync(join(layout.index, name), 'utf8'));
-      if (keyOf(pointer.content) !== where) throw new Error('it has the name of another knowledge object');
-      kos.set(where, { ...pointer, damage: missingFile(layout, pointer) });
-    } catch (thrown) {
-      unreadable.set(where, `its entry .kgrid/index/${name} cannot be read: ${reasonOf(thrown)}; import it again`);
-    }
+    const found = loadEntry(layout, name);
+    if ('cause' in found) unreadable.set(whereOf(name), found);
+    else kos.set(whereOf(name), found);
   }
   return { kos, unreadable };
 }
 
-function pointerNames(layout: ShelfLayout): string[] {
+/** Reads one pointer file. */
+export function loadEntry(layout: ShelfLayout, name: string): StoredKo | Unreadable {
   try {
-    return readdirSync(layout.index).filter((name) => name.endsWith('.json'));
+    const pointer = parsePointer(readFileSync(join(layout.index, name), 'utf8'));
+    if (keyOf(pointer.content) !== whereOf(name)) throw new Error('it has the name of another knowledge object');
+    return { ...pointer, damage: missingFile(layout, pointer) };
+  } catch (thrown) {
+    const passing = mayPass(thrown);
+    const remedy = passing ? 'it is tried again' : 'import it again';
+    return { cause: `its entry .kgrid/index/${name} cannot be read: ${reasonOf(thrown)}; ${remedy}`, passing };
+  }
+}
+
+/** What the pointer file of this name is for. */
+function whereOf(name: string): string {
+  const id = idOfPointerName(name);
+  return id === undefined ? name : koKey(id);
+}
+
+/** Names of the pointer files; none where there is no index. */
+export function pointerNames({ index }: Pick<ShelfLayout, 'index'>): string[] {
+  try {
+    return readdirSync(index).filter((name) => name.endsWith('.json'));
   } catch (thrown) {
     // A folder that never was this activator's to write has only what people put there.
     if (isMissing(thrown)) return [];

@@ -1,15 +1,21 @@
 import type { Stats } from 'node:fs';
 import { mkdir, open, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { startRefused, type ServiceError } from '../../lib/errors.ts';
 import type { Shelf } from '../shelf.ts';
-import { isFull, isReadOnly, reasonOf } from './disk-errors.ts';
+import { isFull, isReadOnly, mayPass, reasonOf } from './disk-errors.ts';
 import { DurableFiles, makeFolder, syncFolder, type OnStep } from './durable-files.ts';
+import { requireIndex } from './empty-index.ts';
 import { ExplodedPackages } from './exploded-packages.ts';
 import { FileShelf } from './file-shelf.ts';
 import { takeOwnership } from './owner-lock.ts';
+import { RemovedFolder } from './removed-folder.ts';
 import { shelfLayout, type ShelfLayout } from './shelf-layout.ts';
 import { StoredPackages, type Warn } from './stored-packages.ts';
+
+/** Milliseconds between the attempts to read a shelf at the start. */
+const READ_AGAIN_AFTER = [50, 200, 800];
 
 export interface FileShelfOptions {
   /** Shown to a second activator that is started on the same shelf. */
@@ -26,27 +32,50 @@ export interface FileShelfOptions {
  */
 export async function openFileShelf(dir: string, options: FileShelfOptions = {}): Promise<Shelf> {
   const warn = options.onWarning ?? (() => undefined);
-  const layout = shelfLayout(await shelfFolder(dir));
+  const layout = shelfLayout(await shelfFolder(dir, warn));
+  requireIndex(layout);
   const writable = await makeWritable(layout);
   if (!writable) warn('The shelf is read-only: it serves, and refuses every change');
-  const giveUp = writable ? takeOwnership(layout, options.address, warn) : () => undefined;
+  const owner = writable ? takeOwnership(layout, options.address, warn) : undefined;
   try {
     const disk = new DurableFiles(options.onStep);
-    const stored = new StoredPackages(layout, disk, warn);
-    if (writable) await stored.removeLeftovers(warn);
-    const exploded = new ExplodedPackages(layout, disk);
-    await exploded.scan();
-    return new FileShelf({ layout, disk, stored, exploded, writable, warn, giveUp });
+    const removed = new RemovedFolder(layout, disk);
+    const stored = await eventually(dir, () => Promise.resolve(new StoredPackages(layout, disk, warn)));
+    if (owner !== undefined) await stored.tidyUp(removed);
+    const exploded = new ExplodedPackages(layout, disk, removed);
+    await eventually(dir, () => exploded.scan());
+    void removed.count();
+    return new FileShelf({ layout, disk, stored, exploded, removed, owner, warn });
   } catch (thrown) {
-    giveUp();
+    owner?.release();
     throw thrown;
   }
 }
 
-async function shelfFolder(dir: string): Promise<string> {
+/** Tries again what fails for a reason that may pass. @throws startRefused where it does not in time. */
+async function eventually<T>(dir: string, read: () => Promise<T>): Promise<T> {
+  for (const delay of READ_AGAIN_AFTER) {
+    try {
+      return await read();
+    } catch (thrown) {
+      if (!isPassing(thrown)) throw thrown;
+      await wait(delay);
+    }
+  }
+  return read().catch((thrown: unknown) => {
+    throw isPassing(thrown) ? startRefused(`--shelf: the folder ${dir} cannot be read (${reasonOf(thrown)})`) : thrown;
+  });
+}
+
+const isPassing = (thrown: unknown): boolean => mayPass(thrown) || (thrown instanceof Error && mayPass(thrown.cause));
+
+async function shelfFolder(dir: string, warn: Warn): Promise<string> {
   try {
     const made = await mkdir(dir, { recursive: true });
-    if (made !== undefined) await syncFolder(dirname(made)).catch(() => undefined);
+    if (made !== undefined) {
+      warn(`--shelf: there was no folder ${dir}: it was made, and nothing is on it yet`);
+      await syncFolder(dirname(made)).catch(() => undefined);
+    }
     await readdir(dir);
     return await realpath(dir);
   } catch (thrown) {

@@ -12,6 +12,8 @@ export interface HashedFile extends PackageFile {
 /** All that is known of a package without reading its files. */
 export interface PackageContent {
   readonly entry: ShelfEntry;
+  /** Digest of all files but `metadata.json`: names the folder of an imported package, which later metadata never move. */
+  readonly artifactsDigest: string;
   /** By path, sorted; `metadata.json` included. */
   readonly files: ReadonlyMap<string, HashedFile>;
 }
@@ -20,21 +22,35 @@ export const sha256 = (data: string | Buffer): string => hash('sha256', data);
 
 /** @param files all files of the package but `metadata.json`, in any order. */
 export function describePackage(id: KoId, metadata: string, files: readonly HashedFile[]): PackageContent {
-  const sorted = files.toSorted(byPath);
-  const digest = packageDigest(sorted);
+  const artifacts = files.toSorted(byPath);
+  const artifactsDigest = sha256(lines(artifacts));
   const metadataFile = { path: METADATA_FILE, size: Buffer.byteLength(metadata), sha256: sha256(metadata) };
-  const etag = `"${sha256(`${digest} ${metadataFile.sha256}`).slice(0, 32)}"`;
+  const etag = `"${sha256(`${artifactsDigest} ${metadataFile.sha256}`).slice(0, 32)}"`;
+  const all = [...artifacts, metadataFile].sort(byPath);
   return {
-    entry: { id, metadata, digest, etag },
-    files: new Map([...sorted, metadataFile].sort(byPath).map((file) => [file.path, file])),
+    entry: { id, metadata, digest: packageDigest(all), etag },
+    artifactsDigest,
+    files: new Map(all.map((file) => [file.path, file])),
   };
 }
 
-/** The digest of what `sha256sum` prints for the files, sorted by path: anybody can compute it again. */
-const packageDigest = (sorted: readonly HashedFile[]): string =>
-  sha256(sorted.map((file) => `${file.sha256}  ${file.path}\n`).join(''));
+/**
+ * The digest of a package: sha256 over what `sha256sum` prints for all its files in order of path, so that anybody
+ * can compute it again. The order is that of the bytes of the paths.
+ */
+export const packageDigest = (files: readonly HashedFile[]): string => sha256(lines(files.toSorted(byBytes)));
+
+const lines = (files: readonly HashedFile[]): string => files.map((file) => `${file.sha256}  ${file.path}\n`).join('');
 
 const byPath = (a: HashedFile, b: HashedFile): number => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0);
+
+/** Other than by UTF-16 where a path has characters beyond the first 65,536. */
+const byBytes = (a: HashedFile, b: HashedFile): number =>
+  SURROGATE.test(a.path) || SURROGATE.test(b.path)
+    ? Buffer.compare(Buffer.from(a.path), Buffer.from(b.path))
+    : byPath(a, b);
+
+const SURROGATE = /[\ud800-\udfff]/;
 
 /** All files but `metadata.json`, as `describePackage` takes them. */
 export const artifactsOf = (content: PackageContent): HashedFile[] =>

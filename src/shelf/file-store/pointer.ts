@@ -11,11 +11,27 @@ export interface Pointer {
   readonly folder: string;
 }
 
-export function renderPointer({ content, folder }: Pointer): string {
-  const { id, digest, metadata } = content.entry;
+export function renderPointer(pointer: Pointer): string {
+  return JSON.stringify(fieldsOf(pointer), null, 1);
+}
+
+/** A record lies beside its package and says what its pointer does: the index can be made from them again. */
+export function renderRecord(pointer: Pointer, stored: Date): string {
+  return JSON.stringify({ ...fieldsOf(pointer), stored: stored.toISOString() }, null, 1);
+}
+
+function fieldsOf({ content, folder }: Pointer) {
+  const { id, metadata } = content.entry;
   const metadataSha256 = content.files.get(METADATA_FILE)?.sha256;
   const files = artifactsOf(content);
-  return JSON.stringify({ format: FORMAT, id: koKey(id), digest, folder, files, metadataSha256, metadata }, null, 1);
+  // The digest keeps its first meaning on the disk, so that another version of the service can read it.
+  return { format: FORMAT, id: koKey(id), digest: content.artifactsDigest, folder, files, metadataSha256, metadata };
+}
+
+/** @returns the time at which the package was stored or got its metadata, as sortable text; empty where it is not said. @throws as `parsePointer`. */
+export function parseRecord(text: string): { pointer: Pointer; stored: string } {
+  const { stored } = asRecord(JSON.parse(text));
+  return { pointer: parsePointer(text), stored: typeof stored === 'string' ? stored : '' };
 }
 
 /** @throws Error whose message says, for the operator, why this is not a pointer that was written here. */
@@ -28,7 +44,7 @@ export function parsePointer(text: string): Pointer {
   if (!Array.isArray(fields.files)) throw new Error('it has no list of files');
   const content = describePackage(id, asText(fields.metadata), fields.files.map(asFile));
   // The digests cover the list of files and the metadata: a changed byte in either shows.
-  if (content.entry.digest !== fields.digest || content.files.get(METADATA_FILE)?.sha256 !== fields.metadataSha256) {
+  if (content.artifactsDigest !== fields.digest || content.files.get(METADATA_FILE)?.sha256 !== fields.metadataSha256) {
     throw new Error('its content does not have the digests that it names');
   }
   return { content, folder };

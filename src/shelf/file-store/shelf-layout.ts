@@ -11,11 +11,13 @@ export interface ShelfLayout {
   readonly ownerNote: string;
   /** Packages on their way in, one folder each; emptied at start. */
   readonly staging: string;
-  /** Immutable package folders, without `metadata.json`. */
+  /** Immutable package folders, without `metadata.json`, and beside each its record. */
   readonly objects: string;
   /** One pointer file a KO: what is on the shelf is what these say. */
   readonly index: string;
-  /** Exploded KOs that were deleted or replaced. */
+  /** There while the index is empty for a reason: nothing was imported, or all was deleted. */
+  readonly emptyMark: string;
+  /** Exploded KOs that were deleted or replaced, and packages that belong to no KO. */
   readonly removed: string;
 }
 
@@ -29,6 +31,7 @@ export function shelfLayout(root: string): ShelfLayout {
     staging: join(home, 'staging'),
     objects: join(home, 'objects'),
     index: join(home, 'index'),
+    emptyMark: join(home, 'empty'),
     removed: join(root, '.removed'),
   };
 }
@@ -39,6 +42,15 @@ export const pointerName = (id: KoId): string => `${id.naan}-${id.name}-${id.ver
 /** The id that a pointer file of this name is for; undefined when it is none. */
 export const idOfPointerName = (name: string): KoId | undefined =>
   parseKoId(name.replace(/\.json$/, '').replaceAll('-', '/'));
+
+/** The record of a package folder, which lies beside it in `objects/`. */
+export const recordName = (folder: string): string => `${folder}.json`;
+
+/** The package folder that something in `objects/` is, or is the record of. */
+export const folderOfName = (name: string): string => name.replace(/\.json$/, '');
+
+/** What lies in `objects/`, but what desktops leave there. */
+export const isOfObjects = (name: string): boolean => !name.startsWith('.');
 
 /** A new name in `staging/`; what lies there after a crash is removed at the next start. */
 export const stagingName = (layout: ShelfLayout): string => join(layout.staging, crypto.randomUUID());

@@ -1,17 +1,21 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
-import { packageDamaged } from '../../lib/errors.ts';
+import { packageDamaged, shelfNotReadable } from '../../lib/errors.ts';
 import type { KoPackage } from '../shelf.ts';
 import { isMissing } from './disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
-import { hashFile } from './hash-file.ts';
+import { EmptyMark } from './empty-index.ts';
 import { Leases } from './leases.ts';
-import { loadIndex, type LoadedIndex, type StoredKo } from './load-index.ts';
+import { loadEntry, loadIndex, type LoadedIndex, type StoredKo, type Unreadable } from './load-index.ts';
 import { OpenPackage } from './open-package.ts';
+import { findOrphans, moveOrphan } from './orphans.ts';
 import { artifactsOf, describePackage, keyOf, type PackageContent } from './package-content.ts';
+import { faultOf } from './package-faults.ts';
+import { PackageRecords } from './package-records.ts';
 import { renderPointer } from './pointer.ts';
-import { pointerName, stagingName, type ShelfLayout } from './shelf-layout.ts';
+import type { RemovedFolder } from './removed-folder.ts';
+import { pointerName, recordName, stagingName, type ShelfLayout } from './shelf-layout.ts';
 
 export type Warn = (message: string, cause?: unknown) => void;
 
@@ -24,16 +28,22 @@ export class StoredPackages {
   readonly #layout: ShelfLayout;
   readonly #disk: DurableFiles;
   readonly #leases: Leases;
+  readonly #records: PackageRecords;
+  readonly #emptyMark: EmptyMark;
+  readonly #warn: Warn;
 
   constructor(layout: ShelfLayout, disk: DurableFiles, warn: Warn) {
     this.#layout = layout;
     this.#disk = disk;
+    this.#warn = warn;
+    this.#records = new PackageRecords(layout, disk);
+    this.#emptyMark = new EmptyMark(layout, disk);
     this.#loaded = loadIndex(layout);
     this.#leases = new Leases(async (folder) => {
       try {
         await disk.remove('old package', join(layout.objects, folder));
       } catch (thrown) {
-        warn('The files of a replaced or deleted knowledge object stay until the next start', thrown);
+        warn('The files of a replaced or deleted knowledge object stay; the next start moves them to .removed', thrown);
       }
     });
   }
@@ -43,8 +53,8 @@ export class StoredPackages {
     return this.#loaded.kos;
   }
 
-  /** Causes, by `koKey` or the name of the pointer file. */
-  get unreadable(): ReadonlyMap<string, string> {
+  /** By `koKey` or the name of the pointer file. */
+  get unreadable(): ReadonlyMap<string, Unreadable> {
     return this.#loaded.unreadable;
   }
 
@@ -53,15 +63,26 @@ export class StoredPackages {
     this.#loaded = loadIndex(this.#layout);
   }
 
-  /** Removes what imports that did not end have left. */
-  async removeLeftovers(warn: Warn): Promise<void> {
-    const referred = new Set([...this.kos.values()].map((ko) => ko.folder));
-    for (const name of await readdir(this.#layout.staging)) await this.#clear(join(this.#layout.staging, name), warn);
+  /** For the owner of the shelf, before it serves: uploads that did not end go, and packages of no KO move to `.removed/`. */
+  async tidyUp(removed: RemovedFolder): Promise<void> {
+    for (const name of await readdir(this.#layout.staging)) await this.#clear(join(this.#layout.staging, name));
+    await this.#markEmpty();
+    try {
+      await this.#records.addMissing([...this.kos.values()]);
+    } catch (thrown) {
+      this.#warn('The index could not be noted beside the packages, from which it could be rebuilt', thrown);
+    }
     // An entry that cannot be read may refer to any folder, and a person may yet repair it.
     if (this.unreadable.size > 0) return;
-    for (const name of await readdir(this.#layout.objects)) {
-      if (!referred.has(name)) await this.#clear(join(this.#layout.objects, name), warn);
-    }
+    const referred = new Set([...this.kos.values()].map((ko) => ko.folder));
+    for (const folder of await findOrphans(this.#layout, referred)) await this.#moveOrphan(folder, removed);
+  }
+
+  /** Why an entry of the index cannot be opened. @throws packageDamaged; shelfNotReadable. */
+  requireReadable(key: string): void {
+    const found = this.unreadable.get(key);
+    if (found?.passing === true) throw shelfNotReadable(`${key} cannot be read at the moment: ${found.cause}.`, found);
+    if (found !== undefined) throw packageDamaged(`${key} is damaged on the shelf: ${found.cause}.`);
   }
 
   /** @throws packageDamaged. */
@@ -83,36 +104,61 @@ export class StoredPackages {
 
   /** Makes a folder of files that are on the disk the package of this KO. @param source is moved away. */
   async take(content: PackageContent, source: string): Promise<void> {
-    const folder = `${content.entry.digest}-${crypto.randomUUID()}`;
+    const folder = `${content.artifactsDigest}-${crypto.randomUUID()}`;
     const target = join(this.#layout.objects, folder);
     await this.#disk.move('package', source, target);
     try {
+      await this.#records.add({ content, folder });
       await this.#disk.syncFolder('packages', this.#layout.objects);
       await this.#publish({ content, folder });
     } catch (thrown) {
-      if (!(await this.#refersTo(content.entry.id, folder))) await rm(target, { recursive: true, force: true });
+      if (!(await this.#refersTo(content.entry.id, folder))) {
+        await rm(join(this.#layout.objects, recordName(folder)), { force: true });
+        await rm(target, { recursive: true, force: true });
+      }
       throw thrown;
     }
   }
 
   async replaceMetadata(ko: StoredKo, metadata: string): Promise<void> {
     const content = describePackage(ko.content.entry.id, metadata, artifactsOf(ko.content));
-    await this.#publish({ content, folder: ko.folder, damage: ko.damage });
+    const changed = { content, folder: ko.folder, damage: ko.damage };
+    const putBack = await this.#records.replace(changed);
+    try {
+      await this.#publish(changed);
+    } catch (thrown) {
+      await putBack().catch(() => undefined);
+      throw thrown;
+    }
   }
 
   async remove(id: KoId): Promise<void> {
     const key = koKey(id);
     const before = this.kos.get(key);
+    if (this.kos.size + this.unreadable.size === 1) await this.#emptyMark.set(true);
     await this.#point(id, undefined);
     this.#show(key, undefined);
-    if (before !== undefined) await this.#leases.retire(before.folder);
+    await this.#markEmpty();
+    if (before !== undefined) await this.#retire(before.folder);
   }
 
   /** Looks again at the packages that are damaged: a person may have repaired them. */
   async verifyDamaged(): Promise<void> {
     for (const ko of this.kos.values()) {
-      if (ko.damage !== undefined) ko.damage = await this.#verify(ko);
+      if (ko.damage === undefined) continue;
+      // What cannot be read now may still be what it was.
+      ko.damage = await faultOf(this.#layout, ko).catch(() => ko.damage);
     }
+  }
+
+  /** Looks again at an entry that could not be read. @returns whether it can be served now. */
+  readAgain(id: KoId): boolean {
+    const key = koKey(id);
+    if (!this.unreadable.has(key)) return false;
+    const found = loadEntry(this.#layout, pointerName(id));
+    if ('cause' in found) this.#loaded = { ...this.#loaded, unreadable: new Map(this.unreadable).set(key, found) };
+    else this.#show(key, found);
+    return !('cause' in found);
   }
 
   settled(): Promise<void> {
@@ -124,7 +170,23 @@ export class StoredPackages {
     const before = this.kos.get(koKey(id));
     await this.#point(id, ko);
     this.#show(koKey(id), ko);
-    if (before !== undefined && before.folder !== ko.folder) await this.#leases.retire(before.folder);
+    await this.#markEmpty();
+    if (before !== undefined && before.folder !== ko.folder) await this.#retire(before.folder);
+  }
+
+  async #retire(folder: string): Promise<void> {
+    await this.#records.remove(folder).catch((thrown: unknown) => {
+      this.#warn('The record of a replaced or deleted knowledge object could not be removed', thrown);
+    });
+    await this.#leases.retire(folder);
+  }
+
+  async #markEmpty(): Promise<void> {
+    try {
+      await this.#emptyMark.set(this.kos.size + this.unreadable.size === 0);
+    } catch (thrown) {
+      this.#warn('Whether the index may be empty could not be noted in .kgrid', thrown);
+    }
   }
 
   #show(key: string, ko: StoredKo | undefined): void {
@@ -138,8 +200,8 @@ export class StoredPackages {
 
   async #point(id: KoId, ko: StoredKo | undefined): Promise<void> {
     const target = join(this.#layout.index, pointerName(id));
-    const before = this.kos.get(koKey(id));
-    await this.#disk.replaceFile('pointer', target, stagingName(this.#layout), textOf(ko), textOf(before));
+    const before = textOf(this.kos.get(koKey(id))) ?? (await readFile(target, 'utf8').catch(() => undefined));
+    await this.#disk.replaceFile('pointer', target, stagingName(this.#layout), textOf(ko), before);
   }
 
   async #refersTo(id: KoId, folder: string): Promise<boolean> {
@@ -150,20 +212,21 @@ export class StoredPackages {
     }
   }
 
-  async #verify({ content, folder }: StoredKo): Promise<string | undefined> {
-    for (const { path, size, sha256 } of artifactsOf(content)) {
-      const found = await hashFile(join(this.#layout.objects, folder, path), size).catch(() => undefined);
-      if (found !== sha256)
-        return `its file ${path} is ${found === undefined ? 'missing' : 'not what was stored'}; import it again`;
-    }
-    return undefined;
-  }
-
-  async #clear(path: string, warn: Warn): Promise<void> {
+  async #clear(path: string): Promise<void> {
     try {
       await this.#disk.remove('leftover', path);
     } catch (thrown) {
-      warn('A leftover of an import that did not end could not be removed', thrown);
+      this.#warn('A leftover of an import that did not end could not be removed', thrown);
+    }
+  }
+
+  async #moveOrphan(folder: string, removed: RemovedFolder): Promise<void> {
+    try {
+      const { place, key } = await moveOrphan({ layout: this.#layout, disk: this.#disk, removed }, folder);
+      const what = key === undefined ? '' : `, once of ${key},`;
+      this.#warn(`.kgrid/objects/${folder}${what} belongs to no knowledge object: it was moved to .removed/${place}`);
+    } catch (thrown) {
+      this.#warn(`.kgrid/objects/${folder} belongs to no knowledge object, and cannot be moved to .removed`, thrown);
     }
   }
 }

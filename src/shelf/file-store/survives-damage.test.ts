@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
@@ -15,6 +15,7 @@ import {
   put,
 } from '../../../test/conformance/shelf-packages.ts';
 import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
+import { listingOf, packagesIn } from '../../../test/support/stored-packages.ts';
 import type { Shelf } from '../shelf.ts';
 import { openFileShelf } from './open-file-shelf.ts';
 
@@ -165,7 +166,7 @@ for (const damage of damages) {
       [GOOD],
     );
     assert.deepEqual(shelf.damage(), []);
-    assert.equal((await readdir(join(dir.path, '.kgrid/objects'))).length, 1);
+    assert.equal(packagesIn(dir.path).length, 1);
   });
 }
 
@@ -190,7 +191,7 @@ test('an entry that a person repairs serves again after a look, or after a start
     await using shelf = await openFileShelf(dir.path);
     await put(shelf, BAD, FILES);
   }
-  const [folder = ''] = await readdir(join(dir.path, '.kgrid/objects'));
+  const [folder = ''] = packagesIn(dir.path);
   const file = join(dir.path, '.kgrid/objects', folder, 'large');
   const pointer = join(dir.path, '.kgrid/index/bad-ko-v1.json');
   const whole = readFileSync(pointer);
@@ -213,20 +214,25 @@ test('an entry that a person repairs serves again after a look, or after a start
   assert.deepEqual(await contentOn(shelf, BAD), FILES);
 });
 
-test('what imports that did not end have left is removed at start', async () => {
+test('of imports that did not end what is staged goes at the start, and a package of no KO is put aside', async () => {
   await using dir = await temporaryFolder();
   {
     await using shelf = await openFileShelf(dir.path);
     await put(shelf, GOOD);
   }
-  const home = join(dir.path, '.kgrid');
   await dir.add({
     '.kgrid/staging/1234/content/metadata.json': metadataOf(BAD),
     '.kgrid/staging/5678': '{"format":',
     '.kgrid/objects/abcd-1234/src/index.js': 'half',
   });
-  await using shelf = await openFileShelf(dir.path);
-  assert.deepEqual(await readdir(join(home, 'staging')), []);
-  assert.equal((await readdir(join(home, 'objects'))).length, 1);
+  const warnings: string[] = [];
+  await using shelf = await openFileShelf(dir.path, { onWarning: (message) => warnings.push(message) });
+  assert.deepEqual(listingOf(dir.path, '.kgrid/staging'), []);
+  assert.equal(packagesIn(dir.path).length, 1);
   assert.deepEqual(await contentOn(shelf, GOOD), filesOf(GOOD));
+  const [place = ''] = listingOf(dir.path, '.removed');
+  assert.equal(readFileSync(join(dir.path, '.removed', place, 'abcd-1234/src/index.js'), 'utf8'), 'half');
+  assert.deepEqual(warnings, [
+    `.kgrid/objects/abcd-1234 belongs to no knowledge object: it was moved to .removed/${place}`,
+  ]);
 });

@@ -15,6 +15,7 @@ import {
   type Files,
 } from '../../../test/conformance/shelf-packages.ts';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/conformance/temporary-folder.ts';
+import { packagesIn } from '../../../test/support/stored-packages.ts';
 import type { Shelf } from '../shelf.ts';
 import { openFileShelf } from './open-file-shelf.ts';
 
@@ -92,7 +93,12 @@ for (const change of changes) {
         const [outcome] = await Promise.allSettled([change.make(shelf)]);
         // Once the change is durable, failing to tidy up after it is only a warning.
         if (outcome.status === 'rejected') failsWith('shelf-not-writable', /EIO/)(outcome.reason);
-        else assert.match(step, /^(remove (old package|staging)|.*(removed|exploded folder))$/, at);
+        else
+          assert.match(
+            step,
+            /^((remove|sync) (old package|old record|staging|mark)|write mark|.*(removed|exploded folder))$/,
+            at,
+          );
         expected = outcome.status === 'rejected' ? before : change.content;
         assert.deepEqual(await contentOrNone(shelf), expected, at);
         if (step !== 'remove staging') assert.deepEqual(listing(dir.path, 'staging'), [], at);
@@ -159,7 +165,7 @@ test('an import that meets a full disk changes nothing, and is taken once there 
     await assert.rejects(staging.spool(stream, 2 ** 30), failsWith('shelf-full'));
   }
   assert.deepEqual(listing(dir.path, 'staging'), []);
-  assert.equal(listing(dir.path, 'objects').length, 1);
+  assert.equal(packagesIn(dir.path).length, 1);
   assert.deepEqual(await contentOn(shelf, ID), before);
   disk.free();
   await put(shelf, ID, large);

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startService, runToEnd } from '../acceptance/support/service.ts';
+import { welcomeKo, zipOf } from '../acceptance/support/ko.ts';
+import { listingOf, packagesIn } from '../support/stored-packages.ts';
+import { kgrid, kgridJson, temporaryFolder } from './kgrid.ts';
+
+const kos = ['one', 'two', 'three'].map((name) => welcomeKo({ naan: 'a', name }));
+
+/** A shelf folder with three imported KOs. */
+async function filledShelf(shelf: string): Promise<void> {
+  await using service = await startService({ shelf });
+  for (const ko of kos) assert.equal((await service.importZip(await zipOf(ko.files))).status, 200);
+}
+
+test('a start without the index names the command that rebuilds it, and with that everything serves again', async () => {
+  await using folder = await temporaryFolder();
+  await filledShelf(folder.path);
+  rmSync(join(folder.path, '.kgrid/index'), { recursive: true });
+  const refused = await runToEnd({ shelf: folder.path });
+  assert.equal(refused.code, 1);
+  const [, command = ''] = /rebuild it with: npx kgrid (.*)\n$/.exec(refused.stderr) ?? [];
+  assert.deepEqual(command.split(' '), ['shelf', 'repair', folder.path]);
+  assert.equal(packagesIn(folder.path).length, 3);
+
+  const repaired = await kgrid(command.split(' '));
+  assert.deepEqual(
+    [repaired.code, repaired.stderr, repaired.stdout.split('\n')],
+    [
+      0,
+      '',
+      [
+        ...kos.map(({ id }) => `rebuilt  ${id}`).sort(),
+        '3 entries rebuilt, 0 kept, 0 packages moved to .removed, 0 damaged',
+        '',
+      ],
+    ],
+  );
+  await using service = await startService({ shelf: folder.path });
+  for (const ko of kos) {
+    assert.equal((await service.post(`/${ko.naan}/${ko.name}/1.0/welcome`, { name: 'Ann' })).status, 200);
+  }
+  const inUse = await kgrid(['shelf', 'repair', folder.path]);
+  assert.equal(inUse.code, 3);
+  assert.match(inUse.stderr, /is in use by another activator \(process \d+, .*\)\n$/);
+});
+
+test('a folder that is no shelf is not touched', async () => {
+  await using folder = await temporaryFolder();
+  const repaired = await kgrid(['shelf', 'repair', folder.path]);
+  assert.deepEqual(
+    [repaired.code, repaired.stderr],
+    [3, `${folder.path} is no shelf with imported knowledge objects: it has no .kgrid/objects\n`],
+  );
+  const cleaned = await kgrid(['shelf', 'clean', join(folder.path, 'none')]);
+  assert.equal(cleaned.code, 3);
+  assert.deepEqual(readdirSync(folder.path), []);
+  assert.equal((await kgrid(['shelf', 'repair'])).code, 2);
+  assert.equal((await kgrid(['shelf', 'clean', folder.path, '--older-than', 'long'])).code, 2);
+});
+
+interface Cleaned {
+  readonly deleted: string[];
+  readonly stays: string[];
+}
+
+test('what was put aside goes by clean --yes alone, says what goes, and may be chosen by age', async () => {
+  await using folder = await temporaryFolder();
+  const old = 'ko.2020-01-01T00-00-00.000Z.01234567';
+  const young = `ko.${new Date().toISOString().replaceAll(':', '-')}.01234567`;
+  for (const name of [old, young]) {
+    await mkdir(join(folder.path, '.removed', name), { recursive: true });
+    writeFileSync(join(folder.path, '.removed', name, 'metadata.json'), '{}');
+  }
+  const asked = await kgrid(['shelf', 'clean', folder.path, '--older-than', '30d']);
+  assert.deepEqual(
+    [asked.code, asked.stdout],
+    [2, `would go  .removed/${old}, 2 bytes\nNothing was deleted: add --yes to delete 1 of 2 in .removed, 2 bytes\n`],
+  );
+  assert.equal(readdirSync(join(folder.path, '.removed')).length, 2);
+  const first = await kgridJson<Cleaned>(['shelf', 'clean', folder.path, '--older-than', '30d', '--yes']);
+  assert.deepEqual([first.code, first.json.deleted, first.json.stays], [0, [old], [young]]);
+  const all = await kgrid(['shelf', 'clean', folder.path, '--yes']);
+  assert.deepEqual(
+    [all.code, all.stdout],
+    [0, `deleted  .removed/${young}, 2 bytes\nDeleted 1 of 1 in .removed, 2 bytes\n`],
+  );
+  assert.deepEqual(listingOf(folder.path, '.removed'), []);
+});
+
+test('under an activator only that goes which lay there before it began', async () => {
+  await using folder = await temporaryFolder();
+  const old = 'ko.2020-01-01T00-00-00.000Z.01234567';
+  await mkdir(join(folder.path, '.removed', old), { recursive: true });
+  const [ko] = kos;
+  assert.ok(ko);
+  await mkdir(join(folder.path, 'mine/src'), { recursive: true });
+  for (const [path, text] of Object.entries(ko.files)) writeFileSync(join(folder.path, 'mine', path), text);
+  await using service = await startService({ shelf: folder.path });
+  assert.equal((await service.delete(`/kos/${ko.id}`)).status, 204);
+  const { json } = await kgridJson<Cleaned>(['shelf', 'clean', folder.path, '--yes']);
+  assert.deepEqual(json.deleted, [old]);
+  assert.equal(json.stays.length, 1);
+  assert.match(json.stays[0] ?? '', /^mine\./);
+  assert.equal((await service.post(`/${ko.naan}/${ko.name}/1.0/welcome`, { name: 'Ann' })).status, 200);
+});
