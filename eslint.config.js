@@ -1,11 +1,12 @@
 import eslint from '@eslint/js';
+import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['node_modules/', 'dist/', 'examples/', '.data/', '**/fixtures/**', 'templates/', '**/*.js', '**/*.mjs'] },
-  eslint.configs.recommended,
-  tseslint.configs.recommendedTypeChecked,
+  { ignores: ['node_modules/', 'dist/', 'examples/', '.data/', '**/fixtures/**', 'templates/'] },
   {
+    files: ['**/*.ts'],
+    extends: [eslint.configs.recommended, tseslint.configs.recommendedTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
     rules: {
       '@typescript-eslint/no-floating-promises': [
@@ -40,6 +41,16 @@ export default tseslint.config(
           message: 'What is started must not inherit the environment, which holds secrets: give it an env.',
         },
       ],
+    },
+  },
+  {
+    // Text from outside may be as its author likes: no expression may take more time than grows with it.
+    files: ['src/**/*.{ts,js}', 'cli/**/*.{ts,js}', 'runtimes/node/**/*.{ts,js}'],
+    ignores: ['**/*.test.ts', 'runtimes/node/test/**'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential', ignorePartial: false, ignoreSticky: false }],
     },
   },
 );

@@ -14,6 +14,7 @@ import type { KoId } from './knowledge-object/id.ts';
 import { messageOf, ServiceError, startRefused } from './lib/errors.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { createLog } from './lib/log.ts';
+import { isLoopback } from './lib/loopback.ts';
 import type { Logger } from './lib/log.ts';
 import { Output } from './lib/output.ts';
 import { reportActivation } from './report-activation.ts';
@@ -91,7 +92,7 @@ async function listen(app: App, config: Config): Promise<string> {
 }
 
 function warnOfOpenDoors(config: Config, log: Logger): void {
-  if (config.profile === 'dev' && !/^(127\.|localhost$|::1$)/.test(config.host)) {
+  if (config.profile === 'dev' && !isLoopback(config.host)) {
     log.warn(
       `The dev profile is open to everybody who reaches ${config.host}: use --profile secure outside of development`,
     );

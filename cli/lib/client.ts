@@ -5,6 +5,7 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
 import { messageOf } from '../../src/lib/errors.ts';
+import { withoutEndSlashes } from '../../src/lib/text.ts';
 import { bytes } from '../../src/shelf/zip/refusal.ts';
 import { ioFailure } from './exit.ts';
 
@@ -54,7 +55,7 @@ export class ActivatorClient {
   readonly #authorization: string | undefined;
 
   constructor(url: string, login?: Login) {
-    this.url = url.endsWith('/') ? url.slice(0, -1) : url;
+    this.url = withoutEndSlashes(url);
     this.login = login?.who;
     this.#authorization = login?.authorization;
   }

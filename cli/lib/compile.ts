@@ -82,7 +82,7 @@ async function isTypeScript(source: KoSource, { file, line }: { file: string; li
 }
 
 const DECLARED =
-  /^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:function\s*\*?|def|const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?:\(|=\s*(?:async\b|function\b|\(|\w+\s*=>))/gm;
+  /^[ \t]*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:(?:function|def|const|let|var)\s+|function\s*\*\s*)([A-Za-z_$][\w$]*)\s*(?:\(|=\s*(?:async\b|function\b|\(|\w+\s*=>))/gm;
 
 /** What to write instead of a function that is not there. */
 async function functionsIn(
@@ -90,7 +90,7 @@ async function functionsIn(
   { entry, function: wanted }: DeploymentEntry,
   detail: string,
 ): Promise<string> {
-  if (wanted === undefined || !/no function|function .* is not defined/i.test(detail) || !source.files.has(entry))
+  if (wanted === undefined || !/no function|function [^ ]* is not defined/i.test(detail) || !source.files.has(entry))
     return '';
   const text = (await readSource(source, entry)).toString('utf8');
   const names = [...new Set([...text.matchAll(DECLARED)].map(([, name]) => name))];

@@ -37,10 +37,21 @@ export function placeOf(
   sentence: string,
   files: ReadonlyMap<string, unknown>,
 ): { file: string; line: number } | undefined {
-  for (const [, file = '', line] of sentence.matchAll(/([^\s()'",:]+)(?:"?,? line |:)(\d+)/g)) {
+  for (const { 1: line, index } of sentence.matchAll(/(?:"?,? line |:)(\d+)/g)) {
+    const file = nameBefore(sentence, index);
     if (files.has(file)) return { file, line: Number(line) };
   }
   return undefined;
+}
+
+/** Characters of a path in a package. */
+const LONGEST_PATH = 1024;
+
+/** The name that ends there. */
+function nameBefore(sentence: string, end: number): string {
+  let start = end;
+  while (start > 0 && end - start < LONGEST_PATH && !/[\s()'",:]/.test(sentence.charAt(start - 1))) start--;
+  return sentence.slice(start, end);
 }
 
 /** Problems before warnings, then by file and line; each once. */

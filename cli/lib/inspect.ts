@@ -159,7 +159,7 @@ function sizeProblems({ files }: KoSource): Finding[] {
 function withReason(message: string, { files, leftOut }: KoSource): string {
   const left = leftOut.find(({ path }) => message.startsWith(path));
   if (left !== undefined) return `${message} (${left.path} is left out of packages: ${left.why})`;
-  const [, missing] = /^(.+), named by .* is not in the package/.exec(message) ?? [];
+  const missing = message.includes(' is not in the package') ? message.split(', named by ', 1)[0] : undefined;
   const nameOf = (path: string): string => posix.basename(path).toLowerCase();
   const meant = [...files.keys()].find((path) => missing !== undefined && nameOf(path) === nameOf(missing));
   return meant === undefined ? message : `${message}; there is ${meant}`;

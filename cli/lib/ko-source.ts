@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
 import { shown } from '../../src/knowledge-object/shown.ts';
 import { importRefused, messageOf, ServiceError } from '../../src/lib/errors.ts';
+import { withoutEndSlashes } from '../../src/lib/text.ts';
 import { packageRoot } from '../../src/shelf/import/import-zip.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import { openZip } from '../../src/shelf/zip/open-zip.ts';
@@ -122,7 +123,7 @@ export const readSource = (source: KoSource, path: string): Promise<Buffer> => r
 
 /** Short and without a slash at its end. */
 const tidyLabel = (path: string): string => {
-  const short = path.replace(/\/+$/, '') || path;
+  const short = withoutEndSlashes(path) || path;
   return short.startsWith('./') ? relative('.', short) || '.' : short;
 };
 

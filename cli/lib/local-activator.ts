@@ -132,7 +132,13 @@ async function listen(app: App, port: number): Promise<void> {
 }
 
 /** Runtimes keep the files of a knowledge object in a cache; its author knows them by their path in the package. */
-const FETCHED = /[^\s"'(]*\/(?:packages\/[0-9a-f]{20,}\/files|objects\/[0-9a-f]{20,}\/package)\//g;
+const FETCHED = /\/(?:packages\/[0-9a-f]{20,}\/files|objects\/[0-9a-f]{20,}\/package)\//g;
+
+const withoutCache = (text: string): string =>
+  text.replace(/[^\s"'(]+/g, (path) => {
+    const last = [...path.matchAll(FETCHED)].at(-1);
+    return last === undefined ? path : path.slice(last.index + last[0].length);
+  });
 
 /** Of the log, an author needs what the code prints; what fails stands in the endpoint's detail. */
 function consoleLog(onConsole: LocalOptions['onConsole']): Logger {
@@ -141,7 +147,7 @@ function consoleLog(onConsole: LocalOptions['onConsole']): Logger {
     {
       write: (line: string) => {
         const fields = JSON.parse(line) as Record<string, unknown>;
-        if (fields['console'] === true) onConsole(String(fields['ko']), String(fields['msg']).replace(FETCHED, ''));
+        if (fields['console'] === true) onConsole(String(fields['ko']), withoutCache(String(fields['msg'])));
       },
     },
   );

@@ -1,6 +1,6 @@
 /** The activator that a command is pointed at, and the login there. A password or token is never an option's value. */
 import type { Command } from 'commander';
-import { isLoopback } from '../../src/http/access/loopback.ts';
+import { isLoopback } from '../../src/lib/loopback.ts';
 import { ActivatorClient } from './client.ts';
 import type { Login } from './client.ts';
 import type { Environment } from './context.ts';

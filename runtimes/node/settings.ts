@@ -5,6 +5,7 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { HandedOver } from './lib/parent.ts';
+import { withoutEndSlashes } from './lib/text.ts';
 
 export interface Settings {
   /** The activator, without the credentials that its address may hold. */
@@ -105,7 +106,7 @@ export function readSettings(environment: Environment): Settings {
   return Object.freeze({
     activatorUrl: withoutCredentials(activator),
     authorization: basicAuthorization(activator),
-    publicUrl: publicUrl ? address('KGRID_NODE_ENV_URL', publicUrl).href.replace(/\/+$/, '') : undefined,
+    publicUrl: publicUrl ? withoutEndSlashes(address('KGRID_NODE_ENV_URL', publicUrl).href) : undefined,
     host: text('KGRID_NODE_HOST'),
     port: Math.floor(number('KGRID_NODE_ENV_PORT', 0, 65535)),
     heartbeatMs: number('KGRID_PROXY_HEARTBEAT_INTERVAL', 0, 86_400) * 1000,

@@ -227,20 +227,23 @@ export class Activator {
       if (other === undefined || compareVersions(other, each.ko.id.version) < 0) newest.set(id, each.ko.id.version);
     }
     const made: Endpoint[] = [];
+    const problems = new Map<LoadedKo, string | undefined>();
     const endpoints = declared.map((each) => {
       const id = idOf(each, each.ko.apiVersion);
       // "The newest KO version has the id […]; the others are active under their KO version in that place."
       const own = newest.get(id) === each.ko.id.version ? id : idOf(each, each.ko.id.version);
       if (each.present?.id === own) return each.present;
-      const endpoint = this.#make(own, each);
+      if (!problems.has(each.ko)) problems.set(each.ko, koDisagreement(each.ko));
+      const endpoint = this.#make(own, each, problems.get(each.ko));
       made.push(endpoint);
       return endpoint;
     });
     return { endpoints, made };
   }
 
-  #make(id: string, { ko, entry }: Declared): Endpoint {
-    const problem = koDisagreement(ko) ?? endpointDisagreement(ko, entry, this.#engines);
+  /** `koProblem`: why no endpoint of the KO may run. */
+  #make(id: string, { ko, entry }: Declared, koProblem: string | undefined): Endpoint {
+    const problem = koProblem ?? endpointDisagreement(ko, entry, this.#engines);
     return new Endpoint(id, ko, entry, this.#engines.get(entry.engine), problem, (each) => this.#queue.hurry(each));
   }
 }

@@ -8,6 +8,7 @@ import { isEndpointPart, koKey, parseArk, parseKoId } from '../knowledge-object/
 import { shown } from '../knowledge-object/shown.ts';
 import { metadataProblem } from '../knowledge-object/metadata.ts';
 import type { PackageProblem } from '../lib/errors.ts';
+import { LONGEST_URL, someOf, withoutEndSlashes } from '../lib/text.ts';
 import { missingArtifact } from '../shelf/import/check-package.ts';
 import type { LoadedKo } from './loaded-ko.ts';
 
@@ -38,14 +39,14 @@ export function koProblems(ko: LoadedKo): PackageProblem[] {
     if (named === undefined || koKey(named) !== stored) {
       report(
         'identifier',
-        `identifier in metadata.json is ${details.identifier}, but @id is ${stored}: expected ark:/${stored}`,
+        `identifier in metadata.json is ${shown(details.identifier)}, but @id is ${stored}: expected ark:/${stored}`,
       );
     }
   }
   if (details.version !== undefined && details.version !== ko.id.version) {
     report(
       'version',
-      `version in metadata.json is ${details.version}, but @id ends with ${ko.id.version}: make them the same`,
+      `version in metadata.json is ${shown(details.version)}, but @id ends with ${ko.id.version}: make them the same`,
     );
   }
   const inService = (message: string | undefined, line: number | undefined): unknown =>
@@ -71,12 +72,13 @@ function addressDisagreement(ko: LoadedKo, address: string | undefined): string 
   const path = pathOf(address);
   const allowed = [base, ...(service.apiVersion === undefined ? [] : [`${base}/${service.apiVersion}`])];
   if (path !== undefined && allowed.includes(path)) return undefined;
-  return `servers[0].url in ${service.file} is ${address}: ${expected}`;
+  return `servers[0].url in ${service.file} is ${shown(address)}: ${expected}`;
 }
 
 function pathOf(address: string): string | undefined {
+  if (address.length > LONGEST_URL) return undefined;
   const path = address.startsWith('/') ? address : URL.parse(address)?.pathname;
-  return path?.replace(/\/+$/, '');
+  return path === undefined ? undefined : withoutEndSlashes(path);
 }
 
 /** All in which the descriptors disagree on an endpoint. */
@@ -90,7 +92,7 @@ export function endpointProblems(ko: LoadedKo, entry: DeploymentEntry, engines: 
   const method = entry.method.toUpperCase();
   const declared = service.paths.get(entry.path);
   if (declared === undefined) {
-    const known = [...service.paths.keys()].join(', ') || 'none';
+    const known = someOf(service.paths.keys()) || 'none';
     problems.push({
       message: `${entry.path} (${at}) is not among the paths of ${service.file}, which are: ${known}`,
       ...place,
@@ -105,7 +107,7 @@ export function endpointProblems(ko: LoadedKo, entry: DeploymentEntry, engines: 
   const engine = engines.get(entry.engine);
   if (engine === undefined) {
     problems.push({
-      message: `engine ${entry.engine} (${at}) is not known here; engines: ${[...engines.keys()].join(', ')}`,
+      message: `engine ${entry.engine} (${at}) is not known here; engines: ${someOf(engines.keys())}`,
       ...place,
     });
   } else if (engine.method !== entry.method) {

@@ -1,6 +1,7 @@
 /** All loaded endpoints at one moment: never changed, but replaced as a whole. */
 import type { KoId } from '../knowledge-object/id.ts';
 import { compareVersions } from '../knowledge-object/version-order.ts';
+import { withoutSlashes } from '../lib/text.ts';
 import type { CallScope } from '../engines/engine.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -17,6 +18,8 @@ export class EndpointSet implements CallScope {
   /** Ordered by naan, name, API version, KO version and endpoint. */
   readonly endpoints: readonly Endpoint[];
   readonly failures: readonly LoadFailure[];
+  /** Of the id with the most. */
+  readonly mostSegments: number;
   /** `<naan>/<name>/<version>/<endpoint>`, by API version and by KO version. */
   readonly #versioned = { post: new Map<string, Endpoint>(), get: new Map<string, Endpoint>() };
   /** `<naan>/<name>/<endpoint>`: the newest API version first. */
@@ -25,6 +28,7 @@ export class EndpointSet implements CallScope {
   constructor(endpoints: readonly Endpoint[], failures: readonly LoadFailure[]) {
     this.endpoints = endpoints.toSorted(byAddress);
     this.failures = failures;
+    this.mostSegments = this.endpoints.reduce((most, { id }) => Math.max(most, id.split('/').length), 0);
     for (const each of this.endpoints) this.#versioned[methodOf(each)].set(each.id, each);
     for (const each of this.endpoints.toReversed()) {
       const { naan, name, version } = each.ko.id;
@@ -60,11 +64,15 @@ export class EndpointSet implements CallScope {
   }
 
   find(id: string): Endpoint | undefined {
-    const key = id.replace(/^\/+|\/+$/g, '');
+    if (id.length > LONGEST_ID) return undefined;
+    const key = withoutSlashes(id);
     const found = this.versioned(key) ?? this.newest(key);
     return found?.status === 'FAILED_TO_ACTIVATE' ? undefined : found;
   }
 }
+
+/** Characters, with room for some slashes at its ends. */
+const LONGEST_ID = 2048;
 
 /** What has another method fails to activate, and is listed among the code. */
 const methodOf = ({ entry }: Endpoint): EndpointMethod => (entry.method === 'get' ? 'get' : 'post');

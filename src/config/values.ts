@@ -1,5 +1,6 @@
 /** Turns the text of a setting into its value. All throw startRefused, naming the setting and what is allowed. */
 import { startRefused } from '../lib/errors.ts';
+import { withoutEndSlashes } from '../lib/text.ts';
 
 const refuse = (source: string, value: string, allowed: string): Error =>
   startRefused(`${source} is '${value}', but must be ${allowed}`);
@@ -49,6 +50,6 @@ export function toChoice<T extends string>(value: string, source: string, choice
 
 export function toUrl(value: string, source: string): string {
   const url = URL.parse(value);
-  if (url !== null && /^https?:$/.test(url.protocol)) return value.replace(/\/+$/, '');
+  if (url !== null && /^https?:$/.test(url.protocol)) return withoutEndSlashes(value);
   throw refuse(source, value, 'an http or https URL');
 }

@@ -4,6 +4,7 @@ import type { Activator } from '../activation/activator.ts';
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { EndpointSet } from '../activation/endpoint-set.ts';
 import { endpointNotFound } from '../lib/errors.ts';
+import { cutWords } from '../lib/text.ts';
 import { addressOf } from './address.ts';
 import { askedVersion } from './asked-version.ts';
 import { declare } from './methods.ts';
@@ -95,7 +96,7 @@ function representation(endpoint: Endpoint, address: string): Record<string, unk
   // A file may be named `my service#2.yaml`: the path leads to it all the same.
   const descriptor = `${path}/${file.split('/').map(encodeURIComponent).join('/')}`;
   return {
-    title: ko.details.title ?? ko.service.title ?? ko.key,
+    title: cutWords(ko.details.title ?? ko.service.title ?? ko.key),
     swaggerLink: `${address}/doc?url=${encodeURIComponent(address + descriptor)}`,
     hasServiceSpecification: descriptor,
     ...(endpoint.activated === undefined ? {} : { activated: endpoint.activated }),

@@ -1,6 +1,5 @@
 /** Health, its probes, and info. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Negotiator from 'negotiator';
 import { stringify } from 'yaml';
 import type { Activator } from '../activation/activator.ts';
 import type { Engine } from '../engines/engine.ts';
@@ -9,6 +8,7 @@ import type { Lifecycle } from '../lifecycle.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import { isAuthenticated } from './access/principal.ts';
+import { preferredType } from './accept.ts';
 import { declare } from './methods.ts';
 
 export interface HealthRoutesOptions {
@@ -88,7 +88,7 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
       uptimeSeconds: Math.floor(process.uptime()),
     };
     void reply.header('cache-control', 'no-store').header('vary', 'Accept');
-    const wanted = new Negotiator(request).mediaType([
+    const wanted = preferredType(request.headers.accept, [
       'application/json',
       'application/yaml',
       'text/yaml',

@@ -1,6 +1,6 @@
 /** `GET /`: links for programs, a page for people. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Negotiator from 'negotiator';
+import { preferredType } from './accept.ts';
 import { addressOf } from './address.ts';
 import { declare } from './methods.ts';
 import { sendPage } from './pages/send-page.ts';
@@ -14,7 +14,7 @@ const LINKS = [
 
 export function rootRoutes(app: FastifyInstance, publicUrl: string | undefined): void {
   const handler = (request: FastifyRequest, reply: FastifyReply): unknown => {
-    const wanted = new Negotiator(request).mediaType(['application/json', 'text/html']);
+    const wanted = preferredType(request.headers.accept, ['application/json', 'text/html']);
     void reply.header('vary', 'Accept');
     if (wanted === 'text/html') return sendPage(reply, 'overview.html');
     const address = addressOf(request, publicUrl);

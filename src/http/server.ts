@@ -10,6 +10,7 @@ import type { CallTokens } from '../engines/call-token.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import { notFound, overloaded } from '../lib/errors.ts';
+import { isLoopback } from '../lib/loopback.ts';
 import type { PackageLimits } from '../shelf/import/limits.ts';
 import type { ManifestImporter } from '../shelf/manifest-importer.ts';
 import type { Shelf } from '../shelf/shelf.ts';
@@ -107,7 +108,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     ...(config.basic === undefined ? {} : { basic: config.basic }),
     ...(config.oauth === undefined ? {} : { oauth: config.oauth }),
     corsOrigins: config.cors,
-    loopbackOnly: /^(127\.|localhost$|::1$)/.test(config.host),
+    loopbackOnly: isLoopback(config.host),
     publicHosts: config.publicUrl === undefined ? [] : [new URL(config.publicUrl).host],
     isOwnRuntime: options.isOwnRuntime,
     log: options.log,

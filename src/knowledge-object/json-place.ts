@@ -21,22 +21,78 @@ function offsetOfSyntaxError(text: string, words: string): number | undefined {
   const [, position] = / JSON at position (\d+)/.exec(words) ?? [];
   if (position !== undefined) return Number(position);
   if (words === 'Unexpected end of JSON input') return text.length;
-  const [, excerpt] = /, \.\.\."(.*)"(?:\.\.\.)? is not valid JSON$/s.exec(words) ?? [];
+  const excerpt = excerptOf(words);
   const found = excerpt === undefined ? -1 : text.indexOf(excerpt);
   return found === -1 ? undefined : found + SHOWN_BEFORE;
 }
 
+const BEFORE = ', ..."';
+const BEHIND = /"(?:\.\.\.)? is not valid JSON$/;
+
+/** What V8 shows of the text around the place. */
+function excerptOf(words: string): string | undefined {
+  const start = words.indexOf(BEFORE);
+  const end = words.search(BEHIND);
+  return start < 0 || end < start ? undefined : words.slice(start + BEFORE.length, end);
+}
+
 /** The line of a field of the outermost object, from 1; undefined when it is not there. The text is valid JSON. */
 export function lineOfField(text: string, field: string): number | undefined {
+  const found = keyOf(text, field);
+  return found === undefined ? undefined : text.slice(0, found.start).split('\n').length;
+}
+
+/** The number that a field of the outermost object has, as it is written; undefined when it is not there. The text is valid JSON. */
+export function sourceOfNumber(text: string, field: string): string | undefined {
+  const found = keyOf(text, field);
+  if (found === undefined) return undefined;
+  let end = found.value;
+  while (NUMERIC.test(text.charAt(end))) end++;
+  return text.slice(found.value, end);
+}
+
+const NUMERIC = /[-+.\deE]/;
+
+/** Where the key of the outermost object begins, and its value; of equal keys the last counts. */
+function keyOf(text: string, field: string): { start: number; value: number } | undefined {
   let depth = 0;
-  let line: number | undefined;
-  for (const { 0: token, 1: key, index } of text.matchAll(/("(?:[^"\\]|\\.)*")(?:\s*:)?|[[\]{}]/g)) {
-    if (token === '{' || token === '[') depth++;
-    else if (token === '}' || token === ']') depth--;
-    else if (depth === 1 && key !== undefined && token.endsWith(':') && JSON.parse(key) === field) {
-      // Of equal keys the last counts.
-      line = text.slice(0, index).split('\n').length;
+  let found: { start: number; value: number } | undefined;
+  for (let at = text.search(MARK); at >= 0; at = next(text, at + 1)) {
+    const mark = text[at];
+    if (mark === '{' || mark === '[') depth++;
+    else if (mark === '}' || mark === ']') depth--;
+    else {
+      const end = endOfString(text, at);
+      const colon = skipSpace(text, end);
+      if (depth === 1 && text[colon] === ':' && isText(text.slice(at, end), field))
+        found = { start: at, value: skipSpace(text, colon + 1) };
+      at = end - 1;
     }
   }
-  return line;
+  return found;
 }
+
+const MARK = /["[\]{}]/;
+
+function next(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && !MARK.test(text.charAt(at))) at++;
+  return at < text.length ? at : -1;
+}
+
+/** Behind the quote that ends the string that begins at `start`. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  return at + 1;
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && ' \t\r\n'.includes(text.charAt(at))) at++;
+  return at;
+}
+
+/** The longest spelling of a character has six. */
+const isText = (token: string, field: string): boolean =>
+  token.length <= 6 * field.length + 2 && JSON.parse(token) === field;

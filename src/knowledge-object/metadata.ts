@@ -3,7 +3,7 @@ import { importRefused, messageOf } from '../lib/errors.ts';
 import type { PackageProblem } from '../lib/errors.ts';
 import { RESERVED_NAANS, parseKoId } from './id.ts';
 import type { KoId } from './id.ts';
-import { lineOfField, placeOfSyntaxError } from './json-place.ts';
+import { lineOfField, placeOfSyntaxError, sourceOfNumber } from './json-place.ts';
 import { shown } from './shown.ts';
 
 /** The name of the metadata file, at the root of every package. */
@@ -56,7 +56,8 @@ export function readMetadata(source: string): MetadataReading {
   const report: Report = (field, message) => problems.push(metadataProblem(text, field, message));
   const id = idOf(fields, report);
   const identifier = textField(fields, 'identifier', report);
-  const version = typeof fields['version'] === 'number' ? sourceOfVersion(text) : textField(fields, 'version', report);
+  const version =
+    typeof fields['version'] === 'number' ? sourceOfNumber(text, 'version') : textField(fields, 'version', report);
   const descriptors = {
     ...defined('hasServiceSpecification', pathField(fields, 'hasServiceSpecification', report)),
     ...defined('hasDeploymentSpecification', pathField(fields, 'hasDeploymentSpecification', report)),
@@ -117,12 +118,20 @@ function idOf(fields: Fields, report: Report): KoId | undefined {
   if (id === undefined) {
     report(
       '@id',
-      `@id in ${METADATA_FILE} is ${shown(JSON.stringify(value))}; it must be "<naan>/<name>/<version>", each part 1 to 64 letters, digits and periods`,
+      `@id in ${METADATA_FILE} is ${written(value)}; it must be "<naan>/<name>/<version>", each part 1 to 64 letters, digits and periods`,
     );
   } else if (RESERVED_NAANS.has(id.naan)) {
     report('@id', `@id in ${METADATA_FILE} has the naan "${id.naan}", which is a path of this service: choose another`);
   }
   return id;
+}
+
+function written(value: unknown): string {
+  try {
+    return shown(JSON.stringify(value));
+  } catch {
+    return 'nested too deeply';
+  }
 }
 
 /** Empty when it was reported. */
@@ -146,16 +155,6 @@ function pathField(fields: Fields, name: string, report: Report): string | undef
 export const withoutDot = (path: string): string => path.replace(/^(\.\/+)+/, '');
 
 const looseText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-
-/** The source of a numeric `version` of the outermost object. */
-function sourceOfVersion(text: string): string | undefined {
-  const sources = new Map<unknown, string | undefined>();
-  const root: unknown = JSON.parse(text, function (this: unknown, key, value: unknown, context?: { source?: string }) {
-    if (key === 'version') sources.set(this, context?.source);
-    return value;
-  });
-  return sources.get(root);
-}
 
 const defined = <K extends string>(key: K, value: string | undefined): Partial<Record<K, string>> =>
   value === undefined ? {} : ({ [key]: value } as Partial<Record<K, string>>);

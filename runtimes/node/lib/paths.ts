@@ -1,5 +1,6 @@
 /** Names that come from outside: identifiers of endpoints and paths of artifacts. */
 import { refused } from './errors.ts';
+import { withoutSlashes } from './text.ts';
 
 const segment = /^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,64}$/;
 /** The first segment of the activator's own paths, which no knowledge object can have. */
@@ -15,15 +16,19 @@ const reserved = new Set([
   'dependencies',
 ]);
 
+/** Characters: 16 segments of 64, with room for slashes at the ends. */
+const longestUri = 2048;
+
 /** `<naan>/<name>/<version>/<endpoint>`, where the endpoint may have several segments. @throws RuntimeError 400. */
 export function parseUri(text: unknown): string {
-  const uri = typeof text === 'string' ? text.replace(/^\/+|\/+$/g, '') : '';
+  const uri = typeof text === 'string' && text.length <= longestUri ? withoutSlashes(text) : '';
   if (isUri(uri, 4)) return uri;
   throw refused('uri must be <naan>/<name>/<version>/<endpoint>');
 }
 
 /** Whether the text names an endpoint; calls may leave the version out and then have three segments. */
 export function isUri(text: string, segments: 3 | 4): boolean {
+  if (text.length > longestUri) return false;
   const parts = text.split('/');
   return (
     parts.length >= segments &&
@@ -33,13 +38,16 @@ export function isUri(text: string, segments: 3 | 4): boolean {
   );
 }
 
+const longestPath = 1024;
+
 /** A path inside the knowledge object, relative and without `.` or `..`. @throws RuntimeError 400. */
 export function parseArtifactPath(text: unknown): string {
-  const path = typeof text === 'string' ? text.replace(/^\.?\//, '') : '';
+  const path = typeof text === 'string' && text.length <= longestPath ? text.replace(/^\.?\//, '') : '';
   const parts = path.split('/');
-  const fits =
-    path.length <= 1024 && parts.every((part) => part !== '' && part !== '.' && part !== '..' && part.length <= 255);
+  const fits = parts.every((part) => part !== '' && part !== '.' && part !== '..' && part.length <= 255);
   // eslint-disable-next-line no-control-regex -- control characters are what is refused
   if (fits && !/[\\\u0000-\u001f\u007f]/.test(path)) return path;
-  throw refused(`not a path of an artifact: ${JSON.stringify(text)?.slice(0, 200)}`);
+  throw refused(`not a path of an artifact: ${String(JSON.stringify(cut(text)))}`);
 }
+
+const cut = (text: unknown): unknown => (typeof text === 'string' ? text.slice(0, 200) : typeof text);

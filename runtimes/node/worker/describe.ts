@@ -16,17 +16,24 @@ function plain(thrown: unknown): string {
     : `Error: ${String(thrown)}`;
 }
 
+/** Characters of what code threw, which may be of any length. */
+const mostRead = 10_000;
+
 const oneLine = (text: string): string =>
   text
+    .slice(0, mostRead)
     .replace(/\nRequire stack:[^]*/, '')
-    .replace(/\s*\n\s*/g, ' ')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' ')
     .slice(0, 2000)
     .toWellFormed();
 
 /** The same for a module that did not load, with the place inside the knowledge object: `… (src/a.js:3)`. */
 export function describeLoad(thrown: unknown, root: string): string {
   const text = describe(thrown);
-  const stack = thrown instanceof Error ? String(thrown.stack) : '';
+  const stack = thrown instanceof Error ? String(thrown.stack).slice(0, mostRead) : '';
   const places = stack
     .split(`${root}/`)
     .slice(1)

@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ActivationContext, EndpointPlan } from '../engine.ts';
 import type { RemoteOptions } from './remote-options.ts';
+import { LONGEST_URL, cutWords, oneLine, withoutEndSlashes, withoutStartSlashes } from '../../lib/text.ts';
 import { RuntimeUnreachable } from './runtime.ts';
 import type { Runtime } from './runtime.ts';
 import { uptime } from '../../lib/uptime.ts';
@@ -79,10 +80,12 @@ function requestOf(plan: EndpointPlan, address: string): Record<string, unknown>
 
 /** "The endpoint is then at `POST {baseUrl or runtime url}/{uri}`." */
 function targetOf(runtime: Runtime, said: Record<string, unknown>, plan: EndpointPlan): ActivatedAt {
-  const base = (textOf(said['baseUrl']) ?? runtime.url).replace(/\/+$/, '');
-  const uri = (textOf(said['uri']) ?? plan.id).replace(/^\/+/, '');
-  if (!/^https?:\/\//.test(base) || !URL.canParse(`${base}/${uri}`))
-    throw new Error(`the ${runtime.engine} runtime answered with an address that is none: ${base}/${uri}`);
+  const base = withoutEndSlashes(textOf(said['baseUrl']) ?? runtime.url);
+  const uri = withoutStartSlashes(textOf(said['uri']) ?? plan.id);
+  if (base.length + uri.length > LONGEST_URL || !/^https?:\/\//.test(base) || !URL.canParse(`${base}/${uri}`))
+    throw new Error(
+      `the ${runtime.engine} runtime answered with an address that is none: ${cutWords(`${base}/${uri}`)}`,
+    );
   return { url: `${base}/${uri}`, batch: said['batch'] === true };
 }
 
@@ -101,11 +104,9 @@ const isActivation = (said: Record<string, unknown> | undefined): said is Record
   (textOf(said['uri']) !== undefined || (textOf(said['description']) ?? textOf(said['error'])) === undefined);
 
 /** What it says of a failure or of its progress, as the one sentence that a `detail` is. */
-const wordsOf = (said: Record<string, unknown>): string | undefined =>
-  [said['description'], said['status'], said['error']]
-    .map(textOf)
-    .find((words) => words !== undefined)
-    ?.trim()
-    .replace(/\s*\n\s*/g, ' / ');
+function wordsOf(said: Record<string, unknown>): string | undefined {
+  const words = [said['description'], said['status'], said['error']].map(textOf).find((each) => each !== undefined);
+  return words === undefined ? undefined : oneLine(words);
+}
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);

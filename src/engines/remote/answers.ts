@@ -1,5 +1,6 @@
 /** What the answer of a runtime means. */
 import { executionFailed, messageOf, overloaded } from '../../lib/errors.ts';
+import { cutWords } from '../../lib/text.ts';
 import type { RuntimeAnswer } from './runtime.ts';
 
 /**
@@ -38,8 +39,8 @@ function wordsOf(text: string): string {
 
 /** "The existing node runtime reports an exception as 400 `{description}`, the python runtime as 500: both are code execution failures." */
 export function failureOf(status: number, words: string): Error {
-  if (status === 503) return overloaded(`the runtime is busy: ${words}`);
-  return executionFailed(words === '' ? `the runtime answered ${status}` : words);
+  if (status === 503) return overloaded(`the runtime is busy: ${cutWords(words)}`);
+  return executionFailed(words === '' ? `the runtime answered ${status}` : cutWords(words));
 }
 
 /** Without a byte order mark, in the charset that the content type names; UTF-8 where it names none that is known. */

@@ -5,6 +5,8 @@ import { RemoteEngine } from './remote-engine.ts';
 import type { RemoteOptions } from './remote-options.ts';
 import { Runtime } from './runtime.ts';
 import type { Registration } from './runtime.ts';
+import { shown } from '../../knowledge-object/shown.ts';
+import { withoutEndSlashes } from '../../lib/text.ts';
 import { uptime } from '../../lib/uptime.ts';
 
 export interface RegistryOptions extends RemoteOptions {
@@ -33,7 +35,9 @@ export class RuntimeRegistry {
     const known = this.#options.engines.get(name);
     if (known instanceof RemoteEngine) return known;
     if (known !== undefined || !ENGINE_NAME.test(name))
-      throw malformedRequest(`Not registered: ${name} is an engine of the activator itself, or no name of an engine`);
+      throw malformedRequest(
+        `Not registered: ${shown(name)} is an engine of the activator itself, or no name of an engine`,
+      );
     const engine = new RemoteEngine(name, this.#options);
     this.#options.engines.set(name, engine);
     return engine;
@@ -47,7 +51,7 @@ export class RuntimeRegistry {
   ): RegistrationStatus {
     const engine = this.engine(registration.engine.toLowerCase());
     const { forceUpdate, ...rest }: Registration & { readonly forceUpdate?: unknown } = registration;
-    const url = rest.url.replace(/\/+$/, '');
+    const url = withoutEndSlashes(rest.url);
     const known = engine.runtimes.find((each) => each.url === url);
     if (known !== undefined && known.own === own) {
       known.registration = rest;

@@ -3,6 +3,7 @@ import { Client, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import { messageOf } from '../../lib/errors.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
+import { withoutEndSlashes } from '../../lib/text.ts';
 import { DEPTH_HEADER } from '../call-headers.ts';
 import { uptime } from '../../lib/uptime.ts';
 
@@ -73,7 +74,7 @@ export class Runtime {
     this.registration = registration;
     this.activator = activator;
     this.engine = registration.engine.toLowerCase();
-    this.url = registration.url.replace(/\/+$/, '');
+    this.url = withoutEndSlashes(registration.url);
     this.#secret = secret;
   }
 

@@ -5,7 +5,7 @@
 import type { FastifyRequest } from 'fastify';
 import { crossSiteRefused, type ServiceError } from '../../lib/errors.ts';
 import type { AccessOptions } from './access.ts';
-import { isLoopback } from './loopback.ts';
+import { isLoopback } from '../../lib/loopback.ts';
 
 /** Gives the refusal of a request that would change something; undefined when it may pass. */
 export type CrossSiteRule = (request: FastifyRequest) => ServiceError | undefined;

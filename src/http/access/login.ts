@@ -65,8 +65,9 @@ export function createLogin(options: AccessOptions): Login {
 
 /** The scheme in lower case and what follows it; both empty when there is no header. */
 function partsOf(request: FastifyRequest): [scheme: string, credentials: string] {
-  const [, scheme = '', credentials = ''] = /^(\S+) +(.*)$/.exec(request.headers.authorization ?? '') ?? [];
-  return [scheme.toLowerCase(), credentials.trimEnd()];
+  const { authorization = '' } = request.headers;
+  const end = authorization.indexOf(' ');
+  return end < 0 ? ['', ''] : [authorization.slice(0, end).toLowerCase(), authorization.slice(end).trim()];
 }
 
 /**

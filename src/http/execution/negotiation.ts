@@ -2,6 +2,7 @@
 import Negotiator from 'negotiator';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import { notAcceptable, unsupportedMediaType } from '../../lib/errors.ts';
+import { boundedAccept } from '../accept.ts';
 import { isJson, mediaTypeOf } from '../body.ts';
 
 /** How the answer is written: with its metadata, the result alone, or a text of a declared type. */
@@ -14,6 +15,8 @@ const MINIMAL_TYPE = 'application/json;profile=minimal';
 /** Parameters of a media range that change nothing here, such as `charset` and `version`: all but `q` and the one profile. */
 const UNHEARD = /;(?!\s*q\s*=|\s*profile\s*=\s*"?minimal"?\s*(?:[;,]|$))[^;,="]*(?:=\s*(?:"[^"]*"|[^;,"]*))?/gi;
 const MOST_KEPT = 64;
+/** Of the types that a client names, those that it likes best. */
+const MOST_NAMED = 16;
 
 export class Negotiation {
   readonly #endpoint: Endpoint;
@@ -47,8 +50,11 @@ export class Negotiation {
 
   #negotiate(accept: string): AnswerForm {
     const responds = this.#endpoint.responds.map(mediaTypeOf).filter((type) => type !== '');
-    const negotiator = new Negotiator({ headers: { accept: accept.replace(UNHEARD, '') } });
-    const named = negotiator.mediaTypes().filter((type) => !type.includes('*'));
+    const negotiator = new Negotiator({ headers: { accept: boundedAccept(accept).replace(UNHEARD, '') } });
+    const named = negotiator
+      .mediaTypes()
+      .filter((type) => !type.includes('*'))
+      .slice(0, MOST_NAMED);
     // A declared range such as `text/*` stands for each type in it that the client names.
     const declared = responds.flatMap((type) =>
       type.includes('*') ? named.filter((each) => matches(type, each.toLowerCase())) : [type],
@@ -57,7 +63,7 @@ export class Negotiation {
     if (best === undefined) {
       const offered = [...new Set(['application/json', ...responds])];
       throw notAcceptable(
-        `Endpoint ${this.#endpoint.id} cannot answer with ${accept}. It answers with: [${offered.join(', ')}]`,
+        `Endpoint ${this.#endpoint.id} cannot answer with ${boundedAccept(accept)}. It answers with: [${offered.join(', ')}]`,
       );
     }
     if (best === MINIMAL_TYPE) return MINIMAL;

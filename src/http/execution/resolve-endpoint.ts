@@ -3,11 +3,17 @@ import type { Endpoint } from '../../activation/endpoint.ts';
 import type { EndpointMethod, EndpointSet } from '../../activation/endpoint-set.ts';
 import { koKey } from '../../knowledge-object/id.ts';
 import { endpointNotFound } from '../../lib/errors.ts';
+import { withoutSlashes } from '../../lib/text.ts';
 import { badUrl } from '../errors.ts';
 
-/** `<naan>/<name>/…`, decoded, without slashes at the ends. @throws malformedRequest. */
+/** Characters: more than the longest id of an endpoint and the longest path of an artifact, with a percent sign for each byte. */
+const LONGEST_PATH = 8192;
+
+/** `<naan>/<name>/…`, decoded, without slashes at the ends. @throws malformedRequest; endpointNotFound. */
 export function keyOf(path: string): string {
-  const key = path.replace(/^\/+|\/+$/g, '');
+  if (path.length > LONGEST_PATH)
+    throw endpointNotFound(`No active endpoints found: no endpoint has a path of more than ${LONGEST_PATH} characters`);
+  const key = withoutSlashes(path);
   if (!key.includes('%')) return key;
   try {
     return key.split('/').map(decodeURIComponent).join('/');
@@ -55,12 +61,20 @@ export function resourceAt(
   key: string,
   version: string | undefined,
 ): { endpoint: Endpoint; artifact: string } | undefined {
-  const parts = key.split('/');
-  for (let length = parts.length - 1; length >= 3; length--) {
-    const endpoint = endpointAt(set, parts.slice(0, length).join('/'), version, 'get');
-    if (endpoint?.entry.method === 'get') return { endpoint, artifact: parts.slice(length).join('/') };
+  const slashes = firstSlashes(key, set.mostSegments);
+  // "<endpoint>" alone has three segments, so that the third slash is the first that may end one.
+  for (const at of slashes.slice(2).reverse()) {
+    const endpoint = endpointAt(set, key.slice(0, at), version, 'get');
+    if (endpoint?.entry.method === 'get') return { endpoint, artifact: key.slice(at + 1) };
   }
   return undefined;
+}
+
+/** Where the first slashes are: behind more of them than an endpoint has, none begins. */
+function firstSlashes(key: string, most: number): number[] {
+  const found: number[] = [];
+  for (let at = key.indexOf('/'); at >= 0 && found.length < most; at = key.indexOf('/', at + 1)) found.push(at);
+  return found;
 }
 
 /** The 404 of an address at which nothing is active, with all that helps to find out why. */

@@ -1,6 +1,5 @@
 /** The Shelf API. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Negotiator from 'negotiator';
 import { createHash } from 'node:crypto';
 import {
   binaryNotFound,
@@ -15,6 +14,7 @@ import type { KoId } from '../../knowledge-object/id.ts';
 import { exportPackage } from '../../shelf/export/export-package.ts';
 import type { ShelfEntry } from '../../shelf/shelf.ts';
 import { audit } from '../access/audit.ts';
+import { preferredType } from '../accept.ts';
 import { prefixOf } from '../address.ts';
 import { askedVersion } from '../asked-version.ts';
 import { requireJson, textBody } from '../body.ts';
@@ -90,10 +90,7 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
     const [naan = '', name = '', version] = parts;
     if (parts.length === 3 && version !== undefined) {
       await find({ naan, name, version });
-      return reply.redirect(
-        `${prefixOf(request)}/kos/${naan}/${name}/${version}${/\?.*$/s.exec(request.url)?.[0] ?? ''}`,
-        302,
-      );
+      return reply.redirect(`${prefixOf(request)}/kos/${naan}/${name}/${version}${queryOf(request.url)}`, 302);
     }
     const versions = parts.length === 2 ? await shelf.versions(naan, name) : [];
     if (versions.length === 0) throw koNotFound(parts.join('/'));
@@ -177,6 +174,9 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
   declare(app, '/kos/manifest-list', { POST: importByManifestList(imports) });
 }
 
+/** With its question mark; empty where there is none. */
+const queryOf = (url: string): string => (url.includes('?') ? url.slice(url.indexOf('?')) : '');
+
 /** Tags of different representations must differ, or a cache would take one for the other. */
 const zipTag = (etag: string): string => etag.replace(/"$/, '-zip"');
 
@@ -204,7 +204,7 @@ function sendJson(request: FastifyRequest, reply: FastifyReply, body: Buffer, et
 function wantsZip(request: FastifyRequest): boolean {
   const { format } = request.query as { format?: string };
   if (format === 'zip') return true;
-  return new Negotiator(request).mediaType(['application/json', 'application/zip']) === 'application/zip';
+  return preferredType(request.headers.accept, ['application/json', 'application/zip']) === 'application/zip';
 }
 
 /** "400 when the body cannot be parsed": any JSON object will do. */

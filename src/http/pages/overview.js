@@ -12,7 +12,7 @@
 
   const list = document.getElementById('list');
   const form = document.querySelector('form.filter');
-  const base = location.href.replace(/[?#].*$/, '').replace(/\/$/, '');
+  const base = location.href.split(/[?#]/, 1)[0].replace(/\/$/, '');
   let objects = [];
   let seen = '';
 

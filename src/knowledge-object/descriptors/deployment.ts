@@ -84,10 +84,14 @@ function readPath(tree: YamlTree, key: string, place: Place, methodIsNeeded: boo
   return [readEntry(tree, path, engine, place)];
 }
 
+/** Characters. */
+const LONGEST_PATH = 1024;
+
 function readEntry(tree: YamlTree, path: string, method: string | undefined, place: Place): DeploymentEntry {
   const problems: string[] = [];
   const fields = tree.map(place.node) ?? new Map<string, Place>();
-  if (!path.slice(1).split('/').every(isEndpointPart)) {
+  if (path.length > LONGEST_PATH) problems.push(`is no endpoint path: it has more than ${LONGEST_PATH} characters`);
+  else if (!path.slice(1).split('/').every(isEndpointPart)) {
     problems.push(`is no endpoint path: use 1 to 64 letters, digits and . _ ~ - between the slashes`);
   }
   if (method === undefined) problems.push('has no method: put post: (for code) or get: (for a resource) below it');

@@ -1,3 +1,4 @@
+import { importRefused } from '../../lib/errors.ts';
 import { endpointPath } from './deployment.ts';
 import { readYamlTree } from './yaml-tree.ts';
 import type { YamlNode, YamlTree } from './yaml-tree.ts';
@@ -95,8 +96,18 @@ function operationOf(tree: YamlTree, node: YamlNode, line: number): Operation {
   };
 }
 
-const mediaTypes = (tree: YamlTree, holder: YamlNode): string[] =>
-  [...(tree.map(tree.get(follow(tree, holder), 'content')?.node) ?? [])].map(([type]) => type.trim());
+/** Each call compares what its caller accepts with all of them. */
+const MOST_MEDIA_TYPES = 100;
+
+function mediaTypes(tree: YamlTree, holder: YamlNode): string[] {
+  const content = tree.get(follow(tree, holder), 'content');
+  const types = [...(tree.map(content?.node)?.keys() ?? [])];
+  if (types.length > MOST_MEDIA_TYPES)
+    throw importRefused(
+      `${tree.file} line ${String(content?.line)} declares more than ${MOST_MEDIA_TYPES} media types`,
+    );
+  return types.map((type) => type.trim());
+}
 
 const MAX_REFERENCES = 20;
 

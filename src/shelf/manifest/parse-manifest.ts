@@ -1,6 +1,7 @@
 import { koKey, parseKoId } from '../../knowledge-object/id.ts';
 import { shown } from '../../knowledge-object/shown.ts';
 import { importRefused } from '../../lib/errors.ts';
+import { LONGEST_URL, someOf, withoutEndSlashes } from '../../lib/text.ts';
 
 /** One entry of a manifest: where its KO is, or why that cannot be said. */
 export interface ManifestEntry {
@@ -29,7 +30,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 
 /** The address before `/<naan>/<name>/<version>`, "with or without a slash after `/kos`". */
 const listingAddress = (base: URL | undefined): string | undefined =>
-  base !== undefined && isHttp(base) ? base.origin + base.pathname.replace(/\/+$/, '') : undefined;
+  base !== undefined && isHttp(base) ? base.origin + withoutEndSlashes(base.pathname) : undefined;
 
 export const isHttp = (url: URL): boolean => url.protocol === 'http:' || url.protocol === 'https:';
 
@@ -44,14 +45,22 @@ function readEntry(entry: unknown, base: URL | undefined, listing: string | unde
     return { location: id, url: new URL(`${listing}/${koKey(koId)}`) };
   }
   const location = isRecord(entry)
-    ? `an object with ${shown(Object.keys(entry).join(', ')) || 'nothing'}`
+    ? `an object with ${shown(someOf(Object.keys(entry))) || 'nothing'}`
     : shown(Array.isArray(entry) ? 'a list' : String(entry));
   return { location, error: importRefused('is neither a location nor an object with a "url" or an "@id"') };
 }
 
+const withoutLogin = (written: string): string => written.replace(/\/\/[^/?#]*@/, '//***@');
+
 /** An absolute http, https or file URL, or one that is relative to `base`. */
 export function resolveLocation(written: string, base?: URL): ManifestEntry {
-  const location = written.replace(/\/\/[^/?#]*@/, '//***@');
+  if (written.length > LONGEST_URL) {
+    return {
+      location: shown(withoutLogin(written.slice(0, LONGEST_URL))),
+      error: importRefused(`has more than ${LONGEST_URL} characters`),
+    };
+  }
+  const location = withoutLogin(written);
   const url = URL.parse(written, base?.href);
   if (url === null) {
     return {

@@ -78,7 +78,7 @@
   };
 
   // ----- calls of other knowledge objects -----
-  const isJsonType = /^\s*[^;]*[/+]json\s*(;|$)/i;
+  const isJsonType = /^[^;]*[/+]json\s*(?:;|$)/i;
   const test = RegExp.prototype.test;
   const ask = (question, id, body, kind) => {
     const answer = host(question, id, body, kind);

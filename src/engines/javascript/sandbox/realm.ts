@@ -208,9 +208,15 @@ function resolveArtifact(load: LoadRequest, wanted: string, from: string): strin
 
 /** Puts the place where code threw while it loaded behind its message, as isolated-vm does for syntax errors. */
 function withPlace(thrown: unknown, load: LoadRequest): unknown {
-  if (!(thrown instanceof Error) || / \[[^\]]+:\d+:\d+\]$/.test(thrown.message) || TIMEOUT.test(thrown.message))
+  if (
+    !(thrown instanceof Error) ||
+    / \[[^[\]:]+:\d+:\d+\]$/.test(thrown.message.slice(-MAX_PLACE)) ||
+    TIMEOUT.test(thrown.message)
+  )
     return thrown;
-  for (const [, file = '', place] of (thrown.stack ?? '').matchAll(/^ +at (?:.* \()?([^()\s]+?)(:\d+:\d+)\)?$/gm)) {
+  for (const [, file = '', place] of (thrown.stack ?? '')
+    .slice(0, MAX_STACK)
+    .matchAll(/^ +at (?:.* \()?([^()\s]+?)(:\d+:\d+)\)?$/gm)) {
     if (!Object.hasOwn(load.files, file)) continue;
     thrown.message += ` [${file}${place ?? ''}]`;
     break;
@@ -218,6 +224,10 @@ function withPlace(thrown: unknown, load: LoadRequest): unknown {
   return thrown;
 }
 
+/** Characters; code writes its stack as it likes. */
+const MAX_STACK = 20_000;
+/** … of ` [<file>:<line>:<column>]`. */
+const MAX_PLACE = 1100;
 const TIMEOUT = /execution timed out/i;
 const NO_PLACE = / \[<isolated-vm>:\d+:\d+\]$/;
 const NO_ERROR = /^An object was thrown from supplied code/;

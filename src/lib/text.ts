@@ -1,0 +1,42 @@
+/** Work on text from outside, in time that grows no faster than the text: expressions such as `/\/+$/` take its square. */
+
+const SLASH = 47;
+
+/** Without the slashes at both ends. */
+export const withoutSlashes = (text: string): string => withoutStartSlashes(withoutEndSlashes(text));
+
+export function withoutEndSlashes(text: string): string {
+  let end = text.length;
+  while (end > 0 && text.charCodeAt(end - 1) === SLASH) end--;
+  return text.slice(0, end);
+}
+
+export function withoutStartSlashes(text: string): string {
+  let start = 0;
+  while (text.charCodeAt(start) === SLASH) start++;
+  return text.slice(start);
+}
+
+/** Characters; what a runtime says of a failure has to be read by a person. */
+const MOST_WORDS = 4000;
+
+/** What a program says of itself, cut to what a person reads. */
+export const cutWords = (text: string): string => (text.length > MOST_WORDS ? `${text.slice(0, MOST_WORDS)}…` : text);
+
+/** … as one line. */
+export const oneLine = (text: string): string =>
+  cutWords(text)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' / ');
+
+/** Names some of many, so that a message stays one. */
+export function someOf(names: Iterable<string>, most = 20): string {
+  const all = [...names];
+  const rest = all.length - most;
+  return all.slice(0, most).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+}
+
+/** Characters that an address may have, as browsers and proxies count them. */
+export const LONGEST_URL = 2048;
