@@ -5,6 +5,7 @@ import { checkKnowledgeObject, hasProblems } from '../lib/check-knowledge-object
 import type { Checked } from '../lib/check-knowledge-object.ts';
 import type { Context } from '../lib/context.ts';
 import { ENGINES } from '../lib/engines.ts';
+import { examineAll } from '../lib/examine.ts';
 import { EXIT } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
 import { inspectAll } from '../lib/inspect.ts';
@@ -14,6 +15,8 @@ import { printChecked } from '../lib/report-checked.ts';
 interface CheckOptions {
   readonly with: readonly string[];
   readonly run?: boolean;
+  readonly strict?: boolean;
+  readonly engine: readonly string[];
   readonly json?: boolean;
 }
 
@@ -22,6 +25,8 @@ export function checkCommand(context: Context): Command {
     .description('Name everything that is wrong with knowledge objects, each with file and line')
     .argument('<dir|zip...>', 'knowledge objects, or folders of them')
     .option('--run', 'also start the node and python runtimes that they need')
+    .option('--strict', 'warnings count as problems')
+    .option('--engine <name...>', 'engines for which runtimes of others register where these will run', [])
     .option('--with <dir|zip...>', 'knowledge objects that these call', [])
     .option('--json', 'print the result as JSON')
     .addHelpText(
@@ -32,8 +37,10 @@ Examples:
   kgrid check my-score.zip             what an activator would say of this upload
   kgrid check my-model --run           a node or python object, in its real runtime
   kgrid check examples                 every knowledge object in a folder
+  kgrid check my-score --strict        for a pipeline that lets nothing pass
 
-Problems are printed as file:line: what is wrong and what to do. Exit code: 0 none (there may be warnings), 1 some.`,
+Problems are printed as file:line: what is wrong and what to do. Exit code: 0 none (there may be warnings,
+unless --strict is given), 1 some.`,
     )
     .action(async (paths: string[], options: CheckOptions) => {
       process.exitCode = await check(context, paths, options);
@@ -48,7 +55,9 @@ async function check(
   const terminal = open(options);
   await using sources = await openSources(paths, terminal);
   await using called = await openSources(options.with, terminal);
-  const all = await inspectAll([...sources, ...called]);
+  const found = await inspectAll([...sources, ...called]);
+  const engines = options.engine.map((each) => each.toLowerCase());
+  const all = [...(await examineAll(found.slice(0, sources.length), engines)), ...found.slice(sources.length)];
   const runtimes = options.run === true ? runtimesFor(all) : [];
   await using activator = await activateSources(all, { env, terminal, runtimes, showConsole: false });
   const checked: Checked[] = [];
@@ -57,15 +66,17 @@ async function check(
     printChecked(one, terminal, (engine) => (ENGINES.has(engine) ? '--run does' : 'it is not available here'));
     checked.push(one);
   }
-  const ok = !checked.some(hasProblems);
-  terminal.json({ ok, kos: checked.map(asJson) });
+  const fails = ({ findings }: Pick<Checked, 'findings'>): boolean =>
+    options.strict === true ? findings.length > 0 : hasProblems({ findings });
+  const ok = !checked.some(fails);
+  terminal.json({ ok, kos: checked.map((each) => asJson(each, !fails(each))) });
   return ok ? EXIT.ok : EXIT.problems;
 }
 
-const asJson = ({ inspection: { source, metadata }, findings, examples, untried }: Checked): unknown => ({
+const asJson = ({ inspection: { source, metadata }, findings, examples, untried }: Checked, ok: boolean): unknown => ({
   source: source.label,
   ko: metadata === undefined ? null : koKey(metadata.id),
-  ok: !hasProblems({ findings }),
+  ok,
   findings,
   examples,
   untried,

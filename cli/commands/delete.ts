@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { shown } from '../../src/knowledge-object/shown.ts';
-import { fieldsOf } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT, usageFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
+import { fieldsOf } from '../lib/fields.ts';
 import { toKey } from '../lib/named-ko.ts';
 import { notThere, refusal } from '../lib/refusal.ts';
 import { remoteActivator, withRemoteOptions } from '../lib/remote.ts';

@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { koKey } from '../../src/knowledge-object/id.ts';
 import { messageOf } from '../../src/lib/errors.ts';
 import type { Context } from '../lib/context.ts';
+import { examineAll } from '../lib/examine.ts';
 import { EXIT, ioFailure, usageFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
 import { printFindings } from '../lib/findings.ts';
@@ -42,7 +43,8 @@ Hidden files, node_modules, __pycache__ and the like stay behind, and are listed
 
 async function packFolder(context: Context, folder: string, options: PackOptions): Promise<ExitCode> {
   const terminal = context.terminal(options);
-  const inspection = await inspectForPacking(folder, options.output);
+  const found = await inspectForPacking(folder, options.output);
+  const [inspection = found] = await examineAll([found]);
   const { source, findings } = inspection;
   printFindings(source, findings, terminal);
   const problems = findings.filter(({ severity }) => severity === 'problem');

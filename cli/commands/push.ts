@@ -6,6 +6,7 @@ import type { Checked } from '../lib/check-knowledge-object.ts';
 import type { ActivatorClient, ListedEndpoint } from '../lib/client.ts';
 import { activationProblem } from '../lib/compile.ts';
 import type { Context } from '../lib/context.ts';
+import { examineAll } from '../lib/examine.ts';
 import { EXIT, CommandFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
 import { printFindings } from '../lib/findings.ts';
@@ -66,7 +67,7 @@ async function push(context: Context, paths: readonly string[], options: PushOpt
   await using sources = await openSources(paths, terminal);
   const checked = options.test
     ? await tryHere(context, sources, options, terminal)
-    : (await inspectAll(sources)).map(untried);
+    : (await examineAll(await inspectAll(sources))).map(untried);
   for (const each of checked) printChecked(each, terminal, () => 'it is not available here');
   const problems = checked.flatMap(({ inspection: { source }, findings }) =>
     findings.filter(({ severity }) => severity === 'problem').map((each) => ({ source: source.label, ...each })),
@@ -127,7 +128,8 @@ async function tryHere(
   terminal: Terminal,
 ): Promise<Checked[]> {
   await using called = await openSources(options.with, terminal);
-  const all = await inspectAll([...sources, ...called]);
+  const found = await inspectAll([...sources, ...called]);
+  const all = [...(await examineAll(found.slice(0, sources.length))), ...found.slice(sources.length)];
   const wanted = runtimesFor(all);
   await using activator = await activateSources(all, { env, terminal, runtimes: wanted, showConsole: false });
   const runtimes = wanted.filter((name) => activator.app.engines.get(name)?.health().status === 'UP');

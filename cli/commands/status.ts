@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { shown } from '../../src/knowledge-object/shown.ts';
-import { fieldsOf } from '../lib/client.ts';
 import type { ActivatorClient } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
+import { fieldsOf } from '../lib/fields.ts';
 import { findKey } from '../lib/named-ko.ts';
 import { notThere } from '../lib/refusal.ts';
 import { remoteActivator, withRemoteOptions } from '../lib/remote.ts';

@@ -3,6 +3,7 @@ import { koKey } from '../../src/knowledge-object/id.ts';
 import { activateSources, runtimesFor } from '../lib/activate-sources.ts';
 import { ActivatorClient } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
+import { foreignEngines } from '../lib/engines.ts';
 import { EXIT } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
 import { printFindings, problem, sorted } from '../lib/findings.ts';
@@ -18,7 +19,7 @@ import { runExamples } from '../lib/run-examples.ts';
 import type { ExampleResult } from '../lib/run-examples.ts';
 import { count } from '../lib/terminal.ts';
 import type { Terminal } from '../lib/terminal.ts';
-import { activationProblems, foreignProblems } from '../lib/try-knowledge-object.ts';
+import { activationProblems } from '../lib/try-knowledge-object.ts';
 import type { Trial } from '../lib/try-knowledge-object.ts';
 import { EXAMPLES_FILE } from '../lib/worked-examples.ts';
 
@@ -124,7 +125,7 @@ async function testOne(
   const findings = stoppers(inspection);
   if (ko !== undefined && here !== undefined) {
     const trial = { source, ko, examples, ...here };
-    findings.push(...foreignProblems(trial), ...(await activationProblems(trial)));
+    findings.push(...foreignEngines(ko.deployment, []), ...(await activationProblems(trial)));
   }
   // What keeps an endpoint from running stands before the examples that fail for it.
   printFindings(source, sorted(findings), terminal);

@@ -2,7 +2,6 @@
 import type { LoadedKo } from '../../src/activation/loaded-ko.ts';
 import { isEndpointPart } from '../../src/knowledge-object/id.ts';
 import { METADATA_FILE, metadataProblem, withoutDot } from '../../src/knowledge-object/metadata.ts';
-import { foreignEngine } from './engines.ts';
 import { warning } from './findings.ts';
 import type { Finding } from './findings.ts';
 import type { KoSource } from './ko-source.ts';
@@ -10,12 +9,7 @@ import { EXAMPLES_FILE } from './worked-examples.ts';
 import type { WorkedExample } from './worked-examples.ts';
 
 export function authorWarnings(ko: LoadedKo, source: KoSource, examples: readonly WorkedExample[]): Finding[] {
-  return [
-    ...metadataWarnings(ko, source),
-    ...serviceWarnings(ko),
-    ...engineWarnings(ko),
-    ...exampleWarnings(ko, source, examples),
-  ];
+  return [...metadataWarnings(ko, source), ...serviceWarnings(ko), ...exampleWarnings(ko, source, examples)];
 }
 
 function metadataWarnings({ details, key, deployment }: LoadedKo, { files }: KoSource): Finding[] {
@@ -89,13 +83,6 @@ function serviceWarnings({ service, deployment, id }: LoadedKo): Finding[] {
     }
   }
   return found;
-}
-
-function engineWarnings({ deployment }: LoadedKo): Finding[] {
-  return [...deployment.endpoints.values()].flat().flatMap((entry) => {
-    const message = foreignEngine(entry);
-    return message === undefined ? [] : [warning(deployment.file, entry.line, message)];
-  });
 }
 
 function exampleWarnings({ deployment }: LoadedKo, { files }: KoSource, examples: readonly WorkedExample[]): Finding[] {

@@ -8,6 +8,8 @@ import { messageOf } from '../../src/lib/errors.ts';
 import { withoutEndSlashes } from '../../src/lib/text.ts';
 import { bytes } from '../../src/shelf/zip/refusal.ts';
 import { ioFailure } from './exit.ts';
+import { fieldsOf } from './fields.ts';
+import type { Fields } from './fields.ts';
 
 export interface Answer {
   readonly status: number;
@@ -164,12 +166,6 @@ export function wordsOf({ status, body }: Pick<Answer, 'status' | 'body'>): stri
   const title = `${status} ${STATUS_CODES[status] ?? ''}`.trim();
   return typeof words === 'string' ? `${title}: ${words}` : title;
 }
-
-export type Fields = Readonly<Record<string, unknown>>;
-
-/** The fields of a JSON object; of anything else, none. */
-export const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 
 function jsonOr(text: string): unknown {
   try {

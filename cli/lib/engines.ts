@@ -1,5 +1,9 @@
 /** The engines that a knowledge object may ask for, as its author sees them. */
 import type { Engine } from '../../src/engines/engine.ts';
+import type { Deployment, DeploymentEntry } from '../../src/knowledge-object/descriptors/deployment.ts';
+import { wordLike } from './did-you-mean.ts';
+import { problem, warning } from './findings.ts';
+import type { Finding } from './findings.ts';
 
 /** `local`: runs in the activator itself; the others need a runtime, which is started when it is needed. */
 export type EngineFacts = Pick<Engine, 'name' | 'method' | 'local'>;
@@ -13,28 +17,23 @@ export const ENGINES: ReadonlyMap<string, EngineFacts> = new Map(
   ]),
 );
 
-/** The engine that was probably meant by a name that is none; a short name has less room for a slip. */
-export const engineLike = (name: string): string | undefined =>
-  ENGINE_NAMES.find((known) => distance(name, known) <= Math.min(MOST_TYPOS, Math.floor(name.length / 3)));
-
-const MOST_TYPOS = 2;
+/** The engine that was probably meant by a name that is none. */
+export const engineLike = (name: string): string | undefined => wordLike(name, ENGINE_NAMES);
 
 /** What to know of an endpoint whose engine is none of these, though no slip of the pen either; else undefined. */
-export const foreignEngine = ({ engine, path }: { engine: string; path: string }): string | undefined =>
+export const foreignEngine = ({ engine, path }: Pick<DeploymentEntry, 'engine' | 'path'>): string | undefined =>
   engine === '' || ENGINES.has(engine) || engineLike(engine) !== undefined
     ? undefined
     : `${path} asks for the engine ${engine}, which is none of ${ENGINE_NAMES.join(', ')}: it runs only where a runtime for it has registered`;
 
-/** How many letters differ: those to insert, to leave out or to change. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (const [i, letter] of [...a].entries()) {
-    const next = [i + 1];
-    for (const [j, other] of [...b].entries()) {
-      const [left = 0, above = 0, both = 0] = [next[j], row[j + 1], row[j]];
-      next.push(Math.min(left + 1, above + 1, both + (letter === other ? 0 : 1)));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
+/**
+ * Of all endpoints that ask for such an engine.
+ * @param expected names of those that will be there; undefined where that is not known, which is worth a warning only.
+ */
+export function foreignEngines({ file, endpoints }: Deployment, expected?: readonly string[]): Finding[] {
+  const say = expected === undefined ? warning : problem;
+  return [...endpoints.values()].flat().flatMap((entry) => {
+    const message = expected?.includes(entry.engine) === true ? undefined : foreignEngine(entry);
+    return message === undefined ? [] : [say(file, entry.line, message)];
+  });
 }

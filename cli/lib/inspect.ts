@@ -7,6 +7,7 @@ import type { Deployment, DeploymentEntry } from '../../src/knowledge-object/des
 import { koKey } from '../../src/knowledge-object/id.ts';
 import type { KoMetadata } from '../../src/knowledge-object/metadata.ts';
 import { METADATA_FILE, metadataProblem } from '../../src/knowledge-object/metadata.ts';
+import type { PackageProblem } from '../../src/lib/errors.ts';
 import { inspectPackage } from '../../src/shelf/import/check-package.ts';
 import type { InspectedPackage } from '../../src/shelf/import/check-package.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
@@ -14,7 +15,7 @@ import type { KoPackage } from '../../src/shelf/shelf.ts';
 import { bytes } from '../../src/shelf/zip/refusal.ts';
 import { authorWarnings } from './author-warnings.ts';
 import { descriptorWarnings } from './descriptor-warnings.ts';
-import { ENGINES, foreignEngine } from './engines.ts';
+import { engineLike, ENGINES, foreignEngine } from './engines.ts';
 import type { EngineFacts } from './engines.ts';
 import { exampleProblems } from './example-problems.ts';
 import { problem, sorted } from './findings.ts';
@@ -57,7 +58,7 @@ export async function inspect(source: KoSource): Promise<Inspection> {
   if (ko !== undefined) {
     const disagreements = [
       ...koProblems(ko),
-      ...entriesOf(ko.deployment).flatMap((each) => endpointProblems(ko, each, enginesFor(each))),
+      ...entriesOf(ko.deployment).flatMap((each) => withMeant(each, endpointProblems(ko, each, enginesFor(each)))),
     ];
     findings.push(...disagreements.map(({ file, line, message }) => problem(file, line, withReason(message, source))));
     findings.push(...exampleProblems(ko, examples));
@@ -111,6 +112,16 @@ function enginesFor(entry: DeploymentEntry): ReadonlyMap<string, Pick<EngineFact
   const { engine: name } = entry;
   if (foreignEngine(entry) === undefined) return ENGINES;
   return new Map([...ENGINES, [name, { name, method: 'post', local: false }]]);
+}
+
+/** Says which engine was meant where the name of one is a slip of the pen. */
+function withMeant({ engine }: DeploymentEntry, problems: readonly PackageProblem[]): PackageProblem[] {
+  const meant = engineLike(engine);
+  return problems.map((each) =>
+    meant !== undefined && meant !== engine && each.message.startsWith(`engine ${engine} `)
+      ? { ...each, message: `${each.message}; did you mean ${meant}?` }
+      : each,
+  );
 }
 
 export const entriesOf = (deployment: Deployment): DeploymentEntry[] => [...deployment.endpoints.values()].flat();

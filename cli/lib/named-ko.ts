@@ -1,8 +1,8 @@
 /** How a person names a knowledge object at an activator. */
 import { koKey, parseArk, parseKoId } from '../../src/knowledge-object/id.ts';
-import { fieldsOf } from './client.ts';
 import type { ActivatorClient } from './client.ts';
 import { usageFailure } from './exit.ts';
+import { fieldsOf } from './fields.ts';
 import { notThere, refusal } from './refusal.ts';
 
 /** `<naan>/<name>/<version>` of such an id, or of its ARK. @throws CommandFailure when it is none. */

@@ -1,6 +1,6 @@
 /** `GET /actuator/health` of an activator. */
-import { fieldsOf } from './client.ts';
 import type { ActivatorClient } from './client.ts';
+import { fieldsOf } from './fields.ts';
 
 export interface EngineState {
   readonly name: string;

@@ -1,4 +1,5 @@
 /** What `play` says of each change. */
+import { foreignEngines } from './engines.ts';
 import type { Finding } from './findings.ts';
 import { printFindings, sorted } from './findings.ts';
 import type { LocalActivator } from './local-activator.ts';
@@ -8,7 +9,7 @@ import { printExample } from './report-examples.ts';
 import type { ExampleResult } from './run-examples.ts';
 import { count } from './terminal.ts';
 import type { Terminal } from './terminal.ts';
-import { activationProblems, foreignProblems, tryExamples } from './try-knowledge-object.ts';
+import { activationProblems, tryExamples } from './try-knowledge-object.ts';
 import type { Trial } from './try-knowledge-object.ts';
 
 export interface Session {
@@ -58,7 +59,8 @@ export async function reportChanges(
       continue;
     }
     const trial = trialOf(change, session);
-    const ofEndpoints = trial === undefined ? [] : [...foreignProblems(trial), ...(await activationProblems(trial))];
+    const ofEndpoints =
+      trial === undefined ? [] : [...foreignEngines(trial.ko.deployment, []), ...(await activationProblems(trial))];
     const problems = sorted([...change.findings.filter(({ severity }) => severity === 'problem'), ...ofEndpoints]);
     const runs = trial !== undefined && session.runsTests;
     const results = runs ? await tryExamples(trial, (name) => terminal.progress(`${name} …`)) : [];

@@ -4,9 +4,8 @@ import type { Endpoint } from '../../src/activation/endpoint.ts';
 import type { LoadedKo } from '../../src/activation/loaded-ko.ts';
 import { ActivatorClient } from './client.ts';
 import { activationProblem } from './compile.ts';
-import { ENGINES, foreignEngine } from './engines.ts';
+import { ENGINES } from './engines.ts';
 import { exampleProblems } from './example-problems.ts';
-import { problem } from './findings.ts';
 import type { Finding } from './findings.ts';
 import type { KoSource } from './ko-source.ts';
 import type { LocalActivator } from './local-activator.ts';
@@ -58,15 +57,6 @@ export async function activationProblems({ source, ko, activator, runtimes }: Tr
         endpointProblems(ko, entry, ENGINES).length === 0,
     );
   return Promise.all(failed.map(({ entry, detail = '' }) => activationProblem(source, ko.deployment, entry, detail)));
-}
-
-/** Endpoints that do not run here since their engine is one of others: elsewhere they may. */
-export function foreignProblems({ ko, activator }: Pick<Trial, 'ko' | 'activator'>): Finding[] {
-  const failed = activator.endpointsOf(ko.key).filter(({ status }) => status === 'FAILED_TO_ACTIVATE');
-  return failed.flatMap(({ entry }) => {
-    const message = foreignEngine(entry);
-    return message === undefined ? [] : [problem(ko.deployment.file, entry.line, message)];
-  });
 }
 
 /** It runs in the activator itself, or in one of these runtimes. */

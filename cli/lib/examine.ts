@@ -1,0 +1,61 @@
+/** What the descriptors of an inspected knowledge object say beyond what an activator reads of them. */
+import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
+import { unknownDeploymentKeys } from './deployment-keys.ts';
+import { foreignEngines } from './engines.ts';
+import type * as Examples from './example-findings.ts';
+import { sorted } from './findings.ts';
+import type { Inspection } from './inspect.ts';
+import type * as OpenApi from './openapi-findings.ts';
+import { readSource } from './ko-source.ts';
+import { EXAMPLES_FILE } from './worked-examples.ts';
+import { readPlaced } from './yaml-place.ts';
+import type { PlacedData } from './yaml-place.ts';
+
+/**
+ * The same with these findings. The libraries that it takes are loaded here only.
+ * @param engines beside ours that will be there; undefined where an activator decides it.
+ */
+export async function examineAll(
+  inspections: readonly Inspection[],
+  engines?: readonly string[],
+): Promise<Inspection[]> {
+  const libraries = await Promise.all([import('./openapi-findings.ts'), import('./example-findings.ts')]);
+  const tools = { ...libraries[0], ...libraries[1], validator: libraries[0].makeValidator() };
+  const examined: Inspection[] = [];
+  for (const each of inspections) examined.push(await examine(each, tools, engines));
+  return examined;
+}
+
+interface Tools {
+  readonly openapiFindings: typeof OpenApi.openapiFindings;
+  readonly exampleFindings: typeof Examples.exampleFindings;
+  readonly workedExampleFindings: typeof Examples.workedExampleFindings;
+  readonly validator: ReturnType<typeof OpenApi.makeValidator>;
+}
+
+async function examine(
+  inspection: Inspection,
+  { openapiFindings, exampleFindings, workedExampleFindings, validator }: Tools,
+  engines: readonly string[] | undefined,
+): Promise<Inspection> {
+  const { source, metadata, examples, findings } = inspection;
+  const { hasServiceSpecification: service = METADATA_FILE, hasDeploymentSpecification: deployment = METADATA_FILE } =
+    metadata ?? {};
+  const found = inspection.ko === undefined ? [] : foreignEngines(inspection.ko.deployment, engines);
+  const textOf = async (path: string): Promise<string | undefined> =>
+    path === METADATA_FILE || !source.files.has(path) ? undefined : (await readSource(source, path)).toString('utf8');
+  const ofDeployment = await textOf(deployment);
+  if (ofDeployment !== undefined) found.push(...unknownDeploymentKeys(ofDeployment, deployment));
+  const placed = read(await textOf(service), service);
+  if (placed !== undefined) {
+    found.push(...(await openapiFindings(placed, service, validator)), ...exampleFindings(placed, service));
+    const calls = read(await textOf(EXAMPLES_FILE), EXAMPLES_FILE);
+    if (calls !== undefined) found.push(...workedExampleFindings(placed, service, examples, calls));
+  }
+  // Of a file that is not read as what it is nothing else is said.
+  const garbled = new Set(findings.filter(({ message }) => /^not (UTF-8|valid)/.test(message)).map(({ file }) => file));
+  return { ...inspection, findings: sorted([...findings, ...found.filter(({ file }) => !garbled.has(file))]) };
+}
+
+const read = (text: string | undefined, file: string): PlacedData | undefined =>
+  text === undefined ? undefined : readPlaced(text, file);

@@ -1,0 +1,275 @@
+/** What `check` says of descriptors and examples beyond what an activator reads of them. */
+import assert from 'node:assert/strict';
+import { dirname, join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { edit, fromTemplate, kgrid, kgridJson, PROJECT, temporaryFolder } from './kgrid.ts';
+
+interface Checked {
+  ok: boolean;
+  kos: { findings: { severity: string; file: string; line?: number; message: string }[] }[];
+}
+
+type Change = (file: (path: string) => string) => Promise<void>;
+
+const service =
+  (...changes: [from: string | RegExp, to: string][]): Change =>
+  async (file) => {
+    for (const [from, to] of changes) await edit(file('service.yaml'), from, to);
+  };
+const deployment =
+  (from: string | RegExp, to: string): Change =>
+  (file) =>
+    edit(file('deployment.yaml'), from, to);
+const examples =
+  (from: string | RegExp, to: string): Change =>
+  (file) =>
+    edit(file('worked-examples.yaml'), from, to);
+
+const NEW = ['openapi: 3.0.3', 'openapi: 3.1.0'] as [string, string];
+const SYSTOLIC = /(systolic:\n +type: )number/;
+
+/** What is done to a knowledge object in order, and all that is said then, as `file:line message`. */
+const slips: [string, Change, RegExp[]][] = [
+  [
+    'a key of an endpoint',
+    deployment('function:', 'timout: 5\n    function:'),
+    [/^deployment\.yaml:6 "timout" is no key of an endpoint: did you mean timeout\?$/],
+  ],
+  [
+    'a key of an endpoint that is like none',
+    deployment('function:', 'memory: 5\n    function:'),
+    [
+      /^deployment\.yaml:6 "memory" is no key of an endpoint; the keys are engine, artifact, entry, function, isolation, timeout: correct it or take it out$/,
+    ],
+  ],
+  [
+    'a method',
+    deployment(/$/, '  pots: {artifact: a}\n'),
+    [/^deployment\.yaml:\d+ "pots" is no method: did you mean post\?$/],
+  ],
+  [
+    'a key beside the methods',
+    deployment('  post:', '  timeout: 5\n  post:'),
+    [/^deployment\.yaml:3 "timeout" stands beside the methods, where nothing reads it: put it below one of them$/],
+  ],
+  [
+    'a key of an operation',
+    service(['responses:', 'respones:']),
+    [/^service\.yaml:22 "respones" is no key here: did you mean responses\?$/],
+  ],
+  ['a type', service([SYSTOLIC, '$1intger']), [/^service\.yaml:47 type is "intger": did you mean integer\?$/]],
+  [
+    'a type in 3.1',
+    service(NEW, [SYSTOLIC, '$1intger']),
+    [/^service\.yaml:47 type is "intger": did you mean integer\?$/],
+  ],
+  [
+    'a text for a list',
+    service([/required: \[.*\]/, 'required: text']),
+    [/^service\.yaml:44 required must be a list, not the text "text"$/],
+  ],
+  [
+    'a text for a list in 3.1',
+    service(NEW, [/required: \[.*\]/, 'required: text']),
+    [/^service\.yaml:44 required must be a list, not the text "text"$/],
+  ],
+  [
+    'a key of a schema',
+    service(['properties:\n        systolic', 'proprties:\n        systolic']),
+    [/^service\.yaml:45 "proprties" is no key here: did you mean properties\?$/],
+  ],
+  [
+    'a key of a schema in 3.1',
+    service(NEW, ['properties:\n        systolic', 'proprties:\n        systolic']),
+    [/^service\.yaml:45 "proprties" is no key here: did you mean properties\?$/],
+  ],
+  [
+    'Swagger',
+    service(['openapi: 3.0.3', 'swagger: "2.0"']),
+    [/^service\.yaml:1 this is Swagger 2\.0, not OpenAPI 3: convert it/],
+  ],
+  [
+    'no version of OpenAPI',
+    service(['openapi: 3.0.3\n', '']),
+    [/^service\.yaml:1 openapi is missing: add "openapi: 3\.0\.3"$/],
+  ],
+  [
+    'another version of OpenAPI',
+    service(['3.0.3', '"4.0"']),
+    [/^service\.yaml:1 openapi is 4\.0: write the version as 3\.0\.3 or 3\.1\.0/],
+  ],
+  [
+    'a pattern that is none',
+    service(['  schemas:\n', "  schemas:\n    Odd: {type: string, pattern: '(', example: x}\n"]),
+    [/^service\.yaml:42 pattern must match format "regex"$/],
+  ],
+  [
+    'no description',
+    service(['          description: The mean arterial pressure.\n', '']),
+    [/^service\.yaml:23 responses\[200\] has no description: add it$/],
+  ],
+  [
+    'the place of a parameter',
+    service([
+      '      requestBody:',
+      '      parameters:\n        - {name: a, in: qury, schema: {type: string}}\n      requestBody:',
+    ]),
+    [/^service\.yaml:17 in is "qury": did you mean query\?$/],
+  ],
+  [
+    'an example',
+    service([/example: 120/, 'example: high']),
+    [/^service\.yaml:51 this example breaks its schema \(line 46\): it must be a number, not the text "high"$/],
+  ],
+  [
+    'an example in 3.1',
+    service(NEW, [/example: 120/, 'examples: [120, 5]']),
+    [/^service\.yaml:51 this example breaks its schema \(line 46\): it must be >= 30$/],
+  ],
+  [
+    'an example of a body',
+    service([
+      "              $ref: '#/components/schemas/Input'",
+      "              $ref: '#/components/schemas/Input'\n            example: {systolic: 120, diastolic: x}",
+    ]),
+    [/^service\.yaml:22 this example breaks its schema \(line 20\): diastolic must be a number, not the text "x"$/],
+  ],
+  [
+    'one of the examples of an answer',
+    service([
+      "                $ref: '#/components/schemas/CallError'",
+      "                $ref: '#/components/schemas/CallError'\n              examples: {one: {value: 5}}",
+    ]),
+    [/^service\.yaml:\d+ this example breaks its schema \(line 39\): /],
+  ],
+  [
+    'the input of a worked example',
+    examples('systolic: 120', 'systolic: 1200'),
+    [
+      /^worked-examples\.yaml:5 "120 over 80 mmHg": the input breaks the schema in service\.yaml:20: systolic must be <= 300$/,
+      /^worked-examples\.yaml:2 "120 over 80 mmHg": (500|unit) /,
+    ],
+  ],
+  [
+    'the result of a worked example',
+    examples('unit: mmHg', 'unit: 1'),
+    [
+      /^worked-examples\.yaml:6 "120 over 80 mmHg": the expected result breaks the schema in service\.yaml:30: unit must be text, not 1$/,
+      /^worked-examples\.yaml:2 "120 over 80 mmHg": (500|unit) /,
+    ],
+  ],
+];
+
+/** What real knowledge objects have, and runs: it must be no error, and here nothing is said of it. */
+const fine: [string, Change][] = [
+  ['a number for the version', service(['version: "1.0"', 'version: 1.0'])],
+  [
+    'references to elsewhere',
+    service(
+      [/\$ref: '#\/components\/schemas\/CallError'/, "$ref: 'https://127.0.0.1:9/schemas.json#/CallError'"],
+      [/\$ref: '#\/components\/schemas\/Result'/, '$ref: other.yaml'],
+    ),
+  ],
+  ['odd defaults', service([SYSTOLIC, '$1number\n          default: [none]'])],
+  ['no types', service([/(systolic:\n) +type: number\n/, '$1'])],
+  ['keys of its own', service(['info:\n', 'x-mine: {a: 1}\ninfo:\n'])],
+  ['3.1', service(NEW, [SYSTOLIC, '$1[number, "null"]'])],
+  ['null in 3.0', service([SYSTOLIC, '$1number\n          nullable: true'], ['example: 120', 'example: null'])],
+  ['an exclusive limit in 3.0', service(['minimum: 30', 'minimum: 30\n          exclusiveMinimum: true'])],
+  [
+    'a reference with more beside it',
+    service([
+      "$ref: '#/components/schemas/Result'",
+      "$ref: '#/components/schemas/Result'\n                    description: more",
+    ]),
+  ],
+  [
+    'a reference to itself',
+    service([
+      /( +)properties:\n( +)systolic:/,
+      "$1properties:\n$2before: {$ref: '#/components/schemas/Input'}\n$2systolic:",
+    ]),
+  ],
+  [
+    'the result alone as the answer',
+    service([/type: object\n +properties:\n +result:\n +\$ref: ('#.*Result')\n +info:\n.*\n/, '$ref: $1\n']),
+  ],
+  [
+    'an example that is a reference',
+    service(
+      [
+        "              $ref: '#/components/schemas/Input'",
+        "              $ref: '#/components/schemas/Input'\n            examples: {one: {$ref: '#/components/examples/One'}}",
+      ],
+      ['components:\n', 'components:\n  examples: {One: {value: {}}}\n'],
+    ),
+  ],
+  [
+    'the older shape of a deployment',
+    async (file) =>
+      writeFile(
+        file('deployment.yaml'),
+        'endpoints:\n  /calculate: {artifact: src/index.js, engine: {name: javascript}, function: calculate}\n',
+      ),
+  ],
+];
+
+test('each slip in a descriptor or an example is named by file and line, with the mend', async () => {
+  await using folder = await temporaryFolder();
+  const all = [...slips, ...fine.map(([what, change]) => [what, change, []] as (typeof slips)[number])];
+  const named: string[] = [];
+  for (const [i, [, change]] of all.entries()) {
+    const ko = await fromTemplate('javascript', folder.path, `ko${i + 1}`);
+    await change((path) => join(ko, path));
+    named.push(ko);
+  }
+  const { json } = await kgridJson<Checked>(['check', ...named]);
+  const wrong = json.kos.flatMap(({ findings }, i) => {
+    const [what = '', , said = []] = all[i] ?? [];
+    const words = findings.map(({ file, line, message }) => `${file}:${line ?? ''} ${message}`);
+    const isRight = words.length === said.length && said.every((each) => words.some((word) => each.test(word)));
+    return isRight ? [] : [[what, ...words]];
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('with --strict a warning is enough to fail', async () => {
+  await using folder = await temporaryFolder();
+  const ko = await fromTemplate('javascript', folder.path, 'odd');
+  assert.deepEqual((await kgrid(['check', ko, '--strict'])).code, 0);
+  await edit(join(ko, 'deployment.yaml'), 'function:', 'timout: 5\n    function:');
+  const [lenient, strict] = await Promise.all([
+    kgridJson<Checked>(['check', ko]),
+    kgridJson<Checked>(['check', ko, '--strict']),
+  ]);
+  assert.deepEqual([lenient.code, lenient.json.ok, strict.code, strict.json.ok], [0, true, 1, false]);
+});
+
+test('the examples of the project have nothing but the one mistake that is there on purpose', async () => {
+  const { json } = await kgridJson<Checked>(['check', join(PROJECT, 'examples')]);
+  const said = json.kos.flatMap(({ findings }) => findings).map(({ file, line }) => `${file}:${line ?? ''}`);
+  assert.deepEqual(new Set(said), new Set(['deployment.yaml:7', 'service.yaml:56', 'src/syntax-error.js:3']));
+});
+
+test('what checks and comparisons need is loaded by no other command, nor by the service', async () => {
+  const [ofService, ofCommands] = await Promise.all([importedBy('src/main.ts'), importedBy('cli/commands/play.ts')]);
+  assert.ok(ofService.has('fastify') && ofCommands.has('fastify'), 'imports are found');
+  for (const each of ['ajv', 'ajv/dist/2020.js', 'ajv-formats', '@seriousme/openapi-schema-validator', 'diff'])
+    assert.ok(!ofService.has(each) && !ofCommands.has(each), each);
+});
+
+/** All packages that are loaded with a file. */
+async function importedBy(file: string, seen = new Set<string>()): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  const path = join(PROJECT, file);
+  if (seen.has(path)) return found;
+  seen.add(path);
+  for (const [, name = ''] of (await readFile(path, 'utf8')).matchAll(
+    /^(?:import (?!type)|export .* from |\} from )[^;]*?'(.+?)';/gm,
+  )) {
+    if (!name.startsWith('.')) found.add(name);
+    else for (const each of await importedBy(join(dirname(file), name), seen)) found.add(each);
+  }
+  return found;
+}
