@@ -229,7 +229,11 @@ test('what an author probably did not mean is a warning, and no problem', async 
   const ko = await fromTemplate('javascript', folder.path, 'odd');
   await edit(join(ko, 'metadata.json'), /\s+"hasPayload": .*/, '');
   await edit(join(ko, 'metadata.json'), /\s+"title": .*/, '');
-  await edit(join(ko, 'service.yaml'), 'paths:', 'paths:\n  /forgotten: {post: {}}');
+  await edit(
+    join(ko, 'service.yaml'),
+    'paths:',
+    'paths:\n  /forgotten: {post: {responses: {default: {description: x}}}}',
+  );
   await rm(join(ko, 'worked-examples.yaml'));
   const julia = await fromTemplate('javascript', folder.path, 'foreign');
   await edit(join(julia, 'deployment.yaml'), 'engine: javascript', 'engine: julia');
