@@ -18,6 +18,7 @@ import { isLoopback } from './lib/loopback.ts';
 import type { Logger } from './lib/log.ts';
 import { Output } from './lib/output.ts';
 import { reportActivation } from './report-activation.ts';
+import { withoutCredentials } from './lib/without-credentials.ts';
 import { Shutdown } from './shutdown.ts';
 
 async function main(output: Output, errors: Output): Promise<void> {
@@ -119,10 +120,10 @@ async function importManifest({ manifests }: App, location: string, log: Logger)
     for (const { location: entry, error } of outcomes) {
       if (error !== undefined) log.warn({ location: entry, cause: error.message }, 'manifest entry was not imported');
     }
-    log.info({ manifest: location, imported: imported.length, of: outcomes.length }, 'manifest imported');
+    log.info({ manifest: withoutCredentials(location), imported: imported.length, of: outcomes.length }, 'manifest imported');
     return imported;
   } catch (thrown) {
-    log.error({ manifest: location, cause: messageOf(thrown) }, 'manifest cannot be read');
+    log.error({ manifest: withoutCredentials(location), cause: messageOf(thrown) }, 'manifest cannot be read');
     return [];
   }
 }

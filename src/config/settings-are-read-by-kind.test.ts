@@ -107,6 +107,8 @@ test('what is bad beyond its kind is refused too', () => {
     [['--property', '=x'], /^--property is '=x', but must be name=value$/],
     [['--cors', 'app.example'], /--cors is 'app\.example', but must be an http or https URL$/],
     [['--public-url', 'ftp://x'], /^--public-url is 'ftp:\/\/x', but must be an http or https URL$/],
+    [['--public-url', 'http://me:secret@x'], /^--public-url must have no user and no password$/],
+    [['--public-url', 'ftp://me:secret@x'], /^--public-url must have no user and no password$/],
     [['--runtimes', 'none', '--runtimes', 'node'], /^--runtimes is 'none', but must be node, python or both/],
     [['--user', 'u'], /^KGRID_PASSWORD is missing: a login needs both KGRID_USER and KGRID_PASSWORD$/],
     [['--password', 'p'], /^KGRID_USER is missing/],

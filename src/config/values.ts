@@ -1,9 +1,10 @@
 /** Turns the text of a setting into its value. All throw startRefused, naming the setting and what is allowed. */
 import { startRefused } from '../lib/errors.ts';
 import { withoutEndSlashes } from '../lib/text.ts';
+import { withoutCredentials } from '../lib/without-credentials.ts';
 
 const refuse = (source: string, value: string, allowed: string): Error =>
-  startRefused(`${source} is '${value}', but must be ${allowed}`);
+  startRefused(`${source} is '${withoutCredentials(value)}', but must be ${allowed}`);
 
 export function toPort(value: string, source: string): number {
   const port = /^\d{1,5}$/.test(value) ? Number(value) : NaN;
@@ -50,6 +51,9 @@ export function toChoice<T extends string>(value: string, source: string, choice
 
 export function toUrl(value: string, source: string): string {
   const url = URL.parse(value);
+  // These addresses are shown to everybody.
+  if (url !== null && url.username + url.password !== '')
+    throw startRefused(`${source} must have no user and no password`);
   if (url !== null && /^https?:$/.test(url.protocol)) return withoutEndSlashes(value);
   throw refuse(source, value, 'an http or https URL');
 }

@@ -5,6 +5,7 @@ import type { Registration } from '../engines/remote/runtime.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import { LONGEST_URL } from '../lib/text.ts';
 import { binaryNotFound, bodyNotReadable, messageOf } from '../lib/errors.ts';
+import { withoutCredentialsIn } from '../lib/without-credentials.ts';
 import { audit, auditNothing } from './access/audit.ts';
 import { addressOf } from './address.ts';
 import { requireJson, textBody } from './body.ts';
@@ -69,9 +70,10 @@ export function proxyRoutes(
   });
 }
 
+/** Without the credentials in addresses: runtimes are called without a login, so nobody needs to know one. */
 function objectOf(request: FastifyRequest): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(textBody(request));
+    const value: unknown = withoutCredentialsIn(JSON.parse(textBody(request)) as unknown);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch (thrown) {
     throw bodyNotReadable(`The body is not JSON: ${messageOf(thrown)}`, { cause: thrown });

@@ -98,7 +98,7 @@ test('a registration without an engine or an address is 400 and says so', async 
     assert.equal(answer.status, 400, JSON.stringify(registration));
     assert.deepEqual(answer.object, { ...registration, status });
   }
-  for (const body of ['[]', '"x"', 'null', '{"engine":', '']) {
+  for (const body of ['[]', '"x"', 'null', '{"engine":', '', `{"engine":${'['.repeat(50_000)}${']'.repeat(50_000)}}`]) {
     const answer = await service.post(PLACE, body);
     assertRequestError(answer, { status: 400, path: PLACE, title: 'Http Message Not Readable', detail: /./ });
   }
@@ -261,6 +261,33 @@ test('environments are what registered, with what each says of itself now', asyn
       detail: `No runtime of the engine ${engine} is registered`,
     });
   }
+});
+
+test('nobody is shown the user and the password in the address of a runtime', async () => {
+  await using runtime = await RecordedNodeRuntime.start(service, 'discreet');
+  await service.serve(koOf('discreet'));
+  const hidden = 'the-password';
+  const url = runtime.url.replace('//', `//ann:${hidden}@`);
+  runtime.intercept = ({ path }, response) => {
+    const info = { engine: 'discreet', status: 'up', activator: `http://ann:${hidden}@here.example/`, url };
+    if (path === '/info') response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(info));
+    return path === '/info';
+  };
+  for (const address of [url, `${url}/`, url.replace('//', ''), url.replace('//', '\\\\')]) {
+    const answer = await register({ engine: 'discreet', url: address, more: [{ note: `see ${url}/x` }] });
+    assert.equal(answer.object['status'], 'existing runtime', answer.text);
+    assert.equal(answer.object['url'], `${runtime.url}/`);
+  }
+  await register({ engine: 'discreet', url: `http://ann:${hidden}@127.0.0.1:1`, forceUpdate: true });
+  await register({ engine: 'discreet', url: `ftp://ann:${hidden}@127.0.0.1:1` });
+  await settled();
+  assert.equal((await service.post(pathOf(koOf('discreet')), 4)).object['result'], 4);
+  const listed = (await service.get(`${PLACE}/discreet`)).object;
+  assert.deepEqual([listed['url'], listed['activator']], [runtime.url, 'http://here.example/']);
+  assert.deepEqual(listed['more'], [{ note: `see ${runtime.url}/x` }]);
+  for (const path of [PLACE, '/endpoints', '/actuator/health', '/actuator/info', `/endpoints/${naan}/discreet/1.0/run`])
+    assert.ok(!(await service.get(path)).text.includes(hidden), path);
+  assert.ok(!JSON.stringify(service.log).includes(hidden));
 });
 
 test('outside dev a runtime registers with the login in the address it was given', async () => {

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { ActivationContext, EndpointPlan } from '../engine.ts';
 import type { RemoteOptions } from './remote-options.ts';
 import { LONGEST_URL, cutWords, oneLine, withoutEndSlashes, withoutStartSlashes } from '../../lib/text.ts';
+import { withoutCredentials } from '../../lib/without-credentials.ts';
 import { RuntimeUnreachable } from './runtime.ts';
 import type { Runtime } from './runtime.ts';
 import { uptime } from '../../lib/uptime.ts';
@@ -109,4 +110,5 @@ function wordsOf(said: Record<string, unknown>): string | undefined {
   return words === undefined ? undefined : oneLine(words);
 }
 
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? withoutCredentials(value) : undefined;

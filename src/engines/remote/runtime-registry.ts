@@ -1,5 +1,6 @@
 /** All remote runtimes: who registered, who answers, and what a registration must set going. */
 import { notFound, malformedRequest } from '../../lib/errors.ts';
+import { withoutCredentialsIn } from '../../lib/without-credentials.ts';
 import type { Engine } from '../engine.ts';
 import { RemoteEngine } from './remote-engine.ts';
 import type { RemoteOptions } from './remote-options.ts';
@@ -110,5 +111,5 @@ async function environmentOf(runtime: Runtime): Promise<Record<string, unknown>>
   const info = await runtime.info();
   return info === undefined
     ? { ...runtime.registration, status: 'Activator could not connect to runtime' }
-    : { ...runtime.registration, ...info, url: runtime.url, status: 'up' };
+    : { ...runtime.registration, ...withoutCredentialsIn(info), url: runtime.url, status: 'up' };
 }
