@@ -120,7 +120,10 @@ async function importManifest({ manifests }: App, location: string, log: Logger)
     for (const { location: entry, error } of outcomes) {
       if (error !== undefined) log.warn({ location: entry, cause: error.message }, 'manifest entry was not imported');
     }
-    log.info({ manifest: withoutCredentials(location), imported: imported.length, of: outcomes.length }, 'manifest imported');
+    log.info(
+      { manifest: withoutCredentials(location), imported: imported.length, of: outcomes.length },
+      'manifest imported',
+    );
     return imported;
   } catch (thrown) {
     log.error({ manifest: withoutCredentials(location), cause: messageOf(thrown) }, 'manifest cannot be read');
