@@ -5,19 +5,20 @@ Medical Subjects 33. London: HMSO, 1926.
 """
 
 import numpy as np
+from kgrid_python_runtime import InvalidInputError
 
 
 def read(inputs):
     """The observation times, and whether each ended with the event (True) or was censored (False)."""
     if not isinstance(inputs, dict) or not isinstance(inputs.get("times"), list):
-        raise ValueError("times must be a list of numbers")
+        raise InvalidInputError("times must be a list of numbers")
     times, events = inputs["times"], inputs.get("events")
     if not isinstance(events, list) or len(events) != len(times) or not times:
-        raise ValueError("events must be a list as long as times, and neither may be empty")
+        raise InvalidInputError("events must be a list as long as times, and neither may be empty")
     if any(isinstance(time, bool) or not isinstance(time, (int, float)) or time < 0 for time in times):
-        raise ValueError("times must be numbers of 0 or more")
+        raise InvalidInputError("times must be numbers of 0 or more")
     if any(event not in (0, 1) for event in events):
-        raise ValueError("events must be 1 (event) or 0 (censored)")
+        raise InvalidInputError("events must be 1 (event) or 0 (censored)")
     return np.array(times, dtype=float), np.array(events, dtype=bool)
 
 

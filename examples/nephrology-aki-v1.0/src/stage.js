@@ -2,7 +2,7 @@
 
 // Acute kidney injury (AKI) by serum creatinine: KDIGO Clinical Practice Guideline for Acute Kidney Injury.
 // Kidney Int Suppl 2012;2:1-138. Urine output and dialysis are not looked at.
-const { creatininesOf } = require('./creatinine.js');
+const { creatininesOf, invalidInput } = require('./creatinine.js');
 
 // To two decimals, as laboratories report mg/dL: 1.2 - 0.9 must count as 0.3, and so must 26.5 umol/L, the threshold
 // of the guideline in SI units.
@@ -22,7 +22,7 @@ function stageOf({ current, ratio, rise }) {
 module.exports = function stage(bundle) {
   const results = creatininesOf(bundle);
   const latest = results.at(-1);
-  if (latest === undefined) throw new Error('the Bundle holds no final creatinine result (LOINC 2160-0 or 14682-9)');
+  if (latest === undefined) throw invalidInput('the Bundle holds no final creatinine result (LOINC 2160-0 or 14682-9)');
 
   const within = (hours) => results.filter((result) => latest.time.diff(result.time, 'hours').hours <= hours);
   const lastWeek = within(7 * 24);

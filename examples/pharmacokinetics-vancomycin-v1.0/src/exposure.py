@@ -7,6 +7,7 @@ Volume of distribution (0.7 L/kg) and the AUC target: Rybak MJ et al., Am J Heal
 
 from math import exp, log
 
+from kgrid_python_runtime import InvalidInputError
 from kgrid_python_runtime.context import Context
 
 CREATININE_CLEARANCE = "nephrology/cockcroftgault/1.0/clearance"
@@ -17,7 +18,7 @@ AUC_TARGET = (400, 600)  # mg*h/L in 24 h
 def number_between(inputs, field, unit, low, high):
     value = inputs.get(field)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-        raise ValueError(f"{field} must be a number in {unit} from {low} to {high} (got {value!r})")
+        raise InvalidInputError(f"{field} must be a number in {unit} from {low} to {high} (got {value!r})")
     return value
 
 
@@ -30,7 +31,7 @@ def creatinine_clearance(inputs):
 
 def exposure(inputs):
     if not isinstance(inputs, dict):
-        raise ValueError("the input must be an object with age, sex, weight, creatinine, dose and interval")
+        raise InvalidInputError("the input must be an object with age, sex, weight, creatinine, dose and interval")
     weight = number_between(inputs, "weight", "kg", 20, 400)
     dose = number_between(inputs, "dose", "mg", 100, 5000)
     interval = number_between(inputs, "interval", "hours", 4, 72)

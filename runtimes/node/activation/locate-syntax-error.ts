@@ -9,14 +9,14 @@ const most = 50;
 /**
  * @param root folder of the knowledge object.
  * @param description what the worker says, `SyntaxError: …`.
- * @returns the description with the place, `… (src/a.mjs:3)`, where one of the modules has this very error.
+ * @returns the description with the place, `… (src/a.mjs line 3)`, where one of the modules has this very error.
  */
 export async function locateSyntaxError(
   root: string,
   modules: readonly string[],
   description: string,
 ): Promise<string> {
-  if (!description.startsWith('SyntaxError: ') || /:\d+\)$/.test(description)) return description;
+  if (!description.startsWith('SyntaxError: ') || / line \d+\)$/.test(description)) return description;
   for (const module of modules.filter((path) => /\.m?js$/.test(path)).slice(0, most)) {
     const file = join(root, module);
     // Parses and runs nothing.
@@ -26,7 +26,7 @@ export async function locateSyntaxError(
     );
     const place = output.split('\n').find((text) => text.includes(`${file}:`));
     const line = /:(\d+)$/.exec(place ?? '')?.[1];
-    if (line && output.includes(description)) return `${description} (${module}:${line})`;
+    if (line && output.includes(description)) return `${description} (${module} line ${line})`;
   }
   return description;
 }

@@ -4,17 +4,22 @@
  *
  * The body, of type `application/vnd.kgrid.calls`, is JSON inputs joined by NUL, which no JSON text holds. The answer
  * is a stream of records, each ended by NUL, in the order in which calls end: `<number>=<result as JSON>`, or
- * `<number>!<status>,<description>`.
+ * `<number>!<status>,<description>`; for an activator that accepts it, the latter is `<number>!` and a JSON object with
+ * `status` and what the answer to a single call would hold.
  */
 import type { ServerResponse } from 'node:http';
-import type { Outcome } from '../workers/call.ts';
+import type { Outcome, Reason } from '../workers/call.ts';
 
 export const CALLS_TYPE = 'application/vnd.kgrid.calls';
 
 /** Runs one input. */
 export type Submit = (body: string, json: boolean, done: (outcome: Outcome) => void) => void;
 
-export function answerCalls(body: string, response: ServerResponse, submit: Submit): void {
+/** Whether the header `Accept` says so. */
+export const takesFailuresAsJson = (accept: string | undefined): boolean =>
+  accept?.includes('application/vnd.kgrid.answers;failures=json') ?? false;
+
+export function answerCalls(body: string, response: ServerResponse, submit: Submit, failuresAsJson: boolean): void {
   const inputs = body.split('\0');
   let left = inputs.length;
   let ready = '';
@@ -30,7 +35,7 @@ export function answerCalls(body: string, response: ServerResponse, submit: Subm
   for (const [i, input] of inputs.entries()) {
     submit(input, true, (outcome) => {
       left--;
-      ready += `${i}${recordOf(outcome)}\0`;
+      ready += `${i}${recordOf(outcome, failuresAsJson)}\0`;
       if (flushing) return;
       flushing = true;
       setImmediate(flush);
@@ -39,8 +44,10 @@ export function answerCalls(body: string, response: ServerResponse, submit: Subm
 }
 
 /** The code of a knowledge object writes the result, and must not be able to write a record of another call. */
-export function recordOf(outcome: Outcome): string {
+export function recordOf(outcome: Outcome, failuresAsJson: boolean): string {
   if (outcome.ok && !outcome.result.includes('\0')) return `=${outcome.result}`;
-  const { status, description } = outcome.ok ? { status: 500, description: 'The result is not JSON' } : outcome;
+  const failed: Reason = outcome.ok ? { status: 500, description: 'The result is not JSON' } : outcome;
+  const { status, title, description, place } = failed;
+  if (failuresAsJson) return `!${JSON.stringify({ status, title, description, place })}`;
   return `!${status},${description.replaceAll('\0', ' ')}`;
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoints } from '../activation/endpoints.ts';
 import { notFound, overloaded, type RuntimeError } from '../lib/errors.ts';
 import { Call, type Outcome } from '../workers/call.ts';
-import { answerCalls, CALLS_TYPE, type Submit } from './calls-in-one-request.ts';
+import { answerCalls, CALLS_TYPE, takesFailuresAsJson, type Submit } from './calls-in-one-request.ts';
 import { isJson, readText, sendError, sendJson } from './body.ts';
 
 export interface ExecuteOptions {
@@ -46,7 +46,7 @@ export function createExecute(endpoints: Endpoints, options: ExecuteOptions): Ex
         });
         host.submit(call);
       };
-      if (type === CALLS_TYPE) answerCalls(body, response, submit);
+      if (type === CALLS_TYPE) answerCalls(body, response, submit, takesFailuresAsJson(headers.accept));
       else
         submit(body, type === undefined || type === 'application/json' || isJson(type), (outcome) =>
           answerCall(response, outcome),
@@ -62,7 +62,8 @@ function answerCall(response: ServerResponse, outcome: Outcome): void {
     response.end(text);
   } else {
     const headers = outcome.status === 503 ? { 'retry-after': '1' } : {};
-    sendJson(response, outcome.status, { description: outcome.description }, headers);
+    const { title, description, place } = outcome;
+    sendJson(response, outcome.status, { title, description, place }, headers);
   }
 }
 

@@ -27,7 +27,7 @@ export class TestActivator implements AsyncDisposable {
 
   static async start(): Promise<TestActivator> {
     const server = createServer((request, response) => {
-      const path = (request.url ?? '').slice(1);
+      const path = decodeURI((request.url ?? '').slice(1));
       void text(request).then(async (body) => {
         const seen = { method: request.method ?? '', path, headers: request.headers, body };
         activator.requests.push(seen);

@@ -81,27 +81,27 @@ const failing: [name: string, activation: Activation, description: RegExp][] = [
   [
     'a syntax error',
     { files: { 'src/index.js': 'let a;\nlet a;' } },
-    /^SyntaxError: .*'a' has already been declared \(src\/index\.js:2\)$/,
+    /^SyntaxError: .*'a' has already been declared \(src\/index\.js line 2\)$/,
   ],
   [
     'a syntax error in an ES module',
     { entry: 'src/index.mjs', files: { 'src/a.mjs': '\n\nlet a; let a;', 'src/index.mjs': "import './a.mjs';" } },
-    /^SyntaxError: .*'a' has already been declared \(src\/a\.mjs:3\)$/,
+    /^SyntaxError: .*'a' has already been declared \(src\/a\.mjs line 3\)$/,
   ],
   [
     'an exception while loading',
     { files: { 'src/index.js': '\nnull.x;' } },
-    /^TypeError: Cannot read properties of null .* \(src\/index\.js:2\)$/,
+    /^TypeError: Cannot read properties of null .* \(src\/index\.js line 2\)$/,
   ],
   [
     'a missing package',
     { files: { 'src/index.js': "require('left-pad');" } },
-    /^Error: Cannot find module 'left-pad' \(src\/index\.js:1\)$/,
+    /^Error: Cannot find module 'left-pad': the package left-pad is not installed; add it to the dependencies of a package\.json among the artifacts \(src\/index\.js line 1\)$/,
   ],
   [
     'a missing package in an ES module',
     { entry: 'src/index.mjs', files: { 'src/index.mjs': "import 'left-pad';" } },
-    /^Error: Cannot find package 'left-pad' imported from src\/index\.mjs$/,
+    /^Error: Cannot find package 'left-pad' imported from src\/index\.mjs: the package left-pad is not installed; add it to/,
   ],
   ['an end of the process', { files: { 'src/index.js': 'process.exit(3);' } }, /ended unexpectedly \(exit code 3\)$/],
 ];

@@ -11,6 +11,8 @@ export class Executors {
   readonly #waiting = new Map<number, Waiting>();
   readonly #send: (message: string) => void;
   readonly #current: AsyncLocalStorage<number>;
+  /** What calls have failed with: it is never said of the input of the one that made them. */
+  readonly #failures = new WeakSet();
   #last = 0;
 
   /** @param current the number of the call that the running code belongs to. */
@@ -46,7 +48,16 @@ export class Executors {
     if (!waiting) return;
     const answer = parse(text);
     if (status < 300) waiting.resolve(isRecord(answer) && 'result' in answer ? answer['result'] : answer);
-    else waiting.reject(new Error(reason(answer) ?? `the activator answered ${status}`));
+    else {
+      const error = new Error(reason(answer) ?? `the activator answered ${status}`);
+      this.#failures.add(error);
+      waiting.reject(error);
+    }
+  }
+
+  /** Whether it came out of a call of another endpoint, whatever was made of it since. */
+  isNested(error: unknown): boolean {
+    return typeof error === 'object' && error !== null && this.#failures.has(error);
   }
 }
 

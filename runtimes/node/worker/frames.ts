@@ -15,7 +15,7 @@ export const kinds = {
   L: 'load',
   /** A call: a = its number, b = index * 2 + (1 where the body is JSON), body = the input. */
   C: 'call',
-  /** The answer to a call: a = its number, b = an `Answer`, body = JSON of the result or a description. */
+  /** The answer to a call: a = its number, b = an `Answer`, body = JSON of the result or of a `Failure`. */
   A: 'answer',
   /** A call of another endpoint: a = its number, b = the number of the call that makes it, body = JSON. */
   N: 'nested',
@@ -29,7 +29,7 @@ export const kinds = {
   F: 'fatal',
 } as const;
 
-export const answers = { result: 0, thrown: 1, failed: 2 } as const;
+export const answers = { result: 0, thrown: 1, failed: 2, invalid: 3 } as const;
 
 export type OnMessage = (kind: Kind, a: number, b: number, body: string) => void;
 

@@ -3,19 +3,21 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Socket } from 'node:net';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { describe } from './describe.ts';
+import { describe, failureOf, type Failure } from './describe.ts';
 import { Executors } from './executors.ts';
 import { answers, encode, frame, FrameReader } from './frames.ts';
 import { LoadError, loadFunction, type Endpoint, type KnowledgeFunction } from './load.ts';
 import { restrict } from './restrict.ts';
 import { dataPipe, Shared } from './shared.ts';
+import { OddNumber, writeResult } from './write-result.ts';
 
 // The code of the knowledge object may replace the globals; it must not break its own transport by that.
 const { parse, stringify } = JSON;
 const outputLimit = Number(process.argv[2]);
 const shared = new Shared();
 const endpoints: { readonly endpoint: Endpoint; loaded?: Promise<void>; run?: KnowledgeFunction }[] = [];
-const open = new Set<number>();
+/** Calls that run, each with the folder of its knowledge object. */
+const open = new Map<number, string>();
 const current = new AsyncLocalStorage<number>();
 const pipe = new Socket({ fd: dataPipe });
 const executors = new Executors(send, current);
@@ -35,7 +37,7 @@ process.on('uncaughtException', (error) => {
   const call = current.getStore();
   const description = describe(error);
   console.error(`Uncaught ${description}`);
-  if (call !== undefined) answer(call, answers.thrown, description);
+  if (call !== undefined) fail(call, error);
   else {
     send(encode('F', 0, 0, description));
     process.exit(1);
@@ -84,23 +86,23 @@ function flush(): void {
 
 function call(number: number, index: number, json: boolean, body: string): void {
   if (!shared.begin(number)) return;
-  open.add(number);
   const endpoint = endpoints[index];
+  open.set(number, endpoint?.endpoint.root ?? '');
   if (endpoint?.run) current.run(number, execute, endpoint.run, number, json, body);
   else {
     prepare(number, index).then(
       () => endpoint?.run && current.run(number, execute, endpoint.run, number, json, body),
-      (error: unknown) => answer(number, answers.failed, messageOf(error)),
+      (error: unknown) => refuse(number, messageOf(error)),
     );
   }
 }
 
 function load(number: number, index: number): void {
   if (!shared.begin(number)) return;
-  open.add(number);
+  open.set(number, '');
   prepare(number, index).then(
     () => answer(number, answers.result, 'true'),
-    (error: unknown) => answer(number, answers.failed, messageOf(error)),
+    (error: unknown) => refuse(number, messageOf(error)),
   );
 }
 
@@ -114,31 +116,42 @@ async function prepare(number: number, index: number): Promise<void> {
 }
 
 function execute(run: KnowledgeFunction, number: number, json: boolean, body: string): void {
-  const fail = (error: unknown): void => answer(number, answers.thrown, describe(error));
   try {
     const result = run(json ? parse(body) : body);
     if (isThenable(result))
       Promise.resolve(result)
         .then((value) => finish(number, value))
-        .catch(fail);
+        .catch((error: unknown) => fail(number, error));
     else finish(number, result);
   } catch (error) {
-    fail(error);
+    fail(number, error);
   }
 }
 
 const isThenable = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 
-/** Functions, symbols and undefined become null; what JSON cannot hold throws. */
 function finish(number: number, result: unknown): void {
-  const text = (stringify(result) as string | undefined) ?? 'null';
+  const text = writeResult(result);
   if (text.length * 3 > outputLimit && Buffer.byteLength(text) > outputLimit) {
-    answer(number, answers.failed, `The result is larger than the limit of ${outputLimit / 1_000_000} MB`);
+    refuse(number, `The result is larger than the limit of ${outputLimit / 1_000_000} MB`);
   } else answer(number, answers.result, text);
 }
 
 const messageOf = (error: unknown): string => (error instanceof LoadError ? error.message : describe(error));
+
+/** Answers with what the code threw. */
+function fail(number: number, error: unknown): void {
+  const failure: Failure =
+    error instanceof OddNumber
+      ? { description: error.message }
+      : failureOf(error, open.get(number) ?? '', executors.isNested(error));
+  answer(number, failure.status === undefined ? answers.thrown : answers.invalid, stringify(failure));
+}
+
+function refuse(number: number, description: string): void {
+  answer(number, answers.failed, stringify({ description } satisfies Failure));
+}
 
 function answer(number: number, kind: number, body: string): void {
   if (open.delete(number)) send(encode('A', number, kind, body));

@@ -1,7 +1,21 @@
 /** One call of an endpoint on its way: waiting, in a worker, or answered. It is answered exactly once. */
-export type Outcome =
-  | { readonly ok: true; /** JSON text. */ readonly result: string }
-  | { readonly ok: false; /** HTTP status. */ readonly status: number; readonly description: string };
+import type { Place } from '../worker/describe.ts';
+
+export type Outcome = { readonly ok: true; /** JSON text. */ readonly result: string } | FailedCall;
+
+export interface FailedCall extends Reason {
+  readonly ok: false;
+}
+
+export interface Reason {
+  /** HTTP status. */
+  readonly status: number;
+  readonly description: string;
+  /** `Invalid Input`, where the code says so. */
+  readonly title?: string;
+  /** Where in the knowledge object. */
+  readonly place?: Place;
+}
 
 export interface CallInput {
   readonly uri: string;

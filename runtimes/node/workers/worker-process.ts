@@ -2,9 +2,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync, writeFile } from 'node:fs';
 import type { Socket } from 'node:net';
+import type { Failure } from '../worker/describe.ts';
 import { answers, encode, frame, FrameReader, type Kind } from '../worker/frames.ts';
 import { controlPipe, dataPipe } from '../worker/shared.ts';
-import type { Call } from './call.ts';
+import type { Call, Reason } from './call.ts';
 import { logPrintedLines } from './printed-lines.ts';
 import type { WorkerProgram } from './program.ts';
 
@@ -211,11 +212,11 @@ export class WorkerProcess {
     if (kind === 'A') {
       const call = this.open.get(a);
       if (!call) return;
+      const failure = b === answers.result ? undefined : reasonOf(b, JSON.parse(body) as Failure);
       this.open.delete(a);
       if (call.nested > 0) this.#waiting -= 1;
       if (this.open.size === 0) this.idleSince = this.lastHeard;
-      if (b === answers.result) call.settle({ ok: true, result: body });
-      else call.fail(b === answers.thrown ? 400 : 500, body);
+      call.settle(failure ? { ok: false, ...failure } : { ok: true, result: body });
       this.#events.freed(this);
     } else if (kind === 'N') {
       const call = this.open.get(b);
@@ -236,6 +237,13 @@ export class WorkerProcess {
     this.#control.destroy();
     this.#events.ended(this, this.#wanted ? undefined : reason);
   }
+}
+
+/** The protocol: "the existing node runtime reports an exception of the KO as 400"; what is invalid input has a title. */
+function reasonOf(kind: number, { description, status, place }: Failure): Reason {
+  const reason = { description: String(description), ...(place && { place }) };
+  if (kind === answers.invalid && status !== undefined) return { ...reason, status, title: 'Invalid Input' };
+  return { ...reason, status: kind === answers.thrown ? 400 : 500 };
 }
 
 function arguments_(folders: ReadonlySet<string>, options: WorkerOptions): string[] {

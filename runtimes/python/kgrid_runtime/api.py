@@ -92,7 +92,7 @@ class Api:
         token = token if _TOKEN.fullmatch(token) else ""
         if content_type == CALLS_TYPE:
             inputs = request.body.split(b"\0")
-            answers = Answers(connection, len(inputs))
+            answers = Answers(connection, len(inputs), headers.get("accept", ""))
             for number, body in enumerate(inputs):
                 reply = answers.reply_to(number)
                 endpoint.runner.submit(Call(endpoint.target, INPUT_JSON, body, reply, own, deadline, depth, token))

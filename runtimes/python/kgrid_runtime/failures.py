@@ -17,9 +17,12 @@ class Failure(Exception):
         self.description = description
         self.name = name or HTTPStatus(status).phrase
         self.headers = headers
+        # What else the answer says: `title` where the input is at fault, `place` where code failed.
+        self.more: dict[str, object] = {}
 
     def body(self) -> bytes:
-        return json.dumps({"code": self.status, "name": self.name, "description": self.description}).encode()
+        said = {"code": self.status, "name": self.name, "description": self.description, **self.more}
+        return json.dumps(said).encode()
 
 
 def bad_request(description: str) -> Failure:

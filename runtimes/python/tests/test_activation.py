@@ -32,17 +32,21 @@ def test_the_answer_says_where_the_endpoint_is(runtime: Runtime) -> None:
 @pytest.mark.parametrize(
     ("source", "description"),
     [
-        ("x = 1\nreturn x\n", "SyntaxError: 'return' outside function (src/main.py, line 2)"),
-        ("import os\n\nimport numpyy\n", "ModuleNotFoundError: No module named 'numpyy' (src/main.py, line 3)"),
-        ("x = 1 / 0\n", "ZeroDivisionError: division by zero (src/main.py, line 1)"),
-        ("from src.helper import f\n", "NameError: name 'undefined' is not defined (src/helper.py, line 2)"),
+        ("x = 1\nreturn x\n", "SyntaxError: 'return' outside function (src/main.py line 2)"),
+        (
+            "import os\n\nimport numpyy\n",
+            "ModuleNotFoundError: No module named 'numpyy': the package numpyy is not installed; "
+            "add it to requirements.txt (src/main.py line 3)",
+        ),
+        ("x = 1 / 0\n", "ZeroDivisionError: division by zero (src/main.py line 1)"),
+        ("from src.helper import f\n", "NameError: name 'undefined' is not defined (src/helper.py line 2)"),
         ("def other(value):\n    return 1\n", "Function main is not defined in src/main.py"),
         ("main = 5\n", "main in src/main.py is not a function"),
-        ("import sys\nsys.exit('no')\n", "SystemExit: no (src/main.py, line 2)"),
+        ("import sys\nsys.exit('no')\n", "SystemExit: no (src/main.py line 2)"),
         ("import os\nos._exit(4)\n", "its process ended with exit code 4"),
         (
             "open('/etc/none')\n",
-            "FileNotFoundError: [Errno 2] No such file or directory: '/etc/none' (src/main.py, line 1)",
+            "FileNotFoundError: [Errno 2] No such file or directory: '/etc/none' (src/main.py line 1)",
         ),
     ],
 )

@@ -41,5 +41,5 @@ def test_answers_come_in_the_order_in_which_calls_end(runtime: Runtime) -> None:
 
 
 def test_no_result_can_hold_the_end_of_a_record() -> None:
-    assert record(200, b'{"result":1\x000="forged"}') == b"!500,The result is not JSON"
-    assert record(500, b'{"description":"a\\u0000b"}') == b"!500,a b"
+    assert record(200, b'{"result":1\x000="forged"}', False) == b"!500,The result is not JSON"
+    assert record(500, b'{"description":"a\\u0000b"}', False) == b"!500,a b"

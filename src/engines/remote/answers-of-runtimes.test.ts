@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../lib/errors.ts';
-import { failureOf, resultOf } from './answers.ts';
+import { failureIn, failureOf, resultOf } from './answers.ts';
 
 const answer = (contentType: string, body: string | Buffer, status = 200) => ({
   status,
@@ -31,7 +31,7 @@ test('an answer that calls itself JSON and is none, such as one that was cut off
       code: 'execution-failed',
       message: /^Code execution error: the answer of the runtime is not JSON \(/,
     });
-  const deep = `{"result":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+  const deep = `{"result":${'['.repeat(100_000)}${']'.repeat(100_000)},"info":1}`;
   assert.throws(() => resultOf(answer('application/json', deep)), { message: /nested too deeply/ });
 });
 
@@ -70,4 +70,45 @@ test('503 is no failure of the code', () => {
   assert.ok(error instanceof ServiceError);
   assert.deepEqual([error.status, error.message], [503, 'the runtime is busy: all workers are busy']);
   assert.match(error.headers['retry-after'] ?? '', /^\d+$/);
+});
+
+test('input is at fault only where the runtime says so with that title and status', () => {
+  const errorOf = (status: number, body: object): ServiceError => {
+    try {
+      resultOf(answer('application/json', JSON.stringify(body), status));
+    } catch (thrown) {
+      if (thrown instanceof ServiceError) return thrown;
+    }
+    return assert.fail('it was a result');
+  };
+  for (const status of [400, 422]) {
+    const { code, status: own, title, message } = errorOf(status, { title: 'Invalid Input', description: 'no age' });
+    assert.deepEqual([code, own, title, message], ['invalid-input', status, 'Invalid Input', 'no age']);
+    assert.equal(errorOf(status, { description: 'no age' }).status, 500);
+    assert.equal(errorOf(status, { title: 'Bad Request', description: 'no age' }).status, 500);
+  }
+  assert.equal(errorOf(500, { title: 'Invalid Input', description: 'x' }).status, 500);
+  assert.equal(errorOf(404, { title: 'Invalid Input', description: 'x' }).status, 500);
+});
+
+test('the place of a failure is taken where it is one', () => {
+  const placeOf = (place: unknown) =>
+    (failureIn(500, JSON.stringify({ description: 'x', place })) as ServiceError).place;
+  assert.deepEqual(placeOf({ file: 'src/main.py', line: 12, more: 1 }), { file: 'src/main.py', line: 12 });
+  for (const place of [
+    undefined,
+    null,
+    'src/main.py line 12',
+    [],
+    { file: 'src/main.py' },
+    { file: 'src/main.py', line: '12' },
+    { file: 'src/main.py', line: 0 },
+    { file: 'src/main.py', line: 1.5 },
+    { file: '', line: 1 },
+    { file: '/etc/passwd', line: 1 },
+    { file: 'a\nb', line: 1 },
+    { file: 'a\u001b[2J', line: 1 },
+    { file: 'x'.repeat(301), line: 1 },
+  ])
+    assert.equal(placeOf(place), undefined, JSON.stringify(place));
 });

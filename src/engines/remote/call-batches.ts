@@ -6,11 +6,13 @@ import { executionFailed } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { areAlike } from '../like-deadlines.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
-import { failureOf } from './answers.ts';
+import { failureIn, failureOf } from './answers.ts';
 import { RuntimeUnreachable } from './runtime.ts';
 
 /** The media type by which a runtime knows a request with many calls. */
 export const CALLS_TYPE = 'application/vnd.kgrid.calls';
+/** What is accepted in answer to it: failures may be JSON objects, with all that the answer to a single call says. */
+export const ANSWERS_TYPE = 'application/vnd.kgrid.answers;failures=json';
 
 export interface BatchedCall {
   /** JSON text. */
@@ -134,7 +136,7 @@ class RecordReader {
   }
 }
 
-/** `<number>=<result as JSON>` or `<number>!<status>,<description>`. */
+/** `<number>=<result as JSON>`, `<number>!<status>,<description>`, or `<number>!` and what a single call's answer says. */
 function settle(calls: readonly Waiting[], record: string): void {
   const [, number = '', mark] = /^(\d{1,4})([=!])/.exec(record) ?? [];
   const call = calls[Number(number)];
@@ -142,8 +144,21 @@ function settle(calls: readonly Waiting[], record: string): void {
   call.settled = true;
   const text = record.slice(number.length + 1);
   if (mark === '=') return isJson(text) ? call.resolve(text) : call.reject(executionFailed('the result is not JSON'));
+  call.reject(failureOfRecord(text));
+}
+
+function failureOfRecord(text: string): Error {
+  if (text.startsWith('{')) return failureIn(statusIn(text), text);
   const comma = text.indexOf(',');
-  call.reject(failureOf(Number(text.slice(0, comma)), text.slice(comma + 1)));
+  return failureOf(Number(text.slice(0, comma)), text.slice(comma + 1));
+}
+
+function statusIn(text: string): number {
+  try {
+    return Number((JSON.parse(text) as { status?: unknown }).status);
+  } catch {
+    return 500;
+  }
 }
 
 /** `errorOf` is asked only where a call is left, since most requests leave none. */

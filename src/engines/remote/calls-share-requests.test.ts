@@ -81,6 +81,25 @@ test('records may be cut anywhere, in the middle of a character too', async () =
   }
 });
 
+test('a failure may be told as the answer to a single call would tell it', async () => {
+  const { requests, call } = batches();
+  const calls = [call(0), call(1), call(2), call(3)];
+  await turn();
+  at(requests, 0).push(
+    '0!{"status":422,"title":"Invalid Input","description":"no age"}\x00',
+    '1!{"status":400,"description":"KeyError: 7","place":{"file":"src/main.py","line":3}}\x00',
+    '2!{"status":503,"description":"busy"}\x00',
+    '3!{not JSON\x00',
+  );
+  await assert.rejects(async () => calls[0], { code: 'invalid-input', status: 422, message: 'no age' });
+  await assert.rejects(async () => calls[1], {
+    message: 'Code execution error: KeyError: 7',
+    place: { file: 'src/main.py', line: 3 },
+  });
+  await assert.rejects(async () => calls[2], { code: 'overloaded' });
+  await assert.rejects(async () => calls[3], { code: 'execution-failed', message: 'Code execution error: {not JSON' });
+});
+
 test('two requests are on their way, and what comes meanwhile forms the next', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { requests, call } = batches();

@@ -4,12 +4,14 @@ import { DEADLINE_HEADER, DEPTH_HEADER, TOKEN_HEADER } from '../call-headers.ts'
 import type { ActivationContext, Call, EndpointPlan } from '../engine.ts';
 import { activateAt } from './activate-at.ts';
 import type { ActivatedAt } from './activate-at.ts';
-import { failureOf, resultOf } from './answers.ts';
-import { CALLS_TYPE, CallBatches } from './call-batches.ts';
+import { failureIn, resultOf } from './answers.ts';
+import { ANSWERS_TYPE, CALLS_TYPE, CallBatches } from './call-batches.ts';
 import type { RemoteOptions } from './remote-options.ts';
 import { RuntimeSilent, RuntimeUnreachable } from './runtime.ts';
 import type { RequestOptions, Runtime } from './runtime.ts';
 import { uptime } from '../../lib/uptime.ts';
+
+const ACCEPT = 'application/json, */*;q=0.5';
 
 export class Holder {
   readonly runtime: Runtime;
@@ -65,7 +67,7 @@ export class Holder {
       await this.#activateAgain();
       ({ status } = await send());
     }
-    if (status !== 200) throw failureOf(status, refusal.slice(0, 500));
+    if (status !== 200) throw failureIn(status, refusal);
   }
 
   /**
@@ -102,7 +104,7 @@ export class Holder {
       body,
       headers: {
         'content-type': contentType,
-        accept: 'application/json, */*;q=0.5',
+        accept: contentType === CALLS_TYPE ? `${ANSWERS_TYPE}, ${ACCEPT}` : ACCEPT,
         [DEPTH_HEADER]: String(depth),
         [DEADLINE_HEADER]: String(left),
         [TOKEN_HEADER]: this.#options.tokens.give({ depth, deadline }),

@@ -1,9 +1,12 @@
 // Mean arterial pressure, estimated from a cuff: diastolic + (systolic - diastolic) / 3.
-// An error that is thrown reaches the caller as the Detail of the answer.
+
+// The caller gets status 422, the title "Invalid Input", and the message as Detail; any other error is a 500.
+const invalidInput = (message) => Object.assign(new Error(message), { name: 'InvalidInputError', status: 422 });
+
 function numberBetween(input, field, low, high) {
   const value = input?.[field];
   if (typeof value !== 'number' || !(value >= low && value <= high)) {
-    throw new Error(`${field} must be a number in mmHg from ${low} to ${high} (got ${JSON.stringify(value)})`);
+    throw invalidInput(`${field} must be a number in mmHg from ${low} to ${high} (got ${JSON.stringify(value)})`);
   }
   return value;
 }
@@ -12,7 +15,7 @@ function numberBetween(input, field, low, high) {
 module.exports = async function calculate(input) {
   const systolic = numberBetween(input, 'systolic', 30, 300);
   const diastolic = numberBetween(input, 'diastolic', 10, 200);
-  if (diastolic >= systolic) throw new Error('diastolic must be below systolic');
+  if (diastolic >= systolic) throw invalidInput('diastolic must be below systolic');
   const mean = (systolic + 2 * diastolic) / 3;
   return { meanArterialPressure: Math.round(mean * 10) / 10, unit: 'mmHg' };
 };

@@ -1,11 +1,13 @@
 """Mean arterial pressure, estimated from a cuff: diastolic + (systolic - diastolic) / 3."""
 
+from kgrid_python_runtime import InvalidInputError
+
 
 def number_between(inputs, field, low, high):
-    """An error that is raised reaches the caller as the Detail of the answer."""
+    """The caller gets status 422, the title "Invalid Input", and this message as Detail; any other exception is a 500."""
     value = inputs.get(field) if isinstance(inputs, dict) else None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-        raise ValueError(f"{field} must be a number in mmHg from {low} to {high} (got {value!r})")
+        raise InvalidInputError(f"{field} must be a number in mmHg from {low} to {high} (got {value!r})")
     return value
 
 
@@ -14,5 +16,5 @@ def calculate(inputs):
     systolic = number_between(inputs, "systolic", 30, 300)
     diastolic = number_between(inputs, "diastolic", 10, 200)
     if diastolic >= systolic:
-        raise ValueError("diastolic must be below systolic")
+        raise InvalidInputError("diastolic must be below systolic")
     return {"meanArterialPressure": round((systolic + 2 * diastolic) / 3, 1), "unit": "mmHg"}

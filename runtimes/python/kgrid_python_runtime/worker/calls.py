@@ -7,12 +7,11 @@ sees that others wait unbegun and nudges, which brings in a further thread.
 from __future__ import annotations
 
 import os
-import sys
 import threading
-import traceback
 from collections import deque
 from collections.abc import Awaitable
 
+from kgrid_python_runtime.invalid_input import InvalidInputError
 from kgrid_python_runtime.worker.bridge import current_call
 from kgrid_python_runtime.worker.confine import allow_more_memory
 from kgrid_python_runtime.worker.coroutines import settle
@@ -133,17 +132,7 @@ class Calls:
                 answer = frame(RESULT, number, write_result(result, self._output))
         # Also SystemExit and KeyboardInterrupt: code of others must not end this thread.
         except BaseException as error:
-            if not isinstance(error, Failure):
-                self._log(error)
+            if not isinstance(error, (Failure, InvalidInputError)):
+                self._describer.log(error, __file__)
             answer = frame(FAILURE, number, self._describer.describe(error, loading))
         self.send(answer)
-
-    def _log(self, error: BaseException) -> None:
-        """To the knowledge object's log. Frames of this file are left out."""
-        try:
-            trace = error.__traceback__
-            while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
-                trace = trace.tb_next
-            sys.stderr.write("".join(traceback.format_exception(type(error), error, trace, limit=-20)))
-        except BaseException:
-            pass

@@ -41,7 +41,10 @@ def main() -> None:
     loader = Loader(root, options["entryFolder"], options["dependencies"], _started_with)
     limits = (options["concurrency"], options["threads"], options["outputLimit"])
     counters = memoryview(mmap.mmap(counter, COUNTERS_SIZE)).cast("Q")
-    calls = Calls(call_socket, counters, loader, Describer(root, hidden), limits)
+    describer = Describer(root, hidden, options["entryFolder"])
+    # One line of the log, like the exception of a call, and not one for each frame.
+    threading.excepthook = lambda failed: describer.log(failed.exc_value)
+    calls = Calls(call_socket, counters, loader, describer, limits)
     requests = Requests(calls.send, calls.waiting)
     bridge.requests.append(requests)
 

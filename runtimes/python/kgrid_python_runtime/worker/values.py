@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 from kgrid_python_runtime.worker.failure import Failure
 from kgrid_python_runtime.worker.frames import INPUT_JSON
@@ -12,8 +13,20 @@ def _refuse_constant(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
 
 
-def _plain(value: object) -> object:
-    """What Flask makes of values that JSON does not know: knowledge objects were written for a runtime that uses it."""
+class OddNumber(ValueError):
+    """The result holds a number that JSON does not know; the text says which and where."""
+
+
+class _Exact(Exception):
+    """The result holds a number whose digits only `exact.py` can write."""
+
+
+def plain(value: object) -> object:
+    """What can be written of a value that JSON does not know.
+
+    numpy and pandas hold numbers, and are asked for them, if the knowledge object has imported them. Else as Flask
+    does: knowledge objects were written for a runtime that uses it.
+    """
     # Imported only here, since few results need it and each worker would pay for it.
     import dataclasses
     import datetime
@@ -21,19 +34,50 @@ def _plain(value: object) -> object:
     import email.utils
     import uuid
 
+    if isinstance(value, decimal.Decimal):
+        raise _Exact
+    numbers = of_numpy(value)
+    if numbers is not value:
+        return numbers
     if isinstance(value, datetime.date):
         moment = value if isinstance(value, datetime.datetime) else datetime.datetime(*value.timetuple()[:3])
         utc = moment.replace(tzinfo=datetime.timezone.utc) if moment.tzinfo is None else moment
         return email.utils.format_datetime(utc.astimezone(datetime.timezone.utc), usegmt=True)
-    if isinstance(value, (decimal.Decimal, uuid.UUID)):
+    if isinstance(value, uuid.UUID):
         return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.asdict(value)
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
+def of_numpy(value: object) -> object:
+    """Arrays and series as lists, tables as lists of records, scalars as Python's own, what is missing as None."""
+    pandas = sys.modules.get("pandas")
+    if pandas is not None:
+        if value is getattr(pandas, "NA", None) or value is getattr(pandas, "NaT", None):
+            return None
+        if isinstance(value, _types(pandas, "DataFrame")):
+            return value.to_dict("records")  # type: ignore[attr-defined]
+        if isinstance(value, _types(pandas, "Series", "Index", "Categorical")):
+            return value.tolist()  # type: ignore[attr-defined]
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, _types(numpy, "ndarray", "generic")):
+        return value
+    kind = value.dtype.kind  # type: ignore[attr-defined]
+    if kind in ("M", "m"):
+        # In finer units than these numpy gives times as plain numbers.
+        value = value.astype(f"{'datetime64' if kind == 'M' else 'timedelta64'}[us]")  # type: ignore[attr-defined]
+    found: object = value.tolist()  # type: ignore[attr-defined]
+    return float(found) if kind == "f" and type(found) is type(value) else found  # type: ignore[arg-type]
+
+
+def _types(module: object, *names: str) -> tuple[type, ...]:
+    found = (getattr(module, name, None) for name in names)
+    return tuple(each for each in found if isinstance(each, type))
+
+
 _decoder = json.JSONDecoder(parse_constant=_refuse_constant)
-_encoder = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=_plain)
+_encoder = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=plain)
 
 
 def read_input(kind: int, body: bytes) -> object:
@@ -51,14 +95,20 @@ def read_input(kind: int, body: bytes) -> object:
 def write_result(value: object, limit: int) -> bytes:
     """The body of the answer. Values that JSON cannot hold are an error of the call, and so is too much output."""
     try:
-        body = b'{"result":' + _encoder.encode(value).encode() + b"}"
+        try:
+            text = _encoder.encode(value)
+        except (_Exact, ValueError, TypeError):
+            # For what the encoder of the standard library cannot write, and for the place of what nobody can.
+            from kgrid_python_runtime.worker.exact import encode
+
+            text = encode(value)
+        body = b'{"result":' + text.encode() + b"}"
     except RecursionError:
         raise Failure(500, "RecursionError", "RecursionError: the result is nested too deeply for JSON") from None
+    except OddNumber as odd:
+        raise Failure(500, "ValueError", str(odd)) from None
     except ValueError as error:
-        reason = str(error)
-        if reason.startswith("Out of range float"):
-            reason = "the result holds NaN or Infinity, which JSON does not know"
-        raise Failure(500, "ValueError", f"ValueError: {reason}") from None
+        raise Failure(500, "ValueError", f"ValueError: {error}") from None
     except TypeError as error:
         raise Failure(500, "TypeError", f"TypeError: the result cannot be written as JSON: {error}") from None
     if len(body) > limit:

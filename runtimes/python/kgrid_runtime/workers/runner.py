@@ -156,13 +156,16 @@ class Runner:
             self._failed(worker, number, payload)
 
     def _failed(self, worker: Worker, number: int, payload: bytes) -> None:
-        failure = json.loads(payload)
-        status = 400 if failure["status"] == 400 else 500
-        body = Failure(status, str(failure["description"]), str(failure["name"])).body()
+        said = json.loads(payload)
+        failure = Failure(
+            said["status"] if said["status"] in (400, 422) else 500, str(said["description"]), str(said["name"])
+        )
+        failure.more = {key: said[key] for key in ("title", "place") if key in said}
+        body, status = failure.body(), failure.status
         call = worker.take(number)
         if call is not None:
             call.answer(status, body)
-        if failure["retire"]:
+        if said["retire"]:
             # What took the memory may be there for good: later calls get a fresh worker.
             self._retire(worker, self._limits.execution_timeout, "it passed its memory limit")
 
