@@ -1,4 +1,5 @@
 /** `kgrid`: the commands of people who write knowledge objects and bring them to activators. One command, one file. */
+import { constants } from 'node:os';
 import { Command, CommanderError } from 'commander';
 import { processContext } from './lib/context.ts';
 import type { Context } from './lib/context.ts';
@@ -54,6 +55,14 @@ async function main([named = '']: readonly string[]): Promise<number> {
     process.stderr.write(`${harmless(words)}\n`);
     return thrown instanceof CommandFailure ? thrown.exitCode : ofSystem ? EXIT.unreachable : EXIT.problems;
   }
+}
+
+// Who reads the output may have had enough, as `head` does.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(128 + constants.signals.SIGPIPE);
+  });
 }
 
 const exitCode = await main(process.argv.slice(2));

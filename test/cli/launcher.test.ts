@@ -69,7 +69,7 @@ test('a file that is not there ends with 3', async () => {
 });
 
 test('every command has a help text with examples and its exit codes', async () => {
-  const commands = ['create', 'play', 'check', 'test', 'pack', 'push'];
+  const commands = ['create', 'play', 'check', 'test', 'pack', 'push', 'list', 'status', 'diff', 'pull', 'delete'];
   const helps = await Promise.all(commands.map((command) => kgrid([command, '--help'])));
   for (const [i, { code, stdout }] of helps.entries()) {
     assert.equal(code, 0);

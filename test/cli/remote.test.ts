@@ -1,14 +1,16 @@
 /** The commands for people who look after the knowledge objects of a running activator. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { zipOf } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
-import { edit, filesIn, fromTemplate, kgrid, kgridJson, temporaryFolder } from './kgrid.ts';
+import { edit, filesIn, fromTemplate, kgrid, kgridJson, LAUNCHER, temporaryFolder } from './kgrid.ts';
 import type { Ended } from './kgrid.ts';
 
 const secured = {
@@ -193,6 +195,7 @@ test('diff names files and shows texts; its exit code is that of programs that c
       changed.at(-2)?.replace('-', '+').replace('2 * diastolic', '3 * diastolic'),
     ],
   );
+  assert.equal(await whenNobodyReads(['diff', 'map'], options), '', 'as head does');
   const named = await kgrid(['diff', 'map', '--no-text'], options);
   assert.deepEqual([named.code, lines(named)], [1, said.slice(0, 6)]);
 
@@ -203,6 +206,18 @@ test('diff names files and shows texts; its exit code is that of programs that c
   ])
     assert.equal((await kgrid(wrong, options)).code, 2, wrong.join(' '));
 });
+
+/** What a command says to standard error whose output nobody reads. */
+async function whenNobodyReads(args: string[], { cwd, env }: { cwd: string; env: object }): Promise<string> {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(process.execPath, [LAUNCHER, ...args], {
+    cwd,
+    env: { PATH, HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stdout.destroy();
+  return text(child.stderr);
+}
 
 /** An activator that wants to do harm. */
 async function hostile(answer: RequestListener): Promise<AsyncDisposable & { url: string }> {
