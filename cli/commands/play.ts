@@ -62,6 +62,7 @@ async function play({ env, terminal: open, interrupted }: Context, root: string,
     runtimes,
     port: options.port,
     onConsole: (ko, text) => terminal.note(terminal.dim(`${ko} | ${text}`)),
+    onFailure: (ko, text) => terminal.note(`${ko} | ${terminal.bad(text)}`),
     fill: async (shelf) => void (changes = await playground.update(shelf, first.sources)),
   });
   terminal.print(

@@ -131,7 +131,13 @@ async function testOne(
   printFindings(source, sorted(findings), terminal);
   if (ko === undefined) return { inspection, findings, results: [] };
   const address = { key: ko.key, apiVersion: ko.service.apiVersion ?? ko.id.version };
-  const results = await runExamples(client, address, examples, (name) => terminal.progress(`${ko.key}: ${name} …`));
+  const results = await runExamples(
+    client,
+    address,
+    examples,
+    (name) => terminal.progress(`${ko.key}: ${name} …`),
+    here?.activator.places,
+  );
   for (const result of results) printExample(source, result, terminal);
   return { inspection, findings: sorted(findings), results };
 }

@@ -12,6 +12,7 @@ import { readSettings } from '../../src/config/read-settings.ts';
 import { Lifecycle } from '../../src/lifecycle.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Environment } from './context.ts';
+import { FailedPlaces, withPlace } from './failed-places.ts';
 import { ioFailure } from './exit.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import type { TemporaryFolder } from './temporary-folder.ts';
@@ -25,6 +26,8 @@ export interface LocalOptions {
   readonly port: number;
   /** What the code of a knowledge object prints. */
   readonly onConsole: (ko: string, text: string) => void;
+  /** What else failed than the calls of the command itself. */
+  readonly onFailure?: (ko: string, text: string) => void;
   /** Puts knowledge objects on the shelf before they are activated. */
   readonly fill: (shelf: string) => Promise<void>;
 }
@@ -36,12 +39,15 @@ export class LocalActivator implements AsyncDisposable {
   /** Its folder; what is put there is served after `reload`. */
   readonly shelf: string;
   readonly app: App;
+  /** Where the code of calls that failed did so. */
+  readonly places: FailedPlaces;
   readonly #folder: TemporaryFolder;
 
-  private constructor(url: string, shelf: string, app: App, folder: TemporaryFolder) {
+  private constructor(url: string, shelf: string, app: App, places: FailedPlaces, folder: TemporaryFolder) {
     this.url = url;
     this.shelf = shelf;
     this.app = app;
+    this.places = places;
     this.#folder = folder;
   }
 
@@ -52,6 +58,7 @@ export class LocalActivator implements AsyncDisposable {
       const shelf = join(folder.path, 'shelf');
       await mkdir(shelf);
       await options.fill(shelf);
+      const places = new FailedPlaces();
       const app = await createApp({
         config: toConfig(settingsOf(options)),
         shelf,
@@ -59,7 +66,7 @@ export class LocalActivator implements AsyncDisposable {
         lifecycle: new Lifecycle(),
         environment: options.env,
         cache: join(homedir(), '.cache', 'kgrid-activator'),
-        log: consoleLog(options.onConsole),
+        log: authorsLog(options, places),
         lostLines: () => 0,
       });
       try {
@@ -67,7 +74,7 @@ export class LocalActivator implements AsyncDisposable {
         const { port } = app.server.server.address() as AddressInfo;
         await app.startRuntimes();
         await app.activator.start();
-        return new LocalActivator(`http://${HOST}:${port}`, shelf, app, folder);
+        return new LocalActivator(`http://${HOST}:${port}`, shelf, app, places, folder);
       } catch (thrown) {
         await app.server.close();
         await app[Symbol.asyncDispose]();
@@ -140,14 +147,17 @@ const withoutCache = (text: string): string =>
     return last === undefined ? path : path.slice(last.index + last[0].length);
   });
 
-/** Of the log, an author needs what the code prints; what fails stands in the endpoint's detail. */
-function consoleLog(onConsole: LocalOptions['onConsole']): Logger {
+/** Of the log, an author needs what the code prints and where calls fail; else what fails stands in the endpoint's detail. */
+function authorsLog({ onConsole, onFailure }: LocalOptions, places: FailedPlaces): Logger {
   return pino(
     { level: 'info', base: null },
     {
       write: (line: string) => {
-        const fields = JSON.parse(line) as Record<string, unknown>;
-        if (fields['console'] === true) onConsole(String(fields['ko']), withoutCache(String(fields['msg'])));
+        const { console, event, ko, msg, requestId, place } = JSON.parse(line) as Record<string, unknown>;
+        if (console === true) onConsole(String(ko), withoutCache(String(msg)));
+        if (event !== 'call-failed') return;
+        const at = typeof place === 'string' ? place : '';
+        if (!places.add(String(requestId), at)) onFailure?.(String(ko), withPlace(String(msg), at));
       },
     },
   );

@@ -3,6 +3,8 @@ import type { ActivatorClient, ListedEndpoint } from './client.ts';
 import { wordsOf } from './client.ts';
 import { differences } from './compare.ts';
 import type { Difference } from './compare.ts';
+import { withPlace } from './failed-places.ts';
+import type { FailedPlaces } from './failed-places.ts';
 import type { WorkedExample } from './worked-examples.ts';
 
 export interface ExampleResult {
@@ -29,6 +31,7 @@ export async function runExamples(
   { key, apiVersion }: KoAddress,
   examples: readonly WorkedExample[],
   onProgress: (name: string) => void = () => undefined,
+  places?: FailedPlaces,
 ): Promise<ExampleResult[]> {
   const listed = (await client.endpoints()).filter((each) => each.ko === key);
   const results: ExampleResult[] = [];
@@ -36,7 +39,7 @@ export async function runExamples(
     onProgress(example.name);
     const id =
       idOf(listed, example.endpoint) ?? `${key.split('/').slice(0, 2).join('/')}/${apiVersion}${example.endpoint}`;
-    results.push(await runExample(client, id, example));
+    results.push(await runExample(client, id, example, places));
   }
   return results;
 }
@@ -45,25 +48,36 @@ export async function runExamples(
 const idOf = (listed: readonly ListedEndpoint[], endpoint: string): string | undefined =>
   listed.find(({ id }) => `/${id.split('/').slice(3).join('/')}` === endpoint)?.id;
 
-async function runExample(client: ActivatorClient, id: string, example: WorkedExample): Promise<ExampleResult> {
+async function runExample(
+  client: ActivatorClient,
+  id: string,
+  example: WorkedExample,
+  places?: FailedPlaces,
+): Promise<ExampleResult> {
   const { name, line, method, contentType, body, expected, tolerance } = example;
+  const requestId = places?.expect();
   const began = performance.now();
   const answer = await client.send(`/${id}`, {
     method: method.toUpperCase(),
-    ...(body === undefined ? {} : { body, headers: { 'content-type': contentType } }),
+    ...(body === undefined ? {} : { body }),
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': contentType }),
+      ...(requestId === undefined ? {} : { 'x-request-id': requestId }),
+    },
   });
+  const place = requestId === undefined ? undefined : places?.take(requestId);
   const milliseconds = Math.round(performance.now() - began);
   const failed = answer.status >= 400;
+  const words = (): string => withPlace(wordsOf(answer), place ?? '');
   const fail = (failure: string): ExampleResult => ({ name, line, passed: false, milliseconds, failure });
   if (expected.kind === 'error') {
     if (!failed)
       return fail(`expected an error with "${expected.detail}", got ${JSON.stringify(resultOf(answer.body))}`);
-    const words = wordsOf(answer);
-    return words.includes(expected.detail)
+    return wordsOf(answer).includes(expected.detail)
       ? { name, line, passed: true, milliseconds }
-      : fail(`expected an error with "${expected.detail}", got ${words}`);
+      : fail(`expected an error with "${expected.detail}", got ${words()}`);
   }
-  if (failed) return fail(wordsOf(answer));
+  if (failed) return fail(words());
   const found = differences(expected.value, resultOf(answer.body), tolerance);
   return {
     name,

@@ -40,7 +40,7 @@ export async function tryExamples(
       (runs(each) || (endpointOf(each) !== undefined && each.expected.kind === 'error')),
   );
   const address = { key: ko.key, apiVersion: ko.service.apiVersion ?? ko.id.version };
-  const results = await runExamples(new ActivatorClient(activator.url), address, tried, onProgress);
+  const results = await runExamples(new ActivatorClient(activator.url), address, tried, onProgress, activator.places);
   const examined = new Map(tried.map((example) => [example.line, runs(example)]));
   return results.filter(({ passed, line }) => passed || examined.get(line) === true);
 }
