@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Activations } from './activation/activations.ts';
 import { Artifacts } from './activation/artifacts.ts';
+import { CacheLimiter } from './activation/cache-limits.ts';
 import { Cache } from './activation/cache.ts';
 import { parseDescriptor } from './activation/descriptor.ts';
 import { Endpoints } from './activation/endpoints.ts';
@@ -38,7 +39,7 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
   const cache = await Cache.open(settings.cacheDir);
   const program = await prepareWorkerProgram(settings.cacheDir);
   const activator = new ActivatorClient(settings.activatorUrl, settings.authorization, settings.secret);
-  const npm = new Npm(settings, join(settings.cacheDir, 'npm'));
+  const npm = new Npm(settings, join(settings.cacheDir, 'npm'), (folder) => cache.use(folder));
   const installs = new Installs(cache, npm, settings.allowInstallScripts);
   const hosts = new Hosts({ ...settings, program }, new NestedCalls(activator, settings.outputLimit), log);
 
@@ -53,6 +54,8 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
     loadLimitMs: settings.executionTimeoutMs,
     url,
   });
+  const inUse = (): string[] => [program.folder, ...endpoints.folders];
+  const limiter = new CacheLimiter(cache, { bytes: settings.cacheBytes, ageMs: settings.cacheAgeMs }, inUse);
   const activations = new Activations(
     (descriptor, progress) => endpoints.activate(descriptor, progress),
     settings.activationWaitMs,
@@ -93,9 +96,11 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
     },
   } satisfies Record<string, Handler>);
   registration.start();
+  limiter.start((error) => log.warn('the cache could not be looked through', { reason: messageOf(error) }));
 
   const kill = (): void => {
     registration.stop();
+    limiter.stop();
     hosts.kill();
     npm.kill();
     activator.close();

@@ -19,6 +19,8 @@ export interface Settings {
   readonly heartbeatMs: number;
   readonly loadFromCache: boolean;
   readonly cacheDir: string;
+  readonly cacheBytes: number;
+  readonly cacheAgeMs: number;
   readonly executionTimeoutMs: number;
   readonly memoryLimitMb: number;
   /** Calls of one knowledge object that run at the same time. */
@@ -60,6 +62,8 @@ export const defaults = {
   KGRID_PROXY_HEARTBEAT_INTERVAL: '30',
   KGRID_NODE_LOAD_FROM_CACHE: 'false',
   KGRID_NODE_CACHE_DIR: '',
+  KGRID_NODE_CACHE_SIZE: '2000',
+  KGRID_NODE_CACHE_DAYS: '30',
   KGRID_NODE_EXECUTION_TIMEOUT: '29',
   KGRID_NODE_MEMORY_LIMIT: '256',
   KGRID_NODE_CONCURRENCY: '16',
@@ -112,6 +116,8 @@ export function readSettings(environment: Environment): Settings {
     heartbeatMs: number('KGRID_PROXY_HEARTBEAT_INTERVAL', 0, 86_400) * 1000,
     loadFromCache: flag('KGRID_NODE_LOAD_FROM_CACHE'),
     cacheDir: resolve(text('KGRID_NODE_CACHE_DIR') || join(homedir(), '.cache', 'kgrid-node-runtime')),
+    cacheBytes: number('KGRID_NODE_CACHE_SIZE', 0) * 1_000_000,
+    cacheAgeMs: number('KGRID_NODE_CACHE_DAYS', 0) * 86_400_000,
     executionTimeoutMs: number('KGRID_NODE_EXECUTION_TIMEOUT', 0.1, 86_400) * 1000,
     memoryLimitMb: Math.floor(number('KGRID_NODE_MEMORY_LIMIT', 16)),
     concurrency: Math.floor(number('KGRID_NODE_CONCURRENCY', 1)),

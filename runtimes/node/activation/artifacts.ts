@@ -26,9 +26,11 @@ export class Artifacts {
   async provide(descriptor: Descriptor): Promise<string> {
     const { ko, checksum, artifacts, packageJson = '' } = descriptor;
     const last = this.#loadFromCache ? await this.#cache.remembered(descriptor.uri) : undefined;
+    if (last) await this.#cache.use(this.#cache.object(last));
     if (last && (await this.#missing(last, artifacts)).length === 0) return last;
 
     const known = checksum === undefined ? undefined : digestOf(ko, checksum, packageJson);
+    if (known) await this.#cache.use(this.#cache.object(known));
     const missing = known ? await this.#missing(known, artifacts) : artifacts;
     if (known && missing.length === 0) return known;
     return this.#cache.stage(async (folder) => {

@@ -9,7 +9,7 @@
  *     endpoints/<key>             the object that an endpoint had last
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { access, lstat, mkdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { access, lstat, mkdir, readFile, readlink, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../lib/errors.ts';
 
@@ -46,6 +46,12 @@ export class Cache {
 
   install(key: string): string {
     return join(this.folder, 'installs', key);
+  }
+
+  /** Marks it as used; see `cache-limits.ts`. Nothing where it is not there. */
+  async use(path: string): Promise<void> {
+    const now = new Date();
+    await utimes(path, now, now).catch(() => undefined);
   }
 
   /** A new folder to prepare something in; removed with what is left in it. */

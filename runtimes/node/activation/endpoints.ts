@@ -28,6 +28,8 @@ export interface Endpoint {
   readonly host: KoHost;
   readonly answer: EndpointAnswer;
   readonly descriptor: Descriptor;
+  /** Of the cache, that its code needs. */
+  readonly folders: readonly string[];
 }
 
 export interface EndpointsParts {
@@ -46,6 +48,8 @@ export class Endpoints {
   readonly #active = new Map<string, Endpoint>();
   /** Hosts of endpoints that are being activated. */
   readonly #upcoming = new Map<KoHost, number>();
+  /** Folders of the cache that activations need which are under way; one may stand here for several. */
+  readonly #needed: string[] = [];
   readonly #places = new Semaphore(4);
 
   constructor(parts: EndpointsParts) {
@@ -60,21 +64,40 @@ export class Endpoints {
     return [...this.#active.values()];
   }
 
+  /** Folders of the cache that must stay. */
+  get folders(): Iterable<string> {
+    return [...this.#needed, ...this.all.flatMap(({ folders }) => folders)];
+  }
+
   /** @throws RuntimeError; the endpoint is then as it was before. */
   async activate(descriptor: Descriptor, progress: Progress): Promise<EndpointAnswer> {
+    const needed: string[] = [];
+    try {
+      return await this.#activate(descriptor, progress, (folder) => {
+        needed.push(folder);
+        this.#needed.push(folder);
+      });
+    } finally {
+      for (const folder of needed) this.#needed.splice(this.#needed.indexOf(folder), 1);
+    }
+  }
+
+  async #activate(descriptor: Descriptor, progress: Progress, need: (folder: string) => void): Promise<EndpointAnswer> {
     const { cache, artifacts, installs, url } = this.#parts;
     const { uri, entry, packageJson } = descriptor;
     const object = await this.#places.run(() => {
       progress('fetching artifacts');
       return artifacts.provide(descriptor);
     });
+    need(cache.object(object));
     const install = packageJson
       ? await installs.provide(object, packageJson, () => progress('installing dependencies'))
       : undefined;
+    const folders = [cache.object(object), ...(install ? [cache.install(install)] : [])];
+    for (const folder of folders) need(folder);
     const host = await this.#places.run(() => {
       progress('loading');
       const root = join(cache.object(object), 'package');
-      const folders = [cache.object(object), ...(install ? [cache.install(install)] : [])];
       return this.#load(descriptor, object, {
         uri,
         file: join(root, entry),
@@ -91,7 +114,7 @@ export class Endpoints {
       status: 'Activated' as const,
       batch: true as const,
     };
-    this.#active.set(uri, { host, answer, descriptor });
+    this.#active.set(uri, { host, answer, descriptor, folders });
     this.#release(host);
     await cache.remember(uri, object);
     return answer;

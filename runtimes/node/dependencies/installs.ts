@@ -39,6 +39,7 @@ export class Installs {
 
     const lock = await readLock(folder);
     const key = digestOf(text, lock?.text ?? '', this.#platform, manifest.usesOwnFiles ? objectKey : '');
+    await this.#cache.use(this.#cache.install(key));
     if (!(await isWhole(this.#cache.install(key)))) {
       onInstall();
       await this.#once(key, async () => {

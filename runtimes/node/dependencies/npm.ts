@@ -13,9 +13,12 @@ export interface NpmOptions {
 export class Npm {
   readonly #options: NpmOptions;
   readonly #cacheFolder: string;
+  readonly #use: (folder: string) => Promise<void>;
   readonly #running = new Set<number>();
 
-  constructor(options: NpmOptions, cacheFolder: string) {
+  /** @param use marks the cache of the installer as used. */
+  constructor(options: NpmOptions, cacheFolder: string, use: (folder: string) => Promise<void>) {
+    this.#use = use;
     this.#options = options;
     this.#cacheFolder = cacheFolder;
   }
@@ -29,6 +32,7 @@ export class Npm {
     if (!npm) {
       throw activationFailed('It depends on packages, and no npm was found on the PATH of the runtime to install them');
     }
+    await this.#use(this.#cacheFolder);
     const scripts = this.#options.allowInstallScripts ? [] : ['--ignore-scripts'];
     const child = spawn(
       npm.command,
