@@ -3,6 +3,10 @@ export const TOKEN_HEADER = 'x-kgrid-call-token';
 export const DEPTH_HEADER = 'x-kgrid-depth';
 /** Milliseconds that the call may still take. */
 export const DEADLINE_HEADER = 'x-kgrid-deadline-ms';
+/** What a request is called in logs. */
+export const REQUEST_ID_HEADER = 'x-request-id';
+/** Of https://www.w3.org/TR/trace-context. */
+export const TRACE_HEADER = 'traceparent';
 /** "Depth (16) and the time that is left travel with the call." */
 export const MAX_DEPTH = 16;
 export const tooDeep = (id: string): string =>

@@ -45,8 +45,17 @@ export interface Call {
   readonly deadline: number;
   /** 0 for a client's call, one more for each call of one KO by another. */
   readonly depth: number;
+  /** Of the request of a client, also where another KO calls for it. */
+  readonly trace?: CallTrace | undefined;
   /** Finds the endpoints that this call may call: the set that was active when the outermost call began. */
   readonly scope: CallScope;
+}
+
+/** By which a request is known in logs, here and elsewhere. */
+export interface CallTrace {
+  readonly requestId: string;
+  /** The header of that name, as it came. */
+  readonly traceparent: string | undefined;
 }
 
 export interface CallScope {

@@ -1,6 +1,7 @@
 /** The one place where errors become answers, in the two forms of the specification. */
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { STATUS_CODES } from 'node:http';
+import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
 import { malformedRequest, ServiceError, tooManyOpen, unsupportedMediaType } from '../lib/errors.ts';
 import { isOutOfHandles } from '../lib/out-of-handles.ts';
 import { humanTime } from '../lib/time.ts';
@@ -44,14 +45,14 @@ export interface ErrorAnswer {
 export function answerOf(thrown: unknown, url: string, requestId: string, log: FastifyBaseLogger): ErrorAnswer {
   const error = toServiceError(thrown, requestId);
   const path = pathOf(url);
-  if (error.code === 'execution-failed') log.info({ requestId, code: error.code, path }, error.message);
-  else if (error.status >= 500) log.error({ requestId, err: thrown, code: error.code }, error.message);
+  if (error.status >= 500 && !error.isLogged) log.error({ requestId, err: thrown, code: error.code }, error.message);
   return {
     status: error.status,
     headers: {
       ...error.headers,
       'content-type': 'application/json; charset=utf-8',
       'x-content-type-options': 'nosniff',
+      [REQUEST_ID_HEADER]: requestId,
     },
     body: /^\/kos(\/|$)/.test(path) ? shelfErrorBody(error, path) : requestErrorBody(error, path),
   };

@@ -47,7 +47,7 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
       : await shelf.check().then(() => undefined, messageOf);
     // "When the activator is DOWN the body is only `status: DOWN`."
     if (problem !== undefined) {
-      request.log.error({ problem }, 'health is DOWN');
+      request.log.error({ requestId: request.id, problem }, 'health is DOWN');
       return reply.code(503).send({ status: 'DOWN' });
     }
     if (!isAuthenticated(request)) return { status: 'UP' };

@@ -2,9 +2,9 @@
 import multipart from '@fastify/multipart';
 import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
-import type { Socket } from 'node:net';
 import type { Activator } from '../activation/activator.ts';
 import type { Config } from '../config/config.ts';
+import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import type { CallTokens } from '../engines/call-token.ts';
 import type { Engine } from '../engines/engine.ts';
@@ -18,9 +18,11 @@ import { needsLogin } from './access/access.ts';
 import { installAccess } from './access/install-access.ts';
 import { activationRoutes } from './activation-routes.ts';
 import { Bodies, installBodyParser } from './body.ts';
+import { answerBrokenRequests } from './broken-requests.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
-import { badUrl, pathOf, requestErrorBody, sendError, toServiceError } from './errors.ts';
+import { badUrl, pathOf, sendError } from './errors.ts';
 import { Calls } from './execution/calls.ts';
+import { FailedCalls } from './execution/failed-calls.ts';
 import { executionRoutes } from './execution/execution-routes.ts';
 import { plainCalls } from './execution/plain-calls.ts';
 import { HeldBytes } from './held-bytes.ts';
@@ -29,6 +31,7 @@ import { kosRoutes } from './kos/kos-routes.ts';
 import { plainReads } from './kos/plain-reads.ts';
 import { pageRoutes } from './pages/send-page.ts';
 import { installMethods } from './methods.ts';
+import { RequestIds } from './request-ids.ts';
 import { installPlainWays } from './plain-ways.ts';
 import { openapiRoutes } from './openapi-routes.ts';
 import { proxyRoutes } from './proxy-routes.ts';
@@ -61,6 +64,7 @@ const KEEP_ALIVE = 65_000;
 
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { config, shelf, activator, engines } = options;
+  const ids = new RequestIds();
   const app = Fastify({
     loggerInstance: options.log.child(
       { part: 'http' },
@@ -86,7 +90,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       // The router refused the URL before any route was known.
       void sendError(request, reply, refused);
     },
-    clientErrorHandler: answerBrokenRequest,
+    genReqId: ids.of,
+    clientErrorHandler: answerBrokenRequests(ids),
   });
   // A logger for each request would cost more than most requests log; what is logged names the request's id.
   app.setChildLoggerFactory((logger) => logger);
@@ -98,7 +103,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.addHook('onRequest', (request, reply, done) => {
     requests++;
     // What is sent is what its Content-Type says, whatever a browser thinks of its bytes.
-    void reply.header('x-content-type-options', 'nosniff');
+    void reply.header('x-content-type-options', 'nosniff').header(REQUEST_ID_HEADER, request.id);
     const isTooLate = options.lifecycle.late.has(request.raw.socket) && !isHealth(request.url);
     done(isTooLate ? overloaded('The service is stopping and begins nothing new; try again later') : undefined);
   });
@@ -114,7 +119,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     log: options.log,
   });
   const held = new HeldBytes(config.limits.held);
-  const calls = new Calls({ held, tokens: options.tokens, onCall: () => executed++ });
+  const failures = new FailedCalls(options.log.child({ part: 'calls' }));
+  app.addHook('onClose', (_app, done) => {
+    failures[Symbol.dispose]();
+    done();
+  });
+  const calls = new Calls({ held, tokens: options.tokens, failures, onCall: () => executed++ });
   const bodies = new Bodies({ bytes: config.limits.body, time: config.limits.request }, held);
   installBodyParser(app, bodies);
   app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
@@ -151,8 +161,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const needsNoLogin = config.profile === 'dev' || !needsLogin('execution', config.secureExecution);
   const onRequest = (): void => void requests++;
   const ways = [
-    ...(needsNoLogin ? [plainCalls({ activator, calls, bodies, log: app.log, onRequest })] : []),
-    plainReads(shelf, onRequest),
+    ...(needsNoLogin ? [plainCalls({ activator, calls, bodies, ids, log: app.log, onRequest })] : []),
+    plainReads(shelf, ids, onRequest),
   ];
   // Once the service stops, the router ends connections as it answers.
   installPlainWays(app.server, ways, () => !options.lifecycle.stopping);
@@ -160,28 +170,3 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 }
 
 const isHealth = (url: string): boolean => /^\/actuator\/health(\/|$)/.test(pathOf(url));
-
-/** What is not HTTP, is too slow or has headers that are too large never becomes a request. */
-function answerBrokenRequest(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const status = STATUS_BY_CODE[error.code ?? ''] ?? 400;
-  const refusal = toServiceError({ statusCode: status, message: MESSAGES[status] ?? 'The request is not valid HTTP' });
-  const body = requestErrorBody(refusal, '');
-  const head = [
-    `HTTP/1.1 ${requestErrorStatus(body)}`,
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-}
-
-const STATUS_BY_CODE: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
-const MESSAGES: Readonly<Record<number, string>> = {
-  408: 'The request did not arrive in time',
-  431: 'The headers of the request are too large',
-};
-const requestErrorStatus = (body: string): string => (JSON.parse(body) as { Status: string }).Status;

@@ -22,6 +22,8 @@ export class ServiceError extends Error {
    * of an answer.
    */
   readonly place: CodePlace | undefined;
+  /** A line of the log tells of it. */
+  isLogged = false;
 
   constructor(code: string, status: number, title: string, message: string, more: ErrorMore = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });

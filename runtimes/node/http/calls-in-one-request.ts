@@ -12,8 +12,8 @@ import type { Outcome, Reason } from '../workers/call.ts';
 
 export const CALLS_TYPE = 'application/vnd.kgrid.calls';
 
-/** Runs one input. */
-export type Submit = (body: string, json: boolean, done: (outcome: Outcome) => void) => void;
+/** Runs one input; `number`: its place in the request. */
+export type Submit = (body: string, json: boolean, done: (outcome: Outcome) => void, number?: number) => void;
 
 /** Whether the header `Accept` says so. */
 export const takesFailuresAsJson = (accept: string | undefined): boolean =>
@@ -33,13 +33,14 @@ export function answerCalls(body: string, response: ServerResponse, submit: Subm
     ready = '';
   };
   for (const [i, input] of inputs.entries()) {
-    submit(input, true, (outcome) => {
+    const done = (outcome: Outcome): void => {
       left--;
       ready += `${i}${recordOf(outcome, failuresAsJson)}\0`;
       if (flushing) return;
       flushing = true;
       setImmediate(flush);
-    });
+    };
+    submit(input, true, done, i);
   }
 }
 

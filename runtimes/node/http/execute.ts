@@ -1,5 +1,5 @@
 /** `POST /{uri}`: runs an endpoint. The body goes to the worker as text and its result comes back as JSON text. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoints } from '../activation/endpoints.ts';
 import { notFound, overloaded, type RuntimeError } from '../lib/errors.ts';
 import { Call, type Outcome } from '../workers/call.ts';
@@ -29,7 +29,8 @@ export function createExecute(endpoints: Endpoints, options: ExecuteOptions): Ex
         return;
       }
       const type = headers['content-type'];
-      const submit: Submit = (text, json, done) => {
+      const traces = tracesOf(headers);
+      const submit: Submit = (text, json, done, number = 0) => {
         held += text.length;
         const input = {
           uri,
@@ -38,6 +39,7 @@ export function createExecute(endpoints: Endpoints, options: ExecuteOptions): Ex
           json,
           depth: count(headers['x-kgrid-depth']) ?? 0,
           token: tokenOf(headers['x-kgrid-call-token']),
+          trace: traces(number),
           limit: limitOf(options.executionTimeoutMs, count(headers['x-kgrid-deadline-ms'])),
         } as const;
         const call = new Call(input, (outcome) => {
@@ -76,6 +78,20 @@ const limitOf = (timeoutMs: number, left: number | undefined): number =>
 /** It is sent on, and thus must be no more than a token can be. */
 const tokenOf = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && /^[\w.-]{1,1024}$/.test(header) ? header : undefined;
+
+/** Gives the headers by which a call is known in logs; those of calls in one request are divided by commas. */
+function tracesOf(headers: IncomingHttpHeaders): (number: number) => Readonly<Record<string, string>> {
+  const ids = partsOf(headers['x-request-id']);
+  const parents = partsOf(headers['traceparent']);
+  return (number) => ({
+    ...(isTrace(ids[number]) ? { 'x-request-id': ids[number] } : {}),
+    ...(isTrace(parents[number]) ? { traceparent: parents[number] } : {}),
+  });
+}
+
+const partsOf = (header: string | string[] | undefined): string[] =>
+  typeof header === 'string' ? header.split(',') : [];
+const isTrace = (part: string | undefined): part is string => part !== undefined && /^[\w.:/+=-]{1,128}$/.test(part);
 
 function count(header: string | string[] | undefined): number | undefined {
   return typeof header === 'string' && /^\d{1,12}$/.test(header) ? Number(header) : undefined;

@@ -69,6 +69,38 @@ describe('calls of one knowledge object by another', () => {
     assert.deepEqual(tokens, [undefined, undefined, undefined]);
   });
 
+  it('go on under the names that their call has in logs, also where many came in one request', async () => {
+    const seen: unknown[] = [];
+    activator.onCall = ({ headers }) => {
+      seen.push([headers['x-request-id'], headers['traceparent']]);
+      return Promise.resolve({ status: 200, body: { result: 1 } });
+    };
+    const input = { do: 'call', uri: 'a/b/1.0/c', args: [1] };
+    const parent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    await run(input, { 'x-request-id': 'one', traceparent: parent });
+    await run(input, {});
+    await run(input, { 'x-request-id': 'not one', traceparent: '"' });
+    assert.deepEqual(seen.splice(0), [
+      ['one', parent],
+      [undefined, undefined],
+      [undefined, undefined],
+    ]);
+    await fetch(`${runtime.url}/${uri}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/vnd.kgrid.calls',
+        'x-kgrid-runtime-secret': secret,
+        'x-request-id': 'two,three',
+        traceparent: `,${parent}`,
+      },
+      body: [input, input].map((each) => JSON.stringify(each)).join('\0'),
+    }).then((response) => response.text());
+    assert.deepEqual(seen.sort(), [
+      ['three', parent],
+      ['two', undefined],
+    ]);
+  });
+
   it('keep their own depth and time where several calls run at the same time', async () => {
     const arrived: (string | undefined)[] = [];
     const both = Promise.withResolvers<undefined>();

@@ -27,6 +27,8 @@ export interface CallInput {
   readonly depth: number;
   /** What the activator gave out with the request, to come back with calls of other endpoints; never for the worker. */
   readonly token?: string | undefined;
+  /** Headers by which its request is known in logs, to go on with calls of other endpoints. */
+  readonly trace?: Readonly<Record<string, string>> | undefined;
   /** Milliseconds until it must be answered. */
   readonly limit: number;
 }

@@ -33,7 +33,7 @@ export class NestedCalls {
       const path = uri.replace(/^(ark:)?\/*/, '');
       if (!isUri(path, 3)) return refuse(`Not an endpoint: ${uri.slice(0, 200)}`);
 
-      const { depth, token } = call.input;
+      const { depth, token, trace } = call.input;
       const left = Math.floor(call.deadline - performance.now());
       const answer = await this.#activator.exchange(path, {
         method: 'POST',
@@ -42,6 +42,7 @@ export class NestedCalls {
           'x-kgrid-depth': String(depth),
           'x-kgrid-deadline-ms': String(left),
           ...(token === undefined ? {} : { 'x-kgrid-call-token': token }),
+          ...trace,
         },
         body,
         timeoutMs: left,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from kgrid_runtime.http.client import Answer, Client, Unreachable
@@ -48,13 +49,16 @@ class Activator:
             raise Refused(f"the activator answered {answer.status}")
         return answer.body
 
-    async def execute(self, uri: str, body: bytes, depth: str, token: str, seconds: float) -> bytes:
+    async def execute(
+        self, uri: str, body: bytes, depth: str, token: str, trace: Mapping[str, str], seconds: float
+    ) -> bytes:
         """The result of another endpoint as JSON. `token` came with the call that asks. Raises Refused."""
         headers = {"Content-Type": "application/json", "x-kgrid-deadline-ms": str(max(int(seconds * 1000), 1))}
         if depth:
             headers["x-kgrid-depth"] = depth
         if token:
             headers["x-kgrid-call-token"] = token
+        headers.update(trace)
         answer = await self._ask("POST", f"{self.url}/{uri}", body, headers, seconds, _LARGEST_ANSWER)
         value = _parse(answer)
         if isinstance(value, dict) and "result" in value:

@@ -21,6 +21,7 @@ from kgrid_runtime.http.connection import Connection
 from kgrid_runtime.http.request import Request
 from kgrid_runtime.log import Log
 from kgrid_runtime.registration import APP, ENGINE, Registration
+from kgrid_runtime.traces import traces_of
 from kgrid_runtime.workers.call import Call
 
 _NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
@@ -92,13 +93,16 @@ class Api:
         token = token if _TOKEN.fullmatch(token) else ""
         if content_type == CALLS_TYPE:
             inputs = request.body.split(b"\0")
+            traces = traces_of(headers, len(inputs))
             answers = Answers(connection, len(inputs), headers.get("accept", ""))
             for number, body in enumerate(inputs):
                 reply = answers.reply_to(number)
-                endpoint.runner.submit(Call(endpoint.target, INPUT_JSON, body, reply, own, deadline, depth, token))
+                call = Call(endpoint.target, INPUT_JSON, body, reply, own, deadline, depth, token, traces[number])
+                endpoint.runner.submit(call)
         else:
             kind = _input_kind(content_type)
-            call = Call(endpoint.target, kind, request.body, connection.respond, own, deadline, depth, token)
+            trace = traces_of(headers, 1)[0]
+            call = Call(endpoint.target, kind, request.body, connection.respond, own, deadline, depth, token, trace)
             endpoint.runner.submit(call)
 
     def _read(self, path: str, connection: Connection) -> None:

@@ -108,6 +108,24 @@ def test_the_token_of_a_call_goes_back_with_what_it_calls(runtime: Runtime, acti
         assert "x-kgrid-call-token" not in activator.seen[-1].headers
 
 
+def test_calls_go_on_under_the_names_that_they_have_in_logs(runtime: Runtime, activator: FakeActivator) -> None:
+    runtime.add("context/echo/v1.0", ECHO)
+    path = runtime.add("context/caller/v1.0", CALLER)
+    value = {"uri": "context/echo/1.0/run"}
+    parent = f"00-{'a' * 32}-{'b' * 16}-01"
+    names = ("x-request-id", "traceparent")
+    runtime.call(path, value, x_request_id="one", traceparent=parent)
+    assert [activator.seen[-1].headers.get(name) for name in names] == ["one", parent]
+    runtime.call(path, value, x_request_id="not one")
+    assert [activator.seen[-1].headers.get(name) for name in names] == [None, None]
+    inputs = "\0".join([json.dumps(value)] * 2).encode()
+    before = len(activator.seen)
+    headers = {"Content-Type": CALLS_TYPE, "x-request-id": "two,three", "traceparent": f",{parent}"}
+    runtime.request("POST", path, inputs, headers)
+    seen = sorted((one.headers.get(names[0]), one.headers.get(names[1])) for one in activator.seen[before:])
+    assert seen == [("three", parent), ("two", None)]
+
+
 def test_calls_side_by_side_keep_their_own_depth(runtime: Runtime, activator: FakeActivator) -> None:
     source = """
 import time

@@ -154,6 +154,8 @@ async function callOutside(target: CallTarget, question: Question, work: Work): 
     json: question.contentType === 'application/json',
     deadline: uptime() + question.left,
     depth: question.depth,
+    // Of calls that share a batch nobody knows which one asks.
+    trace: work.calls.length === 1 ? outer.trace : undefined,
     scope: outer.scope,
   };
   try {
@@ -186,6 +188,7 @@ class JavascriptExecutor implements Executor {
         input,
         depth: call.depth,
         scope: call.scope,
+        trace: call.trace,
         deadline: limit < call.deadline ? limit : call.deadline,
         attempts: 0,
         resolve,

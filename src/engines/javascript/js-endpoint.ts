@@ -1,6 +1,6 @@
 /** One activated javascript endpoint: its code, its waiting calls, and what is known of its manners. */
 import { uptime } from '../../lib/uptime.ts';
-import type { CallScope } from '../engine.ts';
+import type { CallScope, CallTrace } from '../engine.ts';
 import { areAlike } from '../like-deadlines.ts';
 import { ConsoleBudget } from './console-budget.ts';
 import type { LoadRequest } from './frames.ts';
@@ -11,6 +11,7 @@ export interface PendingCall {
   readonly input: string;
   readonly depth: number;
   readonly scope: CallScope;
+  readonly trace?: CallTrace | undefined;
   /** Milliseconds of `uptime()`. */
   readonly deadline: number;
   /** How often a sandbox ended under it. */

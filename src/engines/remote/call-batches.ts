@@ -6,6 +6,7 @@ import { executionFailed } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { areAlike } from '../like-deadlines.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
+import type { CallTrace } from '../engine.ts';
 import { failureIn, failureOf } from './answers.ts';
 import { RuntimeUnreachable } from './runtime.ts';
 
@@ -20,14 +21,15 @@ export interface BatchedCall {
   readonly depth: number;
   /** Milliseconds of `uptime()`. */
   readonly deadline: number;
+  readonly trace?: CallTrace | undefined;
 }
 
 /** Sends inputs joined by NUL; gives the bytes of the answer as they come. */
 export type SendCalls = (
   body: string,
-  count: number,
   depth: number,
   deadline: number,
+  traces: readonly (CallTrace | undefined)[],
   onChunk: (chunk: Buffer) => void,
 ) => Promise<void>;
 
@@ -42,6 +44,8 @@ const IN_FLIGHT = 2;
 const YOUNG = 5;
 const MOST_CALLS = 64;
 const MOST_CHARACTERS = 256 * 1024;
+/** Characters of what calls are known by, which travel as headers. */
+const MOST_TRACES = 4096;
 const NUL = 0;
 
 export class CallBatches {
@@ -74,12 +78,18 @@ export class CallBatches {
   #take(): Waiting[] {
     const batch: Waiting[] = [];
     let characters = 0;
+    let traces = 0;
     const now = uptime();
     for (let next = this.#queue[0]; next !== undefined && batch.length < MOST_CALLS; next = this.#queue[0]) {
       characters += next.input.length;
+      traces += lengthOf(next.trace);
       const first = batch[0] ?? next;
       const apart = !areAlike(next.deadline, first.deadline, now);
-      if (batch.length > 0 && (next.depth !== first.depth || apart || characters > MOST_CHARACTERS)) break;
+      if (
+        batch.length > 0 &&
+        (next.depth !== first.depth || apart || characters > MOST_CHARACTERS || traces > MOST_TRACES)
+      )
+        break;
       batch.push(next);
       this.#queue.shift();
     }
@@ -102,7 +112,8 @@ export class CallBatches {
       deadline = Math.min(deadline, call.deadline);
     }
     const reader = new RecordReader((record) => settle(calls, record));
-    this.#send(body, calls.length, calls[0]?.depth ?? 0, deadline, (chunk) => reader.push(chunk))
+    const traces = calls.map(({ trace }) => trace);
+    this.#send(body, calls[0]?.depth ?? 0, deadline, traces, (chunk) => reader.push(chunk))
       .then(() => failRest(calls, () => new RuntimeUnreachable('the runtime ended its answer too early')))
       .catch((error: unknown) => failRest(calls, () => error))
       .finally(() => {
@@ -111,6 +122,9 @@ export class CallBatches {
       });
   }
 }
+
+const lengthOf = (trace: CallTrace | undefined): number =>
+  trace === undefined ? 2 : trace.requestId.length + (trace.traceparent?.length ?? 0) + 2;
 
 /** Cuts the answer at its NULs. */
 class RecordReader {

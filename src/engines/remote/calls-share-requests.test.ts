@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { CallTrace } from '../engine.ts';
 import { CallBatches } from './call-batches.ts';
 import type { BatchedCall } from './call-batches.ts';
 import { uptime } from '../../lib/uptime.ts';
@@ -10,6 +11,7 @@ import { RuntimeUnreachable } from './runtime.ts';
 interface Request {
   readonly inputs: string[];
   readonly count: number;
+  readonly traces: readonly (CallTrace | undefined)[];
   readonly depth: number;
   readonly deadline: number;
   push(...chunks: (string | Buffer)[]): void;
@@ -19,11 +21,12 @@ interface Request {
 
 function batches() {
   const requests: Request[] = [];
-  const calls = new CallBatches((body, count, depth, deadline, onChunk) => {
+  const calls = new CallBatches((body, depth, deadline, traces, onChunk) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     requests.push({
       inputs: body.split('\x00'),
-      count,
+      count: traces.length,
+      traces,
       depth,
       deadline,
       push: (...chunks) => chunks.forEach((chunk) => onChunk(Buffer.from(chunk))),
@@ -235,4 +238,21 @@ test('an error has the status and the words of the runtime; a result that is not
     'the runtime is busy: no free place',
     'Code execution error: the result is not JSON',
   ]);
+});
+
+test('what calls are known by travels in their order, and stays small enough for headers', async () => {
+  const { requests, call } = batches();
+  const traces = Array.from({ length: 64 }, (_, i) => ({ requestId: `${i}`.padEnd(128, '-'), traceparent: undefined }));
+  const all = traces.map((trace, i) => call(i, { trace }));
+  const seen: (CallTrace | undefined)[] = [];
+  for (let place = 0; seen.length < traces.length; place++) {
+    while (requests[place] === undefined) await new Promise((resolve) => setImmediate(resolve));
+    const request = at(requests, place);
+    assert.ok(request.traces.reduce((sum, trace) => sum + (trace?.requestId.length ?? 0), 0) <= 4096);
+    seen.push(...request.traces);
+    for (let i = 0; i < request.count; i++) request.push(`${i}=1\0`);
+    request.end();
+  }
+  assert.deepEqual(seen, traces);
+  await Promise.all(all);
 });

@@ -1,7 +1,7 @@
 /** An endpoint at one runtime that holds it. */
 import { executionFailed, messageOf, overloaded } from '../../lib/errors.ts';
-import { DEADLINE_HEADER, DEPTH_HEADER, TOKEN_HEADER } from '../call-headers.ts';
-import type { ActivationContext, Call, EndpointPlan } from '../engine.ts';
+import { DEADLINE_HEADER, DEPTH_HEADER, REQUEST_ID_HEADER, TOKEN_HEADER, TRACE_HEADER } from '../call-headers.ts';
+import type { ActivationContext, Call, CallTrace, EndpointPlan } from '../engine.ts';
 import { activateAt } from './activate-at.ts';
 import type { ActivatedAt } from './activate-at.ts';
 import { failureIn, resultOf } from './answers.ts';
@@ -36,29 +36,32 @@ export class Holder {
     const deadline = Math.min(uptime() + this.#options.callTimeout, call.deadline);
     const input = call.json ? call.body.toString() : undefined;
     return this.#at.batch && input !== undefined && !input.includes('\0')
-      ? this.#batches.call({ input, depth: call.depth, deadline })
+      ? this.#batches.call({ input, depth: call.depth, deadline, trace: call.trace })
       : this.#single(call, deadline);
   }
 
   async #single(call: Call, deadline: number): Promise<string> {
     await this.runtime.confirm(deadline - uptime());
     const send = () =>
-      this.runtime.request(this.#at.url, this.#requestOf(call.body, call.contentType, call.depth, deadline, 1));
+      this.runtime.request(
+        this.#at.url,
+        this.#requestOf(call.body, call.contentType, call.depth, deadline, [call.trace]),
+      );
     const answer = await send();
     return resultOf(answer.status === 404 ? (await this.#activateAgain(), await send()) : answer);
   }
 
   async #sendBatch(
     body: string,
-    count: number,
     depth: number,
     deadline: number,
+    traces: readonly (CallTrace | undefined)[],
     onChunk: (chunk: Buffer) => void,
   ): Promise<void> {
     await this.runtime.confirm(deadline - uptime());
     let refusal = '';
     const send = () =>
-      this.runtime.stream(this.#at.url, this.#requestOf(body, CALLS_TYPE, depth, deadline, count), (chunk, status) => {
+      this.runtime.stream(this.#at.url, this.#requestOf(body, CALLS_TYPE, depth, deadline, traces), (chunk, status) => {
         if (status === 200) onChunk(chunk);
         else refusal += chunk.toString('utf8');
       });
@@ -95,7 +98,7 @@ export class Holder {
     contentType: string,
     depth: number,
     deadline: number,
-    count: number,
+    traces: readonly (CallTrace | undefined)[],
   ): RequestOptions {
     const left = deadline - uptime();
     if (left <= 0) throw new RuntimeSilent('no time is left for the call');
@@ -108,9 +111,20 @@ export class Holder {
         [DEPTH_HEADER]: String(depth),
         [DEADLINE_HEADER]: String(left),
         [TOKEN_HEADER]: this.#options.tokens.give({ depth, deadline }),
+        ...headersOf(traces),
       },
       timeout: left,
-      limit: this.#options.maxResult * count,
+      limit: this.#options.maxResult * traces.length,
     };
   }
+}
+
+/** Of calls that share a request, in their order and divided by commas. */
+function headersOf(traces: readonly (CallTrace | undefined)[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (traces.some((trace) => trace !== undefined))
+    headers[REQUEST_ID_HEADER] = traces.map((trace) => trace?.requestId ?? '').join(',');
+  if (traces.some((trace) => trace?.traceparent !== undefined))
+    headers[TRACE_HEADER] = traces.map((trace) => trace?.traceparent ?? '').join(',');
+  return headers;
 }

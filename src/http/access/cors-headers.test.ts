@@ -43,7 +43,10 @@ test('any origin may see the answers of reads and executions, refusals and 404 i
     const answer = await app.inject({ method, url, headers: { origin: ANY } });
     assert.equal(answer.statusCode, status);
     assert.equal(answer.headers['access-control-allow-origin'], '*', url);
-    assert.equal(answer.headers['access-control-expose-headers'], 'Content-Location, ETag, Location, Retry-After');
+    assert.equal(
+      answer.headers['access-control-expose-headers'],
+      'Content-Location, ETag, Location, Retry-After, X-Request-Id',
+    );
     assert.equal(answer.headers['access-control-allow-credentials'], undefined);
   }
 });

@@ -9,7 +9,7 @@ import { isChange, type Access } from './access.ts';
 /** Headers in the form that `writeHead` takes: name, value, name, value. */
 export type HeaderList = readonly string[];
 
-const EXPOSED = ['access-control-expose-headers', 'Content-Location, ETag, Location, Retry-After'];
+const EXPOSED = ['access-control-expose-headers', 'Content-Location, ETag, Location, Retry-After, X-Request-Id'];
 const NONE: HeaderList = [];
 const ANY_ORIGIN: HeaderList = ['access-control-allow-origin', '*', ...EXPOSED];
 /**
@@ -18,7 +18,7 @@ const ANY_ORIGIN: HeaderList = ['access-control-allow-origin', '*', ...EXPOSED];
  */
 const PREFLIGHT: HeaderList = [
   'access-control-allow-headers',
-  'Accept, Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, Range, X-Requested-With',
+  'Accept, Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, Range, Traceparent, Tracestate, X-Request-Id, X-Requested-With',
   'access-control-max-age',
   '600',
 ];

@@ -3,7 +3,8 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import type { EndpointSet } from '../../activation/endpoint-set.ts';
-import { DEADLINE_HEADER, TOKEN_HEADER } from '../../engines/call-headers.ts';
+import { DEADLINE_HEADER, REQUEST_ID_HEADER, TOKEN_HEADER } from '../../engines/call-headers.ts';
+import type { CallTrace } from '../../engines/engine.ts';
 import type { CallOrigin, CallTokens } from '../../engines/call-token.ts';
 import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { bodyNotReadable, methodNotAllowed } from '../../lib/errors.ts';
@@ -11,7 +12,9 @@ import { uptime } from '../../lib/uptime.ts';
 import { corsHeadersFor } from '../access/cors.ts';
 import { pathOf } from '../errors.ts';
 import type { HeldBytes } from '../held-bytes.ts';
+import { traceOf } from '../request-ids.ts';
 import { policyFor } from '../send-file.ts';
+import type { FailedCalls } from './failed-calls.ts';
 import { Negotiation } from './negotiation.ts';
 import type { AnswerForm } from './negotiation.ts';
 
@@ -21,11 +24,13 @@ export interface Target {
   readonly set: EndpointSet;
   readonly json: boolean;
   readonly form: AnswerForm;
+  readonly trace: CallTrace;
 }
 
 export interface CallsOptions {
   readonly held: HeldBytes;
   readonly tokens: CallTokens;
+  readonly failures: FailedCalls;
   /** Counted for `/actuator/info`. */
   readonly onCall: () => void;
 }
@@ -39,40 +44,55 @@ export class Calls {
   }
 
   /** "Order of checks: 404, 405, 415, 406, body." @throws methodNotAllowed; unsupportedMediaType; notAcceptable. */
-  accept(request: IncomingMessage, endpoint: Endpoint, set: EndpointSet): Target {
+  accept(request: IncomingMessage, endpoint: Endpoint, set: EndpointSet, requestId: string): Target {
     if (endpoint.entry.method !== 'post') throw methodNotAllowed('POST', pathOf(request.url ?? ''), ['GET', 'HEAD']);
     const negotiation = this.#negotiationOf(endpoint);
     const json = negotiation.readsJson(request.headers['content-type']);
-    return { endpoint, set, json, form: negotiation.answerForm(request.headers.accept) };
+    const form = negotiation.answerForm(request.headers.accept);
+    return { endpoint, set, json, form, trace: traceOf(request, requestId) };
   }
 
   /** Runs a call and writes its answer. @throws ServiceError, before anything is written. */
   async run(request: IncomingMessage, response: ServerResponse, target: Target, body: Buffer): Promise<void> {
-    const { endpoint, set, json, form } = target;
+    const { endpoint, set, json, form, trace } = target;
     if (json && !isUtf8(body)) throw bodyNotReadable('The request body is not valid UTF-8');
     this.#options.held.until(response, body.length);
     const text = body.toString('utf8');
-    const executor = endpoint.ready() ?? (await endpoint.executor());
-    this.#options.onCall();
-    const result = await executor.execute({
-      body: json ? withoutMark(text) : body,
-      contentType: request.headers['content-type'] ?? 'application/json',
-      json,
-      deadline: Infinity,
-      depth: 0,
-      scope: set,
-      ...travelled(request.headers, this.#options.tokens),
-    });
-    this.#write(request, response, endpoint, form, result, text);
+    let result: string;
+    try {
+      const executor = endpoint.ready() ?? (await endpoint.executor());
+      this.#options.onCall();
+      result = await executor.execute({
+        body: json ? withoutMark(text) : body,
+        contentType: request.headers['content-type'] ?? 'application/json',
+        json,
+        deadline: Infinity,
+        depth: 0,
+        trace,
+        scope: set,
+        ...travelled(request.headers, this.#options.tokens),
+      });
+    } catch (thrown) {
+      this.#options.failures.note(thrown, { endpoint, trace, input: text, json });
+      throw thrown;
+    }
+    this.#write(request, response, endpoint, form, result, text, trace.requestId);
   }
 
   /** The list of a resource endpoint, in the form of any other answer. @throws notAcceptable. */
-  async list(request: IncomingMessage, response: ServerResponse, endpoint: Endpoint, set: EndpointSet): Promise<void> {
+  async list(
+    request: IncomingMessage,
+    response: ServerResponse,
+    endpoint: Endpoint,
+    set: EndpointSet,
+    requestId: string,
+  ): Promise<void> {
     const form = this.#negotiationOf(endpoint).answerForm(request.headers.accept);
     const executor = await endpoint.executor();
     const call = { body: '', contentType: '', json: false, deadline: Infinity, depth: 0, scope: set };
     const result = await executor.execute(call);
-    this.#write(request, response, endpoint, form.kind === 'minimal' ? form : { kind: 'wrapped' }, result, '');
+    const written = form.kind === 'minimal' ? form : ({ kind: 'wrapped' } as const);
+    this.#write(request, response, endpoint, written, result, '', requestId);
   }
 
   #negotiationOf(endpoint: Endpoint): Negotiation {
@@ -92,6 +112,7 @@ export class Calls {
     form: AnswerForm,
     result: string,
     inputs: string,
+    requestId: string,
   ): void {
     let type = 'application/json';
     let body: string;
@@ -114,6 +135,8 @@ export class Calls {
       `/${endpoint.id}`,
       'x-content-type-options',
       'nosniff',
+      REQUEST_ID_HEADER,
+      requestId,
       ...policy,
       ...corsHeadersFor(request),
     ]);

@@ -48,7 +48,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, calls 
   };
 
   const decide = async (request: FastifyRequest): Promise<void> => {
-    request.target = calls.accept(request.raw, await find(request), activator.set);
+    request.target = calls.accept(request.raw, await find(request), activator.set, request.id);
   };
 
   const execute = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -64,7 +64,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, calls 
     const endpoint = await decidedNow(activator, key, askedVersion(request), 'get');
     const { set } = activator;
     if (endpoint?.entry.method === 'get' && endpoint.status === 'ACTIVATED') {
-      await calls.list(request.raw, reply.raw, endpoint, set);
+      await calls.list(request.raw, reply.raw, endpoint, set, request.id);
       return reply.hijack();
     }
     const found = resourceAt(set, key, askedVersion(request));

@@ -8,20 +8,21 @@ import type { Activator } from '../../activation/activator.ts';
 import type { Bodies } from '../body.ts';
 import { answerOf } from '../errors.ts';
 import type { PlainWay } from '../plain-ways.ts';
+import type { RequestIds } from '../request-ids.ts';
 import type { Calls } from './calls.ts';
 
 export interface PlainCallsOptions {
   readonly activator: Activator;
   readonly calls: Calls;
   readonly bodies: Bodies;
+  readonly ids: RequestIds;
   readonly log: FastifyBaseLogger;
   /** Called for each request that the router never sees. */
   readonly onRequest: () => void;
 }
 
 /** For a service on which execution needs no login. */
-export function plainCalls({ activator, calls, bodies, log, onRequest }: PlainCallsOptions): PlainWay {
-  let refusals = 0;
+export function plainCalls({ activator, calls, bodies, ids, log, onRequest }: PlainCallsOptions): PlainWay {
   return (request, response, next) => {
     const { method, url = '', headers } = request;
     // What the page of a site may read of an answer, the route knows.
@@ -30,14 +31,15 @@ export function plainCalls({ activator, calls, bodies, log, onRequest }: PlainCa
     const endpoint = set.versioned(url.slice(1));
     if (endpoint?.ready() === undefined) return next(request, response);
     onRequest();
+    const id = ids.of(request);
 
     const refuse = (thrown: unknown): void => {
-      const answer = answerOf(thrown, url, `call-${(++refusals).toString(36)}`, log);
+      const answer = answerOf(thrown, url, id, log);
       response.writeHead(answer.status, { ...answer.headers, 'content-length': Buffer.byteLength(answer.body) });
       response.end(answer.body);
     };
     try {
-      const target = calls.accept(request, endpoint, set);
+      const target = calls.accept(request, endpoint, set, id);
       bodies.collect(request, (error, body) => {
         if (body === undefined) refuse(error);
         else calls.run(request, response, target, body).catch(refuse);

@@ -78,7 +78,10 @@ function importByJson(action: string, run: (body: unknown) => Promise<readonly M
       const added = outcomes.flatMap(({ id }) => (id === undefined ? [] : [`${koKey(id)}/`]));
       for (const { location, error } of outcomes) {
         if (error !== undefined)
-          request.log.warn({ location, cause: error.message }, 'manifest entry was not imported');
+          request.log.warn(
+            { requestId: request.id, location, cause: error.message },
+            'manifest entry was not imported',
+          );
       }
       audit(request, {
         action: `import ${action}`,

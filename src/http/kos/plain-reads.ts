@@ -4,9 +4,11 @@
  */
 import { parseKoId } from '../../knowledge-object/id.ts';
 import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
+import { REQUEST_ID_HEADER } from '../../engines/call-headers.ts';
 import { corsHeadersFor } from '../access/cors.ts';
 import type { HeaderList } from '../access/cors.ts';
 import type { PlainWay } from '../plain-ways.ts';
+import type { RequestIds } from '../request-ids.ts';
 import { METADATA_HEADERS, metadataText } from './metadata-answer.ts';
 
 const PREFIX = '/kos/';
@@ -17,7 +19,7 @@ interface Prepared {
 }
 
 /** `onRequest` is called for each request that the router never sees. */
-export function plainReads(shelf: Shelf, onRequest: () => void): PlainWay {
+export function plainReads(shelf: Shelf, ids: RequestIds, onRequest: () => void): PlainWay {
   const prepared = new WeakMap<ShelfEntry, Prepared>();
   return (request, response, next) => {
     const { method, url = '', headers } = request;
@@ -29,7 +31,7 @@ export function plainReads(shelf: Shelf, onRequest: () => void): PlainWay {
       onRequest();
       let answer = prepared.get(entry);
       if (answer === undefined) prepared.set(entry, (answer = prepare(entry, corsHeadersFor(request))));
-      response.writeHead(200, answer.headers).end(answer.body);
+      response.writeHead(200, [...answer.headers, REQUEST_ID_HEADER, ids.of(request)]).end(answer.body);
     };
     // What the shelf cannot tell, the route will hear too, and put in words.
     shelf.find(id).then(onFound, () => next(request, response));

@@ -5,9 +5,9 @@ import formats from 'ajv-formats';
 import type { Answer } from '../../acceptance/support/client.ts';
 import type { Document, Method, Response } from './interface.ts';
 
-/** What HTTP itself, CORS and the protection of browsers put on any answer. */
+/** What HTTP itself, CORS, the protection of browsers and the log put on any answer. */
 const GENERAL =
-  /^(date|connection|keep-alive|transfer-encoding|content-(type|length)|x-content-type-options|access-control-.*)$/;
+  /^(date|connection|keep-alive|transfer-encoding|content-(type|length)|x-content-type-options|x-request-id|access-control-.*)$/;
 
 export class CheckedAnswers {
   readonly #document: Document;
@@ -53,6 +53,7 @@ export class CheckedAnswers {
 
   #checkHeaders(where: string, { headers = {} }: Response, answer: Answer): void {
     const declared = new Map(Object.entries(headers).map(([name, header]) => [name.toLowerCase(), header]));
+    assert.ok(answer.headers['x-request-id'] !== undefined, `${where}: it has no X-Request-Id`);
     for (const name of Object.keys(answer.headers)) {
       assert.ok(GENERAL.test(name) || declared.has(name), `${where}: the header ${name} is not in the document`);
     }

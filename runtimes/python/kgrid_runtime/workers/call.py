@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from kgrid_python_runtime.worker.frames import CALL, CALL_HEAD, frame
 
@@ -22,6 +22,7 @@ class Call:
         "order",
         "target",
         "token",
+        "trace",
     )
 
     def __init__(
@@ -34,6 +35,7 @@ class Call:
         deadline: float,
         depth: str = "",
         token: str = "",
+        trace: Mapping[str, str] | None = None,
     ) -> None:
         """`deadline` is when the caller gets an answer at the latest; at `last_moment` the code itself is stopped."""
         self.target = target
@@ -46,6 +48,8 @@ class Call:
         self.depth = depth
         # The header x-kgrid-call-token as it came: it proves the depth, and is never for the worker.
         self.token = token
+        # Headers by which its request is known in logs, to go on with calls of other endpoints.
+        self.trace = trace or {}
         self.nested = depth not in ("", "0")
         self.done = False
         # Place among the calls that were sent to one worker.

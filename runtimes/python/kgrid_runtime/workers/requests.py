@@ -48,7 +48,7 @@ class ActivatorRequests:
             if seconds <= 0:
                 raise Refused("the call has no time left")
             if what == REQUEST_EXECUTE:
-                payload = await self._activator.execute(uri, body, call.depth, call.token, seconds)
+                payload = await self._activator.execute(uri, body, call.depth, call.token, call.trace, seconds)
             else:
                 payload = await self._activator.metadata(uri, seconds)
         except Refused as refused:

@@ -1,0 +1,20 @@
+"""By which headers a call is known in logs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_NAMES = ("x-request-id", "traceparent")
+_TRACE = re.compile(r"[A-Za-z0-9_.:/+=-]{1,128}")
+
+
+def traces_of(headers: Mapping[str, str], count: int) -> list[dict[str, str]]:
+    """For each of `count` calls in one request: theirs are divided by commas."""
+    traces: list[dict[str, str]] = [{} for _ in range(count)]
+    for name in _NAMES:
+        if name in headers:
+            for trace, part in zip(traces, headers[name].split(",")):
+                if _TRACE.fullmatch(part):
+                    trace[name] = part
+    return traces

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import pino from 'pino';
+import type { Endpoint } from '../../activation/endpoint.ts';
+import { executionFailed, invalidInput, malformedRequest, overloaded } from '../../lib/errors.ts';
+import { FailedCalls } from './failed-calls.ts';
+
+const endpointOf = (name: string): Endpoint =>
+  ({
+    id: `a/${name}/1.0/run`,
+    ko: { id: { naan: 'a', name, version: 'v1' } },
+    entry: { engine: 'python' },
+  }) as Endpoint;
+
+function failures() {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino(
+    { base: null, timestamp: false, formatters: { level: (level) => ({ level }) } },
+    { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) },
+  );
+  const failed = new FailedCalls(log);
+  const trace = { requestId: 'r', traceparent: undefined };
+  const note = (thrown: unknown, name = 'b'): void =>
+    failed.note(thrown, { endpoint: endpointOf(name), trace, input: '{"age":173}', json: true });
+  return { lines, note, failed };
+}
+
+const of = (name: string) => ({ ko: `a/${name}/v1`, endpoint: `a/${name}/1.0/run`, engine: 'python' });
+
+test('a line names the code, its place and the request, but nothing of the input', () => {
+  const { lines, note } = failures();
+  const error = executionFailed('ValueError: 173 is too much', { place: { file: 'src/main.py', line: 12 } });
+  note(error);
+  assert.equal(error.isLogged, true);
+  const fixed = { event: 'call-failed', ...of('b'), requestId: 'r' };
+  assert.deepEqual(lines, [
+    {
+      ...fixed,
+      level: 'warn',
+      code: 'execution-failed',
+      status: 500,
+      place: '(src/main.py line 12)',
+      msg: 'ValueError: … is too much',
+    },
+  ]);
+});
+
+test('an input that code refuses is at info without its message, and what HTTP refuses leaves no line', () => {
+  const { lines, note } = failures();
+  note(invalidInput('173 is too much', 422));
+  note(malformedRequest('not JSON: 173'));
+  assert.deepEqual(
+    lines.map(({ level, code, status }) => [level, code, status]),
+    [['info', 'invalid-input', 422]],
+  );
+  assert.doesNotMatch(JSON.stringify(lines), /173/);
+});
+
+test('an error of the service itself leaves a line here, and its cause where it becomes an answer', () => {
+  const { lines, note } = failures();
+  note(new RangeError('Invalid string length'));
+  assert.deepEqual(lines, [
+    { level: 'warn', event: 'call-failed', ...of('b'), requestId: 'r', msg: 'the service failed to run a call' },
+  ]);
+});
+
+test('each endpoint has its own measure of lines, and what is beyond it is counted', () => {
+  const { lines, note, failed } = failures();
+  for (let i = 0; i < 1000; i++) note(overloaded('busy'), 'flood');
+  note(overloaded('busy'), 'other');
+  const before = lines.length;
+  failed[Symbol.dispose]();
+  failed[Symbol.dispose]();
+  assert.equal(lines[before - 1]?.['ko'], 'a/other/v1');
+  const { more, ...summary } = lines[before] ?? {};
+  assert.equal(before - 1 + Number(more), 1000);
+  assert.deepEqual(summary, {
+    level: 'warn',
+    event: 'calls-failed',
+    ...of('flood'),
+    msg: `${String(more)} more calls failed within 10 s`,
+  });
+  assert.equal(lines.length, before + 1);
+});

@@ -1,0 +1,90 @@
+/**
+ * Each failed call leaves a line in the log, so that operators and authors see where code fails. Of an endpoint that
+ * fails again and again the first ones do, and of the others their number.
+ */
+import type { FastifyBaseLogger } from 'fastify';
+import type { Endpoint } from '../../activation/endpoint.ts';
+import type { CallTrace } from '../../engines/engine.ts';
+import { koKey } from '../../knowledge-object/id.ts';
+import { placeInWords } from '../../lib/code-place.ts';
+import { ServiceError } from '../../lib/errors.ts';
+import { withoutInputs } from './without-inputs.ts';
+
+/** Lines for an endpoint … */
+const MOST_LINES = 20;
+/** … in so many milliseconds. */
+const PERIOD = 10_000;
+
+export interface FailedCall {
+  readonly endpoint: Endpoint;
+  readonly trace: CallTrace;
+  /** The body. */
+  readonly input: string;
+  readonly json: boolean;
+}
+
+interface Count {
+  failed: number;
+  readonly endpoint: Endpoint;
+}
+
+export class FailedCalls implements Disposable {
+  readonly #log: FastifyBaseLogger;
+  #counts = new Map<string, Count>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(log: FastifyBaseLogger) {
+    this.#log = log;
+  }
+
+  /** For an error that is the service's own fault, its cause is logged where it becomes an answer. */
+  note(thrown: unknown, call: FailedCall): void {
+    const { endpoint, trace, input, json } = call;
+    const isOurs = thrown instanceof ServiceError;
+    const isInputs = isOurs && thrown.status < 500;
+    // What HTTP refuses is the caller's, and hears of it.
+    if (isInputs && thrown.code !== 'invalid-input') return;
+    if (isOurs) thrown.isLogged = true;
+    if (!this.#mayTell(endpoint)) return;
+    const facts = {
+      event: 'call-failed',
+      ...factsOf(endpoint),
+      ...(isOurs ? { code: thrown.code, status: thrown.status } : {}),
+      ...(isOurs && thrown.place !== undefined ? { place: placeInWords(thrown.place) } : {}),
+      ...trace,
+    };
+    // Its message is about the values.
+    if (isInputs) this.#log.info(facts, 'a call had an input that its knowledge object refuses');
+    else
+      this.#log.warn(facts, isOurs ? withoutInputs(thrown.message, input, json) : 'the service failed to run a call');
+  }
+
+  /** Tells what is not told yet. */
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const counts = this.#counts;
+    this.#counts = new Map();
+    for (const { failed, endpoint } of counts.values()) {
+      const more = failed - MOST_LINES;
+      if (more > 0)
+        this.#log.warn(
+          { event: 'calls-failed', ...factsOf(endpoint), more },
+          `${more} more calls failed within ${PERIOD / 1000} s`,
+        );
+    }
+  }
+
+  #mayTell(endpoint: Endpoint): boolean {
+    let count = this.#counts.get(endpoint.id);
+    if (count === undefined) this.#counts.set(endpoint.id, (count = { failed: 0, endpoint }));
+    this.#timer ??= setTimeout(() => this[Symbol.dispose](), PERIOD).unref();
+    return ++count.failed <= MOST_LINES;
+  }
+}
+
+const factsOf = ({ id, ko, entry }: Endpoint): Record<string, string> => ({
+  ko: koKey(ko.id),
+  endpoint: id,
+  engine: entry.engine,
+});
