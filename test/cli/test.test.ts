@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startService } from '../acceptance/support/service.ts';
-import { edit, fromTemplate, kgrid, kgridJson, PROJECT, temporaryFolder } from './kgrid.ts';
+import { edit, fromTemplate, kgrid, kgridJson, PROJECT, startKgrid, temporaryFolder } from './kgrid.ts';
 
 interface Tested {
   ok: boolean;
@@ -153,4 +153,34 @@ test('a folder of knowledge objects that are called may hold the one that is tes
   await fromTemplate('javascript', folder.path, 'other');
   const { code, json } = await kgridJson<Tested>(['test', one, '--with', folder.path]);
   assert.deepEqual([code, json.passed, json.kos.length], [0, 3, 1]);
+});
+
+test('a failure of code names its file and line in test, check and play', async () => {
+  await using folder = await temporaryFolder();
+  const cwd = folder.path;
+  const broken: [engine: string, file: string, code: string][] = [
+    ['node', 'src/index.js', 'null.bad;'],
+    ['python', 'src/main.py', 'None.bad'],
+  ];
+  const expected: RegExp[] = [];
+  for (const [engine, file, code] of broken) {
+    const path = join(await fromTemplate(engine, cwd, engine), file);
+    const lines = (await readFile(path, 'utf8')).split('\n');
+    const line = lines.findIndex((each) => /return .*mean/i.test(each));
+    lines.splice(line, 0, `    ${code}`);
+    await writeFile(path, lines.join('\n'));
+    expected.push(new RegExp(`${engine}/worked-examples\\.yaml:2[^]*?Error: .* \\(${file} line ${line + 1}\\)`));
+  }
+  const engines = broken.map(([engine]) => engine);
+  const [tested, checked] = await Promise.all([
+    kgrid(['test', ...engines], { cwd }),
+    kgrid(['check', '--run', ...engines], { cwd }),
+  ]);
+  for (const each of expected) {
+    assert.match(tested.stdout, each);
+    assert.match(checked.stdout, each);
+  }
+  await using play = startKgrid(['play', 'node', '--port', '0'], { cwd });
+  const loaded = await play.next(({ event }) => event === 'loaded');
+  assert.match(JSON.stringify(loaded['examples']), /\(src\/index\.js line \d+\)/);
 });
