@@ -29,6 +29,7 @@ import { HeldBytes } from './held-bytes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
 import { plainReads } from './kos/plain-reads.ts';
+import { pageDataRoutes } from './pages/page-data.ts';
 import { pageRoutes } from './pages/send-page.ts';
 import { installMethods } from './methods.ts';
 import { RequestIds } from './request-ids.ts';
@@ -134,6 +135,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 
   rootRoutes(app, config.publicUrl);
   pageRoutes(app);
+  const isClosed = config.profile !== 'dev';
+  pageDataRoutes(app, {
+    activator,
+    shelf,
+    login: { execution: isClosed && config.secureExecution, details: isClosed },
+  });
   openapiRoutes(app);
   endpointRoutes(app, { activator, publicUrl: config.publicUrl });
   activationRoutes(app, activator);

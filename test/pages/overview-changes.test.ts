@@ -114,19 +114,19 @@ test('while an endpoint is being activated, the page looks again until it is dec
   visit.assertQuiet(service.url);
 });
 
-test('a list that cannot be read is said, with the reason', async () => {
+test('a list that cannot be read is said, with the reason, until it can be read again', async () => {
   await using shelf = await temporaryFolder();
   await using other = await startService({ shelf: shelf.path });
   await using visit = await browser.visit();
-  // The page is there, and then the service goes away.
-  await visit.page.route('**/doc/overview.js', async (route) => {
-    const response = await route.fetch();
-    await other.stop();
-    await route.fulfill({ response });
-  });
   await visit.page.goto(other.url);
+  await visit.page.locator('#empty').waitFor();
+  await other.stop();
   const alert = visit.page.getByRole('alert');
   await alert.waitFor();
-  assert.match(await alert.innerText(), /^The list of endpoints cannot be read: .+ Reload this page to try again\.$/);
+  assert.match(await alert.innerText(), /^The list of endpoints cannot be read: .+ It is tried again\.$/);
   assert.equal(await visit.page.getByRole('status').innerText(), '');
+  await using again = await startService({ shelf: shelf.path, args: ['--port', new URL(other.url).port] });
+  await alert.waitFor({ state: 'hidden' });
+  await again.serve(welcomeKo({ naan, name: 'later' }));
+  await visit.page.getByRole('heading', { name: 'Title of later' }).waitFor();
 });

@@ -98,14 +98,14 @@ test('the keyboard alone reaches everything, in the order of the page and with a
     return name;
   };
   assert.equal(await tab(), 'Skip to the endpoints');
-  assert.equal(await tab(), 'text');
+  assert.equal(await tab(), 'q');
   await page.keyboard.type('body mass');
   assert.equal(await page.locator('#list ul > li').count(), 2);
   assert.equal(await tab(), 'status');
   await page.keyboard.press('a');
   assert.equal(await page.locator('select').inputValue(), 'ACTIVATED');
   const of = 'Body mass index and body surface area, anthropometry/bodysize/1.0';
-  for (const text of ['Try it', 'Service descriptor', 'Metadata', 'Package'])
+  for (const text of ['Try it', 'Service descriptor', 'Metadata', 'Package', 'Files'])
     assert.equal(await tab(), `${text}: ${of}`);
   assert.equal(await tab(), 'Endpoints as JSON');
 

@@ -21,7 +21,22 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-const OWN = ['overview.html', 'overview.js', 'pages.css', 'doc.html', 'doc.js', 'icon.svg'] as const;
+const OWN = [
+  'overview.html',
+  'overview.js',
+  'card.js',
+  'objects.js',
+  'files.js',
+  'login.js',
+  'read.js',
+  'element.js',
+  'pages.css',
+  'doc.html',
+  'doc.js',
+  'descriptor.js',
+  'answers.js',
+  'icon.svg',
+] as const;
 const EDITOR = ['swagger-ui.css', 'swagger-ui-bundle.js'] as const;
 
 interface PageFile {

@@ -41,6 +41,7 @@ const NEWEST = '/{naan}/{name}/{endpoint}';
 const ARTIFACT = `${VERSIONED}/{artifact}`;
 const KO = '/kos/{naan}/{name}/{version}';
 const FILE = `${KO}/{path}`;
+const FILES = '/doc/files/{naan}/{name}/{version}';
 const ARTIFACTS = '/proxy/artifacts/{naan}/{name}/{version}/{path}';
 
 function calls(): Step[] {
@@ -101,7 +102,9 @@ function reads(method: Method, path: string, url: string, etag = '*'): Step[] {
 
 function listings(): Step[] {
   const health = ['/actuator/health', '/actuator/health/liveness', '/actuator/health/readiness', '/actuator/info'];
-  const pages = ['overview.js', 'pages.css', 'doc.js', 'icon.svg', 'swagger-ui.css', 'swagger-ui-bundle.js'];
+  const scripts = ['overview', 'card', 'objects', 'files', 'login', 'read', 'element', 'doc', 'descriptor', 'answers'];
+  const others = ['pages.css', 'icon.svg', 'swagger-ui.css', 'swagger-ui-bundle.js'];
+  const pages = [...scripts.map((name) => `${name}.js`), ...others];
   const both = (path: string, url = path): Step[] => [
     ['get', path, url],
     ['head', path, url],
@@ -114,6 +117,11 @@ function listings(): Step[] {
     ['get', '/doc/{file}', '/doc/doc.js', withHeaders({ 'if-none-match': '*' })],
     ...both('/doc', `/doc?url=/kos/${code.id}/service.yaml`),
     ...pages.flatMap((page) => both('/doc/{file}', `/doc/${page}`)),
+    ...both('/doc/overview.json'),
+    ['get', '/doc/overview.json', '/doc/overview.json', withHeaders({ 'if-none-match': '*' })],
+    ...both(FILES, `/doc/files/${code.id}`),
+    ['get', FILES, `/doc/files/${code.id}`, withHeaders({ 'if-none-match': '*' })],
+    ['get', FILES, '/doc/files/no/such/ko'],
     ...both('/openapi.json'),
     ...both('/openapi.yaml'),
     ...both('/endpoints'),

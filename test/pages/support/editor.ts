@@ -31,8 +31,9 @@ export async function execute(page: Page, path: string, body?: string): Promise<
     .locator('td.response-col_status')
     .filter({ hasText: String(response.status()) })
     .waitFor();
-  const text = await shownBody(shown).innerText();
+  // The whole answer is folded below the result.
+  const text = (await shownBody(shown).textContent()) ?? '';
   return { status: response.status(), url: response.url(), answer: JSON.parse(text) as JsonObject };
 }
 
-const shownBody = (shown: Locator): Locator => shown.locator('.response-col_description .highlight-code code').first();
+const shownBody = (shown: Locator): Locator => shown.locator('.response-col_description .highlight-code code').last();

@@ -7,6 +7,11 @@ import { launchChromium } from './chromium.ts';
 export const DESK = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
 export interface Visit extends AsyncDisposable {
   readonly page: Page;
   /** URL of every request, in order. */
@@ -18,18 +23,18 @@ export interface Visit extends AsyncDisposable {
 }
 
 export interface Visitor {
-  readonly visit: (size?: { width: number; height: number }) => Promise<Visit>;
+  readonly visit: (size?: Size, colorScheme?: 'light' | 'dark') => Promise<Visit>;
 }
 
 /** One browser for the tests of a file. */
 export async function theBrowser(): Promise<Visitor> {
   const browser = await launchChromium();
   after(() => browser.close());
-  return { visit: (size = DESK) => visit(browser, size) };
+  return { visit: (size = DESK, colorScheme = 'light') => visit(browser, size, colorScheme) };
 }
 
-async function visit(browser: Browser, viewport: { width: number; height: number }): Promise<Visit> {
-  const context = await browser.newContext({ viewport, hasTouch: viewport.width < 500 });
+async function visit(browser: Browser, viewport: Size, colorScheme: 'light' | 'dark'): Promise<Visit> {
+  const context = await browser.newContext({ viewport, hasTouch: viewport.width < 500, colorScheme });
   const page = await context.newPage();
   const requests: string[] = [];
   const complaints: string[] = [];

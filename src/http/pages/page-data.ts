@@ -1,0 +1,57 @@
+/** What the pages ask beside the interface for programs: whether anything changed, and the files of a package. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createHash } from 'node:crypto';
+import type { Activator } from '../../activation/activator.ts';
+import { isKoPart, koKey } from '../../knowledge-object/id.ts';
+import { notFound } from '../../lib/errors.ts';
+import type { Shelf } from '../../shelf/shelf.ts';
+import { matchesEtag } from '../conditional.ts';
+import { declare } from '../methods.ts';
+
+export interface PageDataOptions {
+  readonly activator: Activator;
+  readonly shelf: Shelf;
+  /** What needs a login: calls, and why something does not run. */
+  readonly login: { readonly execution: boolean; readonly details: boolean };
+}
+
+export function pageDataRoutes(app: FastifyInstance, { activator, shelf, login }: PageDataOptions): void {
+  /** Says that something has a problem, never which: whoever may see details reads them in the health of the service. */
+  const overview = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    if (!activator.loaded) await activator.whenLoaded;
+    const { endpoints, failures } = activator.set;
+    const damage = shelf.damage();
+    const state = createHash('sha256');
+    for (const { id, etag } of await shelf.list()) state.update(`${koKey(id)} ${etag}\n`);
+    for (const { id, status, detail, activated } of endpoints)
+      state.update(`${id} ${status} ${activated ?? ''} ${detail ?? ''}\n`);
+    for (const { id, cause } of failures) state.update(`${koKey(id)} ${cause}\n`);
+    for (const { where, cause } of damage) state.update(`${where} ${cause}\n`);
+    return send(request, reply, state.update(JSON.stringify(login)).digest('base64url'), {
+      problems: failures.map(({ id }) => koKey(id)),
+      unreadable: damage.length,
+      login,
+    });
+  };
+
+  const files = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const { naan = '', name = '', version = '' } = request.params as Record<string, string>;
+    const pkg = [naan, name, version].every(isKoPart) ? await shelf.open({ naan, name, version }) : undefined;
+    if (pkg === undefined) throw notFound(`There is no knowledge object ${naan}/${name}/${version} on the shelf`);
+    try {
+      const listed = [...pkg.files.values()].map(({ path, size }) => ({ path, size }));
+      return await send(request, reply, `${pkg.entry.digest.slice(0, 32)}-${listed.length}`, listed);
+    } finally {
+      pkg.release();
+    }
+  };
+
+  declare(app, '/doc/overview.json', { GET: { access: 'open', handler: overview } });
+  declare(app, '/doc/files/:naan/:name/:version', { GET: { access: 'open', handler: files } });
+}
+
+function send(request: FastifyRequest, reply: FastifyReply, state: string, body: object): FastifyReply {
+  const etag = `"${state}"`;
+  void reply.headers({ 'cache-control': 'no-cache', etag });
+  return matchesEtag(request.headers['if-none-match'], etag) ? reply.code(304).send() : reply.send(body);
+}

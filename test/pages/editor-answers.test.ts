@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { execute, openEditor } from './support/editor.ts';
+import { exampleService } from './support/example-service.ts';
+import { measure } from './support/measure.ts';
+import { DESK, theBrowser } from './support/visit.ts';
+
+const WARFARIN = '/kos/cpic/warfarin/v1.0/service.yaml';
+const NARROW = { width: 320, height: 800 };
+const service = await exampleService();
+const browser = await theBrowser();
+const answered = (page: Page) => page.locator('.live-responses-table');
+
+test('an earlier answer goes when the input changes, and the field keeps the focus', async () => {
+  await using visit = await browser.visit();
+  const { page } = visit;
+  await openEditor(page, service.url, WARFARIN);
+  await execute(page, 'dose');
+  const field = page.getByLabel('Request body');
+  await field.press('End');
+  await field.press('Space');
+  await answered(page).waitFor({ state: 'detached' });
+  assert.equal(await page.locator('.curl').count(), 0);
+  assert.equal(await page.evaluate('document.activeElement.ariaLabel'), 'Request body');
+  const { status } = await execute(page, 'dose');
+  assert.equal(status, 200);
+  visit.assertQuiet(service.url);
+});
+
+test('an answer that comes after its input was changed is not left beside another input', async () => {
+  await using visit = await browser.visit();
+  const { page } = visit;
+  await openEditor(page, service.url, WARFARIN);
+  const gate = Promise.withResolvers<undefined>();
+  await page.route('**/cpic/warfarin/1.0/dose', async (route) => {
+    await gate.promise;
+    await route.continue();
+  });
+  await page.locator('.execute').click();
+  await page.locator('.loading').waitFor({ state: 'attached' });
+  await page.getByLabel('Request body').press('Space');
+  const came = page.waitForResponse('**/cpic/warfarin/1.0/dose');
+  gate.resolve(undefined);
+  await came;
+  await page.locator('.loading').waitFor({ state: 'detached' });
+  await answered(page).waitFor({ state: 'detached' });
+  assert.equal((await execute(page, 'dose')).status, 200);
+  visit.assertQuiet(service.url);
+});
+
+test('an empty body says so, and Execute leads there', async () => {
+  await using visit = await browser.visit();
+  const { page } = visit;
+  await openEditor(page, service.url, WARFARIN);
+  const said = page.getByText('The request body is empty: type the input of the call.');
+  const field = page.getByLabel('Request body');
+  assert.equal(await said.count(), 0);
+  await field.fill('');
+  await said.waitFor();
+  await page.locator('.execute').focus();
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate('document.activeElement.ariaLabel'), 'Request body');
+  assert.equal(await answered(page).count(), 0);
+  await field.fill('{}');
+  await said.waitFor({ state: 'detached' });
+});
+
+test('the result stands first, then the whole answer, then what was sent', async () => {
+  await using visit = await browser.visit();
+  const { page } = visit;
+  await openEditor(page, service.url, WARFARIN);
+  const { answer } = await execute(page, 'dose');
+  const operation = page.locator('.opblock');
+  const shown = operation.locator('.result .highlight-code code').first();
+  assert.deepEqual(JSON.parse(await shown.innerText()), answer['result']);
+  const whole = operation.locator('.whole-answer code');
+  assert.equal(await whole.isVisible(), false);
+  await operation.getByText('Whole answer, with the metadata of the knowledge object').press('Enter');
+  assert.match(await whole.innerText(), /"info": \{/);
+  const top = async (selector: string): Promise<number> =>
+    (await operation.locator(selector).first().boundingBox())?.y ?? NaN;
+  const places = await Promise.all(['.result', '.whole-answer', '.curl', '.request-url'].map(top));
+  assert.deepEqual(
+    places,
+    places.toSorted((a, b) => a - b),
+    places.join(', '),
+  );
+  visit.assertQuiet(service.url);
+});
+
+for (const size of [NARROW, DESK]) {
+  test(`in the dark, at ${size.width} px, both pages are readable`, async () => {
+    await using visit = await browser.visit(size, 'dark');
+    const { page } = visit;
+    const isDark = async (): Promise<void> => {
+      const colour = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+      assert.ok(
+        (colour.match(/\d+/g) ?? []).every((part) => Number(part) < 64),
+        colour,
+      );
+    };
+    await page.goto(service.url);
+    await page.locator('#list > li').first().waitFor();
+    await isDark();
+    const overview = await measure(page);
+    assert.deepEqual({ pale: overview.pale, sideways: overview.sideways }, { pale: [], sideways: 0 });
+    await openEditor(page, service.url, WARFARIN);
+    await execute(page, 'dose');
+    await page.getByText('Whole answer').click();
+    await isDark();
+    const { pale, sideways } = await measure(page);
+    assert.deepEqual({ pale, sideways }, { pale: [], sideways: 0 });
+    visit.assertQuiet(service.url);
+  });
+}
