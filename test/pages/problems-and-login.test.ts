@@ -113,8 +113,7 @@ test('where calls need a login they are made with the one that was given, and no
   assert.deepEqual([status, answer['result']], [200, 'Welcome to the Knowledge Grid, Ada'], path);
   const secret = Buffer.from(`ann:${password}`).toString('base64');
   assert.ok(!(await page.content()).includes(secret), 'not in the shown command');
-  const other = await browser.visit();
-  await using _ = other;
+  await using other = await browser.visit();
   await other.page.goto(service.url);
   assert.equal(await other.page.evaluate('sessionStorage.length'), 0);
   visit.assertQuiet(service.url);
