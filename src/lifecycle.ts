@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { StartManifests } from './start-manifests.ts';
 
 /** Where the service is between its start and its end; readiness depends on it. */
 export class Lifecycle {
@@ -8,6 +9,9 @@ export class Lifecycle {
   stopping = false;
   /** Connections that came since: health tells them of it, and nothing else is begun for them. */
   readonly late = new WeakSet<Socket>();
+
+  /** Those that the operator named for the start. */
+  readonly manifests = new StartManifests();
 
   get ready(): boolean {
     return this.started && !this.stopping;

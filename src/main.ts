@@ -10,7 +10,7 @@ import type { Config } from './config/config.ts';
 import { helpText } from './config/help.ts';
 import { readSettings } from './config/read-settings.ts';
 import { exampleShelf } from './example-shelf.ts';
-import type { KoId } from './knowledge-object/id.ts';
+import { importStartManifests } from './import-start-manifests.ts';
 import { messageOf, ServiceError, startRefused } from './lib/errors.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { createLog } from './lib/log.ts';
@@ -18,8 +18,8 @@ import { isLoopback } from './lib/loopback.ts';
 import type { Logger } from './lib/log.ts';
 import { Output } from './lib/output.ts';
 import { reportActivation } from './report-activation.ts';
-import { withoutCredentials } from './lib/without-credentials.ts';
 import { Shutdown } from './shutdown.ts';
+import type { StartManifests } from './start-manifests.ts';
 
 async function main(output: Output, errors: Output): Promise<void> {
   const given = readSettings(process.argv.slice(2), process.env);
@@ -49,11 +49,12 @@ async function main(output: Output, errors: Output): Promise<void> {
     lostLines: () => output.lost,
   });
   new Shutdown(config.shutdownGrace, lifecycle, log, process.env['npm_lifecycle_event'] !== undefined).watch(app);
+  lifecycle.manifests.begin(config.manifests);
   const url = await listen(app, config);
   log.info({ event: 'listening', url }, `Listening at ${url} (profile ${config.profile})`);
   warnOfOpenDoors(config, log);
   await app.startRuntimes();
-  await start(app, config, log);
+  await start(app, config, lifecycle.manifests, log);
   lifecycle.started = true;
   reportActivation(app, log, url);
 }
@@ -106,29 +107,12 @@ function warnOfOpenDoors(config: Config, log: Logger): void {
 }
 
 /** Activates what is on the shelf, and meanwhile imports the manifests. */
-async function start(app: App, config: Config, log: Logger): Promise<void> {
+async function start(app: App, config: Config, manifests: StartManifests, log: Logger): Promise<void> {
   const { decided } = await app.activator.start();
-  const imported = (await Promise.all(config.manifests.map((location) => importManifest(app, location, log)))).flat();
+  const imported = await importStartManifests(app, config, manifests, log);
   await decided;
   if (imported.length > 0) await app.activator.reloadImported(imported);
-}
-
-async function importManifest({ manifests }: App, location: string, log: Logger): Promise<KoId[]> {
-  try {
-    const outcomes = await manifests.importNamed(location);
-    const imported = outcomes.flatMap(({ id }) => (id === undefined ? [] : [id]));
-    for (const { location: entry, error } of outcomes) {
-      if (error !== undefined) log.warn({ location: entry, cause: error.message }, 'manifest entry was not imported');
-    }
-    log.info(
-      { manifest: withoutCredentials(location), imported: imported.length, of: outcomes.length },
-      'manifest imported',
-    );
-    return imported;
-  } catch (thrown) {
-    log.error({ manifest: withoutCredentials(location), cause: messageOf(thrown) }, 'manifest cannot be read');
-    return [];
-  }
+  manifests.end();
 }
 
 function fail(thrown: unknown, errors: Output): never {

@@ -43,6 +43,7 @@ export interface Config {
   /** Absolute path; undefined: the working copy of the examples. */
   readonly shelf: string | undefined;
   readonly manifests: readonly string[];
+  readonly manifestRequired: boolean;
   readonly fileManifests: readonly string[];
   readonly privateManifests: boolean;
   readonly basic: { readonly user: string; readonly password: Secret } | undefined;
@@ -74,6 +75,7 @@ export function toConfig(raw: RawSettings): Config {
     shutdownGrace: read.as('shutdown-grace', toDuration),
     shelf: shelf === undefined ? undefined : resolve(shelf),
     manifests: read.list('manifest'),
+    manifestRequired: manifestRequiredOf(read),
     fileManifests: read.list('allow-file-manifests').map((folder) => resolve(folder)),
     privateManifests: read.as('allow-private-manifests', toFlag),
     basic: basicOf(read),
@@ -141,6 +143,13 @@ class Reader {
 
 const defaultOf = (option: OptionName): string | undefined =>
   (SETTINGS as readonly Setting[]).find((each) => each.option === option)?.default;
+
+function manifestRequiredOf(read: Reader): boolean {
+  const required = read.as('manifest-required', toFlag);
+  if (required && read.list('manifest').length === 0)
+    throw startRefused(`${read.source('manifest-required')} needs a manifest: give --manifest`);
+  return required;
+}
 
 function basicOf(read: Reader): Config['basic'] {
   const user = read.text('user');

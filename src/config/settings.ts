@@ -73,6 +73,14 @@ export const SETTINGS = [
     help: 'Manifest to import at the start, a file or URL; may repeat',
   },
   {
+    option: 'manifest-required',
+    env: 'KGRID_MANIFEST_REQUIRED',
+    kind: 'flag',
+    default: 'false',
+    group: 'Shelf',
+    help: 'Stop the start when a manifest, or anything that it lists, cannot be imported',
+  },
+  {
     option: 'allow-file-manifests',
     env: 'KGRID_ALLOW_FILE_MANIFESTS',
     kind: 'list',

@@ -58,6 +58,7 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
     const adapters = Object.fromEntries(
       [...engines.values()].map((engine) => [`${engine.name}Engine`, engine.health()]),
     );
+    const manifests = options.lifecycle.manifests.health();
     const { endpoints, failures } = activator.set;
     const failed = [
       ...failures.map(({ id, cause }) => ({ knowledgeObject: koKey(id), cause })),
@@ -70,6 +71,7 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
       },
       ...adapters,
       shelf: shelfPart(shelf),
+      ...(manifests === undefined ? {} : { startManifests: manifests }),
     };
   };
 

@@ -161,9 +161,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   await app.register(async (scope) => {
     await scope.register(multipart);
-    kosRoutes(scope, { shelf, limits: options.packageLimits, manifests: options.manifests });
+    kosRoutes(scope, { shelf, limits: options.packageLimits, manifests: options.manifests, activator });
   });
-  executionRoutes(app, { activator, shelf, calls });
+  executionRoutes(app, { activator, shelf, calls, arriving: () => options.lifecycle.manifests.arriving });
 
   const needsNoLogin = config.profile === 'dev' || !needsLogin('execution', config.secureExecution);
   const onRequest = (): void => void requests++;

@@ -54,6 +54,8 @@ export interface Staging extends AsyncDisposable {
   spool(content: Readable, limit: number): Promise<string>;
   /** `path` must be a checked relative path. @throws shelfFull; shelfNotWritable. */
   write(path: string, content: Readable | Buffer): Promise<void>;
+  /** Once it is committed: the digest of what was there under that id, where its content was another. */
+  readonly replaced: string | undefined;
   /** Reads back a file that was written. */
   read(path: string): Promise<Buffer>;
   /**

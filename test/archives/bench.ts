@@ -38,11 +38,11 @@ export class Bench implements AsyncDisposable {
   }
 
   /** In chunks, as an upload comes. */
-  import(zip: Buffer, limits: PackageLimits = DEFAULT_PACKAGE_LIMITS): Promise<ShelfEntry> {
+  async import(zip: Buffer, limits: PackageLimits = DEFAULT_PACKAGE_LIMITS): Promise<ShelfEntry> {
     const chunks = Array.from({ length: Math.ceil(zip.length / 65_536) }, (_, i) =>
       zip.subarray(i * 65_536, (i + 1) * 65_536),
     );
-    return importZip(this.shelf, Readable.from(chunks, { objectMode: false }), limits);
+    return (await importZip(this.shelf, Readable.from(chunks, { objectMode: false }), limits)).entry;
   }
 
   /** Asserts that the archive is refused for this reason, in time, in bounded memory, and leaves nothing behind. */

@@ -11,6 +11,8 @@ export interface AuditEntry {
   readonly subject: string;
   /** Of the package, where there is one. */
   readonly digest?: string;
+  /** `sha256:<old>, sha256:<new>` of what an import changed. */
+  readonly Replaced?: string;
   readonly outcome: 'done' | 'failed' | 'refused';
 }
 

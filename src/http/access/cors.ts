@@ -10,6 +10,11 @@ import { isChange, type Access } from './access.ts';
 export type HeaderList = readonly string[];
 
 const EXPOSED = ['access-control-expose-headers', 'Content-Location, ETag, Location, Retry-After, X-Request-Id'];
+/** Of changes of the shelf too. */
+const EXPOSED_OF_CHANGES = [
+  'access-control-expose-headers',
+  `${EXPOSED[1] ?? ''}, KGrid-Manifest-Errors, KGrid-Replaced, KGrid-Still-Active`,
+];
 const NONE: HeaderList = [];
 const ANY_ORIGIN: HeaderList = ['access-control-allow-origin', '*', ...EXPOSED];
 /**
@@ -44,7 +49,7 @@ export function createCors(corsOrigins: ReadonlySet<string>): Cors {
   const listed = (request: FastifyRequest): HeaderList => {
     const { origin } = request.headers;
     return origin !== undefined && corsOrigins.has(origin)
-      ? ['access-control-allow-origin', origin, 'vary', 'Origin', ...EXPOSED]
+      ? ['access-control-allow-origin', origin, 'vary', 'Origin', ...EXPOSED_OF_CHANGES]
       : NONE;
   };
   return {

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../../activation/activator.ts';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import type { EndpointMethod, EndpointSet } from '../../activation/endpoint-set.ts';
-import { binaryNotFound, endpointNotFound, methodNotAllowed, notFound } from '../../lib/errors.ts';
+import { binaryNotFound, endpointNotFound, methodNotAllowed, notFound, overloaded } from '../../lib/errors.ts';
 import { RESERVED_NAANS, koKey } from '../../knowledge-object/id.ts';
 import type { Shelf } from '../../shelf/shelf.ts';
 import { askedVersion } from '../asked-version.ts';
@@ -23,18 +23,23 @@ export interface ExecutionOptions {
   readonly activator: Activator;
   readonly shelf: Shelf;
   readonly calls: Calls;
+  /** While it is true, what is not known may yet come. */
+  readonly arriving: () => boolean;
 }
 
-export function executionRoutes(app: FastifyInstance, { activator, shelf, calls }: ExecutionOptions): void {
+export function executionRoutes(app: FastifyInstance, { activator, shelf, calls, arriving }: ExecutionOptions): void {
   const missing = async (request: FastifyRequest, key: string): Promise<Error> => {
     const [naan = '', name = ''] = key.split('/');
+    const method = request.method === 'POST' ? 'post' : 'get';
     if (RESERVED_NAANS.has(naan)) return notFound(`There is nothing at ${pathOf(request.url)}`);
+    if (arriving() && endpointAt(activator.set, key, askedVersion(request), method) === undefined)
+      throw overloaded(`${key} is not known yet: the manifests of the start are being imported; try again later`, 2);
     const versions = await shelf.versions(naan, name);
     return nothingActive(
       activator.set,
       key,
       askedVersion(request),
-      request.method === 'POST' ? 'post' : 'get',
+      method,
       versions.map((entry) => entry.id.version),
     );
   };

@@ -1,6 +1,7 @@
 /** `POST /kos` and the two manifest calls. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
+import type { Activator } from '../../activation/activator.ts';
 import { koKey } from '../../knowledge-object/id.ts';
 import { bodyNotReadable, messageOf, ServiceError, unsupportedMediaType } from '../../lib/errors.ts';
 import { importZip } from '../../shelf/import/import-zip.ts';
@@ -10,12 +11,15 @@ import type { Shelf } from '../../shelf/shelf.ts';
 import { audit } from '../access/audit.ts';
 import { mediaTypeOf, requireJson, textBody } from '../body.ts';
 import type { Operation } from '../methods.ts';
+import { sendOutcome } from './manifest-answer.ts';
+import type { ManifestProblem } from './manifest-answer.ts';
 import { uploadedPackage } from './upload.ts';
 
 export interface ImportOptions {
   readonly shelf: Shelf;
   readonly limits: PackageLimits;
   readonly manifests: ManifestImporter;
+  readonly activator: Activator;
 }
 
 export function importByZip({ shelf, limits }: ImportOptions): Operation {
@@ -35,9 +39,14 @@ export function importByZip({ shelf, limits }: ImportOptions): Operation {
     },
     handler: async (request, reply) => {
       try {
-        const { id, digest } = await importZip(shelf, Readable.from(uploadedPackage(request, limits.zipped)), limits);
-        const key = koKey(id);
-        audit(request, { action: 'import', subject: key, digest, outcome: 'done' });
+        const upload = Readable.from(uploadedPackage(request, limits.zipped));
+        const { entry, digests } = await importZip(shelf, upload, limits);
+        const key = koKey(entry.id);
+        audit(request, { action: 'import', subject: key, digest: entry.digest, ...replaced(digests), outcome: 'done' });
+        if (digests !== undefined) {
+          logReplaced(request, key, digests);
+          void reply.header('KGrid-Replaced', digests);
+        }
         return reply.header('location', `/kos/${key}`).send({ Added: `${key}/` });
       } catch (thrown) {
         audit(request, { action: 'import', subject: 'ko', outcome: 'failed' });
@@ -76,22 +85,38 @@ function importByJson(action: string, run: (body: unknown) => Promise<readonly M
       requireJson(request);
       const outcomes = await run(jsonOf(request));
       const added = outcomes.flatMap(({ id }) => (id === undefined ? [] : [`${koKey(id)}/`]));
-      for (const { location, error } of outcomes) {
-        if (error !== undefined)
-          request.log.warn(
-            { requestId: request.id, location, cause: error.message },
-            'manifest entry was not imported',
-          );
-      }
+      const problems = logged(request, outcomes);
+      const changed = outcomes.flatMap(({ id, digests }) => (id && digests ? [[koKey(id), digests] as const] : []));
+      for (const [key, digests] of changed) logReplaced(request, key, digests);
       audit(request, {
         action: `import ${action}`,
         subject: added.join(' ') || 'nothing',
+        ...replaced(changed.length === 0 ? undefined : changed.map((each) => each.join(' ')).join('; ')),
         outcome: added.length > 0 ? 'done' : 'failed',
       });
       // "None loaded (also an empty list, or an object without a list): 400 with `[]`."
-      return reply.code(added.length > 0 ? 200 : 400).send(added);
+      void reply.code(added.length > 0 ? 200 : 400).header('KGrid-Manifest-Errors', problems.length);
+      return sendOutcome(request, reply, added, problems);
     },
   };
+}
+
+/** Writes down why entries failed, so that the caller's request id leads there. */
+function logged(request: FastifyRequest, outcomes: readonly ManifestOutcome[]): ManifestProblem[] {
+  const problems = outcomes.flatMap(({ location, error }) =>
+    error === undefined ? [] : [{ location, detail: error.message }],
+  );
+  for (const { location, detail } of problems)
+    request.log.warn({ requestId: request.id, location, cause: detail }, 'manifest entry was not imported');
+  return problems;
+}
+
+const replaced = (digests: string | undefined): { Replaced?: string } =>
+  digests === undefined ? {} : { Replaced: digests };
+
+/** The content of a version that others may rely on is another now. */
+function logReplaced(request: FastifyRequest, ko: string, digests: string): void {
+  request.log.warn({ requestId: request.id, ko, digests }, 'Replaced');
 }
 
 function jsonOf(request: FastifyRequest): unknown {

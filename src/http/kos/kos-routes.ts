@@ -33,7 +33,7 @@ interface Named {
 }
 
 export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
-  const { shelf, limits } = imports;
+  const { shelf, limits, activator } = imports;
   const listed = new WeakMap<readonly ShelfEntry[], { body: Buffer; etag: string }>();
 
   /** "200 array of metadata of all KOs on the shelf", from bytes that are made once for each state of the shelf. */
@@ -148,6 +148,11 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
     const { digest } = await find(id);
     await shelf.remove(id, expectedTags(request));
     audit(request, { action: 'delete', subject: koKey(id), digest, outcome: 'done' });
+    // "A package's files go away only when neither the shelf nor an active endpoint refers to them."
+    const isActive = activator.set.endpoints.some(
+      (each) => each.ko.key === koKey(id) && each.status !== 'FAILED_TO_ACTIVATE',
+    );
+    if (isActive) void reply.header('KGrid-Still-Active', 'true');
     return reply.code(204).send();
   };
 

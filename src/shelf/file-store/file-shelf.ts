@@ -166,7 +166,9 @@ export class FileShelf implements Shelf {
   async #take(id: KoId, staged: StagedPackage): Promise<ShelfEntry> {
     const { stored, exploded, warn } = this.#parts;
     const content = await staged.seal(id);
+    const before = this.#catalog.find(koKey(id))?.content.entry.digest;
     await stored.take(content, staged.content);
+    if (before !== content.entry.digest) staged.replaced = before;
     try {
       await exploded.moveAway(koKey(id));
     } catch (thrown) {

@@ -25,6 +25,7 @@ export class StagedPackage implements Staging {
   readonly folder: string;
   readonly #disk: DurableFiles;
   readonly #publish: Publish;
+  replaced: string | undefined;
   #spools = 0;
   #end: Promise<void> | undefined;
 

@@ -8,19 +8,26 @@ import type { ZipEntry } from '../zip/open-zip.ts';
 import { checkPackage } from './check-package.ts';
 import type { PackageLimits } from './limits.ts';
 
+/** What was taken in. */
+export interface Imported {
+  readonly entry: ShelfEntry;
+  /** `sha256:<old>, sha256:<new>`, where the content of a version that was there is now another. */
+  readonly digests: string | undefined;
+}
+
 /**
  * Takes a zipped KO onto the shelf, in place of the one of the same id. Whatever fails leaves the shelf as it was.
  * @throws importRefused with the reason and the file; packageTooLarge; what the shelf throws when it cannot store.
  */
-export async function importZip(shelf: Shelf, content: Readable, limits: PackageLimits): Promise<ShelfEntry> {
+export async function importZip(shelf: Shelf, content: Readable, limits: PackageLimits): Promise<Imported> {
   await using staging = await shelf.stage();
   const file = await staging.spool(content, limits.zipped);
   await using zip = await openZip(file, limits);
   const root = packageRoot(zip.entries);
   for (const entry of zip.entries) await staging.write(entry.path.slice(root.length), zip.open(entry));
   const { metadata } = await checkPackage((path) => staging.read(path), staging.files, limits);
-  // Awaited here: what is disposed of at the end of this scope must outlive the commit.
-  return await staging.commit(metadata.id);
+  const entry = await staging.commit(metadata.id);
+  return { entry, digests: staging.replaced && `sha256:${staging.replaced}, sha256:${entry.digest}` };
 }
 
 /** "The zip holds `metadata.json` at its root or in its single top folder": what stands before every path. */

@@ -93,8 +93,8 @@ export class ManifestRun {
     let content: Readable | undefined;
     try {
       ({ content } = await sources.open(url, ZIP, AbortSignal.timeout(limits.timeout)));
-      const { id } = await importZip(shelf, content, packageLimits);
-      return { location, id };
+      const { entry, digests } = await importZip(shelf, content, packageLimits);
+      return { location, id: entry.id, ...(digests === undefined ? {} : { digests }) };
     } catch (thrown) {
       return { location, error: inWords(thrown, limits.timeout) };
     } finally {
