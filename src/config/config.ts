@@ -7,7 +7,7 @@ import { readKey, readPassword } from './secret-file.ts';
 import { SETTINGS } from './settings.ts';
 import type { OptionName } from './settings.ts';
 import type { Setting } from './setting.ts';
-import { toChoice, toCount, toDuration, toFlag, toPort, toSize, toUrl } from './values.ts';
+import { toChoice, toCount, toDuration, toFlag, toHost, toPort, toSize, toUrl } from './values.ts';
 
 export interface Limits {
   /** Bytes. */
@@ -52,6 +52,8 @@ export interface Config {
   readonly callKey: Buffer | undefined;
   readonly secureExecution: boolean;
   readonly cors: readonly string[];
+  /** Names by which browsers reach the service, beside those that it knows. */
+  readonly allowedHosts: readonly string[];
   readonly limits: Limits;
   readonly sandboxes: number;
   readonly runtimes: readonly ('node' | 'python')[];
@@ -87,6 +89,7 @@ export function toConfig(raw: RawSettings): Config {
       .list('cors')
       .filter((origin) => origin !== '*')
       .map((origin) => toUrl(origin, `an origin of ${read.source('cors')}`)),
+    allowedHosts: read.list('allow-host').map((name) => toHost(name.trim(), `a name of ${read.source('allow-host')}`)),
     limits: limitsOf(read),
     sandboxes: read.as('sandboxes', toCount),
     runtimes: runtimesOf(

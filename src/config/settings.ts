@@ -156,6 +156,13 @@ export const SETTINGS = [
     help: 'Origin whose pages may write and activate, such as https://app.example.org; may repeat',
   },
   {
+    option: 'allow-host',
+    env: 'KGRID_ALLOW_HOST',
+    kind: 'list',
+    group: 'Access',
+    help: 'Name by which browsers reach the service, such as kgrid.example.org or activator:8080; may repeat',
+  },
+  {
     option: 'call-key-file',
     env: 'KGRID_CALL_KEY_FILE',
     kind: 'text',

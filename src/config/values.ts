@@ -57,3 +57,10 @@ export function toUrl(value: string, source: string): string {
   if (url !== null && /^https?:$/.test(url.protocol)) return withoutEndSlashes(value);
   throw refuse(source, value, 'an http or https URL');
 }
+
+/** A name of a machine, which may have a port. */
+export function toHost(value: string, source: string): string {
+  const url = /^[\w.:[\]-]+$/.test(value) ? URL.parse(`http://${value}`) : null;
+  if (url !== null && url.hostname !== '' && url.pathname === '/') return value.toLowerCase();
+  throw refuse(source, value, 'a name such as kgrid.example.org, or one with its port such as activator:8080');
+}

@@ -2,6 +2,7 @@
 import multipart from '@fastify/multipart';
 import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
+import { hostname } from 'node:os';
 import type { Activator } from '../activation/activator.ts';
 import type { Config } from '../config/config.ts';
 import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
@@ -25,6 +26,7 @@ import { Calls } from './execution/calls.ts';
 import { FailedCalls } from './execution/failed-calls.ts';
 import { executionRoutes } from './execution/execution-routes.ts';
 import { plainCalls } from './execution/plain-calls.ts';
+import { refuseOddHosts } from './host-header.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
@@ -83,6 +85,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_SEGMENT },
     http: {
       IncomingMessage: RequestInPieces,
+      // `host-header.ts` says it in words.
+      requireHostHeader: false,
       headersTimeout: Math.min(HEADERS_TIMEOUT, config.limits.request),
       connectionsCheckingInterval: 1000,
     },
@@ -116,6 +120,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     corsOrigins: config.cors,
     loopbackOnly: isLoopback(config.host),
     publicHosts: config.publicUrl === undefined ? [] : [new URL(config.publicUrl).host],
+    allowedHosts: [...config.allowedHosts, ...config.cors.map((origin) => new URL(origin).hostname), ...machineNames()],
     isOwnRuntime: options.isOwnRuntime,
     log: options.log,
   });
@@ -173,7 +178,14 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   ];
   // Once the service stops, the router ends connections as it answers.
   installPlainWays(app.server, ways, () => !options.lifecycle.stopping);
+  installPlainWays(app.server, [refuseOddHosts(ids, app.log, onRequest)], () => true);
   return app;
 }
 
 const isHealth = (url: string): boolean => /^\/actuator\/health(\/|$)/.test(pathOf(url));
+
+/** With its domain and without. */
+function machineNames(): string[] {
+  const name = hostname();
+  return [name, name.split('.', 1)[0] ?? name];
+}

@@ -34,6 +34,8 @@ export interface AccessOptions {
   readonly loopbackOnly: boolean;
   /** Names under which the service is reached beside its address: `host` for any port, or `host:port`. */
   readonly publicHosts: readonly string[];
+  /** Further names that lead here: `host` for any port, or `host:port`. Their pages are not those of this service. */
+  readonly allowedHosts?: readonly string[];
   /** True for a request of a runtime that this service started itself. */
   readonly isOwnRuntime: (request: FastifyRequest) => boolean;
   readonly log: FastifyBaseLogger;

@@ -10,14 +10,19 @@ import { isLoopback } from '../../lib/loopback.ts';
 /** Gives the refusal of a request that would change something; undefined when it may pass. */
 export type CrossSiteRule = (request: FastifyRequest) => ServiceError | undefined;
 
+type CrossSiteOptions = Pick<AccessOptions, 'profile' | 'loopbackOnly' | 'publicHosts' | 'allowedHosts'>;
+
 export function createCrossSiteRule(
   corsOrigins: ReadonlySet<string>,
-  { loopbackOnly, publicHosts }: Pick<AccessOptions, 'loopbackOnly' | 'publicHosts'>,
+  { profile, loopbackOnly, publicHosts, allowedHosts = [] }: CrossSiteOptions,
 ): CrossSiteRule {
   const named = new Set(publicHosts.map((host) => host.toLowerCase()));
+  const known = new Set([...named, ...allowedHosts.map((host) => host.toLowerCase())]);
+  // Where a login is needed, a page of a foreign name has none.
+  const asksForName = profile === 'dev' || loopbackOnly;
 
   return (request) => {
-    const { origin, referer, host } = request.headers;
+    const { origin, referer } = request.headers;
     if (origin !== undefined && corsOrigins.has(origin)) return undefined;
 
     // Browsers alone send this header and no page can set it. `none` is an address that a person typed; what is left
@@ -31,11 +36,25 @@ export function createCrossSiteRule(
 
     // DNS rebinding: a foreign name that now leads here makes a page of that name look like our own. Only for GET
     // may a browser leave out every mark of itself, so there the name counts for everybody.
-    const marked = origin !== undefined || site !== undefined || referer !== undefined;
+    const marked = referer !== undefined || MARKS.some((mark) => request.headers[mark] !== undefined);
     const suspect = marked || request.method === 'GET' || request.method === 'HEAD';
-    if (loopbackOnly && suspect && host !== undefined && !isOwnName(host, named)) return refuseName(host);
-    return undefined;
+    if (!asksForName || !suspect) return undefined;
+    const foreign = namesOf(request, profile).find((name) => !isOwnName(name, known));
+    return foreign === undefined ? undefined : refuseName(foreign);
   };
+}
+
+const MARKS = ['origin', 'sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest', 'sec-fetch-user'];
+
+/**
+ * Whom the request is for: what the service was asked for and, where no login helps, what a trusted proxy was asked for.
+ * Both count: a page may come past the proxy or through it.
+ */
+function namesOf(request: FastifyRequest, profile: AccessOptions['profile']): string[] {
+  const { host, 'x-forwarded-host': forwarded } = request.headers;
+  // Fastify lists the addresses of proxies only where they are trusted.
+  const told = request.ips === undefined || profile !== 'dev' ? [] : String(forwarded ?? '').split(',');
+  return [...(host === undefined ? [] : [host]), ...told.map((name) => name.trim()).filter((name) => name !== '')];
 }
 
 /** Compares host and port, not the scheme: behind a proxy that ends TLS a page is https where this service is http. */
@@ -49,7 +68,9 @@ function isAddressOf(page: string, hosts: readonly string[]): boolean {
 
 function isOwnName(host: string, named: ReadonlySet<string>): boolean {
   const url = parseHost(host, 'http:');
-  return url !== null && (isLoopback(url.hostname) || named.has(url.hostname) || named.has(url.host));
+  // What DNS leads elsewhere is a name: the page of an address came from there.
+  const isAddress = url !== null && (url.hostname.startsWith('[') || /^\d+\.\d+\.\d+\.\d+$/.test(url.hostname));
+  return isAddress || (url !== null && (isLoopback(url.hostname) || named.has(url.hostname) || named.has(url.host)));
 }
 
 const parseHost = (host: string, protocol: string): URL | null => URL.parse(`${protocol}//${host}`);
@@ -62,5 +83,5 @@ function refusePage(page: string | undefined): ServiceError {
 
 const refuseName = (host: string): ServiceError =>
   crossSiteRefused(
-    `${JSON.stringify(host.slice(0, 200))} is not a name of this service; --public-url (KGRID_PUBLIC_URL) names the address under which it is reached`,
+    `${JSON.stringify(host.slice(0, 200))} is not a name of this service; --allow-host (KGRID_ALLOW_HOST) adds it, and --public-url (KGRID_PUBLIC_URL) names the address under which clients reach it`,
   );
