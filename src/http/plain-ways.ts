@@ -1,5 +1,6 @@
 /** Ways past the router, for the requests that systems send most. */
 import type { RequestListener, Server } from 'node:http';
+import { keepPiecesTogether } from './pieces-together.ts';
 
 /** Answers a plain request as its route would, and leaves any other, as it came, to `next`. */
 export type PlainWay = (...request: [...Parameters<RequestListener>, next: RequestListener]) => void;
@@ -15,5 +16,8 @@ export function installPlainWays(server: Server, ways: readonly PlainWay[], isOp
     route,
   );
   server.removeAllListeners('request');
-  server.on('request', (request, response) => void (isOpen() ? first : route)(request, response));
+  server.on('request', (request, response) => {
+    keepPiecesTogether(request);
+    void (isOpen() ? first : route)(request, response);
+  });
 }

@@ -38,7 +38,6 @@ import { RequestIds } from './request-ids.ts';
 import { installPlainWays } from './plain-ways.ts';
 import { openapiRoutes } from './openapi-routes.ts';
 import { proxyRoutes } from './proxy-routes.ts';
-import { RequestInPieces } from './request-in-pieces.ts';
 import { rootRoutes } from './root-routes.ts';
 
 export interface ServerOptions {
@@ -84,7 +83,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_SEGMENT },
     http: {
-      IncomingMessage: RequestInPieces,
       // `host-header.ts` says it in words.
       requireHostHeader: false,
       headersTimeout: Math.min(HEADERS_TIMEOUT, config.limits.request),
