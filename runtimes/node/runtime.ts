@@ -41,7 +41,7 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
   const activator = new ActivatorClient(settings.activatorUrl, settings.authorization, settings.secret);
   const npm = new Npm(settings, join(settings.cacheDir, 'npm'), (folder) => cache.use(folder));
   const installs = new Installs(cache, npm, settings.allowInstallScripts);
-  const hosts = new Hosts({ ...settings, program }, new NestedCalls(activator, settings.outputLimit), log);
+  const hosts = new Hosts({ ...settings, program }, new NestedCalls(activator, nestedAnswerLimit(settings)), log);
 
   const routes: Record<string, Handler> = {};
   const listening = { url: '' };
@@ -120,6 +120,9 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
     },
   };
 }
+
+/** Beside the result, the activator's answer holds the metadata of the KO and the input as a text. */
+const nestedAnswerLimit = ({ outputLimit, bodyLimit }: Settings): number => outputLimit + 2 * bodyLimit + 2_000_000;
 
 /** `{"name": "range", …}`, also below the key `dependencies`. @throws RuntimeError 400. */
 function parseDependencies(body: unknown): Record<string, string> {

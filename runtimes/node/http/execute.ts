@@ -11,12 +11,13 @@ export interface ExecuteOptions {
   readonly bodyLimit: number;
 }
 
-/** Bytes of bodies of all calls together that may be under way. */
-const heldLimit = 256_000_000;
+/** Bytes of bodies of all calls together that may be under way, and one of any size. */
+const leastHeld = 256_000_000;
 
 export type Execute = (uri: string, request: IncomingMessage, response: ServerResponse) => void;
 
 export function createExecute(endpoints: Endpoints, options: ExecuteOptions): Execute {
+  const heldLimit = Math.max(leastHeld, options.bodyLimit);
   let held = 0;
   return (uri, request, response) => {
     const { headers } = request;

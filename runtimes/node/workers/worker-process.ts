@@ -31,6 +31,8 @@ export interface WorkerEvents {
 /** What the process needs beside the heap: Node itself, the young generation, code. */
 const memoryBesideHeapMb = 150;
 const replyMs = 200;
+/** Messages of a turn go together, unless their text became longer than texts can be. */
+const longestFrame = 1_000_000;
 
 export class WorkerProcess {
   /** By number, in the order they were sent. */
@@ -165,11 +167,13 @@ export class WorkerProcess {
   }
 
   #write(message: string): void {
+    if (this.#out && this.#out.length + message.length > longestFrame) this.#flush();
     if (!this.#out) setImmediate(() => this.#flush());
     this.#out += message;
   }
 
   #flush(): void {
+    if (!this.#out) return;
     const out = frame(this.#out);
     this.#out = '';
     if (this.#data.writable) this.#data.write(out);

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from kgrid_runtime.http.client import Answer, Client, Unreachable
 from kgrid_runtime.settings import Settings
 
-_LARGEST_ANSWER = 32 * 1024 * 1024
 _MIB = 1024 * 1024
 
 
@@ -21,6 +20,8 @@ class Refused(Exception):
 class Activator:
     def __init__(self, settings: Settings, client: Client, secret: str | None) -> None:
         self._client = client
+        # Beside the result, an answer holds the metadata of the KO and the input as a text.
+        self._largest_answer = settings.workers.output + 2 * settings.workers.body + 2 * _MIB
         self._settings = settings
         self.url = settings.activator.geturl()
         """Without credentials."""
@@ -59,7 +60,7 @@ class Activator:
         if token:
             headers["x-kgrid-call-token"] = token
         headers.update(trace)
-        answer = await self._ask("POST", f"{self.url}/{uri}", body, headers, seconds, _LARGEST_ANSWER)
+        answer = await self._ask("POST", f"{self.url}/{uri}", body, headers, seconds, self._largest_answer)
         value = _parse(answer)
         if isinstance(value, dict) and "result" in value:
             return json.dumps(value["result"]).encode()

@@ -17,7 +17,7 @@ from kgrid_runtime.dependencies import Dependencies
 from kgrid_runtime.endpoints import Endpoints
 from kgrid_runtime.http.client import Client
 from kgrid_runtime.http.connection import Connection, HttpLimits
-from kgrid_runtime.http.request import Request
+from kgrid_runtime.http.request import Request, SizeLimits
 from kgrid_runtime.http.server import Server
 from kgrid_runtime.log import Log
 from kgrid_runtime.package_cache import PackageCache
@@ -29,6 +29,8 @@ from kgrid_runtime.workers.runners import Runners
 
 # Seconds for the answers to calls at hand; the activator kills after 3.
 _PATIENCE = 2.0
+# An activation names all files of a knowledge object.
+_CONTROL_BODY = 11 * 1024 * 1024
 
 
 def main() -> int:
@@ -65,7 +67,7 @@ async def _run(settings: Settings, handed_over: HandedOver, log: Log) -> int:
     def handle(request: Request, connection: Connection) -> None:
         api[0].handle(request, connection)
 
-    server = Server(handle, HttpLimits())
+    server = Server(handle, HttpLimits(SizeLimits(body=max(settings.workers.body, _CONTROL_BODY))))
     try:
         packages.prepare()
         dependencies.prepare()

@@ -24,6 +24,8 @@ class WorkerLimits:
     idle_timeout: float
     memory: int
     output: int
+    body: int
+    """Bytes of an input."""
     concurrency: int
     queue: int
 
@@ -69,6 +71,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
             idle_timeout=read.number("KGRID_PYTHON_IDLE_TIMEOUT", 300, 0.1, 86400),
             memory=read.size("KGRID_PYTHON_MEMORY_LIMIT", "512M", "32M"),
             output=read.size("KGRID_PYTHON_OUTPUT_LIMIT", "19M", "1K"),
+            body=read.size("KGRID_PYTHON_BODY_LIMIT", "11M", "1K"),
             concurrency=int(read.number("KGRID_PYTHON_CONCURRENCY", 8, 1, 1000, whole=True)),
             queue=int(read.number("KGRID_PYTHON_QUEUE", 1000, 0, 1_000_000, whole=True)),
         ),

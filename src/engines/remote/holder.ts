@@ -12,6 +12,8 @@ import type { RequestOptions, Runtime } from './runtime.ts';
 import { uptime } from '../../lib/uptime.ts';
 
 const ACCEPT = 'application/json, */*;q=0.5';
+/** Bytes that an answer, or a record of one, has beside its result. */
+const ENVELOPE = 64;
 
 export class Holder {
   readonly runtime: Runtime;
@@ -114,7 +116,7 @@ export class Holder {
         ...headersOf(traces),
       },
       timeout: left,
-      limit: this.#options.maxResult * traces.length,
+      limit: (this.#options.maxResult + ENVELOPE) * traces.length,
     };
   }
 }

@@ -87,10 +87,7 @@ function start(options: OwnRuntimesOptions, name: 'node' | 'python', command: st
       [`KGRID_${NAME}_ENV_PORT`]: '0',
       [`KGRID_${NAME}_CACHE_DIR`]: join(options.cache, name),
       [`KGRID_${NAME}_EXECUTION_TIMEOUT`]: String(limit),
-      // Each has a unit of its own: millions of bytes, and bytes.
-      KGRID_NODE_OUTPUT_LIMIT: String(Math.max(1024, options.maxResult) / 1e6),
-      KGRID_PYTHON_OUTPUT_LIMIT: String(Math.max(1024, options.maxResult)),
-      KGRID_NODE_BODY_LIMIT: String(Math.max(1, options.maxBody / 1e6)),
+      ...limitsOf(options),
     },
     handedOver: { secret: options.secret, installer: only(options.environment, FOR_INSTALLERS) },
     onEnd: (url) => {
@@ -100,6 +97,28 @@ function start(options: OwnRuntimesOptions, name: 'node' | 'python', command: st
     log: options.log,
   });
 }
+
+/** Each has a unit of its own: millions of bytes, and bytes. */
+function limitsOf({ maxResult, maxBody }: OwnRuntimesOptions): Record<string, string> {
+  const result = Math.max(1024, maxResult);
+  // Calls that share a request are larger together than a small limit.
+  const body = Math.max(MEGABYTE, maxBody);
+  const memory = Math.ceil((TIMES_IN_MEMORY * (result + body)) / MEGABYTE);
+  return {
+    KGRID_NODE_OUTPUT_LIMIT: String(Math.min(LONGEST_TEXT, result) / 1e6),
+    KGRID_NODE_BODY_LIMIT: String(Math.min(LONGEST_TEXT, body) / 1e6),
+    KGRID_NODE_MEMORY_LIMIT: String(Math.max(256, memory)),
+    KGRID_PYTHON_OUTPUT_LIMIT: String(result),
+    KGRID_PYTHON_BODY_LIMIT: String(body),
+    KGRID_PYTHON_MEMORY_LIMIT: `${Math.max(512, memory)}M`,
+  };
+}
+
+const MEGABYTE = 2 ** 20;
+/** Bytes that a text of V8, in which a body reaches the code, can have for sure. */
+const LONGEST_TEXT = 536e6;
+/** How much memory code needs for its largest input and result: as bytes, as a text, and as what was parsed. */
+const TIMES_IN_MEMORY = 4;
 
 function only(environment: OwnRuntimesOptions['environment'], names: RegExp): Record<string, string> {
   const passed = Object.entries(environment).filter(([name, value]) => value !== undefined && names.test(name));

@@ -45,7 +45,7 @@ def main() -> None:
     # One line of the log, like the exception of a call, and not one for each frame.
     threading.excepthook = lambda failed: describer.log(failed.exc_value)
     calls = Calls(call_socket, counters, loader, describer, limits)
-    requests = Requests(calls.send, calls.waiting)
+    requests = Requests(calls.send, calls.waiting, options["bodyLimit"])
     bridge.requests.append(requests)
 
     threading.stack_size(STACK)

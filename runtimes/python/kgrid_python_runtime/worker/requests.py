@@ -8,8 +8,6 @@ from collections.abc import Callable
 
 from kgrid_python_runtime.worker.frames import REPLY, REQUEST, REQUEST_HEAD, frame
 
-_LARGEST_INPUT = 10 * 1024 * 1024
-
 
 class Refusal(Exception):
     """The answer was an error; the text is its Detail."""
@@ -25,9 +23,13 @@ class _Pending:
 
 
 class Requests:
-    def __init__(self, send: Callable[[bytes], None], waiting: Callable[[bool], None]) -> None:
-        """`waiting(True)` is called before a thread waits for an answer, `waiting(False)` afterwards."""
+    def __init__(self, send: Callable[[bytes], None], waiting: Callable[[bool], None], largest: int) -> None:
+        """`waiting(True)` is called before a thread waits for an answer, `waiting(False)` afterwards.
+
+        `largest`: bytes of an input.
+        """
         self._send = send
+        self._largest = largest
         self._waiting = waiting
         self._numbers = itertools.count(1)
         self._pending: dict[int, _Pending] = {}
@@ -37,8 +39,8 @@ class Requests:
         name = uri.encode()
         if len(name) > 1000:
             raise Refusal("the id of an endpoint has at most 1000 bytes")
-        if len(body) > _LARGEST_INPUT:
-            raise Refusal(f"the input of an endpoint has at most {_LARGEST_INPUT} bytes")
+        if len(body) > self._largest:
+            raise Refusal(f"the input of an endpoint has at most {self._largest} bytes")
         number = next(self._numbers)
         pending = self._pending[number] = _Pending()
         self._waiting(True)

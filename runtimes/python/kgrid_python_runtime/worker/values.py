@@ -111,6 +111,7 @@ def write_result(value: object, limit: int) -> bytes:
         raise Failure(500, "ValueError", f"ValueError: {error}") from None
     except TypeError as error:
         raise Failure(500, "TypeError", f"TypeError: the result cannot be written as JSON: {error}") from None
-    if len(body) > limit:
-        raise Failure(500, "OutputLimit", f"The result has {len(body)} bytes; the limit is {limit}")
+    size = len(body) - len(b'{"result":}')
+    if size > limit:
+        raise Failure(500, "OutputLimit", f"The result has {size} bytes; the limit is {limit}")
     return body

@@ -14,7 +14,7 @@ class Pipe:
         self._loop = asyncio.get_running_loop()
         self._socket = end
         self._received = received
-        self._out: list[bytes] = []
+        self._out: list[bytes | memoryview] = []
         self._flushing = False
         self._open = True
         end.setblocking(False)
@@ -56,8 +56,11 @@ class Pipe:
     def _flush(self) -> None:
         if not self._open:
             return
-        data = self._out[0] if len(self._out) == 1 else b"".join(self._out)
-        self._out.clear()
+        # What a large message still has to send waits as a view: it is copied for no part of it.
+        first = self._out[0]
+        alone = len(self._out) == 1 or isinstance(first, memoryview)
+        data = first if alone else b"".join(self._out)
+        del self._out[: 1 if alone else None]
         try:
             sent = self._socket.send(data)
         except (BlockingIOError, InterruptedError):
@@ -66,7 +69,8 @@ class Pipe:
             self._flushing = False
             return
         if sent < len(data):
-            self._out.append(data[sent:])
+            self._out.insert(0, memoryview(data)[sent:])
+        if self._out:
             self._loop.add_writer(self._socket.fileno(), self._flush)
         else:
             self._flushing = False

@@ -65,7 +65,7 @@ class WorkerProcess:
         self._frames = frames
         self._exited = exited
         self._memory = limits.memory + _SHARED_ALLOWANCE
-        self._buffer = FrameBuffer(max(limits.output, 11 * 1024 * 1024) + _FRAME_ALLOWANCE)
+        self._buffer = FrameBuffer(max(limits.output, limits.body) + _FRAME_ALLOWANCE)
         self._scratch = scratch.make(scratch_folder)
         calls, worker_calls = socket.socketpair()
         control, worker_control = socket.socketpair()
@@ -154,6 +154,7 @@ class WorkerProcess:
             "threads": max(limits.concurrency, min(limits.concurrency * (_DEEPEST + 1), _MOST_THREADS)),
             "memoryLimit": limits.memory,
             "outputLimit": limits.output,
+            "bodyLimit": limits.body,
         }
         # From the loop's thread: the kernel ties the worker's life to the thread that started it.
         return subprocess.Popen(
