@@ -49,6 +49,8 @@ export interface Call {
   readonly trace?: CallTrace | undefined;
   /** Finds the endpoints that this call may call: the set that was active when the outermost call began. */
   readonly scope: CallScope;
+  /** Whom it comes from, such as the address of a client: those take turns where there is not enough for all. */
+  readonly caller?: string | undefined;
 }
 
 /** By which a request is known in logs, here and elsewhere. */

@@ -3,6 +3,9 @@ const MOST_APART = 100;
 /** … and the part of the time that is left. */
 const PART = 20;
 
-/** Whether two calls may share a batch, since all of it ends with the first of them. In milliseconds of `uptime()`. */
+/**
+ * Whether two calls may share a batch, since all of it ends with the first of them. In milliseconds of `uptime()`;
+ * Infinity where there is no end.
+ */
 export const areAlike = (one: number, other: number, now: number): boolean =>
-  Math.abs(one - other) <= Math.min(MOST_APART, Math.max(0, Math.min(one, other) - now) / PART);
+  one === other || Math.abs(one - other) <= Math.min(MOST_APART, Math.max(0, Math.min(one, other) - now) / PART);

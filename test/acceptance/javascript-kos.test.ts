@@ -121,16 +121,35 @@ test('undefined, functions and symbols as result become null', async () => {
 });
 
 test('results are what JSON makes of them', async () => {
-  const code = `function run() { return { date: new Date(0), nan: NaN, gone: undefined, fn() {}, list: [undefined, Symbol()],
+  const code = `function run() { return { date: new Date(0), none: null, gone: undefined, fn() {}, list: [undefined, Symbol()],
     own: { toJSON() { return "json"; } }, map: new Map([[1, 2]]), zero: -0, text: "\\u2028\\ud800" }; }`;
   assert.deepEqual(await resultOf(await served(code)), {
     date: '1970-01-01T00:00:00.000Z',
-    nan: null,
+    none: null,
     list: [null, null],
     own: 'json',
     map: {},
     zero: 0,
     text: '\u2028\ud800',
+  });
+});
+
+test('code says that its input is invalid by an InvalidInputError of status 400 or 422', async () => {
+  const ko = await served(
+    'function run({ status }) { throw Object.assign(new Error("age is missing"), { name: "InvalidInputError", status }); }',
+  );
+  for (const status of [400, 422])
+    assertRequestError(await service.post(pathOf(ko), { status }), {
+      status,
+      path: pathOf(ko),
+      title: 'Invalid Input',
+      detail: /^age is missing$/,
+    });
+  assertRequestError(await service.post(pathOf(ko), { status: 404 }), {
+    status: 500,
+    path: pathOf(ko),
+    title: 'General Adapter Exception',
+    detail: /^Code execution error: InvalidInputError: age is missing$/,
   });
 });
 
@@ -140,6 +159,8 @@ test('values that JSON cannot hold are an execution error', async () => {
     'return 5n',
     'return { x: [5n] }',
     'return { toJSON() { throw new Error("no JSON"); } }',
+    'return { list: [1, 0 / 0] }',
+    'return -1 / 0',
   ];
   for (const body of bodies) {
     const ko = await served(`function run() { ${body}; }`);

@@ -56,7 +56,7 @@ test('a folder is examined to its end, and what is left out is named', async () 
     'shelf/left/same/metadata.json:2: @id is test/same/v1.0, as in shelf/right/same: give one of them another name or version',
     'test/same/v1.0: 1 problem, 3 worked examples not run',
     'shelf/right/same/metadata.json:2: @id is test/same/v1.0, as in shelf/left/same: give one of them another name or version',
-    "shelf/right/same/src/index.js:16: SyntaxError: Unexpected token 'const'",
+    "shelf/right/same/src/index.js:24: SyntaxError: Unexpected token 'const'",
     'test/same/v1.0: 2 problems, 3 worked examples not run',
   ]);
   assert.deepEqual(stderr.split('\n').slice(0, -1), [

@@ -44,7 +44,7 @@ test('what is saved is active at once, and what is broken is named while the las
   assert.ok(Number(kpa['milliseconds']) < 5000, `active after ${String(kpa['milliseconds'])} ms`);
 
   await edit(code, 'const mean', 'const const mean');
-  assert.deepEqual(problemsOf(await changed()), ['src/index.js:16']);
+  assert.deepEqual(problemsOf(await changed()), ['src/index.js:24']);
   assert.equal((await client.post('/test/map/1.0/calculate', INPUT)).status, 404);
 
   // As editors do that save into a new file.

@@ -112,7 +112,7 @@ test('push brings folders and zips to a secured activator and shows what runs th
     `  ACTIVATED  POST ${url}/test/code/1.0/calculate`,
     `  ACTIVATED  GET ${url}/test/card/1.0/files`,
     `  FAILED_TO_ACTIVATE  POST ${url}/test/failing/1.0/calculate`,
-    `${failing}/src/index.js:16: SyntaxError: Unexpected token 'const'`,
+    `${failing}/src/index.js:24: SyntaxError: Unexpected token 'const'`,
     '2 of 3 endpoints active',
   ]);
   const exported = await service.get('/kos/test/card/v1.0', { accept: 'application/zip' });

@@ -55,7 +55,7 @@ test('what an example expected and what came stand below it, and the exit code i
     '  FAIL  Does not fail  map/worked-examples.yaml:10',
     '        expected an error with "must be", got {"meanArterialPressure":120,"unit":"mmHg"}',
     '  FAIL  Fails  map/worked-examples.yaml:14',
-    '        500 Internal Server Error: Code execution error: Error: systolic must be a number in mmHg from 30 to 300 (got undefined)',
+    '        400 Bad Request: systolic must be a number in mmHg from 30 to 300 (got undefined)',
     '',
     '4 examples: 1 passed, 3 failed',
     '',

@@ -1,4 +1,11 @@
 // Two endpoints from one artifact: body mass index and body surface area.
+
+// What is wrong with the input is for the caller to mend: the answer is 400, with the message as its Detail.
+class InvalidInputError extends Error {
+  name = 'InvalidInputError';
+  status = 400;
+}
+
 function height(input) {
   return numberBetween(input, 'height', 'cm', 50, 250);
 }
@@ -10,7 +17,9 @@ function weight(input) {
 function numberBetween(input, field, unit, low, high) {
   const value = input?.[field];
   if (typeof value !== 'number' || !(value >= low && value <= high)) {
-    throw new Error(`${field} must be a number in ${unit} from ${low} to ${high} (got ${JSON.stringify(value)})`);
+    throw new InvalidInputError(
+      `${field} must be a number in ${unit} from ${low} to ${high} (got ${JSON.stringify(value)})`,
+    );
   }
   return value;
 }
@@ -41,7 +50,9 @@ const BSA_FORMULAS = {
 function bsa(input) {
   const formula = input?.formula ?? 'mosteller';
   if (typeof formula !== 'string' || !Object.hasOwn(BSA_FORMULAS, formula)) {
-    throw new Error(`formula must be one of ${Object.keys(BSA_FORMULAS).join(', ')} (got ${JSON.stringify(formula)})`);
+    throw new InvalidInputError(
+      `formula must be one of ${Object.keys(BSA_FORMULAS).join(', ')} (got ${JSON.stringify(formula)})`,
+    );
   }
   const value = BSA_FORMULAS[formula](height(input), weight(input));
   return { bsa: Math.round(value * 100) / 100, unit: 'm2', formula };

@@ -37,18 +37,17 @@ test('calls beside an endless loop are answered long before its limit, in the sa
   await using javascript = new TestJavascript({ executionTimeout: LIMIT });
   const [spinner, other] = [await javascript.activate(CODE), await javascript.activate(CODE, { id: 'a/c/1.0/run' })];
   for (const each of [spinner, other]) await javascript.call(each, 'warm');
-  const loop = settled(javascript.call(spinner, 'spin'));
+  let isOver = false;
+  const loop = settled(javascript.call(spinner, 'spin')).finally(() => (isOver = true));
   const beside = Array.from({ length: 20 }, (_, n) => [
     settled(javascript.call(spinner, `same ${n}`)),
     settled(javascript.call(other, `other ${n}`)),
   ]);
-  for (const { took, outcome } of await Promise.all(beside.flat())) {
-    assert.match(String(outcome), /^(same|other) \d+$/);
-    assert.ok(took < LIMIT - 300, `${took} ms`);
-  }
+  for (const { outcome } of await Promise.all(beside.flat())) assert.match(String(outcome), /^(same|other) \d+$/);
+  assert.equal(isOver, false, 'they waited for the loop');
   const { took, outcome } = await loop;
   assert.equal(outcome, 'Code execution error: no result within the limit of 2 s (--execution-timeout)');
-  assert.ok(took >= LIMIT - 50 && took < LIMIT + 1000, `${took} ms`);
+  assert.ok(took >= LIMIT - 50, `${took} ms`);
 });
 
 test('a memory limit costs only its call', async () => {
@@ -91,7 +90,7 @@ test('calls have the time that their caller has left, and no more may wait than 
   const executor = await javascript.activate(CODE);
   await javascript.call(executor, 'warm');
   const hurried = await settled(javascript.call(executor, 'spin', { deadline: uptime() + 300 }));
-  assert.match(String(hurried.outcome), /^Code execution error: no result within the limit/);
+  assert.equal(hurried.outcome, 'Code execution error: no result within the time that its caller had left');
   assert.ok(hurried.took < 1300, `${hurried.took} ms`);
   const many = await Promise.allSettled(Array.from({ length: 9 }, (_, n) => javascript.call(executor, `${n}`)));
   const refused = many.flatMap((each) => (each.status === 'rejected' ? [each.reason as { code: string }] : []));

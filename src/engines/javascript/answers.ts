@@ -1,55 +1,67 @@
 /** What callers hear of an answer, and of a call that has none. */
-import { bodyNotReadable, executionFailed, overloaded } from '../../lib/errors.ts';
+import { bodyNotReadable, executionFailed, invalidInput, overloaded } from '../../lib/errors.ts';
+import { placeIn } from './code-frames.ts';
 import type { RunFailure } from './frames.ts';
+import type { Line } from './from-sandbox.ts';
 import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
-import type { Lane } from './lane.ts';
+import type { Work } from './lane.ts';
 
-/** Settles a call with its line of an answer; see `sandbox/guest.js`. */
-export function deliver(call: PendingCall, line: string): void {
-  const head = line.charCodeAt(0);
-  if (head === BANG) call.reject(executionFailed(JSON.parse(line.slice(1)) as string));
-  else if (head === QUESTION)
-    call.reject(bodyNotReadable(`The request body is not JSON: ${JSON.parse(line.slice(1)) as string}`));
-  else call.resolve(line);
+/** Settles a call with its line of an answer. */
+export function deliver(call: PendingCall, line: Line, endpoint: JsEndpoint): void {
+  if (typeof line === 'string') call.resolve(line);
+  else if (line.fault === 'input') call.reject(bodyNotReadable(`The request body is not JSON: ${line.message}`));
+  else if (line.status !== undefined) call.reject(invalidInput(line.message, line.status));
+  else call.reject(codeFailed(line.message, line.stack, endpoint));
 }
-const BANG = 33;
-const QUESTION = 63;
 
-/** Takes away the calls whose limit passed while they waited for their turn, and answers them. */
-export function expire(calls: PendingCall[], now: number, error: () => Error): void {
+function codeFailed(message: string, stack: string | undefined, { load: { files } }: JsEndpoint): Error {
+  const found = placeIn(stack ?? '', (file) => Object.hasOwn(files, file));
+  return executionFailed(message, found && { place: { file: found.file, line: found.line } });
+}
+
+/** Takes away the calls that got no turn within their time, and answers them. */
+export function expire(calls: PendingCall[], now: number, endpoint: JsEndpoint): void {
   for (let i = calls.length - 1; i >= 0; i--) {
     const call = calls[i];
-    if (call === undefined || call.deadline > now) continue;
+    if (call === undefined || call.patience > now) continue;
     calls.splice(i, 1);
-    call.reject(error());
+    call.reject(noTurn(endpoint, call));
   }
 }
 
-export function timeLimit(endpoint: JsEndpoint): Error {
-  return executionFailed(`no result within the limit of ${endpoint.limit / 1000} s (${endpoint.limitedBy})`);
+/** "A call that got no turn within its time is 503 with `Retry-After`; one that ran beyond its limit is 500." */
+export function noTurn({ id, limit }: JsEndpoint, { deadline }: PendingCall): Error {
+  const time = deadline < Infinity ? 'the time that its caller had left' : `${limit / 1000} s`;
+  return overloaded(`no sandbox was free for ${id} within ${time}; try again later`);
 }
 
-/**
- * For a call whose limit passed before its code began. Where the endpoint's own calls run into the limit, it is the
- * limit that it hears of; else others kept it from its turn, and the caller may try again.
- */
-export function lateError(endpoint: JsEndpoint, lanes: readonly Lane[], now: number): Error {
-  const isSlow = ({ open: [work], progress }: Lane): boolean =>
-    work?.endpoint === endpoint && now - progress > endpoint.limit / 2;
-  if (endpoint.runsAway || lanes.some(isSlow)) return timeLimit(endpoint);
-  return overloaded(`no sandbox was free for ${endpoint.id} within ${endpoint.limit / 1000} s; try again later`);
+/** For code that ran beyond its time. */
+export function timeLimit({ endpoint: { limit, limitedBy }, isCurtailed }: Work): Error {
+  return executionFailed(
+    isCurtailed
+      ? 'no result within the time that its caller had left'
+      : `no result within the limit of ${limit / 1000} s (${limitedBy})`,
+  );
 }
 
-/** Nobody knows whether the code, its neighbours or an operator made the system end its sandbox. */
-export function endedFromOutside(): Error {
-  return overloaded('the sandbox was ended during the call; try again');
+/** SIGKILL comes from outside: an operator, or a system that has no memory left. */
+export const endedFromOutside = (): Error =>
+  overloaded('the sandbox was ended from outside during the call; try again');
+
+/** The process ended by itself, though nothing else ran in it. `reason`: what is behind the colon is for the log. */
+export function endedByCode(endpoint: JsEndpoint, reason: string): Error {
+  if (isOutOfMemory(reason)) return memoryLimit(endpoint);
+  const [how] = reason.split(':', 1);
+  return executionFailed(`the sandbox process ended under this code (${how ?? reason})`);
 }
+export const isOutOfMemory = (reason: string): boolean => /out of memory|allocation failed/i.test(reason);
 
 export function memoryLimit(endpoint: JsEndpoint): Error {
   return executionFailed(`memory limit of ${endpoint.load.heapMb} MB exceeded (--isolate-memory)`);
 }
 
-export function errorOf(failure: RunFailure, endpoint: JsEndpoint): Error {
-  if (failure.why === 'timeout') return timeLimit(endpoint);
-  return failure.why === 'memory' ? memoryLimit(endpoint) : executionFailed(failure.message);
+export function errorOf(failure: RunFailure, work: Work): Error {
+  const { endpoint } = work;
+  if (failure.why === 'timeout') return timeLimit(work);
+  return failure.why === 'memory' ? memoryLimit(endpoint) : codeFailed(failure.message, failure.stack, endpoint);
 }

@@ -19,7 +19,9 @@ const call = (input: unknown, more: Partial<PendingCall> = {}): PendingCall => (
   input: JSON.stringify(input),
   depth: 0,
   scope: SCOPE,
-  deadline: 0,
+  patience: 0,
+  deadline: Infinity,
+  caller: '',
   attempts: 0,
   resolve: () => undefined,
   reject: () => undefined,
@@ -54,15 +56,22 @@ test('the slower the code, the smaller the batch, so that it ends long before it
   assert.deepEqual(sizesOf(slow), [1, 1]);
 });
 
-test('calls that were interrupted before, of another depth or set, or with much to read, do not join', () => {
+test('calls that were interrupted before, of another depth, deadline or set, or with much to read, do not join', () => {
   const endpoint = endpointOf(0);
   const other: CallScope = { find: () => undefined };
-  endpoint.queue.push(call(1), call(2, { attempts: 1 }), call(3), call(4, { depth: 1 }), call(5, { scope: other }));
-  assert.deepEqual(sizesOf(endpoint), [1, 1, 1, 1, 1]);
+  endpoint.queue.push(
+    call(1),
+    call(2, { attempts: 1 }),
+    call(3),
+    call(4, { depth: 1 }),
+    call(5, { scope: other }),
+    call(6, { deadline: 9 }),
+  );
+  assert.deepEqual(sizesOf(endpoint), [1, 1, 1, 1, 1, 1]);
   const large = endpointOf(0);
-  for (let i = 0; i < 3; i++) large.queue.push(call('x'.repeat(150_000)));
+  for (let i = 0; i < 3; i++) large.queue.push(call('x'.repeat(60_000)));
   large.queue.push(call(1));
-  assert.deepEqual(sizesOf(large), [1, 1, 2]);
+  assert.deepEqual(sizesOf(large), [2, 2]);
 });
 
 test('quick answers lead out of the quarantine, and each relapse takes twice as many', () => {

@@ -53,7 +53,7 @@ export class JavascriptEngine implements Engine {
       log: (endpoint, level, text) => {
         const may = endpoint.console.take(text.length, uptime());
         if (may === 'no') return;
-        options.log[levelOf(level)](
+        options.log[level](
           { ko: endpoint.ko, endpoint: endpoint.id, console: true },
           may === 'yes' ? text : 'more lines than the log can take; some that follow are left out',
         );
@@ -130,10 +130,13 @@ export class JavascriptEngine implements Engine {
   #answer(lane: Lane, work: Work, question: Question): { text: string } | { outside: () => Promise<string> } {
     const target = work.calls[0]?.scope.find(question.id);
     if (question.question === 'find') return { text: JSON.stringify(placeOf(lane, target)) };
-    if (target === undefined) return { text: `!${JSON.stringify(`${question.id} is not active`)}` };
+    if (target === undefined) return { text: refuse(`${question.id} is not active`) };
     return { outside: () => callOutside(target, question, work) };
   }
 }
+
+/** In the form of `sandbox/guest.js`. */
+const refuse = (message: string): string => `!${JSON.stringify({ message })}`;
 
 function placeOf(lane: Lane, target: CallTarget | undefined): Found {
   if (target === undefined) return { kind: 'none' };
@@ -161,7 +164,7 @@ async function callOutside(target: CallTarget, question: Question, work: Work): 
   try {
     return await (await target.executor()).execute(call);
   } catch (thrown) {
-    return `!${JSON.stringify(messageOf(thrown))}`;
+    return refuse(messageOf(thrown));
   }
 }
 
@@ -183,13 +186,16 @@ class JavascriptExecutor implements Executor {
       return Promise.reject(bodyNotReadable('The request body is not JSON: it holds a NUL character'));
     const { endpoint } = this;
     const limit = uptime() + endpoint.limit;
+    const { deadline } = call;
     return new Promise((resolve, reject) => {
       this.#scheduler.submit(endpoint, {
         input,
         depth: call.depth,
         scope: call.scope,
         trace: call.trace,
-        deadline: limit < call.deadline ? limit : call.deadline,
+        patience: limit < deadline ? limit : deadline,
+        deadline,
+        caller: call.caller ?? '',
         attempts: 0,
         resolve,
         reject,
@@ -203,6 +209,3 @@ class JavascriptExecutor implements Executor {
 }
 
 const CODE = /\.(js|mjs|cjs|json)$/i;
-
-const levelOf = (level: string): 'info' | 'warn' | 'error' | 'debug' =>
-  level === 'warn' || level === 'error' || level === 'debug' ? level : 'info';

@@ -136,4 +136,4 @@ const isFree = (lane: Lane): boolean => lane.ready && lane.process.alive && lane
 
 /** True for calls that may wait for the spare: most of their time is left. */
 const hasTime = ({ calls: [first], endpoint }: Work): boolean =>
-  first !== undefined && first.deadline - uptime() > endpoint.limit * 0.75;
+  first !== undefined && first.patience - uptime() > endpoint.limit * 0.75;

@@ -12,18 +12,28 @@ export interface PendingCall {
   readonly depth: number;
   readonly scope: CallScope;
   readonly trace?: CallTrace | undefined;
-  /** Milliseconds of `uptime()`. */
+  /** Milliseconds of `uptime()` by which it must have its turn. */
+  patience: number;
+  /** … and by which it must have ended, where its caller has only so much time left; else Infinity. */
   readonly deadline: number;
-  /** How often a sandbox ended under it. */
+  /** Who sent it: large bodies are shared out among those. */
+  readonly caller: string;
+  /** How often it was interrupted; from then on it runs alone. */
   attempts: number;
   resolve(result: string): void;
   reject(error: Error): void;
 }
 
+/** For a call that begins again: from now on it runs alone, and it is as patient as when it came. */
+export function interrupt(call: PendingCall, { limit }: JsEndpoint, now: number): void {
+  call.attempts++;
+  call.patience = Math.min(now + limit, call.deadline);
+}
+
 /** A batch should end well before a sandbox counts as stuck. */
 const BATCH_MICROSECONDS = 20_000;
 const BATCH_CALLS = 32;
-const BATCH_CHARACTERS = 256 * 1024;
+const BATCH_CHARACTERS = 128 * 1024;
 /** After so many good calls an endpoint is known, … */
 const KNOWN_CALLS = 20;
 /** … and before, this is what one of its calls is expected to take. */
@@ -46,6 +56,8 @@ export class JsEndpoint {
   readonly console = new ConsoleBudget();
   readonly queue: PendingCall[] = [];
   inFlight = 0;
+  /** Calls with large bodies that wait or run; they stand in no queue here. */
+  large = 0;
   quarantined = false;
   /** Its code waits for a remote runtime: such calls need a sandbox of their own. */
   callsOut = false;

@@ -1,6 +1,8 @@
 /** A sandbox process and the work that was given to it, in the order in which it answers. */
-import { DONE, DROP, FAILED, ASK, LOAD, LOADED, LOG, READY, REPLY, RUN } from './frames.ts';
+import { ASK, BEGUN, DONE, DROP, FAILED, LOAD, LOADED, LOG, OddFrame, READY, REPLY, RUN } from './frames.ts';
 import type { Question, RunFailure } from './frames.ts';
+import { failureOf, linesOf, loadProblemOf, logLineOf, mostBytes, questionOf } from './from-sandbox.ts';
+import type { Level, Line } from './from-sandbox.ts';
 import { UNKNOWN_MICROSECONDS } from './js-endpoint.ts';
 import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
 import { SandboxProcess, diesWithActivator } from './sandbox-process.ts';
@@ -13,11 +15,32 @@ export interface Work {
   /** For the load at activation; empty text when it worked. */
   readonly loaded?: (problem: string) => void;
   attempts: number;
-  /** Milliseconds of `uptime()`; set when it is sent. */
+  /** Milliseconds of `uptime()` by which it must have ended, or, before it has begun, by which it must begin. */
   deadline: number;
+  hasBegun: boolean;
+  /** Its caller had less time left than the limit of the endpoint. */
+  isCurtailed: boolean;
   /** It has made a call outside of the sandbox, so it must not run twice. */
   calledOut: boolean;
+  /** A call with a large body: what it takes says nothing of the code, and marks no endpoint. */
+  readonly isLarge: boolean;
 }
+
+export const workOf = (
+  endpoint: JsEndpoint,
+  calls: PendingCall[],
+  more: Partial<Pick<Work, 'loaded' | 'isLarge'>> = {},
+): Work => ({
+  endpoint,
+  calls,
+  attempts: 0,
+  deadline: 0,
+  hasBegun: false,
+  isCurtailed: false,
+  calledOut: false,
+  isLarge: false,
+  ...more,
+});
 
 /**
  * What has shown its manners goes first: the next in line may be as bad as the one before. What is known to be slow
@@ -30,16 +53,20 @@ export interface LaneEvents {
   onReady(): void;
   /** `problem`: empty text when it worked. */
   onLoaded(lane: Lane, work: Work, problem: string): void;
-  onDone(lane: Lane, work: Work, lines: string, microseconds: number): void;
+  onDone(lane: Lane, work: Work, lines: readonly Line[], microseconds: number): void;
   onFailed(lane: Lane, work: Work, failure: RunFailure, microseconds: number): void;
   onAsk(lane: Lane, work: Work, question: Question): void;
-  onLog(endpoint: JsEndpoint, level: string, text: string): void;
+  onLog(endpoint: JsEndpoint, level: Level, text: string): void;
   /** The process ended; `work` is what it had not answered. */
   onExit(lane: Lane, work: readonly Work[], reason: string): void;
 }
 
 /** About 3 MB each when used. */
 const MOST_ISOLATES = 300;
+/** Between two answers; a sandbox lets 100 through, and as many while it loads code. */
+const MOST_LOG_LINES = 200;
+/** Milliseconds in which a process that has work gets to a core, even where many want one. */
+const STARVED = 1000;
 
 export class Lane {
   readonly process: SandboxProcess;
@@ -55,6 +82,14 @@ export class Lane {
   readonly #events: LaneEvents;
   /** The endpoints whose code the sandbox has, by slot, in the order of their last use. */
   readonly #known = new Map<number, JsEndpoint>();
+  /** Slots of the code that it was given and has not loaded yet. */
+  readonly #loading: number[] = [];
+  #highestSlot = 0;
+  /** Times that it is to say that it begins. */
+  #begins = 0;
+  #logLines = 0;
+  /** Its code waits for a reply. */
+  #asks = false;
   #loadProblem = '';
   #ended = false;
   #priority = 0;
@@ -63,27 +98,42 @@ export class Lane {
     this.#events = events;
     this.process = new SandboxProcess({
       onFrame: (kind, a, b, text) => this.#onFrame(kind, a, b, text),
+      mostOf: (kind) => mostBytes(kind, this.open[0]?.calls.length ?? 0, this.open[0]?.endpoint.load.maxResult ?? 0),
       onExit: (reason) => {
         if (!this.#ended) events.onExit(this, this.open.splice(0), reason);
       },
     });
   }
 
-  /** `guard`: V8 itself ends the code at its limit, which costs a little and saves the process. */
+  /**
+   * `guard`: V8 itself ends the code at its limit, which costs a little and saves the process. Such work runs alone, and
+   * its time begins when the sandbox says that it has begun, however late it comes to a core.
+   */
   run(work: Work, guard: boolean): void {
     const { endpoint, calls } = work;
     const now = uptime();
-    if (this.open.length === 0) this.progress = now;
-    const first = calls[0];
-    work.deadline = now + endpoint.limit;
-    for (const call of calls) if (call.deadline < work.deadline) work.deadline = call.deadline;
     this.open.push(work);
-    this.#bring(endpoint, first === undefined);
+    if (this.open.length === 1) {
+      this.progress = now;
+      if (guard) work.deadline = latestBegin(work, now);
+      else this.startClock(work, now);
+    }
+    const first = calls[0];
+    this.#bring(endpoint, first === undefined, guard);
     if (first === undefined) return;
-    const head = `${first.depth},${Math.max(1, work.deadline - now)},${guard || !diesWithActivator ? 1 : 0}\n`;
+    if (guard) this.#begins++;
+    const left = Math.max(1, endOf(work, now) - now);
+    const head = `${first.depth},${left},${guard || !diesWithActivator ? 1 : 0}\n`;
     let inputs = first.input;
     for (let i = 1; i < calls.length; i++) inputs += '\0' + (calls[i]?.input ?? '');
-    this.process.send(RUN, endpoint.slot, 0, head + inputs);
+    this.process.send(RUN, endpoint.slot, guard ? 1 : 0, head + inputs);
+  }
+
+  /** The time of work begins: its turn has come. */
+  startClock(work: Work, now = uptime()): void {
+    work.hasBegun = true;
+    work.deadline = endOf(work, now);
+    work.isCurtailed = work.deadline < now + work.endpoint.limit;
   }
 
   /** Ends the process; nobody is told. */
@@ -99,6 +149,7 @@ export class Lane {
   }
 
   reply(text: string): void {
+    this.#asks = false;
     this.process.send(REPLY, 0, 0, text);
   }
 
@@ -106,6 +157,7 @@ export class Lane {
   knows(endpoint: JsEndpoint): boolean {
     const known = this.#known.delete(endpoint.slot);
     this.#known.set(endpoint.slot, endpoint);
+    if (endpoint.slot > this.#highestSlot) this.#highestSlot = endpoint.slot;
     const [oldest] = this.#known.values();
     if (this.#known.size > MOST_ISOLATES && oldest !== undefined) this.forget(oldest);
     return known;
@@ -137,54 +189,105 @@ export class Lane {
     return this.open.splice(1);
   }
 
-  #bring(endpoint: JsEndpoint, always: boolean): void {
-    if (!this.knows(endpoint) || always) this.process.send(LOAD, endpoint.slot, 0, endpoint.loadText);
+  #bring(endpoint: JsEndpoint, always: boolean, guard: boolean): void {
+    if (this.knows(endpoint) && !always) return;
+    this.#loading.push(endpoint.slot);
+    if (guard) this.#begins++;
+    this.process.send(LOAD, endpoint.slot, guard ? 1 : 0, endpoint.loadText);
   }
 
+  /** @throws OddFrame. */
   #onFrame(kind: number, a: number, b: number, text: string): void {
+    if (kind === ASK) return this.#onAsk(text);
+    if (kind === LOG) return this.#onLog(a, text);
     // Questions and log lines are no sign that the code will end.
-    if (kind !== ASK && kind !== LOG) {
-      this.progress = uptime();
-      this.workAtSuspicion = undefined;
-    }
-    const work = this.open[0];
+    this.progress = uptime();
+    this.workAtSuspicion = undefined;
     if (kind === DONE || kind === FAILED) {
-      if (work === undefined || work.endpoint.slot !== a) return this.process.kill();
-      this.open.shift();
-      if (kind === DONE) this.#events.onDone(this, work, text, b);
-      else this.#events.onFailed(this, work, this.#failure(text), b);
-    } else if (kind === LOADED) {
-      this.#onLoaded(work, a, text);
-    } else if (kind === ASK && work !== undefined) {
-      const end = text.indexOf('\n');
-      const about = JSON.parse(text.slice(0, end)) as Omit<Question, 'body'>;
-      this.#events.onAsk(this, work, { ...about, body: text.slice(end + 1) });
-    } else if (kind === LOG) {
-      const endpoint = this.#known.get(a);
-      const end = text.indexOf('\n');
-      if (endpoint !== undefined) this.#events.onLog(endpoint, text.slice(0, end), text.slice(end + 1));
-    } else if (kind === READY) {
-      this.ready = true;
-      if (this.#priority > 0) this.process.giveWay(this.#priority);
-      this.#events.onReady();
-    }
+      const work = this.#answered(a);
+      if (kind === DONE) {
+        const lines = linesOf(text, work.calls.length);
+        this.#shift();
+        this.#events.onDone(this, work, lines, b);
+      } else {
+        const failure = this.#withLoadProblem(failureOf(text));
+        this.#shift();
+        this.#events.onFailed(this, work, failure, b);
+      }
+    } else if (kind === LOADED) this.#onLoaded(a, loadProblemOf(text));
+    else if (kind === BEGUN) this.#onBegun(a);
+    else if (kind === READY) this.#onReady();
   }
 
-  #onLoaded(work: Work | undefined, slot: number, problem: string): void {
+  /** The work of which the answer came. @throws OddFrame when nobody asked for it. */
+  #answered(slot: number): Work {
+    const [work] = this.open;
+    if (work === undefined || work.calls.length === 0 || work.endpoint.slot !== slot || this.#asks)
+      throw new OddFrame('nobody asked for an answer');
+    return work;
+  }
+
+  /** The next in line has its turn now. */
+  #shift(): void {
+    this.open.shift();
+    this.#logLines = 0;
+    const [next] = this.open;
+    if (next !== undefined) this.startClock(next, this.progress);
+  }
+
+  #onReady(): void {
+    if (this.ready) throw new OddFrame('it is ready twice');
+    this.ready = true;
+    if (this.#priority > 0) this.process.giveWay(this.#priority);
+    this.#events.onReady();
+  }
+
+  #onBegun(slot: number): void {
+    const [work] = this.open;
+    if (work?.endpoint.slot !== slot || this.#begins-- <= 0) throw new OddFrame('it begins what nobody gave to it');
+    if (!work.hasBegun) this.startClock(work, this.progress);
+  }
+
+  #onAsk(text: string): void {
+    const [work] = this.open;
+    const call = work?.calls[0];
+    if (work === undefined || call === undefined || this.#asks) throw new OddFrame('nothing runs that could ask');
+    const question = questionOf(text, call.depth, Math.max(0, work.deadline - uptime()));
+    this.#asks = true;
+    this.#events.onAsk(this, work, question);
+  }
+
+  #onLog(slot: number, text: string): void {
+    if (slot === 0 || slot > this.#highestSlot) throw new OddFrame('what has no code logs');
+    if (++this.#logLines > MOST_LOG_LINES) throw new OddFrame('it logs more lines than a sandbox lets through');
+    const { level, line } = logLineOf(text);
+    const endpoint = this.#known.get(slot);
+    if (endpoint !== undefined) this.#events.onLog(endpoint, level, line);
+  }
+
+  #onLoaded(slot: number, problem: string): void {
+    if (this.#loading.shift() !== slot) throw new OddFrame('it loads what nobody gave to it');
+    const [work] = this.open;
     this.#loadProblem = problem;
     if (problem !== '') this.#known.delete(slot);
     if (work?.loaded === undefined || work.endpoint.slot !== slot) return;
-    this.open.shift();
-    const [next] = this.open;
-    // It waited for this one, and its own time begins now.
-    if (next?.loaded !== undefined) next.deadline = uptime() + next.endpoint.limit;
+    this.#shift();
     this.#events.onLoaded(this, work, problem);
   }
 
-  #failure(text: string): RunFailure {
-    const failure = JSON.parse(text) as RunFailure;
+  #withLoadProblem(failure: RunFailure): RunFailure {
     return this.#loadProblem !== '' && failure.message === 'the endpoint is not loaded'
       ? { why: 'threw', message: this.#loadProblem }
       : failure;
   }
 }
+
+const byDeadline = ({ calls }: Work, most: number): number =>
+  calls.reduce((least, { deadline }) => Math.min(least, deadline), most);
+
+/** Milliseconds of `uptime()` at which work ends that begins now. */
+const endOf = (work: Work, now: number): number => byDeadline(work, now + work.endpoint.limit);
+
+/** A sandbox that is ready begins soon, or it has no core. */
+const latestBegin = ({ calls, endpoint }: Work, now: number): number =>
+  calls.reduce((latest, { patience }) => Math.max(latest, patience), now + Math.min(STARVED, endpoint.limit));

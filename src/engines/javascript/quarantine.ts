@@ -1,17 +1,13 @@
-/**
- * Sandboxes for code that did not answer soon: one call at a time in each process, at a lower priority, ended
- * by V8 at its limit or by SIGKILL just after.
- */
+/** Whose turn it is of the code that did not answer soon: one call at a time in each process, at a lower priority. */
 import { availableParallelism } from 'node:os';
+import { Cells } from './cells.ts';
+import type { Cell } from './cells.ts';
 import type { JsEndpoint } from './js-endpoint.ts';
-import { Lane } from './lane.ts';
-import type { LaneEvents, Work } from './lane.ts';
+import { workOf } from './lane.ts';
+import type { Lane, LaneEvents, Work } from './lane.ts';
 import { LAST_PLACE } from './sandbox-process.ts';
 import { uptime } from '../../lib/uptime.ts';
 
-/** Milliseconds between the limit that V8 keeps and the end of the process. */
-const GRACE = 250;
-const IDLE_MILLISECONDS = 5000;
 /** Processes that may use a core at once, so that one endless loop does not hold up all that is merely slow. */
 const MOST_RUNNING = Math.max(4, 2 * availableParallelism());
 /** Beside those, work of endpoints that never ran into their limit may always begin, this much of it at a time, … */
@@ -25,43 +21,14 @@ const MOST_PROCESSES = MOST_RUNNING + 16;
  * A process never gets a better one again.
  */
 const BEHIND = 5;
-const MEGABYTE = 1024 * 1024;
-
-interface Cell {
-  readonly lane: Lane;
-  /** Ends after its present work: it holds the isolates of its time in the fast lane. */
-  readonly retires: boolean;
-  readonly priority: number;
-  idleSince: number;
-  /** Milliseconds of `uptime()` at which its present work began. */
-  began: number;
-  /** Resident bytes at that time. */
-  base: number;
-}
 
 export class Quarantine {
-  readonly #events: LaneEvents;
-  readonly #growth: number;
-  readonly #cells = new Map<Lane, Cell>();
+  readonly cells: Cells;
   readonly #waiting = new Set<JsEndpoint>();
   readonly #loads: Work[] = [];
 
   constructor(events: LaneEvents, heapMb: number) {
-    this.#events = events;
-    // V8 grants more than the limit for a moment before it gives up.
-    this.#growth = (4 * heapMb + 200) * MEGABYTE;
-  }
-
-  get size(): number {
-    return this.#cells.size;
-  }
-
-  has(lane: Lane): boolean {
-    return this.#cells.has(lane);
-  }
-
-  lanes(): Iterable<Lane> {
-    return this.#cells.keys();
+    this.cells = new Cells(events, heapMb);
   }
 
   /** The endpoint has calls that wait. */
@@ -76,25 +43,8 @@ export class Quarantine {
     this.pump();
   }
 
-  /** Takes over a process of the fast lane together with the work that it is at. */
   adopt(lane: Lane): void {
-    this.#begin(this.#add(lane, BEHIND, true));
-  }
-
-  /** The work of a process was answered. */
-  free(lane: Lane): void {
-    const cell = this.#cells.get(lane);
-    if (cell === undefined || lane.open.length > 0) return;
-    // Some memory is never given back.
-    if (cell.retires || lane.process.memory() > this.#growth) {
-      this.remove(lane);
-      lane.end();
-    } else cell.idleSince = uptime();
-    this.pump();
-  }
-
-  remove(lane: Lane): void {
-    this.#cells.delete(lane);
+    this.cells.adopt(lane, BEHIND);
   }
 
   /** Gives work to processes: each endpoint a call, and again. */
@@ -102,101 +52,54 @@ export class Quarantine {
     for (const work of this.#loads.splice(0)) {
       const cell = this.#cellFor(work.endpoint);
       if (cell === undefined) this.#loads.push(work);
-      else this.#give(cell, work);
+      else this.cells.give(cell, work);
     }
     for (let given = true; given;) {
       given = false;
       for (const endpoint of [...this.#waiting]) {
         if (endpoint.queue.length === 0) this.#waiting.delete(endpoint);
-        else if (this.#running(endpoint) < (endpoint.trust > 0 ? MOST_RUNNING - 1 : 1)) {
+        else if (this.cells.running(endpoint) < mostOf(endpoint)) {
           const cell = this.#cellFor(endpoint);
           if (cell === undefined) continue;
           endpoint.inFlight++;
-          this.#give(cell, { endpoint, calls: endpoint.take(true), attempts: 0, deadline: 0, calledOut: false });
+          this.cells.give(cell, workOf(endpoint, endpoint.take(true)));
           given = true;
         }
       }
     }
   }
 
-  /** Processes whose work should have ended. */
-  overdue(now: number): Lane[] {
-    return this.#lanesWhere(({ lane }) => {
-      const [work] = lane.open;
-      return work !== undefined && now > work.deadline + GRACE;
-    });
-  }
-
-  tooLarge(): Lane[] {
-    return this.#lanesWhere(({ lane, base }) => lane.open.length > 0 && lane.process.memory() > base + this.#growth);
-  }
-
-  /** Ends processes that nobody needed for a while; true when none is left. */
-  idle(now: number): boolean {
-    for (const lane of this.#lanesWhere(
-      (cell) => cell.lane.open.length === 0 && now - cell.idleSince > IDLE_MILLISECONDS,
-    )) {
-      this.remove(lane);
-      lane.end();
-    }
-    return this.#cells.size === 0;
-  }
-
   /** A process for work that may begin. Where none is free, one is started and the work waits: no call pays for that with its time. */
   #cellFor(endpoint: JsEndpoint): Cell | undefined {
     if (!this.#mayRun(endpoint)) return undefined;
     const priority = priorityOf(endpoint);
-    const free = this.#where(
-      ({ lane, retires, ...cell }) => lane.open.length === 0 && !retires && cell.priority === priority,
-    );
+    const free = this.cells.idling(priority);
     const ready = free.find(({ lane }) => lane.ready);
     const wanted = [...this.#waiting, ...this.#loads.map((work) => work.endpoint)].filter(
       (each) => priorityOf(each) === priority,
     );
     if (ready === undefined && free.length < Math.min(MOST_RUNNING, Math.max(1, wanted.length)))
-      this.#add(new Lane(this.#events), priority, false);
+      this.cells.start(priority);
     return ready;
   }
 
-  #add(lane: Lane, priority: number, retires: boolean): Cell {
-    lane.giveWay(priority);
-    const cell = { lane, retires, priority, idleSince: uptime(), began: 0, base: 0 };
-    this.#cells.set(lane, cell);
-    return cell;
-  }
-
-  #begin(cell: Cell): void {
-    cell.began = uptime();
-    cell.base = cell.lane.process.memory();
-  }
-
-  #give(cell: Cell, work: Work): void {
-    this.#begin(cell);
-    cell.lane.run(work, true);
-  }
-
   #mayRun(endpoint: JsEndpoint): boolean {
-    const busy = this.#where(({ lane }) => lane.open.length > 0);
+    const busy = this.cells.busy();
     if (busy.length >= MOST_PROCESSES) return false;
     const running = busy.filter(({ lane }) => !lane.waits);
     if (running.length < MOST_RUNNING) return true;
     const now = uptime();
     return !endpoint.runsAway && running.filter(({ began }) => now - began < FRESH).length < MOST_FRESH;
   }
+}
 
-  #running(endpoint: JsEndpoint): number {
-    return this.#where(({ lane }) => lane.open[0]?.endpoint === endpoint && !lane.waits).length;
-  }
-
-  #lanesWhere(condition: (cell: Cell) => boolean): Lane[] {
-    return this.#where(condition).map(({ lane }) => lane);
-  }
-
-  #where(condition: (cell: Cell) => boolean): Cell[] {
-    const cells: Cell[] = [];
-    for (const cell of this.#cells.values()) if (condition(cell)) cells.push(cell);
-    return cells;
-  }
+/**
+ * Calls of it that may run at once. Of those that were in one batch with an endless loop nobody knows which is guilty:
+ * while one runs, another may show that not all of the code is bad.
+ */
+function mostOf({ trust, runsAway }: JsEndpoint): number {
+  if (trust > 0) return MOST_RUNNING - 1;
+  return runsAway ? 1 : 2;
 }
 
 const priorityOf = (endpoint: JsEndpoint): number => (endpoint.runsAway ? LAST_PLACE : BEHIND);

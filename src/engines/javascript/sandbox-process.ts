@@ -6,7 +6,7 @@ import { getPriority, setPriority } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { FrameReader, frame } from './frames.ts';
+import { FrameReader, OddFrame, frame } from './frames.ts';
 import type { OnFrame } from './frames.ts';
 
 const PROGRAM = fileURLToPath(
@@ -29,12 +29,17 @@ const CHRT = '/usr/bin/chrt';
 /** A process there runs on cores that nobody else wants. */
 export const LAST_PLACE = 19;
 const PAGE = 4096;
+/** Milliseconds from the end of the pipe to that of the process, which closes it when it ends. */
+const CLOSING = 1000;
 
 /** True where a sandbox cannot outlive the activator even when its code never returns. */
 export const diesWithActivator = existsSync(SETPRIV);
 
 export interface SandboxEvents {
+  /** @throws OddFrame, which ends the process. */
   onFrame: OnFrame;
+  /** Bytes that the text of a frame may have now. @throws OddFrame. */
+  mostOf(kind: number): number;
   /** Once, when the process has ended, for whatever reason. */
   onExit(reason: string): void;
 }
@@ -43,6 +48,7 @@ export class SandboxProcess {
   readonly #child: ChildProcess;
   readonly #socket: Duplex;
   alive = true;
+  #isDeaf = false;
 
   constructor(events: SandboxEvents) {
     const node = [
@@ -63,8 +69,30 @@ export class SandboxProcess {
     // A process for which no handle was left has no pipes: `error` tells of it in a moment.
     const pipes: ChildProcess['stdio'] | undefined = this.#child.stdio;
     this.#socket = (pipes?.[3] as Duplex | undefined) ?? silence();
-    const reader = new FrameReader(events.onFrame);
-    this.#socket.on('data', (chunk: Buffer) => reader.push(chunk));
+    const reader = new FrameReader(
+      (kind, a, b, text) => {
+        if (!this.#isDeaf) events.onFrame(kind, a, b, text);
+      },
+      (kind) => (this.#isDeaf ? Infinity : events.mostOf(kind)),
+    );
+    let odd = '';
+    const endAsOdd = (what: string): void => {
+      odd = `it was ended, since ${what}`;
+      this.kill();
+    };
+    this.#socket.on('data', (chunk: Buffer) => {
+      if (this.#isDeaf) return;
+      try {
+        reader.push(chunk);
+      } catch (thrown) {
+        if (!(thrown instanceof OddFrame)) throw thrown;
+        endAsOdd(`it sent what no sandbox sends: ${thrown.message}`);
+      }
+    });
+    let closing: NodeJS.Timeout | undefined;
+    this.#socket.on('end', () => {
+      closing = setTimeout(() => endAsOdd('it closed its pipe'), CLOSING).unref();
+    });
     // A write to a process that has just ended; `onExit` tells what became of its work.
     this.#socket.on('error', () => {});
     let said = '';
@@ -75,9 +103,11 @@ export class SandboxProcess {
     const onEnd = (reason: string): void => {
       if (ended) return;
       ended = true;
+      clearTimeout(closing);
       this.alive = false;
       this.#socket.destroy();
-      events.onExit(said === '' ? reason : `${reason}: ${mainLine(said)}`);
+      const how = odd === '' ? reason : odd;
+      events.onExit(said === '' ? how : `${how}: ${mainLine(said)}`);
     };
     this.#child.on('error', (error) => onEnd(error.message));
     this.#child.on('exit', (code, signal) => onEnd(signal ?? `exit code ${String(code)}`));
@@ -93,7 +123,9 @@ export class SandboxProcess {
     if (this.alive) this.#socket.write(frame(kind, a, b, text));
   }
 
+  /** Nothing is heard of it any more but its end. */
   kill(): void {
+    this.#isDeaf = true;
     this.#child.kill('SIGKILL');
   }
 

@@ -7,13 +7,17 @@
  * Endpoints that did this run in the quarantine from then on, one call a process, until they behave.
  */
 import { overloaded } from '../../lib/errors.ts';
-import { deliver, errorOf, expire, lateError } from './answers.ts';
+import type { Cells } from './cells.ts';
+import { deliver, errorOf, expire } from './answers.ts';
 import { FastLanes } from './fast-lanes.ts';
 import type { Question, RunFailure } from './frames.ts';
+import type { Level, Line } from './from-sandbox.ts';
 import type { JsEndpoint, PendingCall } from './js-endpoint.ts';
+import { workOf } from './lane.ts';
 import type { Lane, LaneEvents, Work } from './lane.ts';
+import { LARGE_BODY, LargeBodies } from './large-bodies.ts';
 import { Quarantine } from './quarantine.ts';
-import { Recovery } from './recovery.ts';
+import { Recovery, blame, settle } from './recovery.ts';
 import { uptime } from '../../lib/uptime.ts';
 
 export interface SchedulerOptions {
@@ -27,7 +31,7 @@ export interface SchedulerOptions {
     work: Work,
     question: Question,
   ) => { text: string } | { outside: () => Promise<string> };
-  readonly log: (endpoint: JsEndpoint, level: string, text: string) => void;
+  readonly log: (endpoint: JsEndpoint, level: Level, text: string) => void;
   readonly warn: (facts: Record<string, unknown>, message: string) => void;
 }
 
@@ -40,6 +44,7 @@ export class Scheduler implements AsyncDisposable {
   readonly #events: LaneEvents;
   readonly #fast: FastLanes;
   readonly #quarantine: Quarantine;
+  readonly #large: LargeBodies;
   readonly #recovery: Recovery;
   readonly #due = new Set<JsEndpoint>();
   readonly #active = new Set<JsEndpoint>();
@@ -66,7 +71,8 @@ export class Scheduler implements AsyncDisposable {
     };
     this.#quarantine = new Quarantine(this.#events, options.heapMb);
     this.#fast = new FastLanes(this.#events, options.sandboxes);
-    this.#recovery = new Recovery(this.#fast, this.#quarantine, {
+    this.#large = new LargeBodies(this.#events, options.heapMb);
+    this.#recovery = new Recovery(this.#fast, this.#quarantine, this.#large, {
       assign: (work) => this.#assign(work),
       dispatch: (endpoint) => this.#dispatch(endpoint),
       next: (lane, endpoint) => this.#next(lane, endpoint),
@@ -75,11 +81,11 @@ export class Scheduler implements AsyncDisposable {
   }
 
   get processes(): number {
-    return this.#fast.all().length + this.#quarantine.size;
+    return this.#lanes().length;
   }
 
   get quarantined(): number {
-    return this.#quarantine.size;
+    return this.#quarantine.cells.size;
   }
 
   /** Why there is no sandbox, while that is so. */
@@ -90,15 +96,22 @@ export class Scheduler implements AsyncDisposable {
   /** Runs the top level of an endpoint's code once. Gives the problem, or empty text. */
   load(endpoint: JsEndpoint): Promise<string> {
     return new Promise((resolve) => {
-      this.#assign({ endpoint, calls: [], loaded: resolve, attempts: 0, deadline: 0, calledOut: false });
+      this.#assign(workOf(endpoint, [], { loaded: resolve }));
       this.#watch();
     });
   }
 
   /** Lets the calls that are there run together with those that come in the same turn of the event loop. */
   submit(endpoint: JsEndpoint, call: PendingCall): void {
-    if (endpoint.queue.length >= this.#options.queueLimit) {
+    if (endpoint.queue.length + endpoint.large >= this.#options.queueLimit) {
       call.reject(overloaded(`${this.#options.queueLimit} calls wait for ${endpoint.id} already; try again later`));
+      return;
+    }
+    if (call.input.length > LARGE_BODY) {
+      endpoint.large++;
+      this.#active.add(endpoint);
+      this.#watch();
+      this.#large.add(endpoint, call);
       return;
     }
     endpoint.queue.push(call);
@@ -126,7 +139,12 @@ export class Scheduler implements AsyncDisposable {
   }
 
   #lanes(): Lane[] {
-    return [...this.#fast.all(), ...this.#quarantine.lanes()];
+    return [...this.#fast.all(), ...this.#cells.flatMap((cells) => [...cells.lanes()])];
+  }
+
+  /** Processes that do one work at a time. */
+  get #cells(): Cells[] {
+    return [this.#quarantine.cells, ...this.#large.cells];
   }
 
   // ----- giving out work -----
@@ -136,7 +154,7 @@ export class Scheduler implements AsyncDisposable {
     this.#watch();
     if (endpoint.quarantined) return this.#quarantine.offer(endpoint);
     while (endpoint.inFlight < IN_FLIGHT * this.#fast.count && endpoint.queue.length > 0) {
-      this.#assign({ endpoint, calls: endpoint.take(false), attempts: 0, deadline: 0, calledOut: false });
+      this.#assign(workOf(endpoint, endpoint.take(false)));
     }
   }
 
@@ -154,37 +172,42 @@ export class Scheduler implements AsyncDisposable {
     this.#next(lane, work.endpoint);
   }
 
-  #onDone(lane: Lane, work: Work, lines: string, microseconds: number): void {
+  #onDone(lane: Lane, work: Work, lines: readonly Line[], microseconds: number): void {
     const { endpoint, calls } = work;
-    endpoint.inFlight--;
-    endpoint.answered(calls.length, microseconds);
+    settle(work);
+    if (!work.isLarge) endpoint.answered(calls.length, microseconds);
     this.#next(lane, endpoint);
-    let from = 0;
     for (let i = 0; i < calls.length; i++) {
-      const end = lines.indexOf('\n', from);
-      const line = end < 0 ? lines.slice(from) : lines.slice(from, end);
-      const call = calls[i];
-      if (call !== undefined) deliver(call, line);
-      from = end < 0 ? lines.length : end + 1;
+      const [call, line] = [calls[i], lines[i]];
+      if (call !== undefined && line !== undefined) deliver(call, line, endpoint);
     }
   }
 
   #onFailed(lane: Lane, work: Work, failure: RunFailure): void {
     const { endpoint, calls } = work;
-    endpoint.inFlight--;
-    if (failure.why !== 'threw' || calls.length > 1) endpoint.quarantine();
-    endpoint.runsAway = failure.why !== 'threw';
-    if (calls.length > 1) this.#recovery.again(work);
-    else for (const call of calls) call.reject(errorOf(failure, endpoint));
+    const runsAway = failure.why === 'memory' || (failure.why === 'timeout' && !work.isCurtailed);
+    if (failure.why !== 'threw' || calls.length > 1) blame(work, runsAway);
+    else if (!work.isLarge) endpoint.runsAway = false;
+    if (calls.length > 1) {
+      endpoint.inFlight--;
+      this.#recovery.again(work);
+    } else {
+      settle(work);
+      for (const call of calls) call.reject(errorOf(failure, work));
+    }
     this.#next(lane, endpoint);
   }
 
   /** What a lane and an endpoint do after an answer. */
   #next(lane: Lane, endpoint: JsEndpoint): void {
-    if (this.#quarantine.has(lane)) this.#quarantine.free(lane);
-    else if (this.#fast.stranded.length > 0) this.#recovery.takeUp();
+    const cells = this.#recovery.cellsWith(lane);
+    if (cells !== undefined) {
+      cells.free(lane);
+      this.#quarantine.pump();
+      this.#large.pump();
+    } else if (this.#fast.stranded.length > 0) this.#recovery.takeUp();
     if (endpoint.queue.length > 0) this.#dispatch(endpoint);
-    else if (endpoint.inFlight === 0) {
+    else if (endpoint.inFlight === 0 && endpoint.large === 0) {
       this.#active.delete(endpoint);
       this.#release(endpoint);
     }
@@ -192,7 +215,7 @@ export class Scheduler implements AsyncDisposable {
 
   /** An endpoint that was replaced leaves the sandboxes when its last call has been answered. */
   #release(endpoint: JsEndpoint): void {
-    if (!endpoint.disposed || endpoint.inFlight > 0 || endpoint.queue.length > 0) return;
+    if (!endpoint.disposed || endpoint.inFlight + endpoint.large + endpoint.queue.length > 0) return;
     for (const lane of this.#lanes()) lane.forget(endpoint);
   }
 
@@ -205,14 +228,14 @@ export class Scheduler implements AsyncDisposable {
       return;
     }
     const { endpoint } = work;
-    endpoint.callsOut = true;
+    if (!work.isLarge) endpoint.callsOut = true;
     if (work.calls.length > 1) {
       // Nothing has left the sandbox yet, so each can begin again, in a process of its own.
       this.#recovery.setAside(lane);
       return;
     }
-    if (!this.#quarantine.has(lane)) this.#recovery.setAside(lane);
-    endpoint.quarantine();
+    if (this.#recovery.cellsWith(lane) === undefined) this.#recovery.setAside(lane);
+    blame(work, endpoint.runsAway);
     work.calledOut = true;
     lane.waits = true;
     void answer.outside().then((text) => {
@@ -238,21 +261,23 @@ export class Scheduler implements AsyncDisposable {
     this.#lastTick = now;
     if (!late) {
       for (const lane of this.#fast.stuck(now)) this.#recovery.setAside(lane);
-      for (const lane of this.#quarantine.overdue(now)) this.#recovery.end(lane, 'timeout');
+      for (const cells of this.#cells) for (const lane of cells.overdue(now)) this.#recovery.end(lane, 'timeout');
       this.#recovery.takeUp();
     }
     for (const endpoint of this.#active) {
-      expire(endpoint.queue, now, () => lateError(endpoint, this.#lanes(), now));
-      if (endpoint.queue.length === 0 && endpoint.inFlight === 0) this.#active.delete(endpoint);
+      expire(endpoint.queue, now, endpoint);
+      if (endpoint.queue.length + endpoint.inFlight + endpoint.large === 0) this.#active.delete(endpoint);
     }
-    for (const work of this.#fast.stranded) expire(work.calls, now, () => lateError(work.endpoint, this.#lanes(), now));
+    this.#large.expire(now);
+    for (const work of this.#fast.stranded) expire(work.calls, now, work.endpoint);
     if (now - this.#lastMemoryCheck >= 4 * TICK) {
       this.#lastMemoryCheck = now;
-      for (const lane of this.#quarantine.tooLarge()) this.#recovery.end(lane, 'memory');
+      for (const cells of this.#cells) for (const lane of cells.tooLarge()) this.#recovery.end(lane, 'memory');
       for (const lane of this.#fast.tooLarge(now)) this.#recovery.recycle(lane);
     }
     this.#fast.endIdleLoader(now);
-    const idle = this.#active.size === 0 && this.#fast.idle && this.#quarantine.idle(now);
+    const areIdle = this.#cells.map((cells) => cells.idle(now)).every((isIdle) => isIdle);
+    const idle = this.#active.size === 0 && this.#fast.idle && areIdle;
     this.#idleTicks = idle ? this.#idleTicks + 1 : 0;
     // Until processes that have grown were replaced.
     if (this.#idleTicks > 4000 / TICK) {

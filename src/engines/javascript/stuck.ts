@@ -22,3 +22,8 @@ export function isStuck(lane: Lane, now: number): boolean {
   const limit = lane.holdsUpCalls ? STUCK : STUCK_LOADING;
   return work - lane.workAtSuspicion >= limit || silence > STARVED;
 }
+
+/** A process that was silent because it got no core: nobody knows whether its code had begun. */
+export function isStarved(lane: Lane): boolean {
+  return lane.workAtSuspicion !== undefined && lane.process.processorTime() - lane.workAtSuspicion < STUCK;
+}

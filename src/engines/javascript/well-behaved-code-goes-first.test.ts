@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JsEndpoint } from './js-endpoint.ts';
-import { byManners } from './lane.ts';
-import type { Work } from './lane.ts';
+import { byManners, workOf } from './lane.ts';
 
 /** One that answered so many calls, each in so many microseconds. */
 function endpointThat(answered: number, microseconds: number): JsEndpoint {
@@ -20,8 +19,6 @@ function endpointThat(answered: number, microseconds: number): JsEndpoint {
   for (let i = 0; i < answered; i++) endpoint.answered(1, microseconds);
   return endpoint;
 }
-
-const workOf = (endpoint: JsEndpoint): Work => ({ endpoint, calls: [], attempts: 0, deadline: 0, calledOut: false });
 
 test('an endpoint is known after 20 good calls, and has to begin anew once it is found guilty', () => {
   const endpoint = endpointThat(19, 100);
@@ -41,7 +38,7 @@ test('work that waits goes on with known code, then code of which little is know
   const little = endpointThat(5, 100);
   const known = endpointThat(30, 100);
   const better = endpointThat(300, 100);
-  const order = [slow, fresh, little, known, better].map(workOf).sort(byManners);
+  const order = [slow, fresh, little, known, better].map((endpoint) => workOf(endpoint, [])).sort(byManners);
   assert.deepEqual(
     order.map(({ endpoint }) => endpoint),
     [better, known, little, fresh, slow],

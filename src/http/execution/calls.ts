@@ -70,6 +70,7 @@ export class Calls {
         depth: 0,
         trace,
         scope: set,
+        caller: request.socket.remoteAddress,
         ...travelled(request.headers, this.#options.tokens),
       });
     } catch (thrown) {

@@ -1,9 +1,17 @@
 // Mean arterial pressure, estimated from a cuff: diastolic + (systolic - diastolic) / 3.
-// An error that is thrown reaches the caller as the Detail of the answer.
+// The message of an error reaches the caller as the Detail of the answer. An InvalidInputError says that the input is
+// what is wrong (400); any other error is a failure of this code (500).
+class InvalidInputError extends Error {
+  name = 'InvalidInputError';
+  status = 400;
+}
+
 function numberBetween(input, field, low, high) {
   const value = input?.[field];
   if (typeof value !== 'number' || !(value >= low && value <= high)) {
-    throw new Error(`${field} must be a number in mmHg from ${low} to ${high} (got ${JSON.stringify(value)})`);
+    throw new InvalidInputError(
+      `${field} must be a number in mmHg from ${low} to ${high} (got ${JSON.stringify(value)})`,
+    );
   }
   return value;
 }
@@ -12,7 +20,7 @@ function numberBetween(input, field, low, high) {
 function calculate(input) {
   const systolic = numberBetween(input, 'systolic', 30, 300);
   const diastolic = numberBetween(input, 'diastolic', 10, 200);
-  if (diastolic >= systolic) throw new Error('diastolic must be below systolic');
+  if (diastolic >= systolic) throw new InvalidInputError('diastolic must be below systolic');
   const mean = (systolic + 2 * diastolic) / 3;
   return { meanArterialPressure: Math.round(mean * 10) / 10, unit: 'mmHg' };
 }

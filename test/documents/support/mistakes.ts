@@ -119,4 +119,5 @@ export const AT_CALL: readonly (Mistake & {
   { words: 'A promise that nobody settles', make: code('const welcome = () => new Promise(() => {});') },
   { words: 'A result with a cycle', make: code('const welcome = (input) => { input.self = input; return input; };') },
   { words: 'A BigInt as result', make: code('const welcome = () => 1n;') },
+  { words: 'NaN or Infinity in a result', make: code('const welcome = () => ({ score: 0 / 0 });') },
 ];

@@ -16,6 +16,7 @@ export const MAX_PACKAGE = 40_000;
 
 const CODE = `function run(input) {
   if (input === 'fail') throw new Error('as it was asked to');
+  if (input.refuse) throw Object.assign(new Error('refused'), { name: 'InvalidInputError', status: input.refuse });
   const end = Date.now() + (input.wait ?? 0);
   while (Date.now() < end);
   return input;
@@ -59,6 +60,8 @@ function calls(): Step[] {
       ['post', path, url, raw('{')],
       ['post', path, url, raw('')],
       ['post', path, url, json('fail')],
+      ['post', path, url, json({ refuse: 400 })],
+      ['post', path, url, json({ refuse: 422 })],
       ['post', path, url, json('x', { accept: 'image/png' })],
       ['post', path, url, raw('x', 'text/csv')],
       ['post', path, url, { body: 'x' }],

@@ -2,15 +2,19 @@
 // isolated-vm's limits cannot hold, keeps the built-ins it needs out of the reach of later changes, and
 // gives back the functions by which calls enter. Only strings cross the boundary.
 //
-// An answer is one line: JSON, or `!` and a JSON string for an error of the code, or `?` and a JSON string
-// for an input that is not JSON. JSON.stringify writes no raw newline, so a line cannot be forged.
-(function (host, maxResult) {
+// An answer is one line: JSON, or `!` and a JSON object for an error of the code, or `?` and one for an input that is
+// not JSON: its `message`, the `stack` where there is one, and the `status` of an input that the code finds invalid.
+// JSON.stringify writes no raw newline, so a line cannot be forged.
+(function (host, maxResult, maxMessage, maxStack) {
   'use strict';
+  // See `odd-numbers.js`.
+  const oddNumberIn = makeOddNumberIn();
   const { parse, stringify } = JSON;
-  const { apply, getOwnPropertyDescriptor, defineProperty } = Reflect;
+  const { apply, defineProperty } = Reflect;
   const { indexOf, substring, slice } = String.prototype;
   const { toString: errorToString } = Error.prototype;
-  const { hasOwnProperty } = Object.prototype;
+  const { test } = RegExp.prototype;
+  const { add, has } = WeakSet.prototype;
   const ErrorType = Error;
   const TypeErrorType = TypeError;
   const text = String;
@@ -33,18 +37,50 @@
   defineProperty(globalThis, 'ArrayBuffer', { value: FixedArrayBuffer, writable: true, configurable: true });
   defineProperty(ErrorType, 'prepareStackTrace', { value: undefined, writable: false, configurable: false });
 
+  const told = (message, more) => '!{"message":' + stringify(apply(slice, message, [0, maxMessage])) + more + '}';
+
+  // Errors of calls that code made: whatever the code makes of them, they do not say that its own input is invalid.
+  const nested = new WeakSet();
+  const invalid = (thrown) => {
+    if (typeof thrown !== 'object' || thrown === null || apply(has, nested, [thrown])) return undefined;
+    if (thrown.name !== 'InvalidInputError') return undefined;
+    const { status } = thrown;
+    if (status !== 400 && status !== 422) return undefined;
+    const { message } = thrown;
+    const said = typeof message === 'string' && message !== '' ? message : 'the input is invalid';
+    return told(said, ',"status":' + status);
+  };
+
+  // The frames of an error, which may say where the code threw. They are text of the code like its message.
+  const framesOf = (thrown) => {
+    if (!(thrown instanceof ErrorType)) return '';
+    const { stack } = thrown;
+    if (typeof stack !== 'string') return '';
+    const at = apply(indexOf, stack, ['\n    at ']);
+    return at < 0 ? '' : ',"stack":' + stringify(apply(slice, stack, [at + 1, at + 1 + maxStack]));
+  };
+  const orNothing = (read, thrown) => {
+    try {
+      return read(thrown);
+    } catch {
+      return undefined;
+    }
+  };
+
   // What an error says, whatever was thrown; getters of the code may run here, inside the time limit.
   const why = (thrown) => {
+    const fault = orNothing(invalid, thrown);
+    if (fault !== undefined) return fault;
     let said;
     try {
       if (thrown instanceof ErrorType) said = apply(errorToString, thrown, []);
       else if (typeof thrown !== 'object' || thrown === null) said = text(thrown);
       else said = typeof thrown.message === 'string' ? thrown.message : stringify(thrown);
-      said = apply(slice, text(said), [0, 4000]);
+      said = text(said);
     } catch {
       said = 'an error that cannot be read';
     }
-    return '!' + stringify(said);
+    return told(said, orNothing(framesOf, thrown) ?? '');
   };
 
   // The specification is silent on results that JSON does not know: `undefined`, functions and symbols are null.
@@ -52,8 +88,11 @@
     const json = stringify(value);
     if (json === undefined) return 'null';
     if (json.length > maxResult)
-      return '!' + stringify('the result is larger than the limit of ' + maxResult + ' bytes (--max-result)');
-    return json;
+      return told('the result is larger than the limit of ' + maxResult + ' bytes (--max-result)', '');
+    // JSON writes null for NaN and Infinity.
+    if (apply(indexOf, json, ['null']) < 0) return json;
+    const odd = oddNumberIn(value);
+    return odd === undefined ? json : told('the result holds ' + odd, '');
   };
 
   // ----- the function of the knowledge object -----
@@ -62,14 +101,14 @@
 
   const isName = /^[\p{ID_Start}$_][\p{ID_Continue}$]*(\.[\p{ID_Start}$_][\p{ID_Continue}$]*)*$/u;
   const global = (name) => {
-    if (!apply(RegExp.prototype.test, isName, [name])) return undefined;
+    if (!apply(test, isName, [name])) return undefined;
     try {
       return evaluate(name);
     } catch {
       return undefined;
     }
   };
-  const member = (object, name) => {
+  const exportOf = (object, name) => {
     try {
       return object !== null && (typeof object === 'object' || typeof object === 'function') ? object[name] : undefined;
     } catch {
@@ -79,14 +118,17 @@
 
   // ----- calls of other knowledge objects -----
   const isJsonType = /^[^;]*[/+]json\s*(?:;|$)/i;
-  const test = RegExp.prototype.test;
   const ask = (question, id, body, kind) => {
     const answer = host(question, id, body, kind);
     const head = apply(substring, answer, [0, 1]);
     if (head === '!' || head === '?') {
-      const said = parse(apply(substring, answer, [1]));
+      const { message } = parse(apply(substring, answer, [1]));
       // Else each level of calls would put one more `Error: ` before it.
-      throw new ErrorType(apply(indexOf, said, ['Error: ']) === 0 ? apply(substring, said, [7]) : said);
+      const error = new ErrorType(
+        apply(indexOf, message, ['Error: ']) === 0 ? apply(substring, message, [7]) : message,
+      );
+      apply(add, nested, [error]);
+      throw error;
     }
     return answer;
   };
@@ -163,9 +205,9 @@
       const exported = moduleObject.exports;
       for (const candidate of [
         name === '' ? undefined : global(name),
-        name === '' ? undefined : member(exported, name),
+        name === '' ? undefined : exportOf(exported, name),
         exported,
-        member(exported, 'default'),
+        exportOf(exported, 'default'),
       ]) {
         if (typeof candidate === 'function') {
           main = candidate;
@@ -197,7 +239,7 @@
           input = parse(body);
         } catch (thrown) {
           readable = false;
-          line = '?' + stringify(text(thrown.message));
+          line = '?{"message":' + stringify(apply(slice, text(thrown.message), [0, maxMessage])) + '}';
         }
         if (readable) {
           try {
@@ -225,7 +267,7 @@
       delete open[id];
       let out = '';
       for (let i = 0; i < answers.n; i++)
-        out += (i === 0 ? '' : '\n') + (answers[i] ?? '!"the promise that the function returned never settles"');
+        out += (i === 0 ? '' : '\n') + (answers[i] ?? told('the promise that the function returned never settles', ''));
       return out;
     },
   };

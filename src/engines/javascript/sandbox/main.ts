@@ -4,11 +4,13 @@
  */
 import { readFileSync } from 'node:fs';
 import ivm from 'isolated-vm';
-import { ASK, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../frames.ts';
-import type { Found, LoadRequest, Question } from '../frames.ts';
+import { ASK, BEGUN, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../frames.ts';
+import type { Found, LoadRequest, Question, RunFailure } from '../frames.ts';
+import { MAX_MESSAGE } from '../from-sandbox.ts';
 import { MAX_DEPTH, tooDeep } from '../../call-headers.ts';
+import { Guards } from './guards.ts';
 import { Pipe } from './pipe.ts';
-import { Realm, failureOf } from './realm.ts';
+import { Realm, failureOf, refuse } from './realm.ts';
 
 const MAX_LOG_LINES = 100;
 const MAX_FOUND = 1000;
@@ -30,11 +32,13 @@ interface Frame {
   readonly ends: number;
 }
 
-const boot = `${readFileSync(new URL('./guest.js', import.meta.url), 'utf8')}`;
+const textOf = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8');
+const boot = `(function () { ${textOf('./odd-numbers.js')} return (${textOf('./guest.js').replace(/;\s*$/, '')}\n); })()`;
 const pipe = new Pipe();
 const loads = new Map<number, LoadRequest>();
 const cells = new Map<number, Cell[]>();
 const stack: Frame[] = [];
+const guards = new Guards();
 let found = new Map<string, Found>();
 let logged = 0;
 
@@ -47,7 +51,7 @@ function cellFor(slot: number, load: LoadRequest): Cell {
   const isolate = new ivm.Isolate({ memoryLimit: load.heapMb });
   const made: Cell = {
     isolate,
-    boot: isolate.compileScriptSync(boot, { filename: 'activator' }),
+    boot: isolate.compileScriptSync(boot, { filename: 'kgrid:activator' }),
     realm: undefined,
     onStack: false,
   };
@@ -71,7 +75,7 @@ function enter<T>(slot: number, load: LoadRequest, use: (realm: Realm) => T): T 
     const failure = failureOf(thrown, cell.isolate);
     // What was ended in the middle is not to be trusted with the next call.
     if (failure.why !== 'threw') discard(cell);
-    throw new RunError(failure.why, failure.message);
+    throw new RunError(failure);
   } finally {
     cell.onStack = false;
   }
@@ -80,7 +84,7 @@ function enter<T>(slot: number, load: LoadRequest, use: (realm: Realm) => T): T 
 /** Runs inputs in the endpoint of a slot and gives its lines. @throws RunError. */
 function run(frame: Frame, inputs: string, guard: number | undefined): string {
   const load = loads.get(frame.slot);
-  if (load === undefined) throw new RunError('threw', 'the endpoint is not loaded');
+  if (load === undefined) throw new RunError({ why: 'threw', message: 'the endpoint is not loaded' });
   stack.push(frame);
   try {
     return enter(frame.slot, load, (realm) => realm.run(inputs, guard));
@@ -96,10 +100,10 @@ const WORDS = {
 };
 
 class RunError extends Error {
-  readonly why: 'timeout' | 'memory' | 'threw';
-  constructor(why: 'timeout' | 'memory' | 'threw', message: string) {
-    super(message);
-    this.why = why;
+  readonly failure: RunFailure;
+  constructor(failure: RunFailure) {
+    super(failure.message);
+    this.failure = failure;
   }
 }
 
@@ -158,10 +162,14 @@ function call(caller: Frame, id: string, body: string, contentType: string): str
   const limit = Math.min(left, place.limit);
   const input = contentType === 'application/json' ? body : JSON.stringify(body);
   if (input.includes('\0')) return refuse('the input is not JSON: it holds a NUL character');
+  const began = uptime();
+  // Where the caller's own time is the shorter one, its end is that of the callee too.
+  const guard = place.limit < left && guards.mayAdd(began, limit) ? limit : undefined;
   try {
-    return run({ slot: place.slot, depth: caller.depth + 1, ends: uptime() + limit }, input, limit);
+    const line = run({ slot: place.slot, depth: caller.depth + 1, ends: began + limit }, input, guard);
+    return uptime() - began > limit ? refuse(`${id}: ${WORDS.timeout()}`) : line;
   } catch (thrown) {
-    return refuse(`${id}: ${thrown instanceof RunError ? WORDS[thrown.why](thrown.message) : String(thrown)}`);
+    return refuse(`${id}: ${thrown instanceof RunError ? WORDS[thrown.failure.why](thrown.message) : String(thrown)}`);
   }
 }
 
@@ -177,8 +185,6 @@ function ask(caller: Frame, question: Pick<Question, 'question' | 'id' | 'body' 
   return pipe.nextOf(REPLY).text;
 }
 
-const refuse = (message: string): string => `!${JSON.stringify(message)}`;
-
 // ----- what the activator asks for -----
 
 function load(slot: number, text: string): void {
@@ -189,7 +195,7 @@ function load(slot: number, text: string): void {
   try {
     enter(slot, request, () => undefined);
   } catch (thrown) {
-    problem = thrown instanceof RunError && thrown.why !== 'threw' ? thrown.why : messageOf(thrown);
+    problem = thrown instanceof RunError && thrown.failure.why !== 'threw' ? thrown.failure.why : messageOf(thrown);
     loads.delete(slot);
   }
   pipe.send(LOADED, slot, since(began), problem);
@@ -205,8 +211,8 @@ function runBatch(slot: number, text: string): void {
     const lines = run({ slot, depth, ends: uptime() + limit }, text.slice(end + 1), guard === 1 ? limit : undefined);
     pipe.send(DONE, slot, since(began), lines);
   } catch (thrown) {
-    const why = thrown instanceof RunError ? thrown.why : 'threw';
-    pipe.send(FAILED, slot, since(began), JSON.stringify({ why, message: messageOf(thrown) }));
+    const failure = thrown instanceof RunError ? thrown.failure : { why: 'threw', message: messageOf(thrown) };
+    pipe.send(FAILED, slot, since(began), JSON.stringify(failure));
   }
 }
 
@@ -218,14 +224,16 @@ function drop(slot: number): void {
 
 /** See `lib/uptime.ts`, which is not among the files that a sandbox may read. */
 const uptime = (): number => Math.floor(performance.now());
-const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+const messageOf = (thrown: unknown): string =>
+  (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, MAX_MESSAGE + 500);
 const since = (began: bigint): number => Math.min(0xffffffff, Number((process.hrtime.bigint() - began) / 1000n));
 
 // A signal to the whole group, such as Ctrl-C, is for the activator, which lets calls finish and then ends the sandboxes.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 pipe.send(READY, 0, 0, '');
 for (;;) {
-  const { kind, a, text } = pipe.next();
+  const { kind, a, b, text } = pipe.next();
+  if (b === 1) pipe.send(BEGUN, a, 0, '');
   if (kind === RUN) runBatch(a, text);
   else if (kind === LOAD) load(a, text);
   else if (kind === DROP) drop(a);

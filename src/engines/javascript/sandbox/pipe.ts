@@ -43,8 +43,7 @@ export class Pipe {
       if (found !== undefined) return found;
       const got = readSync(SOCKET, this.#buffer, 0, this.#buffer.length, null);
       if (got === 0) process.kill(process.pid, 'SIGKILL');
-      // A copy: what is left of the chunk is kept until the rest has come.
-      this.#reader.push(Buffer.from(this.#buffer.subarray(0, got)));
+      this.#reader.push(this.#buffer.subarray(0, got));
     }
   }
 }

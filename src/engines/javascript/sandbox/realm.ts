@@ -1,7 +1,9 @@
 /** One endpoint's code in a context of its own, ready to be called. */
 import ivm from 'isolated-vm';
 import { posix } from 'node:path';
+import { placeIn } from '../code-frames.ts';
 import type { LoadRequest, RunFailure } from '../frames.ts';
+import { MAX_MESSAGE, MAX_STACK } from '../from-sandbox.ts';
 
 /** Answers what code asks while it runs; see `Guest` in `guest.js`. */
 export type Host = (question: string, id: string, body: string, kind: string) => string;
@@ -27,7 +29,8 @@ export class Realm {
     const context = isolate.createContextSync();
     try {
       const enter = boot.runSync(context, { reference: true }) as Enter;
-      const guest = enter.applySync(undefined, [new ivm.Callback(withoutStack(host)), load.maxResult] as never[], {
+      const limits = [load.maxResult, MAX_MESSAGE, MAX_STACK];
+      const guest = enter.applySync(undefined, [new ivm.Callback(withoutStack(host)), ...limits] as never[], {
         result: { reference: true },
       }) as ivm.Reference<Record<string, unknown>>;
       const get = (name: string): Enter => guest.getSync(name, { reference: true }) as Enter;
@@ -59,7 +62,7 @@ export class Realm {
   #bounded(lines: string): string {
     const most = this.#maxResult;
     if (lines.length * 3 <= most) return lines;
-    const refusal = `!${JSON.stringify(`the result is larger than the limit of ${most} bytes (--max-result)`)}`;
+    const refusal = refuse(`the result is larger than the limit of ${most} bytes (--max-result)`);
     const all = lines.split('\n');
     return all.map((line) => (Buffer.byteLength(line) > most ? refusal : line)).join('\n');
   }
@@ -122,27 +125,31 @@ function requireFrom(isolate: ivm.Isolate, context: ivm.Context, load: LoadReque
   return context.evalClosureSync(REQUIRE, [source, resolve, load.entry], { result: { reference: true } }).derefInto();
 }
 
-/** An error that crosses into an isolate shows its code the files of the host: there, `!` and a JSON string stand for it. */
+/** What stands for an error on its way into an isolate, and in an answer; see `guest.js`. */
+export const refuse = (message: string): string => `!${JSON.stringify({ message: message.slice(0, MAX_MESSAGE) })}`;
+
+/** An error that crosses into an isolate shows its code the files of the host. */
 function withoutStack<T extends string[]>(ask: (...asked: T) => string): (...asked: T) => string {
   return (...asked) => {
     try {
       return ask(...asked);
     } catch (thrown) {
-      return `!${JSON.stringify(thrown instanceof Error ? thrown.message : String(thrown))}`;
+      return refuse(thrown instanceof Error ? thrown.message : String(thrown));
     }
   };
 }
 
 const REQUIRE = `
-  const source = $0, resolve = $1, cache = { __proto__: null }, compile = Function;
+  const source = $0, resolve = $1, cache = { __proto__: null }, evaluate = eval;
   const requireFor = (from) => (wanted) => {
     const found = resolve(String(wanted), from);
-    if (found[0] === '!') throw new Error(JSON.parse(found.slice(1)));
+    if (found[0] === '!') throw new Error(JSON.parse(found.slice(1)).message);
     const path = found.slice(1);
     if (cache[path]) return cache[path].exports;
     const module = cache[path] = { exports: {} };
     if (path.endsWith('.json')) return (module.exports = JSON.parse(source(path)));
-    compile('module', 'exports', 'require', source(path) + '\\n//# sourceURL=' + path).call(module.exports, module, module.exports, requireFor(path));
+    // On one line with the source, so that its lines keep their numbers.
+    evaluate('(function (module, exports, require) {' + source(path) + '\\n})\\n//# sourceURL=' + path).call(module.exports, module, module.exports, requireFor(path));
     return module.exports;
   };
   return requireFor($2);`;
@@ -181,7 +188,7 @@ function evaluate(isolate: ivm.Isolate, context: ivm.Context, main: ivm.Module, 
   main.evaluateSync({ timeout: load.limit });
   // A module that imports another runs only after the other has run to its end.
   const after = isolate.compileModuleSync('import * as main from "main"; export const done = true;', {
-    filename: 'activator',
+    filename: 'kgrid:activator',
   });
   after.instantiateSync(context, () => main);
   after.evaluateSync({ timeout: load.limit });
@@ -214,35 +221,28 @@ function withPlace(thrown: unknown, load: LoadRequest): unknown {
     TIMEOUT.test(thrown.message)
   )
     return thrown;
-  for (const [, file = '', place] of (thrown.stack ?? '')
-    .slice(0, MAX_STACK)
-    .matchAll(/^ +at (?:.* \()?([^()\s]+?)(:\d+:\d+)\)?$/gm)) {
-    if (!Object.hasOwn(load.files, file)) continue;
-    thrown.message += ` [${file}${place ?? ''}]`;
-    break;
-  }
+  const place = placeIn(thrown.stack ?? '', (file) => Object.hasOwn(load.files, file));
+  const message = thrown.message.slice(0, MAX_MESSAGE);
+  thrown.message = place === undefined ? message : `${message} [${place.file}:${place.line}:${place.column}]`;
   return thrown;
 }
 
-/** Characters; code writes its stack as it likes. */
-const MAX_STACK = 20_000;
-/** … of ` [<file>:<line>:<column>]`. */
+/** Characters of ` [<file>:<line>:<column>]`. */
 const MAX_PLACE = 1100;
 const TIMEOUT = /execution timed out/i;
 const NO_PLACE = / \[<isolated-vm>:\d+:\d+\]$/;
 const NO_ERROR = /^An object was thrown from supplied code/;
-/** Characters; the code writes its messages, and a caller has to read them. */
-const MAX_MESSAGE = 4000;
-
 /** What isolated-vm says when a run ends outside of its answers. */
-export function failureOf(thrown: unknown, isolate: ivm.Isolate): RunFailure {
-  const said = (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, MAX_MESSAGE);
+export function failureOf(thrown: unknown, isolate: ivm.Isolate): Required<RunFailure> {
+  const { name, message: all } = thrown instanceof Error ? thrown : { name: '', message: String(thrown) };
+  const said = all.slice(0, MAX_MESSAGE);
   const message = NO_ERROR.test(said) ? 'the code threw an object that is no Error' : said.replace(NO_PLACE, '');
-  if (TIMEOUT.test(message)) return { why: 'timeout', message };
+  if (TIMEOUT.test(message)) return { why: 'timeout', message, stack: '' };
   if (isolate.isDisposed || /memory limit|Array buffer allocation failed/i.test(message))
-    return { why: 'memory', message };
-  return {
-    why: 'threw',
-    message: thrown instanceof Error ? `${thrown.name.slice(0, MAX_MESSAGE)}: ${message}` : message,
-  };
+    return { why: 'memory', message, stack: '' };
+  const words = name === '' ? message : `${name.slice(0, 200)}: ${message}`;
+  // A stack begins with the message, and may be as large.
+  const stack = thrown instanceof Error && all.length <= MAX_MESSAGE ? (thrown.stack ?? '') : '';
+  const frames = stack.indexOf('\n    at ');
+  return { why: 'threw', message: words, stack: frames < 0 ? '' : stack.slice(frames + 1, frames + 1 + MAX_STACK) };
 }

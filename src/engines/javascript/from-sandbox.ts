@@ -1,0 +1,118 @@
+/**
+ * The one place where what a sandbox sends is parsed. The code in it may have taken it over: whatever has not the form
+ * that a sandbox gives it is an `OddFrame`, which ends that sandbox.
+ */
+import { MAX_DEPTH } from '../call-headers.ts';
+import { ASK, BEGUN, DONE, FAILED, LOADED, LOG, OddFrame, READY } from './frames.ts';
+import type { Question, RunFailure } from './frames.ts';
+
+/** Characters; a sandbox cuts what is longer. */
+export const MAX_MESSAGE = 4000;
+export const MAX_STACK = 2000;
+const MAX_ID = 1000;
+const MAX_LINE = 2000;
+/** Bytes in which any error fits, each of its characters escaped. */
+export const MAX_ERROR_BYTES = 6 * (MAX_MESSAGE + MAX_STACK) + 1000;
+const MAX_LOG_BYTES = 3 * MAX_LINE + 100;
+
+/** A line of an answer that holds no result; see `sandbox/guest.js`. */
+export interface NoResult {
+  /** `input`: it is not JSON. */
+  readonly fault: 'code' | 'input';
+  readonly message: string;
+  /** The code says that its input is invalid. */
+  readonly status?: 400 | 422;
+  readonly stack?: string;
+}
+
+/** The JSON text of a result, which nobody reads on its way, or why there is none. */
+export type Line = string | NoResult;
+
+/** Bytes that the text of a frame may have while so many calls are answered, or other code is called. */
+export function mostBytes(kind: number, calls: number, maxResult: number): number {
+  if (kind === DONE) return calls * (Math.max(maxResult, MAX_ERROR_BYTES) + 1);
+  if (kind === FAILED || kind === LOADED) return MAX_ERROR_BYTES;
+  // The sandbox counts characters, the pipe bytes.
+  if (kind === ASK) return calls === 0 ? 0 : 3 * (maxResult + 3 * MAX_ID);
+  if (kind === LOG) return MAX_LOG_BYTES;
+  if (kind === READY || kind === BEGUN) return 0;
+  throw new OddFrame(`there are no frames of kind ${kind}`);
+}
+
+/** @throws OddFrame unless there is one line for each call. */
+export function linesOf(text: string, calls: number): Line[] {
+  const lines = calls === 1 && !text.includes('\n') ? [text] : text.split('\n');
+  if (lines.length !== calls) throw new OddFrame(`${calls} calls have ${lines.length} answers`);
+  return lines.map(lineOf);
+}
+
+function lineOf(line: string): Line {
+  const head = line[0];
+  if (head === undefined) throw new OddFrame('an answer is empty');
+  if (head !== '!' && head !== '?') return line;
+  const { message, status, stack } = objectOf(line.slice(1));
+  if (typeof message !== 'string' || message.length > MAX_MESSAGE) throw new OddFrame('an error has no message');
+  if (status !== undefined && status !== 400 && status !== 422) throw new OddFrame('an error has another status');
+  if (stack !== undefined && !isShort(stack, MAX_STACK)) throw new OddFrame('the stack of an error is no short text');
+  return {
+    fault: head === '!' ? 'code' : 'input',
+    message,
+    ...(status !== undefined && { status }),
+    ...(stack !== undefined && { stack }),
+  };
+}
+
+/** @throws OddFrame. */
+export function failureOf(text: string): RunFailure {
+  const { why, message, stack = '' } = objectOf(text);
+  if (why !== 'timeout' && why !== 'memory' && why !== 'threw') throw new OddFrame('a failure has no reason');
+  if (!isShort(message, 2 * MAX_MESSAGE) || !isShort(stack, MAX_STACK))
+    throw new OddFrame('a failure has no short message');
+  return { why, message, stack };
+}
+
+/** Why code cannot be loaded; empty when it can. @throws OddFrame. */
+export function loadProblemOf(text: string): string {
+  if (!isShort(text, 2 * MAX_MESSAGE)) throw new OddFrame('the reason why code cannot be loaded is too long');
+  return text;
+}
+
+/** `depth`: that of the call under which it is asked; `left`: milliseconds that it has. @throws OddFrame. */
+export function questionOf(text: string, depth: number, left: number): Question {
+  const end = text.indexOf('\n');
+  if (end < 0) throw new OddFrame('a question has no body');
+  const asked = objectOf(text.slice(0, end));
+  const { question, id, contentType } = asked;
+  if (question !== 'find' && question !== 'call') throw new OddFrame('a question is of no kind');
+  if (!isShort(id, MAX_ID) || !isShort(contentType, MAX_ID)) throw new OddFrame('a question has no short id');
+  const { depth: below, left: claimed } = asked;
+  if (typeof below !== 'number' || !Number.isInteger(below) || below <= depth || below > MAX_DEPTH + 1)
+    throw new OddFrame('a question is of another depth');
+  if (typeof claimed !== 'number' || !(claimed >= 0)) throw new OddFrame('a question has no time');
+  return { question, id, contentType, body: text.slice(end + 1), depth: below, left: Math.min(claimed, left) };
+}
+
+const LEVELS = ['info', 'warn', 'error', 'debug'] as const;
+export type Level = (typeof LEVELS)[number];
+
+/** @throws OddFrame. */
+export function logLineOf(text: string): { level: Level; line: string } {
+  const end = text.indexOf('\n');
+  const said = text.slice(0, Math.max(0, end));
+  const level = LEVELS.find((each) => each === said);
+  if (level === undefined || text.length - end > MAX_LINE + 1) throw new OddFrame('a line for the log is of no level');
+  return { level, line: text.slice(end + 1) };
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new OddFrame('a text is not JSON');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new OddFrame('a text is no object');
+  return value as Readonly<Record<string, unknown>>;
+}
+
+const isShort = (value: unknown, most: number): value is string => typeof value === 'string' && value.length <= most;

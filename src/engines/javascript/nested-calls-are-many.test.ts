@@ -1,0 +1,54 @@
+/** Nested calls in numbers that ended the sandbox, when each left a timer behind that was due with all others. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { TestJavascript } from '../../../test/support/javascript.ts';
+import { Guards } from './sandbox/guards.ts';
+
+const javascript = new TestJavascript({ executionTimeout: 6000, isolateMemoryMb: 128 });
+after(() => javascript[Symbol.asyncDispose]());
+const CALLEE = 'a/callee/1.0/run';
+await javascript.activate('function run(n) { return n + 1; }', { id: CALLEE });
+
+test('nested calls without end are ended at the limit, and end no sandbox', async () => {
+  const caller = await javascript.activate(
+    `function run() { for (let i = 0; ; i++) try { context.getExecutor("${CALLEE}").execute(i, "application/json"); } catch {} }`,
+  );
+  // The second call has a process of its own, that would go on after it.
+  for (let i = 0; i < 2; i++) {
+    await assert.rejects(javascript.call(caller), {
+      message: 'Code execution error: no result within the limit of 6 s (--execution-timeout)',
+    });
+  }
+  const ended = javascript.log.filter(({ msg }) => /sandbox/.test(String(msg)));
+  assert.deepEqual(ended, []);
+});
+
+test('120,000 nested calls give their result', async () => {
+  await using patient = new TestJavascript({ executionTimeout: 60_000 });
+  await patient.activate('function run(n) { return n + 1; }', { id: CALLEE });
+  const caller = await patient.activate(`function run(count) {
+    const callee = context.getExecutor("${CALLEE}");
+    let n = 0;
+    while (n < count) n = callee.execute(n);
+    return n;
+  }`);
+  assert.equal(await patient.call(caller, 120_000), 120_000);
+});
+
+test('a callee with a shorter limit than its caller has left is ended at its own', async () => {
+  const id = 'a/short/1.0/run';
+  await javascript.activate('function run() { for (;;); }', { id, options: { timeout: 200 } });
+  const caller = await javascript.activate(
+    `function run() { try { context.getExecutor("${id}").execute(1); } catch (e) { return e.message; } }`,
+  );
+  assert.equal(await javascript.call(caller), `${id}: it gave no result within the time that was left`);
+});
+
+test('timers are given out again when those that were given are due', () => {
+  const guards = new Guards();
+  let given = 0;
+  while (guards.mayAdd(1000, 300)) given++;
+  assert.equal(given, 20_000);
+  assert.equal(guards.mayAdd(1300, 300), false);
+  assert.equal(guards.mayAdd(1301, 300), true);
+});
