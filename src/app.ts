@@ -81,6 +81,7 @@ export async function createApp({
     queueLimit: config.limits.queue,
     tokens,
     secret,
+    expiry: config.limits.runtimeExpiry,
     reactivate: (engine, alone) => activator.runtimeCame(engine, alone),
     log: log.child({ part: 'runtimes' }),
   });
@@ -134,6 +135,7 @@ export async function createApp({
     async [Symbol.asyncDispose]() {
       await inOrder([
         () => activator.dispose(),
+        () => runtimes[Symbol.dispose](),
         async () => disposeAll(await own),
         () => door?.[Symbol.asyncDispose](),
         () => disposeAll(engines.values()),

@@ -125,6 +125,7 @@ const registry = new RuntimeRegistry({
   ...remote,
   engines: new Map<string, Engine>(),
   secret: '',
+  expiry: 60_000,
   reactivate: () => undefined,
 });
 const login = createLogin({

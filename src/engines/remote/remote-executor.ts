@@ -49,8 +49,9 @@ export class RemoteExecutor implements Executor {
   }
 
   async #anywhere(call: Call): Promise<string> {
-    const up = this.#holders.filter(({ runtime }) => runtime.up);
-    const holders = up.length > 0 ? up : this.#holders;
+    const known = this.#holders.filter(({ runtime }) => !runtime.closed);
+    const up = known.filter(({ runtime }) => runtime.up);
+    const holders = up.length > 0 ? up : known;
     const first = this.#turn++ % Math.max(1, holders.length);
     let unreachable: unknown;
     for (let i = 0; i < holders.length; i++) {

@@ -15,6 +15,8 @@ export interface RegistryOptions extends RemoteOptions {
   readonly engines: Map<string, Engine>;
   /** Known to the runtimes that this service starts. */
   readonly secret: string;
+  /** Milliseconds without a sign of life after which a runtime of others is forgotten. */
+  readonly expiry: number;
   /** Activates the endpoints of an engine again, in the background. `alone`: no other runtime runs them meanwhile. */
   readonly reactivate: (engine: string, alone: boolean) => void;
 }
@@ -22,13 +24,24 @@ export interface RegistryOptions extends RemoteOptions {
 /** A registration's outcome, as the runtime is told. */
 export type RegistrationStatus = 'new' | 'existing runtime';
 
+/** How often a runtime is looked after within the time after which it is forgotten. */
+const LOOKS = 5;
+
 const ENGINE_NAME = /^[a-z0-9][a-z0-9._-]{0,31}$/;
 
 export class RuntimeRegistry {
   readonly #options: RegistryOptions;
 
+  readonly #watch: NodeJS.Timeout;
+
   constructor(options: RegistryOptions) {
     this.#options = options;
+    this.#watch = setInterval(() => void this.#forgetSilent(), Math.max(100, options.expiry / LOOKS));
+    this.#watch.unref();
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#watch);
   }
 
   /** The engine of that name, made where it is not there yet. @throws malformedRequest for a name that is taken by an engine of the service itself. */
@@ -93,6 +106,24 @@ export class RuntimeRegistry {
     const [first] = [...runtimes].sort((a, b) => Number(b.up) - Number(a.up));
     if (first === undefined) throw notFound(`No runtime of the engine ${name} is registered`);
     return environmentOf(first);
+  }
+
+  /** Asks those that were silent for most of the time: old runtimes send no heartbeats, and stay as long as they answer. */
+  async #forgetSilent(): Promise<void> {
+    const { expiry, engines, log } = this.#options;
+    const silence = (runtime: Runtime): number => uptime() - Math.max(runtime.seen, runtime.answered);
+    const runtimes = [...engines.values()].flatMap((engine) => (engine instanceof RemoteEngine ? engine.runtimes : []));
+    const silent = runtimes.filter((each) => !each.own && silence(each) > (expiry * (LOOKS - 2)) / LOOKS);
+    await Promise.all(
+      silent.map(async (runtime) => {
+        if ((await runtime.info()) !== undefined || silence(runtime) <= expiry || runtime.closed) return;
+        this.remove(runtime);
+        log.warn(
+          { runtime: runtime.engine, url: runtime.url },
+          `a runtime gave no sign of life for ${expiry / 1000} s and is forgotten until it registers again (--runtime-expiry)`,
+        );
+      }),
+    );
   }
 
   #activateAt(runtime: Runtime): void {

@@ -55,6 +55,8 @@ export class Runtime {
   activator: string;
   /** Milliseconds of `uptime()` of its last registration. */
   seen = uptime();
+  /** … and of its last answer, to whatever request. */
+  answered = 0;
   /** False while it cannot be reached; it is asked again at its next registration. */
   up = true;
   /** It could not be reached at some time since its endpoints were last activated. */
@@ -156,6 +158,7 @@ export class Runtime {
         bodyTimeout: timeout + 1000,
         signal: signal === undefined ? clock : AbortSignal.any([clock, signal]),
       });
+      this.answered = uptime();
       let size = 0;
       for await (const chunk of response.body as AsyncIterable<Buffer>) {
         size += chunk.length;
