@@ -70,3 +70,20 @@ test('what may take minutes begins at once and takes nobody’s place', async ()
   await queueOf(30, remote);
   assert.equal(remote.begun.length, 30);
 });
+
+test('what is replaced while it waits is never activated, and nobody waits for it any more', async () => {
+  const engine = new HandEngine();
+  const { queue, endpoints } = await queueOf(4, engine);
+  const [, , third, fourth] = endpoints;
+  assert.ok(third && fourth);
+  queue.remove(third);
+  third.dispose();
+  // Also where the queue was not told.
+  fourth.dispose();
+  await Promise.all([third.decided, fourth.decided]);
+  for (const id of ['0', '1']) engine.succeed(`a/b/1.0/${id}`);
+  await turn();
+  await turn();
+  assert.deepEqual(begun(engine), ['0', '1']);
+  await assert.rejects(fourth.executor(), /it was replaced/);
+});

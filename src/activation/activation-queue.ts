@@ -23,6 +23,11 @@ export class ActivationQueue {
     this.#next();
   }
 
+  /** An endpoint that was replaced waits no more. */
+  remove(endpoint: Endpoint): void {
+    this.#waiting.delete(endpoint);
+  }
+
   /** Puts an endpoint that waits before all others. */
   hurry(endpoint: Endpoint): void {
     if (!this.#waiting.delete(endpoint)) return;

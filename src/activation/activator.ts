@@ -5,7 +5,6 @@
 import type { Logger } from 'pino';
 import type { Engine } from '../engines/engine.ts';
 import { koKey } from '../knowledge-object/id.ts';
-import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
 import type { KoId } from '../knowledge-object/id.ts';
 import { compareVersions } from '../knowledge-object/version-order.ts';
 import { koNotFound, messageOf } from '../lib/errors.ts';
@@ -20,6 +19,11 @@ import { EndpointSet } from './endpoint-set.ts';
 import type { LoadFailure } from './endpoint-set.ts';
 import type { KnownPackages } from './known-packages.ts';
 import { isPassing, LoadedKo } from './loaded-ko.ts';
+import { idOf, saysNothingOfTheKo } from './loading.ts';
+import type { Declared, Loading } from './loading.ts';
+import { Retries } from './retries.ts';
+import { ALL, decidedSoon, ofEngine, ofKo } from './selection.ts';
+import type { Selection } from './selection.ts';
 
 export interface ActivatorOptions {
   readonly shelf: Shelf;
@@ -29,17 +33,6 @@ export interface ActivatorOptions {
   readonly log: Logger;
 }
 
-/** What a change of the set takes in. */
-interface Selection {
-  /** True for the KOs that it is about. */
-  ko(id: KoId): boolean;
-  /** True for the engines that it is about. */
-  engine(name: string): boolean;
-  /** The KO that was asked for, which must be known. */
-  readonly named?: string;
-}
-
-const ALL: Selection = { ko: () => true, engine: () => true };
 /** "At the latest after 10 s with slow remote endpoints still `LOADED`." */
 const PATIENCE = 10_000;
 const LOADS_AT_ONCE = 16;
@@ -57,12 +50,18 @@ export class Activator {
   loaded = false;
   /** Knowledge objects whose endpoints are being activated, by key: they are not in the set yet. */
   readonly #coming = new Map<string, LoadedKo>();
+  readonly #retries: Retries;
 
   constructor(options: ActivatorOptions) {
     this.#shelf = options.shelf;
     this.#engines = options.engines;
     this.#known = options.known;
     this.#log = options.log;
+    this.#retries = new Retries({
+      isPending: () => this.unread.length > 0 || this.#shelf.damage().some(({ passing }) => passing === true),
+      attempt: () => this.#tryAgain(),
+      onError: (thrown) => this.#log.warn({ cause: messageOf(thrown) }, 'what could not be read is still unreadable'),
+    });
   }
 
   /** What is loaded now. */
@@ -86,7 +85,11 @@ export class Activator {
       this.#whenLoaded.resolve();
     });
     const local = this.#set.endpoints.filter((each) => each.engine?.local !== false);
-    const decided = Promise.all(local.map((each) => each.decided)).then(() => void this.#known?.save());
+    const decided = Promise.all(local.map((each) => each.decided)).then(() => {
+      this.#retries.watch();
+      void this.#known?.save();
+    });
+    this.#retries.watch();
     return { decided };
   }
 
@@ -142,7 +145,18 @@ export class Activator {
     return this.#change('refresh', ofKo(naan, name, version));
   }
 
+  /** Why a KO, of any version, could not be read, where that may pass. */
+  unreadable(naan: string, name: string): string | undefined {
+    return this.unread.find(({ id }) => id.naan === naan && id.name === name)?.cause;
+  }
+
+  /** Tries again now what could not be read. Never rejects. */
+  tryAgain(): Promise<void> {
+    return this.#retries.now();
+  }
+
   dispose(): void {
+    this.#retries.dispose();
     for (const each of this.#set.endpoints) each.dispose();
   }
 
@@ -166,6 +180,9 @@ export class Activator {
         for (const ko of opened) ko.settle();
         throw refusal;
       }
+      // What cannot be read now stays as it was.
+      const unread = new Set(failures.filter(({ passing }) => passing).map(({ id }) => koKey(id)));
+      kept.push(...old.endpoints.filter((each) => concerned(each) && unread.has(each.ko.key)));
       const wanted = declared.filter(({ entry }) => selection.engine(entry.engine));
       const { endpoints, made } = this.#endpoints([
         ...kept.map((each) => ({ ko: each.ko, entry: each.entry, present: each })),
@@ -181,7 +198,8 @@ export class Activator {
       this.#set = new EndpointSet(endpoints, [...others, ...failures]);
       this.#coming.clear();
       const staying = new Set(endpoints);
-      for (const each of old.endpoints) if (!staying.has(each)) each.dispose();
+      for (const each of old.endpoints) if (!staying.has(each)) this.#discard(each);
+      this.#retries.watch();
       void this.#known?.save();
       this.#log.info({ change: kind, endpoints: made.length, milliseconds: Date.now() - began }, `${kind} done`);
     });
@@ -205,12 +223,37 @@ export class Activator {
         for (const entry of deployed) declared.push({ ko, entry });
         if (deployed.length === 0) throw new Error(`${ko.deployment.file} deploys no endpoint`);
       } catch (thrown) {
-        if (isPassing(thrown)) refusal ??= thrown;
-        failures.push({ id, cause: messageOf(thrown) });
+        if (saysNothingOfTheKo(thrown)) refusal ??= thrown;
+        failures.push({ id, cause: messageOf(thrown), passing: isPassing(thrown) });
         this.#log.warn({ ko: koKey(id), cause: messageOf(thrown) }, 'knowledge object cannot be loaded');
       }
     });
     return { declared, opened, failures, refusal };
+  }
+
+  /** What could not be read, or whose endpoints could not, for a reason that passes. */
+  get unread(): readonly LoadFailure[] {
+    const { endpoints, failures } = this.#set;
+    return [
+      ...failures.filter(({ passing }) => passing),
+      ...endpoints
+        .filter((each) => each.passing && each.status === 'FAILED_TO_ACTIVATE')
+        .map((each) => ({ id: each.ko.id, cause: each.detail ?? '', passing: true })),
+    ];
+  }
+
+  async #tryAgain(): Promise<void> {
+    const found = await this.#shelf.readAgain();
+    const failed = this.#set.failures.filter(({ passing }) => passing).map(({ id }) => id);
+    if (found.length + failed.length > 0) await this.reloadImported([...found, ...failed]);
+    const keys = new Set(this.unread.map(({ id }) => koKey(id)));
+    const loaded = this.#set.endpoints.some((each) => each.passing && keys.has(each.ko.key));
+    if (loaded) await this.#change('refresh', { ...ALL, ko: (id) => keys.has(koKey(id)) });
+  }
+
+  #discard(endpoint: Endpoint): void {
+    this.#queue.remove(endpoint);
+    endpoint.dispose();
   }
 
   async #open(id: KoId): Promise<LoadedKo | undefined> {
@@ -246,43 +289,4 @@ export class Activator {
     const problem = koProblem ?? endpointDisagreement(ko, entry, this.#engines);
     return new Endpoint(id, ko, entry, this.#engines.get(entry.engine), problem, (each) => this.#queue.hurry(each));
   }
-}
-
-/** What the shelf gave. */
-interface Loading {
-  readonly declared: Declared[];
-  readonly opened: LoadedKo[];
-  readonly failures: LoadFailure[];
-  /** Something could not be read at this moment. */
-  readonly refusal: ServiceError | undefined;
-}
-
-/** An endpoint that a deployment descriptor declares; `present` when it is there already. */
-interface Declared {
-  readonly ko: LoadedKo;
-  readonly entry: DeploymentEntry;
-  readonly present?: Endpoint;
-}
-
-const idOf = ({ ko, entry }: Declared, version: string): string =>
-  `${ko.id.naan}/${ko.id.name}/${version}${entry.path}`;
-
-const ofEngine = (engine: string): Selection => ({ ...ALL, engine: (name) => name === engine });
-
-function ofKo(naan: string, name: string, version: string | undefined): Selection {
-  return {
-    ...ALL,
-    ko: (id) => id.naan === naan && id.name === name && (version === undefined || id.version === version),
-    named: [naan, name, version].filter((part) => part !== undefined).join('/'),
-  };
-}
-
-/** Waits for the local endpoints however long they take, and for the others so many milliseconds. */
-async function decidedSoon(endpoints: readonly Endpoint[], patience: number): Promise<void> {
-  const local = Promise.all(endpoints.filter((each) => each.engine?.local !== false).map((each) => each.decided));
-  const all = Promise.all(endpoints.map((each) => each.decided));
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, patience);
-  await Promise.race([all, Promise.all([local, late])]);
-  clearTimeout(timer);
 }

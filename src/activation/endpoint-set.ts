@@ -12,6 +12,8 @@ export type EndpointMethod = 'post' | 'get';
 export interface LoadFailure {
   readonly id: KoId;
   readonly cause: string;
+  /** True where it is tried again: the knowledge object could not be read at that moment. */
+  readonly passing?: boolean;
 }
 
 export class EndpointSet implements CallScope {

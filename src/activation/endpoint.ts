@@ -31,11 +31,14 @@ export class Endpoint implements CallTarget {
   status: EndpointStatus = 'LOADED';
   /** Why it failed, or what goes on meanwhile. */
   detail: string | undefined;
+  /** True where it failed because something could not be read at that moment: it is tried again. */
+  passing = false;
   /** Local date-time of the activation. */
   activated: string | undefined;
   readonly #problem: string | undefined;
   readonly #hurry: (endpoint: Endpoint) => void;
   readonly #abort = new AbortController();
+  #begun = false;
   #executor: Executor | undefined;
   #decide!: () => void;
 
@@ -65,8 +68,10 @@ export class Endpoint implements CallTarget {
     ko.retain();
   }
 
-  /** Brings it to life; once. Never rejects. */
+  /** Brings it to life; once, and not where it was replaced while it waited. Never rejects. */
   async activate(): Promise<void> {
+    if (this.#begun) return this.decided;
+    this.#begun = true;
     try {
       if (this.#problem !== undefined) throw new ActivationFailure(this.#problem);
       if (this.engine === undefined) throw new ActivationFailure(`engine ${this.entry.engine} is not known here`);
@@ -81,6 +86,7 @@ export class Endpoint implements CallTarget {
     } catch (thrown) {
       this.status = 'FAILED_TO_ACTIVATE';
       this.detail = messageOf(thrown);
+      this.passing = this.ko.isUnread;
     }
     this.activated = localTimestamp();
     this.#decide();
@@ -124,8 +130,17 @@ export class Endpoint implements CallTarget {
   dispose(): void {
     if (this.#abort.signal.aborted) return;
     this.#abort.abort();
+    if (!this.#begun) this.#giveUp();
     this.#executor?.dispose();
     this.ko.release();
+  }
+
+  /** It was replaced while it waited for its turn: whoever waits for it looks again. */
+  #giveUp(): void {
+    this.#begun = true;
+    this.status = 'FAILED_TO_ACTIVATE';
+    this.detail = 'it was replaced';
+    this.#decide();
   }
 
   #plan(): EndpointPlan {

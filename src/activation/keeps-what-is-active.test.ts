@@ -12,7 +12,7 @@ test('what is active stays when the shelf cannot open a package at the moment', 
   const kos = ['one', 'two', 'three'].map((name) => welcomeKo({ naan: 'a', name }));
   const opened: MemoryPackage[] = [];
   let busy = false;
-  const shelf: Pick<Shelf, 'list' | 'open' | 'rescan'> = {
+  const shelf: Pick<Shelf, 'list' | 'open' | 'rescan' | 'damage' | 'readAgain'> = {
     list: () => Promise.resolve(kos.map((ko) => new MemoryPackage(ko).entry)),
     open: ({ name }) => {
       if (busy && name === 'two') return Promise.reject(tooManyOpen(new Error('EMFILE')));
@@ -22,6 +22,8 @@ test('what is active stays when the shelf cannot open a package at the moment', 
       return Promise.resolve(pkg);
     },
     rescan: () => Promise.resolve(),
+    damage: () => [],
+    readAgain: () => Promise.resolve([]),
   };
   const engine = new HandEngine();
   const activator = new Activator({

@@ -24,6 +24,8 @@ export class LoadedKo {
   readonly package: KoPackage;
   /** Code is read once, so that an exploded folder which a person edits changes nothing before a reload. */
   readonly #artifacts = new Map<string, Promise<Buffer>>();
+  /** Artifacts that could not be read when they were asked for last, for a reason that passes. */
+  readonly #unread = new Set<string>();
   #users = 0;
 
   private constructor(pkg: KoPackage, details: KoMetadata, service: Service, deployment: Deployment) {
@@ -67,8 +69,21 @@ export class LoadedKo {
     if (bytes === undefined) {
       bytes = this.package.read(path);
       this.#artifacts.set(path, bytes);
+      bytes.then(
+        () => this.#unread.delete(path),
+        (thrown: unknown) => {
+          if (!isPassing(thrown)) return;
+          this.#artifacts.delete(path);
+          this.#unread.add(path);
+        },
+      );
     }
     return bytes;
+  }
+
+  /** True while something of it could not be read and may be readable later. */
+  get isUnread(): boolean {
+    return this.#unread.size > 0;
   }
 
   /** Keeps the files readable until `release`. */

@@ -61,7 +61,10 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
     const manifests = options.lifecycle.manifests.health();
     const { endpoints, failures } = activator.set;
     const failed = [
-      ...failures.map(({ id, cause }) => ({ knowledgeObject: koKey(id), cause })),
+      ...[...failures.filter(({ passing }) => passing !== true), ...activator.unread].map(({ id, cause }) => ({
+        knowledgeObject: koKey(id),
+        cause,
+      })),
       ...shelf.damage().map(({ where, cause }) => ({ onShelf: where, cause })),
     ];
     return {

@@ -34,6 +34,9 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, calls,
     if (RESERVED_NAANS.has(naan)) return notFound(`There is nothing at ${pathOf(request.url)}`);
     if (arriving() && endpointAt(activator.set, key, askedVersion(request), method) === undefined)
       throw overloaded(`${key} is not known yet: the manifests of the start are being imported; try again later`, 2);
+    const unreadable = activator.unreadable(naan, name);
+    if (unreadable !== undefined)
+      throw overloaded(`${naan}/${name} cannot be read at the moment and is tried again: ${unreadable}`, 2);
     const versions = await shelf.versions(naan, name);
     return nothingActive(
       activator.set,
@@ -47,7 +50,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, calls,
   const find = async (request: FastifyRequest): Promise<Endpoint> => {
     if (!activator.loaded) await activator.whenLoaded;
     const key = keyOf(pathOf(request.url));
-    const endpoint = await decidedNow(activator, key, askedVersion(request), 'post');
+    const endpoint = await readableNow(activator, key, askedVersion(request), 'post');
     if (endpoint === undefined || endpoint.status === 'FAILED_TO_ACTIVATE') throw await missing(request, key);
     return endpoint;
   };
@@ -66,7 +69,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, calls,
   const read = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     if (!activator.loaded) await activator.whenLoaded;
     const key = keyOf(pathOf(request.url));
-    const endpoint = await decidedNow(activator, key, askedVersion(request), 'get');
+    const endpoint = await readableNow(activator, key, askedVersion(request), 'get');
     const { set } = activator;
     if (endpoint?.entry.method === 'get' && endpoint.status === 'ACTIVATED') {
       await calls.list(request.raw, reply.raw, endpoint, set, request.id);
@@ -99,6 +102,17 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, calls,
 }
 
 const EMPTY = Buffer.alloc(0);
+
+/** What could not be read before is tried again by a call. */
+async function readableNow(...place: Parameters<typeof decidedNow>): Promise<Endpoint | undefined> {
+  const endpoint = await decidedNow(...place);
+  if (endpoint !== undefined && endpoint.status !== 'FAILED_TO_ACTIVATE') return endpoint;
+  const [activator, key] = place;
+  const [naan = '', name = ''] = key.split('/', 2);
+  if (activator.unreadable(naan, name) === undefined) return endpoint;
+  await activator.tryAgain();
+  return decidedNow(...place);
+}
 
 /** "A request meets either the old or the new set, none is dropped": what was replaced while a call waited is not its end. */
 async function decidedNow(

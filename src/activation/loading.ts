@@ -1,0 +1,30 @@
+/** What the shelf gave, and the endpoints that it declares. */
+import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
+import type { ServiceError } from '../lib/errors.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { LoadFailure } from './endpoint-set.ts';
+import { isPassing } from './loaded-ko.ts';
+import type { LoadedKo } from './loaded-ko.ts';
+
+/** Says something about the process, and nothing about one knowledge object. */
+export const saysNothingOfTheKo = (thrown: unknown): thrown is ServiceError =>
+  isPassing(thrown) && thrown.code === 'too-many-open';
+
+/** What the shelf gave. */
+export interface Loading {
+  readonly declared: Declared[];
+  readonly opened: LoadedKo[];
+  readonly failures: LoadFailure[];
+  /** Something could not be read at this moment. */
+  readonly refusal: ServiceError | undefined;
+}
+
+/** An endpoint that a deployment descriptor declares; `present` when it is there already. */
+export interface Declared {
+  readonly ko: LoadedKo;
+  readonly entry: DeploymentEntry;
+  readonly present?: Endpoint;
+}
+
+export const idOf = ({ ko, entry }: Declared, version: string): string =>
+  `${ko.id.naan}/${ko.id.name}/${version}${entry.path}`;

@@ -1,0 +1,35 @@
+/** What a change of the endpoints is about, and when it is done. */
+import type { KoId } from '../knowledge-object/id.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/** What a change of the set takes in. */
+export interface Selection {
+  /** True for the KOs that it is about. */
+  ko(id: KoId): boolean;
+  /** True for the engines that it is about. */
+  engine(name: string): boolean;
+  /** The KO that was asked for, which must be known. */
+  readonly named?: string;
+}
+
+export const ALL: Selection = { ko: () => true, engine: () => true };
+
+export const ofEngine = (engine: string): Selection => ({ ...ALL, engine: (name) => name === engine });
+
+export function ofKo(naan: string, name: string, version: string | undefined): Selection {
+  return {
+    ...ALL,
+    ko: (id) => id.naan === naan && id.name === name && (version === undefined || id.version === version),
+    named: [naan, name, version].filter((part) => part !== undefined).join('/'),
+  };
+}
+
+/** Waits for the local endpoints however long they take, and for the others so many milliseconds. */
+export async function decidedSoon(endpoints: readonly Endpoint[], patience: number): Promise<void> {
+  const local = Promise.all(endpoints.filter((each) => each.engine?.local !== false).map((each) => each.decided));
+  const all = Promise.all(endpoints.map((each) => each.decided));
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, patience);
+  await Promise.race([all, Promise.all([local, late])]);
+  clearTimeout(timer);
+}
