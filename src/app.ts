@@ -14,6 +14,7 @@ import { ResourceEngine } from './engines/resource/engine.ts';
 import { openRuntimeDoor } from './http/runtime-door.ts';
 import type { RuntimeDoor } from './http/runtime-door.ts';
 import { createServer } from './http/server.ts';
+import { BackgroundReader } from './knowledge-object/descriptors/background-reader.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { disposeAll, inOrder } from './lib/in-order.ts';
 import { messageOf } from './lib/errors.ts';
@@ -64,6 +65,7 @@ export async function createApp({
   lostLines,
 }: AppOptions): Promise<App> {
   const packageLimits = packageLimitsOf(config);
+  const descriptors = new BackgroundReader();
   const shelf = await openFileShelf(folder, {
     address: `http://${config.host}:${config.port}`,
     onWarning: (message, cause) =>
@@ -88,11 +90,12 @@ export async function createApp({
   for (const name of ['node', 'python']) runtimes.engine(name);
   let door: RuntimeDoor | undefined;
   let own: Promise<AsyncDisposable[]> = Promise.resolve([]);
-  const activator = new Activator({ shelf, engines, known, log: log.child({ part: 'activation' }) });
+  const activator = new Activator({ shelf, engines, known, descriptors, log: log.child({ part: 'activation' }) });
   const manifests = createManifestImporter({
     config,
     shelf,
     limits: packageLimits,
+    descriptors,
     log: log.child({ part: 'manifest' }),
   });
   const server = await createServer({
@@ -102,6 +105,7 @@ export async function createApp({
     engines,
     manifests,
     packageLimits,
+    descriptors,
     version,
     lifecycle,
     log,
@@ -139,6 +143,7 @@ export async function createApp({
         async () => disposeAll(await own),
         () => door?.[Symbol.asyncDispose](),
         () => disposeAll(engines.values()),
+        () => descriptors[Symbol.asyncDispose](),
         () => known.save(),
         () => shelf[Symbol.asyncDispose](),
       ]);

@@ -5,6 +5,7 @@
 import type { Logger } from 'pino';
 import type { Engine } from '../engines/engine.ts';
 import { koKey } from '../knowledge-object/id.ts';
+import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import type { KoId } from '../knowledge-object/id.ts';
 import { compareVersions } from '../knowledge-object/version-order.ts';
 import { koNotFound, messageOf } from '../lib/errors.ts';
@@ -30,6 +31,7 @@ export interface ActivatorOptions {
   /** By name. */
   readonly engines: ReadonlyMap<string, Engine>;
   readonly known?: KnownPackages;
+  readonly descriptors?: DescriptorReader;
   readonly log: Logger;
 }
 
@@ -41,6 +43,7 @@ export class Activator {
   readonly #shelf: Shelf;
   readonly #engines: ReadonlyMap<string, Engine>;
   readonly #known: KnownPackages | undefined;
+  readonly #descriptors: DescriptorReader | undefined;
   readonly #log: Logger;
   readonly #queue = new ActivationQueue();
   readonly #changes = new SerialQueue();
@@ -56,6 +59,7 @@ export class Activator {
     this.#shelf = options.shelf;
     this.#engines = options.engines;
     this.#known = options.known;
+    this.#descriptors = options.descriptors;
     this.#log = options.log;
     this.#retries = new Retries({
       isPending: () => this.unread.length > 0 || this.#shelf.damage().some(({ passing }) => passing === true),
@@ -258,7 +262,7 @@ export class Activator {
 
   async #open(id: KoId): Promise<LoadedKo | undefined> {
     const pkg = await this.#shelf.open(id);
-    return pkg === undefined ? undefined : LoadedKo.load(pkg, this.#known);
+    return pkg === undefined ? undefined : LoadedKo.load(pkg, this.#known, this.#descriptors);
   }
 
   /** Gives each declared endpoint its id, and makes it where it is not present under that id already. */

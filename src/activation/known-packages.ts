@@ -45,10 +45,10 @@ export class KnownPackages {
   }
 
   /** The descriptors of a package, which are parsed only where they are not known. */
-  descriptors(key: string, parse: () => Descriptors): Descriptors {
+  async descriptors(key: string, parse: () => Descriptors | Promise<Descriptors>): Promise<Descriptors> {
     let found = this.#used.descriptors.get(key) ?? this.#known.descriptors.get(key);
     if (found === undefined) {
-      found = parse();
+      found = await parse();
       this.#changed = true;
     }
     this.#used.descriptors.delete(key);

@@ -1,7 +1,7 @@
 /** A knowledge object as it was read from the shelf: what a refresh activates again without reading anew. */
-import { parseDeployment } from '../knowledge-object/descriptors/deployment.ts';
+import { readHere } from '../knowledge-object/descriptors/descriptor-reader.ts';
+import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import type { Deployment } from '../knowledge-object/descriptors/deployment.ts';
-import { parseService } from '../knowledge-object/descriptors/service.ts';
 import type { Service } from '../knowledge-object/descriptors/service.ts';
 import { isEndpointPart, koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
@@ -39,17 +39,17 @@ export class LoadedKo {
   }
 
   /** Reads metadata and descriptors. The package is released when it fails. @throws Error with the cause for the operator; tooManyOpen. */
-  static async load(pkg: KoPackage, known?: KnownPackages): Promise<LoadedKo> {
+  static async load(pkg: KoPackage, known?: KnownPackages, reader: DescriptorReader = readHere): Promise<LoadedKo> {
     try {
       const details = parseMetadata(pkg.entry.metadata);
       const service = await readDescriptor(pkg, details.hasServiceSpecification, 'hasServiceSpecification');
       const deployment = await readDescriptor(pkg, details.hasDeploymentSpecification, 'hasDeploymentSpecification');
-      const parse = (): Descriptors => ({
-        service: parseService(service.text, service.path),
-        deployment: parseDeployment(deployment.text, deployment.path),
+      const parse = async (): Promise<Descriptors> => ({
+        service: await reader.service(service.text, service.path),
+        deployment: await reader.deployment(deployment.text, deployment.path),
       });
       const key = digestOf(service.path, service.text, deployment.path, deployment.text);
-      const descriptors = known === undefined ? parse() : known.descriptors(key, parse);
+      const descriptors = await (known === undefined ? parse() : known.descriptors(key, parse));
       return new LoadedKo(pkg, details, descriptors.service, descriptors.deployment);
     } catch (thrown) {
       pkg.release();

@@ -24,11 +24,11 @@ const never = (): never => assert.fail('it is known already');
 test('what one start found out is there at the next, unchanged', async () => {
   const file = join(folder, 'kept');
   const first = await KnownPackages.open(file, '1');
-  first.descriptors('package', parse);
+  await first.descriptors('package', parse);
   first.rememberLoad('code', true);
   await first.save();
   const second = await KnownPackages.open(file, '1');
-  assert.deepEqual(second.descriptors('package', never), parse());
+  assert.deepEqual(await second.descriptors('package', never), parse());
   assert.equal(second.loads('code'), true);
   assert.equal(second.loads('other code'), false);
 });
@@ -57,23 +57,24 @@ test('another version of the service finds out anew', async () => {
 test('packages that are gone are forgotten at the next change', async () => {
   const file = join(folder, 'gone');
   const first = await KnownPackages.open(file, '1');
-  first.descriptors('gone', parse);
+  await first.descriptors('gone', parse);
   await first.save();
   const second = await KnownPackages.open(file, '1');
-  second.descriptors('new', parse);
+  await second.descriptors('new', parse);
   await second.save();
   let parsed = 0;
-  (await KnownPackages.open(file, '1')).descriptors('gone', () => (parsed++, parse()));
+  const third = await KnownPackages.open(file, '1');
+  await third.descriptors('gone', () => (parsed++, parse()));
   assert.equal(parsed, 1);
 });
 
 test('of more than it may remember, the last used are remembered', async () => {
   const known = await KnownPackages.open(undefined, '1', 2);
   let parsed = 0;
-  const look = (key: string): unknown => known.descriptors(key, () => (parsed++, parse()));
-  for (const key of ['a', 'b', 'a', 'c', 'a']) look(key);
+  const look = (key: string): Promise<unknown> => known.descriptors(key, () => (parsed++, parse()));
+  for (const key of ['a', 'b', 'a', 'c', 'a']) await look(key);
   assert.equal(parsed, 3);
-  look('b');
+  await look('b');
   assert.equal(parsed, 4);
 });
 
@@ -92,11 +93,11 @@ test('of more code than it may remember, the last that was seen to load is remem
 test('who waits for what is known to be kept waits for what is being written too', async () => {
   const file = join(folder, 'waited-for');
   const first = await KnownPackages.open(file, '1');
-  first.descriptors('a', parse);
+  await first.descriptors('a', parse);
   void first.save();
   await first.save();
   const second = await KnownPackages.open(file, '1');
-  second.descriptors('a', () => assert.fail('it was not kept'));
+  await second.descriptors('a', () => assert.fail('it was not kept'));
 });
 
 test('a damaged or missing file is as good as none', async () => {
@@ -112,7 +113,7 @@ test('a damaged or missing file is as good as none', async () => {
 
 test('where nothing can be kept the service goes on', async () => {
   const known = await KnownPackages.open(join(folder, 'no/such/folder'), '1');
-  known.descriptors('package', parse);
+  await known.descriptors('package', parse);
   await known.save();
-  assert.deepEqual(known.descriptors('package', never), parse());
+  assert.deepEqual(await known.descriptors('package', never), parse());
 });

@@ -9,6 +9,7 @@ import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import type { CallTokens } from '../engines/call-token.ts';
 import type { Engine } from '../engines/engine.ts';
+import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import { notFound, overloaded } from '../lib/errors.ts';
 import { isLoopback } from '../lib/loopback.ts';
@@ -47,6 +48,7 @@ export interface ServerOptions {
   readonly engines: ReadonlyMap<string, Engine>;
   readonly manifests: ManifestImporter;
   readonly packageLimits: PackageLimits;
+  readonly descriptors: DescriptorReader;
   readonly runtimes: RuntimeRegistry;
   readonly tokens: CallTokens;
   readonly isOwnRuntime: (request: FastifyRequest) => boolean;
@@ -164,7 +166,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   await app.register(async (scope) => {
     await scope.register(multipart);
-    kosRoutes(scope, { shelf, limits: options.packageLimits, manifests: options.manifests, activator });
+    kosRoutes(scope, {
+      shelf,
+      limits: options.packageLimits,
+      descriptors: options.descriptors,
+      manifests: options.manifests,
+      activator,
+    });
   });
   executionRoutes(app, { activator, shelf, calls, arriving: () => options.lifecycle.manifests.arriving });
 

@@ -57,34 +57,33 @@ const NUMERIC = /[-+.\deE]/;
 function keyOf(text: string, field: string): { start: number; value: number } | undefined {
   let depth = 0;
   let found: { start: number; value: number } | undefined;
-  for (let at = text.search(MARK); at >= 0; at = next(text, at + 1)) {
-    const mark = text[at];
-    if (mark === '{' || mark === '[') depth++;
-    else if (mark === '}' || mark === ']') depth--;
+  const marks = /["[\]{}]/g;
+  for (let mark = marks.exec(text); mark !== null; mark = marks.exec(text)) {
+    const { 0: token, index: at } = mark;
+    if (token === '{' || token === '[') depth++;
+    else if (token === '}' || token === ']') depth--;
     else {
       const end = endOfString(text, at);
       const colon = skipSpace(text, end);
       if (depth === 1 && text[colon] === ':' && isText(text.slice(at, end), field))
         found = { start: at, value: skipSpace(text, colon + 1) };
-      at = end - 1;
+      marks.lastIndex = end;
     }
   }
   return found;
 }
 
-const MARK = /["[\]{}]/;
-
-function next(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && !MARK.test(text.charAt(at))) at++;
-  return at < text.length ? at : -1;
-}
-
 /** Behind the quote that ends the string that begins at `start`. */
 function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at + 1;
+  let at = text.indexOf('"', start + 1);
+  while (at >= 0 && isEscaped(text, at)) at = text.indexOf('"', at + 1);
+  return at < 0 ? text.length : at + 1;
+}
+
+function isEscaped(text: string, quote: number): boolean {
+  let start = quote;
+  while (text[start - 1] === '\\') start--;
+  return (quote - start) % 2 === 1;
 }
 
 function skipSpace(text: string, from: number): number {

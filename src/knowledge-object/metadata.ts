@@ -1,6 +1,7 @@
 import { withoutMark } from '../lib/byte-order-mark.ts';
 import { importRefused, messageOf } from '../lib/errors.ts';
 import type { PackageProblem } from '../lib/errors.ts';
+import { hasMore } from '../lib/text.ts';
 import { RESERVED_NAANS, parseKoId } from './id.ts';
 import type { KoId } from './id.ts';
 import { lineOfField, placeOfSyntaxError, sourceOfNumber } from './json-place.ts';
@@ -37,6 +38,14 @@ export function parseMetadata(source: string): KoMetadata {
   if (metadata === undefined) throw importRefused(problems.map(({ message }) => message).join('; '), { problems });
   return metadata;
 }
+
+/** Commas and brackets: thousands of times what a knowledge object says of itself. */
+const MOST_MARKS = 50_000;
+const MARKS = /[,[{]/g;
+
+/** Why a text that comes as `metadata.json` would take long to read, each time; undefined when it would not. */
+export const tooManyValues = (text: string): string | undefined =>
+  hasMore(MARKS, text, MOST_MARKS) ? `holds more than ${MOST_MARKS} values: make it smaller` : undefined;
 
 /** What a `metadata.json` says, as far as it can be read. */
 export interface MetadataReading {

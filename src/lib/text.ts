@@ -40,3 +40,12 @@ export function someOf(names: Iterable<string>, most = 20): string {
 
 /** Characters that an address may have, as browsers and proxies count them. */
 export const LONGEST_URL = 2048;
+
+/** Whether more than so many places of the text match. `marks` is global, and matches single characters. */
+export function hasMore(marks: RegExp, text: string, most: number): boolean {
+  if (text.length <= most) return false;
+  let count = 0;
+  marks.lastIndex = 0;
+  while (marks.test(text)) if (++count > most) return true;
+  return false;
+}

@@ -30,7 +30,7 @@ import { compareVersions } from '../../src/knowledge-object/version-order.ts';
 import { oneLine, withoutEndSlashes, withoutSlashes, withoutStartSlashes } from '../../src/lib/text.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import { MANIFEST_LIMITS } from '../../src/shelf/manifest/manifest-run.ts';
-import { parseManifest } from '../../src/shelf/manifest/parse-manifest.ts';
+import { parseManifest, parseManifestText } from '../../src/shelf/manifest/parse-manifest.ts';
 import { nameProblem, readName } from '../../src/shelf/zip/entry-name.ts';
 import { isUri, parseArtifactPath, parseUri } from '../../runtimes/node/lib/paths.ts';
 import { describe, describeLoad } from '../../runtimes/node/worker/describe.ts';
@@ -273,6 +273,8 @@ const rows: Parser[] = [
     limit: MB,
   },
 
+  row('manifest: brackets', ['[', '[],', '[]]'], parseManifestText, MANIFEST_LIMITS.manifest),
+
   // Runtimes
   row('EndpointSet.find', ['a', '/', 'b'], (text) => set.find(text)),
   row('a runtime registers', ['http://a', '/', 'b'], (url) => registry.register({ engine: 'node', url }, '', false)),
@@ -302,4 +304,4 @@ const rows: Parser[] = [
   row('worked examples', ['', '- a: b\n', ''], parseWorkedExamples, DESCRIPTOR),
 ];
 
-for (const each of rows) test(each.name, () => assertLinear(each));
+for (const each of rows) test(`${each.name}: time grows as the text does`, () => assertLinear(each));

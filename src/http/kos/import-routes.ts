@@ -3,10 +3,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import type { Activator } from '../../activation/activator.ts';
 import { koKey } from '../../knowledge-object/id.ts';
+import type { DescriptorReader } from '../../knowledge-object/descriptors/descriptor-reader.ts';
 import { bodyNotReadable, messageOf, ServiceError, unsupportedMediaType } from '../../lib/errors.ts';
+import { inTurns } from '../../lib/in-turns.ts';
 import { importZip } from '../../shelf/import/import-zip.ts';
 import type { PackageLimits } from '../../shelf/import/limits.ts';
 import type { ManifestImporter, ManifestOutcome } from '../../shelf/manifest-importer.ts';
+import { parseManifestText } from '../../shelf/manifest/parse-manifest.ts';
 import type { Shelf } from '../../shelf/shelf.ts';
 import { audit } from '../access/audit.ts';
 import { mediaTypeOf, requireJson, textBody } from '../body.ts';
@@ -18,11 +21,12 @@ import { uploadedPackage } from './upload.ts';
 export interface ImportOptions {
   readonly shelf: Shelf;
   readonly limits: PackageLimits;
+  readonly descriptors: DescriptorReader;
   readonly manifests: ManifestImporter;
   readonly activator: Activator;
 }
 
-export function importByZip({ shelf, limits }: ImportOptions): Operation {
+export function importByZip({ shelf, limits, descriptors }: ImportOptions): Operation {
   return {
     access: 'shelf-write',
     options: {
@@ -40,7 +44,7 @@ export function importByZip({ shelf, limits }: ImportOptions): Operation {
     handler: async (request, reply) => {
       try {
         const upload = Readable.from(uploadedPackage(request, limits.zipped));
-        const { entry, digests } = await importZip(shelf, upload, limits);
+        const { entry, digests } = await importZip(shelf, upload, limits, descriptors);
         const key = koKey(entry.id);
         audit(request, { action: 'import', subject: key, digest: entry.digest, ...replaced(digests), outcome: 'done' });
         if (digests !== undefined) {
@@ -85,7 +89,7 @@ function importByJson(action: string, run: (body: unknown) => Promise<readonly M
       requireJson(request);
       const outcomes = await run(jsonOf(request));
       const added = outcomes.flatMap(({ id }) => (id === undefined ? [] : [`${koKey(id)}/`]));
-      const problems = logged(request, outcomes);
+      const problems = await logged(request, outcomes);
       const changed = outcomes.flatMap(({ id, digests }) => (id && digests ? [[koKey(id), digests] as const] : []));
       for (const [key, digests] of changed) logReplaced(request, key, digests);
       audit(request, {
@@ -102,12 +106,14 @@ function importByJson(action: string, run: (body: unknown) => Promise<readonly M
 }
 
 /** Writes down why entries failed, so that the caller's request id leads there. */
-function logged(request: FastifyRequest, outcomes: readonly ManifestOutcome[]): ManifestProblem[] {
+async function logged(request: FastifyRequest, outcomes: readonly ManifestOutcome[]): Promise<ManifestProblem[]> {
   const problems = outcomes.flatMap(({ location, error }) =>
     error === undefined ? [] : [{ location, detail: error.message }],
   );
-  for (const { location, detail } of problems)
-    request.log.warn({ requestId: request.id, location, cause: detail }, 'manifest entry was not imported');
+  for await (const some of inTurns(problems)) {
+    for (const { location, detail } of some)
+      request.log.warn({ requestId: request.id, location, cause: detail }, 'manifest entry was not imported');
+  }
   return problems;
 }
 
@@ -121,8 +127,10 @@ function logReplaced(request: FastifyRequest, ko: string, digests: string): void
 
 function jsonOf(request: FastifyRequest): unknown {
   try {
-    return JSON.parse(textBody(request)) as unknown;
+    return parseManifestText(textBody(request));
   } catch (thrown) {
+    if (thrown instanceof ServiceError && thrown.code === 'import-refused')
+      throw bodyNotReadable(`The manifest ${thrown.message}`);
     throw bodyNotReadable(`The body is not JSON: ${messageOf(thrown)}`, { cause: thrown });
   }
 }

@@ -9,6 +9,7 @@ import {
   notFound,
   ServiceError,
 } from '../../lib/errors.ts';
+import { tooManyValues } from '../../knowledge-object/metadata.ts';
 import { isKoPart, koKey } from '../../knowledge-object/id.ts';
 import type { KoId } from '../../knowledge-object/id.ts';
 import { exportPackage } from '../../shelf/export/export-package.ts';
@@ -218,6 +219,10 @@ function readMetadata(request: FastifyRequest, limit: number): string {
   let value: unknown;
   try {
     text = textBody(request);
+    if (Buffer.byteLength(text) > limit)
+      throw metadataNotReadable(`it is larger than the limit of ${limit} bytes (--max-metadata)`);
+    const problem = tooManyValues(text);
+    if (problem !== undefined) throw metadataNotReadable(`it ${problem}`);
     value = JSON.parse(text);
   } catch (thrown) {
     throw metadataNotReadable(`Cannot parse new metadata: ${messageOf(thrown)}`, { cause: thrown });
@@ -225,9 +230,5 @@ function readMetadata(request: FastifyRequest, limit: number): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw metadataNotReadable('Cannot parse new metadata: it must be a JSON object');
   }
-  if (Buffer.byteLength(text) > limit)
-    throw metadataNotReadable(
-      `Cannot parse new metadata: it is larger than the limit of ${limit} bytes (--max-metadata)`,
-    );
   return text;
 }

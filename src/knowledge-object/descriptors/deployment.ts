@@ -1,4 +1,5 @@
 import { isEndpointPart } from '../id.ts';
+import { importRefused } from '../../lib/errors.ts';
 import { withoutDot } from '../metadata.ts';
 import { shown } from '../shown.ts';
 import { readYamlTree } from './yaml-tree.ts';
@@ -45,7 +46,10 @@ export interface Deployment {
 export function parseDeployment(text: string, file: string): Deployment {
   const tree = readYamlTree(text, file);
   const found = new Map<string, Map<string, DeploymentEntry>>();
+  let count = 0;
   const add = (entry: DeploymentEntry): void => {
+    if (++count > MOST_ENDPOINTS)
+      throw importRefused(`${file} deploys more than ${MOST_ENDPOINTS} endpoints: divide them among knowledge objects`);
     const methods = found.get(entry.path) ?? new Map<string, DeploymentEntry>();
     found.set(entry.path, methods.set(entry.method, entry));
   };
@@ -59,6 +63,8 @@ export function parseDeployment(text: string, file: string): Deployment {
   }
   return { file, endpoints: new Map([...found].map(([path, methods]) => [path, [...methods.values()]])) };
 }
+
+const MOST_ENDPOINTS = 1000;
 
 /** The form in which paths of both descriptors are compared: one leading slash, none at the end. */
 export const endpointPath = (key: string): string => `/${key.trim().replace(/^\/|\/$/g, '')}`;

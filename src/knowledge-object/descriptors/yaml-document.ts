@@ -2,6 +2,7 @@ import { Composer, LineCounter, Parser, isAlias, visit } from 'yaml';
 import type { Alias, CST, Document, Node } from 'yaml';
 import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { importRefused } from '../../lib/errors.ts';
+import { hasMore } from '../../lib/text.ts';
 import { shown } from '../shown.ts';
 import { yamlHint } from './yaml-hints.ts';
 
@@ -22,7 +23,7 @@ export interface YamlDocument {
  */
 export function parseYaml(source: string, file: string): YamlDocument {
   const text = withoutMark(source);
-  if (isTooIntricate(text)) {
+  if (hasMoreMarks(text, MAX_MARKS)) {
     throw importRefused(`${file} has more than ${String(MAX_MARKS)} lines, brackets and separators: make it smaller`);
   }
   const lines = new LineCounter();
@@ -49,13 +50,8 @@ export function parseYaml(source: string, file: string): YamlDocument {
 const MARKS = /[\n,[\]{}&*!"'#?|>]|[:-](?=\s)/g;
 const MAX_MARKS = 600_000;
 
-function isTooIntricate(text: string): boolean {
-  if (text.length <= MAX_MARKS) return false;
-  let marks = 0;
-  MARKS.lastIndex = 0;
-  while (MARKS.test(text)) if (++marks > MAX_MARKS) return true;
-  return false;
-}
+/** Whether the text has more lines, brackets and separators than that: the parser's time grows with them. */
+export const hasMoreMarks = (text: string, most: number): boolean => hasMore(MARKS, text, most);
 
 /** Each alias with the last node before it that has its anchor. */
 function aliasTargets(document: Document.Parsed): ReadonlyMap<Alias, Node | undefined> {

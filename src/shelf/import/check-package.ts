@@ -1,8 +1,8 @@
-import { parseDeployment } from '../../knowledge-object/descriptors/deployment.ts';
+import { readHere } from '../../knowledge-object/descriptors/descriptor-reader.ts';
+import type { DescriptorReader } from '../../knowledge-object/descriptors/descriptor-reader.ts';
 import type { Deployment } from '../../knowledge-object/descriptors/deployment.ts';
-import { parseService } from '../../knowledge-object/descriptors/service.ts';
 import type { Service } from '../../knowledge-object/descriptors/service.ts';
-import { METADATA_FILE, metadataProblem, readMetadata } from '../../knowledge-object/metadata.ts';
+import { METADATA_FILE, metadataProblem, readMetadata, tooManyValues } from '../../knowledge-object/metadata.ts';
 import type { KoMetadata } from '../../knowledge-object/metadata.ts';
 import { shown } from '../../knowledge-object/shown.ts';
 import { ServiceError, importRefused } from '../../lib/errors.ts';
@@ -30,8 +30,13 @@ type CheckLimits = Pick<PackageLimits, 'metadata' | 'descriptor'>;
  * @param read gives the bytes of one of the files.
  * @throws importRefused that names the file and what to do; all that is wrong in one message.
  */
-export async function checkPackage(read: Read, files: Files, limits: CheckLimits): Promise<CheckedPackage> {
-  const { metadata, deployment, service, problems } = await inspectPackage(read, files, limits);
+export async function checkPackage(
+  read: Read,
+  files: Files,
+  limits: CheckLimits,
+  descriptors?: DescriptorReader,
+): Promise<CheckedPackage> {
+  const { metadata, deployment, service, problems } = await inspectPackage(read, files, limits, descriptors);
   if (metadata === undefined || deployment === undefined || service === undefined || problems.length > 0) {
     throw importRefused(list(problems.map(({ message }) => message)), { problems });
   }
@@ -44,7 +49,12 @@ export interface InspectedPackage extends Partial<CheckedPackage> {
 }
 
 /** As `checkPackage`, but gives what can be read along with all that is wrong. */
-export async function inspectPackage(read: Read, files: Files, limits: CheckLimits): Promise<InspectedPackage> {
+export async function inspectPackage(
+  read: Read,
+  files: Files,
+  limits: CheckLimits,
+  reader: DescriptorReader = readHere,
+): Promise<InspectedPackage> {
   const problems: PackageProblem[] = [];
   /** What a step gives; its refusal is a problem of that file. */
   const attempt = async <T>(file: string, step: () => Promise<T>): Promise<T | undefined> => {
@@ -63,7 +73,10 @@ export async function inspectPackage(read: Read, files: Files, limits: CheckLimi
   };
   const text = await attempt(METADATA_FILE, async () => {
     if (!files.has(METADATA_FILE)) throw importRefused(`The package has no ${METADATA_FILE}`);
-    return decodeMetadata(await sized(METADATA_FILE, limits.metadata));
+    const decoded = decodeMetadata(await sized(METADATA_FILE, limits.metadata));
+    const problem = tooManyValues(decoded);
+    if (problem !== undefined) throw importRefused(`${METADATA_FILE} ${problem}`);
+    return decoded;
   });
   if (text === undefined) return { problems };
   const { metadata, descriptors, problems: ofMetadata } = readMetadata(text);
@@ -72,7 +85,7 @@ export async function inspectPackage(read: Read, files: Files, limits: CheckLimi
 
   const descriptor = async <T>(
     field: keyof typeof descriptors,
-    parse: (text: string, file: string) => T,
+    parse: (text: string, file: string) => Promise<T>,
   ): Promise<T | undefined> => {
     const path = descriptors[field];
     const report = (message: string): undefined => void problems.push(metadataProblem(text, field, message));
@@ -82,8 +95,8 @@ export async function inspectPackage(read: Read, files: Files, limits: CheckLimi
     if (!files.has(path)) return report(missing(path, `${field} in ${METADATA_FILE}`));
     return attempt(path, async () => parse((await sized(path, limits.descriptor)).toString(), shown(path)));
   };
-  const service = await descriptor('hasServiceSpecification', parseService);
-  const deployment = await descriptor('hasDeploymentSpecification', parseDeployment);
+  const service = await descriptor('hasServiceSpecification', (...given) => reader.service(...given));
+  const deployment = await descriptor('hasDeploymentSpecification', (...given) => reader.deployment(...given));
   if (deployment !== undefined) problems.push(...missingArtifacts(deployment, files));
   return {
     ...(metadata === undefined ? {} : { metadata }),

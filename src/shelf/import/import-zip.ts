@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { DescriptorReader } from '../../knowledge-object/descriptors/descriptor-reader.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { shown } from '../../knowledge-object/shown.ts';
 import { importRefused } from '../../lib/errors.ts';
@@ -19,13 +20,18 @@ export interface Imported {
  * Takes a zipped KO onto the shelf, in place of the one of the same id. Whatever fails leaves the shelf as it was.
  * @throws importRefused with the reason and the file; packageTooLarge; what the shelf throws when it cannot store.
  */
-export async function importZip(shelf: Shelf, content: Readable, limits: PackageLimits): Promise<Imported> {
+export async function importZip(
+  shelf: Shelf,
+  content: Readable,
+  limits: PackageLimits,
+  descriptors?: DescriptorReader,
+): Promise<Imported> {
   await using staging = await shelf.stage();
   const file = await staging.spool(content, limits.zipped);
   await using zip = await openZip(file, limits);
   const root = packageRoot(zip.entries);
   for (const entry of zip.entries) await staging.write(entry.path.slice(root.length), zip.open(entry));
-  const { metadata } = await checkPackage((path) => staging.read(path), staging.files, limits);
+  const { metadata } = await checkPackage((path) => staging.read(path), staging.files, limits, descriptors);
   const entry = await staging.commit(metadata.id);
   return { entry, digests: staging.replaced && `sha256:${staging.replaced}, sha256:${entry.digest}` };
 }

@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import type { Config } from '../../config/config.ts';
+import type { DescriptorReader } from '../../knowledge-object/descriptors/descriptor-reader.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { PackageLimits } from '../import/limits.ts';
@@ -8,7 +9,7 @@ import type { Shelf } from '../shelf.ts';
 import type { Lookup } from './addresses.ts';
 import { MANIFEST_LIMITS, ManifestRun } from './manifest-run.ts';
 import type { ManifestLimits } from './manifest-run.ts';
-import { parseManifest, resolveLocation } from './parse-manifest.ts';
+import { resolveLocation } from './parse-manifest.ts';
 import type { ManifestEntry } from './parse-manifest.ts';
 import { Sources } from './sources.ts';
 import type { LocationPolicy } from './sources.ts';
@@ -17,6 +18,7 @@ export interface ManifestImporterOptions {
   readonly config: Pick<Config, 'profile' | 'fileManifests' | 'privateManifests'>;
   readonly shelf: Shelf;
   readonly limits: PackageLimits;
+  readonly descriptors?: DescriptorReader;
   readonly log: Pick<Logger, 'debug'>;
   /** For tests. */
   readonly manifestLimits?: ManifestLimits;
@@ -41,7 +43,9 @@ export function createManifestImporter(options: ManifestImporterOptions): Manife
     work: (run: ManifestRun) => Promise<ManifestOutcome[]>,
   ): Promise<ManifestOutcome[]> {
     await using sources = new Sources({ policy, redirects: limits.redirects, lookup });
-    const outcomes = await work(new ManifestRun({ shelf, sources, limits, packageLimits }));
+    const outcomes = await work(
+      new ManifestRun({ shelf, sources, limits, packageLimits, descriptors: options.descriptors }),
+    );
     for (const { location, error } of outcomes) {
       if (error?.cause !== undefined) log.debug({ location, cause: messageOf(error.cause) }, 'manifest entry failed');
     }
@@ -49,8 +53,8 @@ export function createManifestImporter(options: ManifestImporterOptions): Manife
   }
 
   return {
-    importPosted: (body) => run(posted, (each) => each.importAll(parseManifest(body))),
-    importPostedList: (body) => run(posted, (each) => each.importListed(parseManifest(body))),
+    importPosted: (body) => run(posted, (each) => each.importPosted(body)),
+    importPostedList: (body) => run(posted, (each) => each.importPostedList(body)),
     importNamed: (location) => run(operator, (each) => each.importListed([namedLocation(location)])),
   };
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
+import type { DescriptorReader } from '../../knowledge-object/descriptors/descriptor-reader.ts';
 import { withoutMark } from '../../lib/byte-order-mark.ts';
-import { importRefused, malformedRequest } from '../../lib/errors.ts';
+import { importRefused, malformedRequest, ServiceError } from '../../lib/errors.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { importZip } from '../import/import-zip.ts';
@@ -8,7 +9,7 @@ import type { PackageLimits } from '../import/limits.ts';
 import type { ManifestOutcome } from '../manifest-importer.ts';
 import type { Shelf } from '../shelf.ts';
 import { bytes } from '../zip/refusal.ts';
-import { parseManifest } from './parse-manifest.ts';
+import { listIn, parseManifest, parseManifestText } from './parse-manifest.ts';
 import type { ManifestEntry } from './parse-manifest.ts';
 import { inWords } from './reasons.ts';
 import type { Sources } from './sources.ts';
@@ -40,6 +41,7 @@ export interface ManifestRunOptions {
   readonly sources: Sources;
   readonly limits: ManifestLimits;
   readonly packageLimits: PackageLimits;
+  readonly descriptors?: DescriptorReader | undefined;
 }
 
 const ZIP = 'application/zip, */*;q=0.1';
@@ -55,15 +57,19 @@ export class ManifestRun {
     this.#options = options;
   }
 
-  /** @throws malformedRequest for too many entries. */
-  async importAll(entries: readonly ManifestEntry[]): Promise<ManifestOutcome[]> {
-    this.#assertBounded(entries);
+  /** Imports what a manifest that was posted names. @throws malformedRequest for too many entries. */
+  async importPosted(manifest: unknown): Promise<ManifestOutcome[]> {
+    const entries = await this.#entriesIn(manifest);
     return mapBounded(entries, this.#options.limits.parallel, (entry) => this.#importOne(entry));
   }
 
-  /** Imports what is named by the manifests at these locations. @throws malformedRequest for too many entries. */
+  /** … and what is named by the manifests that one names. @throws malformedRequest for too many entries. */
+  async importPostedList(manifest: unknown): Promise<ManifestOutcome[]> {
+    return this.importListed(await this.#entriesIn(manifest));
+  }
+
+  /** Imports what is named by the manifests at these locations. */
   async importListed(manifests: readonly ManifestEntry[]): Promise<ManifestOutcome[]> {
-    this.#assertBounded(manifests);
     const read = await mapBounded(manifests, this.#options.limits.parallel, (manifest) => this.#entriesOf(manifest));
     return mapBounded(read.flat(), this.#options.limits.parallel, (entry) => this.#importOne(entry));
   }
@@ -74,14 +80,13 @@ export class ManifestRun {
     const { sources, limits } = this.#options;
     try {
       const opened = await sources.open(url, JSON_FIRST, AbortSignal.timeout(limits.timeout));
-      const entries = parseManifest(parseJson(await boundedText(opened.content, limits.manifest)), opened.url);
-      if (this.#listed + entries.length > limits.entries) {
-        throw importRefused(
-          `has ${entries.length} entries, which makes more than the ${limits.entries} of one request`,
-        );
+      const manifest = parseJson(await boundedText(opened.content, limits.manifest));
+      const { length } = listIn(manifest);
+      if (this.#listed + length > limits.entries) {
+        throw importRefused(`has ${length} entries, which makes more than the ${limits.entries} of one request`);
       }
-      this.#listed += entries.length;
-      return entries;
+      this.#listed += length;
+      return await parseManifest(manifest, opened.url);
     } catch (thrown) {
       return [{ location, error: inWords(thrown, limits.timeout) }];
     }
@@ -93,7 +98,7 @@ export class ManifestRun {
     let content: Readable | undefined;
     try {
       ({ content } = await sources.open(url, ZIP, AbortSignal.timeout(limits.timeout)));
-      const { entry, digests } = await importZip(shelf, content, packageLimits);
+      const { entry, digests } = await importZip(shelf, content, packageLimits, this.#options.descriptors);
       return { location, id: entry.id, ...(digests === undefined ? {} : { digests }) };
     } catch (thrown) {
       return { location, error: inWords(thrown, limits.timeout) };
@@ -102,9 +107,12 @@ export class ManifestRun {
     }
   }
 
-  #assertBounded({ length }: readonly ManifestEntry[]): void {
+  /** Counted before any is read. */
+  #entriesIn(manifest: unknown): Promise<ManifestEntry[]> {
     const { entries } = this.#options.limits;
+    const { length } = listIn(manifest);
     if (length > entries) throw malformedRequest(`The manifest has ${length} entries; it may have ${entries}`);
+    return parseManifest(manifest);
   }
 }
 
@@ -119,8 +127,9 @@ async function boundedText(content: Readable, limit: number): Promise<string> {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(withoutMark(text));
+    return parseManifestText(withoutMark(text));
   } catch (cause) {
+    if (cause instanceof ServiceError) throw cause;
     throw importRefused('is not a manifest: it is not valid JSON', { cause });
   }
 }

@@ -9,8 +9,8 @@ const WEB = 'https://example.org/a/manifest.json?x=1#y';
 const FILE = 'file:///data/a/manifest.json';
 const KOS = 'http://other:8080/kos';
 
-const targets = (manifest: unknown, base?: string): string[] =>
-  parseManifest(manifest, base === undefined ? undefined : new URL(base)).map(
+const targets = async (manifest: unknown, base?: string): Promise<string[]> =>
+  (await parseManifest(manifest, base === undefined ? undefined : new URL(base))).map(
     ({ url, error }) => url?.href ?? `! ${error?.message ?? ''}`,
   );
 
@@ -93,15 +93,15 @@ const cases: [string, unknown, string | undefined, string[]][] = [
 ];
 
 for (const [what, manifest, base, expected] of cases) {
-  test(`entries of a manifest: ${what}`, () => assert.deepEqual(targets(manifest, base), expected));
+  test(`entries of a manifest: ${what}`, async () => assert.deepEqual(await targets(manifest, base), expected));
 }
 
-test('a location is shown without its password', () => {
-  const [entry] = parseManifest(['https://me:secret@x.org/a@b.zip']);
+test('a location is shown without its password', async () => {
+  const [entry] = await parseManifest(['https://me:secret@x.org/a@b.zip']);
   assert.equal(entry?.location, 'https://***@x.org/a@b.zip');
 });
 
-test('any JSON gives, for each item of its list, an http, https or file URL without a login, or an error', () => {
+test('any JSON gives, for each item of its list, an http, https or file URL without a login, or an error', async () => {
   const location = fc.oneof(
     fc.constantFrom('http://x.org/a?b#c', 'https://[::1]:8/', 'HTTPS://u@x'),
     fc.constantFrom('file:///a', '../x', '//h', 'HTTP:a', 'file:etc/passwd', '\\\\srv\\x'),
@@ -110,9 +110,9 @@ test('any JSON gives, for each item of its list, an http, https or file URL with
   const item = fc.oneof(location, fc.record({ url: location }), fc.record({ '@id': location }), fc.jsonValue());
   const list = fc.array(item, { maxLength: 5 });
   const base = fc.constantFrom(undefined, WEB, FILE, KOS);
-  fc.assert(
-    fc.property(fc.oneof(list, fc.record({ manifest: list })), base, (manifest, from) => {
-      const entries: ManifestEntry[] = parseManifest(manifest, from === undefined ? undefined : new URL(from));
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(list, fc.record({ manifest: list })), base, async (manifest, from) => {
+      const entries: ManifestEntry[] = await parseManifest(manifest, from === undefined ? undefined : new URL(from));
       assert.equal(entries.length, Array.isArray(manifest) ? manifest.length : manifest.manifest.length);
       for (const { url, error } of entries) {
         if (url === undefined) assert.ok(error instanceof ServiceError);

@@ -1,7 +1,8 @@
 import { koKey, parseKoId } from '../../knowledge-object/id.ts';
 import { shown } from '../../knowledge-object/shown.ts';
 import { importRefused } from '../../lib/errors.ts';
-import { LONGEST_URL, someOf, withoutEndSlashes } from '../../lib/text.ts';
+import { inTurns } from '../../lib/in-turns.ts';
+import { LONGEST_URL, hasMore, someOf, withoutEndSlashes } from '../../lib/text.ts';
 
 /** One entry of a manifest: where its KO is, or why that cannot be said. */
 export interface ManifestEntry {
@@ -20,10 +21,28 @@ export interface ManifestEntry {
  * @param base where the manifest itself lies; relative entries of one that lies nowhere (a body that was posted) are
  * an error of that entry.
  */
-export function parseManifest(manifest: unknown, base?: URL): ManifestEntry[] {
-  if (Array.isArray(manifest)) return manifest.map((entry) => readEntry(entry, base, listingAddress(base)));
-  const list = isRecord(manifest) ? manifest['manifest'] : undefined;
-  return Array.isArray(list) ? list.map((entry) => readEntry(entry, base, undefined)) : [];
+export async function parseManifest(manifest: unknown, base?: URL): Promise<ManifestEntry[]> {
+  const listing = Array.isArray(manifest) ? listingAddress(base) : undefined;
+  const entries: ManifestEntry[] = [];
+  for await (const some of inTurns(listIn(manifest)))
+    entries.push(...some.map((each) => readEntry(each, base, listing)));
+  return entries;
+}
+
+/** The entries as they are written. */
+export function listIn(manifest: unknown): readonly unknown[] {
+  const list: unknown = isRecord(manifest) && !Array.isArray(manifest) ? manifest['manifest'] : manifest;
+  return Array.isArray(list) ? list : [];
+}
+
+/** Commas and brackets: many times what 10,000 entries need. */
+const MOST_MARKS = 400_000;
+const MARKS = /[,[{]/g;
+
+/** @throws importRefused for what would take long to read; SyntaxError. */
+export function parseManifestText(text: string): unknown {
+  if (hasMore(MARKS, text, MOST_MARKS)) throw importRefused(`holds more than ${MOST_MARKS} values: divide it`);
+  return JSON.parse(text);
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
