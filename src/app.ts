@@ -5,12 +5,11 @@ import { Activator } from './activation/activator.ts';
 import { KnownPackages } from './activation/known-packages.ts';
 import type { Config } from './config/config.ts';
 import { CallTokens } from './engines/call-token.ts';
-import type { Engine } from './engines/engine.ts';
-import { JavascriptEngine } from './engines/javascript/engine.ts';
+import { EngineRegistry } from './engines/engine-registry.ts';
 import { SECRET_HEADER } from './engines/remote/runtime.ts';
 import { RuntimeRegistry } from './engines/remote/runtime-registry.ts';
 import { startOwnRuntimes } from './engines/remote/start-own-runtimes.ts';
-import { ResourceEngine } from './engines/resource/engine.ts';
+import { makeEngines } from './engines/table.ts';
 import { openRuntimeDoor } from './http/runtime-door.ts';
 import type { RuntimeDoor } from './http/runtime-door.ts';
 import { createServer } from './http/server.ts';
@@ -29,7 +28,7 @@ export interface App extends AsyncDisposable {
   readonly server: FastifyInstance;
   readonly shelf: Shelf;
   readonly activator: Activator;
-  readonly engines: ReadonlyMap<string, Engine>;
+  readonly engines: EngineRegistry;
   readonly manifests: ManifestImporter;
   /** Starts the runtimes that come with the service; resolves before they are there. */
   startRuntimes(): Promise<void>;
@@ -72,7 +71,7 @@ export async function createApp({
       log.warn({ part: 'shelf', ...(cause === undefined ? {} : { cause: messageOf(cause) }) }, message),
   });
   const known = await KnownPackages.open(knownPackages, `${version} ${process.version}`);
-  const engines = createEngines(config, known, log);
+  const engines = new EngineRegistry();
   const tokens = new CallTokens(config.callKey);
   const secret = randomBytes(32).toString('base64url');
   const runtimes = new RuntimeRegistry({
@@ -84,13 +83,13 @@ export async function createApp({
     tokens,
     secret,
     expiry: config.limits.runtimeExpiry,
-    reactivate: (engine, alone) => activator.runtimeCame(engine, alone),
     log: log.child({ part: 'runtimes' }),
   });
-  for (const name of ['node', 'python']) runtimes.engine(name);
+  await makeEngines({ config, known, engines, log }, (name) => runtimes.engine(name));
   let door: RuntimeDoor | undefined;
   let own: Promise<AsyncDisposable[]> = Promise.resolve([]);
   const activator = new Activator({ shelf, engines, known, descriptors, log: log.child({ part: 'activation' }) });
+  engines.on('runtime', (engine, alone) => activator.runtimeCame(engine, alone));
   const manifests = createManifestImporter({
     config,
     shelf,
@@ -142,32 +141,13 @@ export async function createApp({
         () => runtimes[Symbol.dispose](),
         async () => disposeAll(await own),
         () => door?.[Symbol.asyncDispose](),
-        () => disposeAll(engines.values()),
+        () => engines[Symbol.asyncDispose](),
         () => descriptors[Symbol.asyncDispose](),
         () => known.save(),
         () => shelf[Symbol.asyncDispose](),
       ]);
     },
   };
-}
-
-/** Every engine by its name; a new one is added here. */
-function createEngines(config: Config, known: KnownPackages, log: Logger): Map<string, Engine> {
-  const { limits } = config;
-  const engines: Engine[] = [
-    new JavascriptEngine({
-      executionTimeout: limits.execution,
-      isolateMemoryMb: Math.floor(limits.isolateMemory / 2 ** 20),
-      maxResult: limits.result,
-      queueLimit: limits.queue,
-      sandboxes: config.sandboxes,
-      known,
-      properties: config.properties,
-      log: log.child({ part: 'javascript' }),
-    }),
-    new ResourceEngine(),
-  ];
-  return new Map(engines.map((engine) => [engine.name, engine]));
 }
 
 function packageLimitsOf({ limits }: Config): PackageLimits {

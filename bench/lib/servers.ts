@@ -38,7 +38,7 @@ export interface BareAnswer {
 
 export interface ServiceOptions {
   /** Of ours, to be started with it; none when left out. */
-  readonly runtimes?: readonly ('node' | 'python')[];
+  readonly runtimes?: readonly string[];
   readonly sandboxes?: number;
 }
 

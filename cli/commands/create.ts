@@ -11,7 +11,7 @@ import { listPackageFiles } from '../lib/package-files.ts';
 import type { Terminal } from '../lib/terminal.ts';
 
 interface CreateOptions {
-  readonly engine: (typeof ENGINE_NAMES)[number];
+  readonly engine: string;
   readonly naan?: string;
   readonly name?: string;
   readonly version?: string;

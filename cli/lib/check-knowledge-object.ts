@@ -32,8 +32,8 @@ export async function checkKnowledgeObject(
 ): Promise<Checked> {
   const { source, ko, examples } = inspection;
   const findings = [...inspection.findings];
-  const javascript = activator.app.engines.get('javascript');
-  if (javascript !== undefined) findings.push(...(await compileProblems(inspection, javascript)));
+  for (const engine of activator.app.engines.values())
+    if (engine.local) findings.push(...(await compileProblems(inspection, engine)));
   if (ko === undefined) {
     const counts = { passed: 0, failed: 0, notRun: examples.length };
     return { inspection, findings: sorted(findings), examples: counts, untried: [] };

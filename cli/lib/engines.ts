@@ -1,5 +1,6 @@
 /** The engines that a knowledge object may ask for, as its author sees them. */
 import type { Engine } from '../../src/engines/engine.ts';
+import { ENGINES as ROWS } from '../../src/engines/table.ts';
 import type { Deployment, DeploymentEntry } from '../../src/knowledge-object/descriptors/deployment.ts';
 import { wordLike } from './did-you-mean.ts';
 import { problem, warning } from './findings.ts';
@@ -8,14 +9,11 @@ import type { Finding } from './findings.ts';
 /** `local`: runs in the activator itself; the others need a runtime, which is started when it is needed. */
 export type EngineFacts = Pick<Engine, 'name' | 'method' | 'local'>;
 
-export const ENGINE_NAMES = ['javascript', 'node', 'python', 'resource'] as const;
-
 export const ENGINES: ReadonlyMap<string, EngineFacts> = new Map(
-  ENGINE_NAMES.map((name) => [
-    name,
-    { name, method: name === 'resource' ? 'get' : 'post', local: name === 'javascript' || name === 'resource' },
-  ]),
+  ROWS.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((row) => [row.name, row]),
 );
+
+export const ENGINE_NAMES: readonly string[] = [...ENGINES.keys()];
 
 /** The engine that was probably meant by a name that is none. */
 export const engineLike = (name: string): string | undefined => wordLike(name, ENGINE_NAMES);

@@ -3,6 +3,7 @@ import { posix, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { endpointProblems, koProblems } from '../../src/activation/agreement.ts';
 import { LoadedKo } from '../../src/activation/loaded-ko.ts';
+import { withEngineNames } from '../../src/engines/table.ts';
 import type { Deployment, DeploymentEntry } from '../../src/knowledge-object/descriptors/deployment.ts';
 import { koKey } from '../../src/knowledge-object/id.ts';
 import type { KoMetadata } from '../../src/knowledge-object/metadata.ts';
@@ -72,7 +73,7 @@ export async function inspect(source: KoSource): Promise<Inspection> {
   return {
     source,
     ...(found.metadata === undefined ? {} : { metadata: found.metadata }),
-    ...(found.deployment === undefined ? {} : { deployment: found.deployment }),
+    ...(found.deployment === undefined ? {} : { deployment: withEngineNames(found.deployment) }),
     ...(ko === undefined || found.problems.length > 0 ? {} : { ko }),
     examples,
     // What else is said of a file that is no text only follows from that.

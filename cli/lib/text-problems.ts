@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
 import type { InspectedPackage } from '../../src/shelf/import/check-package.ts';
+import { ENGINES } from './engines.ts';
 import { problem } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { readSource } from './ko-source.ts';
@@ -16,7 +17,9 @@ export async function textProblems(
 ): Promise<Finding[]> {
   const entries = deployment === undefined ? [] : [...deployment.endpoints.values()].flat();
   // What is served as it is may be in any encoding.
-  const code = entries.filter(({ engine }) => engine !== 'resource').flatMap(({ artifacts }) => artifacts);
+  const code = entries
+    .filter(({ engine }) => ENGINES.get(engine)?.method !== 'get')
+    .flatMap(({ artifacts }) => artifacts);
   const texts = new Set([
     METADATA_FILE,
     EXAMPLES_FILE,

@@ -3,7 +3,8 @@
  * beside the present one and then puts it in its place, so that "a request meets either the old or the new set".
  */
 import type { Logger } from 'pino';
-import type { Engine } from '../engines/engine.ts';
+import type { Engines } from '../engines/engine-registry.ts';
+import { engineName } from '../engines/table.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import type { KoId } from '../knowledge-object/id.ts';
@@ -28,8 +29,7 @@ import type { Selection } from './selection.ts';
 
 export interface ActivatorOptions {
   readonly shelf: Shelf;
-  /** By name. */
-  readonly engines: ReadonlyMap<string, Engine>;
+  readonly engines: Engines;
   readonly known?: KnownPackages;
   readonly descriptors?: DescriptorReader;
   readonly log: Logger;
@@ -41,7 +41,7 @@ const LOADS_AT_ONCE = 16;
 
 export class Activator {
   readonly #shelf: Shelf;
-  readonly #engines: ReadonlyMap<string, Engine>;
+  readonly #engines: Engines;
   readonly #known: KnownPackages | undefined;
   readonly #descriptors: DescriptorReader | undefined;
   readonly #log: Logger;
@@ -141,7 +141,7 @@ export class Activator {
   }
 
   refreshEngine(engine: string): Promise<void> {
-    return this.#change('refresh', ofEngine(engine.toLowerCase()));
+    return this.#change('refresh', ofEngine(engineName(engine)));
   }
 
   /** @throws koNotFound. */

@@ -19,7 +19,7 @@ export const koDisagreement = (ko: LoadedKo): string | undefined => koProblems(k
 export const endpointDisagreement = (ko: LoadedKo, entry: DeploymentEntry, engines: Engines): string | undefined =>
   endpointProblems(ko, entry, engines)[0]?.message;
 
-type Engines = ReadonlyMap<string, Pick<Engine, 'name' | 'method'>>;
+type Engines = Pick<ReadonlyMap<string, Pick<Engine, 'name' | 'method'>>, 'get'> & { keys(): Iterable<string> };
 
 /** All in which the ids and the address of a KO disagree. */
 export function koProblems(ko: LoadedKo): PackageProblem[] {

@@ -1,4 +1,5 @@
 /** A knowledge object as it was read from the shelf: what a refresh activates again without reading anew. */
+import { withEngineNames } from '../engines/table.ts';
 import { readHere } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import type { Deployment } from '../knowledge-object/descriptors/deployment.ts';
@@ -50,7 +51,7 @@ export class LoadedKo {
       });
       const key = digestOf(service.path, service.text, deployment.path, deployment.text);
       const descriptors = await (known === undefined ? parse() : known.descriptors(key, parse));
-      return new LoadedKo(pkg, details, descriptors.service, descriptors.deployment);
+      return new LoadedKo(pkg, details, descriptors.service, withEngineNames(descriptors.deployment));
     } catch (thrown) {
       pkg.release();
       throw isPassing(thrown) ? thrown : new Error(messageOf(thrown), { cause: thrown });

@@ -1,5 +1,6 @@
 /** The configuration of the service: grouped, typed, and frozen once it is read. */
 import { resolve } from 'node:path';
+import { RUNTIME_NAMES } from '../engines/table.ts';
 import { startRefused } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
 import type { RawSettings } from './read-settings.ts';
@@ -56,7 +57,7 @@ export interface Config {
   readonly allowedHosts: readonly string[];
   readonly limits: Limits;
   readonly sandboxes: number;
-  readonly runtimes: readonly ('node' | 'python')[];
+  readonly runtimes: readonly string[];
   readonly properties: Readonly<Record<string, string>>;
   readonly logLevel: string;
   readonly logFormat: 'auto' | 'text' | 'json';
@@ -216,10 +217,9 @@ function atLeast(bytes: number, least: number, value: string, source: string, wo
 
 function runtimesOf(names: readonly string[], source: string): Config['runtimes'] {
   if (names.length === 1 && names[0] === 'none') return [];
-  return names.map((name) => {
-    if (name === 'node' || name === 'python') return name;
-    throw startRefused(`${source} is '${name}', but must be node, python or both, or none alone`);
-  });
+  const unknown = names.find((name) => !RUNTIME_NAMES.includes(name));
+  if (unknown === undefined) return names;
+  throw startRefused(`${source} is '${unknown}', but must be any of ${RUNTIME_NAMES.join(', ')}, or none alone`);
 }
 
 function propertiesOf(pairs: readonly string[], source: string): Record<string, string> {

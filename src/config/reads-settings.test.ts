@@ -38,7 +38,7 @@ test('an option without content is refused, a variable without content is not th
 });
 
 test('a runtime that there is not is refused with those there are', () => {
-  assert.throws(() => configOf(['--runtimes', 'ruby']), /'ruby', but must be node, python or both, or none alone/);
+  assert.throws(() => configOf(['--runtimes', 'ruby']), /'ruby', but must be any of node, python, or none alone/);
   assert.deepEqual(configOf(['--runtimes', 'none']).runtimes, []);
   assert.deepEqual(configOf([], { KGRID_RUNTIMES: 'node, python' }).runtimes, ['node', 'python']);
 });

@@ -109,7 +109,10 @@ test('what is bad beyond its kind is refused too', () => {
     [['--public-url', 'ftp://x'], /^--public-url is 'ftp:\/\/x', but must be an http or https URL$/],
     [['--public-url', 'http://me:secret@x'], /^--public-url must have no user and no password$/],
     [['--public-url', 'ftp://me:secret@x'], /^--public-url must have no user and no password$/],
-    [['--runtimes', 'none', '--runtimes', 'node'], /^--runtimes is 'none', but must be node, python or both/],
+    [
+      ['--runtimes', 'none', '--runtimes', 'node'],
+      /^--runtimes is 'none', but must be any of node, python, or none alone/,
+    ],
     [['--user', 'u'], /^KGRID_PASSWORD is missing: a login needs both KGRID_USER and KGRID_PASSWORD$/],
     [['--password', 'p'], /^KGRID_USER is missing/],
     [['--oauth-issuer', 'https://x'], /^--oauth-audience is missing/],
@@ -118,7 +121,7 @@ test('what is bad beyond its kind is refused too', () => {
   ];
   for (const [argv, message] of refusals) assert.match(refusalOf(argv), message);
   for (const [env, message] of [
-    [{ KGRID_RUNTIMES: 'ruby' }, /^KGRID_RUNTIMES is 'ruby', but must be node, python or both/],
+    [{ KGRID_RUNTIMES: 'ruby' }, /^KGRID_RUNTIMES is 'ruby', but must be any of node, python, or none alone/],
     [{ KGRID_PROPERTY: 'a=1,b' }, /^KGRID_PROPERTY is 'b', but must be name=value$/],
     [{ CORS_URL: 'app' }, /^an origin of CORS_URL is 'app', but must be an http or https URL$/],
   ] as const) {

@@ -1,3 +1,4 @@
+import { RUNTIME_NAMES } from '../engines/table.ts';
 import { LIMIT_SETTINGS } from './limit-settings.ts';
 import type { Setting } from './setting.ts';
 
@@ -182,9 +183,9 @@ export const SETTINGS = [
     option: 'runtimes',
     env: 'KGRID_RUNTIMES',
     kind: 'list',
-    default: 'node,python',
+    default: RUNTIME_NAMES.join(','),
     group: 'Engines',
-    help: 'Runtimes to start and supervise: node, python, or none',
+    help: `Runtimes to start and supervise: ${RUNTIME_NAMES.join(', ')}, or none`,
   },
   {
     option: 'property',

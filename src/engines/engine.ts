@@ -1,6 +1,6 @@
 /**
  * What every engine can do: bring one endpoint to life, and say how it is. `resource`, `javascript` and the
- * remote runtimes are all engines behind this contract; which there are stands in `app.ts`.
+ * remote runtimes are all engines behind this contract; which there are stands in `table.ts`.
  */
 import type { KoId } from '../knowledge-object/id.ts';
 
@@ -109,6 +109,8 @@ export interface Engine extends AsyncDisposable {
   /** @throws ActivationFailure. */
   activate(plan: EndpointPlan, context: ActivationContext): Promise<Executor>;
   health(): EngineHealth;
+  /** Takes whom to tell when its health may have changed; left out where it never does, or where nobody learns of it. */
+  watch?(changed: () => void): void;
   /** For `/actuator/info`; nothing sensitive. */
   info(): Readonly<Record<string, unknown>>;
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { EndpointSet } from '../activation/endpoint-set.ts';
+import { engineName } from '../engines/table.ts';
 import { endpointNotFound } from '../lib/errors.ts';
 import { cutWords } from '../lib/text.ts';
 import { addressOf } from './address.ts';
@@ -61,7 +62,7 @@ export function endpointRoutes(app: FastifyInstance, { activator, publicUrl }: E
       const { engine = '' } = request.params as { engine?: string };
       return shown(
         request,
-        activator.set.endpoints.filter((each) => each.entry.engine === engine.toLowerCase()),
+        activator.set.endpoints.filter((each) => each.entry.engine === engineName(engine)),
       );
     }),
   );

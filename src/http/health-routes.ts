@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { stringify } from 'yaml';
 import type { Activator } from '../activation/activator.ts';
-import type { Engine } from '../engines/engine.ts';
+import type { EngineRegistry } from '../engines/engine-registry.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -14,7 +14,7 @@ import { declare } from './methods.ts';
 export interface HealthRoutesOptions {
   readonly activator: Activator;
   readonly shelf: Shelf;
-  readonly engines: ReadonlyMap<string, Engine>;
+  readonly engines: EngineRegistry;
   readonly version: string;
   readonly lifecycle: Lifecycle;
   /** Requests so far. */
@@ -56,7 +56,7 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
 
   const components = async (): Promise<Record<string, unknown>> => {
     const adapters = Object.fromEntries(
-      [...engines.values()].map((engine) => [`${engine.name}Engine`, engine.health()]),
+      [...engines.values()].map((engine) => [`${engine.name}Engine`, engines.health(engine)]),
     );
     const manifests = options.lifecycle.manifests.health();
     const { endpoints, failures } = activator.set;
@@ -84,7 +84,7 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
     const content = {
       build: { name: 'kgrid-activator', version: options.version, node: process.version },
       engines: Object.fromEntries(
-        [...engines.values()].map((engine) => [engine.name, { ...engine.health(), ...engine.info() }]),
+        [...engines.values()].map((engine) => [engine.name, { ...engines.health(engine), ...engine.info() }]),
       ),
       kos: (await shelf.list()).length,
       endpoints: { loaded: endpoints.length, activated: count('ACTIVATED'), failed: count('FAILED_TO_ACTIVATE') },

@@ -8,7 +8,7 @@ import type { Config } from '../config/config.ts';
 import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import type { CallTokens } from '../engines/call-token.ts';
-import type { Engine } from '../engines/engine.ts';
+import type { EngineRegistry } from '../engines/engine-registry.ts';
 import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import { notFound, overloaded } from '../lib/errors.ts';
@@ -45,7 +45,7 @@ export interface ServerOptions {
   readonly config: Config;
   readonly shelf: Shelf;
   readonly activator: Activator;
-  readonly engines: ReadonlyMap<string, Engine>;
+  readonly engines: EngineRegistry;
   readonly manifests: ManifestImporter;
   readonly packageLimits: PackageLimits;
   readonly descriptors: DescriptorReader;

@@ -76,6 +76,21 @@ test('descriptors may be JSON and may lie in folders', async () => {
   assert.equal((await service.endpoints(naan))[0]?.['hasServiceSpecification'], `/kos/${ko.id}/doc/service.json`);
 });
 
+test('an engine is known by its other names too, and listed under the short one', async () => {
+  const ko = javascriptKo(CODE, { naan: uniqueNaan() });
+  const { 'deployment.yaml': deployment = '', ...files } = ko.files;
+  const named = String(deployment).replace(
+    /engine: *"?javascript"?|"engine": *"javascript"/,
+    '"engine": "org.kgrid.JavaScript-Activator"',
+  );
+  assert.notEqual(named, deployment);
+  await assertRuns({ ...ko, files: { ...files, 'deployment.yaml': named } });
+  for (const engine of ['javascript', 'org.kgrid.javascript-activator']) {
+    const { list } = await service.get(`/endpoints/${engine}`);
+    assert.ok(list.some((each) => String(each['@id']).startsWith(`${ko.naan}/`) && each['engine'] === 'javascript'));
+  }
+});
+
 test('the path of a descriptor leads to it whatever its name', async () => {
   const file = 'my docs/service #1 100%.yaml';
   const ko = javascriptKo(CODE, { naan: uniqueNaan(), metadata: { hasServiceSpecification: file } });

@@ -3,11 +3,12 @@ import { cp, readdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { ENGINES } from '../../src/engines/table.ts';
 import { PROJECT, startService, temporaryFolder } from './support/service.ts';
 import { assertWorkedExamples } from './support/worked-examples.ts';
 
 const EXAMPLES = join(PROJECT, 'examples');
-const LOCAL_ENGINES = ['javascript', 'resource'];
+const LOCAL_ENGINES = ENGINES.filter(({ local }) => local).map(({ name }) => name);
 
 test('the examples give their published worked values', async () => {
   await using folder = await temporaryFolder();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { ENGINE_NAMES } from '../../cli/lib/engines.ts';
 import { edit, filesIn, fromTemplate, kgrid, kgridJson, temporaryFolder } from './kgrid.ts';
 
 interface Checked {
@@ -14,7 +15,7 @@ interface Checked {
 
 test('what create makes from each template passes its own check and test', async () => {
   await using folder = await temporaryFolder();
-  const engines = ['javascript', 'node', 'python', 'resource'];
+  const engines = ENGINE_NAMES;
   const created = await Promise.all(
     engines.map((engine) => kgrid(['create', `my-${engine}`, '--engine', engine], { cwd: folder.path })),
   );

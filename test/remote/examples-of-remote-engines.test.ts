@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { cp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { RUNTIME_NAMES } from '../../src/engines/table.ts';
 import { PROJECT, startService, temporaryFolder } from '../acceptance/support/service.ts';
 import { assertWorkedExamples } from '../acceptance/support/worked-examples.ts';
 import { until } from './support/until.ts';
@@ -43,7 +44,7 @@ test('the node and python examples are activated and give their published worked
     INSTALLS_WITHIN,
   );
   let calls = 0;
-  for (const engine of ['node', 'python']) {
+  for (const engine of RUNTIME_NAMES) {
     for (const endpoint of (await service.get(`/endpoints/${engine}`)).list) {
       assert.equal(endpoint['status'], 'ACTIVATED', JSON.stringify(endpoint));
       const key = String(endpoint['knowledgeObject']).replace('/kos/', '').replaceAll('/', '-');

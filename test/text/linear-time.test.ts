@@ -11,8 +11,9 @@ import type { LoadedKo } from '../../src/activation/loaded-ko.ts';
 import { CallTokens } from '../../src/engines/call-token.ts';
 import { activateAt } from '../../src/engines/remote/activate-at.ts';
 import { resultOf } from '../../src/engines/remote/answers.ts';
+import { EngineRegistry } from '../../src/engines/engine-registry.ts';
 import { RuntimeRegistry } from '../../src/engines/remote/runtime-registry.ts';
-import type { Engine, EndpointPlan } from '../../src/engines/engine.ts';
+import type { EndpointPlan } from '../../src/engines/engine.ts';
 import type { Runtime, RuntimeAnswer } from '../../src/engines/remote/runtime.ts';
 import { createLogin } from '../../src/http/access/login.ts';
 import { matchesEtag } from '../../src/http/conditional.ts';
@@ -123,10 +124,9 @@ const failed = (fields: object | string): RuntimeAnswer => ({
 });
 const registry = new RuntimeRegistry({
   ...remote,
-  engines: new Map<string, Engine>(),
+  engines: new EngineRegistry(),
   secret: '',
   expiry: 60_000,
-  reactivate: () => undefined,
 });
 const login = createLogin({
   profile: 'secure',

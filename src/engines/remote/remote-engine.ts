@@ -21,6 +21,7 @@ export class RemoteEngine implements Engine {
   /** A runtime of our own is on its way. */
   starting = false;
   readonly #options: RemoteOptions;
+  #changed: () => void = () => undefined;
   readonly #activating = new Set<(runtime: Runtime) => void>();
 
   constructor(name: string, options: RemoteOptions) {
@@ -31,7 +32,16 @@ export class RemoteEngine implements Engine {
   /** Those that register while an endpoint is being activated are tried too. */
   add(runtime: Runtime): void {
     this.runtimes.push(runtime);
+    runtime.onChange = this.#changed;
+    this.#changed();
     for (const tryAt of this.#activating) tryAt(runtime);
+  }
+
+  remove(runtime: Runtime): void {
+    const at = this.runtimes.indexOf(runtime);
+    if (at >= 0) this.runtimes.splice(at, 1);
+    void runtime.close();
+    this.#changed();
   }
 
   async activate(plan: EndpointPlan, context: ActivationContext): Promise<Executor> {
@@ -74,6 +84,10 @@ export class RemoteEngine implements Engine {
       ...(this.absence !== undefined && { problem: this.absence }),
     };
     return { status: up > 0 ? 'UP' : 'DOWN', details };
+  }
+
+  watch(changed: () => void): void {
+    this.#changed = changed;
   }
 
   info(): Record<string, unknown> {

@@ -1,7 +1,8 @@
 /** All remote runtimes: who registered, who answers, and what a registration must set going. */
 import { notFound, malformedRequest } from '../../lib/errors.ts';
 import { withoutCredentialsIn } from '../../lib/without-credentials.ts';
-import type { Engine } from '../engine.ts';
+import type { EngineRegistry } from '../engine-registry.ts';
+import { engineName } from '../table.ts';
 import { RemoteEngine } from './remote-engine.ts';
 import type { RemoteOptions } from './remote-options.ts';
 import { Runtime } from './runtime.ts';
@@ -11,14 +12,12 @@ import { withoutEndSlashes } from '../../lib/text.ts';
 import { uptime } from '../../lib/uptime.ts';
 
 export interface RegistryOptions extends RemoteOptions {
-  /** Where engines are looked up by all; those that others bring are added. */
-  readonly engines: Map<string, Engine>;
+  /** Gets the engines that runtimes bring, and tells of runtimes that came. */
+  readonly engines: EngineRegistry;
   /** Known to the runtimes that this service starts. */
   readonly secret: string;
   /** Milliseconds without a sign of life after which a runtime of others is forgotten. */
   readonly expiry: number;
-  /** Activates the endpoints of an engine again, in the background. `alone`: no other runtime runs them meanwhile. */
-  readonly reactivate: (engine: string, alone: boolean) => void;
 }
 
 /** A registration's outcome, as the runtime is told. */
@@ -31,7 +30,7 @@ const ENGINE_NAME = /^[a-z0-9][a-z0-9._-]{0,31}$/;
 
 export class RuntimeRegistry {
   readonly #options: RegistryOptions;
-
+  readonly #remote = new Map<string, RemoteEngine>();
   readonly #watch: NodeJS.Timeout;
 
   constructor(options: RegistryOptions) {
@@ -46,14 +45,15 @@ export class RuntimeRegistry {
 
   /** The engine of that name, made where it is not there yet. @throws malformedRequest for a name that is taken by an engine of the service itself. */
   engine(name: string): RemoteEngine {
-    const known = this.#options.engines.get(name);
-    if (known instanceof RemoteEngine) return known;
-    if (known !== undefined || !ENGINE_NAME.test(name))
+    const known = this.#remote.get(name);
+    if (known !== undefined) return known;
+    if (this.#options.engines.get(name) !== undefined || !ENGINE_NAME.test(name))
       throw malformedRequest(
         `Not registered: ${shown(name)} is an engine of the activator itself, or no name of an engine`,
       );
     const engine = new RemoteEngine(name, this.#options);
-    this.#options.engines.set(name, engine);
+    this.#remote.set(name, engine);
+    this.#options.engines.add(engine);
     return engine;
   }
 
@@ -63,7 +63,7 @@ export class RuntimeRegistry {
     activator: string,
     own: boolean,
   ): RegistrationStatus {
-    const engine = this.engine(registration.engine.toLowerCase());
+    const engine = this.engine(engineName(registration.engine));
     const { forceUpdate, ...rest }: Registration & { readonly forceUpdate?: unknown } = registration;
     const url = withoutEndSlashes(rest.url);
     const known = engine.runtimes.find((each) => each.url === url);
@@ -87,22 +87,17 @@ export class RuntimeRegistry {
   }
 
   remove(runtime: Runtime): void {
-    const { runtimes } = this.engine(runtime.engine);
-    const at = runtimes.indexOf(runtime);
-    if (at >= 0) runtimes.splice(at, 1);
-    void runtime.close();
+    this.engine(runtime.engine).remove(runtime);
   }
 
   /** Every runtime, asked now: "the registration merged with what the runtime's own `GET /info` says". */
   async environments(): Promise<Record<string, unknown>[]> {
-    const engines = [...this.#options.engines.values()].filter((each) => each instanceof RemoteEngine);
-    return Promise.all(engines.flatMap((engine) => engine.runtimes.map(environmentOf)));
+    return Promise.all([...this.#remote.values()].flatMap((engine) => engine.runtimes.map(environmentOf)));
   }
 
   /** @throws notFound for an engine without runtimes. */
   async environment(name: string): Promise<Record<string, unknown>> {
-    const engine = this.#options.engines.get(name.toLowerCase());
-    const runtimes = engine instanceof RemoteEngine ? engine.runtimes : [];
+    const runtimes = this.#remote.get(engineName(name))?.runtimes ?? [];
     const [first] = [...runtimes].sort((a, b) => Number(b.up) - Number(a.up));
     if (first === undefined) throw notFound(`No runtime of the engine ${name} is registered`);
     return environmentOf(first);
@@ -110,9 +105,9 @@ export class RuntimeRegistry {
 
   /** Asks those that were silent for most of the time: old runtimes send no heartbeats, and stay as long as they answer. */
   async #forgetSilent(): Promise<void> {
-    const { expiry, engines, log } = this.#options;
+    const { expiry, log } = this.#options;
     const silence = (runtime: Runtime): number => uptime() - Math.max(runtime.seen, runtime.answered);
-    const runtimes = [...engines.values()].flatMap((engine) => (engine instanceof RemoteEngine ? engine.runtimes : []));
+    const runtimes = [...this.#remote.values()].flatMap((engine) => engine.runtimes);
     const silent = runtimes.filter((each) => !each.own && silence(each) > (expiry * (LOOKS - 2)) / LOOKS);
     await Promise.all(
       silent.map(async (runtime) => {
@@ -129,7 +124,7 @@ export class RuntimeRegistry {
   #activateAt(runtime: Runtime): void {
     const alone = this.engine(runtime.engine).runtimes.every((each) => !each.up || each.lost);
     runtime.expect();
-    this.#options.reactivate(runtime.engine, alone);
+    this.#options.engines.emit('runtime', runtime.engine, alone);
   }
 
   /** One that registers though another program has its port must not set anything going. */

@@ -6,6 +6,7 @@ import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import { withoutEndSlashes } from '../../lib/text.ts';
 import { DEPTH_HEADER } from '../call-headers.ts';
 import { uptime } from '../../lib/uptime.ts';
+import { engineName } from '../table.ts';
 
 /** What a runtime said of itself when it registered: at least its engine and url, and whatever else it sent. */
 export interface Registration extends Readonly<Record<string, unknown>> {
@@ -57,12 +58,13 @@ export class Runtime {
   seen = uptime();
   /** … and of its last answer, to whatever request. */
   answered = 0;
-  /** False while it cannot be reached; it is asked again at its next registration. */
-  up = true;
+  /** Is told when `up` changes. */
+  onChange: () => void = () => undefined;
   /** It could not be reached at some time since its endpoints were last activated. */
   lost = false;
   /** It has been stopped for good. */
   closed = false;
+  #up = true;
   readonly #secret: string | undefined;
   readonly #pools = new Map<string, Pool>();
   /** It was never asked, or a connection was lost: another program may have its port. */
@@ -75,7 +77,7 @@ export class Runtime {
   constructor(registration: Registration, activator: string, secret: string | undefined) {
     this.registration = registration;
     this.activator = activator;
-    this.engine = registration.engine.toLowerCase();
+    this.engine = engineName(registration.engine);
     this.url = withoutEndSlashes(registration.url);
     this.#secret = secret;
   }
@@ -83,6 +85,17 @@ export class Runtime {
   /** True for a runtime that this service started. */
   get own(): boolean {
     return this.#secret !== undefined;
+  }
+
+  /** False while it cannot be reached; it is asked again at its next registration. */
+  get up(): boolean {
+    return this.#up;
+  }
+
+  set up(up: boolean) {
+    if (up === this.#up) return;
+    this.#up = up;
+    this.onChange();
   }
 
   /** Its endpoints are going to be activated; it may be on its way up. */
@@ -206,7 +219,7 @@ export class Runtime {
     const info = objectOf(body);
     if (status !== 200 || info === undefined) return undefined;
     const { engine } = info;
-    const own = typeof engine === 'string' ? engine.toLowerCase() === this.engine : info['status'] === 'up';
+    const own = typeof engine === 'string' ? engineName(engine) === this.engine : info['status'] === 'up';
     return own ? info : undefined;
   }
 
