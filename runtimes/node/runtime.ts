@@ -63,6 +63,12 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
   const server = createRuntimeServer({
     routes,
     endpoints,
+    deactivate: (uri) => {
+      activations.forget(uri);
+      const wasActive = endpoints.deactivate(uri);
+      if (wasActive) log.info('deactivated', { uri });
+      return { id: uri, uri, status: wasActive ? 'Deactivated' : 'Not active' };
+    },
     execute: createExecute(endpoints, settings),
     secret: settings.secret,
     log,

@@ -55,6 +55,11 @@ export class Activations<T> {
     return work.outcome;
   }
 
+  /** An outcome that nobody has picked up is news no more. */
+  forget(uri: string): void {
+    if (this.#works.get(uri)?.settledAt !== undefined) this.#works.delete(uri);
+  }
+
   #start(descriptor: Descriptor, fingerprint: string): Work<T> {
     const progress: Progress = (stage) => (work.stage = stage);
     const outcome = Promise.resolve().then(() => this.#activate(descriptor, progress));

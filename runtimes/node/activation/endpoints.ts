@@ -82,6 +82,13 @@ export class Endpoints {
     }
   }
 
+  /** Lets go of its code, whose calls come to their end. False when it was not active. */
+  deactivate(uri: string): boolean {
+    const wasActive = this.#active.delete(uri);
+    this.#keepUsedHosts();
+    return wasActive;
+  }
+
   async #activate(descriptor: Descriptor, progress: Progress, need: (folder: string) => void): Promise<EndpointAnswer> {
     const { cache, artifacts, installs, url } = this.#parts;
     const { uri, entry, packageJson } = descriptor;
@@ -145,6 +152,10 @@ export class Endpoints {
     const others = (this.#upcoming.get(host) ?? 1) - 1;
     if (others > 0) this.#upcoming.set(host, others);
     else this.#upcoming.delete(host);
+    this.#keepUsedHosts();
+  }
+
+  #keepUsedHosts(): void {
     this.#parts.hosts.keepOnly(new Set([...this.#upcoming.keys(), ...this.all.map((endpoint) => endpoint.host)]));
   }
 }

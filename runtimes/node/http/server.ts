@@ -23,6 +23,8 @@ export interface ServerParts {
   /** By `METHOD /path`. */
   readonly routes: Readonly<Record<string, Handler>>;
   readonly endpoints: Endpoints;
+  /** What `DELETE /endpoints/{uri}` answers. */
+  readonly deactivate: (uri: string) => object;
   readonly execute: Execute;
   readonly secret: string | undefined;
   readonly log: Log;
@@ -64,6 +66,10 @@ function answer(parts: ServerParts, request: IncomingMessage, path: string): unk
   }
   const allowed = Object.keys(parts.routes).filter((route) => route.endsWith(` /${path}`));
   if (allowed.length > 0) throw methodNotAllowed(allowed.map((route) => route.split(' ')[0]).join(', '));
+  if (path.startsWith('endpoints/') && method === 'DELETE') {
+    if (request.headers.origin !== undefined) throw crossSite();
+    return parts.deactivate(path.slice('endpoints/'.length));
+  }
   if (path.startsWith('endpoints/') && method === 'GET') {
     const uri = path.slice('endpoints/'.length);
     const endpoint = parts.endpoints.get(uri);

@@ -82,6 +82,17 @@ class Activation:
             raise
         return endpoint
 
+    def deactivate(self, uri: str) -> bool:
+        """Lets go of an endpoint; its calls come to their end. False when it was not active."""
+        was_active = self._endpoints.remove(uri)
+        self._keep_used()
+        if was_active:
+            self._log.info(f"Deactivated {uri}")
+        return was_active
+
+    def _keep_used(self) -> None:
+        self._runners.keep_only(self._endpoints.runners().union(self._activating))
+
     def _begin(self, request: ActivationRequest) -> _Job:
         job = self._jobs[request.uri] = _Job(request)
         job.task = asyncio.ensure_future(self._run(job))
@@ -128,7 +139,7 @@ class Activation:
                 self._endpoints.put(endpoint)
             finally:
                 self._activating.remove(runner)
-                self._runners.keep_only(self._endpoints.runners().union(self._activating))
+                self._keep_used()
         return endpoint
 
     async def _load(self, endpoint: Endpoint) -> None:

@@ -67,6 +67,10 @@ class Api:
                     self._execute(request, connection)
             elif method == "GET" or (method == "HEAD" and path != "/register"):
                 self._read(path.rstrip("/"), connection)
+            elif method == "DELETE" and path.startswith("/endpoints/"):
+                if "origin" in request.head.headers:
+                    raise Failure(403, "Web pages may not deactivate endpoints")
+                connection.respond(200, _json(self._deactivate(path[len("/endpoints/") :])))
             else:
                 raise Failure(405, f"{method} is not supported here", headers=(("Allow", "GET, HEAD, POST"),))
         except Failure as failure:
@@ -130,12 +134,17 @@ class Api:
             "engine": ENGINE,
             "url": self._url,
             "status": "up",
+            "endpoints": len(list(self._endpoints.newest())),
             "activatorUrl": self._activator_url,
             "python": platform.python_version(),
         }
 
     def _describe(self, endpoint: Endpoint) -> dict[str, object]:
         return endpoint.describe(self._url)
+
+    def _deactivate(self, uri: str) -> dict[str, object]:
+        was_active = self._activation.deactivate(uri)
+        return {"id": uri, "uri": uri, "status": "Deactivated" if was_active else "Not active"}
 
     async def _activate(self, request: Request) -> tuple[int, dict[str, object], tuple[tuple[str, str], ...]]:
         asked = read_activation_request(request.body)

@@ -67,6 +67,13 @@ class Endpoints:
         self._by_uri[endpoint.request.uri] = [*others[-(_GENERATIONS - 1) :], endpoint]
         self._by_key[endpoint.key] = endpoint
 
+    def remove(self, uri: str) -> bool:
+        """Takes away an endpoint with all its code. False when there was none."""
+        generations = self._by_uri.pop(uri, [])
+        for endpoint in generations:
+            del self._by_key[endpoint.key]
+        return bool(generations)
+
     def newest(self) -> Iterator[Endpoint]:
         return (generations[-1] for generations in self._by_uri.values())
 

@@ -15,7 +15,7 @@ export interface Registration extends Readonly<Record<string, unknown>> {
 }
 
 export interface RequestOptions {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   readonly body?: string | Buffer;
   readonly headers?: Record<string, string>;
   /** Milliseconds. */
@@ -47,6 +47,9 @@ const CONFIRMED_FOR = 2000;
 const CONNECT_TIMEOUT = 5000;
 const CONNECTIONS = 64;
 const INFO_BYTES = 256 * 1024;
+/** Milliseconds for `DELETE {runtime}/endpoints/{id}`, and the bytes of its answer. */
+const DEACTIVATION_TIMEOUT = 10_000;
+const DEACTIVATION_BYTES = 64 * 1024;
 
 export class Runtime {
   readonly engine: string;
@@ -73,6 +76,11 @@ export class Runtime {
   #confirmed = 0;
   #asking: Promise<Info | undefined> | undefined;
   #waiting: Promise<Info | 'silent' | undefined> | undefined;
+  /** How many endpoints of this service are active there, or are being activated, by their id. */
+  readonly #held = new Map<string, number>();
+  readonly #deactivating = new Map<string, Promise<void>>();
+  /** False when it said that it knows no deactivation. */
+  #deactivates = true;
 
   constructor(registration: Registration, activator: string, secret: string | undefined) {
     this.registration = registration;
@@ -104,6 +112,7 @@ export class Runtime {
     this.lost = false;
     this.#doubtful = true;
     this.#confirmed = 0;
+    this.#deactivates = true;
   }
 
   lose(): void {
@@ -187,10 +196,41 @@ export class Runtime {
     }
   }
 
+  /** An endpoint is going to be activated there. Resolves when an earlier one of that id is not being deactivated any more. */
+  async hold(id: string): Promise<void> {
+    this.#held.set(id, (this.#held.get(id) ?? 0) + 1);
+    await this.#deactivating.get(id);
+  }
+
+  /** The counterpart of `hold`: what nobody holds any more is deactivated there, if the runtime knows how. */
+  release(id: string): void {
+    const others = (this.#held.get(id) ?? 1) - 1;
+    if (others > 0) {
+      this.#held.set(id, others);
+      return;
+    }
+    this.#held.delete(id);
+    if (this.closed || !this.up || !this.#deactivates) return;
+    this.#deactivating.set(
+      id,
+      this.#deactivate(id).finally(() => this.#deactivating.delete(id)),
+    );
+  }
+
   async close(): Promise<void> {
     this.closed = true;
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
     this.#pools.clear();
+  }
+
+  /** Never rejects: what stays active there costs memory, and nothing else. */
+  async #deactivate(id: string): Promise<void> {
+    const options = { method: 'DELETE', timeout: DEACTIVATION_TIMEOUT, limit: DEACTIVATION_BYTES } as const;
+    const status = await this.request(`${this.url}/endpoints/${id}`, options).then(
+      (answer) => answer.status,
+      () => undefined,
+    );
+    if (status === 404 || status === 405 || status === 501) this.#deactivates = false;
   }
 
   async #ask(timeout: number): Promise<Info | 'silent' | undefined> {
