@@ -41,3 +41,21 @@ test('the line of a field is that of the outermost object, the last of equal one
   assert.equal(lineOfField(text, 'b'), 6);
   assert.equal(lineOfField(text, 'c'), undefined);
 });
+
+const short: [string, string][] = [
+  ['A', '1:1'],
+  ['[1,]', '1:4'],
+  ['{"a": A}', '1:7'],
+  ['{\n"a": }', '2:6'],
+  ['{"a": tru}', '1:10'],
+  ['{"a": 1}x', '1:9'],
+  ['{"title": \'A\'}', '1:11'],
+  ['{"a": 1, "b": 2, "c": A}', '1:23'],
+];
+for (const [text, place] of short) {
+  test(`the place of a syntax error in a short text: ${JSON.stringify(text)}`, () => {
+    const words = wordsOf(text);
+    const found = placeOfSyntaxError(text, words);
+    assert.equal(`${found?.line}:${found?.column}`, place, words);
+  });
+}

@@ -1,4 +1,5 @@
 /** Where things stand in a JSON text: what `JSON.parse` says only in part, or not at all. */
+import { messageOf } from '../lib/errors.ts';
 
 export interface JsonPlace {
   /** Both from 1. */
@@ -14,6 +15,10 @@ export function placeOfSyntaxError(text: string, words: string): JsonPlace | und
   return { line: before.split('\n').length, column: offset - before.lastIndexOf('\n') };
 }
 
+/** What `JSON.parse` says is wrong, without the place and without the excerpt of the text. */
+export const reasonOfSyntaxError = (words: string): string =>
+  words.replace(/(?: in JSON)? at position .*$/s, '').replace(/, (?:\.\.\.)?".*$/s, '');
+
 /** V8 shows so many characters before an unexpected token where it names no position. */
 const SHOWN_BEFORE = 10;
 
@@ -22,8 +27,25 @@ function offsetOfSyntaxError(text: string, words: string): number | undefined {
   if (position !== undefined) return Number(position);
   if (words === 'Unexpected end of JSON input') return text.length;
   const excerpt = excerptOf(words);
-  const found = excerpt === undefined ? -1 : text.indexOf(excerpt);
+  if (excerpt === undefined) return undefined;
+  // Where it shows the text from its start, that does not tell the place; with more around it, it would.
+  if (!words.includes(BEFORE)) return text.startsWith(SPACE) ? undefined : offsetBehindSpace(text);
+  const found = text.indexOf(excerpt);
   return found === -1 ? undefined : found + SHOWN_BEFORE;
+}
+
+const SPACE = ' '.repeat(32);
+
+/** The error is among the first characters, so that more of the text need not be read. */
+function offsetBehindSpace(text: string): number | undefined {
+  const longer = SPACE + text.slice(0, SPACE.length) + SPACE;
+  try {
+    JSON.parse(longer);
+    return undefined;
+  } catch (thrown) {
+    const offset = offsetOfSyntaxError(longer, messageOf(thrown));
+    return offset === undefined ? undefined : offset - SPACE.length;
+  }
 }
 
 const BEFORE = ', ..."';
@@ -33,7 +55,8 @@ const BEHIND = /"(?:\.\.\.)? is not valid JSON$/;
 function excerptOf(words: string): string | undefined {
   const start = words.indexOf(BEFORE);
   const end = words.search(BEHIND);
-  return start < 0 || end < start ? undefined : words.slice(start + BEFORE.length, end);
+  if (end < 0) return undefined;
+  return start < 0 ? '' : words.slice(start + BEFORE.length, end);
 }
 
 /** The line of a field of the outermost object, from 1; undefined when it is not there. The text is valid JSON. */

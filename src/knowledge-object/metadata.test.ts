@@ -45,7 +45,11 @@ const refused: [string, unknown, RegExp][] = [
   ['a comma too much', '{\n "@id": "a/b/c",\n}', /line 3, column 1: Expected double-quoted property name$/],
   ['a cut file', '{"@id": "a/b', /metadata\.json is not valid JSON: line 1, column 13: Unterminated string/],
   ['a file that ends in a value', '{"@id": ', /Unexpected end of JSON input/],
-  ['an excerpt of what is there', '{"@id": secret}', /^metadata\.json is not valid JSON: Unexpected token 's'$/],
+  [
+    'an excerpt of what is there',
+    '{"@id": secret}',
+    /^metadata\.json is not valid JSON: line 1, column 9: Unexpected token 's'$/,
+  ],
   ['an array', [], /must hold a JSON object/],
   ['a string', 'a/b/c', /must hold a JSON object/],
   ['null', null, /must hold a JSON object/],

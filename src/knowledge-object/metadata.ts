@@ -4,7 +4,7 @@ import type { PackageProblem } from '../lib/errors.ts';
 import { hasMore } from '../lib/text.ts';
 import { RESERVED_NAANS, parseKoId } from './id.ts';
 import type { KoId } from './id.ts';
-import { lineOfField, placeOfSyntaxError, sourceOfNumber } from './json-place.ts';
+import { lineOfField, placeOfSyntaxError, reasonOfSyntaxError, sourceOfNumber } from './json-place.ts';
 import { shown } from './shown.ts';
 
 /** The name of the metadata file, at the root of every package. */
@@ -110,7 +110,7 @@ function parseObject(text: string, problems: PackageProblem[]): Fields | undefin
 function syntaxProblem(text: string, words: string): PackageProblem {
   const start = `${METADATA_FILE} is not valid JSON:`;
   if (text.trim() === '') return { message: `${start} the file is empty`, file: METADATA_FILE };
-  const reason = words.replace(/(?: in JSON)? at position .*$/s, '').replace(/, (?:\.\.\.)?".*$/s, '');
+  const reason = reasonOfSyntaxError(words);
   const place = placeOfSyntaxError(text, words);
   if (place === undefined) return { message: `${start} ${reason}`, file: METADATA_FILE };
   const { line, column } = place;
