@@ -1,0 +1,31 @@
+import { engineConformance } from '../../../test/conformance/engine.ts';
+import { TestJavascript } from '../../../test/support/javascript.ts';
+
+const MAX_RESULT_BYTES = 100_000;
+const script = (code: string) => ({ files: { 'src/index.js': code }, function: 'run' });
+
+engineConformance(
+  'javascript',
+  {
+    echo: script('const run = (input) => input;'),
+    broken: [
+      { ...script('function run() {\n  return }}\n'), at: /^SyntaxError: .* \(src\/index\.js line 2, column \d+\)$/ },
+      { ...script('const a = 1;\n\nmissing();'), at: /^ReferenceError: missing .*src\/index\.js.*3/ },
+      { ...script('const walk = 1;'), at: /no function 'run' in src\/index\.js/ },
+    ],
+    endless: script('function run() { for (;;); }'),
+    endlessActivation: script('for (;;); function run() {}'),
+    failing: {
+      ...script('function run() { return missing; }'),
+      says: /^Code execution error: ReferenceError: missing/,
+    },
+  },
+  () => {
+    const javascript = new TestJavascript({ executionTimeout: 1000, maxResult: MAX_RESULT_BYTES });
+    return Promise.resolve({
+      engine: javascript.engine,
+      maxResultBytes: MAX_RESULT_BYTES,
+      [Symbol.asyncDispose]: () => javascript[Symbol.asyncDispose](),
+    });
+  },
+);

@@ -1,0 +1,19 @@
+import { engineConformance } from '../../../test/conformance/engine.ts';
+import { startRuntime } from '../../../test/conformance/runtime-host.ts';
+
+const script = (code: string) => ({ files: { 'src/index.js': code }, function: 'run' });
+
+engineConformance(
+  'node',
+  {
+    echo: script('exports.run = (input) => input;'),
+    broken: [
+      { ...script('exports.run = () => {\n  return }}\n'), at: /SyntaxError: .*src\/index\.js.*2/ },
+      { ...script('const a = 1;\n\nmissing();'), at: /ReferenceError: missing .*src\/index\.js.*3/ },
+      { ...script('exports.walk = 1;'), at: /run/ },
+    ],
+    endless: script('exports.run = () => { for (;;); };'),
+    failing: { ...script('exports.run = () => missing;'), says: /^Code execution error: ReferenceError: missing/ },
+  },
+  () => startRuntime('node'),
+);

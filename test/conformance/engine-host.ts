@@ -1,0 +1,88 @@
+/** Stands for the service around an engine: makes plans, calls, and has a caller in another engine. */
+import type { Call, CallScope, CallTarget, EndpointPlan, Engine, Executor } from '../../src/engines/engine.ts';
+import { TestJavascript } from '../support/javascript.ts';
+import type { EngineUnderTest } from './engine.ts';
+
+export interface Artifacts {
+  /** The first is the entry. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly function?: string;
+}
+
+export class EngineHost implements AsyncDisposable {
+  readonly engine: Engine;
+  readonly maxResultBytes: number;
+  readonly #under: EngineUnderTest;
+  readonly #active = new Map<string, Executor>();
+  readonly #caller = new TestJavascript();
+  #kos = 0;
+
+  constructor(under: EngineUnderTest) {
+    this.#under = under;
+    this.engine = under.engine;
+    this.maxResultBytes = under.maxResultBytes;
+  }
+
+  /** Each as a knowledge object of its own. @throws ActivationFailure. */
+  activate(artifacts: Artifacts): Promise<Executor> {
+    return this.#activate(`a/ko${++this.#kos}/1.0/run`, artifacts);
+  }
+
+  /** Under an id by which others call it. */
+  async activateAs(id: string, artifacts: Artifacts): Promise<string> {
+    this.#active.set(id, await this.#activate(id, artifacts));
+    return id;
+  }
+
+  async call(executor: Executor, input: unknown = null, more: Partial<Call> = {}): Promise<unknown> {
+    const result = await executor.execute({
+      body: JSON.stringify(input),
+      contentType: 'application/json',
+      json: true,
+      deadline: Infinity,
+      depth: 0,
+      scope: this.#scope,
+      ...more,
+    });
+    return JSON.parse(result);
+  }
+
+  /** Calls it from code of the engine `javascript`. */
+  async callFromJavascript(id: string, input: unknown): Promise<unknown> {
+    const code = `function run(input) { return context.getExecutor(${JSON.stringify(id)}).execute(input); }`;
+    return this.call(await this.#caller.activate(code, { id: 'a/caller/1.0/run' }), input);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#caller[Symbol.asyncDispose]();
+    await this.#under[Symbol.asyncDispose]();
+  }
+
+  #activate(id: string, { files, function: name }: Artifacts): Promise<Executor> {
+    const [naan = '', ko = '', apiVersion = '', endpoint = ''] = id.split('/');
+    const [entry = ''] = Object.keys(files);
+    this.#under.serve?.(`${naan}/${ko}/v1.0`, files);
+    const plan: EndpointPlan = {
+      id,
+      ko: { naan, name: ko, version: 'v1.0' },
+      engine: this.engine.name,
+      endpoint,
+      apiVersion,
+      artifacts: Object.keys(files),
+      entry,
+      function: name,
+      options: { isolation: 'ko', timeout: undefined },
+      descriptor: {},
+      checksum: JSON.stringify(files),
+      read: (path) => Promise.resolve(Buffer.from(files[path] ?? '')),
+    };
+    return this.engine.activate(plan, { progress: () => undefined, signal: new AbortController().signal });
+  }
+
+  readonly #scope: CallScope = {
+    find: (id): CallTarget | undefined => {
+      const executor = this.#active.get(id);
+      return executor && { ready: () => executor, executor: () => Promise.resolve(executor) };
+    },
+  };
+}
