@@ -1,5 +1,5 @@
 /** The files of a folder that belong to its package, and those that stay behind. */
-import type { Dirent } from 'node:fs';
+import type { Dirent, Stats } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { isPackagePath } from '../../src/knowledge-object/package-path.ts';
@@ -64,10 +64,7 @@ export async function listPackageFiles(
       else {
         // An editor may take a file away while it saves it.
         const found = await lstat(join(root, path)).catch(() => undefined);
-        if (found !== undefined) {
-          const { size, mtimeMs, ctimeMs, ino } = found;
-          files.push({ path, size, stamp: `${size} ${mtimeMs} ${ctimeMs} ${ino}`, saved: mtimeMs });
-        }
+        if (found !== undefined) files.push({ path, size: found.size, stamp: stampOf(found), saved: found.mtimeMs });
       }
     }
   }
@@ -80,6 +77,14 @@ export async function listPackageFiles(
     folders,
   };
 }
+
+/** True when a file is as it was when it was listed. */
+export async function isAsListed(root: string, { path, stamp }: FolderFile): Promise<boolean> {
+  const found = await lstat(join(root, path)).catch(() => undefined);
+  return found !== undefined && stampOf(found) === stamp;
+}
+
+const stampOf = ({ size, mtimeMs, ctimeMs, ino }: Stats): string => `${size} ${mtimeMs} ${ctimeMs} ${ino}`;
 
 function reasonAgainst(entry: Dirent, path: string): string | undefined {
   const [, why] = NOT_PACKAGED.find(([pattern]) => pattern.test(entry.name)) ?? [];

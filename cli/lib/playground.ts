@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
 import type { KoId } from '../../src/knowledge-object/id.ts';
+import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
 import { messageOf } from '../../src/lib/errors.ts';
 import { problem } from './findings.ts';
 import type { Finding } from './findings.ts';
@@ -10,6 +11,7 @@ import type { Inspection } from './inspect.ts';
 import type { KoSource } from './ko-source.ts';
 import type { LocalActivator } from './local-activator.ts';
 import { Mirror } from './mirror.ts';
+import { isAsListed } from './package-files.ts';
 import { stampOf } from './played-folders.ts';
 
 /** One knowledge object that was looked at again. */
@@ -66,8 +68,10 @@ export class Playground {
       if (stamp === played.stamp && !isFree) continue;
       const before = played.key;
       try {
-        changed.push(await this.#take(played, source));
-        played.stamp = stamp;
+        const change = await this.#take(played, source);
+        played.stamp = change === undefined ? '' : stamp;
+        if (change === undefined) complete = false;
+        else changed.push(change);
         if (before !== undefined && before !== played.key) left.push(before);
       } catch (thrown) {
         const { syscall, code } = thrown as NodeJS.ErrnoException;
@@ -89,7 +93,8 @@ export class Playground {
     return played;
   }
 
-  async #take(played: Played, source: KoSource): Promise<Change> {
+  /** @returns undefined when its metadata were saved meanwhile: what was read need not be what was copied. */
+  async #take(played: Played, source: KoSource): Promise<Change | undefined> {
     const inspection = await inspect(source);
     const { ko, findings } = inspection;
     const isNew = played.key === undefined;
@@ -101,6 +106,8 @@ export class Playground {
       return { inspection, findings: [...findings, twinProblem(ko.key, twin)], isNew, isServed: false, saved };
     }
     await played.mirror.update(source.folder, source.files);
+    const metadata = source.files.get(METADATA_FILE);
+    if (metadata !== undefined && !(await isAsListed(source.folder, metadata))) return undefined;
     played.key = ko.key;
     return { inspection, findings, isNew, isServed: true, saved };
   }

@@ -143,6 +143,32 @@ export async function edit(file: string, from: string | RegExp, to: string): Pro
   await writeFile(file, after);
 }
 
+/** The number of the first line that holds a text; it must be there. */
+export async function lineOf(file: string, text: string): Promise<number> {
+  const at = (await readFile(file, 'utf8')).split('\n').findIndex((line) => line.includes(text));
+  if (at === -1) throw new Error(`${file} does not hold ${text}`);
+  return at + 1;
+}
+
+interface Place {
+  readonly file: string;
+  readonly line?: number;
+  readonly message: string;
+}
+
+/**
+ * What is said of a knowledge object, as `file:«line» message` with the text of a line in place of each number, so that
+ * expectations hold whatever else stands in the file.
+ */
+export async function saidOf(ko: string, { file, line, message }: Place): Promise<string> {
+  const quote = async (name: string, number: number): Promise<string> =>
+    `«${(await readFile(join(ko, name), 'utf8')).split('\n')[number - 1]?.trim() ?? 'no such line'}»`;
+  let said = message;
+  for (const [whole, name = file, number = ''] of message.matchAll(/(?:\b([\w.-]+\.\w+):|\bline )(\d+)\b/g))
+    said = said.replace(whole, whole.replace(number, await quote(name, Number(number))));
+  return `${file}:${line === undefined ? '' : await quote(file, line)} ${said}`;
+}
+
 /** Relative paths of all files below a folder, sorted. */
 export async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });

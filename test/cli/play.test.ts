@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { clientOf } from '../acceptance/support/knowledge-grid.ts';
-import { edit, filesIn, fromTemplate, startKgrid, temporaryFolder } from './kgrid.ts';
+import { edit, filesIn, fromTemplate, lineOf, startKgrid, temporaryFolder } from './kgrid.ts';
 import type { Event } from './kgrid.ts';
 
 const INPUT = { systolic: 120, diastolic: 80 };
@@ -44,7 +44,7 @@ test('what is saved is active at once, and what is broken is named while the las
   assert.ok(Number(kpa['milliseconds']) < 5000, `active after ${String(kpa['milliseconds'])} ms`);
 
   await edit(code, 'const mean', 'const const mean');
-  assert.deepEqual(problemsOf(await changed()), ['src/index.js:24']);
+  assert.deepEqual(problemsOf(await changed()), [`src/index.js:${await lineOf(code, 'const const mean')}`]);
   assert.equal((await client.post('/test/map/1.0/calculate', INPUT)).status, 404);
 
   // As editors do that save into a new file.

@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { zipOf } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
-import { edit, filesIn, fromTemplate, kgrid, kgridJson, LAUNCHER, temporaryFolder } from './kgrid.ts';
+import { edit, filesIn, fromTemplate, kgrid, kgridJson, LAUNCHER, lineOf, temporaryFolder } from './kgrid.ts';
 import type { Ended } from './kgrid.ts';
 
 const secured = {
@@ -28,6 +28,7 @@ test('list and status say what an activator has, what runs there, and why the re
   await edit(join(code, 'metadata.json'), /"title": ".*"/, '"title": "Blood \\u001b[2J pressure"');
   const failing = await fromTemplate('javascript', cwd, 'failing');
   await edit(join(failing, 'src/index.js'), 'const mean', 'const const mean');
+  const line = await lineOf(join(failing, 'src/index.js'), 'const const mean');
   await fromTemplate('resource', cwd, 'card');
   await using service = await startService(secured);
   const { url } = service;
@@ -58,7 +59,7 @@ test('list and status say what an activator has, what runs there, and why the re
     '  engine node        DOWN',
     '  engine python      DOWN',
     `  FAILED_TO_ACTIVATE  ${url}/test/failing/1.0/calculate  javascript`,
-    "    SyntaxError: Unexpected token 'const' (src/index.js line 16, column 9)",
+    `    SyntaxError: Unexpected token 'const' (src/index.js line ${line}, column 9)`,
   ]);
   assert.equal(lines(stranger)[0], `UP  ${url}  endpoints: 2 active, 1 failed`);
   assert.match(stranger.stderr, /are shown to those who log in/);
@@ -68,7 +69,7 @@ test('list and status say what an activator has, what runs there, and why the re
   assert.deepEqual([runs?.code, fails?.code, none?.code], [0, 1, 1]);
   assert.match(
     fails?.stdout ?? '',
-    /^test\/failing\/v1\.0 {2}failing {2}1 failed\n.*\n {4}SyntaxError: .*line 16, column 9\)\n$/,
+    new RegExp(`^test/failing/v1\\.0 {2}failing {2}1 failed\\n.*\\n {4}SyntaxError: .*line ${line}, column 9\\)\\n$`),
   );
   assert.match(none?.stderr ?? '', /^There is no test\/none at http.*: "kgrid list" says what there is$/m);
   assert.ok(!`${known.stdout}${known.stderr}${stranger.stdout}${stranger.stderr}`.includes('secret word'));

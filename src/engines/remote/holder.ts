@@ -117,6 +117,7 @@ export class Holder {
       },
       timeout: left,
       limit: (this.#options.maxResult + ENVELOPE) * traces.length,
+      setting: `${this.#options.maxResult} bytes (--max-result)`,
     };
   }
 }

@@ -22,6 +22,8 @@ export interface RequestOptions {
   readonly timeout: number;
   /** Bytes of the answer. */
   readonly limit: number;
+  /** What a person may set for it, where that is less, or for one of many answers. */
+  readonly setting?: string;
   readonly signal?: AbortSignal;
   /** The connection; one that is kept alive when left out. */
   readonly over?: Dispatcher;
@@ -167,7 +169,7 @@ export class Runtime {
     options: RequestOptions,
     onChunk: (chunk: Buffer, status: number) => void,
   ): Promise<Omit<RuntimeAnswer, 'body'>> {
-    const { method, body, headers, timeout, limit, signal } = options;
+    const { method, body, headers, timeout, limit, setting = `${limit} bytes`, signal } = options;
     const clock = AbortSignal.timeout(timeout);
     const target = new URL(url);
     try {
@@ -184,8 +186,7 @@ export class Runtime {
       let size = 0;
       for await (const chunk of response.body as AsyncIterable<Buffer>) {
         size += chunk.length;
-        if (size > limit)
-          throw new AnswerTooLarge(`the answer is larger than the limit of ${limit} bytes (--max-result)`);
+        if (size > limit) throw new AnswerTooLarge(`the answer is larger than the limit of ${setting}`);
         onChunk(chunk, response.statusCode);
       }
       return { status: response.statusCode, contentType: String(response.headers['content-type'] ?? '') };
