@@ -33,6 +33,8 @@ async function main(output: Output, errors: Output): Promise<void> {
     log.fatal({ err: thrown }, 'The service ends: an error that nothing expected');
     fail(thrown, errors);
   });
+  // Node would open its debugger, to which any process of this user can send code.
+  process.on('SIGUSR1', () => undefined);
   const shelf = await shelfFolder(config, log);
   const lifecycle = new Lifecycle();
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {

@@ -22,6 +22,9 @@ end = (): void => {
   process.exit(0);
 };
 
+// Node would open its debugger, to which any process of this user can send code.
+process.on('SIGUSR1', () => undefined);
+
 let stopping = false;
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {

@@ -133,3 +133,11 @@ test('SIGTERM with an idle service ends it at once, a spinning call does not hol
   assert.ok(Date.now() - before < 3000, 'the second signal ends it at once');
   await lost;
 });
+
+test('a signal opens no debugger', async () => {
+  await using service = await startService();
+  for (let i = 0; i < 3; i++) process.kill(service.pid, 'SIGUSR1');
+  assert.equal((await service.get('/actuator/health')).status, 200);
+  assert.deepEqual(await service.stop(), { code: 0, signal: null });
+  assert.equal(service.stderr(), '');
+});

@@ -103,12 +103,11 @@ def test_a_batch_says_the_same_to_an_activator_that_understands_it(runtime: Runt
 
 def test_a_traceback_is_one_line_of_the_log(runtime: Runtime, path: str) -> None:
     runtime.call(path, "deep")
-    line = runtime.wait_for_log(lambda line: "deep inside" in line.get("text", ""))
+    line = runtime.wait_for_log(lambda line: "in fail" in line.get("text", ""))
     assert line["stream"] == "stderr"
-    assert line["text"] == (
-        "src/main.py line 19 in main > src/main.py line 28 in <lambda> > "
-        "src/helper.py line 3 in fail > TypeError: deep inside"
-    )
+    # The message may hold what a caller sent.
+    frames = ["src/main.py line 19 in main", "src/main.py line 28 in <lambda>", "src/helper.py line 3 in fail"]
+    assert line["text"] == " > ".join([*frames, "TypeError"])
     assert [each for each in runtime.logged if "Traceback" in each.get("text", "")] == []
 
 
@@ -122,13 +121,13 @@ def main(value):
     thread.join()
 """
     assert runtime.call(runtime.add("failing/thread/v1.0", source), None).result is None
-    line = runtime.wait_for_log(lambda line: "in a thread" in line.get("text", ""))
-    assert line["text"].endswith("src/main.py line 3 in fail > KeyError: 'in a thread'")
+    line = runtime.wait_for_log(lambda line: "src/main.py line 3 in fail" in line.get("text", ""))
+    assert line["text"].endswith("src/main.py line 3 in fail > KeyError")
 
 
 def test_a_traceback_without_end_is_cut(runtime: Runtime) -> None:
     source = "def main(n):\n    if n == 0:\n        raise ValueError('x' * 100_000)\n    main(n - 1)\n"
     runtime.call(runtime.add("failing/long/v1.0", source), 300)
-    line = runtime.wait_for_log(lambda line: "xxx" in line.get("text", ""))
+    line = runtime.wait_for_log(lambda line: "line 4 in main" in line.get("text", ""))
     assert len(line["text"]) < 4096
     assert line["text"].startswith("src/main.py line 4 in main > ")

@@ -72,12 +72,12 @@ class Describer:
             pass
 
     def _trace(self, error: BaseException, ours: str) -> str:
-        """The traceback on one line, from the outermost frame."""
+        """The traceback on one line, from the outermost frame; no message, which may hold what a caller sent."""
         lines = [f"{place[0]} line {place[1]} in {name}" for place, name in self._frames(error, ours)][-_MOST_FRAMES:]
-        text = " > ".join([*lines, self.one_line(error, False)])
+        text = " > ".join([*lines, type(error).__name__])
         cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
         if cause is not None:
-            text = f"{text} | after {self.one_line(cause, False)}"
+            text = f"{text} | after {type(cause).__name__}"
         return text if len(text) <= _LONGEST_TRACE else text[:_LONGEST_TRACE] + "…"
 
     def _frames(self, error: BaseException, ours: str) -> Iterator[tuple[tuple[str, int], str]]:
