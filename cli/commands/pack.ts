@@ -53,7 +53,7 @@ async function packFolder(context: Context, folder: string, options: PackOptions
     terminal.json({ ok: false, source: source.label, findings });
     return EXIT.problems;
   }
-  const { fileName, zip } = await pack(inspection);
+  const { fileName, zip, packageDigest } = await pack(inspection);
   const file = options.output ?? fileName;
   await write(file, zip);
   const sha256 = createHash('sha256').update(zip).digest('hex');
@@ -61,13 +61,15 @@ async function packFolder(context: Context, folder: string, options: PackOptions
   terminal.print(
     `${terminal.good(file)}: ${koKey(inspection.metadata.id)}, ${count(source.files.size, 'file')}, ${zip.length} bytes`,
   );
-  terminal.print(terminal.dim(`sha256 ${sha256}`));
+  terminal.print(terminal.dim(`sha256 of the zip: ${sha256}`));
+  terminal.print(terminal.dim(`KGrid-Package-Digest: ${packageDigest}`));
   terminal.json({
     ok: true,
     ko: koKey(inspection.metadata.id),
     file,
     bytes: zip.length,
     sha256,
+    packageDigest,
     files: [...source.files.keys()],
     leftOut: source.leftOut,
     findings,

@@ -1,15 +1,20 @@
 /** Zips a knowledge object, byte for byte as an activator would export it. */
 import { buffer } from 'node:stream/consumers';
+import { hash } from 'node:crypto';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
 import { exportPackage } from '../../src/shelf/export/export-package.ts';
+import { packageDigest } from '../../src/shelf/file-store/package-content.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import { bytes } from '../../src/shelf/zip/refusal.ts';
 import { CommandFailure, EXIT } from './exit.ts';
 import { packageOf } from './inspect.ts';
 import type { Inspection } from './inspect.ts';
 import { readSource } from './ko-source.ts';
+import type { KoSource } from './ko-source.ts';
 
 export interface Packed {
+  /** Of the content, as an activator has it in `KGrid-Package-Digest`. */
+  readonly packageDigest: string;
   /** `<naan>-<name>-<version>.zip` */
   readonly fileName: string;
   readonly zip: Buffer<ArrayBuffer>;
@@ -29,5 +34,12 @@ export async function pack({ source, metadata }: Inspection): Promise<Packed> {
       `${fileName} has ${bytes(zip.length)}; a package may have ${bytes(zipped)}: leave files out`,
     );
   }
-  return { fileName, zip };
+  return { fileName, zip, packageDigest: await digestOf(source) };
+}
+
+async function digestOf(source: KoSource): Promise<string> {
+  const files = [];
+  for (const { path, size } of source.files.values())
+    files.push({ path, size, sha256: hash('sha256', await readSource(source, path)) });
+  return `sha256:${packageDigest(files)}`;
 }

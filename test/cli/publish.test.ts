@@ -15,6 +15,7 @@ interface Packed {
   ok: boolean;
   file: string;
   sha256: string;
+  packageDigest: string;
   files: string[];
   leftOut: { path: string; why: string }[];
 }
@@ -51,6 +52,18 @@ test('the same files always give the same zip, and what stays behind is named', 
   ]);
   const checked = await kgrid(['check', 'test-map-v1.0.zip'], { cwd });
   assert.deepEqual([checked.code, checked.stdout], [0, 'test/map/v1.0: no problems, 3 worked examples passed\n']);
+});
+
+test('the digest that pack prints is the one that an activator has of it', async () => {
+  await using folder = await temporaryFolder();
+  await fromTemplate('javascript', folder.path, 'map');
+  const { json, stdout } = await kgridJson<Packed>(['pack', 'map'], { cwd: folder.path });
+  assert.match(json.packageDigest, /^sha256:[0-9a-f]{64}$/);
+  assert.ok((await kgrid(['pack', 'map'], { cwd: folder.path })).stdout.includes(json.packageDigest), stdout);
+  await using service = await startService();
+  await service.importZip(await readFile(join(folder.path, json.file)));
+  const { headers } = await service.get('/kos/test/map/v1.0');
+  assert.equal(headers['kgrid-package-digest'], json.packageDigest);
 });
 
 test('what has problems is neither packed nor pushed', async () => {

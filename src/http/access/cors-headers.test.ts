@@ -45,7 +45,7 @@ test('any origin may see the answers of reads and executions, refusals and 404 i
     assert.equal(answer.headers['access-control-allow-origin'], '*', url);
     assert.equal(
       answer.headers['access-control-expose-headers'],
-      'Content-Location, ETag, Location, Retry-After, X-Request-Id',
+      'Content-Location, ETag, KGrid-Package-Digest, Location, Retry-After, X-Request-Id',
     );
     assert.equal(answer.headers['access-control-allow-credentials'], undefined);
   }

@@ -9,7 +9,10 @@ import { isChange, type Access } from './access.ts';
 /** Headers in the form that `writeHead` takes: name, value, name, value. */
 export type HeaderList = readonly string[];
 
-const EXPOSED = ['access-control-expose-headers', 'Content-Location, ETag, Location, Retry-After, X-Request-Id'];
+const EXPOSED = [
+  'access-control-expose-headers',
+  'Content-Location, ETag, KGrid-Package-Digest, Location, Retry-After, X-Request-Id',
+];
 /** Of changes of the shelf too. */
 const EXPOSED_OF_CHANGES = [
   'access-control-expose-headers',

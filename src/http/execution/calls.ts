@@ -12,6 +12,7 @@ import { uptime } from '../../lib/uptime.ts';
 import { corsHeadersFor } from '../access/cors.ts';
 import { pathOf } from '../errors.ts';
 import type { HeldBytes } from '../held-bytes.ts';
+import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
 import { traceOf } from '../request-ids.ts';
 import { policyFor } from '../send-file.ts';
 import type { FailedCalls } from './failed-calls.ts';
@@ -138,6 +139,8 @@ export class Calls {
       'nosniff',
       REQUEST_ID_HEADER,
       requestId,
+      PACKAGE_DIGEST_HEADER,
+      packageDigestOf(endpoint.ko.package.entry),
       ...policy,
       ...corsHeadersFor(request),
     ]);

@@ -9,6 +9,7 @@ import type { Shelf } from '../../shelf/shelf.ts';
 import { askedVersion } from '../asked-version.ts';
 import { pathOf } from '../errors.ts';
 import { METHODS } from '../methods.ts';
+import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
 import { sendFile } from '../send-file.ts';
 import type { Calls, Target } from './calls.ts';
 import { allowedAt, endpointAt, keyOf, nothingActive, resourceAt } from './resolve-endpoint.ts';
@@ -55,8 +56,10 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, calls,
     return endpoint;
   };
 
-  const decide = async (request: FastifyRequest): Promise<void> => {
-    request.target = calls.accept(request.raw, await find(request), activator.set, request.id);
+  const decide = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const endpoint = await find(request);
+    void reply.header(PACKAGE_DIGEST_HEADER, packageDigestOf(endpoint.ko.package.entry));
+    request.target = calls.accept(request.raw, endpoint, activator.set, request.id);
   };
 
   const execute = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -162,5 +165,6 @@ async function sendArtifact(
   const { ko } = endpoint;
   ko.retain();
   reply.raw.once('close', () => ko.release());
+  void reply.header(PACKAGE_DIGEST_HEADER, packageDigestOf(ko.package.entry));
   return sendFile(request, reply, ko.package, path);
 }

@@ -7,6 +7,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Activator } from '../../activation/activator.ts';
 import type { Bodies } from '../body.ts';
 import { answerOf } from '../errors.ts';
+import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
 import type { PlainWay } from '../plain-ways.ts';
 import type { RequestIds } from '../request-ids.ts';
 import type { Calls } from './calls.ts';
@@ -35,7 +36,11 @@ export function plainCalls({ activator, calls, bodies, ids, log, onRequest }: Pl
 
     const refuse = (thrown: unknown): void => {
       const answer = answerOf(thrown, url, id, log);
-      response.writeHead(answer.status, { ...answer.headers, 'content-length': Buffer.byteLength(answer.body) });
+      response.writeHead(answer.status, {
+        ...answer.headers,
+        [PACKAGE_DIGEST_HEADER]: packageDigestOf(endpoint.ko.package.entry),
+        'content-length': Buffer.byteLength(answer.body),
+      });
       response.end(answer.body);
     };
     try {

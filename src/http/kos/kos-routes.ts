@@ -21,6 +21,7 @@ import { askedVersion } from '../asked-version.ts';
 import { requireJson, textBody } from '../body.ts';
 import { matchesEtag, tagsOf } from '../conditional.ts';
 import { declare } from '../methods.ts';
+import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
 import { sendFile } from '../send-file.ts';
 import { importByManifest, importByManifestList, importByZip } from './import-routes.ts';
 import type { ImportOptions } from './import-routes.ts';
@@ -99,12 +100,15 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
   };
 
   const sendKo = async (request: FastifyRequest, reply: FastifyReply, entry: ShelfEntry): Promise<unknown> => {
-    if (!wantsZip(request)) return sendJson(request, reply, Buffer.from(metadataText(entry)), entry.etag);
+    if (!wantsZip(request)) {
+      void reply.header(PACKAGE_DIGEST_HEADER, packageDigestOf(entry));
+      return sendJson(request, reply, Buffer.from(metadataText(entry)), entry.etag);
+    }
     const pkg = await shelf.open(entry.id);
     if (pkg === undefined) throw koNotFound(koKey(entry.id));
     reply.raw.once('close', () => pkg.release());
     const etag = zipTag(pkg.entry.etag);
-    void reply.headers({ etag, vary: 'Accept' });
+    void reply.headers({ etag, vary: 'Accept', [PACKAGE_DIGEST_HEADER]: packageDigestOf(pkg.entry) });
     if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
     const { fileName, stream } = exportPackage(pkg);
     void reply.headers({
@@ -141,6 +145,7 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
     const text = readMetadata(request, limits.metadata);
     const entry = await shelf.replaceMetadata(id, text, expectedTags(request));
     audit(request, { action: 'replace metadata', subject: koKey(id), digest: entry.digest, outcome: 'done' });
+    void reply.header(PACKAGE_DIGEST_HEADER, packageDigestOf(entry));
     return sendJson(request, reply, Buffer.from(metadataText(entry)), entry.etag);
   };
 

@@ -8,6 +8,7 @@ import { REQUEST_ID_HEADER } from '../../engines/call-headers.ts';
 import { corsHeadersFor } from '../access/cors.ts';
 import type { HeaderList } from '../access/cors.ts';
 import type { PlainWay } from '../plain-ways.ts';
+import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
 import type { RequestIds } from '../request-ids.ts';
 import { METADATA_HEADERS, metadataText } from './metadata-answer.ts';
 
@@ -44,6 +45,11 @@ const isAny = (accept: string | undefined): boolean =>
 /** Every GET gets the same headers. */
 function prepare(entry: ShelfEntry, corsHeaders: HeaderList): Prepared {
   const body = metadataText(entry);
-  const headers = { ...METADATA_HEADERS, etag: entry.etag, 'content-length': String(Buffer.byteLength(body)) };
+  const headers = {
+    ...METADATA_HEADERS,
+    etag: entry.etag,
+    [PACKAGE_DIGEST_HEADER]: packageDigestOf(entry),
+    'content-length': String(Buffer.byteLength(body)),
+  };
   return { headers: [...Object.entries(headers).flat(), ...corsHeaders], body };
 }
