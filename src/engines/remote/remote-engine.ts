@@ -52,14 +52,14 @@ export class RemoteEngine implements Engine {
     let trying = 0;
     const tryAt = (runtime: Runtime): void => {
       trying++;
-      const activated = runtime.hold(plan.id).then(() => activateAt(runtime, plan, context, this.#options));
+      const activated = runtime.endpoints.hold(plan.id).then(() => activateAt(runtime, plan, context, this.#options));
       activated.then(
         (at) => {
           executor.add(runtime, at);
           resolve();
         },
         (thrown: unknown) => {
-          runtime.release(plan.id);
+          runtime.endpoints.release(plan.id);
           causes.add(messageOf(thrown));
           if (--trying === 0) reject(new ActivationFailure([...causes].join('; ')));
         },

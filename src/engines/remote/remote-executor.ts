@@ -73,7 +73,7 @@ export class RemoteExecutor implements Executor {
     if (this.#abort.signal.aborted) return;
     this.#abort.abort();
     const release = (): void => {
-      for (const { runtime } of this.#holders) runtime.release(this.#plan.id);
+      for (const { runtime } of this.#holders) runtime.endpoints.release(this.#plan.id);
     };
     // Calls that have begun may still be on their way there.
     setTimeout(release, this.#options.callTimeout).unref();

@@ -6,6 +6,7 @@ import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import { withoutEndSlashes } from '../../lib/text.ts';
 import { DEPTH_HEADER } from '../call-headers.ts';
 import { uptime } from '../../lib/uptime.ts';
+import { HeldEndpoints } from './held-endpoints.ts';
 import { engineName } from '../table.ts';
 
 /** What a runtime said of itself when it registered: at least its engine and url, and whatever else it sent. */
@@ -78,9 +79,7 @@ export class Runtime {
   #confirmed = 0;
   #asking: Promise<Info | undefined> | undefined;
   #waiting: Promise<Info | 'silent' | undefined> | undefined;
-  /** How many endpoints of this service are active there, or are being activated, by their id. */
-  readonly #held = new Map<string, number>();
-  readonly #deactivating = new Map<string, Promise<void>>();
+  readonly endpoints = new HeldEndpoints((id) => this.#deactivate(id));
   /** False when it said that it knows no deactivation. */
   #deactivates = true;
 
@@ -197,35 +196,15 @@ export class Runtime {
     }
   }
 
-  /** An endpoint is going to be activated there. Resolves when an earlier one of that id is not being deactivated any more. */
-  async hold(id: string): Promise<void> {
-    this.#held.set(id, (this.#held.get(id) ?? 0) + 1);
-    await this.#deactivating.get(id);
-  }
-
-  /** The counterpart of `hold`: what nobody holds any more is deactivated there, if the runtime knows how. */
-  release(id: string): void {
-    const others = (this.#held.get(id) ?? 1) - 1;
-    if (others > 0) {
-      this.#held.set(id, others);
-      return;
-    }
-    this.#held.delete(id);
-    if (this.closed || !this.up || !this.#deactivates) return;
-    this.#deactivating.set(
-      id,
-      this.#deactivate(id).finally(() => this.#deactivating.delete(id)),
-    );
-  }
-
   async close(): Promise<void> {
     this.closed = true;
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
     this.#pools.clear();
   }
 
-  /** Never rejects: what stays active there costs memory, and nothing else. */
+  /** Tells it that an endpoint is needed no more, where it is there and knows how. Never rejects. */
   async #deactivate(id: string): Promise<void> {
+    if (this.closed || !this.up || !this.#deactivates) return;
     const options = { method: 'DELETE', timeout: DEACTIVATION_TIMEOUT, limit: DEACTIVATION_BYTES } as const;
     const status = await this.request(`${this.url}/endpoints/${id}`, options).then(
       (answer) => answer.status,
