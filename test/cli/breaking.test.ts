@@ -93,7 +93,7 @@ const mistakes: [string, Break, RegExp][] = [
   [
     'an engine with a slip of the pen',
     (file) => edit(file('deployment.yaml'), 'engine: javascript', 'engine: javasript'),
-    /^deployment\.yaml:«post:» engine javasript is not known here; engines: javascript, node, python, resource; did you mean javascript\?$/,
+    /^deployment\.yaml:«post:» engine javasript is not known here; engines: (?:\w+, )+\w+; did you mean javascript\?$/,
   ],
   [
     'an engine that nobody has',

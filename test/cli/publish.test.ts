@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { ENGINES } from '../../src/engines/table.ts';
 import { startService } from '../acceptance/support/service.ts';
 import { edit, filesIn, fromTemplate, kgrid, kgridJson, LAUNCHER, PROJECT, temporaryFolder } from './kgrid.ts';
 import type { RunOptions } from './kgrid.ts';
@@ -167,7 +168,7 @@ test('push tries the code and the examples first, and replaces nothing by what f
   assert.match(status ?? '', /^ {2}FAILED_TO_ACTIVATE {2}POST /);
   assert.equal(
     why,
-    'map/deployment.yaml:3: engine julia is not known here; engines: javascript, resource, node, python',
+    `map/deployment.yaml:3: engine julia is not known here; engines: ${ENGINES.map(({ name }) => name).join(', ')}`,
   );
   assert.equal(replaced, '  The package of test/map/v1.0 that was there before has been replaced');
 });
@@ -249,10 +250,11 @@ test('push uploads nothing that needs an engine which the activator does not hav
   const options = { cwd, env: { KGRID_URL: service.url } };
   const { code, stderr } = await kgrid(['push', 'map', 'foreign', 'model', '--no-test'], options);
   assert.equal(code, 1);
+  const local = ENGINES.filter((each) => each.local).map(({ name }) => name);
   assert.deepEqual(stderr.split('\n').slice(0, -1), [
     'foreign/deployment.yaml:3: the engine julia is not there',
     'model/deployment.yaml:3: the engine node has no runtime there',
-    `Nothing was uploaded, since ${service.url} has only the engines javascript, resource: start a runtime for the other there, or say --any-engine to upload all the same`,
+    `Nothing was uploaded, since ${service.url} has only the engines ${local.join(', ')}: start a runtime for the other there, or say --any-engine to upload all the same`,
   ]);
   assert.deepEqual((await service.get('/kos')).list, []);
 

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { ENGINES } from '../../src/engines/table.ts';
 import { zipOf } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
 import { edit, filesIn, fromTemplate, kgrid, kgridJson, LAUNCHER, lineOf, temporaryFolder } from './kgrid.ts';
@@ -52,12 +53,10 @@ test('list and status say what an activator has, what runs there, and why the re
 
   const [known, stranger] = await Promise.all([kgrid(['status'], { env }), kgrid(['status', '--url', url])]);
   assert.equal(known.code, 0);
+  const longest = Math.max(...ENGINES.map(({ name }) => name.length));
   assert.deepEqual(lines(known), [
     `UP  ${url}  3 knowledge objects  endpoints: 2 active, 1 failed`,
-    '  engine javascript  UP',
-    '  engine resource    UP',
-    '  engine node        DOWN',
-    '  engine python      DOWN',
+    ...ENGINES.map(({ name, local }) => `  engine ${name.padEnd(longest)}  ${local ? 'UP' : 'DOWN'}`),
     `  FAILED_TO_ACTIVATE  ${url}/test/failing/1.0/calculate  javascript`,
     `    SyntaxError: Unexpected token 'const' (src/index.js line ${line}, column 9)`,
   ]);
