@@ -18,6 +18,7 @@ import type { Lifecycle } from './lifecycle.ts';
 import { disposeAll, inOrder } from './lib/in-order.ts';
 import { messageOf } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
+import { AuditFiles } from './shelf/file-store/audit-files.ts';
 import { openFileShelf } from './shelf/file-store/open-file-shelf.ts';
 import { createManifestImporter } from './shelf/manifest/create-manifest-importer.ts';
 import type { PackageLimits } from './shelf/import/limits.ts';
@@ -46,6 +47,8 @@ export interface AppOptions {
   readonly cache: string;
   /** File that remembers what was found out about packages; none on a read-only shelf. */
   readonly knownPackages?: string | undefined;
+  /** Folder of the audit; none on a read-only shelf. */
+  readonly audit?: string | undefined;
   readonly log: Logger;
   /** Lines of the log that its reader did not take. */
   readonly lostLines: () => number;
@@ -60,6 +63,7 @@ export async function createApp({
   environment,
   cache,
   knownPackages,
+  audit,
   log,
   lostLines,
 }: AppOptions): Promise<App> {
@@ -70,6 +74,7 @@ export async function createApp({
     onWarning: (message, cause) =>
       log.warn({ part: 'shelf', ...(cause === undefined ? {} : { cause: messageOf(cause) }) }, message),
   });
+  const auditStore = audit === undefined ? undefined : new AuditFiles(audit, config.limits.audit);
   const known = await KnownPackages.open(knownPackages, `${version} ${process.version}`);
   const engines = new EngineRegistry();
   const tokens = new CallTokens(config.callKey);
@@ -109,6 +114,7 @@ export async function createApp({
     lifecycle,
     log,
     lostLines,
+    auditStore,
     runtimes,
     tokens,
     isOwnRuntime: ({ raw }) => door?.letIn(raw) === true,
@@ -144,6 +150,7 @@ export async function createApp({
         () => engines[Symbol.asyncDispose](),
         () => descriptors[Symbol.asyncDispose](),
         () => known.save(),
+        () => auditStore?.[Symbol.dispose](),
         () => shelf[Symbol.asyncDispose](),
       ]);
     },

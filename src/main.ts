@@ -62,14 +62,19 @@ async function main(output: Output, errors: Output): Promise<void> {
 }
 
 /** Beside the packages, also in a folder that is yet to be made; where the shelf is read-only, in the user's own cache. */
-function keptFiles(shelf: string): Pick<AppOptions, 'cache' | 'knownPackages'> {
+function keptFiles(shelf: string): Pick<AppOptions, 'cache' | 'knownPackages' | 'audit'> {
   try {
     accessSync(shelf, constants.W_OK);
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT')
       return { cache: join(homedir(), '.cache', 'kgrid-activator'), knownPackages: undefined };
   }
-  return { cache: join(shelf, '.kgrid', 'runtimes'), knownPackages: join(shelf, '.kgrid', 'known-packages') };
+  const home = join(shelf, '.kgrid');
+  return {
+    cache: join(home, 'runtimes'),
+    knownPackages: join(home, 'known-packages'),
+    audit: join(home, 'audit'),
+  };
 }
 
 async function shelfFolder(config: Config, log: Logger): Promise<string> {

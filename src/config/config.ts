@@ -31,6 +31,7 @@ export interface Limits {
   readonly queue: number;
   readonly held: number;
   readonly connections: number;
+  readonly audit: number;
 }
 
 export interface Config {
@@ -207,6 +208,7 @@ function limitsOf(read: Reader): Limits {
     queue: read.as('queue-limit', toCount),
     held: read.as('max-held', toSize),
     connections: read.as('max-connections', toCount),
+    audit: read.as('max-audit', (value, source) => atLeast(toSize(value, source), 64 * 2 ** 10, value, source, '64KB')),
   };
 }
 

@@ -146,4 +146,12 @@ export const LIMIT_SETTINGS = [
     group: 'Limits',
     help: 'Open connections of clients',
   },
+  {
+    option: 'max-audit',
+    env: 'KGRID_MAX_AUDIT',
+    kind: 'size',
+    default: '64MB',
+    group: 'Limits',
+    help: 'Audit that the shelf keeps, at least 64KB; the oldest records go first',
+  },
 ] as const satisfies readonly Setting[];

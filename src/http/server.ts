@@ -13,12 +13,14 @@ import type { DescriptorReader } from '../knowledge-object/descriptors/descripto
 import type { Lifecycle } from '../lifecycle.ts';
 import { notFound, overloaded } from '../lib/errors.ts';
 import { isLoopback } from '../lib/loopback.ts';
+import type { AuditStore } from '../shelf/audit-store.ts';
 import type { PackageLimits } from '../shelf/import/limits.ts';
 import type { ManifestImporter } from '../shelf/manifest-importer.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import { needsLogin } from './access/access.ts';
 import { installAccess } from './access/install-access.ts';
 import { activationRoutes } from './activation-routes.ts';
+import { auditRoutes } from './audit-routes.ts';
 import { Bodies, installBodyParser } from './body.ts';
 import { answerBrokenRequests } from './broken-requests.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
@@ -56,6 +58,8 @@ export interface ServerOptions {
   readonly lifecycle: Lifecycle;
   readonly log: FastifyBaseLogger;
   readonly lostLines: () => number;
+  /** None on a read-only shelf. */
+  readonly auditStore: AuditStore | undefined;
 }
 
 /** Paths of a package can be long; the router's own limit is 100 characters a segment. */
@@ -123,6 +127,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     allowedHosts: [...config.allowedHosts, ...config.cors.map((origin) => new URL(origin).hostname), ...machineNames()],
     isOwnRuntime: options.isOwnRuntime,
     log: options.log,
+    auditStore: options.auditStore,
   });
   const held = new HeldBytes(config.limits.held);
   const failures = new FailedCalls(options.log.child({ part: 'calls' }));
@@ -155,6 +160,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     isOwnRuntime: options.isOwnRuntime,
     publicUrl: config.publicUrl,
   });
+  auditRoutes(app, options.auditStore);
   healthRoutes(app, {
     activator,
     shelf,

@@ -4,6 +4,7 @@
  */
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { Secret } from '../../lib/secret.ts';
+import type { AuditStore } from '../../shelf/audit-store.ts';
 
 const ALL = ['open', 'execution', 'shelf-write', 'activation', 'runtime-registration', 'info', 'health'] as const;
 
@@ -39,6 +40,8 @@ export interface AccessOptions {
   /** True for a request of a runtime that this service started itself. */
   readonly isOwnRuntime: (request: FastifyRequest) => boolean;
   readonly log: FastifyBaseLogger;
+  /** Keeps the audit beside the log. */
+  readonly auditStore?: AuditStore | undefined;
 }
 
 export interface BasicOptions {

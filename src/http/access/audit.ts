@@ -1,43 +1,34 @@
-/** "Every write, activation and registration leaves one audit line: who, what, digest, outcome." */
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+/** What each change leaves in the audit, whether its handler says so or not. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Audit } from '../../shelf/audit.ts';
+import type { AuditRecord } from '../../shelf/audit-store.ts';
 import { pathOf } from '../errors.ts';
 
 const MAX_PATH_LENGTH = 300;
 
-export interface AuditEntry {
-  /** In the words of the field, such as `import`, `delete`, `reload`, `register`. */
-  readonly action: string;
-  /** What it was done to, such as a KO id, an engine or the url of a runtime. */
-  readonly subject: string;
-  /** Of the package, where there is one. */
-  readonly digest?: string;
-  /** `sha256:<old>, sha256:<new>` of what an import changed. */
-  readonly Replaced?: string;
-  readonly outcome: 'done' | 'failed' | 'refused';
-}
+/** What a handler says of its change. */
+export type AuditEntry = Omit<AuditRecord, 'who' | 'login' | 'requestId' | 'remoteAddress'>;
 
 declare module 'fastify' {
   interface FastifyInstance {
-    auditLog: FastifyBaseLogger;
+    audit: Audit;
   }
   interface FastifyRequest {
     audited: boolean;
   }
 }
 
-export function installAudit(app: FastifyInstance, log: FastifyBaseLogger): void {
-  // Audit lines are written at every log level but silence.
-  const level = log.level === 'silent' ? 'silent' : 'info';
-  app.decorate('auditLog', log.child({ audit: true }, { level }));
+export function installAudit(app: FastifyInstance, audit: Audit): void {
+  app.decorate('audit', audit);
   app.decorateRequest('audited', false);
 }
 
-/** Writes the line of a change. Handlers call it before they answer; one that does not gets a line all the same. */
+/** Writes the record of a change. Handlers call it before they answer; one that does not gets one all the same. */
 export function audit(request: FastifyRequest, entry: AuditEntry): void {
   request.audited = true;
   const { name, kind } = request.principal;
   const from = { requestId: request.id, remoteAddress: request.ip };
-  request.server.auditLog.info({ who: name, login: kind, ...entry, ...from }, 'audit');
+  request.server.audit.write({ who: name, login: kind, ...entry, ...from });
 }
 
 /** For what came as a change and changed nothing, such as a heartbeat: it leaves no line. */

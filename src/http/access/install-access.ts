@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import { Audit } from '../../shelf/audit.ts';
 import { isAccess, isChange, needsLogin, type Access, type AccessOptions } from './access.ts';
 import { auditAnswer, auditOnResponse, installAudit } from './audit.ts';
 import { createCors } from './cors.ts';
@@ -19,7 +20,7 @@ export function installAccess(app: FastifyInstance, options: AccessOptions): voi
   const crossSiteRefusal = createCrossSiteRule(corsOrigins, options);
   const authenticate = createAuthentication(options);
 
-  installAudit(app, options.log);
+  installAudit(app, new Audit(options.log, options.auditStore));
   app.decorateRequest('principal');
   app.addHook('onRoute', declareAccess);
   app.addHook('onRequest', (request, reply, done) => {

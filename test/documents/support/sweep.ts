@@ -104,7 +104,13 @@ function reads(method: Method, path: string, url: string, etag = '*'): Step[] {
 }
 
 function listings(): Step[] {
-  const health = ['/actuator/health', '/actuator/health/liveness', '/actuator/health/readiness', '/actuator/info'];
+  const health = [
+    '/actuator/health',
+    '/actuator/health/liveness',
+    '/actuator/health/readiness',
+    '/actuator/info',
+    '/actuator/audit',
+  ];
   const scripts = ['overview', 'card', 'objects', 'files', 'login', 'read', 'element', 'doc', 'descriptor', 'answers'];
   const others = ['pages.css', 'icon.svg', 'swagger-ui.css', 'swagger-ui-bundle.js'];
   const pages = [...scripts.map((name) => `${name}.js`), ...others];
@@ -138,6 +144,7 @@ function listings(): Step[] {
     ...both('/endpoints/{naan}/{name}/{apiVersion}/{endpoint}', `/endpoints/${NAAN}/code/1.0/run`),
     ['get', '/endpoints/{naan}/{name}/{apiVersion}/{endpoint}', `/endpoints/${NAAN}/code/9/run`],
     ...health.flatMap((path) => both(path)),
+    ['get', '/actuator/audit', '/actuator/audit?limit=0'],
     ...['application/yaml', 'text/yaml', 'application/x-yaml', 'text/vnd.yaml'].map((accept): Step => [
       'get',
       '/actuator/info',

@@ -1,0 +1,64 @@
+/** Reads the audit that the shelf keeps. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { malformedRequest, notFound } from '../lib/errors.ts';
+import type { AuditQuery, AuditStore } from '../shelf/audit-store.ts';
+import { prefixOf } from './address.ts';
+import { declare } from './methods.ts';
+
+const PATH = '/actuator/audit';
+/** Records of an answer. */
+const USUAL = 100;
+const MOST = 1000;
+
+export function auditRoutes(app: FastifyInstance, store: AuditStore | undefined): void {
+  const read = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    void reply.header('cache-control', 'no-store');
+    const query = queryOf(request);
+    if (store === undefined)
+      throw notFound('No audit is kept here, since the shelf can only be read: the log has all audit lines');
+    const { records, more } = await store.read(query);
+    const last = records.at(-1);
+    if (more && last !== undefined) {
+      const next = new URLSearchParams(request.query as Record<string, string>);
+      next.set('after', String(last.id));
+      void reply.header('link', `<${prefixOf(request)}${PATH}?${next.toString()}>; rel="next"`);
+    }
+    return records;
+  };
+  declare(app, PATH, { GET: { access: 'info', handler: read } });
+}
+
+/** @throws malformedRequest. */
+function queryOf(request: FastifyRequest): AuditQuery {
+  const given = request.query as Readonly<Record<string, string | readonly string[] | undefined>>;
+  const textOf = (name: string): string | undefined => {
+    const value = given[name];
+    if (value === undefined || typeof value === 'string') return value === '' ? undefined : value;
+    throw malformedRequest(`${name} is given more than once: give it once`);
+  };
+  const numberOf = (name: string, most: number): number | undefined => {
+    const value = textOf(name);
+    if (value === undefined) return undefined;
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : 0;
+    if (number < 1 || number > most) throw malformedRequest(`${name} must be a whole number from 1 to ${most}`);
+    return number;
+  };
+  return {
+    limit: numberOf('limit', MOST) ?? USUAL,
+    after: numberOf('after', Number.MAX_SAFE_INTEGER),
+    since: timeOf(textOf('since')),
+    ko: textOf('ko'),
+    who: textOf('who'),
+  };
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const time = ISO_TIME.test(text) ? Date.parse(text.replace(' ', '+')) : NaN;
+  if (Number.isNaN(time))
+    throw malformedRequest('since must be a date or time such as 2026-11-20 or 2026-11-20T15:06:08Z');
+  return time;
+}
+
+/** The plus sign of an offset stands for a space in a query. */
+const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+ -]\d\d:?\d\d)?)?$/;

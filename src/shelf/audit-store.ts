@@ -1,0 +1,69 @@
+/** Where the audit is kept: a contract, so that it can be kept with whatever keeps the packages. */
+
+/** What one change was, who made it and how it went. */
+export interface AuditRecord {
+  /** Who, and by which login. */
+  readonly who: string;
+  readonly login: string;
+  /** In the words of the field, such as `import`, `delete`, `reload`, `register`. */
+  readonly action: string;
+  /** What it was done to, such as a KO id, an engine or the url of a runtime. */
+  readonly subject: string;
+  /** Of the package, where there is one: hex. */
+  readonly digest?: string;
+  /** `sha256:<old>, sha256:<new>` of what an import changed. */
+  readonly Replaced?: string;
+  readonly outcome: 'done' | 'failed' | 'refused';
+  readonly requestId: string;
+  readonly remoteAddress: string;
+}
+
+export interface KeptAuditRecord extends AuditRecord {
+  /** Grows with each record. */
+  readonly id: number;
+  /** ISO 8601, UTC. */
+  readonly time: string;
+}
+
+export interface AuditQuery {
+  readonly limit: number;
+  /** Only records that are older than the one of this id. */
+  readonly after?: number | undefined;
+  /** Epoch milliseconds: only records of then and later. */
+  readonly since?: number | undefined;
+  /** `<naan>/<name>` or `<naan>/<name>/<version>`: only records of that knowledge object. */
+  readonly ko?: string | undefined;
+  readonly who?: string | undefined;
+}
+
+export interface AuditPage {
+  /** The newest first. */
+  readonly records: readonly KeptAuditRecord[];
+  /** True where older ones fit too. */
+  readonly more: boolean;
+}
+
+export interface AuditStore extends Disposable {
+  /** Keeps a record before it returns. @throws Error when it cannot be kept. */
+  append(record: AuditRecord): void;
+  read(query: AuditQuery): Promise<AuditPage>;
+}
+
+export function fits(record: KeptAuditRecord, { after, since, ko, who }: AuditQuery): boolean {
+  return (
+    (after === undefined || record.id < after) &&
+    (since === undefined || Date.parse(record.time) >= since) &&
+    (who === undefined || record.who === who) &&
+    (ko === undefined || isAbout(record.subject, ko))
+  );
+}
+
+/** A subject names one knowledge object or several, with more around it where the request was refused. */
+function isAbout(subject: string, ko: string): boolean {
+  for (let at = subject.indexOf(ko); at >= 0; at = subject.indexOf(ko, at + 1)) {
+    if (!WITHIN_NAME.test(subject.charAt(at - 1)) && !WITHIN_NAME.test(subject.charAt(at + ko.length))) return true;
+  }
+  return false;
+}
+
+const WITHIN_NAME = /[^\s/,]/;
