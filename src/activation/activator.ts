@@ -5,9 +5,9 @@
 import type { Logger } from 'pino';
 import type { Engines } from '../engines/engine-registry.ts';
 import { engineName } from '../engines/table.ts';
-import { koKey } from '../knowledge-object/id.ts';
+import { koKey, parseKoId } from '../knowledge-object/id.ts';
 import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
-import type { KoId } from '../knowledge-object/id.ts';
+import type { KoId, KoName } from '../knowledge-object/id.ts';
 import { compareVersions } from '../knowledge-object/version-order.ts';
 import { koNotFound, messageOf } from '../lib/errors.ts';
 import type { ServiceError } from '../lib/errors.ts';
@@ -21,10 +21,10 @@ import { EndpointSet } from './endpoint-set.ts';
 import type { LoadFailure } from './endpoint-set.ts';
 import type { KnownPackages } from './known-packages.ts';
 import { isPassing, LoadedKo } from './loaded-ko.ts';
-import { idOf, saysNothingOfTheKo } from './loading.ts';
+import { idOf, saysNothingOfTheKo, unreadOf } from './loading.ts';
 import type { Declared, Loading } from './loading.ts';
 import { Retries } from './retries.ts';
-import { ALL, decidedSoon, ofEngine, ofKo } from './selection.ts';
+import { ALL, decidedSoon, ofEngine, ofKo, ofKos } from './selection.ts';
 import type { Selection } from './selection.ts';
 
 export interface ActivatorOptions {
@@ -99,7 +99,9 @@ export class Activator {
 
   /** What was loaded last of a KO, by its key: runtimes fetch its artifacts while they activate it. */
   loadedKo(key: string): LoadedKo | undefined {
-    return this.#coming.get(key) ?? this.#set.endpoints.findLast((each) => each.ko.key === key)?.ko;
+    const id = parseKoId(key);
+    const loaded = (): readonly Endpoint[] => (id === undefined ? [] : this.#set.ofName(id));
+    return this.#coming.get(key) ?? loaded().findLast((each) => each.ko.key === key)?.ko;
   }
 
   /** "Discard all endpoints, reload every KO from the shelf, activate all endpoints." */
@@ -131,8 +133,7 @@ export class Activator {
 
   /** Takes in what was just imported. */
   reloadImported(ids: readonly KoId[]): Promise<void> {
-    const keys = new Set(ids.map(koKey));
-    return this.#change('reload', { ...ALL, ko: (id) => keys.has(koKey(id)) });
+    return this.#change('reload', ofKos(ids));
   }
 
   /** "Reactivate and replace every loaded endpoint; no shelf reload." */
@@ -169,14 +170,15 @@ export class Activator {
     return this.#changes.run('set', async () => {
       const began = Date.now();
       const old = this.#set;
-      if (kind === 'reload') await this.#shelf.rescan();
-      const stored = (await this.#shelf.list()).filter((entry) => selection.ko(entry.id));
+      const { names } = selection;
+      /** Those that it may concern, and those with which these share their ids. */
+      const present = names === undefined ? old.endpoints : names.flatMap((each) => old.ofName(each));
+      if (kind === 'reload') await this.#shelf.rescan(names);
+      const stored = (await this.#entries(names)).filter((entry) => selection.ko(entry.id));
       const concerned = (each: Endpoint): boolean => selection.ko(each.ko.id) && selection.engine(each.entry.engine);
-      const kept = old.endpoints.filter((each) => !concerned(each));
+      const kept = present.filter((each) => !concerned(each));
       // Also those of which no endpoint is concerned: they are not new on the shelf.
-      const loaded = new Map(
-        old.endpoints.filter((each) => selection.ko(each.ko.id)).map((each) => [each.ko.key, each.ko]),
-      );
+      const loaded = new Map(present.filter((each) => selection.ko(each.ko.id)).map((each) => [each.ko.key, each.ko]));
       if (selection.named !== undefined && stored.length === 0 && loaded.size === 0) throw koNotFound(selection.named);
 
       const { declared, opened, failures, refusal } = await this.#load(stored, kind === 'reload' ? new Map() : loaded);
@@ -186,7 +188,7 @@ export class Activator {
       }
       // What cannot be read now stays as it was.
       const unread = new Set(failures.filter(({ passing }) => passing).map(({ id }) => koKey(id)));
-      kept.push(...old.endpoints.filter((each) => concerned(each) && unread.has(each.ko.key)));
+      kept.push(...present.filter((each) => concerned(each) && unread.has(each.ko.key)));
       const wanted = declared.filter(({ entry }) => selection.engine(entry.engine));
       const { endpoints, made } = this.#endpoints([
         ...kept.map((each) => ({ ko: each.ko, entry: each.entry, present: each })),
@@ -198,15 +200,21 @@ export class Activator {
         this.#queue.add(each);
       }
       await decidedSoon(made, patience);
-      const others = old.failures.filter(({ id }) => !selection.ko(id));
-      this.#set = new EndpointSet(endpoints, [...others, ...failures]);
+      const allFailures = [...old.failures.filter(({ id }) => !selection.ko(id)), ...failures];
+      this.#set =
+        names === undefined ? new EndpointSet(endpoints, allFailures) : old.with(names, endpoints, allFailures);
       this.#coming.clear();
       const staying = new Set(endpoints);
-      for (const each of old.endpoints) if (!staying.has(each)) this.#discard(each);
+      for (const each of present) if (!staying.has(each)) this.#discard(each);
       this.#retries.watch();
       void this.#known?.save();
       this.#log.info({ change: kind, endpoints: made.length, milliseconds: Date.now() - began }, `${kind} done`);
     });
+  }
+
+  async #entries(names: readonly KoName[] | undefined): Promise<readonly ShelfEntry[]> {
+    if (names === undefined) return this.#shelf.list();
+    return (await Promise.all(names.map(({ naan, name }) => this.#shelf.versions(naan, name)))).flat();
   }
 
   /** Reads knowledge objects from the shelf, but those that `loaded` has; each declares endpoints or fails as a whole. */
@@ -237,22 +245,16 @@ export class Activator {
 
   /** What could not be read, or whose endpoints could not, for a reason that passes. */
   get unread(): readonly LoadFailure[] {
-    const { endpoints, failures } = this.#set;
-    return [
-      ...failures.filter(({ passing }) => passing),
-      ...endpoints
-        .filter((each) => each.passing && each.status === 'FAILED_TO_ACTIVATE')
-        .map((each) => ({ id: each.ko.id, cause: each.detail ?? '', passing: true })),
-    ];
+    return unreadOf(this.#set);
   }
 
   async #tryAgain(): Promise<void> {
     const found = await this.#shelf.readAgain();
     const failed = this.#set.failures.filter(({ passing }) => passing).map(({ id }) => id);
     if (found.length + failed.length > 0) await this.reloadImported([...found, ...failed]);
-    const keys = new Set(this.unread.map(({ id }) => koKey(id)));
-    const loaded = this.#set.endpoints.some((each) => each.passing && keys.has(each.ko.key));
-    if (loaded) await this.#change('refresh', { ...ALL, ko: (id) => keys.has(koKey(id)) });
+    const unread = new Map(this.unread.map(({ id }) => [koKey(id), id]));
+    const loaded = [...unread].flatMap(([key, id]) => this.#set.ofName(id).filter((each) => each.ko.key === key));
+    if (loaded.some((each) => each.passing)) await this.#change('refresh', ofKos([...unread.values()]));
   }
 
   #discard(endpoint: Endpoint): void {

@@ -1,9 +1,12 @@
 /** All loaded endpoints at one moment: never changed, but replaced as a whole. */
-import type { KoId } from '../knowledge-object/id.ts';
+import { nameKey } from '../knowledge-object/id.ts';
+import type { KoId, KoName } from '../knowledge-object/id.ts';
 import { compareVersions } from '../knowledge-object/version-order.ts';
+import { LayeredMap } from '../lib/layered-map.ts';
 import { withoutSlashes } from '../lib/text.ts';
 import type { CallScope } from '../engines/engine.ts';
 import type { Endpoint } from './endpoint.ts';
+import { methodOf, NameEndpoints } from './name-endpoints.ts';
 
 /** "An HTTP method key (`post` or `get`)": one path may have both. */
 export type EndpointMethod = 'post' | 'get';
@@ -20,38 +23,52 @@ export class EndpointSet implements CallScope {
   /** Ordered by naan, name, API version, KO version and endpoint. */
   readonly endpoints: readonly Endpoint[];
   readonly failures: readonly LoadFailure[];
-  /** Of the id with the most. */
+  /** No id has more of them. */
   readonly mostSegments: number;
-  /** `<naan>/<name>/<version>/<endpoint>`, by API version and by KO version. */
-  readonly #versioned = { post: new Map<string, Endpoint>(), get: new Map<string, Endpoint>() };
-  /** `<naan>/<name>/<endpoint>`: the newest API version first. */
-  readonly #unversioned = new Map<string, Endpoint[]>();
+  readonly #names: LayeredMap<NameEndpoints>;
 
-  constructor(endpoints: readonly Endpoint[], failures: readonly LoadFailure[]) {
-    this.endpoints = endpoints.toSorted(byAddress);
+  /** `replaces`: the set in which these names, and no others, have other endpoints. */
+  constructor(
+    endpoints: readonly Endpoint[],
+    failures: readonly LoadFailure[],
+    replaces?: { readonly set: EndpointSet; readonly names: readonly KoName[] },
+  ) {
+    const sorted = endpoints.toSorted(byAddress);
+    const groups = Map.groupBy(sorted, ({ ko }) => nameKey(ko.id));
+    const made = [...groups].map(([key, each]) => [key, new NameEndpoints(each)] as const);
+    const most = sorted.reduce((segments, { id }) => Math.max(segments, id.split('/').length), 0);
     this.failures = failures;
-    this.mostSegments = this.endpoints.reduce((most, { id }) => Math.max(most, id.split('/').length), 0);
-    for (const each of this.endpoints) this.#versioned[methodOf(each)].set(each.id, each);
-    for (const each of this.endpoints.toReversed()) {
-      const { naan, name, version } = each.ko.id;
-      // "The segment or `v` is matched with API versions first, then with KO versions."
-      const byKoVersion = `${naan}/${name}/${version}/${each.name}`;
-      const versioned = this.#versioned[methodOf(each)];
-      if (!versioned.has(byKoVersion)) versioned.set(byKoVersion, each);
-      const versions = this.#unversioned.get(each.address) ?? [];
-      versions.push(each);
-      this.#unversioned.set(each.address, versions);
+    if (replaces === undefined) {
+      this.endpoints = sorted;
+      this.#names = LayeredMap.of(made);
+      this.mostSegments = most;
+      return;
     }
+    const { set, names } = replaces;
+    const gone = names.map((each) => [nameKey(each), undefined] as const);
+    this.#names = set.#names.with([...gone, ...made]);
+    this.endpoints = set.#spliced(names, groups);
+    this.mostSegments = Math.max(set.mostSegments, most);
+  }
+
+  /** The set in which these KOs have these endpoints and no others, at the cost of these; `failures` are those of all. */
+  with(names: readonly KoName[], endpoints: readonly Endpoint[], failures: readonly LoadFailure[]): EndpointSet {
+    return new EndpointSet(endpoints, failures, { set: this, names });
+  }
+
+  /** The endpoints of all versions of a KO, in their order. */
+  ofName(name: KoName): readonly Endpoint[] {
+    return this.#names.get(nameKey(name))?.endpoints ?? [];
   }
 
   /** The endpoint of `<naan>/<name>/<version>/<endpoint>`, whatever its status; one of another method where there is none of this. */
   versioned(key: string, method: EndpointMethod = 'post'): Endpoint | undefined {
-    return this.#versioned[method].get(key) ?? this.#versioned[method === 'post' ? 'get' : 'post'].get(key);
+    return this.#nameOf(key)?.versioned(key, method);
   }
 
   /** All API versions of `<naan>/<name>/<endpoint>`, the newest first. */
   versions(key: string): readonly Endpoint[] {
-    return this.#unversioned.get(key) ?? [];
+    return this.#nameOf(key)?.versions(key) ?? [];
   }
 
   /**
@@ -71,22 +88,55 @@ export class EndpointSet implements CallScope {
     const found = this.versioned(key) ?? this.newest(key);
     return found?.status === 'FAILED_TO_ACTIVATE' ? undefined : found;
   }
+
+  #nameOf(key: string): NameEndpoints | undefined {
+    const end = key.indexOf('/', key.indexOf('/') + 1);
+    return end < 0 ? undefined : this.#names.get(key.slice(0, end));
+  }
+
+  /** All endpoints, with those of some names in the place of the ones that these had. */
+  #spliced(names: readonly KoName[], groups: ReadonlyMap<string, readonly Endpoint[]>): Endpoint[] {
+    const all: Endpoint[] = [];
+    let taken = 0;
+    const takeUntil = (end: number): void => {
+      for (const each of this.endpoints.slice(taken, end)) all.push(each);
+      taken = Math.max(taken, end);
+    };
+    for (const name of names.toSorted(compareNames)) {
+      takeUntil(firstAt(this.endpoints, name));
+      all.push(...(groups.get(nameKey(name)) ?? []));
+      taken += this.ofName(name).length;
+    }
+    takeUntil(this.endpoints.length);
+    return all;
+  }
 }
 
 /** Characters, with room for some slashes at its ends. */
 const LONGEST_ID = 2048;
 
-/** What has another method fails to activate, and is listed among the code. */
-const methodOf = ({ entry }: Endpoint): EndpointMethod => (entry.method === 'get' ? 'get' : 'post');
-
 function byAddress(a: Endpoint, b: Endpoint): number {
   return (
-    compareText(a.ko.id.naan, b.ko.id.naan) ||
-    compareText(a.ko.id.name, b.ko.id.name) ||
+    compareNames(a.ko.id, b.ko.id) ||
     compareVersions(a.apiVersion, b.apiVersion) ||
     compareVersions(a.ko.id.version, b.ko.id.version) ||
     compareText(a.name, b.name)
   );
 }
+
+/** The place of the first endpoint of a name, or where it would be. */
+function firstAt(sorted: readonly Endpoint[], name: KoName): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const at = sorted[middle];
+    if (at !== undefined && compareNames(at.ko.id, name) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const compareNames = (a: KoName, b: KoName): number => compareText(a.naan, b.naan) || compareText(a.name, b.name);
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

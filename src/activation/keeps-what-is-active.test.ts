@@ -12,8 +12,10 @@ test('what is active stays when the shelf cannot open a package at the moment', 
   const kos = ['one', 'two', 'three'].map((name) => welcomeKo({ naan: 'a', name }));
   const opened: MemoryPackage[] = [];
   let busy = false;
-  const shelf: Pick<Shelf, 'list' | 'open' | 'rescan' | 'damage' | 'readAgain'> = {
+  const shelf: Pick<Shelf, 'list' | 'versions' | 'open' | 'rescan' | 'damage' | 'readAgain'> = {
     list: () => Promise.resolve(kos.map((ko) => new MemoryPackage(ko).entry)),
+    versions: (_naan, name) =>
+      Promise.resolve(kos.filter((ko) => ko.name === name).map((ko) => new MemoryPackage(ko).entry)),
     open: ({ name }) => {
       if (busy && name === 'two') return Promise.reject(tooManyOpen(new Error('EMFILE')));
       const found = kos.find((ko) => ko.name === name);

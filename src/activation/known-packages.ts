@@ -2,54 +2,65 @@
  * What earlier starts found out about packages, by their digests: parsed descriptors, and which code was seen to
  * load. A second start with a thousand knowledge objects then takes a moment. Nothing is lost without it.
  */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, rename, writeFile } from 'node:fs/promises';
 import { deserialize, serialize } from 'node:v8';
 import type { Deployment } from '../knowledge-object/descriptors/deployment.ts';
 import type { Service } from '../knowledge-object/descriptors/service.ts';
+import { inTurns } from '../lib/in-turns.ts';
+import { decodeRecords, encodeRecord } from './known-file.ts';
+import type { KnownRecord } from './known-file.ts';
 
 export interface Descriptors {
   readonly service: Service;
   readonly deployment: Deployment;
 }
 
-/** What the file holds; `version` is that of the service, since another one may parse differently. */
-interface Content {
-  readonly version: string;
-  readonly descriptors: Map<string, Descriptors>;
+/** What the file holds. */
+interface Kept {
+  /** As they stand in the file: most are asked for once, and some never again. */
+  readonly descriptors: Map<string, Buffer>;
   readonly loads: Set<string>;
+  /** How many stand in the file; undefined where nothing can be added to it. */
+  readonly records: number | undefined;
 }
 
-/** More than most shelves have; a service that runs for long sees many packages come and go. */
-const MOST = 10_000;
+/** More than shelves have; a service that runs for long sees many packages come and go. */
+const MOST = 100_000;
+const NOTHING = Buffer.alloc(0);
 
 export class KnownPackages {
   readonly #file: string | undefined;
+  /** Of the service, since another one may parse differently. */
+  readonly #version: string;
   readonly #most: number;
-  readonly #known: Content;
+  readonly #kept: Kept;
+  #records: number | undefined;
   /** What was used since the start: the rest belongs to packages that are gone. */
-  readonly #used: Content;
-  #changed = false;
+  readonly #used = { descriptors: new Map<string, Descriptors>(), loads: new Set<string>() };
+  /** What is to be added to the file, by kind and key. */
+  #added = new Map<string, Pick<KnownRecord, 'kind' | 'key'>>();
   #saved = Promise.resolve();
 
-  private constructor(file: string | undefined, version: string, known: Content | undefined, most: number) {
+  private constructor(file: string | undefined, version: string, kept: Kept, most: number) {
     this.#file = file;
+    this.#version = version;
     this.#most = most;
-    this.#used = { version, descriptors: new Map(), loads: new Set() };
-    this.#known = known ?? this.#used;
+    this.#kept = kept;
+    this.#records = kept.records;
   }
 
   /** Without a file nothing is kept. One that cannot be read is as good as none. `most`: what is remembered at most. */
   static async open(file: string | undefined, version: string, most = MOST): Promise<KnownPackages> {
-    const known = file === undefined ? undefined : await readFile(file).then(contentOf, () => undefined);
-    return new KnownPackages(file, version, known?.version === version ? known : undefined, most);
+    const bytes = file === undefined ? NOTHING : await readFile(file).catch(() => NOTHING);
+    return new KnownPackages(file, version, keptIn(bytes, version), most);
   }
 
   /** The descriptors of a package, which are parsed only where they are not known. */
   async descriptors(key: string, parse: () => Descriptors | Promise<Descriptors>): Promise<Descriptors> {
-    let found = this.#used.descriptors.get(key) ?? this.#known.descriptors.get(key);
+    let found = this.#used.descriptors.get(key) ?? this.#keptDescriptors(key);
     if (found === undefined) {
       found = await parse();
-      this.#changed = true;
+      this.#add('descriptors', key);
     }
     this.#used.descriptors.delete(key);
     this.#used.descriptors.set(key, found);
@@ -59,7 +70,7 @@ export class KnownPackages {
 
   /** True, once, when an earlier start saw this code load: a reload or refresh tries it again. */
   loads(key: string): boolean {
-    if (this.#used.loads.has(key) || !this.#known.loads.has(key)) return false;
+    if (this.#used.loads.has(key) || !this.#kept.loads.has(key)) return false;
     this.#used.loads.add(key);
     return true;
   }
@@ -70,7 +81,21 @@ export class KnownPackages {
     if (works) loads.add(key);
     else loads.delete(key);
     this.#forget(loads);
-    this.#changed = true;
+    this.#add(works ? 'loads' : 'no longer loads', key);
+  }
+
+  #keptDescriptors(key: string): Descriptors | undefined {
+    const bytes = this.#kept.descriptors.get(key);
+    try {
+      return bytes && (deserialize(bytes) as Descriptors);
+    } catch {
+      this.#kept.descriptors.delete(key);
+      return undefined;
+    }
+  }
+
+  #add(kind: KnownRecord['kind'], key: string): void {
+    if (this.#file !== undefined) this.#added.set(`${kind} ${key}`, { kind, key });
   }
 
   /** Drops what was used the longest ago. */
@@ -86,22 +111,57 @@ export class KnownPackages {
   }
 
   async #write(): Promise<void> {
-    if (!this.#changed || this.#file === undefined) return;
-    this.#changed = false;
-    const temporary = `${this.#file}.new`;
-    await writeFile(temporary, serialize(this.#used))
-      .then(() => rename(temporary, this.#file ?? ''))
-      .catch(() => undefined);
+    if (this.#added.size === 0 || this.#file === undefined) return;
+    const added = [...this.#added.values()];
+    this.#added = new Map();
+    const { descriptors, loads } = this.#used;
+    const useful = descriptors.size + loads.size;
+    const records = (this.#records ?? Infinity) + added.length;
+    try {
+      if (records < 2 * useful) await appendFile(this.#file, await this.#encoded(added));
+      else await this.#writeAll(this.#file);
+      this.#records = records < 2 * useful ? records : useful;
+    } catch {
+      this.#records = undefined;
+    }
+  }
+
+  /** Only what is used: the rest is forgotten. */
+  async #writeAll(file: string): Promise<void> {
+    const all = [
+      { kind: 'version', key: this.#version } as const,
+      ...[...this.#used.descriptors.keys()].map((key) => ({ kind: 'descriptors', key }) as const),
+      ...[...this.#used.loads].map((key) => ({ kind: 'loads', key }) as const),
+    ];
+    await writeFile(`${file}.new`, await this.#encoded(all));
+    await rename(`${file}.new`, file);
+  }
+
+  async #encoded(records: readonly Pick<KnownRecord, 'kind' | 'key'>[]): Promise<Buffer> {
+    const encoded: Buffer[] = [];
+    for await (const some of inTurns(records)) {
+      for (const { kind, key } of some) {
+        const value = kind === 'descriptors' ? this.#bytesOf(key) : NOTHING;
+        if (value !== undefined) encoded.push(encodeRecord({ kind, key, value }));
+      }
+    }
+    return Buffer.concat(encoded);
+  }
+
+  #bytesOf(key: string): Buffer | undefined {
+    const used = this.#used.descriptors.get(key);
+    return this.#kept.descriptors.get(key) ?? (used && serialize(used));
   }
 }
 
-function contentOf(bytes: Buffer): Content | undefined {
-  try {
-    const value = deserialize(bytes) as Partial<Content>;
-    const isContent =
-      typeof value.version === 'string' && value.descriptors instanceof Map && value.loads instanceof Set;
-    return isContent ? (value as Content) : undefined;
-  } catch {
-    return undefined;
+function keptIn(bytes: Buffer, version: string): Kept {
+  const { records, isWhole } = decodeRecords(bytes);
+  const isOurs = records[0]?.kind === 'version' && records[0].key === version;
+  const kept = { descriptors: new Map<string, Buffer>(), loads: new Set<string>() };
+  for (const { kind, key, value } of isOurs ? records : []) {
+    if (kind === 'descriptors') kept.descriptors.set(key, value);
+    else if (kind === 'loads') kept.loads.add(key);
+    else if (kind === 'no longer loads') kept.loads.delete(key);
   }
+  return { ...kept, records: isOurs && isWhole ? records.length - 1 : undefined };
 }

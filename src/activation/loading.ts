@@ -2,7 +2,7 @@
 import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { LoadFailure } from './endpoint-set.ts';
+import type { EndpointSet, LoadFailure } from './endpoint-set.ts';
 import { isPassing } from './loaded-ko.ts';
 import type { LoadedKo } from './loaded-ko.ts';
 
@@ -25,6 +25,14 @@ export interface Declared {
   readonly entry: DeploymentEntry;
   readonly present?: Endpoint;
 }
+
+/** What could not be read, or whose endpoints could not, for a reason that passes. */
+export const unreadOf = ({ endpoints, failures }: EndpointSet): readonly LoadFailure[] => [
+  ...failures.filter(({ passing }) => passing),
+  ...endpoints
+    .filter((each) => each.passing && each.status === 'FAILED_TO_ACTIVATE')
+    .map((each) => ({ id: each.ko.id, cause: each.detail ?? '', passing: true })),
+];
 
 export const idOf = ({ ko, entry }: Declared, version: string): string =>
   `${ko.id.naan}/${ko.id.name}/${version}${entry.path}`;

@@ -100,6 +100,29 @@ test('who waits for what is known to be kept waits for what is being written too
   await second.descriptors('a', () => assert.fail('it was not kept'));
 });
 
+test('what is new is added to what is kept, and what was cut off in the middle is found out again', async () => {
+  const file = join(folder, 'added-to');
+  const first = await KnownPackages.open(file, '1');
+  for (const key of ['a', 'b', 'c']) await first.descriptors(key, parse);
+  await first.save();
+  const before = await readFile(file);
+  await first.descriptors('d', parse);
+  await first.save();
+  const after = await readFile(file);
+  assert.ok(after.subarray(0, before.length).equals(before));
+  assert.ok(after.length < before.length * 1.5);
+
+  await writeFile(file, after.subarray(0, -3));
+  const second = await KnownPackages.open(file, '1');
+  for (const key of ['a', 'b', 'c']) assert.deepEqual(await second.descriptors(key, never), parse());
+  let parsed = 0;
+  await second.descriptors('d', () => (parsed++, parse()));
+  assert.equal(parsed, 1);
+  await second.save();
+  const third = await KnownPackages.open(file, '1');
+  for (const key of ['a', 'b', 'c', 'd']) assert.deepEqual(await third.descriptors(key, never), parse());
+});
+
 test('a damaged or missing file is as good as none', async () => {
   const file = join(folder, 'damaged');
   await writeFile(file, 'not what was written');

@@ -1,5 +1,6 @@
 /** What a change of the endpoints is about, and when it is done. */
-import type { KoId } from '../knowledge-object/id.ts';
+import { koKey, nameKey } from '../knowledge-object/id.ts';
+import type { KoId, KoName } from '../knowledge-object/id.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** What a change of the set takes in. */
@@ -8,6 +9,8 @@ export interface Selection {
   ko(id: KoId): boolean;
   /** True for the engines that it is about. */
   engine(name: string): boolean;
+  /** What it costs is up to these; undefined where it may be about any. */
+  readonly names?: readonly KoName[];
   /** The KO that was asked for, which must be known. */
   readonly named?: string;
 }
@@ -20,8 +23,15 @@ export function ofKo(naan: string, name: string, version: string | undefined): S
   return {
     ...ALL,
     ko: (id) => id.naan === naan && id.name === name && (version === undefined || id.version === version),
+    names: [{ naan, name }],
     named: [naan, name, version].filter((part) => part !== undefined).join('/'),
   };
+}
+
+export function ofKos(ids: readonly KoId[]): Selection {
+  const keys = new Set(ids.map(koKey));
+  const names = new Map(ids.map((id) => [nameKey(id), id]));
+  return { ...ALL, ko: (id) => keys.has(koKey(id)), names: [...names.values()] };
 }
 
 /** Waits for the local endpoints however long they take, and for the others so many milliseconds. */

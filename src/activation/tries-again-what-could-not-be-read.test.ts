@@ -15,8 +15,10 @@ function setUp(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const kos = ['one', 'two'].map((name) => welcomeKo({ naan: 'a', name }));
   const broken = { package: false, artifact: false };
-  const shelf: Pick<Shelf, 'list' | 'open' | 'rescan' | 'damage' | 'readAgain'> = {
+  const shelf: Pick<Shelf, 'list' | 'versions' | 'open' | 'rescan' | 'damage' | 'readAgain'> = {
     list: () => Promise.resolve(kos.map((ko) => new MemoryPackage(ko).entry)),
+    versions: (_naan, name) =>
+      Promise.resolve(kos.filter((ko) => ko.name === name).map((ko) => new MemoryPackage(ko).entry)),
     open: ({ name }) => {
       const ko = kos.find((each) => each.name === name);
       if (ko === undefined) return Promise.resolve(undefined);

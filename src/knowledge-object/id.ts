@@ -3,10 +3,14 @@
  *
  * A KO id is `<naan>/<name>/<version>`, "letters, digits and periods only inside each part".
  */
-export interface KoId {
+export interface KoId extends KoName {
+  readonly version: string;
+}
+
+/** A KO in all its versions. */
+export interface KoName {
   readonly naan: string;
   readonly name: string;
-  readonly version: string;
 }
 
 /** Names that would shadow the service's own paths, refused as naan at import. */
@@ -24,6 +28,9 @@ export const isEndpointPart = (part: string): boolean => ENDPOINT_PART.test(part
 
 /** `<naan>/<name>/<version>`. */
 export const koKey = (id: KoId): string => `${id.naan}/${id.name}/${id.version}`;
+
+/** `<naan>/<name>`. */
+export const nameKey = ({ naan, name }: KoName): string => `${naan}/${name}`;
 
 /** Reads `<naan>/<name>/<version>`, with or without a trailing slash; undefined when it is not one. */
 export function parseKoId(text: string): KoId | undefined {

@@ -3,7 +3,7 @@
  * `test/conformance/shelf.ts`; nothing outside `shelf/` may assume that packages are files.
  */
 import type { Readable } from 'node:stream';
-import type { KoId } from '../knowledge-object/id.ts';
+import type { KoId, KoName } from '../knowledge-object/id.ts';
 
 /** One file of a package; `path` is relative to the package, with `/` between its segments. */
 export interface PackageFile {
@@ -91,6 +91,10 @@ export interface Shelf extends AsyncDisposable {
   find(id: KoId): Promise<ShelfEntry | undefined>;
   /** The versions of one KO, oldest first. */
   versions(naan: string, name: string): Promise<readonly ShelfEntry[]>;
+  /** Grows with every change of what is on the shelf, and only with these. */
+  revision(): Promise<number>;
+  /** The KOs that were put, replaced or removed after a revision; undefined where that is too long ago to be known. */
+  changes(since: number): Promise<readonly KoId[] | undefined>;
   /** Opens the package as it is now; undefined when the KO is not on the shelf. @throws packageDamaged. */
   open(id: KoId): Promise<KoPackage | undefined>;
   /** @throws shelfNotWritable on a read-only shelf. */
@@ -102,8 +106,11 @@ export interface Shelf extends AsyncDisposable {
   replaceMetadata(id: KoId, metadata: string, ifMatch?: readonly string[]): Promise<ShelfEntry>;
   /** @throws koNotFound; preconditionFailed; shelfNotWritable. */
   remove(id: KoId, ifMatch?: readonly string[]): Promise<void>;
-  /** Looks again for what people put on the shelf by hand. */
-  rescan(): Promise<void>;
+  /**
+   * Looks again for what people put on the shelf by hand, of these KOs or of all. What people did to others may wait
+   * for the next look at all.
+   */
+  rescan(names?: readonly KoName[]): Promise<void>;
   /** Looks again at what could not be read for a reason that passes. @returns the KOs that can be served since. */
   readAgain(): Promise<readonly KoId[]>;
   /** What was found on the shelf and cannot be served. */

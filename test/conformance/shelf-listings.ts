@@ -78,6 +78,47 @@ export function listingTests(test: TestWithShelf): void {
     assert.notEqual(file.etag, one.etag);
   });
 
+  test('the revision grows with each change, and tells which KOs changed', async (storage) => {
+    await using shelf = await storage.open();
+    await put(shelf, 'a/b/v1');
+    const start = await shelf.revision();
+    assert.deepEqual(await shelf.changes(start), []);
+    const changedBy = async (change: () => Promise<unknown>): Promise<string[]> => {
+      const before = await shelf.revision();
+      await change();
+      const changed = await shelf.changes(before);
+      assert.equal((await shelf.revision()) > before, changed !== undefined && changed.length > 0);
+      return [...new Set(changed?.map(koKey))];
+    };
+    assert.deepEqual(await changedBy(() => put(shelf, 'a/c/v1')), ['a/c/v1']);
+    const other = metadataOf('a/b/v1', 'other');
+    assert.deepEqual(await changedBy(() => shelf.replaceMetadata(koId('a/b/v1'), other)), ['a/b/v1']);
+    assert.deepEqual(await changedBy(() => shelf.remove(koId('a/c/v1'))), ['a/c/v1']);
+    assert.deepEqual(await changedBy(() => shelf.rescan()), []);
+    assert.deepEqual(await changedBy(() => shelf.rescan([{ naan: 'a', name: 'b' }])), []);
+    await assert.rejects(shelf.remove(koId('a/c/v1')));
+    assert.deepEqual(new Set((await shelf.changes(start))?.map(koKey)), new Set(['a/c/v1', 'a/b/v1']));
+    assert.equal(await shelf.changes((await shelf.revision()) + 1), undefined, 'of another shelf');
+  });
+
+  test('lists and versions are in order after any changes', async (storage) => {
+    await using shelf = await storage.open();
+    const present = new Set<string>();
+    for (const key of ['b/b/v10', 'a/b/v2', 'b/b/v9', 'c/a/v1', 'a/b.c/v1', 'a/b/v10', 'b/b/v9', 'a/b/v1']) {
+      if (present.delete(key)) await shelf.remove(koId(key));
+      else await put(shelf, [...present.add(key)].at(-1) ?? '');
+      assert.deepEqual(new Set((await shelf.list()).map(({ id }) => koKey(id))), present);
+    }
+    const keys = (await shelf.list()).map(({ id }) => koKey(id));
+    assert.deepEqual(keys, ['a/b/v1', 'a/b/v2', 'a/b/v10', 'a/b.c/v1', 'b/b/v10', 'c/a/v1']);
+    const versions = async (naan: string, name: string) =>
+      (await shelf.versions(naan, name)).map(({ id }) => id.version);
+    assert.deepEqual(await versions('a', 'b'), ['v1', 'v2', 'v10']);
+    assert.deepEqual(await versions('b', 'b'), ['v10']);
+    assert.deepEqual(await versions('a', 'a'), []);
+    assert.deepEqual(await versions('c', 'z'), []);
+  });
+
   test('what was acknowledged is there when the shelf is opened again', async (storage) => {
     let before;
     {

@@ -93,7 +93,7 @@ export function nothingActive(
   sentences.push(...(asked === undefined ? others : [asked]).filter(hasFailed).map(whyFailed));
   const [naan = '', name = ''] = key.split('/');
   if (others.length === 0 && asked === undefined && onShelf.length > 0) {
-    const loaded = set.endpoints.filter((each) => each.ko.id.naan === naan && each.ko.id.name === name);
+    const loaded = set.ofName({ naan, name });
     const callable = new Set(loaded.filter((each) => !hasFailed(each)).map((each) => each.name));
     if (callable.size > 0) sentences.push(`endpoints of ${naan}/${name}: ${[...callable].join(', ')}`);
     sentences.push(...loaded.filter(hasFailed).slice(0, MOST_NAMED).map(whyFailed));

@@ -36,18 +36,17 @@ interface Named {
 
 export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
   const { shelf, limits, activator } = imports;
-  const listed = new WeakMap<readonly ShelfEntry[], { body: Buffer; etag: string }>();
+  let listed: { readonly revision: number; readonly body: Buffer; readonly etag: string } | undefined;
 
   /** "200 array of metadata of all KOs on the shelf", from bytes that are made once for each state of the shelf. */
   const list = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const entries = await shelf.list();
-    let prepared = listed.get(entries);
-    if (prepared === undefined) {
-      const body = Buffer.from(`[${entries.map(metadataText).join(',')}]`);
-      prepared = { body, etag: `"${createHash('sha256').update(body).digest('hex').slice(0, 32)}"` };
-      listed.set(entries, prepared);
+    // Asked for before the list: what changes in between is then looked at again.
+    const revision = await shelf.revision();
+    if (listed?.revision !== revision) {
+      const body = Buffer.from(`[${(await shelf.list()).map(metadataText).join(',')}]`);
+      listed = { revision, body, etag: `"${createHash('sha256').update(body).digest('hex').slice(0, 32)}"` };
     }
-    return sendJson(request, reply, prepared.body, prepared.etag);
+    return sendJson(request, reply, listed.body, listed.etag);
   };
 
   const find = async (id: KoId): Promise<ShelfEntry> => {
@@ -155,9 +154,9 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
     await shelf.remove(id, expectedTags(request));
     audit(request, { action: 'delete', subject: koKey(id), digest, outcome: 'done' });
     // "A package's files go away only when neither the shelf nor an active endpoint refers to them."
-    const isActive = activator.set.endpoints.some(
-      (each) => each.ko.key === koKey(id) && each.status !== 'FAILED_TO_ACTIVATE',
-    );
+    const isActive = activator.set
+      .ofName(id)
+      .some((each) => each.ko.key === koKey(id) && each.status !== 'FAILED_TO_ACTIVATE');
     if (isActive) void reply.header('KGrid-Still-Active', 'true');
     return reply.code(204).send();
   };

@@ -2,7 +2,7 @@
  * Systems ask again and again for the metadata of one version of a KO. Spelled as its id is, and with no condition or
  * choice of format, it is answered before the router, with the answer of the route; see `plain-ways.ts`.
  */
-import { parseKoId } from '../../knowledge-object/id.ts';
+import { koKey, parseKoId } from '../../knowledge-object/id.ts';
 import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import { REQUEST_ID_HEADER } from '../../engines/call-headers.ts';
 import { corsHeadersFor } from '../access/cors.ts';
@@ -14,14 +14,19 @@ import { METADATA_HEADERS, metadataText } from './metadata-answer.ts';
 
 const PREFIX = '/kos/';
 
+/** Answers that are kept ready; the rest is made when it is asked for. */
+const MOST_PREPARED = 1000;
+
 interface Prepared {
+  readonly etag: string;
   readonly headers: string[];
   readonly body: string;
 }
 
 /** `onRequest` is called for each request that the router never sees. */
 export function plainReads(shelf: Shelf, ids: RequestIds, onRequest: () => void): PlainWay {
-  const prepared = new WeakMap<ShelfEntry, Prepared>();
+  /** By `koKey`, what was made the longest ago first. */
+  const prepared = new Map<string, Prepared>();
   return (request, response, next) => {
     const { method, url = '', headers } = request;
     const isPlain = method === 'GET' && isAny(headers.accept) && headers['if-none-match'] === undefined;
@@ -30,8 +35,15 @@ export function plainReads(shelf: Shelf, ids: RequestIds, onRequest: () => void)
     const onFound = (entry: ShelfEntry | undefined): void => {
       if (entry === undefined) return next(request, response);
       onRequest();
-      let answer = prepared.get(entry);
-      if (answer === undefined) prepared.set(entry, (answer = prepare(entry, corsHeadersFor(request))));
+      const key = koKey(entry.id);
+      let answer = prepared.get(key);
+      if (answer?.etag !== entry.etag) {
+        answer = prepare(entry, corsHeadersFor(request));
+        prepared.delete(key);
+        prepared.set(key, answer);
+        const [oldest] = prepared.size > MOST_PREPARED ? prepared.keys() : [];
+        if (oldest !== undefined) prepared.delete(oldest);
+      }
       response.writeHead(200, [...answer.headers, REQUEST_ID_HEADER, ids.of(request)]).end(answer.body);
     };
     // What the shelf cannot tell, the route will hear too, and put in words.
@@ -51,5 +63,5 @@ function prepare(entry: ShelfEntry, corsHeaders: HeaderList): Prepared {
     [PACKAGE_DIGEST_HEADER]: packageDigestOf(entry),
     'content-length': String(Buffer.byteLength(body)),
   };
-  return { headers: [...Object.entries(headers).flat(), ...corsHeaders], body };
+  return { etag: entry.etag, headers: [...Object.entries(headers).flat(), ...corsHeaders], body };
 }

@@ -1,44 +1,79 @@
-import type { KoId } from '../../knowledge-object/id.ts';
+import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import { compareVersions } from '../../knowledge-object/version-order.ts';
+import type { ChangeLog } from '../change-log.ts';
 import type { ShelfDamage, ShelfEntry } from '../shelf.ts';
 import type { ExplodedKo, ExplodedPackages } from './exploded-packages.ts';
 import type { StoredKo } from './load-index.ts';
 import { keyOf } from './package-content.ts';
 import type { StoredPackages } from './stored-packages.ts';
 
+/** With more changes than this it is quicker to sort all anew. */
+const MOST_PLACED = 64;
+
 /** What is on the shelf, imported or exploded, as one. Of one id the imported KO serves, else the first folder. */
 export class Catalog {
   readonly #stored: StoredPackages;
   readonly #exploded: ExplodedPackages;
-  #listed: { stored: unknown; exploded: unknown; entries: readonly ShelfEntry[] } | undefined;
+  readonly #changes: ChangeLog;
+  #listed: { readonly revision: number; readonly entries: readonly ShelfEntry[] } | undefined;
 
-  constructor(stored: StoredPackages, exploded: ExplodedPackages) {
+  /** `changes`: of both. */
+  constructor(stored: StoredPackages, exploded: ExplodedPackages, changes: ChangeLog) {
     this.#stored = stored;
     this.#exploded = exploded;
+    this.#changes = changes;
   }
 
   find(key: string): StoredKo | ExplodedKo | undefined {
     return this.#stored.kos.get(key) ?? this.#exploded.served.get(key);
   }
 
-  /** By naan, name and natural version; the same array until something changes. */
+  /** By naan, name and natural version. */
   list(): readonly ShelfEntry[] {
-    const stored = this.#stored.kos;
-    const exploded = this.#exploded.served;
-    if (this.#listed?.stored !== stored || this.#listed.exploded !== exploded) {
-      const contents = new Map<string, StoredKo | ExplodedKo>([...exploded, ...stored]);
-      const entries = [...contents.values()].map((ko) => ko.content.entry).sort((a, b) => compareIds(a.id, b.id));
-      this.#listed = { stored, exploded, entries };
-    }
-    return this.#listed.entries;
+    const { revision } = this.#changes;
+    if (this.#listed?.revision === revision) return this.#listed.entries;
+    const changed = this.#listed && this.#changes.since(this.#listed.revision);
+    const entries =
+      this.#listed === undefined || changed === undefined || changed.length > MOST_PLACED
+        ? this.#sorted()
+        : this.#placed(this.#listed.entries, changed);
+    this.#listed = { revision, entries };
+    return entries;
+  }
+
+  /** The versions of one KO, oldest first. */
+  versions(naan: string, name: string): readonly ShelfEntry[] {
+    const entries = this.list();
+    const first = firstAt(entries, (id) => compareText(id.naan, naan) || compareText(id.name, name));
+    let end = first;
+    for (let id = entries[end]?.id; id?.naan === naan && id.name === name; id = entries[end]?.id) end++;
+    return entries.slice(first, end);
   }
 
   damage(): readonly ShelfDamage[] {
-    const damaged = [...this.#stored.kos].flatMap(([where, { damage }]) =>
-      damage === undefined ? [] : [{ where, cause: damage }],
+    const damaged = [...this.#stored.damaged].flatMap(({ content, damage }) =>
+      damage === undefined ? [] : [{ where: keyOf(content), cause: damage }],
     );
     const unreadable = [...this.#stored.unreadable].map(([where, { cause, passing }]) => ({ where, cause, passing }));
     return [...unreadable, ...damaged, ...this.#exploded.damage, ...this.#duplicates()];
+  }
+
+  #sorted(): ShelfEntry[] {
+    const contents = new Map<string, StoredKo | ExplodedKo>([...this.#exploded.served, ...this.#stored.kos]);
+    return [...contents.values()].map((ko) => ko.content.entry).sort((a, b) => compareIds(a.id, b.id));
+  }
+
+  /** The entries, with those of these ids as they are now. */
+  #placed(entries: readonly ShelfEntry[], changed: readonly KoId[]): ShelfEntry[] {
+    const placed = [...entries];
+    for (const id of changed) {
+      const at = firstAt(placed, (other) => compareIds(other, id));
+      const there = placed[at];
+      const now = this.find(koKey(id))?.content.entry;
+      const isThere = there !== undefined && compareIds(there.id, id) === 0;
+      placed.splice(at, isThere ? 1 : 0, ...(now === undefined ? [] : [now]));
+    }
+    return placed;
   }
 
   #duplicates(): ShelfDamage[] {
@@ -50,6 +85,19 @@ export class Catalog {
       return [{ where: ko.where, cause: `its "@id" ${key} is that of ${other}; remove one of the two` }];
     });
   }
+}
+
+/** The place of the first that is not below; `compare` says how an id stands to what is looked for. */
+function firstAt(sorted: readonly ShelfEntry[], compare: (id: KoId) => number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const entry = sorted[middle];
+    if (entry !== undefined && compare(entry.id) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 const compareIds = (a: KoId, b: KoId): number =>

@@ -1,10 +1,11 @@
 import { basename, dirname, join } from 'node:path';
-import { koKey, type KoId } from '../../knowledge-object/id.ts';
+import { koKey, nameKey, type KoId, type KoName } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { tooManyOpen } from '../../lib/errors.ts';
 import { isOutOfHandles } from '../../lib/out-of-handles.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
+import type { ChangeLog } from '../change-log.ts';
 import type { KoPackage, ShelfDamage } from '../shelf.ts';
 import { mayPass, reasonOf } from './disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
@@ -43,7 +44,10 @@ export class ExplodedPackages {
 
   readonly #removed: RemovedFolder;
 
-  constructor(layout: ShelfLayout, disk: DurableFiles, removed: RemovedFolder) {
+  readonly #changes: ChangeLog;
+
+  constructor(layout: ShelfLayout, disk: DurableFiles, changes: ChangeLog, removed: RemovedFolder) {
+    this.#changes = changes;
     this.#layout = layout;
     this.#disk = disk;
     this.#removed = removed;
@@ -62,8 +66,12 @@ export class ExplodedPackages {
     return this.#damage;
   }
 
-  /** Looks at everything again; all who ask before it begins get the same look. */
-  scan(): Promise<void> {
+  /**
+   * Looks at everything again; all who ask before it begins get the same look. For some KOs it looks at their folders and
+   * at those that are new, and at everything where it finds nothing of one of them.
+   */
+  scan(names?: readonly KoName[]): Promise<void> {
+    if (names !== undefined) return this.#alone(() => this.#scanFor(names));
     this.#coming ??= this.#alone(() => {
       this.#coming = undefined;
       return this.#scan();
@@ -97,14 +105,14 @@ export class ExplodedPackages {
       const target = join(ko.place.path, METADATA_FILE);
       const before = ko.content.entry.metadata;
       await this.#disk.replaceFile('metadata', target, stagingName(this.#layout), metadata, before);
-      await this.#scan();
+      await this.#scanFor([ko.content.entry.id]);
     });
   }
 
   /** Moves all folders with this id into `.removed/`. Packages that are open go on reading from there. */
   async moveAway(key: string): Promise<void> {
     const known = (): ExplodedKo[] => this.#folders.filter(({ content }) => keyOf(content) === key);
-    if (known().length === 0) return;
+    if (!this.#served.has(key)) return;
     await this.#alone(async () => {
       for (const ko of known()) await this.#moveAway(ko);
     });
@@ -118,14 +126,28 @@ export class ExplodedPackages {
     return this.#queue.run('', work);
   }
 
-  async #scan(): Promise<void> {
-    const { folders, damage } = await findExploded(this.#layout.root);
+  async #scanFor(names: readonly KoName[]): Promise<void> {
+    const keys = new Set(names.map(nameKey));
+    await this.#scan((ko) => keys.has(nameKey(ko.content.entry.id)));
+    const found = new Set(this.#folders.map((ko) => nameKey(ko.content.entry.id)));
+    if (this.#folders.length > 0 && [...keys].some((key) => !found.has(key))) await this.#scan();
+  }
+
+  /** `isAsked`: of the folders that are known, those to look at. */
+  async #scan(isAsked: (ko: ExplodedKo) => boolean = () => true): Promise<void> {
+    const known = new Map(this.#folders.map((ko) => [ko.where, ko]));
+    const spared = (where: string): ExplodedKo | undefined => {
+      const ko = known.get(where);
+      return ko !== undefined && ko.stamp !== undefined && !isAsked(ko) ? ko : undefined;
+    };
+    const { folders, damage } = await findExploded(this.#layout.root, (where) => spared(where) !== undefined);
     const found: ExplodedKo[] = [];
-    const places = new Map(this.#folders.map((ko) => [ko.where, ko.place]));
     await mapBounded(folders, READS_AT_ONCE, async (where) => {
       const path = join(this.#layout.root, where);
       try {
-        const place = places.get(where) ?? { path };
+        const same = spared(where);
+        if (same !== undefined) return void found.push(same);
+        const place = known.get(where)?.place ?? { path };
         found.push({ where, place, ...(await readExploded(path, this.#hashes)) });
       } catch (thrown) {
         if (isOutOfHandles(thrown)) throw tooManyOpen(thrown);
@@ -133,9 +155,10 @@ export class ExplodedPackages {
       }
     });
     // What cannot be read now is still what it was.
-    for (const ko of this.#folders) {
-      const isSeen = found.some(({ where }) => where === ko.where);
-      if (!isSeen && damage.some((each) => each.passing === true && isWithin(ko.where, each.where))) {
+    const seen = new Set(found.map(({ where }) => where));
+    const passing = damage.filter((each) => each.passing === true);
+    for (const ko of passing.length === 0 ? [] : this.#folders) {
+      if (!seen.has(ko.where) && passing.some((each) => isWithin(ko.where, each.where))) {
         found.push({ ...ko, stamp: undefined });
       }
     }
@@ -173,8 +196,12 @@ export class ExplodedPackages {
       const key = koKey(ko.content.entry.id);
       if (!served.has(key)) served.set(key, ko);
     }
+    const before = this.#served;
     this.#folders = folders;
     this.#served = served;
+    for (const [key, { content }] of served)
+      if (before.get(key)?.content.entry.etag !== content.entry.etag) this.#changes.note(content.entry.id);
+    for (const [key, { content }] of before) if (!served.has(key)) this.#changes.note(content.entry.id);
     this.#damage = damage;
   }
 }

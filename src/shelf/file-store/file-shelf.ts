@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises';
-import { koKey, parseKoId, type KoId } from '../../knowledge-object/id.ts';
+import { koKey, nameKey, parseKoId, type KoId, type KoName } from '../../knowledge-object/id.ts';
 import { METADATA_FILE, parseMetadata } from '../../knowledge-object/metadata.ts';
 import { koNotFound, preconditionFailed, shelfNotWritable } from '../../lib/errors.ts';
+import type { ChangeLog } from '../change-log.ts';
 import type { KoPackage, Shelf, ShelfCondition, ShelfDamage, ShelfEntry, Staging } from '../shelf.ts';
 import { Catalog } from './catalog.ts';
 import { readOnlyShelf, shelfUnreadable, writing } from './disk-errors.ts';
@@ -20,6 +21,7 @@ export interface FileShelfParts {
   readonly disk: DurableFiles;
   readonly stored: StoredPackages;
   readonly exploded: ExplodedPackages;
+  readonly changes: ChangeLog;
   readonly removed: RemovedFolder;
   /** Undefined on a shelf that this process may only read. */
   readonly owner: Owner | undefined;
@@ -38,7 +40,7 @@ export class FileShelf implements Shelf {
 
   constructor(parts: FileShelfParts) {
     this.#parts = parts;
-    this.#catalog = new Catalog(parts.stored, parts.exploded);
+    this.#catalog = new Catalog(parts.stored, parts.exploded, parts.changes);
   }
 
   list(): Promise<readonly ShelfEntry[]> {
@@ -50,7 +52,15 @@ export class FileShelf implements Shelf {
   }
 
   versions(naan: string, name: string): Promise<readonly ShelfEntry[]> {
-    return Promise.resolve(this.#catalog.list().filter(({ id }) => id.naan === naan && id.name === name));
+    return Promise.resolve(this.#catalog.versions(naan, name));
+  }
+
+  revision(): Promise<number> {
+    return Promise.resolve(this.#parts.changes.revision);
+  }
+
+  changes(since: number): Promise<readonly KoId[] | undefined> {
+    return Promise.resolve(this.#parts.changes.since(since));
   }
 
   async open(id: KoId): Promise<KoPackage | undefined> {
@@ -94,12 +104,14 @@ export class FileShelf implements Shelf {
     });
   }
 
-  async rescan(): Promise<void> {
+  async rescan(names?: readonly KoName[]): Promise<void> {
     const { stored, exploded, owner } = this.#parts;
-    if (owner === undefined) stored.reload();
-    else await this.#readEntriesAgain(() => true);
-    await stored.verifyDamaged();
-    await exploded.scan();
+    const keys = new Set(names?.map(nameKey));
+    const isAsked = (key: string): boolean => names === undefined || keys.has(key.slice(0, key.lastIndexOf('/')));
+    if (owner === undefined) stored.reload(isAsked);
+    else await this.#readEntriesAgain((_entry, key) => isAsked(key));
+    await stored.verifyDamaged(isAsked);
+    await exploded.scan(names);
   }
 
   async readAgain(): Promise<readonly KoId[]> {
@@ -137,11 +149,11 @@ export class FileShelf implements Shelf {
   }
 
   /** Entries of the index that could not be read. @returns those that can be served now. */
-  async #readEntriesAgain(which: (entry: Unreadable) => boolean): Promise<KoId[]> {
+  async #readEntriesAgain(which: (entry: Unreadable, key: string) => boolean): Promise<KoId[]> {
     const { stored } = this.#parts;
     const found: KoId[] = [];
     for (const [key, entry] of stored.unreadable) {
-      const id = which(entry) ? parseKoId(key) : undefined;
+      const id = which(entry, key) ? parseKoId(key) : undefined;
       if (id === undefined) continue;
       // In turn with writes, one of which may just have replaced it.
       await this.#writes.run(key, () => {
@@ -156,7 +168,7 @@ export class FileShelf implements Shelf {
   async #refresh(id: KoId): Promise<void> {
     const ko = this.#catalog.find(koKey(id));
     if (ko === undefined || !('place' in ko)) return;
-    if (await this.#parts.exploded.hasChanged(ko)) await this.#parts.exploded.scan();
+    if (await this.#parts.exploded.hasChanged(ko)) await this.#parts.exploded.scan([id]);
   }
 
   #stage(publish: Publish): Promise<StagedPackage> {

@@ -15,12 +15,16 @@ export interface FoundFolders {
   readonly damage: ShelfDamage[];
 }
 
-/** Finds the folders that people put on a shelf, and what they may have taken for one. */
-export async function findExploded(root: string): Promise<FoundFolders> {
+/** Finds the folders that people put on a shelf, and what they may have taken for one. Does not look into those that are known. */
+export async function findExploded(
+  root: string,
+  isKnown: (where: string) => boolean = () => false,
+): Promise<FoundFolders> {
   const found: FoundFolders = { folders: [], damage: [] };
   const report = (where: string, cause: string): void => void found.damage.push({ where, cause });
 
   async function look(folder: string, depth: number): Promise<void> {
+    if (isKnown(folder)) return void found.folders.push(folder);
     const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((thrown: unknown) => {
       if (isOutOfHandles(thrown)) throw tooManyOpen(thrown);
       if (depth === 0) throw shelfUnreadable(thrown);

@@ -3,6 +3,7 @@ import { mkdir, open, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { startRefused, type ServiceError } from '../../lib/errors.ts';
+import { ChangeLog } from '../change-log.ts';
 import type { Shelf } from '../shelf.ts';
 import { isFull, isReadOnly, mayPass, reasonOf } from './disk-errors.ts';
 import { DurableFiles, makeFolder, syncFolder, type OnStep } from './durable-files.ts';
@@ -39,13 +40,14 @@ export async function openFileShelf(dir: string, options: FileShelfOptions = {})
   const owner = writable ? takeOwnership(layout, options.address, warn) : undefined;
   try {
     const disk = new DurableFiles(options.onStep);
+    const changes = new ChangeLog();
     const removed = new RemovedFolder(layout, disk);
-    const stored = await eventually(dir, () => Promise.resolve(new StoredPackages(layout, disk, warn)));
+    const stored = await eventually(dir, () => Promise.resolve(new StoredPackages(layout, disk, changes, warn)));
     if (owner !== undefined) await stored.tidyUp(removed);
-    const exploded = new ExplodedPackages(layout, disk, removed);
+    const exploded = new ExplodedPackages(layout, disk, changes, removed);
     await eventually(dir, () => exploded.scan());
     void removed.count();
-    return new FileShelf({ layout, disk, stored, exploded, removed, owner, warn });
+    return new FileShelf({ layout, disk, stored, exploded, changes, removed, owner, warn });
   } catch (thrown) {
     owner?.release();
     throw thrown;

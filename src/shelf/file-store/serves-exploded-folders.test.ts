@@ -3,6 +3,7 @@ import { mkdir, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { koKey } from '../../knowledge-object/id.ts';
 import {
   contentOf,
@@ -86,6 +87,33 @@ test('what a person changes is seen by the next look and by whoever opens the pa
   await rm(join(dir.path, 'y'), { recursive: true });
   assert.equal(await shelf.open(koId('a/b/v2')), undefined);
   assert.deepEqual(await ids(shelf), ['a/b/v9']);
+});
+
+test('a look at one KO finds what is new, changed or gone of it, and does not read the others', async () => {
+  await using dir = await temporaryFolder();
+  await dir.add({ ...exploded('x', 'a/b/v1'), ...exploded('other', 'a/c/v1') });
+  // It looks again at what changed just now.
+  while (folderStamp(await stampFolder(join(dir.path, 'other'))) === undefined) await turn();
+  await using shelf = await openFileShelf(dir.path);
+  const digests = async () =>
+    Promise.all(['a/b/v1', 'a/c/v1'].map(async (key) => (await shelf.find(koId(key)))?.digest));
+  const before = await digests();
+  await dir.add({ 'x/src/index.js': 'RUN', 'other/src/index.js': 'RUN', ...exploded('y', 'a/b/v2') });
+  await shelf.rescan([{ naan: 'a', name: 'b' }]);
+  const after = await digests();
+  assert.notEqual(after[0], before[0]);
+  assert.equal(after[1], before[1], 'waits for a look at all');
+  assert.deepEqual(await ids(shelf), ['a/b/v1', 'a/b/v2', 'a/c/v1']);
+
+  await rm(join(dir.path, 'x'), { recursive: true });
+  await shelf.rescan([{ naan: 'a', name: 'b' }]);
+  assert.deepEqual(await ids(shelf), ['a/b/v2', 'a/c/v1']);
+
+  await dir.add({ 'other/metadata.json': metadataOf('a/d/v1') });
+  await shelf.rescan([{ naan: 'a', name: 'd' }]);
+  assert.deepEqual(await ids(shelf), ['a/b/v2', 'a/d/v1'], 'of what it does not know it looks everywhere');
+  await shelf.rescan();
+  assert.deepEqual(await ids(shelf), ['a/b/v2', 'a/d/v1']);
 });
 
 test('what cannot be served is named with its cause, and the rest serves', async () => {

@@ -2,6 +2,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import { packageDamaged, shelfNotReadable } from '../../lib/errors.ts';
+import type { ChangeLog } from '../change-log.ts';
 import type { KoPackage } from '../shelf.ts';
 import { isMissing } from './disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
@@ -24,7 +25,9 @@ export type Warn = (message: string, cause?: unknown) => void;
  * renaming. A KO is there from the moment that its pointer is, and not before. Writes to one KO must not overlap.
  */
 export class StoredPackages {
-  #loaded: LoadedIndex;
+  readonly #loaded: LoadedIndex;
+  readonly #damaged = new Set<StoredKo>();
+  readonly #changes: ChangeLog;
   readonly #layout: ShelfLayout;
   readonly #disk: DurableFiles;
   readonly #leases: Leases;
@@ -32,13 +35,15 @@ export class StoredPackages {
   readonly #emptyMark: EmptyMark;
   readonly #warn: Warn;
 
-  constructor(layout: ShelfLayout, disk: DurableFiles, warn: Warn) {
+  constructor(layout: ShelfLayout, disk: DurableFiles, changes: ChangeLog, warn: Warn) {
     this.#layout = layout;
     this.#disk = disk;
     this.#warn = warn;
     this.#records = new PackageRecords(layout, disk);
     this.#emptyMark = new EmptyMark(layout, disk);
-    this.#loaded = loadIndex(layout);
+    this.#changes = changes;
+    this.#loaded = { kos: new Map(), unreadable: new Map() };
+    this.reload();
     this.#leases = new Leases(async (folder) => {
       try {
         await disk.remove('old package', join(layout.objects, folder));
@@ -48,7 +53,7 @@ export class StoredPackages {
     });
   }
 
-  /** By `koKey`. Another map after each change. */
+  /** By `koKey`. */
   get kos(): ReadonlyMap<string, StoredKo> {
     return this.#loaded.kos;
   }
@@ -58,9 +63,18 @@ export class StoredPackages {
     return this.#loaded.unreadable;
   }
 
-  /** For a shelf that another process writes. */
-  reload(): void {
-    this.#loaded = loadIndex(this.#layout);
+  /** Those that have damage. */
+  get damaged(): ReadonlySet<StoredKo> {
+    return this.#damaged;
+  }
+
+  /** Reads the index again, of all or of those whose keys are asked for. */
+  reload(isAsked: (key: string) => boolean = () => true): void {
+    const { kos, unreadable } = loadIndex(this.#layout, isAsked);
+    const known = [...this.kos.keys(), ...this.unreadable.keys()];
+    for (const key of known) if (isAsked(key) && !kos.has(key)) this.#show(key, undefined);
+    for (const [key, ko] of kos) this.#show(key, ko);
+    for (const [key, each] of unreadable) this.#loaded.unreadable.set(key, each);
   }
 
   /** For the owner of the shelf, before it serves: uploads that did not end go, and packages of no KO move to `.removed/`. */
@@ -96,9 +110,7 @@ export class StoredPackages {
       place: { path: join(this.#layout.objects, folder) },
       verify: true,
       release: this.#leases.hold(folder),
-      onDamage: (cause) => {
-        ko.damage = cause;
-      },
+      onDamage: (cause) => this.#setDamage(ko, cause),
     });
   }
 
@@ -143,11 +155,10 @@ export class StoredPackages {
   }
 
   /** Looks again at the packages that are damaged: a person may have repaired them. */
-  async verifyDamaged(): Promise<void> {
-    for (const ko of this.kos.values()) {
-      if (ko.damage === undefined) continue;
+  async verifyDamaged(isAsked: (key: string) => boolean): Promise<void> {
+    for (const ko of [...this.#damaged].filter(({ content }) => isAsked(keyOf(content)))) {
       // What cannot be read now may still be what it was.
-      ko.damage = await faultOf(this.#layout, ko).catch(() => ko.damage);
+      this.#setDamage(ko, await faultOf(this.#layout, ko).catch(() => ko.damage));
     }
   }
 
@@ -156,7 +167,7 @@ export class StoredPackages {
     const key = koKey(id);
     if (!this.unreadable.has(key)) return false;
     const found = loadEntry(this.#layout, pointerName(id));
-    if ('cause' in found) this.#loaded = { ...this.#loaded, unreadable: new Map(this.unreadable).set(key, found) };
+    if ('cause' in found) this.#loaded.unreadable.set(key, found);
     else this.#show(key, found);
     return !('cause' in found);
   }
@@ -190,12 +201,22 @@ export class StoredPackages {
   }
 
   #show(key: string, ko: StoredKo | undefined): void {
-    const kos = new Map(this.#loaded.kos);
-    const unreadable = new Map(this.#loaded.unreadable);
+    const { kos, unreadable } = this.#loaded;
+    const before = kos.get(key);
+    if (before !== undefined) this.#damaged.delete(before);
     if (ko === undefined) kos.delete(key);
     else kos.set(key, ko);
+    if (ko?.damage !== undefined) this.#damaged.add(ko);
     unreadable.delete(key);
-    this.#loaded = { kos, unreadable };
+    const changed = ko ?? before;
+    if (changed !== undefined && before?.content.entry.etag !== ko?.content.entry.etag)
+      this.#changes.note(changed.content.entry.id);
+  }
+
+  #setDamage(ko: StoredKo, cause: string | undefined): void {
+    ko.damage = cause;
+    if (cause === undefined || this.kos.get(keyOf(ko.content)) !== ko) this.#damaged.delete(ko);
+    else this.#damaged.add(ko);
   }
 
   async #point(id: KoId, ko: StoredKo | undefined): Promise<void> {
