@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, test } from 'node:test';
 import { exchange } from './support/client.ts';
+import type { Answer } from './support/client.ts';
 import { assertRequestError, assertShelfError } from './support/expectations.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
 import type { Content, Ko } from './support/ko.ts';
 import { servePlaces } from './support/places.ts';
 import { startService } from './support/service.ts';
+import { until } from '../remote/support/until.ts';
 
 const settings = {
   'max-package': '40000',
@@ -18,11 +20,31 @@ const settings = {
   'max-descriptor': '5000',
   'max-body': '20000',
   'max-result': '10000',
-  'execution-timeout': '700ms',
   'isolate-memory': '16MB',
 };
 const service = await startService({ args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]) });
 after(() => service[Symbol.asyncDispose]());
+/** Elsewhere the time of a call is not what is tested, and a slow machine may take longer than this. */
+const hasty = await startService({ args: ['--execution-timeout', '700ms'] });
+after(() => hasty[Symbol.asyncDispose]());
+
+/** The answer of a call that keeps its limit; on a slow machine it may take more than one attempt. */
+async function answerWithin(path: string, input: unknown): Promise<unknown> {
+  return until('a call within its time is answered', async () => {
+    const answer = await hasty.post(path, input);
+    if (answer.status === 200) return answer.object['result'];
+    assert.match(answer.text, /no result within the limit|no sandbox was free/);
+    return undefined;
+  });
+}
+/** The answer of a call that got a sandbox, which on a slow machine may take more than one attempt too. */
+const answerOfOneThatRan = (path: string, input: unknown): Promise<Answer> =>
+  until('a call gets a sandbox', async () => {
+    const answer = await hasty.post(path, input);
+    return answer.status === 503 ? undefined : answer;
+  });
+/** Milliseconds: far more than the limit, far less than the work that it ends. */
+const LONG = 30_000;
 
 async function assertImportRefused(ko: Ko, status: number, error: RegExp): Promise<void> {
   const answer = await service.importZip(await zipOf(ko.files));
@@ -121,28 +143,28 @@ test('a call beyond its time is 500 and names the limit', async () => {
     'function run(ms) { const end = Date.now() + ms; while (Date.now() < end); return "done"; }',
     { naan: uniqueNaan() },
   );
-  await service.serve(ko);
-  assert.equal((await service.post(pathOf(ko), 300)).object['result'], 'done');
+  await hasty.serve(ko);
+  assert.equal(await answerWithin(pathOf(ko), 300), 'done');
   const before = Date.now();
-  const answer = await service.post(pathOf(ko), 60_000);
-  assert.ok(Date.now() - before < 2500, `${Date.now() - before} ms`);
+  const answer = await answerOfOneThatRan(pathOf(ko), 2 * LONG);
+  assert.ok(Date.now() - before < LONG, `${Date.now() - before} ms`);
   const detail = /^Code execution error: .*(700 ?ms|0\.7 ?s|execution-timeout)/;
   assertRequestError(answer, { status: 500, path: pathOf(ko), title: 'General Adapter Exception', detail });
-  const well = await service.post(pathOf(ko), 1);
-  assert.equal(well.object['result'], 'done', well.text);
+  assert.equal(await answerWithin(pathOf(ko), 1), 'done');
 });
 
 test('the time of a call covers the calls that it makes', async () => {
   const naan = uniqueNaan();
-  const spinner = javascriptKo('function run() { while (true); }', { naan, name: 'spinner' });
-  const code = `function run() { return context.getExecutor("${naan}/spinner/1.0/run").execute({}); }`;
+  const spinner = javascriptKo('function run(spin) { while (spin); return "done"; }', { naan, name: 'spinner' });
+  const code = `function run(spin) { return context.getExecutor("${naan}/spinner/1.0/run").execute(spin).result; }`;
   const caller = javascriptKo(code, { naan, name: 'caller' });
-  await service.serve(spinner, caller);
+  await hasty.serve(spinner, caller);
+  await answerWithin(pathOf(caller), false);
   const before = Date.now();
-  const answer = await service.post(pathOf(caller), {});
-  assert.equal(answer.status, 500);
+  const answer = await answerOfOneThatRan(pathOf(caller), true);
+  assert.equal(answer.status, 500, answer.text);
   assert.match(String(answer.object['Detail']), /^Code execution error: /);
-  assert.ok(Date.now() - before < 2500, `${Date.now() - before} ms`);
+  assert.ok(Date.now() - before < LONG, `${Date.now() - before} ms`);
 });
 
 test('a call beyond its memory is 500 and names the limit', async () => {

@@ -17,7 +17,7 @@ import { Pace } from '../hostile/support/pace.ts';
 import { RawClient, postHead } from '../load/support/raw-client.ts';
 import { assertGone } from './support/gone.ts';
 
-const GRACE = 3000;
+const GRACE = 6000;
 /** Milliseconds that a call in progress takes, which is well within the grace period. */
 const BUSY = 1200;
 const naan = uniqueNaan();
