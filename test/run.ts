@@ -1,0 +1,37 @@
+/**
+ * Runs all tests but those of the slow rings, which have scripts of their own; with `--python` those of the python
+ * runtime beside them.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { testFiles } from './support/test-files.ts';
+
+const PROJECT = resolve(import.meta.dirname, '..');
+/** Files at a time on each core: most of them wait for services and browsers half of their time. */
+const FILES_PER_CORE = 1.5;
+const CORES = 2;
+
+process.env['NODE_COMPILE_CACHE'] ??= join(PROJECT, 'node_modules/.cache/compiled');
+
+/** What the tests of the python runtime print, and whether they passed. */
+async function pythonTests(): Promise<{ passed: boolean; printed: string }> {
+  const child = spawn('sh', [join(PROJECT, 'runtimes/python/run-tests.sh')], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { passed: child.exitCode === 0, printed: `${out}${err}` };
+}
+
+const python = process.argv.includes('--python') ? pythonTests() : undefined;
+const tests = run({ files: testFiles(PROJECT), cwd: PROJECT, concurrency: Math.round(CORES * FILES_PER_CORE) });
+tests.on('test:fail', () => (process.exitCode = 1));
+const printed = tests.compose(spec);
+printed.pipe(process.stdout);
+await once(printed, 'end');
+if (python !== undefined) {
+  const { passed, printed: said } = await python;
+  process.stdout.write(`\nThe python runtime:\n${said}`);
+  if (!passed) process.exitCode = 1;
+}

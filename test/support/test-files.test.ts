@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { join, matchesGlob, relative, resolve } from 'node:path';
+import { test } from 'node:test';
+import { SLOW_RINGS, testFiles } from './test-files.ts';
+
+const PROJECT = resolve(import.meta.dirname, '../..');
+/** Not of the project: what was installed, and what runs left behind. */
+const NOT_OURS = /^(\.[^/]*|node_modules)(\/|$)/;
+
+test('every file of tests is run by a script of the project', async () => {
+  const { scripts } = JSON.parse(await readFile(join(PROJECT, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  const globs = SLOW_RINGS.map((ring) => /'(.+)'$/.exec(scripts[`test:${ring}`] ?? '')?.[1] ?? `no test:${ring}`);
+  const run = new Set(testFiles(PROJECT).map((path) => relative(PROJECT, path)));
+  const all = (await readdir(PROJECT, { recursive: true })).filter(
+    (path) => path.endsWith('.test.ts') && !NOT_OURS.test(path),
+  );
+  assert.ok(all.length > 100);
+  assert.deepEqual(
+    all.filter((path) => !run.has(path) && !globs.some((glob) => matchesGlob(path, glob))),
+    [],
+  );
+});
