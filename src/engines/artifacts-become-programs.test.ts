@@ -38,7 +38,7 @@ engineConformance(
     failing: { ...table('a,b'), says: /^Code execution error: Error: no row is for null$/ },
   },
   () => {
-    const javascript = new TestJavascript({ executionTimeout: 1000, maxResult: MAX_RESULT_BYTES });
+    const javascript = new TestJavascript({ executionTimeout: 4000, maxResult: MAX_RESULT_BYTES });
     const engines = new Map([['javascript', javascript.engine]]);
     return Promise.resolve({
       engine: new ProgramEngine({ name: 'decision-table', engines, program: { 'main.js': MAIN, 'rows.js': ROWS } }),

@@ -98,7 +98,7 @@ const mistakes: [string, Break, RegExp][] = [
   [
     'an engine that nobody has',
     (file) => edit(file('deployment.yaml'), 'engine: javascript', 'engine: julia'),
-    /^deployment\.yaml:«post:» \/calculate asks for the engine julia, which is none of javascript, node, python, resource: /,
+    /^deployment\.yaml:«post:» \/calculate asks for the engine julia, which is none of (?:\w+, )+\w+: /,
   ],
   [
     'a syntax error in the code',

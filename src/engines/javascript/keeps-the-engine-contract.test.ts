@@ -21,7 +21,7 @@ engineConformance(
     },
   },
   () => {
-    const javascript = new TestJavascript({ executionTimeout: 1000, maxResult: MAX_RESULT_BYTES });
+    const javascript = new TestJavascript({ executionTimeout: 4000, maxResult: MAX_RESULT_BYTES });
     return Promise.resolve({
       engine: javascript.engine,
       maxResultBytes: MAX_RESULT_BYTES,
