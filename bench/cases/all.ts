@@ -7,6 +7,7 @@ import { node } from './node.ts';
 import { python } from './python.ts';
 import { reads } from './reads.ts';
 import { sandboxes } from './sandboxes.ts';
+import { scale } from './scale.ts';
 import { spinner } from './spinner.ts';
 import { start } from './start.ts';
 
@@ -21,5 +22,6 @@ export const CASES: readonly BenchCase[] = [
   python,
   spinner,
   start,
+  scale,
   sandboxes,
 ];

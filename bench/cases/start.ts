@@ -85,7 +85,7 @@ async function startOnce(bench: Bench, shelf: string, kos: readonly BenchKo[], r
 }
 
 /** Of all processes of the service, in megabytes; what several share counts once. */
-async function memoryOf({ pid }: Service): Promise<number> {
+export async function memoryOf({ pid }: Service): Promise<number> {
   const { pids } = (await costOf(pid)).tree;
   const all = await Promise.all(
     pids.map(async (each) => {

@@ -6,6 +6,8 @@ export interface Bench {
   readonly seconds: number;
   /** Fewer knowledge objects, to see that a case runs. */
   readonly quick: boolean;
+  /** How many knowledge objects are on the shelf, where the operator says so. */
+  readonly kos: readonly number[] | undefined;
   /** For shelves and scripts; removed at the end. */
   readonly folder: string;
   /** Aborts when the run is to end early. */

@@ -7,6 +7,8 @@ export interface Options {
   readonly rounds: number;
   readonly seconds: number;
   readonly quick: boolean;
+  /** How many knowledge objects `scale` has on the shelf. */
+  readonly kos: readonly number[] | undefined;
   /** File for the figures of every round. */
   readonly json: string | undefined;
 }
@@ -20,6 +22,7 @@ export function readOptions(args: readonly string[], known: readonly BenchCase[]
       only: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
+      kos: { type: 'string' },
       json: { type: 'string' },
       quick: { type: 'boolean', default: false },
     },
@@ -29,9 +32,10 @@ export function readOptions(args: readonly string[], known: readonly BenchCase[]
     help,
     quick,
     json,
+    kos: values.kos?.split(',').map((text) => count('--kos', text.trim(), 100_000)),
     cases: only === undefined ? known : only.split(',').map((name) => caseOf(name.trim(), known)),
-    rounds: count('--rounds', values.rounds) ?? (quick ? 1 : 5),
-    seconds: count('--seconds', values.seconds) ?? (quick ? 1 : 5),
+    rounds: count('--rounds', values.rounds ?? (quick ? '1' : '5')),
+    seconds: count('--seconds', values.seconds ?? (quick ? '1' : '5')),
   };
 }
 
@@ -43,6 +47,7 @@ Usage: npm run bench -- [options]
   --rounds N      How often each thing is measured (default 5); starts at most 3 times
   --seconds S     Length of one measurement (default 5)
   --quick         One round of one second, with fewer knowledge objects: to see that it runs
+  --kos N,…       How many knowledge objects scale has on the shelf, at most 100000 (default 100,1000,10000)
   --json FILE     Also writes the figures of every round
 
 Cases:
@@ -55,8 +60,7 @@ function caseOf(name: string, known: readonly BenchCase[]): BenchCase {
   throw new Error(`--only ${name} is no case: choose of ${known.map((each) => each.name).join(', ')}`);
 }
 
-function count(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new Error(`${option} ${text} must be a whole number from 1 to 9999`);
+function count(option: string, text: string, most = 9999): number {
+  if (/^[1-9]\d{0,5}$/.test(text) && Number(text) <= most) return Number(text);
+  throw new Error(`${option} ${text} must be a whole number from 1 to ${most}`);
 }
