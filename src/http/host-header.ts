@@ -1,24 +1,18 @@
 /** Whom a request is for must be said once: what lies between a client and this service may read another one of two. */
 import type { IncomingMessage } from 'node:http';
-import type { FastifyBaseLogger } from 'fastify';
 import { malformedRequest } from '../lib/errors.ts';
-import { answerOf } from './errors.ts';
-import type { PlainWay } from './plain-ways.ts';
-import type { RequestIds } from './request-ids.ts';
+import type { FastPath } from './fast-path.ts';
+import type { RequestGate } from './request-gate.ts';
 
 const SLASH = 47;
 
 /** Answers 400 to a request that names no host, or more than one. */
-export function refuseOddHosts(ids: RequestIds, log: FastifyBaseLogger, onRequest: () => void): PlainWay {
+export function refuseOddHosts(gate: RequestGate): FastPath {
   return (request, response, next) => {
     const problem = hostProblem(request);
     if (problem === undefined) return next(request, response);
-    onRequest();
-    const { url = '' } = request;
-    const { status, headers, body } = answerOf(malformedRequest(problem), url, ids.of(request), log);
     // Its body is not read.
-    response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' });
-    response.end(body);
+    gate.refuse(request, response, gate.enter(request), malformedRequest(problem), { connection: 'close' });
   };
 }
 

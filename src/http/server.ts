@@ -4,6 +4,8 @@ import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
 import { hostname } from 'node:os';
 import type { Activator } from '../activation/activator.ts';
+import { Calls } from '../calls/calls.ts';
+import { FailedCalls } from '../calls/failed-calls.ts';
 import type { Config } from '../config/config.ts';
 import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
@@ -17,7 +19,6 @@ import type { AuditStore } from '../shelf/audit-store.ts';
 import type { PackageLimits } from '../shelf/import/limits.ts';
 import type { ManifestImporter } from '../shelf/manifest-importer.ts';
 import type { Shelf } from '../shelf/shelf.ts';
-import { needsLogin } from './access/access.ts';
 import { installAccess } from './access/install-access.ts';
 import { activationRoutes } from './activation-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
@@ -25,8 +26,7 @@ import { Bodies, installBodyParser } from './body.ts';
 import { answerBrokenRequests } from './broken-requests.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
 import { badUrl, pathOf, sendError } from './errors.ts';
-import { Calls } from './execution/calls.ts';
-import { FailedCalls } from './execution/failed-calls.ts';
+import { HttpCalls } from './execution/calls.ts';
 import { executionRoutes } from './execution/execution-routes.ts';
 import { plainCalls } from './execution/plain-calls.ts';
 import { refuseOddHosts } from './host-header.ts';
@@ -37,8 +37,8 @@ import { plainReads } from './kos/plain-reads.ts';
 import { pageDataRoutes } from './pages/page-data.ts';
 import { pageRoutes } from './pages/send-page.ts';
 import { installMethods } from './methods.ts';
-import { RequestIds } from './request-ids.ts';
-import { installPlainWays } from './plain-ways.ts';
+import { RequestGate } from './request-gate.ts';
+import { installFastPaths } from './fast-path.ts';
 import { openapiRoutes } from './openapi-routes.ts';
 import { proxyRoutes } from './proxy-routes.ts';
 import { rootRoutes } from './root-routes.ts';
@@ -72,12 +72,10 @@ const KEEP_ALIVE = 65_000;
 
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { config, shelf, activator, engines } = options;
-  const ids = new RequestIds();
+  const log = options.log.child({ part: 'http' }, { level: options.log.level === 'info' ? 'warn' : options.log.level });
+  const gate = new RequestGate({ profile: config.profile, secureExecution: config.secureExecution, log });
   const app = Fastify({
-    loggerInstance: options.log.child(
-      { part: 'http' },
-      { level: options.log.level === 'info' ? 'warn' : options.log.level },
-    ),
+    loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: config.trustProxy,
     bodyLimit: config.limits.body,
@@ -99,18 +97,17 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       // The router refused the URL before any route was known.
       void sendError(request, reply, refused);
     },
-    genReqId: ids.of,
-    clientErrorHandler: answerBrokenRequests(ids),
+    genReqId: gate.ids.of,
+    clientErrorHandler: answerBrokenRequests(gate.ids),
   });
   // A logger for each request would cost more than most requests log; what is logged names the request's id.
   app.setChildLoggerFactory((logger) => logger);
   installMethods(app);
   app.server.maxConnections = config.limits.connections;
 
-  let requests = 0;
   let executed = 0;
   app.addHook('onRequest', (request, reply, done) => {
-    requests++;
+    gate.count();
     // What is sent is what its Content-Type says, whatever a browser thinks of its bytes.
     void reply.header('x-content-type-options', 'nosniff').header(REQUEST_ID_HEADER, request.id);
     const isTooLate = options.lifecycle.late.has(request.raw.socket) && !isHealth(request.url);
@@ -135,7 +132,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     failures[Symbol.dispose]();
     done();
   });
-  const calls = new Calls({ held, tokens: options.tokens, failures, onCall: () => executed++ });
+  const calls = new HttpCalls({ held, tokens: options.tokens, gate, calls: new Calls(failures, () => executed++) });
   const bodies = new Bodies({ bytes: config.limits.body, time: config.limits.request }, held);
   installBodyParser(app, bodies);
   app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
@@ -145,11 +142,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 
   rootRoutes(app, config.publicUrl);
   pageRoutes(app);
-  const isClosed = config.profile !== 'dev';
   pageDataRoutes(app, {
     activator,
     shelf,
-    login: { execution: isClosed && config.secureExecution, details: isClosed },
+    login: { execution: gate.isClosed('execution'), details: gate.isClosed('info') },
   });
   openapiRoutes(app);
   endpointRoutes(app, { activator, publicUrl: config.publicUrl });
@@ -167,7 +163,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     engines,
     version: options.version,
     lifecycle: options.lifecycle,
-    totals: () => ({ requests, calls: executed }),
+    totals: () => ({ requests: gate.requests, calls: executed }),
     lostLines: options.lostLines,
   });
   await app.register(async (scope) => {
@@ -182,15 +178,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   executionRoutes(app, { activator, shelf, calls, arriving: () => options.lifecycle.manifests.arriving });
 
-  const needsNoLogin = config.profile === 'dev' || !needsLogin('execution', config.secureExecution);
-  const onRequest = (): void => void requests++;
-  const ways = [
-    ...(needsNoLogin ? [plainCalls({ activator, calls, bodies, ids, log: app.log, onRequest })] : []),
-    plainReads(shelf, ids, onRequest),
+  const paths = [
+    ...(gate.isClosed('execution') ? [] : [plainCalls({ activator, calls, bodies, gate })]),
+    plainReads(shelf, gate),
   ];
   // Once the service stops, the router ends connections as it answers.
-  installPlainWays(app.server, ways, () => !options.lifecycle.stopping);
-  installPlainWays(app.server, [refuseOddHosts(ids, app.log, onRequest)], () => true);
+  installFastPaths(app.server, paths, () => !options.lifecycle.stopping);
+  installFastPaths(app.server, [refuseOddHosts(gate)], () => true);
   return app;
 }
 

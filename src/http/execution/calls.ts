@@ -1,21 +1,21 @@
-/** Calls of endpoints that are active: what their headers decide, how they run, and how their answers are written. */
+/** Calls that come by HTTP: what their headers decide, and how their answers are written. How they run: `calls.ts` of `src/calls`. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import type { EndpointSet } from '../../activation/endpoint-set.ts';
-import { DEADLINE_HEADER, REQUEST_ID_HEADER, TOKEN_HEADER } from '../../engines/call-headers.ts';
+import type { Calls } from '../../calls/calls.ts';
+import { DEADLINE_HEADER, TOKEN_HEADER } from '../../engines/call-headers.ts';
 import type { CallTrace } from '../../engines/engine.ts';
 import type { CallOrigin, CallTokens } from '../../engines/call-token.ts';
 import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { bodyNotReadable, methodNotAllowed } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
-import { corsHeadersFor } from '../access/cors.ts';
 import { pathOf } from '../errors.ts';
 import type { HeldBytes } from '../held-bytes.ts';
 import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
+import type { RequestGate } from '../request-gate.ts';
 import { traceOf } from '../request-ids.ts';
 import { policyFor } from '../send-file.ts';
-import type { FailedCalls } from './failed-calls.ts';
 import { Negotiation } from './negotiation.ts';
 import type { AnswerForm } from './negotiation.ts';
 
@@ -28,19 +28,31 @@ export interface Target {
   readonly trace: CallTrace;
 }
 
-export interface CallsOptions {
+export interface HttpCallsOptions {
   readonly held: HeldBytes;
   readonly tokens: CallTokens;
-  readonly failures: FailedCalls;
-  /** Counted for `/actuator/info`. */
-  readonly onCall: () => void;
+  readonly calls: Calls;
+  readonly gate: RequestGate;
 }
 
-export class Calls {
-  readonly #options: CallsOptions;
+/** True once nobody can read the answer; cheaper than a controller for each call. */
+class ClientGone {
+  readonly #response: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+  }
+
+  get aborted(): boolean {
+    return this.#response.closed;
+  }
+}
+
+export class HttpCalls {
+  readonly #options: HttpCallsOptions;
   readonly #negotiations = new WeakMap<Endpoint, Negotiation>();
 
-  constructor(options: CallsOptions) {
+  constructor(options: HttpCallsOptions) {
     this.#options = options;
   }
 
@@ -59,25 +71,16 @@ export class Calls {
     if (json && !isUtf8(body)) throw bodyNotReadable('The request body is not valid UTF-8');
     this.#options.held.until(response, body.length);
     const text = body.toString('utf8');
-    let result: string;
-    try {
-      const executor = endpoint.ready() ?? (await endpoint.executor());
-      this.#options.onCall();
-      result = await executor.execute({
-        body: json ? withoutMark(text) : body,
-        contentType: request.headers['content-type'] ?? 'application/json',
-        json,
-        deadline: Infinity,
-        depth: 0,
-        trace,
-        scope: set,
-        caller: request.socket.remoteAddress,
-        ...travelled(request.headers, this.#options.tokens),
-      });
-    } catch (thrown) {
-      this.#options.failures.note(thrown, { endpoint, trace, input: text, json });
-      throw thrown;
-    }
+    const input = {
+      body: json ? withoutMark(text) : body,
+      text,
+      contentType: request.headers['content-type'] ?? 'application/json',
+      json,
+      trace,
+      origin: travelled(request.headers, this.#options.tokens),
+      caller: request.socket.remoteAddress,
+    };
+    const result = await this.#options.calls.invoke({ endpoint, set }, input, new ClientGone(response));
     this.#write(request, response, endpoint, form, result, text, trace.requestId);
   }
 
@@ -135,14 +138,10 @@ export class Calls {
       String(length),
       'content-location',
       `/${endpoint.id}`,
-      'x-content-type-options',
-      'nosniff',
-      REQUEST_ID_HEADER,
-      requestId,
       PACKAGE_DIGEST_HEADER,
       packageDigestOf(endpoint.ko.package.entry),
       ...policy,
-      ...corsHeadersFor(request),
+      ...this.#options.gate.headers(request, requestId),
     ]);
     response.end(request.method === 'HEAD' ? undefined : body);
   }

@@ -11,7 +11,7 @@ import { pathOf } from '../errors.ts';
 import { METHODS } from '../methods.ts';
 import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
 import { sendFile } from '../send-file.ts';
-import type { Calls, Target } from './calls.ts';
+import type { HttpCalls, Target } from './calls.ts';
 import { allowedAt, endpointAt, keyOf, nothingActive, resourceAt } from './resolve-endpoint.ts';
 
 declare module 'fastify' {
@@ -23,7 +23,7 @@ declare module 'fastify' {
 export interface ExecutionOptions {
   readonly activator: Activator;
   readonly shelf: Shelf;
-  readonly calls: Calls;
+  readonly calls: HttpCalls;
   /** While it is true, what is not known may yet come. */
   readonly arriving: () => boolean;
 }

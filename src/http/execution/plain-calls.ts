@@ -3,27 +3,22 @@
  * router sees them, because its look-up and its hooks cost as much as the whole call. Each gets the answer that the
  * route gives; what is not plain goes there.
  */
-import type { FastifyBaseLogger } from 'fastify';
 import type { Activator } from '../../activation/activator.ts';
 import type { Bodies } from '../body.ts';
-import { answerOf } from '../errors.ts';
 import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
-import type { PlainWay } from '../plain-ways.ts';
-import type { RequestIds } from '../request-ids.ts';
-import type { Calls } from './calls.ts';
+import type { FastPath } from '../fast-path.ts';
+import type { RequestGate } from '../request-gate.ts';
+import type { HttpCalls } from './calls.ts';
 
 export interface PlainCallsOptions {
   readonly activator: Activator;
-  readonly calls: Calls;
+  readonly calls: HttpCalls;
   readonly bodies: Bodies;
-  readonly ids: RequestIds;
-  readonly log: FastifyBaseLogger;
-  /** Called for each request that the router never sees. */
-  readonly onRequest: () => void;
+  readonly gate: RequestGate;
 }
 
 /** For a service on which execution needs no login. */
-export function plainCalls({ activator, calls, bodies, ids, log, onRequest }: PlainCallsOptions): PlainWay {
+export function plainCalls({ activator, calls, bodies, gate }: PlainCallsOptions): FastPath {
   return (request, response, next) => {
     const { method, url = '', headers } = request;
     // What the page of a site may read of an answer, the route knows.
@@ -31,18 +26,12 @@ export function plainCalls({ activator, calls, bodies, ids, log, onRequest }: Pl
     const { set } = activator;
     const endpoint = set.versioned(url.slice(1));
     if (endpoint?.ready() === undefined) return next(request, response);
-    onRequest();
-    const id = ids.of(request);
+    const id = gate.enter(request);
 
-    const refuse = (thrown: unknown): void => {
-      const answer = answerOf(thrown, url, id, log);
-      response.writeHead(answer.status, {
-        ...answer.headers,
+    const refuse = (thrown: unknown): void =>
+      gate.refuse(request, response, id, thrown, {
         [PACKAGE_DIGEST_HEADER]: packageDigestOf(endpoint.ko.package.entry),
-        'content-length': Buffer.byteLength(answer.body),
       });
-      response.end(answer.body);
-    };
     try {
       const target = calls.accept(request, endpoint, set, id);
       bodies.collect(request, (error, body) => {

@@ -7,7 +7,6 @@ export const metadataText = ({ metadata }: ShelfEntry): string => withoutMark(me
 
 export const METADATA_HEADERS = {
   'content-type': 'application/json',
-  'x-content-type-options': 'nosniff',
   vary: 'Accept',
   'cache-control': 'no-cache',
 } as const;

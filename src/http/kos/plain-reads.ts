@@ -1,15 +1,12 @@
 /**
  * Systems ask again and again for the metadata of one version of a KO. Spelled as its id is, and with no condition or
- * choice of format, it is answered before the router, with the answer of the route; see `plain-ways.ts`.
+ * choice of format, it is answered before the router, with the answer of the route; see `fast-path.ts`.
  */
 import { koKey, parseKoId } from '../../knowledge-object/id.ts';
 import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
-import { REQUEST_ID_HEADER } from '../../engines/call-headers.ts';
-import { corsHeadersFor } from '../access/cors.ts';
-import type { HeaderList } from '../access/cors.ts';
-import type { PlainWay } from '../plain-ways.ts';
+import type { FastPath } from '../fast-path.ts';
 import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
-import type { RequestIds } from '../request-ids.ts';
+import type { RequestGate } from '../request-gate.ts';
 import { METADATA_HEADERS, metadataText } from './metadata-answer.ts';
 
 const PREFIX = '/kos/';
@@ -23,8 +20,7 @@ interface Prepared {
   readonly body: string;
 }
 
-/** `onRequest` is called for each request that the router never sees. */
-export function plainReads(shelf: Shelf, ids: RequestIds, onRequest: () => void): PlainWay {
+export function plainReads(shelf: Shelf, gate: RequestGate): FastPath {
   /** By `koKey`, what was made the longest ago first. */
   const prepared = new Map<string, Prepared>();
   return (request, response, next) => {
@@ -34,17 +30,17 @@ export function plainReads(shelf: Shelf, ids: RequestIds, onRequest: () => void)
     if (id === undefined) return next(request, response);
     const onFound = (entry: ShelfEntry | undefined): void => {
       if (entry === undefined) return next(request, response);
-      onRequest();
+      const requestId = gate.enter(request);
       const key = koKey(entry.id);
       let answer = prepared.get(key);
       if (answer?.etag !== entry.etag) {
-        answer = prepare(entry, corsHeadersFor(request));
+        answer = prepare(entry);
         prepared.delete(key);
         prepared.set(key, answer);
         const [oldest] = prepared.size > MOST_PREPARED ? prepared.keys() : [];
         if (oldest !== undefined) prepared.delete(oldest);
       }
-      response.writeHead(200, [...answer.headers, REQUEST_ID_HEADER, ids.of(request)]).end(answer.body);
+      response.writeHead(200, [...answer.headers, ...gate.headers(request, requestId)]).end(answer.body);
     };
     // What the shelf cannot tell, the route will hear too, and put in words.
     shelf.find(id).then(onFound, () => next(request, response));
@@ -54,8 +50,7 @@ export function plainReads(shelf: Shelf, ids: RequestIds, onRequest: () => void)
 const isAny = (accept: string | undefined): boolean =>
   accept === undefined || accept === '*/*' || accept === 'application/json';
 
-/** Every GET gets the same headers. */
-function prepare(entry: ShelfEntry, corsHeaders: HeaderList): Prepared {
+function prepare(entry: ShelfEntry): Prepared {
   const body = metadataText(entry);
   const headers = {
     ...METADATA_HEADERS,
@@ -63,5 +58,5 @@ function prepare(entry: ShelfEntry, corsHeaders: HeaderList): Prepared {
     [PACKAGE_DIGEST_HEADER]: packageDigestOf(entry),
     'content-length': String(Buffer.byteLength(body)),
   };
-  return { etag: entry.etag, headers: [...Object.entries(headers).flat(), ...corsHeaders], body };
+  return { etag: entry.etag, headers: Object.entries(headers).flat(), body };
 }

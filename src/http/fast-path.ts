@@ -1,18 +1,18 @@
-/** Ways past the router, for the requests that systems send most. */
+/** The fast path: past the router, for the requests that systems send most. */
 import type { RequestListener, Server } from 'node:http';
 import { keepPiecesTogether } from './pieces-together.ts';
 
 /** Answers a plain request as its route would, and leaves any other, as it came, to `next`. */
-export type PlainWay = (...request: [...Parameters<RequestListener>, next: RequestListener]) => void;
+export type FastPath = (...request: [...Parameters<RequestListener>, next: RequestListener]) => void;
 
-/** Lets each way have a look at a request before the router does. While `isOpen()` is false, the router gets them all. */
-export function installPlainWays(server: Server, ways: readonly PlainWay[], isOpen: () => boolean): void {
+/** Lets each path have a look at a request before the router does. While `isOpen()` is false, the router gets them all. */
+export function installFastPaths(server: Server, paths: readonly FastPath[], isOpen: () => boolean): void {
   const routers = server.listeners('request') as RequestListener[];
   const route: RequestListener = (request, response) => {
     for (const router of routers) void router(request, response);
   };
-  const first = ways.reduceRight<RequestListener>(
-    (next, way) => (request, response) => way(request, response, next),
+  const first = paths.reduceRight<RequestListener>(
+    (next, path) => (request, response) => path(request, response, next),
     route,
   );
   server.removeAllListeners('request');

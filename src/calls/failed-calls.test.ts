@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pino from 'pino';
-import type { Endpoint } from '../../activation/endpoint.ts';
-import { executionFailed, invalidInput, malformedRequest, overloaded } from '../../lib/errors.ts';
+import type { Endpoint } from '../activation/endpoint.ts';
+import { executionFailed, invalidInput, malformedRequest, overloaded } from '../lib/errors.ts';
 import { FailedCalls } from './failed-calls.ts';
 
 const endpointOf = (name: string): Endpoint =>

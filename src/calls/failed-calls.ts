@@ -2,13 +2,18 @@
  * Each failed call leaves a line in the log, so that operators and authors see where code fails. Of an endpoint that
  * fails again and again the first ones do, and of the others their number.
  */
-import type { FastifyBaseLogger } from 'fastify';
-import type { Endpoint } from '../../activation/endpoint.ts';
-import type { CallTrace } from '../../engines/engine.ts';
-import { koKey } from '../../knowledge-object/id.ts';
-import { placeInWords } from '../../lib/code-place.ts';
-import { ServiceError } from '../../lib/errors.ts';
+import type { Endpoint } from '../activation/endpoint.ts';
+import type { CallTrace } from '../engines/engine.ts';
+import { koKey } from '../knowledge-object/id.ts';
+import { placeInWords } from '../lib/code-place.ts';
+import { ServiceError } from '../lib/errors.ts';
 import { withoutInputs } from './without-inputs.ts';
+
+/** The part of a log that this needs. */
+export interface CallLog {
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+}
 
 /** Lines for an endpoint … */
 const MOST_LINES = 20;
@@ -29,11 +34,11 @@ interface Count {
 }
 
 export class FailedCalls implements Disposable {
-  readonly #log: FastifyBaseLogger;
+  readonly #log: CallLog;
   #counts = new Map<string, Count>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(log: FastifyBaseLogger) {
+  constructor(log: CallLog) {
     this.#log = log;
   }
 

@@ -1,0 +1,69 @@
+/**
+ * What every request meets, whether the router sees it or the fast path answers it: it is counted and gets its name,
+ * may need a login, and where it is refused the answer has one form.
+ */
+import type { FastifyBaseLogger } from 'fastify';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
+import { needsLogin } from './access/access.ts';
+import type { Access } from './access/access.ts';
+import { corsHeadersFor } from './access/cors.ts';
+import type { HeaderList } from './access/cors.ts';
+import { answerOf } from './errors.ts';
+import { RequestIds } from './request-ids.ts';
+
+export interface RequestGateOptions {
+  readonly profile: 'dev' | 'secure';
+  readonly secureExecution: boolean;
+  readonly log: FastifyBaseLogger;
+}
+
+export class RequestGate {
+  readonly ids = new RequestIds();
+  readonly #options: RequestGateOptions;
+  #requests = 0;
+
+  constructor(options: RequestGateOptions) {
+    this.#options = options;
+  }
+
+  /** Requests so far. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** Counts a request that is about to be answered. */
+  count(): void {
+    this.#requests++;
+  }
+
+  /** Counts a request that the router never sees, and gives its name. */
+  enter(request: IncomingMessage): string {
+    this.#requests++;
+    return this.ids.of(request);
+  }
+
+  isClosed(access: Access): boolean {
+    return this.#options.profile !== 'dev' && needsLogin(access, this.#options.secureExecution);
+  }
+
+  /** What any answer to a read or an execution has. */
+  headers(request: Pick<IncomingMessage, 'headers' | 'method'>, requestId: string): HeaderList {
+    return ['x-content-type-options', 'nosniff', REQUEST_ID_HEADER, requestId, ...corsHeadersFor(request)];
+  }
+
+  /** Answers a request that the router never sees with an error. */
+  refuse(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    thrown: unknown,
+    more: OutgoingHttpHeaders = {},
+  ): void {
+    const { status, headers, body } = answerOf(thrown, request.url ?? '', requestId, this.#options.log);
+    const cors = corsHeadersFor(request);
+    for (let i = 1; i < cors.length; i += 2) response.setHeader(String(cors[i - 1]), String(cors[i]));
+    response.writeHead(status, { ...headers, ...more, 'content-length': Buffer.byteLength(body) });
+    response.end(body);
+  }
+}
