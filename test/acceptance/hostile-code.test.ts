@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as later } from 'node:timers/promises';
 import { assertRequestError } from './support/expectations.ts';
+import { Pace } from '../hostile/support/pace.ts';
+import { until } from '../remote/support/until.ts';
+import type { Answer } from './support/client.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan, welcomeKo } from './support/ko.ts';
 import type { Ko } from './support/ko.ts';
@@ -14,15 +17,39 @@ const GRACE = 1500;
 const service = await startService({ args: ['--execution-timeout', `${LIMIT}ms`, '--isolate-memory', '32MB'] });
 after(() => service[Symbol.asyncDispose]());
 
+/** Others may keep the machine busy: promises of time are measured by its own clock. */
+const pace = new Pace();
+after(() => pace[Symbol.dispose]());
 const victim = welcomeKo({ naan: uniqueNaan() });
 await service.serve(victim);
 
 async function assertVictimIsWell(): Promise<void> {
-  const before = Date.now();
-  const answer = await service.post(pathOf(victim, 'welcome'), { name: 'Ada' });
-  assert.equal(answer.status, 200, answer.text);
-  assert.ok(Date.now() - before < 1000, `${Date.now() - before} ms`);
+  await withinPace(1000, async () => {
+    const answer = await service.post(pathOf(victim, 'welcome'), { name: 'Ada' });
+    assert.equal(answer.status, 200, answer.text);
+  });
 }
+
+/** Asserts that something takes no more than so many milliseconds of a machine that has nothing else to do. */
+async function withinPace<T>(promised: number, work: () => Promise<T>): Promise<T> {
+  const began = Date.now();
+  const result = await work();
+  const took = Date.now() - began;
+  const allowed = pace.allowed(promised, began, took);
+  assert.ok(took < allowed, `${took} ms, allowed are ${allowed}`);
+  return result;
+}
+
+/** The answer of a call that got a sandbox; on a busy machine it may be told to try again. */
+const answerOfOneThatRan = (path: string, input: unknown): Promise<Answer> =>
+  until(
+    `a call of ${path} gets a sandbox`,
+    async () => {
+      const answer = await withinPace(LIMIT + GRACE, () => service.post(path, input));
+      return answer.status === 503 ? undefined : answer;
+    },
+    60_000,
+  );
 
 /** Serves code that does the hostile thing only for `{"hostile": true}`. */
 async function served(body: string): Promise<Ko> {
@@ -36,9 +63,7 @@ async function served(body: string): Promise<Ko> {
 
 async function assertContained(body: string): Promise<void> {
   const ko = await served(body);
-  const before = Date.now();
-  const answer = await service.post(pathOf(ko), { hostile: true });
-  const took = Date.now() - before;
+  const answer = await answerOfOneThatRan(pathOf(ko), { hostile: true });
   const expected = {
     status: 500,
     path: pathOf(ko),
@@ -46,9 +71,8 @@ async function assertContained(body: string): Promise<void> {
     detail: /^Code execution error: \S/,
   };
   assertRequestError(answer, expected);
-  assert.ok(took < LIMIT + GRACE, `${took} ms: ${body}`);
   await assertVictimIsWell();
-  const well = await service.post(pathOf(ko), {});
+  const well = await answerOfOneThatRan(pathOf(ko), {});
   assert.equal(well.object['result'], 'well', `${body}: ${well.text}`);
 }
 
@@ -151,10 +175,12 @@ test('50 spinning calls keep neither another KO nor the health waiting', async (
     Array.from({ length: 50 }, (_, i) => own.post(pathOf(i % 5 === 0 ? native : spinner), {})),
   ).finally(() => (over = true));
   const waits = { health: 0, victim: 0, rounds: 0 };
+  /** Milliseconds of a machine that has nothing else to do. */
   const timed = async (call: () => Promise<unknown>): Promise<number> => {
-    const before = Date.now();
+    const began = Date.now();
     await call();
-    return Date.now() - before;
+    const took = Date.now() - began;
+    return (1000 * took) / pace.allowed(1000, began, took);
   };
   while (!over) {
     const health = await timed(async () => assert.equal((await own.get('/actuator/health')).object['status'], 'UP'));

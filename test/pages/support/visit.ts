@@ -7,6 +7,9 @@ import { launchChromium } from './chromium.ts';
 export const DESK = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 
+/** Milliseconds until what does not come is given up, also on a busy machine. */
+const PATIENCE = 120_000;
+
 interface Size {
   readonly width: number;
   readonly height: number;
@@ -35,6 +38,7 @@ export async function theBrowser(): Promise<Visitor> {
 
 async function visit(browser: Browser, viewport: Size, colorScheme: 'light' | 'dark'): Promise<Visit> {
   const context = await browser.newContext({ viewport, hasTouch: viewport.width < 500, colorScheme });
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const requests: string[] = [];
   const complaints: string[] = [];
