@@ -6,11 +6,18 @@ import { bodyNotReadable, executionFailed, messageOf } from '../../lib/errors.ts
 import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
 import { ActivationFailure } from '../engine.ts';
 import type { Call, CallTarget, EndpointPlan, Engine, EngineHealth, Executor } from '../engine.ts';
-import type { Found, LoadRequest, Question } from './frames.ts';
-import { JsEndpoint } from './js-endpoint.ts';
-import type { Lane, Work } from './lane.ts';
-import { Scheduler } from './scheduler.ts';
+import { Endpoint } from '../sandbox/endpoint.ts';
+import type { Level } from '../sandbox/from-process.ts';
+import type { Lane } from '../sandbox/lane.ts';
+import type { Question } from '../sandbox/protocol.ts';
+import { SandboxProcess } from '../sandbox/sandbox-process.ts';
+import { Scheduler } from '../sandbox/scheduler.ts';
+import type { Work } from '../sandbox/work.ts';
 import { uptime } from '../../lib/uptime.ts';
+import { placeIn } from './code-frames.ts';
+import { ConsoleBudget } from './console-budget.ts';
+import type { Found, LoadRequest } from './load-request.ts';
+import { sandboxCommand } from './program.ts';
 
 /** Remembers code that was seen to load. */
 export interface KnownLoads {
@@ -47,30 +54,24 @@ export class JavascriptEngine implements Engine {
     this.#options = options;
     this.#scheduler = new Scheduler({
       sandboxes: options.sandboxes,
-      heapMb: options.isolateMemoryMb,
+      memoryMb: options.isolateMemoryMb,
       queueLimit: options.queueLimit,
-      answer: (lane, work, question) => this.#answer(lane, work, question),
-      log: (endpoint, level, text) => {
-        const may = endpoint.console.take(text.length, uptime());
-        if (may === 'no') return;
-        options.log[level](
-          { ko: endpoint.ko, endpoint: endpoint.id, console: true },
-          may === 'yes' ? text : 'more lines than the log can take; some that follow are left out',
-        );
-      },
+      start: (events) => new SandboxProcess(sandboxCommand(), events),
+      answer,
       warn: (facts, message) => options.log.warn(facts, message),
     });
   }
 
   async activate(plan: EndpointPlan): Promise<Executor> {
-    const endpoint = await this.#endpointOf(plan);
+    const load = await this.#loadRequestOf(plan);
+    const endpoint = this.#endpointOf(plan, load);
     const { known } = this.#options;
-    const key = digestOf(`${plan.id}\n${endpoint.loadText}`);
+    const key = digestOf(`${plan.id}\n${endpoint.parts.loadText}`);
     const problem = known?.loads(key) === true ? '' : await this.#scheduler.load(endpoint);
     known?.rememberLoad(key, problem === '');
-    if (problem === '') return new JavascriptExecutor(endpoint, this.#scheduler);
+    if (problem === '') return new JavascriptExecutor(endpoint, load, this.#scheduler);
     this.#scheduler.forget(endpoint);
-    throw new ActivationFailure(this.#inWords(problem, plan));
+    throw new ActivationFailure(this.#toErrorMessage(problem, plan));
   }
 
   health(): EngineHealth {
@@ -85,30 +86,59 @@ export class JavascriptEngine implements Engine {
     return { sandboxes: this.#scheduler.processes, quarantined: this.#scheduler.quarantined };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#scheduler[Symbol.asyncDispose]();
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#scheduler[Symbol.dispose]();
+    return Promise.resolve();
   }
 
-  async #endpointOf(plan: EndpointPlan): Promise<JsEndpoint> {
+  async #loadRequestOf(plan: EndpointPlan): Promise<LoadRequest> {
     const files: Record<string, string> = Object.create(null) as Record<string, string>;
     for (const path of new Set([plan.entry, ...plan.artifacts])) {
       if (path === plan.entry || CODE.test(path)) files[path] = withoutMark((await plan.read(path)).toString('utf8'));
     }
-    const limit = this.#limitOf(plan);
-    const load: LoadRequest = {
+    return {
       heapMb: this.#options.isolateMemoryMb,
       maxResult: this.#options.maxResult,
-      limit,
+      limit: this.#limitOf(plan),
       entry: plan.entry,
       function: plan.function ?? '',
       freshContext: plan.options.isolation === 'call',
       files,
       properties: { ...this.#options.properties },
     };
-    const { naan, name, version } = plan.ko;
+  }
+
+  #endpointOf(plan: EndpointPlan, load: LoadRequest): Endpoint {
+    const { limit, heapMb, maxResult, freshContext, files } = load;
     const isOwn = limit < this.#options.executionTimeout;
-    const limitedBy = isOwn ? 'timeout in its deployment descriptor' : '--execution-timeout';
-    return new JsEndpoint(plan.id, `${naan}/${name}/${version}`, ++this.#slots, load, limit, limitedBy);
+    return new Endpoint(
+      {
+        id: plan.id,
+        slot: ++this.#slots,
+        loadText: JSON.stringify(load),
+        limit,
+        limitedBy: isOwn ? 'timeout in its deployment descriptor' : '--execution-timeout',
+        maxResult,
+        memoryMb: heapMb,
+        memoryLimitedBy: '--isolate-memory',
+        oneByOne: freshContext,
+        log: this.#logOf(plan),
+        placeIn: (stack) => placeIn(stack, (file) => Object.hasOwn(files, file)),
+      },
+      this.#scheduler.policy,
+    );
+  }
+
+  /** Writes what the code of an endpoint logs, as much as the log can take. */
+  #logOf({ id, ko }: EndpointPlan): (level: Level, text: string) => void {
+    const budget = new ConsoleBudget();
+    const about = { ko: `${ko.naan}/${ko.name}/${ko.version}`, endpoint: id, console: true };
+    return (level, text) => {
+      const may = budget.take(text.length, uptime());
+      if (may === 'no') return;
+      const line = may === 'yes' ? text : 'more lines than the log can take; some that follow are left out';
+      this.#options.log[level](about, line);
+    };
   }
 
   /** Milliseconds that a call may take: what the service allows, or less where the KO asks for less. */
@@ -116,7 +146,7 @@ export class JavascriptEngine implements Engine {
     return Math.min(plan.options.timeout ?? Infinity, this.#options.executionTimeout);
   }
 
-  #inWords(problem: string, plan: EndpointPlan): string {
+  #toErrorMessage(problem: string, plan: EndpointPlan): string {
     if (problem === 'timeout')
       return `the top level of ${plan.entry} does not end within ${this.#limitOf(plan) / 1000} s; move long work into the function`;
     if (problem === 'memory')
@@ -126,25 +156,25 @@ export class JavascriptEngine implements Engine {
     // What is thrown and is no error has no place.
     return plan.artifacts.some((file) => words.includes(file)) ? words : `${words} (${plan.entry})`;
   }
-
-  #answer(lane: Lane, work: Work, question: Question): { text: string } | { outside: () => Promise<string> } {
-    const target = work.calls[0]?.scope.find(question.id);
-    if (question.question === 'find') return { text: JSON.stringify(placeOf(lane, target)) };
-    if (target === undefined) return { text: refuse(`${question.id} is not active`) };
-    return { outside: () => callOutside(target, question, work) };
-  }
 }
 
 /** In the form of `sandbox/guest.js`. */
 const refuse = (message: string): string => `!${JSON.stringify({ message })}`;
 
+function answer(lane: Lane, work: Work, question: Question): { text: string } | { outside: () => Promise<string> } {
+  const target = work.calls[0]?.scope.find(question.id);
+  if (question.question === 'find') return { text: JSON.stringify(placeOf(lane, target)) };
+  if (target === undefined) return { text: refuse(`${question.id} is not active`) };
+  return { outside: () => callOutside(target, question, work) };
+}
+
 function placeOf(lane: Lane, target: CallTarget | undefined): Found {
   if (target === undefined) return { kind: 'none' };
   const executor = target.ready();
   if (!(executor instanceof JavascriptExecutor)) return { kind: 'elsewhere' };
-  const { endpoint } = executor;
+  const { endpoint, load } = executor;
   const at = { kind: 'here' as const, slot: endpoint.slot, limit: endpoint.limit };
-  return lane.knows(endpoint) ? at : { ...at, load: endpoint.load };
+  return lane.knows(endpoint) ? at : { ...at, load };
 }
 
 /** A call of an endpoint in another engine, or of one that is not activated yet. */
@@ -169,11 +199,13 @@ async function callOutside(target: CallTarget, question: Question, work: Work): 
 }
 
 class JavascriptExecutor implements Executor {
-  readonly endpoint: JsEndpoint;
+  readonly endpoint: Endpoint;
+  readonly load: LoadRequest;
   readonly #scheduler: Scheduler;
 
-  constructor(endpoint: JsEndpoint, scheduler: Scheduler) {
+  constructor(endpoint: Endpoint, load: LoadRequest, scheduler: Scheduler) {
     this.endpoint = endpoint;
+    this.load = load;
     this.#scheduler = scheduler;
   }
 
@@ -196,7 +228,6 @@ class JavascriptExecutor implements Executor {
         patience: limit < deadline ? limit : deadline,
         deadline,
         caller: call.caller ?? '',
-        attempts: 0,
         resolve,
         reject,
       });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { until } from '../../../test/remote/support/until.ts';
 import { TestJavascript } from '../../../test/support/javascript.ts';
 import type { Executor } from '../engine.ts';
-import { JsEndpoint } from './js-endpoint.ts';
+import { Endpoint } from '../sandbox/endpoint.ts';
 
 const CODE = `
 function run(input) {
@@ -23,8 +23,8 @@ const outcomeOf = (work: Promise<unknown>): Promise<unknown> =>
 
 test('calls with large bodies mark no endpoint, whatever becomes of them', async (t) => {
   await using javascript = new TestJavascript(PATIENT);
-  const answers = t.mock.method(JsEndpoint.prototype, 'answered');
-  const blames = t.mock.method(JsEndpoint.prototype, 'quarantine');
+  const answers = t.mock.method(Endpoint.prototype, 'answered');
+  const blames = t.mock.method(Endpoint.prototype, 'quarantine');
   const marks = (): number => answers.mock.callCount() + blames.mock.callCount();
   const executor = await javascript.activate(CODE);
   const send = (body: string): Promise<unknown> => outcomeOf(javascript.call(executor, null, { body }));

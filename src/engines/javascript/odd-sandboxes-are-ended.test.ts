@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { TestJavascript } from '../../../test/support/javascript.ts';
-import { ASK, BEGUN, DONE, FAILED, LOADED, LOG, READY, frame } from './frames.ts';
+import { frame } from '../sandbox/frames.ts';
+import { ASK, BEGUN, DONE, FAILED, LOADED, LOG, READY } from '../sandbox/protocol.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'kgrid-odd-'));
 const node = process.execPath;

@@ -4,9 +4,10 @@
  */
 import { readFileSync } from 'node:fs';
 import ivm from 'isolated-vm';
-import { ASK, BEGUN, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../frames.ts';
-import type { Found, LoadRequest, Question, RunFailure } from '../frames.ts';
-import { MAX_MESSAGE } from '../from-sandbox.ts';
+import { MAX_MESSAGE } from '../../sandbox/from-process.ts';
+import { ASK, BEGUN, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../../sandbox/protocol.ts';
+import type { Question, RunFailure } from '../../sandbox/protocol.ts';
+import type { Found, LoadRequest } from '../load-request.ts';
 import { MAX_DEPTH, tooDeep } from '../../call-headers.ts';
 import { Guards } from './guards.ts';
 import { Pipe } from './pipe.ts';
@@ -18,7 +19,7 @@ const MAX_FOUND = 1000;
 const MAX_ID = 1000;
 
 /** The code of one endpoint. An isolate that is on the stack cannot be entered again by code that waits in it; each level gets one of its own. */
-interface Cell {
+interface LoadedCode {
   readonly isolate: ivm.Isolate;
   readonly boot: ivm.Script;
   realm: Realm | undefined;
@@ -26,7 +27,7 @@ interface Cell {
 }
 
 /** What runs now: a call from the activator, and below it the calls that it made. */
-interface Frame {
+interface RunningCall {
   readonly slot: number;
   readonly depth: number;
   readonly ends: number;
@@ -36,20 +37,20 @@ const textOf = (file: string): string => readFileSync(new URL(file, import.meta.
 const boot = `(function () { ${textOf('./odd-numbers.js')} return (${textOf('./guest.js').replace(/;\s*$/, '')}\n); })()`;
 const pipe = new Pipe();
 const loads = new Map<number, LoadRequest>();
-const cells = new Map<number, Cell[]>();
-const stack: Frame[] = [];
+const codes = new Map<number, LoadedCode[]>();
+const stack: RunningCall[] = [];
 const guards = new Guards();
 let found = new Map<string, Found>();
 let logged = 0;
 
-function cellFor(slot: number, load: LoadRequest): Cell {
-  const levels = cells.get(slot) ?? [];
-  cells.set(slot, levels);
+function codeFor(slot: number, load: LoadRequest): LoadedCode {
+  const levels = codes.get(slot) ?? [];
+  codes.set(slot, levels);
   const free = levels.findIndex((each) => !each.onStack);
-  const cell = levels[free];
-  if (cell !== undefined && !cell.isolate.isDisposed) return cell;
+  const code = levels[free];
+  if (code !== undefined && !code.isolate.isDisposed) return code;
   const isolate = new ivm.Isolate({ memoryLimit: load.heapMb });
-  const made: Cell = {
+  const made: LoadedCode = {
     isolate,
     boot: isolate.compileScriptSync(boot, { filename: 'kgrid:activator' }),
     realm: undefined,
@@ -61,33 +62,33 @@ function cellFor(slot: number, load: LoadRequest): Cell {
 
 /** Uses the endpoint's code, which is loaded where it is not there yet. @throws RunError. */
 function enter<T>(slot: number, load: LoadRequest, use: (realm: Realm) => T): T {
-  const cell = cellFor(slot, load);
-  cell.onStack = true;
+  const code = codeFor(slot, load);
+  code.onStack = true;
   try {
-    const realm = cell.realm ?? Realm.create(cell.isolate, cell.boot, load, (...asked) => answer(slot, load, ...asked));
-    if (!load.freshContext) cell.realm = realm;
+    const realm = code.realm ?? Realm.create(code.isolate, code.boot, load, (...asked) => answer(slot, load, ...asked));
+    if (!load.freshContext) code.realm = realm;
     try {
       return use(realm);
     } finally {
-      if (load.freshContext && !cell.isolate.isDisposed) realm.release();
+      if (load.freshContext && !code.isolate.isDisposed) realm.release();
     }
   } catch (thrown) {
-    const failure = failureOf(thrown, cell.isolate);
+    const failure = failureOf(thrown, code.isolate);
     // What was ended in the middle is not to be trusted with the next call.
-    if (failure.why !== 'threw') discard(cell);
+    if (failure.why !== 'threw') discard(code);
     throw new RunError(failure);
   } finally {
-    cell.onStack = false;
+    code.onStack = false;
   }
 }
 
 /** Runs inputs in the endpoint of a slot and gives its lines. @throws RunError. */
-function run(frame: Frame, inputs: string, guard: number | undefined): string {
-  const load = loads.get(frame.slot);
+function run(running: RunningCall, inputs: string, guard: number | undefined): string {
+  const load = loads.get(running.slot);
   if (load === undefined) throw new RunError({ why: 'threw', message: 'the endpoint is not loaded' });
-  stack.push(frame);
+  stack.push(running);
   try {
-    return enter(frame.slot, load, (realm) => realm.run(inputs, guard));
+    return enter(running.slot, load, (realm) => realm.run(inputs, guard));
   } finally {
     stack.pop();
   }
@@ -107,9 +108,9 @@ class RunError extends Error {
   }
 }
 
-function discard(cell: Cell): void {
-  cell.realm = undefined;
-  if (!cell.isolate.isDisposed) cell.isolate.dispose();
+function discard(code: LoadedCode): void {
+  code.realm = undefined;
+  if (!code.isolate.isDisposed) code.isolate.dispose();
 }
 
 /** What code asks; the answer is JSON, or `!` and a message. */
@@ -133,7 +134,7 @@ function answer(
   return call(caller, id, body, contentType);
 }
 
-function where(caller: Frame, id: string): Found {
+function where(caller: RunningCall, id: string): Found {
   if (id.length > MAX_ID) return { kind: 'none' };
   const known = found.get(id);
   if (known !== undefined) return known;
@@ -148,7 +149,7 @@ function where(caller: Frame, id: string): Found {
   return place;
 }
 
-function call(caller: Frame, id: string, body: string, contentType: string): string {
+function call(caller: RunningCall, id: string, body: string, contentType: string): string {
   if (caller.depth + 1 > MAX_DEPTH) return refuse(tooDeep(id));
   const place = where(caller, id);
   if (place.kind === 'none') return refuse(`${id.slice(0, MAX_ID)} is not active`);
@@ -173,7 +174,7 @@ function call(caller: Frame, id: string, body: string, contentType: string): str
   }
 }
 
-function ask(caller: Frame, question: Pick<Question, 'question' | 'id' | 'body' | 'contentType'>): string {
+function ask(caller: RunningCall, question: Pick<Question, 'question' | 'id' | 'body' | 'contentType'>): string {
   const left = Math.max(0, caller.ends - uptime());
   const { body, ...about } = question;
   pipe.send(
@@ -217,8 +218,8 @@ function runBatch(slot: number, text: string): void {
 }
 
 function drop(slot: number): void {
-  for (const cell of cells.get(slot) ?? []) discard(cell);
-  cells.delete(slot);
+  for (const code of codes.get(slot) ?? []) discard(code);
+  codes.delete(slot);
   loads.delete(slot);
 }
 

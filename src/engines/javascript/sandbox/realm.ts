@@ -2,8 +2,9 @@
 import ivm from 'isolated-vm';
 import { posix } from 'node:path';
 import { placeIn } from '../code-frames.ts';
-import type { LoadRequest, RunFailure } from '../frames.ts';
-import { MAX_MESSAGE, MAX_STACK } from '../from-sandbox.ts';
+import { MAX_MESSAGE, MAX_STACK } from '../../sandbox/from-process.ts';
+import type { RunFailure } from '../../sandbox/protocol.ts';
+import type { LoadRequest } from '../load-request.ts';
 
 /** Answers what code asks while it runs; see `Guest` in `guest.js`. */
 export type Host = (question: string, id: string, body: string, kind: string) => string;

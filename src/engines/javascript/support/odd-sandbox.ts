@@ -4,7 +4,8 @@
  * result, as it would be.
  */
 import { closeSync, readSync, writeSync } from 'node:fs';
-import { DONE, FrameReader, LOAD, LOADED, READY, RUN, frame } from '../frames.ts';
+import { FrameReader, frame } from '../../sandbox/frames.ts';
+import { DONE, LOAD, LOADED, READY, RUN } from '../../sandbox/protocol.ts';
 
 const SOCKET = 3;
 const send = (bytes: Uint8Array): void => {

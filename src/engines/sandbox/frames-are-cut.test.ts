@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { FrameReader, OddFrame, frame } from './frames.ts';
-import { failureOf, linesOf, loadProblemOf, logLineOf, mostBytes, questionOf } from './from-sandbox.ts';
+import { failureOf, linesOf, loadProblemOf, logLineOf, mostBytes, questionOf } from './from-process.ts';
 
 type Frame = [kind: number, a: number, b: number, text: string];
 

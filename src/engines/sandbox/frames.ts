@@ -1,60 +1,8 @@
 /**
- * How the activator and a sandbox process talk: frames on one socket. A frame is a header of 13 bytes
- * (length of the text, kind, two numbers) and a text in UTF-8.
+ * How processes of the service talk by pipe: frames. A frame is a header of 13 bytes (length of the text, kind, two
+ * numbers) and a text in UTF-8.
  */
 import { isUtf8 } from 'node:buffer';
-
-/** From the activator to the sandbox. */
-export const LOAD = 1; // a: slot, b: 1 to be told when it begins; text: JSON of `LoadRequest`
-export const RUN = 2; // a: slot, b: 1 to be told when it begins; text: `<depth>,<milliseconds>,<guard>\n<JSON inputs joined by NUL>`
-export const DROP = 3; // a: slot
-export const REPLY = 4; // text: the answer to the question of the code that runs
-
-/** From the sandbox to the activator. */
-export const READY = 16;
-export const LOADED = 17; // a: slot, b: microseconds; text: empty, or why it cannot be loaded
-export const DONE = 18; // a: slot, b: microseconds; text: one line for each input
-export const FAILED = 19; // a: slot, b: microseconds; text: JSON of `RunFailure`
-export const ASK = 20; // text: JSON of `Question` but for the body, newline, body
-export const LOG = 21; // a: slot; text: level, newline, text
-export const BEGUN = 22; // a: slot; only of guarded work: the sandbox has begun with it
-
-/** All that a sandbox needs to bring one endpoint to life. */
-export interface LoadRequest {
-  heapMb: number;
-  maxResult: number;
-  /** Milliseconds for compiling and for the top level. */
-  limit: number;
-  entry: string;
-  function: string;
-  freshContext: boolean;
-  files: Record<string, string>;
-  /** What `context.getProperty` knows. */
-  properties: Record<string, string>;
-}
-
-export interface RunFailure {
-  /** `threw`: outside of a single answer, such as an unhandled rejection. */
-  why: 'timeout' | 'memory' | 'threw';
-  message: string;
-  /** The frames of what was thrown, in V8's words. */
-  stack?: string;
-}
-
-/** What code asks of the activator while it runs. */
-export interface Question {
-  question: 'find' | 'call';
-  id: string;
-  body: string;
-  contentType: string;
-  depth: number;
-  /** Milliseconds that are left. */
-  left: number;
-}
-
-/** To `find`: where the endpoint is. */
-export type Found =
-  { kind: 'none' } | { kind: 'here'; slot: number; load?: LoadRequest; limit: number } | { kind: 'elsewhere' };
 
 const HEADER = 13;
 

@@ -3,8 +3,9 @@
  * that a sandbox gives it is an `OddFrame`, which ends that sandbox.
  */
 import { MAX_DEPTH } from '../call-headers.ts';
-import { ASK, BEGUN, DONE, FAILED, LOADED, LOG, OddFrame, READY } from './frames.ts';
-import type { Question, RunFailure } from './frames.ts';
+import { OddFrame } from './frames.ts';
+import { ASK, BEGUN, DONE, FAILED, LOADED, LOG, READY } from './protocol.ts';
+import type { Question, RunFailure } from './protocol.ts';
 
 /** Characters; a sandbox cuts what is longer. */
 export const MAX_MESSAGE = 4000;
@@ -15,7 +16,7 @@ const MAX_LINE = 2000;
 export const MAX_ERROR_BYTES = 6 * (MAX_MESSAGE + MAX_STACK) + 1000;
 const MAX_LOG_BYTES = 3 * MAX_LINE + 100;
 
-/** A line of an answer that holds no result; see `sandbox/guest.js`. */
+/** A line of an answer that holds no result: `!`, or `?` where the input is not JSON, and JSON. */
 export interface NoResult {
   /** `input`: it is not JSON. */
   readonly fault: 'code' | 'input';

@@ -1,15 +1,8 @@
-/** Sandbox processes that do one work at a time, each ended by V8 at its limit or by SIGKILL just after. */
-import type { JsEndpoint } from './js-endpoint.ts';
+/** Sandbox processes that do one work at a time, each ended by itself at its limit or by SIGKILL just after. */
+import type { Endpoint } from './endpoint.ts';
 import { Lane } from './lane.ts';
-import type { LaneEvents, Work } from './lane.ts';
-import { uptime } from '../../lib/uptime.ts';
-
-/** Milliseconds between the limit that V8 keeps and the end of the process. */
-const GRACE = 250;
-const IDLE_MILLISECONDS = 5000;
-/** A process that is not up by then never comes up. */
-const STARTING_MILLISECONDS = 60_000;
-const MEGABYTE = 1024 * 1024;
+import type { LaneContext } from './lane.ts';
+import { growthAllowed } from './policy.ts';
 
 export interface Cell {
   readonly lane: Lane;
@@ -17,21 +10,20 @@ export interface Cell {
   readonly retires: boolean;
   readonly priority: number;
   idleSince: number;
-  /** Milliseconds of `uptime()` at which its present work was given to it. */
+  /** Milliseconds of the clock at which its present work was given to it. */
   began: number;
   /** Resident bytes at that time. */
   base: number;
 }
 
 export class Cells {
-  readonly #events: LaneEvents;
+  readonly #context: LaneContext;
   readonly #growth: number;
   readonly #cells = new Map<Lane, Cell>();
 
-  constructor(events: LaneEvents, heapMb: number) {
-    this.#events = events;
-    // V8 grants more than the limit for a moment before it gives up.
-    this.#growth = (4 * heapMb + 200) * MEGABYTE;
+  constructor(context: LaneContext, memoryMb: number) {
+    this.#context = context;
+    this.#growth = growthAllowed(memoryMb);
   }
 
   get size(): number {
@@ -51,18 +43,20 @@ export class Cells {
     return this.#cells.keys();
   }
 
+  /** Starts another process, unless starts fail. */
   start(priority: number): void {
-    this.#add(new Lane(this.#events), priority, false);
+    if (this.#context.starts.mayStart) this.#add(new Lane(this.#context), priority, false);
   }
 
   /** Takes over a process of the fast lane together with the work that it is at. */
   adopt(lane: Lane, priority: number): void {
-    this.#begin(this.#add(lane, priority, true));
+    this.begin(this.#add(lane, priority, true));
   }
 
-  give(cell: Cell, work: Work): void {
-    this.#begin(cell);
-    cell.lane.run(work, true);
+  /** It is given work. */
+  begin(cell: Cell): void {
+    cell.began = this.#context.clock.now();
+    cell.base = cell.lane.process.memory();
   }
 
   /** The work of a process was answered. */
@@ -73,7 +67,7 @@ export class Cells {
     if (cell.retires || lane.process.memory() > this.#growth) {
       this.remove(lane);
       lane.end();
-    } else cell.idleSince = uptime();
+    } else cell.idleSince = this.#context.clock.now();
   }
 
   remove(lane: Lane): void {
@@ -84,7 +78,7 @@ export class Cells {
   overdue(now: number): Lane[] {
     return this.#lanesWhere(({ lane }) => {
       const [work] = lane.open;
-      return work !== undefined && now > work.deadline + GRACE;
+      return work !== undefined && now > work.deadline + this.#context.policy.graceMs;
     });
   }
 
@@ -92,20 +86,19 @@ export class Cells {
     return this.#lanesWhere(({ lane, base }) => lane.open.length > 0 && lane.process.memory() > base + this.#growth);
   }
 
-  /** Ends processes that nobody needed for a while; true when none is left. */
-  idle(now: number): boolean {
+  /** Ends processes that nobody needed for a while. */
+  endIdle(now: number): void {
+    const { cellIdleMs, startingMs } = this.#context.policy;
     const isUnused = ({ lane, idleSince }: Cell): boolean =>
-      lane.open.length === 0 &&
-      now - Math.max(idleSince, lane.progress) > (lane.ready ? IDLE_MILLISECONDS : STARTING_MILLISECONDS);
+      lane.open.length === 0 && now - Math.max(idleSince, lane.progress) > (lane.ready ? cellIdleMs : startingMs);
     for (const lane of this.#lanesWhere(isUnused)) {
       this.remove(lane);
       lane.end();
     }
-    return this.#cells.size === 0;
   }
 
-  running(endpoint: JsEndpoint): number {
-    return this.where(({ lane }) => lane.open[0]?.endpoint === endpoint && !lane.waits).length;
+  running(endpoint: Endpoint): number {
+    return this.where(({ lane }) => lane.open[0]?.endpoint === endpoint && !lane.isWaiting).length;
   }
 
   busy(): Cell[] {
@@ -124,15 +117,10 @@ export class Cells {
   }
 
   #add(lane: Lane, priority: number, retires: boolean): Cell {
-    lane.giveWay(priority);
-    const cell = { lane, retires, priority, idleSince: uptime(), began: 0, base: 0 };
+    lane.lowerPriority(priority);
+    const cell = { lane, retires, priority, idleSince: this.#context.clock.now(), began: 0, base: 0 };
     this.#cells.set(lane, cell);
     return cell;
-  }
-
-  #begin(cell: Cell): void {
-    cell.began = uptime();
-    cell.base = cell.lane.process.memory();
   }
 
   #lanesWhere(condition: (cell: Cell) => boolean): Lane[] {

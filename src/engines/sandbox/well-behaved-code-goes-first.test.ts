@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { JsEndpoint } from './js-endpoint.ts';
-import { byManners, workOf } from './lane.ts';
+import type { Endpoint } from './endpoint.ts';
+import { byTrackRecord } from './policy.ts';
+import { POLICY, endpointWith } from './support/endpoints.ts';
 
 /** One that answered so many calls, each in so many microseconds. */
-function endpointThat(answered: number, microseconds: number): JsEndpoint {
-  const load = {
-    heapMb: 1,
-    maxResult: 1,
-    limit: 1,
-    entry: '',
-    function: '',
-    freshContext: false,
-    files: {},
-    properties: {},
-  };
-  const endpoint = new JsEndpoint('a/b/1.0/run', 'a/b/v1.0', 1, load, 5000);
+function endpointThat(answered: number, microseconds: number): Endpoint {
+  const endpoint = endpointWith();
   for (let i = 0; i < answered; i++) endpoint.answered(1, microseconds);
   return endpoint;
 }
@@ -38,9 +29,6 @@ test('work that waits goes on with known code, then code of which little is know
   const little = endpointThat(5, 100);
   const known = endpointThat(30, 100);
   const better = endpointThat(300, 100);
-  const order = [slow, fresh, little, known, better].map((endpoint) => workOf(endpoint, [])).sort(byManners);
-  assert.deepEqual(
-    order.map(({ endpoint }) => endpoint),
-    [better, known, little, fresh, slow],
-  );
+  const order = [slow, fresh, little, known, better].sort(byTrackRecord(POLICY));
+  assert.deepEqual(order, [better, known, little, fresh, slow]);
 });

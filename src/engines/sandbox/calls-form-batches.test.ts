@@ -2,41 +2,51 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { uptime } from '../../lib/uptime.ts';
 import type { CallScope } from '../engine.ts';
-import { JsEndpoint } from './js-endpoint.ts';
-import type { PendingCall } from './js-endpoint.ts';
+import type { Endpoint } from './endpoint.ts';
+import { endpointWith } from './support/endpoints.ts';
+import { PendingCall, Work } from './work.ts';
+import type { CallParts } from './work.ts';
 
 const SCOPE: CallScope = { find: () => undefined };
 
-function endpointOf(count: number, { freshContext = false, quick = true } = {}): JsEndpoint {
-  const load = { heapMb: 1, maxResult: 1, limit: 1, entry: '', function: '', freshContext, files: {}, properties: {} };
-  const endpoint = new JsEndpoint('a/b/1.0/run', 'a/b/v1.0', 1, load, 5000);
+function endpointOf(count: number, { freshContext = false, quick = true } = {}): Endpoint {
+  const endpoint = endpointWith({ oneByOne: freshContext });
   if (quick) endpoint.answered(1, 10);
-  for (let i = 0; i < count; i++) endpoint.queue.push(call(i));
+  for (let i = 0; i < count; i++) endpoint.queue.push(call(endpoint, i));
   return endpoint;
 }
 
-const call = (input: unknown, more: Partial<PendingCall> = {}): PendingCall => ({
-  input: JSON.stringify(input),
-  depth: 0,
-  scope: SCOPE,
-  patience: 0,
-  deadline: Infinity,
-  caller: '',
-  attempts: 0,
-  resolve: () => undefined,
-  reject: () => undefined,
-  ...more,
-});
+const call = (endpoint: Endpoint, input: unknown, more: Partial<CallParts> = {}): PendingCall =>
+  new PendingCall(endpoint, {
+    input: JSON.stringify(input),
+    depth: 0,
+    scope: SCOPE,
+    patience: 0,
+    deadline: Infinity,
+    caller: '',
+    resolve: () => undefined,
+    reject: () => undefined,
+    ...more,
+  });
 
-const sizesOf = (endpoint: JsEndpoint, alone = false): number[] => {
+/** One that was in a sandbox that ended. */
+function interrupted(endpoint: Endpoint, input: unknown): PendingCall {
+  const made = call(endpoint, input);
+  const work = Work.ofCalls(endpoint, [made]);
+  work.send();
+  work.requeue(uptime());
+  return made;
+}
+
+const sizesOf = (endpoint: Endpoint, alone = false): number[] => {
   const sizes: number[] = [];
-  while (endpoint.queue.length > 0) sizes.push(endpoint.take(alone).length);
+  while (endpoint.queue.length > 0) sizes.push(endpoint.take(alone, uptime()).length);
   return sizes;
 };
 
 test('calls of quick code go 32 together', () => {
   assert.deepEqual(sizesOf(endpointOf(70)), [32, 32, 6]);
-  assert.deepEqual(endpointOf(0).take(false), []);
+  assert.deepEqual(endpointOf(0).take(false, uptime()), []);
 });
 
 test('code that never ran, fresh contexts and the quarantine take one call at a time', () => {
@@ -48,11 +58,11 @@ test('code that never ran, fresh contexts and the quarantine take one call at a 
 test('the slower the code, the smaller the batch, so that it ends long before it counts as stuck', () => {
   const endpoint = endpointOf(0, { quick: false });
   endpoint.answered(10, 50_000);
-  for (let i = 0; i < 9; i++) endpoint.queue.push(call(i));
+  for (let i = 0; i < 9; i++) endpoint.queue.push(call(endpoint, i));
   assert.deepEqual(sizesOf(endpoint), [4, 4, 1], '5 ms each');
   const slow = endpointOf(0, { quick: false });
   slow.answered(1, 30_000);
-  slow.queue.push(call(1), call(2));
+  slow.queue.push(call(slow, 1), call(slow, 2));
   assert.deepEqual(sizesOf(slow), [1, 1]);
 });
 
@@ -60,17 +70,17 @@ test('calls that were interrupted before, of another depth, deadline or set, or 
   const endpoint = endpointOf(0);
   const other: CallScope = { find: () => undefined };
   endpoint.queue.push(
-    call(1),
-    call(2, { attempts: 1 }),
-    call(3),
-    call(4, { depth: 1 }),
-    call(5, { scope: other }),
-    call(6, { deadline: 9 }),
+    call(endpoint, 1),
+    interrupted(endpoint, 2),
+    call(endpoint, 3),
+    call(endpoint, 4, { depth: 1 }),
+    call(endpoint, 5, { scope: other }),
+    call(endpoint, 6, { deadline: 9 }),
   );
   assert.deepEqual(sizesOf(endpoint), [1, 1, 1, 1, 1, 1]);
   const large = endpointOf(0);
-  for (let i = 0; i < 3; i++) large.queue.push(call('x'.repeat(60_000)));
-  large.queue.push(call(1));
+  for (let i = 0; i < 3; i++) large.queue.push(call(large, 'x'.repeat(60_000)));
+  large.queue.push(call(large, 1));
   assert.deepEqual(sizesOf(large), [2, 2]);
 });
 
@@ -110,6 +120,6 @@ test('a slow answer begins the way out anew, and code that calls out stays', () 
 test('a call with little time left ends no other before its time', () => {
   const endpoint = endpointOf(0);
   const now = uptime();
-  for (const left of [1, 2, 3000, 3090, 3300]) endpoint.queue.push(call(left, { deadline: now + left }));
+  for (const left of [1, 2, 3000, 3090, 3300]) endpoint.queue.push(call(endpoint, left, { deadline: now + left }));
   assert.deepEqual(sizesOf(endpoint), [1, 1, 2, 1]);
 });

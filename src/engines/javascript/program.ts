@@ -1,0 +1,38 @@
+/** How a sandbox process of this engine is started: Node with isolated-vm, and nothing that it may read but its program. */
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Command } from '../sandbox/sandbox-process.ts';
+
+const PROGRAM = fileURLToPath(
+  new URL(`./sandbox/main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
+);
+/** As the permission model sees them: without symbolic links. */
+const ENGINES_FOLDER = realpathSync(fileURLToPath(new URL('..', import.meta.url)));
+const NODE_MODULES = realpathSync(fileURLToPath(new URL('../', import.meta.resolve('isolated-vm'))));
+/** … and as modules are found where they are linked, such as a `node_modules` that several working copies share. */
+const LINKED = [
+  fileURLToPath(new URL('..', import.meta.url)),
+  ...foldersAbove(PROGRAM)
+    .map((folder) => join(folder, 'node_modules'))
+    .filter((folder) => existsSync(folder)),
+];
+
+export const sandboxCommand = (): Command => ({
+  program: process.execPath,
+  args: [
+    // isolated-vm needs it; the rest is a seat belt: no files but its own program, no child processes, no threads.
+    '--no-node-snapshot',
+    '--no-warnings',
+    '--permission',
+    '--allow-addons',
+    ...[ENGINES_FOLDER, NODE_MODULES, ...LINKED, '/etc/alpine-release'].map((path) => `--allow-fs-read=${path}`),
+    PROGRAM,
+  ],
+  env: {},
+});
+
+function foldersAbove(path: string): string[] {
+  const folder = dirname(path);
+  return folder === path ? [] : [folder, ...foldersAbove(folder)];
+}

@@ -1,0 +1,74 @@
+/** What callers hear of an answer, and of a call that has none. */
+import { bodyNotReadable, executionFailed, invalidInput, overloaded } from '../../lib/errors.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Line } from './from-process.ts';
+import type { RunFailure } from './protocol.ts';
+import type { PendingCall, Work } from './work.ts';
+
+/** What a call hears by its line of an answer. */
+export function outcomeOf(line: Line, endpoint: Endpoint): string | Error {
+  if (typeof line === 'string') return line;
+  if (line.fault === 'input') return bodyNotReadable(`The request body is not JSON: ${line.message}`);
+  if (line.status !== undefined) return invalidInput(line.message, line.status);
+  return codeFailed(line.message, line.stack, endpoint);
+}
+
+function codeFailed(message: string, stack: string | undefined, { parts }: Endpoint): Error {
+  const found = parts.placeIn(stack ?? '');
+  return executionFailed(message, found && { place: { file: found.file, line: found.line } });
+}
+
+/** Takes away the calls that got no turn within their time, and answers them. */
+export function expire(calls: PendingCall[], now: number, endpoint: Endpoint): void {
+  for (let i = calls.length - 1; i >= 0; i--) {
+    const call = calls[i];
+    if (call === undefined || call.patience > now) continue;
+    calls.splice(i, 1);
+    call.giveUp(noTurn(endpoint, call));
+  }
+}
+
+/** "A call that got no turn within its time is 503 with `Retry-After`; one that ran beyond its limit is 500." */
+export function noTurn({ id, limit }: Endpoint, { deadline }: PendingCall): Error {
+  const time = deadline < Infinity ? 'the time that its caller had left' : `${limit / 1000} s`;
+  return overloaded(`no sandbox was free for ${id} within ${time}; try again later`);
+}
+
+export const queueFull = ({ id }: Endpoint, limit: number): Error =>
+  overloaded(`${limit} calls wait for ${id} already; try again later`);
+
+export const ending = (): Error => overloaded('the service is stopping; try again later');
+
+/** SIGKILL comes from outside: an operator, or a system that has no memory left. */
+export const isFromOutside = (reason: string): boolean => reason.startsWith('SIGKILL');
+
+/** The process ended under the work. `reason`: what is behind the colon is for the log. */
+export function sandboxEnded({ parts }: Endpoint, reason: string): Error {
+  if (isFromOutside(reason)) return overloaded('the sandbox was ended from outside during the call; try again');
+  if (isOutOfMemory(reason)) return memoryLimit(parts);
+  const [how] = reason.split(':', 1);
+  return executionFailed(`the sandbox process ended under this code (${how ?? reason})`);
+}
+
+/** Why code cannot be loaded under which a process ended. */
+export const endedLoading = (reason: string): string =>
+  isOutOfMemory(reason) ? 'memory' : `the sandbox process ended while the code was loaded (${reason})`;
+
+const isOutOfMemory = (reason: string): boolean => /out of memory|allocation failed/i.test(reason);
+
+const memoryLimit = ({ memoryMb, memoryLimitedBy }: Endpoint['parts']): Error =>
+  executionFailed(`memory limit of ${memoryMb} MB exceeded (${memoryLimitedBy})`);
+
+/** For code that ran beyond its time. */
+const timeLimit = ({ endpoint: { limit, parts }, isCurtailed }: Work): Error =>
+  executionFailed(
+    isCurtailed
+      ? 'no result within the time that its caller had left'
+      : `no result within the limit of ${limit / 1000} s (${parts.limitedBy})`,
+  );
+
+export function errorOf(failure: RunFailure, work: Work): Error {
+  if (failure.why === 'timeout') return timeLimit(work);
+  const { endpoint } = work;
+  return failure.why === 'memory' ? memoryLimit(endpoint.parts) : codeFailed(failure.message, failure.stack, endpoint);
+}

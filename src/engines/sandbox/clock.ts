@@ -1,0 +1,23 @@
+/** The time that the scheduler lives in, so that tests can let it pass as they like. */
+import { uptime } from '../../lib/uptime.ts';
+
+export interface Clock {
+  /** Whole milliseconds that only grow. */
+  now(): number;
+  /** Calls again and again, and keeps nothing awake. Gives what ends it. */
+  every(milliseconds: number, action: () => void): () => void;
+  /** Calls once, and keeps nothing awake. */
+  after(milliseconds: number, action: () => void): void;
+  /** Calls when this turn of the event loop is over. */
+  soon(action: () => void): void;
+}
+
+export const realClock: Clock = {
+  now: uptime,
+  every: (milliseconds, action) => {
+    const timer = setInterval(action, milliseconds).unref();
+    return () => clearInterval(timer);
+  },
+  after: (milliseconds, action) => void setTimeout(action, milliseconds).unref(),
+  soon: (action) => void setImmediate(action),
+};

@@ -1,0 +1,112 @@
+/** One endpoint whose code runs in sandboxes: its waiting calls, and its track record. */
+import type { CodePlace } from '../../lib/code-place.ts';
+import { areAlike } from '../like-deadlines.ts';
+import type { Level } from './from-process.ts';
+import { batchSize } from './policy.ts';
+import type { Policy, TrackRecord } from './policy.ts';
+import { Counts } from './work.ts';
+import type { PendingCall } from './work.ts';
+
+/** What an engine says of an endpoint. */
+export interface EndpointParts {
+  readonly id: string;
+  /** By which sandboxes know its code, from 1. */
+  readonly slot: number;
+  /** The code, in the form of the program in the sandbox. */
+  readonly loadText: string;
+  /** Milliseconds a call may take. */
+  readonly limit: number;
+  /** Who set the limit. */
+  readonly limitedBy: string;
+  /** Characters of an answer. */
+  readonly maxResult: number;
+  /** MB that its code may use, and who set that. */
+  readonly memoryMb: number;
+  readonly memoryLimitedBy: string;
+  /** Each of its calls is a batch of its own. */
+  readonly oneByOne: boolean;
+  log(level: Level, text: string): void;
+  /** The place in its code of which a stack tells. */
+  placeIn(stack: string): CodePlace | undefined;
+}
+
+export class Endpoint implements TrackRecord {
+  readonly parts: EndpointParts;
+  readonly id: string;
+  readonly slot: number;
+  /** Milliseconds a call may take. */
+  readonly limit: number;
+  readonly counts = new Counts();
+  /** Calls that wait, but for those with large bodies. */
+  readonly queue: PendingCall[] = [];
+  quarantined = false;
+  /** Its code waits for others: such calls need a sandbox of their own. */
+  callsOut = false;
+  disposed = false;
+  timedOut = false;
+  trust = 0;
+  readonly #policy: Policy;
+  #mean: number | undefined;
+  #streak = 0;
+  #wanted: number;
+
+  constructor(parts: EndpointParts, policy: Policy) {
+    this.parts = parts;
+    this.id = parts.id;
+    this.slot = parts.slot;
+    this.limit = parts.limit;
+    this.#policy = policy;
+    this.#wanted = policy.firstStreakCalls;
+  }
+
+  get isKnown(): boolean {
+    return this.trust >= this.#policy.knownAfterCalls;
+  }
+
+  /** Microseconds that one of its calls is expected to take. */
+  get pace(): number {
+    const { unknownMicroseconds } = this.#policy;
+    const mean = this.#mean ?? unknownMicroseconds;
+    return this.isKnown ? mean : Math.max(mean, unknownMicroseconds);
+  }
+
+  /** Takes the next calls that may share a batch: one that never ran, or is slow, goes alone. */
+  take(alone: boolean, now: number): PendingCall[] {
+    const first = this.queue.shift();
+    if (first === undefined) return [];
+    const batch = [first];
+    if (alone || this.parts.oneByOne || this.#mean === undefined || first.attempts > 0) return batch;
+    const most = batchSize(this.#mean, this.#policy);
+    let characters = first.input.length;
+    for (;;) {
+      const next = this.queue[0];
+      if (next === undefined || batch.length >= most || next.attempts > 0) return batch;
+      characters += next.input.length;
+      if (next.scope !== first.scope || next.depth !== first.depth || characters > this.#policy.batchCharacters)
+        return batch;
+      if (!areAlike(next.deadline, first.deadline, now)) return batch;
+      batch.push(next);
+      this.queue.shift();
+    }
+  }
+
+  /** Learns from a batch that was answered. */
+  answered(calls: number, microseconds: number): void {
+    const each = Math.max(1, microseconds / calls);
+    this.trust += calls;
+    this.timedOut = false;
+    this.#mean = this.#mean === undefined ? each : this.#mean * 0.8 + each * 0.2;
+    if (!this.quarantined) return;
+    this.#streak = each < this.#policy.quickMicroseconds ? this.#streak + 1 : 0;
+    if (this.#streak >= this.#wanted && !this.callsOut) this.quarantined = false;
+  }
+
+  /** It has to earn its record anew. */
+  quarantine(): void {
+    if (!this.quarantined) this.#wanted = Math.min(this.#policy.longestStreakCalls, this.#wanted * 2);
+    this.quarantined = true;
+    this.trust = 0;
+    this.#streak = 0;
+    this.#mean = undefined;
+  }
+}

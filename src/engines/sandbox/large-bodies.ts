@@ -1,0 +1,128 @@
+/**
+ * Calls whose bodies are large run in processes of their own: what it takes to parse a body is its caller's doing, so it
+ * holds up no small call, and says nothing of the code. Callers have their turns one after the other.
+ */
+import { noTurn } from './answers.ts';
+import { Cells } from './cells.ts';
+import type { Cell } from './cells.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Lane, LaneContext } from './lane.ts';
+import type { PendingCall } from './work.ts';
+
+interface Waiting {
+  readonly endpoint: Endpoint;
+  readonly call: PendingCall;
+}
+
+/** Very large bodies do not keep those waiting that are just large. */
+export class LargeBodies {
+  readonly #large: Turns;
+  readonly #veryLarge: Turns;
+  readonly #veryLargeCharacters: number;
+
+  constructor(context: LaneContext, memoryMb: number) {
+    this.#large = new Turns(context, memoryMb);
+    this.#veryLarge = new Turns(context, memoryMb);
+    this.#veryLargeCharacters = context.policy.veryLargeCharacters;
+  }
+
+  get cells(): readonly Cells[] {
+    return [this.#large.cells, this.#veryLarge.cells];
+  }
+
+  add(endpoint: Endpoint, call: PendingCall): void {
+    (call.input.length > this.#veryLargeCharacters ? this.#veryLarge : this.#large).add({ endpoint, call });
+  }
+
+  /** A call that may begin, taken out of its line, and the process for it. */
+  next(): (Waiting & { cells: Cells; cell: Cell }) | undefined {
+    return this.#large.next() ?? this.#veryLarge.next();
+  }
+
+  /** Answers the calls that got no turn by then. */
+  expire(now: number): void {
+    this.#large.expire(now);
+    this.#veryLarge.expire(now);
+  }
+
+  /** Takes all calls out of their lines. */
+  clear(): PendingCall[] {
+    return [...this.#large.clear(), ...this.#veryLarge.clear()];
+  }
+}
+
+class Turns {
+  readonly cells: Cells;
+  readonly #context: LaneContext;
+  /** By caller, in the order of their turns. */
+  readonly #waiting = new Map<string, Waiting[]>();
+
+  constructor(context: LaneContext, memoryMb: number) {
+    this.#context = context;
+    this.cells = new Cells(context, memoryMb);
+  }
+
+  add(waiting: Waiting): void {
+    const { caller } = waiting.call;
+    const own = this.#waiting.get(caller);
+    if (own === undefined) this.#waiting.set(caller, [waiting]);
+    else own.push(waiting);
+  }
+
+  next(): (Waiting & { cells: Cells; cell: Cell }) | undefined {
+    const next = this.#turn();
+    if (next === undefined) return undefined;
+    const { behind } = this.#context.policy;
+    const free = this.cells.idling(behind);
+    const cell = free.find(({ lane }) => lane.ready);
+    if (cell === undefined) {
+      if (free.length === 0) this.cells.start(behind);
+      return undefined;
+    }
+    this.#take(next);
+    return { ...next, cells: this.cells, cell };
+  }
+
+  expire(now: number): void {
+    for (const waiting of [...this.#waiting.values()].flat()) {
+      if (waiting.call.patience > now) continue;
+      this.#take(waiting);
+      waiting.call.giveUp(noTurn(waiting.endpoint, waiting.call));
+    }
+  }
+
+  clear(): PendingCall[] {
+    const calls = [...this.#waiting.values()].flat().map(({ call }) => call);
+    this.#waiting.clear();
+    return calls;
+  }
+
+  /** The first call that may run now: of one caller, an endpoint has one process at a time. */
+  #turn(): Waiting | undefined {
+    if (this.#waiting.size === 0) return undefined;
+    const { largeProcesses, largeRunning } = this.#context.policy;
+    const busy = this.cells.busy();
+    if (busy.length >= largeProcesses || busy.filter(({ lane }) => !lane.isWaiting).length >= largeRunning)
+      return undefined;
+    for (const own of this.#waiting.values()) {
+      const next = own.find(({ endpoint, call }) => !busy.some(({ lane }) => isOf(lane, endpoint, call)));
+      if (next !== undefined) return next;
+    }
+    return undefined;
+  }
+
+  /** Its caller goes to the end of the line. */
+  #take(waiting: Waiting): void {
+    const { caller } = waiting.call;
+    const own = this.#waiting.get(caller) ?? [];
+    const rest = own.filter((each) => each !== waiting);
+    this.#waiting.delete(caller);
+    if (rest.length > 0) this.#waiting.set(caller, rest);
+  }
+}
+
+/** A call that waits for an answer from outside keeps no other of its caller from its turn: that may be what it waits for. */
+function isOf(lane: Lane, endpoint: Endpoint, { caller }: PendingCall): boolean {
+  const [work] = lane.open;
+  return !lane.isWaiting && work?.endpoint === endpoint && work.calls[0]?.caller === caller;
+}

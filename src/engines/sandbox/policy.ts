@@ -1,0 +1,211 @@
+/**
+ * All that was tuned or chosen: one object of figures, and pure functions that decide by them and by plain snapshots.
+ * Nothing here keeps a state or changes one.
+ */
+import { LAST_PLACE } from './sandbox-process.ts';
+
+const KB = 1024;
+const MB = 1024 * KB;
+
+export type Policy = ReturnType<typeof policyFor>;
+
+/** `cores`: how many threads of work the machine runs at once. */
+export function policyFor(cores: number) {
+  /** Processes that may use a core at once, so that one endless loop does not hold up all that is merely slow. */
+  const quarantineRunning = Math.max(4, 2 * cores);
+  return {
+    /** Between two looks at the clock. */
+    tickMs: 25,
+    /** A look that comes so late says that this process was held up: answers may lie in its sockets unread. */
+    lateTickMs: 75,
+    memoryCheckMs: 100,
+    /** With nothing to do, the looks go on so long, until processes that have grown were replaced. */
+    idleUntilAsleepMs: 4000,
+
+    /** Batches of one endpoint on their way to each process of the fast lane: the next is there when one is answered. */
+    batchesInFlight: 2,
+    /** A batch should end well before a sandbox counts as stuck. */
+    batchMicroseconds: 20_000,
+    batchCalls: 32,
+    batchCharacters: 128 * KB,
+    /** Work that stands in a process at most; the rest waits where it can be put in order, and ends at its limit. */
+    backlogMicroseconds: 50_000,
+
+    /** After so many good calls an endpoint is known, … */
+    knownAfterCalls: 20,
+    /** … and before, this is what one of its calls is expected to take. */
+    unknownMicroseconds: 20_000,
+    /** Calls this quick in a row lead out of the quarantine; each relapse doubles how many it takes. */
+    quickMicroseconds: 20_000,
+    firstStreakCalls: 3,
+    longestStreakCalls: 1000,
+    /** Calls of unknown code wait for a spare while this part of their time is left. */
+    patientPart: 0.75,
+
+    /** Silence after which a sandbox of the fast lane is suspected, … */
+    silentMs: 75,
+    /** … of work since then after which it is set aside, … */
+    stuckMs: 50,
+    /** … or this much where it loads code, and no call but only other loads wait for it, … */
+    stuckLoadingMs: 500,
+    /** … and of silence after which it is set aside though it got no core to work on. A process that has work gets to one by then. */
+    starvedMs: 1000,
+    /** Silence after which a process is overtaken by the spare. */
+    overtakenMs: 30,
+
+    /** How often a call or a load is tried that ends its sandbox, or has it ended. */
+    mostAttempts: 3,
+    /** Starts of a process that fail in a row after which a load is given up. */
+    mostFailedStarts: 3,
+    firstPauseMs: 100,
+    longestPauseMs: 5000,
+    /** A process that is not up by then never comes up. */
+    startingMs: 60_000,
+    /** Between the limit that the sandbox itself keeps and the end of the process. */
+    graceMs: 250,
+    /** What is not used for so long is ended: the process that loads, … */
+    loaderIdleMs: 2000,
+    /** … and one that does one work at a time. */
+    cellIdleMs: 5000,
+
+    quarantineRunning,
+    /** Beside those, work of endpoints that never ran into their limit may always begin, this much of it at a time, … */
+    quarantineFresh: 2,
+    /** … which is no longer fresh after so long. */
+    freshMs: 500,
+    /** With those whose code waits for an answer from outside. */
+    quarantineProcesses: quarantineRunning + 16,
+    /**
+     * Places on the machine's cores: such code comes after all else, and what ran into its limit the last time has the
+     * last place. A process never gets a better one again.
+     */
+    behind: 5,
+    last: LAST_PLACE,
+
+    /**
+     * Characters of JSON above which a body is large. The worst of this size, arrays of small objects with keys of their
+     * own, was measured to be parsed in 3 ms, in 9 ms on a busy machine; a sandbox is suspected after 75.
+     */
+    largeCharacters: 64 * KB,
+    /** … and very large: the worst of this size takes 100 ms, the worst of 10 MB some seconds. */
+    veryLargeCharacters: MB,
+    /** Processes that may use a core at once for those that are large, and as many for those that are very large, … */
+    largeRunning: 2,
+    /** … and with those whose code waits for an answer from outside. */
+    largeProcesses: 6,
+
+    /** A process of the fast lane above this is replaced, … */
+    processBytes: 1024 * MB,
+    /** … and one that nobody used for so long where it has more than this, … */
+    unusedMs: 3000,
+    unusedBytes: 192 * MB,
+    /** … and than its isolates need: code keeps memory, and garbage that nobody collects. */
+    isolateBytes: 4 * MB,
+    /** Endpoints whose code a process has: about 3 MB each when used. */
+    mostIsolates: 300,
+    /** Lines between two answers; a sandbox lets 100 through, and as many while it loads code. */
+    mostLogLines: 200,
+  };
+}
+
+// ----- who goes first -----
+
+/** What is known of an endpoint. */
+export interface TrackRecord {
+  /** Calls that it answered since it was last found guilty. */
+  readonly trust: number;
+  /** Microseconds that one of its calls is expected to take. */
+  readonly pace: number;
+  /** Its last call ran into a limit. */
+  readonly timedOut: boolean;
+}
+
+/**
+ * What has a good record goes first: the next in line may be as bad as the one before. What is known to be slow goes
+ * last, since it holds up all others.
+ */
+export const byTrackRecord =
+  ({ unknownMicroseconds }: Policy) =>
+  (a: TrackRecord, b: TrackRecord): number =>
+    Math.sign(a.pace - unknownMicroseconds) - Math.sign(b.pace - unknownMicroseconds) || b.trust - a.trust;
+
+/** Calls that may share a batch, of code whose calls take `mean` microseconds. */
+export const batchSize = (mean: number, { batchCalls, batchMicroseconds }: Policy): number =>
+  Math.min(batchCalls, Math.floor(batchMicroseconds / mean));
+
+/** True for calls that may wait until a spare is ready: most of their time is left. */
+export const mayWaitForSpare = (leftMs: number, limitMs: number, { patientPart }: Policy): boolean =>
+  leftMs > limitMs * patientPart;
+
+/**
+ * Calls of an endpoint in quarantine that may run at once. Of those that were in one batch with an endless loop nobody
+ * knows which is guilty: while one runs, another may show that not all of the code is bad.
+ */
+export function callsAtOnce({ trust, timedOut }: TrackRecord, { quarantineRunning }: Policy): number {
+  if (trust > 0) return quarantineRunning - 1;
+  return timedOut ? 1 : 2;
+}
+
+export const priorityOf = ({ timedOut }: TrackRecord, { last, behind }: Policy): number => (timedOut ? last : behind);
+
+/** How busy the processes of the quarantine are. */
+export interface Occupation {
+  /** Processes that have work, … */
+  readonly busy: number;
+  /** … that do not wait for an answer from outside, … */
+  readonly running: number;
+  /** … and that began only just now. */
+  readonly fresh: number;
+}
+
+export function mayBegin({ timedOut }: TrackRecord, { busy, running, fresh }: Occupation, policy: Policy): boolean {
+  if (busy >= policy.quarantineProcesses) return false;
+  return running < policy.quarantineRunning || (!timedOut && fresh < policy.quarantineFresh);
+}
+
+// ----- when to suspect, and to give up -----
+
+export interface Silence {
+  readonly silentMs: number;
+  /** Processor time that it used since it was suspected. */
+  readonly workMs: number;
+  /** A call is among its work, running or waiting. */
+  readonly holdsUpCalls: boolean;
+}
+
+/** A sandbox that others keep from the cores is silent too, so its own work counts. */
+export const isStuck = ({ silentMs, workMs, holdsUpCalls }: Silence, policy: Policy): boolean =>
+  workMs >= (holdsUpCalls ? policy.stuckMs : policy.stuckLoadingMs) || silentMs > policy.starvedMs;
+
+/** It was silent because it got no core: nobody knows whether its code had begun. */
+export const isStarved = (workMs: number, { stuckMs }: Policy): boolean => workMs < stuckMs;
+
+export interface Crash {
+  readonly isLoad: boolean;
+  /** How often its first call was interrupted before. */
+  readonly attempts: number;
+  readonly calledOut: boolean;
+  /** Nothing else ever ran in that process at the same time. */
+  readonly wasAlone: boolean;
+  /** By an operator, or a system that has no memory left. */
+  readonly isFromOutside: boolean;
+}
+
+/** What becomes of the work under which a sandbox ended. Work that was not alone in it is tried alone. */
+export function afterCrash(crash: Crash, { mostAttempts }: Policy): 'load again' | 'requeue' | 'fail' {
+  if (crash.isLoad) return 'load again';
+  const isGuilty = crash.wasAlone && !crash.isFromOutside;
+  return crash.calledOut || crash.attempts + 1 >= mostAttempts || isGuilty ? 'fail' : 'requeue';
+}
+
+export const pauseAfter = (failedStarts: number, { firstPauseMs, longestPauseMs }: Policy): number =>
+  Math.min(longestPauseMs, firstPauseMs * 2 ** failedStarts);
+
+// ----- memory -----
+
+/** Bytes that a process of the fast lane may have. */
+export const bytesAllowed = (unusedForMs: number, isolates: number, policy: Policy): number =>
+  unusedForMs > policy.unusedMs ? policy.unusedBytes + isolates * policy.isolateBytes : policy.processBytes;
+
+/** Bytes by which one work may let its process grow: V8 grants more than the limit for a moment before it gives up. */
+export const growthAllowed = (heapMb: number): number => (4 * heapMb + 200) * MB;

@@ -1,0 +1,187 @@
+/** One child process with code in it that nobody trusts: started with as little as it needs, and ended by SIGKILL only. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { getPriority, setPriority } from 'node:os';
+import { Duplex } from 'node:stream';
+import { FrameReader, OddFrame, frame } from './frames.ts';
+import type { OnFrame } from './frames.ts';
+
+/** Of util-linux: the kernel ends the sandbox when the activator dies, also in the middle of a native loop. */
+const SETPRIV = '/usr/bin/setpriv';
+/** Of util-linux too: sets how the kernel schedules a process. */
+const CHRT = '/usr/bin/chrt';
+/** A process there runs on cores that nobody else wants. */
+export const LAST_PLACE = 19;
+const PAGE_BYTES = 4096;
+const TICK_MILLISECONDS = 10;
+/** Milliseconds from the end of the pipe to that of the process, which closes it when it ends. */
+const CLOSING_MILLISECONDS = 1000;
+/** Characters of what it prints that are kept. */
+const MOST_PRINTED = 2000;
+
+/** True where a sandbox cannot outlive the activator even when its code never returns. */
+export const diesWithActivator = existsSync(SETPRIV);
+
+/** What is started; it finds the socket of its frames as file descriptor 3. */
+export interface Command {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface ProcessEvents {
+  /** @throws OddFrame, which ends the process. */
+  onFrame: OnFrame;
+  /** Bytes that the text of a frame may have now. @throws OddFrame. */
+  mostOf(kind: number): number;
+  /** Once, when the process has ended, for whatever reason. */
+  onExit(reason: string): void;
+}
+
+/** A process as a lane sees it. */
+export interface Sandbox {
+  readonly alive: boolean;
+  send(kind: number, a: number, b: number, text: string): void;
+  /** Nothing is heard of it any more but its end. */
+  kill(): void;
+  /** Takes a later place on the machine's cores than the activator has, from 0 to `LAST_PLACE`. */
+  lowerPriority(places: number): void;
+  /** Resident memory in bytes; 0 where the system does not tell. */
+  memory(): number;
+  /** Milliseconds of processor time that it has used, in steps of 10; 0 where the system does not tell. */
+  processorTime(): number;
+}
+
+export type StartSandbox = (events: ProcessEvents) => Sandbox;
+
+export class SandboxProcess implements Sandbox {
+  readonly #child: ChildProcess;
+  readonly #socket: Duplex;
+  alive = true;
+  #isDeaf = false;
+
+  constructor({ program, args, env }: Command, events: ProcessEvents) {
+    const [file, all] = diesWithActivator
+      ? [SETPRIV, ['--pdeathsig', 'KILL', '--no-new-privs', '--', program, ...args]]
+      : [program, args];
+    // Not in a session of its own: the kernel may share the cores among sessions first, and then priorities count for nothing.
+    this.#child = spawn(file, all, { env: { ...env }, cwd: '/', stdio: ['ignore', 'ignore', 'pipe', 'pipe'] });
+    // A process for which no handle was left has no pipes: `error` tells of it in a moment.
+    const pipes: ChildProcess['stdio'] | undefined = this.#child.stdio;
+    this.#socket = (pipes?.[3] as Duplex | undefined) ?? silence();
+    this.#listen(events);
+    // The first to go when the machine runs out of memory.
+    this.#tune(() => writeFileSync(`/proc/${String(this.pid)}/oom_score_adj`, '1000'));
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  send(kind: number, a: number, b: number, text: string): void {
+    if (this.alive) this.#socket.write(frame(kind, a, b, text));
+  }
+
+  kill(): void {
+    this.#isDeaf = true;
+    this.#child.kill('SIGKILL');
+  }
+
+  lowerPriority(places: number): void {
+    // The priority is a thread's own.
+    this.#tune(() => {
+      const place = Math.min(LAST_PLACE, getPriority() + places);
+      for (const thread of readdirSync(`/proc/${String(this.pid)}/task`)) setPriority(Number(thread), place);
+    });
+    // Whatever its priority, a process that runs may go on for some milliseconds when others wake; an idle one may not.
+    if (places === LAST_PLACE && existsSync(CHRT)) {
+      const idle = spawn(CHRT, ['--idle', '--all-tasks', '--pid', '0', String(this.pid)], { env: {}, stdio: 'ignore' });
+      idle.on('error', () => undefined);
+    }
+  }
+
+  memory(): number {
+    let bytes = 0;
+    this.#tune(() => {
+      bytes = Number(readFileSync(`/proc/${String(this.pid)}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
+    });
+    return bytes;
+  }
+
+  processorTime(): number {
+    let ticks = 0;
+    this.#tune(() => {
+      const fields =
+        readFileSync(`/proc/${String(this.pid)}/stat`, 'latin1')
+          .split(') ')
+          .at(-1)
+          ?.split(' ') ?? [];
+      ticks = Number(fields[11]) + Number(fields[12]);
+    });
+    return ticks * TICK_MILLISECONDS;
+  }
+
+  #listen(events: ProcessEvents): void {
+    const reader = new FrameReader(
+      (kind, a, b, text) => {
+        if (!this.#isDeaf) events.onFrame(kind, a, b, text);
+      },
+      (kind) => (this.#isDeaf ? Infinity : events.mostOf(kind)),
+    );
+    let odd = '';
+    const endAsOdd = (what: string): void => {
+      odd = `it was ended, since ${what}`;
+      this.kill();
+    };
+    this.#socket.on('data', (chunk: Buffer) => {
+      if (this.#isDeaf) return;
+      try {
+        reader.push(chunk);
+      } catch (thrown) {
+        if (!(thrown instanceof OddFrame)) throw thrown;
+        endAsOdd(`it sent what no sandbox sends: ${thrown.message}`);
+      }
+    });
+    let closing: NodeJS.Timeout | undefined;
+    this.#socket.on('end', () => {
+      closing = setTimeout(() => endAsOdd('it closed its pipe'), CLOSING_MILLISECONDS).unref();
+    });
+    // A write to a process that has just ended; `onExit` tells what became of its work.
+    this.#socket.on('error', () => {});
+    let said = '';
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      if (said.length < MOST_PRINTED) said += chunk.toString('latin1');
+    });
+    let ended = false;
+    const onEnd = (reason: string): void => {
+      if (ended) return;
+      ended = true;
+      clearTimeout(closing);
+      this.alive = false;
+      this.#socket.destroy();
+      const how = odd === '' ? reason : odd;
+      events.onExit(said === '' ? how : `${how}: ${mainLine(said)}`);
+    };
+    this.#child.on('error', (error) => onEnd(error.message));
+    this.#child.on('exit', (code, signal) => onEnd(signal ?? `exit code ${String(code)}`));
+  }
+
+  /** What only some systems allow. */
+  #tune(action: () => void): void {
+    try {
+      action();
+    } catch {
+      // Not Linux, or the process has just ended.
+    }
+  }
+}
+
+/** Takes all and says nothing. */
+const silence = (): Duplex => new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+
+/** The line that says what went wrong, of what Node prints when it ends. */
+function mainLine(said: string): string {
+  const lines = said.trim().split('\n');
+  return lines.find((line) => /^\w*(Error|FATAL)/.test(line)) ?? lines.at(0) ?? '';
+}

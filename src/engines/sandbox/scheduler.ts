@@ -1,0 +1,369 @@
+/**
+ * Shares the sandbox processes among the endpoints, and owns the life of all work: whatever happens comes here as an
+ * event, takes the steps of `work.ts`, and ends with giving out what may begin now.
+ *
+ * Calls run in a fast lane: one process that answers batch after batch. When it falls silent, the batch at
+ * its head is the guilty one. That process is set aside to finish, or to be ended at the limit, and a
+ * spare takes its place with the work that had not begun; so a call that passes its limit costs only itself.
+ * Endpoints that did this run in the quarantine from then on, one call a process, until they behave.
+ *
+ * | Event                      | Steps                                                                      |
+ * | -------------------------- | -------------------------------------------------------------------------- |
+ * | answered, loaded           | answered                                                                   |
+ * | failed by itself           | one call: failed; several: requeued, each alone from now on                |
+ * | asks for what is outside   | one call: asking, then sent; several: requeued, since nothing has left yet |
+ * | silent, grown              | what is behind the guilty work: requeued                                   |
+ * | past its limit, its memory | failed; or no turn, where it never began                                   |
+ * | process ended              | as `afterCrash` decides; what is behind: requeued                          |
+ * | no turn in time            | failed, from its queue                                                     |
+ */
+import { availableParallelism } from 'node:os';
+import { endedLoading, ending, errorOf, expire, isFromOutside, noTurn, outcomeOf } from './answers.ts';
+import { queueFull, sandboxEnded } from './answers.ts';
+import type { Cells } from './cells.ts';
+import { realClock } from './clock.ts';
+import type { Clock } from './clock.ts';
+import type { Endpoint } from './endpoint.ts';
+import { FastLanes } from './fast-lanes.ts';
+import type { Line } from './from-process.ts';
+import type { Lane, LaneContext } from './lane.ts';
+import { LargeBodies } from './large-bodies.ts';
+import { afterCrash, isStarved, policyFor } from './policy.ts';
+import type { Policy } from './policy.ts';
+import type { Question, RunFailure } from './protocol.ts';
+import { Quarantine } from './quarantine.ts';
+import type { StartSandbox } from './sandbox-process.ts';
+import { Starts } from './starts.ts';
+import { WaitingWork } from './waiting-work.ts';
+import { PendingCall, Work } from './work.ts';
+import type { CallParts } from './work.ts';
+
+export interface SchedulerOptions {
+  /** Processes of the fast lane. */
+  readonly sandboxes: number;
+  /** MB that the code of one endpoint may use. */
+  readonly memoryMb: number;
+  readonly queueLimit: number;
+  readonly start: StartSandbox;
+  /** Answers what code asks of the activator, in the form of its program. Called outside of the sandbox when `outside`. */
+  readonly answer: (
+    lane: Lane,
+    work: Work,
+    question: Question,
+  ) => { text: string } | { outside: () => Promise<string> };
+  readonly warn: (facts: Record<string, unknown>, message: string) => void;
+  readonly clock?: Clock;
+  readonly policy?: Policy;
+}
+
+export class Scheduler implements Disposable {
+  readonly policy: Policy;
+  readonly #options: SchedulerOptions;
+  readonly #clock: Clock;
+  readonly #starts: Starts;
+  readonly #fast: FastLanes;
+  readonly #quarantine: Quarantine;
+  readonly #large: LargeBodies;
+  readonly #waiting: WaitingWork;
+  /** Processes that do one work at a time. */
+  readonly #cells: readonly Cells[];
+  /** Endpoints that have anything to do. */
+  readonly #active = new Set<Endpoint>();
+  #sleep: (() => void) | undefined;
+  #lastTick = 0;
+  #lastMemoryCheck = 0;
+  #idleSince: number | undefined;
+  #closed = false;
+
+  constructor(options: SchedulerOptions) {
+    this.policy = options.policy ?? policyFor(availableParallelism());
+    this.#options = options;
+    this.#clock = options.clock ?? realClock;
+    this.#starts = new Starts(this.#clock, this.policy);
+    const context: LaneContext = {
+      events: {
+        onReady: () => {
+          this.#starts.onReady();
+          this.#waiting.giveOut();
+        },
+        onLoaded: (lane, work, problem) => {
+          work.endLoad(problem);
+          this.#goOn(lane, work.endpoint);
+        },
+        onDone: (lane, work, lines, microseconds) => this.#onDone(lane, work, lines, microseconds),
+        onFailed: (lane, work, failure) => this.#onFailed(lane, work, failure),
+        onAsk: (lane, work, question) => this.#onAsk(lane, work, question),
+        onExit: (lane, work, reason) => this.#onExit(lane, work, reason),
+      },
+      start: options.start,
+      clock: this.#clock,
+      policy: this.policy,
+      starts: this.#starts,
+    };
+    this.#quarantine = new Quarantine(context, options.memoryMb);
+    this.#fast = new FastLanes(context, options.sandboxes);
+    this.#large = new LargeBodies(context, options.memoryMb);
+    this.#waiting = new WaitingWork(this.#fast, this.#quarantine, this.#large, this.#clock, this.policy);
+    this.#cells = [this.#quarantine.cells, ...this.#large.cells];
+  }
+
+  get processes(): number {
+    return this.#lanes().length;
+  }
+
+  get quarantined(): number {
+    return this.#quarantine.cells.size;
+  }
+
+  /** Why there is no sandbox, while that is so. */
+  get problem(): string | undefined {
+    return this.#starts.problem;
+  }
+
+  /** Runs the top level of an endpoint's code once. Gives the problem, or empty text. */
+  load(endpoint: Endpoint): Promise<string> {
+    return new Promise((resolve) => {
+      this.#waiting.addLoad(Work.ofLoad(endpoint, resolve));
+      this.#watch(endpoint);
+      this.#waiting.giveOut();
+    });
+  }
+
+  /** Lets the calls that are there run together with those that come in the same turn of the event loop. */
+  submit(endpoint: Endpoint, parts: CallParts): void {
+    if (this.#closed) return parts.reject(ending());
+    const { queueLimit } = this.#options;
+    if (endpoint.counts.waiting >= queueLimit) return parts.reject(queueFull(endpoint, queueLimit));
+    const call = new PendingCall(endpoint, parts);
+    this.#watch(endpoint);
+    this.#waiting.add(endpoint, call);
+  }
+
+  /** An endpoint that was replaced leaves the sandboxes when its last call has been answered. */
+  forget(endpoint: Endpoint): void {
+    endpoint.disposed = true;
+    this.#rest(endpoint);
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#waiting.close();
+    this.#sleep?.();
+    const open = this.#lanes().flatMap((lane) => {
+      lane.end();
+      return lane.open.splice(0);
+    });
+    for (const work of [...open, ...this.#waiting.takeLoads()]) {
+      if (work.kind === 'load') work.endLoad('the service is stopping');
+      else work.fail(ending);
+    }
+    const waiting = [...this.#active].flatMap(({ queue }) => queue.splice(0));
+    for (const call of [...waiting, ...this.#large.clear()]) call.giveUp(ending());
+  }
+
+  #lanes(): Lane[] {
+    return [...this.#fast.all(), ...this.#cells.flatMap((cells) => [...cells.lanes()])];
+  }
+
+  #cellsWith(lane: Lane): Cells | undefined {
+    return this.#cells.find((cells) => cells.has(lane));
+  }
+
+  /** What a lane and an endpoint do after an answer. */
+  #goOn(lane: Lane, endpoint: Endpoint): void {
+    const cells = this.#cellsWith(lane);
+    cells?.free(lane);
+    this.#waiting.giveOutAfter(endpoint, cells === undefined);
+    this.#rest(endpoint);
+  }
+
+  #rest(endpoint: Endpoint): void {
+    if (!endpoint.counts.isNothing) return;
+    this.#active.delete(endpoint);
+    if (endpoint.disposed) for (const lane of this.#lanes()) lane.forget(endpoint);
+  }
+
+  // ----- what sandboxes say -----
+
+  #onDone(lane: Lane, work: Work, lines: readonly Line[], microseconds: number): void {
+    const { endpoint, calls } = work;
+    work.answer();
+    if (work.kind !== 'large') endpoint.answered(calls.length, microseconds);
+    // The next batch is on its way before the answers are handed on.
+    this.#goOn(lane, endpoint);
+    for (let i = 0; i < calls.length; i++) {
+      const [call, line] = [calls[i], lines[i]];
+      if (call !== undefined && line !== undefined) work.settle(call, outcomeOf(line, endpoint));
+    }
+  }
+
+  #onFailed(lane: Lane, work: Work, failure: RunFailure): void {
+    const { endpoint, calls, kind } = work;
+    const isAtLimit = failure.why === 'memory' || (failure.why === 'timeout' && !work.isCurtailed);
+    if (failure.why !== 'threw' || calls.length > 1) work.blame(isAtLimit);
+    else if (kind !== 'large') endpoint.timedOut = false;
+    if (calls.length > 1) this.#waiting.tryAlone(work);
+    else work.fail(() => errorOf(failure, work));
+    this.#goOn(lane, endpoint);
+  }
+
+  #onAsk(lane: Lane, work: Work, question: Question): void {
+    const answer = this.#options.answer(lane, work, question);
+    if ('text' in answer) return lane.reply(answer.text);
+    const { endpoint, kind } = work;
+    if (kind !== 'large') endpoint.callsOut = true;
+    if (this.#cellsWith(lane) === undefined) this.#setAside(lane);
+    // Nothing has left the sandbox yet, so each of several can begin again, in a process of its own.
+    if (work.state === 'requeued') return this.#waiting.giveOut();
+    work.blame(endpoint.timedOut);
+    work.ask();
+    this.#waiting.giveOut();
+    void answer.outside().then((text) => {
+      if (work.state !== 'asking') return;
+      work.hear();
+      lane.reply(text);
+    });
+  }
+
+  /** A process ended by itself, or by somebody else; `works` is what it had not answered. */
+  #onExit(lane: Lane, works: readonly Work[], reason: string): void {
+    if (this.#closed) return;
+    if (!lane.ready) return this.#onFailedStart(lane, works, reason);
+    const cells = this.#cellsWith(lane);
+    const wasAlone = cells?.isAlone(lane) === true;
+    cells?.remove(lane);
+    this.#fast.replace(lane);
+    const [guilty, ...rest] = works;
+    if (guilty === undefined) this.#options.warn({ reason }, 'a sandbox ended');
+    else this.#onCrash(guilty, reason, wasAlone);
+    this.#waiting.takeBack(rest);
+    this.#waiting.giveOut();
+    if (guilty !== undefined) this.#rest(guilty.endpoint);
+  }
+
+  #onCrash(work: Work, reason: string, wasAlone: boolean): void {
+    const { endpoint, calls, calledOut } = work;
+    this.#options.warn({ endpoint: endpoint.id, reason }, 'a sandbox ended during a call');
+    work.blame(endpoint.timedOut);
+    const attempts = calls[0]?.attempts ?? 0;
+    const crash = { isLoad: work.kind === 'load', attempts, calledOut, wasAlone, isFromOutside: isFromOutside(reason) };
+    const next = afterCrash(crash, this.policy);
+    if (next === 'load again') this.#loadAgain(work, endedLoading(reason));
+    else if (next === 'requeue') this.#waiting.tryAlone(work);
+    else work.fail(() => sandboxEnded(endpoint, reason));
+    this.#waiting.offer(endpoint);
+  }
+
+  /** Calls that wait end by their limit where no sandbox comes up, and loads after some attempts. */
+  #onFailedStart(lane: Lane, works: readonly Work[], reason: string): void {
+    this.#options.warn({ reason }, 'a sandbox process cannot be started');
+    this.#cellsWith(lane)?.remove(lane);
+    this.#waiting.takeBack(works);
+    const pause = this.#starts.onFailed(reason);
+    if (this.#starts.areHopeless) {
+      for (const load of this.#waiting.takeLoads()) load.endLoad(`a sandbox process cannot be started: ${reason}`);
+    }
+    this.#clock.after(pause, () => {
+      if (this.#closed) return;
+      this.#fast.replace(lane);
+      this.#waiting.giveOut();
+    });
+  }
+
+  // ----- work that goes back -----
+
+  #loadAgain(work: Work, problem: string): void {
+    if (work.attempts + 1 >= this.policy.mostAttempts) return work.endLoad(problem);
+    work.waitAgain(true);
+    this.#waiting.addLoad(work);
+  }
+
+  /** A silent process leaves the fast lane with the work that it is at. */
+  #setAside(lane: Lane): void {
+    const [guilty] = lane.open;
+    const rest = lane.takeRest();
+    this.#fast.replace(lane);
+    if (guilty !== undefined) {
+      guilty.endpoint.quarantine();
+      if (guilty.calls.length > 1) {
+        lane.open.length = 0;
+        lane.end();
+        this.#waiting.tryAlone(guilty);
+      } else {
+        if (lane.isSuspected && isStarved(lane.suspect(), this.policy)) guilty.begin(this.#clock.now());
+        this.#quarantine.adopt(lane);
+      }
+    }
+    this.#waiting.takeBack(rest);
+  }
+
+  /** A process that has grown large leaves with the batch that it is at. */
+  #recycle(lane: Lane): void {
+    const rest = lane.takeRest();
+    this.#fast.replace(lane);
+    if (lane.open.length === 0) lane.end();
+    else this.#quarantine.adopt(lane);
+    this.#waiting.takeBack(rest);
+  }
+
+  /** Ends a process that does one work at a time, and answers its call. */
+  #end(lane: Lane, why: 'timeout' | 'memory'): void {
+    const [work] = lane.open.splice(0);
+    this.#cellsWith(lane)?.remove(lane);
+    lane.end();
+    if (work === undefined) return;
+    const { endpoint, kind } = work;
+    if (work.hasBegun || why === 'memory') {
+      work.blame(why === 'memory' || !work.isCurtailed);
+      if (kind === 'load') work.endLoad(why);
+      else work.fail(() => errorOf({ why, message: '' }, work));
+    } else if (kind === 'load') this.#loadAgain(work, 'no sandbox came to run it');
+    else work.fail((call) => noTurn(endpoint, call));
+    this.#waiting.offer(endpoint);
+    this.#rest(endpoint);
+  }
+
+  // ----- the clock -----
+
+  #watch(endpoint: Endpoint): void {
+    this.#active.add(endpoint);
+    this.#idleSince = undefined;
+    if (this.#sleep !== undefined || this.#closed) return;
+    this.#lastTick = this.#clock.now();
+    this.#sleep = this.#clock.every(this.policy.tickMs, () => this.#tick());
+  }
+
+  #tick(): void {
+    const now = this.#clock.now();
+    const isLate = now - this.#lastTick > this.policy.lateTickMs;
+    this.#lastTick = now;
+    if (!isLate) {
+      for (const lane of this.#fast.stuck(now)) this.#setAside(lane);
+      for (const cells of this.#cells) for (const lane of cells.overdue(now)) this.#end(lane, 'timeout');
+      this.#waiting.giveOut();
+    }
+    for (const endpoint of this.#active) {
+      expire(endpoint.queue, now, endpoint);
+      this.#rest(endpoint);
+    }
+    this.#large.expire(now);
+    if (now - this.#lastMemoryCheck >= this.policy.memoryCheckMs) {
+      this.#lastMemoryCheck = now;
+      for (const cells of this.#cells) for (const lane of cells.tooLarge()) this.#end(lane, 'memory');
+      for (const lane of this.#fast.tooLarge(now)) this.#recycle(lane);
+      this.#waiting.giveOut();
+    }
+    this.#fast.endIdleLoader(now);
+    for (const cells of this.#cells) cells.endIdle(now);
+    this.#fallAsleep(now);
+  }
+
+  #fallAsleep(now: number): void {
+    const isIdle = this.#active.size === 0 && this.#fast.isIdle && this.#cells.every((cells) => cells.size === 0);
+    this.#idleSince = isIdle ? (this.#idleSince ?? now) : undefined;
+    if (this.#idleSince === undefined || now - this.#idleSince <= this.policy.idleUntilAsleepMs) return;
+    this.#sleep?.();
+    this.#sleep = undefined;
+  }
+}

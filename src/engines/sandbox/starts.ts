@@ -1,0 +1,46 @@
+/** How the starts of processes go: where they fail, the next are tried after pauses that grow. */
+import type { Clock } from './clock.ts';
+import { pauseAfter } from './policy.ts';
+import type { Policy } from './policy.ts';
+
+export class Starts {
+  readonly #clock: Clock;
+  readonly #policy: Policy;
+  #failed = 0;
+  #pausedUntil = 0;
+  #problem: string | undefined;
+
+  constructor(clock: Clock, policy: Policy) {
+    this.#clock = clock;
+    this.#policy = policy;
+  }
+
+  /** Why there is no sandbox, while that is so. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** False during a pause, for processes beside those of the fast lane. */
+  get mayStart(): boolean {
+    return this.#clock.now() >= this.#pausedUntil;
+  }
+
+  get areHopeless(): boolean {
+    return this.#failed >= this.#policy.mostFailedStarts;
+  }
+
+  onReady(): void {
+    this.#failed = 0;
+    this.#pausedUntil = 0;
+    this.#problem = undefined;
+  }
+
+  /** Gives the milliseconds after which the next may be tried. */
+  onFailed(reason: string): number {
+    this.#failed++;
+    this.#problem = `a sandbox process cannot be started: ${reason}`;
+    const pause = pauseAfter(this.#failed, this.#policy);
+    this.#pausedUntil = this.#clock.now() + pause;
+    return pause;
+  }
+}
