@@ -80,11 +80,12 @@ export class FastLanes {
     });
   }
 
-  /** Ends the process that loads code when there is nothing to load any more. */
-  endIdleLoader(now: number): void {
+  /** Ends those that never come up, of which one hears as of starts that failed, and the process that loads when there is nothing to load. */
+  endUseless(now: number): void {
+    const { startingMs, loaderIdleMs } = this.#context.policy;
+    for (const lane of this.all()) if (!lane.ready && now - lane.startedAt > startingMs) lane.process.kill();
     const loader = this.#loader;
-    if (loader === undefined || loader.open.length > 0) return;
-    if (now - loader.progress < this.#context.policy.loaderIdleMs) return;
+    if (loader === undefined || loader.open.length > 0 || now - loader.progress < loaderIdleMs) return;
     this.#loader = undefined;
     loader.end();
   }

@@ -38,6 +38,7 @@ export class Lane {
   readonly open: Work[] = [];
   /** Milliseconds of the clock of the last sign of life. */
   progress: number;
+  readonly startedAt: number;
   ready = false;
   readonly #context: LaneContext;
   /** The endpoints whose code the sandbox has, by slot, in the order of their last use. */
@@ -58,7 +59,7 @@ export class Lane {
 
   constructor(context: LaneContext) {
     this.#context = context;
-    this.progress = context.clock.now();
+    this.startedAt = this.progress = context.clock.now();
     this.process = context.start({
       onFrame: (kind, a, b, text) => this.#onFrame(kind, a, b, text),
       mostOf: (kind) => mostBytes(kind, this.open[0]?.calls.length ?? 0, this.open[0]?.endpoint.parts.maxResult ?? 0),

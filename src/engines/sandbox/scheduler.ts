@@ -354,7 +354,7 @@ export class Scheduler implements Disposable {
       for (const lane of this.#fast.tooLarge(now)) this.#recycle(lane);
       this.#waiting.giveOut();
     }
-    this.#fast.endIdleLoader(now);
+    this.#fast.endUseless(now);
     for (const cells of this.#cells) cells.endIdle(now);
     this.#fallAsleep(now);
   }

@@ -114,7 +114,8 @@ export class FakeSandbox implements Sandbox {
 
   #tell(kind: number, a: number, b: number, text: string): void {
     try {
-      if (Buffer.byteLength(text) > this.#events.mostOf(kind)) throw new OddFrame(`a frame of kind ${kind} is too long`);
+      if (Buffer.byteLength(text) > this.#events.mostOf(kind))
+        throw new OddFrame(`a frame of kind ${kind} is too long`);
       this.#events.onFrame(kind, a, b, text);
     } catch (thrown) {
       if (!(thrown instanceof OddFrame)) throw thrown;
