@@ -11,14 +11,16 @@ const run = promisify(execFile);
 export const pythonProgram: RuntimeProgram = {
   command: 'python3',
   args: ['-m', 'kgrid_runtime'],
-  variables: ({ callSeconds, maxResult }, cache) => ({
+  variables: ({ callSeconds, result, body, memory }, cache) => ({
     PYTHONPATH: join(RUNTIMES, 'python'),
     PYTHONUNBUFFERED: '1',
     KGRID_PYTHON_ENV_PORT: '0',
     KGRID_PYTHON_CACHE_DIR: cache,
     KGRID_PYTHON_EXECUTION_TIMEOUT: String(callSeconds),
     // Bytes.
-    KGRID_PYTHON_OUTPUT_LIMIT: String(Math.max(1024, maxResult)),
+    KGRID_PYTHON_OUTPUT_LIMIT: String(result),
+    KGRID_PYTHON_BODY_LIMIT: String(body),
+    KGRID_PYTHON_MEMORY_LIMIT: `${Math.max(512, memory)}M`,
   }),
   async absence(environment) {
     try {

@@ -5,9 +5,11 @@ import { join } from 'node:path';
 export interface RuntimeLimits {
   /** Seconds a call may take. */
   readonly callSeconds: number;
-  /** Bytes. */
-  readonly maxResult: number;
-  readonly maxBody: number;
+  /** Bytes of a result, and of a body. */
+  readonly result: number;
+  readonly body: number;
+  /** Megabytes that the code of a knowledge object needs for its largest input and result. */
+  readonly memory: number;
 }
 
 export interface RuntimeProgram {
@@ -21,3 +23,15 @@ export interface RuntimeProgram {
 
 /** The folder of the runtimes. */
 export const RUNTIMES = join(import.meta.dirname, '../../../runtimes');
+
+const MEGABYTE = 2 ** 20;
+/** An input or result is there as bytes, as a text, and as what was parsed. */
+const TIMES_IN_MEMORY = 4;
+
+/** `maxResult` and `maxBody` in bytes, as the service has them. */
+export function runtimeLimits(callSeconds: number, maxResult: number, maxBody: number): RuntimeLimits {
+  const result = Math.max(1024, maxResult);
+  // Calls that share a request are larger together than a small limit.
+  const body = Math.max(MEGABYTE, maxBody);
+  return { callSeconds, result, body, memory: Math.ceil((TIMES_IN_MEMORY * (result + body)) / MEGABYTE) };
+}

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import type { Logger } from 'pino';
 import { runtimeProgram } from '../table.ts';
 import { OwnRuntime } from './own-runtime.ts';
-import { RUNTIMES } from './runtime-program.ts';
+import { RUNTIMES, runtimeLimits } from './runtime-program.ts';
 import type { RuntimeProgram } from './runtime-program.ts';
 import type { RuntimeRegistry } from './runtime-registry.ts';
 
@@ -64,7 +64,7 @@ function start(options: OwnRuntimesOptions, name: string, program: RuntimeProgra
       PATH: [join(RUNTIMES, '../node_modules/.bin'), options.environment['PATH'] ?? ''].join(delimiter),
       KGRID_PROXY_ADAPTER_URL: options.address,
       KGRID_RUNTIME_PARENT: 'stdin',
-      ...program.variables({ callSeconds, maxResult, maxBody }, join(options.cache, name)),
+      ...program.variables(runtimeLimits(callSeconds, maxResult, maxBody), join(options.cache, name)),
     },
     handedOver: { secret: options.secret, installer: only(options.environment, FOR_INSTALLERS) },
     onEnd: (url) => {
