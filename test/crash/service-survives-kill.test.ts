@@ -11,7 +11,7 @@ import type { Ko } from '../acceptance/support/ko.ts';
 import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import type { OwnService } from '../acceptance/support/service.ts';
 import { unzip } from '../acceptance/support/unzip.ts';
-import { Random } from '../load/support/random.ts';
+import { Random } from '../support/random.ts';
 
 const ROUNDS = 6;
 const NAMES = ['one', 'two', 'three', 'four'];

@@ -11,7 +11,7 @@ import type { Ko } from '../../acceptance/support/ko.ts';
 import type { OwnService } from '../../acceptance/support/service.ts';
 import { unzip } from '../../acceptance/support/unzip.ts';
 import { History } from './history.ts';
-import { Random } from './random.ts';
+import { Random } from '../../support/random.ts';
 
 const OPERATIONS = {
   import: 20,

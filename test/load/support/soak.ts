@@ -11,7 +11,7 @@ import type { OwnService } from '../../acceptance/support/service.ts';
 import { wellBehavedKo } from '../../hostile/support/companion.ts';
 import { MEGABYTE, restingFootprintOf } from '../../hostile/support/footprint.ts';
 import { Heap, INSPECTED } from './heap.ts';
-import { Random } from './random.ts';
+import { Random } from '../../support/random.ts';
 import { RawClient, postHead } from './raw-client.ts';
 
 /** What the service takes while it rests. */

@@ -3,7 +3,7 @@ import { OddFrame } from '../frames.ts';
 import { ASK, BEGUN, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../protocol.ts';
 import type { ProcessEvents, Sandbox } from '../sandbox-process.ts';
 import type { FakeClock } from './fake-clock.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../../../../test/support/random.ts';
 
 /** What the input of a call makes its code do. */
 export interface Deed {

@@ -1,7 +1,7 @@
 /** The endpoints of a simulation: what their code is like, and what must hold of each of them at any time. */
 import type { Endpoint } from '../endpoint.ts';
 import type { Deed } from './fake-sandbox.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../../../../test/support/random.ts';
 
 type Does = Deed['does'];
 export interface Character {

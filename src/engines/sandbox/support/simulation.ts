@@ -16,7 +16,7 @@ import { FakeSandbox } from './fake-sandbox.ts';
 import type { Deed, World } from './fake-sandbox.ts';
 import { CALM, CHARACTERS, LARGE, VERY_LARGE, Fault, longest, problemOf, startIn, weatherOf } from './places.ts';
 import type { Open, Place, Report, Weather } from './places.ts';
-import { Random } from './random.ts';
+import { Random } from '../../../../test/support/random.ts';
 
 export class Simulation implements World {
   readonly clock = new FakeClock();

@@ -27,4 +27,17 @@ export class Random {
   oneOf<T>(all: readonly [T, ...T[]]): T {
     return all[Math.floor(this.next() * all.length)] ?? all[0];
   }
+
+  /** A whole number from 0 up to below `end`. */
+  below(end: number): number {
+    return Math.floor(this.next() * end);
+  }
+
+  /** One of the keys, each as often as its weight says. */
+  weighted<K extends string>(weights: Readonly<Record<K, number>>): K {
+    const entries = Object.entries<number>(weights) as [K, number][];
+    let at = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);
+    for (const [key, weight] of entries) if ((at -= weight) < 0) return key;
+    throw new Error('no weights');
+  }
 }
