@@ -216,14 +216,13 @@ function resolveArtifact(load: LoadRequest, wanted: string, from: string): strin
 
 /** Puts the place where code threw while it loaded behind its message, as isolated-vm does for syntax errors. */
 function withPlace(thrown: unknown, load: LoadRequest): unknown {
-  if (
-    !(thrown instanceof Error) ||
-    / \[[^[\]:]+:\d+:\d+\]$/.test(thrown.message.slice(-MAX_PLACE)) ||
-    TIMEOUT.test(thrown.message)
-  )
-    return thrown;
-  const place = placeIn(thrown.stack ?? '', (file) => Object.hasOwn(load.files, file));
-  const message = thrown.message.slice(0, MAX_MESSAGE);
+  if (!(thrown instanceof Error)) return thrown;
+  const { message: all } = thrown;
+  const message = all.slice(0, MAX_MESSAGE);
+  if (/ \[[^[\]:]+:\d+:\d+\]$/.test(all.slice(-MAX_PLACE)) || TIMEOUT.test(message)) return thrown;
+  // A stack begins with the message, and may be as large.
+  const stack = all.length <= MAX_MESSAGE ? (thrown.stack ?? '') : '';
+  const place = placeIn(stack, (file) => Object.hasOwn(load.files, file));
   thrown.message = place === undefined ? message : `${message} [${place.file}:${place.line}:${place.column}]`;
   return thrown;
 }
