@@ -10,8 +10,8 @@ import { SECRET_HEADER } from './engines/remote/runtime.ts';
 import { RuntimeRegistry } from './engines/remote/runtime-registry.ts';
 import { startOwnRuntimes } from './engines/remote/start-own-runtimes.ts';
 import { makeEngines } from './engines/table.ts';
-import { openRuntimeDoor } from './http/runtime-door.ts';
-import type { RuntimeDoor } from './http/runtime-door.ts';
+import { openPrivateListener } from './http/private-listener.ts';
+import type { PrivateListener } from './http/private-listener.ts';
 import { createServer } from './http/server.ts';
 import { BackgroundReader } from './knowledge-object/descriptors/background-reader.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -91,7 +91,7 @@ export async function createApp({
     log: log.child({ part: 'runtimes' }),
   });
   await makeEngines({ config, known, engines, log }, (name) => runtimes.engine(name));
-  let door: RuntimeDoor | undefined;
+  let privateListener: PrivateListener | undefined;
   let own: Promise<AsyncDisposable[]> = Promise.resolve([]);
   const activator = new Activator({ shelf, engines, known, descriptors, log: log.child({ part: 'activation' }) });
   engines.on('runtime', (engine, alone) => activator.runtimeCame(engine, alone));
@@ -117,7 +117,7 @@ export async function createApp({
     auditStore,
     runtimes,
     tokens,
-    isOwnRuntime: ({ raw }) => door?.letIn(raw) === true,
+    isOwnRuntime: ({ raw }) => privateListener?.hasReceived(raw) === true,
   });
   return {
     server,
@@ -127,12 +127,12 @@ export async function createApp({
     manifests,
     async startRuntimes() {
       if (config.runtimes.length === 0) return;
-      door = await openRuntimeDoor(server, ({ headers }) => sameSecret(headers[SECRET_HEADER], secret));
+      privateListener = await openPrivateListener(server, ({ headers }) => sameSecret(headers[SECRET_HEADER], secret));
       own = startOwnRuntimes({
         names: config.runtimes,
         registry: runtimes,
         secret,
-        address: door.url,
+        address: privateListener.url,
         cache,
         callTimeout: config.limits.runtime,
         maxResult: config.limits.result,
@@ -146,7 +146,7 @@ export async function createApp({
         () => activator.dispose(),
         () => runtimes[Symbol.dispose](),
         async () => disposeAll(await own),
-        () => door?.[Symbol.asyncDispose](),
+        () => privateListener?.[Symbol.asyncDispose](),
         () => engines[Symbol.asyncDispose](),
         () => descriptors[Symbol.asyncDispose](),
         () => known.save(),

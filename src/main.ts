@@ -54,7 +54,7 @@ async function main(output: Output, errors: Output): Promise<void> {
   lifecycle.manifests.begin(config.manifests);
   const url = await listen(app, config);
   log.info({ event: 'listening', url }, `Listening at ${url} (profile ${config.profile})`);
-  warnOfOpenDoors(config, log);
+  warnOfOpenAccess(config, log);
   await app.startRuntimes();
   await start(app, config, lifecycle.manifests, log);
   lifecycle.started = true;
@@ -100,7 +100,7 @@ async function listen(app: App, config: Config): Promise<string> {
   return `http://${host === '0.0.0.0' ? '127.0.0.1' : host === '[::]' ? '[::1]' : host}:${port}`;
 }
 
-function warnOfOpenDoors(config: Config, log: Logger): void {
+function warnOfOpenAccess(config: Config, log: Logger): void {
   if (config.profile === 'dev' && !isLoopback(config.host)) {
     log.warn(
       `The dev profile is open to everybody who reaches ${config.host}: use --profile secure outside of development`,

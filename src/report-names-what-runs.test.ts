@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import pino from 'pino';
 import { test } from 'node:test';
 import { javascriptKo, uniqueNaan } from '../test/acceptance/support/ko.ts';
-import { HandEngine, decidedEndpointsOf, endpointsOf } from '../test/support/in-memory.ts';
+import { ManualEngine, decidedEndpointsOf, endpointsOf } from '../test/support/in-memory.ts';
 import { EndpointSet } from './activation/endpoint-set.ts';
 import type { App } from './app.ts';
 import { reportActivation } from './report-activation.ts';
@@ -30,7 +30,7 @@ function reportedOf(activator: { set: EndpointSet }, damage: readonly { where: s
 const WARN = 40;
 
 test('every endpoint that is active is named with its address, and every other with the cause', async () => {
-  const engine = new HandEngine();
+  const engine = new ManualEngine();
   const naan = uniqueNaan();
   const active = await decidedEndpointsOf(javascriptKo('', { naan, name: 'good' }), engine);
   const failed = await decidedEndpointsOf(
@@ -57,7 +57,7 @@ test('every endpoint that is active is named with its address, and every other w
 });
 
 test('an endpoint that takes its time is told of when it is decided', async () => {
-  const engine = new HandEngine({ name: 'python', local: false });
+  const engine = new ManualEngine({ name: 'python', local: false });
   const [endpoint] = await endpointsOf(javascriptKo('', { naan: 'a', name: 'slow' }), engine);
   assert.ok(endpoint !== undefined);
   const activation = endpoint.activate();
@@ -72,7 +72,7 @@ test('an endpoint that takes its time is told of when it is decided', async () =
 });
 
 test('nothing is told of an endpoint that was replaced before it was decided', async () => {
-  const engine = new HandEngine({ name: 'python', local: false });
+  const engine = new ManualEngine({ name: 'python', local: false });
   const [endpoint] = await endpointsOf(javascriptKo('', { naan: 'a', name: 'slow' }), engine);
   assert.ok(endpoint !== undefined);
   const activation = endpoint.activate();

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { shown } from '../../src/knowledge-object/shown.ts';
+import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT, usageFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
@@ -50,7 +50,7 @@ async function remove(context: Context, named: string, options: DeleteOptions): 
   if (stored.status !== 200) throw refusal(stored, client, `does not give ${key}`);
   const { title } = fieldsOf(stored.body);
   if (options.yes !== true) {
-    const titled = typeof title === 'string' ? ` ("${shown(title)}")` : '';
+    const titled = typeof title === 'string' ? ` ("${escapeForMessage(title)}")` : '';
     const answer = await terminal.confirm(`Delete ${key}${titled} at ${client.url}?`);
     if (answer === undefined) throw usageFailure(`Nobody can be asked here: say --yes to delete ${key}`);
     if (!answer) throw usageFailure('Nothing was deleted');

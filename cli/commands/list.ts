@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
-import { shown } from '../../src/knowledge-object/shown.ts';
+import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import type { ListedEndpoint, ListedKo } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
 import { remoteActivator, withRemoteOptions } from '../lib/remote.ts';
@@ -48,7 +48,12 @@ async function list(context: Context, text: string | undefined, options: ListOpt
   const rows = text === undefined ? all : all.filter((row) => holds(row, text.toLowerCase()));
   const lines = columns([
     ['ID', 'TITLE', 'ENGINES', 'ENDPOINTS'],
-    ...rows.map((row) => [row.key, shown(row.title ?? ''), shown(enginesOf(row).join(', ')), stateOf(row)]),
+    ...rows.map((row) => [
+      row.key,
+      escapeForMessage(row.title ?? ''),
+      escapeForMessage(enginesOf(row).join(', ')),
+      stateOf(row),
+    ]),
   ]);
   if (rows.length > 0) for (const [i, line] of lines.entries()) terminal.print(i === 0 ? terminal.bold(line) : line);
   else terminal.print(text === undefined ? 'There are no knowledge objects' : `None of ${all.length} holds "${text}"`);

@@ -63,7 +63,7 @@ Exit code: 0 done, 2 nothing was deleted because --yes is missing.`,
 async function repairFolder(context: Context, folder: string, options: RepairOptions): Promise<ExitCode> {
   const terminal = context.terminal(options);
   const shelf = await shelfAt(folder, '.kgrid/objects');
-  const report = await inWords(repairShelf(shelf, (message) => terminal.note(message)));
+  const report = await orCommandFailure(repairShelf(shelf, (message) => terminal.note(message)));
   const { kept, rebuilt, movedAway, damaged } = report;
   for (const key of rebuilt) terminal.print(`${terminal.good('rebuilt')}  ${key}`);
   for (const { folder: name, why, to } of movedAway)
@@ -81,10 +81,10 @@ async function cleanFolder(context: Context, folder: string, options: CleanOptio
   const terminal = context.terminal(options);
   const before = Date.now() - ageOf(options.olderThan);
   const shelf = await shelfAt(folder);
-  const entries = await inWords(listRemoved(shelf));
+  const entries = await orCommandFailure(listRemoved(shelf));
   const old = entries.filter(({ removed }) => removed.getTime() <= before);
   const chosen = old.filter(({ inUse }) => !inUse);
-  const gone = options.yes === true ? await inWords(deleteRemoved(shelf, namesOf(chosen))) : [];
+  const gone = options.yes === true ? await orCommandFailure(deleteRemoved(shelf, namesOf(chosen))) : [];
   const word = options.yes === true ? 'deleted' : 'would go';
   for (const each of old) {
     const isMeant = options.yes === true ? gone.includes(each.name) : !each.inUse;
@@ -117,7 +117,7 @@ function ageOf(text: string | undefined): number {
   return Number(amount) * (UNITS[unit] ?? 0);
 }
 
-async function inWords<T>(work: Promise<T>): Promise<T> {
+async function orCommandFailure<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (thrown) {

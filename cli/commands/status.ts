@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { shown } from '../../src/knowledge-object/shown.ts';
+import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import type { ActivatorClient } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT } from '../lib/exit.ts';
@@ -47,7 +47,7 @@ async function ofActivator(client: ActivatorClient, terminal: Terminal): Promise
   const health = await readHealth(client);
   const isUp = health.status === 'UP';
   const endpoints = isUp ? await client.endpoints() : [];
-  const word = isUp ? terminal.good(health.status) : terminal.bad(shown(health.status));
+  const word = isUp ? terminal.good(health.status) : terminal.bad(escapeForMessage(health.status));
   const parts = [
     `${word}  ${client.url}`,
     ...(health.kos === undefined ? [] : [count(health.kos, 'knowledge object')]),
@@ -56,7 +56,7 @@ async function ofActivator(client: ActivatorClient, terminal: Terminal): Promise
   printEngines(health, terminal);
   for (const endpoint of endpoints) if (!isActive(endpoint)) printListed(endpoint, client.url, terminal);
   for (const { what, cause } of health.failures) {
-    terminal.print(`  ${terminal.bad('CANNOT BE SERVED')}  ${shown(what)}`);
+    terminal.print(`  ${terminal.bad('CANNOT BE SERVED')}  ${escapeForMessage(what)}`);
     terminal.print(`    ${cause}`);
   }
   if (isUp && health.engines === undefined)
@@ -68,7 +68,7 @@ async function ofActivator(client: ActivatorClient, terminal: Terminal): Promise
 }
 
 function printEngines({ engines = [] }: Health, terminal: Terminal): void {
-  const lines = columns(engines.map(({ name, status }) => [shown(name), shown(status)]));
+  const lines = columns(engines.map(({ name, status }) => [escapeForMessage(name), escapeForMessage(status)]));
   for (const [i, { problem }] of engines.entries())
     terminal.print(`  engine ${lines[i] ?? ''}${problem === undefined ? '' : `  ${problem}`}`);
 }
@@ -82,7 +82,7 @@ async function ofKo(named: string, client: ActivatorClient, terminal: Terminal):
   if (!onShelf && endpoints.length === 0 && failure === undefined) throw notThere(key, client);
   const { title } = fieldsOf(stored.body);
   terminal.print(
-    `${terminal.bold(key)}${typeof title === 'string' ? `  ${shown(title)}` : ''}  ${summaryOf(endpoints)}`,
+    `${terminal.bold(key)}${typeof title === 'string' ? `  ${escapeForMessage(title)}` : ''}  ${summaryOf(endpoints)}`,
   );
   if (!onShelf) terminal.print(`  It is not on the shelf any more: its endpoints stay active until a refresh`);
   if (failure !== undefined) terminal.print(`  ${terminal.bad('CANNOT BE SERVED')}  ${failure.cause}`);

@@ -1,5 +1,5 @@
 /** What is looked at at an activator before anything is uploaded to it. */
-import { shown } from '../../src/knowledge-object/shown.ts';
+import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import type { ActivatorClient } from './client.ts';
 import { CommandFailure, EXIT, usageFailure } from './exit.ts';
 import { entriesOf } from './inspect.ts';
@@ -31,11 +31,15 @@ export function requireEngines(
   const missing = ready.flatMap(({ source, ko: { deployment } }) =>
     entriesOf(deployment).flatMap(({ engine, line }) => {
       const why = absence(engines, engine);
-      return why === undefined ? [] : [`${placeIn(source, deployment.file, line)}: the engine ${shown(engine)} ${why}`];
+      return why === undefined
+        ? []
+        : [`${placeIn(source, deployment.file, line)}: the engine ${escapeForMessage(engine)} ${why}`];
     }),
   );
   if (missing.length === 0) return;
-  const known = engines.filter(({ name }) => absence(engines, name) === undefined).map(({ name }) => shown(name));
+  const known = engines
+    .filter(({ name }) => absence(engines, name) === undefined)
+    .map(({ name }) => escapeForMessage(name));
   throw new CommandFailure(
     EXIT.problems,
     [

@@ -4,7 +4,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join, posix, relative, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
-import { shown } from '../../src/knowledge-object/shown.ts';
+import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import { importRefused, messageOf, ServiceError } from '../../src/lib/errors.ts';
 import { withoutEndSlashes } from '../../src/lib/text.ts';
 import { packageRoot } from '../../src/shelf/import/import-zip.ts';
@@ -114,7 +114,7 @@ function rootOf(entries: readonly ZipEntry[]): string {
   } catch (thrown) {
     const several = entries.filter(({ path }) => posix.basename(path) === METADATA_FILE);
     if (several.length < 2) throw thrown;
-    const folders = several.map(({ path }) => shown(`${posix.dirname(path)}/`)).join(', ');
+    const folders = several.map(({ path }) => escapeForMessage(`${posix.dirname(path)}/`)).join(', ');
     throw importRefused(`The zip file holds several knowledge objects: ${folders}: make a zip of each`);
   }
 }

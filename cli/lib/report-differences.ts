@@ -1,9 +1,10 @@
-import { shown } from '../../src/knowledge-object/shown.ts';
+import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import type { FileDifference } from './package-differences.ts';
 import type { Terminal } from './terminal.ts';
 
 export function printDifferences(found: readonly FileDifference[], terminal: Terminal): void {
-  for (const { path, kind } of found) terminal.print(`  ${terminal[STYLE[kind]](kind.padEnd(7))}  ${shown(path)}`);
+  for (const { path, kind } of found)
+    terminal.print(`  ${terminal[STYLE[kind]](kind.padEnd(7))}  ${escapeForMessage(path)}`);
 }
 
 const STYLE = { added: 'good', removed: 'bad', changed: 'warning' } as const;

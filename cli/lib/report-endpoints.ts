@@ -1,5 +1,5 @@
 /** What an activator says of endpoints, for people. */
-import { shown } from '../../src/knowledge-object/shown.ts';
+import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import type { ListedEndpoint } from './client.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -21,7 +21,7 @@ export function summaryOf(endpoints: readonly ListedEndpoint[]): string {
 /** The status, what may stand behind it, and below that the cause. */
 export function printListed(endpoint: ListedEndpoint, url: string, terminal: Terminal): void {
   const { id, engine, status, detail } = endpoint;
-  const word = isActive(endpoint) ? terminal.good(status) : terminal.bad(shown(status));
-  terminal.print(`  ${word}  ${url}/${shown(id)}  ${terminal.dim(shown(engine))}`);
+  const word = isActive(endpoint) ? terminal.good(status) : terminal.bad(escapeForMessage(status));
+  terminal.print(`  ${word}  ${url}/${escapeForMessage(id)}  ${terminal.dim(escapeForMessage(engine))}`);
   if (detail !== undefined) for (const line of detail.split(/\r?\n/)) terminal.print(`    ${line}`);
 }

@@ -79,7 +79,7 @@ function ofPlace(errors: readonly ErrorObject[]): SchemaError[] {
   );
   if (values.length > 0) say(valueProblem(path, first.data, values));
   else if (types.size > 0)
-    say(`${nameOf(path)} must be ${[...types].map(typeInWords).join(' or ')}, not ${kindOf(first.data)}`);
+    say(`${nameOf(path)} must be ${[...types].map(describeType).join(' or ')}, not ${kindOf(first.data)}`);
   for (const { keyword, message = '' } of errors)
     if (!KNOWN.has(keyword)) say(`${nameOf(path)} ${message.replace(/^must NOT /, 'must not ')}`);
   return [...found.values()];
@@ -108,7 +108,7 @@ const TYPES: Readonly<Record<string, string>> = {
   object: 'a map',
   string: 'text',
 };
-const typeInWords = (type: string): string => TYPES[type] ?? type;
+const describeType = (type: string): string => TYPES[type] ?? type;
 
 function kindOf(value: unknown): string {
   if (value === null) return 'null';

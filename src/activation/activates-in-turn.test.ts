@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ko } from '../../test/acceptance/support/ko.ts';
-import { HandEngine, endpointsOf } from '../../test/support/in-memory.ts';
+import { ManualEngine, endpointsOf } from '../../test/support/in-memory.ts';
 import { ActivationQueue } from './activation-queue.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** A queue with endpoints `/0`, `/1`, … added to it. */
-async function queueOf(count: number, engine: HandEngine) {
+async function queueOf(count: number, engine: ManualEngine) {
   const queue = new ActivationQueue();
   const many = ko({
     naan: 'a',
@@ -17,16 +17,16 @@ async function queueOf(count: number, engine: HandEngine) {
       deployment: { artifact: 'x.js', engine: engine.name },
     })),
   });
-  const endpoints = await endpointsOf(many, engine, (each) => queue.hurry(each));
+  const endpoints = await endpointsOf(many, engine, (each) => queue.prioritize(each));
   for (const each of endpoints) queue.add(each);
   return { queue, endpoints };
 }
 
-const begun = (engine: HandEngine): string[] => engine.begun.map((id) => id.split('/')[3] ?? '');
+const begun = (engine: ManualEngine): string[] => engine.begun.map((id) => id.split('/')[3] ?? '');
 const statuses = (endpoints: readonly Endpoint[]): string[] => endpoints.map((each) => each.status);
 
 test('two begin at once, the next as soon as one is decided, whatever the outcome', async () => {
-  const engine = new HandEngine();
+  const engine = new ManualEngine();
   const { endpoints } = await queueOf(4, engine);
   assert.deepEqual(begun(engine), ['0', '1']);
   engine.fail('a/b/1.0/1', 'broken');
@@ -42,7 +42,7 @@ test('two begin at once, the next as soon as one is decided, whatever the outcom
 });
 
 test('the one that a caller waits for comes at once, and only once', async () => {
-  const engine = new HandEngine();
+  const engine = new ManualEngine();
   const { endpoints } = await queueOf(5, engine);
   const called = endpoints[4]?.executor();
   const again = endpoints[4]?.executor();
@@ -56,7 +56,7 @@ test('the one that a caller waits for comes at once, and only once', async () =>
 
 test('slow ones do not hold up the others for long', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const engine = new HandEngine();
+  const engine = new ManualEngine();
   await queueOf(40, engine);
   assert.equal(begun(engine).length, 2);
   t.mock.timers.tick(700);
@@ -66,13 +66,13 @@ test('slow ones do not hold up the others for long', async (t) => {
 });
 
 test('what may take minutes begins at once and takes nobody’s place', async () => {
-  const remote = new HandEngine({ name: 'python', local: false });
+  const remote = new ManualEngine({ name: 'python', local: false });
   await queueOf(30, remote);
   assert.equal(remote.begun.length, 30);
 });
 
 test('what is replaced while it waits is never activated, and nobody waits for it any more', async () => {
-  const engine = new HandEngine();
+  const engine = new ManualEngine();
   const { queue, endpoints } = await queueOf(4, engine);
   const [, , third, fourth] = endpoints;
   assert.ok(third && fourth);

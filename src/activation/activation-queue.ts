@@ -29,7 +29,7 @@ export class ActivationQueue {
   }
 
   /** Puts an endpoint that waits before all others. */
-  hurry(endpoint: Endpoint): void {
+  prioritize(endpoint: Endpoint): void {
     if (!this.#waiting.delete(endpoint)) return;
     this.#start(endpoint);
   }

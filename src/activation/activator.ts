@@ -20,7 +20,7 @@ import { Endpoint } from './endpoint.ts';
 import { EndpointSet } from './endpoint-set.ts';
 import type { LoadFailure } from './endpoint-set.ts';
 import type { KnownPackages } from './known-packages.ts';
-import { isPassing, LoadedKo } from './loaded-ko.ts';
+import { isTransient, LoadedKo } from './loaded-ko.ts';
 import { idOf, saysNothingOfTheKo, unreadOf } from './loading.ts';
 import type { Declared, Loading } from './loading.ts';
 import { Retries } from './retries.ts';
@@ -62,7 +62,7 @@ export class Activator {
     this.#descriptors = options.descriptors;
     this.#log = options.log;
     this.#retries = new Retries({
-      isPending: () => this.unread.length > 0 || this.#shelf.damage().some(({ passing }) => passing === true),
+      isPending: () => this.unread.length > 0 || this.#shelf.damage().some(({ transient }) => transient === true),
       attempt: () => this.#tryAgain(),
       onError: (thrown) => this.#log.warn({ cause: messageOf(thrown) }, 'what could not be read is still unreadable'),
     });
@@ -187,7 +187,7 @@ export class Activator {
         throw refusal;
       }
       // What cannot be read now stays as it was.
-      const unread = new Set(failures.filter(({ passing }) => passing).map(({ id }) => koKey(id)));
+      const unread = new Set(failures.filter(({ transient }) => transient).map(({ id }) => koKey(id)));
       kept.push(...present.filter((each) => concerned(each) && unread.has(each.ko.key)));
       const wanted = declared.filter(({ entry }) => selection.engine(entry.engine));
       const { endpoints, made } = this.#endpoints([
@@ -236,7 +236,7 @@ export class Activator {
         if (deployed.length === 0) throw new Error(`${ko.deployment.file} deploys no endpoint`);
       } catch (thrown) {
         if (saysNothingOfTheKo(thrown)) refusal ??= thrown;
-        failures.push({ id, cause: messageOf(thrown), passing: isPassing(thrown) });
+        failures.push({ id, cause: messageOf(thrown), transient: isTransient(thrown) });
         this.#log.warn({ ko: koKey(id), cause: messageOf(thrown) }, 'knowledge object cannot be loaded');
       }
     });
@@ -250,11 +250,11 @@ export class Activator {
 
   async #tryAgain(): Promise<void> {
     const found = await this.#shelf.readAgain();
-    const failed = this.#set.failures.filter(({ passing }) => passing).map(({ id }) => id);
+    const failed = this.#set.failures.filter(({ transient }) => transient).map(({ id }) => id);
     if (found.length + failed.length > 0) await this.reloadImported([...found, ...failed]);
     const unread = new Map(this.unread.map(({ id }) => [koKey(id), id]));
     const loaded = [...unread].flatMap(([key, id]) => this.#set.ofName(id).filter((each) => each.ko.key === key));
-    if (loaded.some((each) => each.passing)) await this.#change('refresh', ofKos([...unread.values()]));
+    if (loaded.some((each) => each.transient)) await this.#change('refresh', ofKos([...unread.values()]));
   }
 
   #discard(endpoint: Endpoint): void {
@@ -293,6 +293,8 @@ export class Activator {
   /** `koProblem`: why no endpoint of the KO may run. */
   #make(id: string, { ko, entry }: Declared, koProblem: string | undefined): Endpoint {
     const problem = koProblem ?? endpointDisagreement(ko, entry, this.#engines);
-    return new Endpoint(id, ko, entry, this.#engines.get(entry.engine), problem, (each) => this.#queue.hurry(each));
+    return new Endpoint(id, ko, entry, this.#engines.get(entry.engine), problem, (each) =>
+      this.#queue.prioritize(each),
+    );
   }
 }

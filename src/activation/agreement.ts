@@ -5,7 +5,7 @@
 import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
 import type { Engine } from '../engines/engine.ts';
 import { isEndpointPart, koKey, parseArk, parseKoId } from '../knowledge-object/id.ts';
-import { shown } from '../knowledge-object/shown.ts';
+import { escapeForMessage } from '../knowledge-object/escape-for-message.ts';
 import { metadataProblem } from '../knowledge-object/metadata.ts';
 import type { PackageProblem } from '../lib/errors.ts';
 import { LONGEST_URL, someOf, withoutEndSlashes } from '../lib/text.ts';
@@ -39,14 +39,14 @@ export function koProblems(ko: LoadedKo): PackageProblem[] {
     if (named === undefined || koKey(named) !== stored) {
       report(
         'identifier',
-        `identifier in metadata.json is ${shown(details.identifier)}, but @id is ${stored}: expected ark:/${stored}`,
+        `identifier in metadata.json is ${escapeForMessage(details.identifier)}, but @id is ${stored}: expected ark:/${stored}`,
       );
     }
   }
   if (details.version !== undefined && details.version !== ko.id.version) {
     report(
       'version',
-      `version in metadata.json is ${shown(details.version)}, but @id ends with ${ko.id.version}: make them the same`,
+      `version in metadata.json is ${escapeForMessage(details.version)}, but @id ends with ${ko.id.version}: make them the same`,
     );
   }
   const inService = (message: string | undefined, line: number | undefined): unknown =>
@@ -61,7 +61,7 @@ function apiVersionProblem({ service }: LoadedKo): string | undefined {
   const { apiVersion, file, lines } = service;
   if (apiVersion === undefined || isEndpointPart(apiVersion)) return undefined;
   const at = lines.apiVersion === undefined ? file : `${file} line ${lines.apiVersion}`;
-  return `info.version (${at}) is '${shown(apiVersion)}', which is no API version: use 1 to 64 letters, digits and . _ ~ -`;
+  return `info.version (${at}) is '${escapeForMessage(apiVersion)}', which is no API version: use 1 to 64 letters, digits and . _ ~ -`;
 }
 
 function addressDisagreement(ko: LoadedKo, address: string | undefined): string | undefined {
@@ -72,7 +72,7 @@ function addressDisagreement(ko: LoadedKo, address: string | undefined): string 
   const path = pathOf(address);
   const allowed = [base, ...(service.apiVersion === undefined ? [] : [`${base}/${service.apiVersion}`])];
   if (path !== undefined && allowed.includes(path)) return undefined;
-  return `servers[0].url in ${service.file} is ${shown(address)}: ${expected}`;
+  return `servers[0].url in ${service.file} is ${escapeForMessage(address)}: ${expected}`;
 }
 
 function pathOf(address: string): string | undefined {

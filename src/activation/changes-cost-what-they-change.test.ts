@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pino from 'pino';
 import { javascriptKo, welcomeKo } from '../../test/acceptance/support/ko.ts';
-import { decidedEndpointsOf, HandEngine, MemoryPackage } from '../../test/support/in-memory.ts';
+import { decidedEndpointsOf, ManualEngine, MemoryPackage } from '../../test/support/in-memory.ts';
 import type { KoName } from '../knowledge-object/id.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import { Activator } from './activator.ts';
@@ -11,7 +11,7 @@ import { EndpointSet } from './endpoint-set.ts';
 const CODE = 'function run() {}';
 
 test('a set that was made from another has what one made anew would have', async () => {
-  const engine = new HandEngine();
+  const engine = new ManualEngine();
   const of = (name: string, version: string) =>
     decidedEndpointsOf(javascriptKo(CODE, { naan: 'a', name, version, apiVersion: version }), engine);
   const parts = new Map<string, Awaited<ReturnType<typeof of>>>();
@@ -60,8 +60,8 @@ test('a reload of one KO asks the shelf for that one alone, and leaves all other
     damage: () => [],
     readAgain: () => Promise.resolve([]),
   };
-  class ReadyEngine extends HandEngine {
-    override activate(...[plan]: Parameters<HandEngine['activate']>) {
+  class ReadyEngine extends ManualEngine {
+    override activate(...[plan]: Parameters<ManualEngine['activate']>) {
       const executor = super.activate(plan);
       this.succeed(plan.id);
       return executor;

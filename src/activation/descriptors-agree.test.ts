@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { javascriptKo, ko, resourceKo } from '../../test/acceptance/support/ko.ts';
 import type { JavascriptParts, Ko } from '../../test/acceptance/support/ko.ts';
-import { HandEngine, loaded } from '../../test/support/in-memory.ts';
+import { ManualEngine, loaded } from '../../test/support/in-memory.ts';
 import { endpointDisagreement, endpointProblems, koDisagreement, koProblems } from './agreement.ts';
 
 const ENGINES = new Map(
-  [new HandEngine(), new HandEngine({ name: 'resource', method: 'get' })].map((engine) => [engine.name, engine]),
+  [new ManualEngine(), new ManualEngine({ name: 'resource', method: 'get' })].map((engine) => [engine.name, engine]),
 );
 const made = (parts: Partial<JavascriptParts> = {}): Ko => javascriptKo('', { naan: 'a', name: 'b', ...parts });
 

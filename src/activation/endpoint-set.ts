@@ -16,7 +16,7 @@ export interface LoadFailure {
   readonly id: KoId;
   readonly cause: string;
   /** True where it is tried again: the knowledge object could not be read at that moment. */
-  readonly passing?: boolean;
+  readonly transient?: boolean;
 }
 
 export class EndpointSet implements CallScope {

@@ -32,11 +32,11 @@ export class Endpoint implements CallTarget {
   /** Why it failed, or what goes on meanwhile. */
   detail: string | undefined;
   /** True where it failed because something could not be read at that moment: it is tried again. */
-  passing = false;
+  transient = false;
   /** Local date-time of the activation. */
   activated: string | undefined;
   readonly #problem: string | undefined;
-  readonly #hurry: (endpoint: Endpoint) => void;
+  readonly #prioritize: (endpoint: Endpoint) => void;
   readonly #abort = new AbortController();
   #begun = false;
   #executor: Executor | undefined;
@@ -49,7 +49,7 @@ export class Endpoint implements CallTarget {
     entry: DeploymentEntry,
     engine: Engine | undefined,
     problem: string | undefined,
-    hurry: (endpoint: Endpoint) => void,
+    prioritize: (endpoint: Endpoint) => void,
   ) {
     this.id = id;
     this.ko = ko;
@@ -61,7 +61,7 @@ export class Endpoint implements CallTarget {
     this.accepts = declared?.requestMediaTypes ?? ['application/json'];
     this.responds = declared?.responseMediaTypes ?? [];
     this.#problem = problem;
-    this.#hurry = hurry;
+    this.#prioritize = prioritize;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.decided = promise;
     this.#decide = resolve;
@@ -86,7 +86,7 @@ export class Endpoint implements CallTarget {
     } catch (thrown) {
       this.status = 'FAILED_TO_ACTIVATE';
       this.detail = messageOf(thrown);
-      this.passing = this.ko.isUnread;
+      this.transient = this.ko.isUnread;
     }
     this.activated = localTimestamp();
     this.#decide();
@@ -99,7 +99,7 @@ export class Endpoint implements CallTarget {
   async executor(): Promise<Executor> {
     if (this.#executor !== undefined) return this.#executor;
     if (this.status === 'LOADED') {
-      this.#hurry(this);
+      this.#prioritize(this);
       await this.#soonDecided();
     }
     if (this.#executor !== undefined) return this.#executor;

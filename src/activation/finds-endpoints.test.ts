@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { javascriptKo, ko, resourceKo } from '../../test/acceptance/support/ko.ts';
 import type { Ko } from '../../test/acceptance/support/ko.ts';
-import { HandEngine, decidedEndpointsOf, endpointsOf } from '../../test/support/in-memory.ts';
+import { ManualEngine, decidedEndpointsOf, endpointsOf } from '../../test/support/in-memory.ts';
 import type { Endpoint } from './endpoint.ts';
 import { EndpointSet } from './endpoint-set.ts';
 
-const engine = new HandEngine();
-const resources = new HandEngine({ name: 'resource', method: 'get' });
+const engine = new ManualEngine();
+const resources = new ManualEngine({ name: 'resource', method: 'get' });
 const code = (name: string, version: string, apiVersion: string): Ko =>
   javascriptKo('', { naan: 'a', name, version, apiVersion });
 

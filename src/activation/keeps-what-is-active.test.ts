@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import pino from 'pino';
 import { welcomeKo } from '../../test/acceptance/support/ko.ts';
-import { HandEngine, MemoryPackage } from '../../test/support/in-memory.ts';
+import { ManualEngine, MemoryPackage } from '../../test/support/in-memory.ts';
 import { tooManyOpen } from '../lib/errors.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import { Activator } from './activator.ts';
@@ -27,7 +27,7 @@ test('what is active stays when the shelf cannot open a package at the moment', 
     damage: () => [],
     readAgain: () => Promise.resolve([]),
   };
-  const engine = new HandEngine();
+  const engine = new ManualEngine();
   const activator = new Activator({
     shelf: shelf as Shelf,
     engines: new Map([['javascript', engine]]),

@@ -54,7 +54,7 @@ export class LoadedKo {
       return new LoadedKo(pkg, details, descriptors.service, withEngineNames(descriptors.deployment));
     } catch (thrown) {
       pkg.release();
-      throw isPassing(thrown) ? thrown : new Error(messageOf(thrown), { cause: thrown });
+      throw isTransient(thrown) ? thrown : new Error(messageOf(thrown), { cause: thrown });
     }
   }
 
@@ -73,7 +73,7 @@ export class LoadedKo {
       bytes.then(
         () => this.#unread.delete(path),
         (thrown: unknown) => {
-          if (!isPassing(thrown)) return;
+          if (!isTransient(thrown)) return;
           this.#artifacts.delete(path);
           this.#unread.add(path);
         },
@@ -104,7 +104,7 @@ export class LoadedKo {
 }
 
 /** Says nothing about the knowledge object: the same may succeed a little later. */
-export const isPassing = (thrown: unknown): thrown is ServiceError =>
+export const isTransient = (thrown: unknown): thrown is ServiceError =>
   thrown instanceof ServiceError && thrown.status === 503;
 
 async function readDescriptor(

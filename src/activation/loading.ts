@@ -3,12 +3,12 @@ import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment
 import type { ServiceError } from '../lib/errors.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { EndpointSet, LoadFailure } from './endpoint-set.ts';
-import { isPassing } from './loaded-ko.ts';
+import { isTransient } from './loaded-ko.ts';
 import type { LoadedKo } from './loaded-ko.ts';
 
 /** Says something about the process, and nothing about one knowledge object. */
 export const saysNothingOfTheKo = (thrown: unknown): thrown is ServiceError =>
-  isPassing(thrown) && thrown.code === 'too-many-open';
+  isTransient(thrown) && thrown.code === 'too-many-open';
 
 /** What the shelf gave. */
 export interface Loading {
@@ -28,10 +28,10 @@ export interface Declared {
 
 /** What could not be read, or whose endpoints could not, for a reason that passes. */
 export const unreadOf = ({ endpoints, failures }: EndpointSet): readonly LoadFailure[] => [
-  ...failures.filter(({ passing }) => passing),
+  ...failures.filter(({ transient }) => transient),
   ...endpoints
-    .filter((each) => each.passing && each.status === 'FAILED_TO_ACTIVATE')
-    .map((each) => ({ id: each.ko.id, cause: each.detail ?? '', passing: true })),
+    .filter((each) => each.transient && each.status === 'FAILED_TO_ACTIVATE')
+    .map((each) => ({ id: each.ko.id, cause: each.detail ?? '', transient: true })),
 ];
 
 export const idOf = ({ ko, entry }: Declared, version: string): string =>

@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import pino from 'pino';
 import { welcomeKo } from '../../test/acceptance/support/ko.ts';
-import { HandEngine, MemoryPackage } from '../../test/support/in-memory.ts';
+import { ManualEngine, MemoryPackage } from '../../test/support/in-memory.ts';
 import { shelfNotReadable } from '../lib/errors.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import { Activator } from './activator.ts';
@@ -34,8 +34,8 @@ function setUp(t: TestContext) {
     readAgain: () => Promise.resolve([]),
   };
   /** Reads the code, as every engine does, and is done. */
-  class ReadingEngine extends HandEngine {
-    override async activate(...[plan]: Parameters<HandEngine['activate']>) {
+  class ReadingEngine extends ManualEngine {
+    override async activate(...[plan]: Parameters<ManualEngine['activate']>) {
       await plan.read(plan.entry);
       const executor = super.activate(plan);
       this.succeed(plan.id);

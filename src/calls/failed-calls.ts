@@ -5,7 +5,7 @@
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { CallTrace } from '../engines/engine.ts';
 import { koKey } from '../knowledge-object/id.ts';
-import { placeInWords } from '../lib/code-place.ts';
+import { formatPlace } from '../lib/code-place.ts';
 import { ServiceError } from '../lib/errors.ts';
 import { withoutInputs } from './without-inputs.ts';
 
@@ -55,7 +55,7 @@ export class FailedCalls implements Disposable {
       event: 'call-failed',
       ...factsOf(endpoint),
       ...(isOurs ? { code: thrown.code, status: thrown.status } : {}),
-      ...(isOurs && thrown.place !== undefined ? { place: placeInWords(thrown.place) } : {}),
+      ...(isOurs && thrown.place !== undefined ? { place: formatPlace(thrown.place) } : {}),
       ...trace,
     };
     // Its message is about the values.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pino from 'pino';
-import { HandEngine } from '../../test/support/in-memory.ts';
+import { ManualEngine } from '../../test/support/in-memory.ts';
 import { CallTokens } from './call-token.ts';
 import { EngineRegistry } from './engine-registry.ts';
 import { RuntimeRegistry } from './remote/runtime-registry.ts';
@@ -50,8 +50,8 @@ test('who watches hears of an engine that comes, of its runtimes, and of its hea
 test('a name belongs to one engine, under all its other names too', () => {
   using registry = watched();
   const { engines, runtimes } = registry;
-  engines.add(new HandEngine());
-  assert.throws(() => engines.add(new HandEngine()), /two engines javascript/);
+  engines.add(new ManualEngine());
+  assert.throws(() => engines.add(new ManualEngine()), /two engines javascript/);
   for (const engine of ['JavaScript', 'org.kgrid.javascript-activator']) {
     const register = (): unknown => runtimes.register({ engine, url: 'http://127.0.0.1:9' }, '', false);
     assert.throws(register, /javascript is an engine of the activator itself/, engine);

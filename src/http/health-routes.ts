@@ -61,7 +61,7 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
     const manifests = options.lifecycle.manifests.health();
     const { endpoints, failures } = activator.set;
     const failed = [
-      ...[...failures.filter(({ passing }) => passing !== true), ...activator.unread].map(({ id, cause }) => ({
+      ...[...failures.filter(({ transient }) => transient !== true), ...activator.unread].map(({ id, cause }) => ({
         knowledgeObject: koKey(id),
         cause,
       })),

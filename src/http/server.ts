@@ -28,12 +28,12 @@ import { endpointRoutes } from './endpoint-routes.ts';
 import { badUrl, pathOf, sendError } from './errors.ts';
 import { HttpCalls } from './execution/calls.ts';
 import { executionRoutes } from './execution/execution-routes.ts';
-import { plainCalls } from './execution/plain-calls.ts';
+import { fastCalls } from './execution/fast-calls.ts';
 import { refuseOddHosts } from './host-header.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
-import { plainReads } from './kos/plain-reads.ts';
+import { fastReads } from './kos/fast-reads.ts';
 import { pageDataRoutes } from './pages/page-data.ts';
 import { pageRoutes } from './pages/send-page.ts';
 import { installMethods } from './methods.ts';
@@ -179,8 +179,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   executionRoutes(app, { activator, shelf, calls, arriving: () => options.lifecycle.manifests.arriving });
 
   const paths = [
-    ...(gate.isClosed('execution') ? [] : [plainCalls({ activator, calls, bodies, gate })]),
-    plainReads(shelf, gate),
+    ...(gate.isClosed('execution') ? [] : [fastCalls({ activator, calls, bodies, gate })]),
+    fastReads(shelf, gate),
   ];
   // Once the service stops, the router ends connections as it answers.
   installFastPaths(app.server, paths, () => !options.lifecycle.stopping);

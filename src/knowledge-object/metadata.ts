@@ -5,7 +5,7 @@ import { hasMore } from '../lib/text.ts';
 import { RESERVED_NAANS, parseKoId } from './id.ts';
 import type { KoId } from './id.ts';
 import { lineOfField, placeOfSyntaxError, reasonOfSyntaxError, sourceOfNumber } from './json-place.ts';
-import { shown } from './shown.ts';
+import { escapeForMessage } from './escape-for-message.ts';
 
 /** The name of the metadata file, at the root of every package. */
 export const METADATA_FILE = 'metadata.json';
@@ -137,7 +137,7 @@ function idOf(fields: Fields, report: Report): KoId | undefined {
 
 function written(value: unknown): string {
   try {
-    return shown(JSON.stringify(value));
+    return escapeForMessage(JSON.stringify(value));
   } catch {
     return 'nested too deeply';
   }

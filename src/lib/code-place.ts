@@ -7,4 +7,4 @@ export interface CodePlace {
 }
 
 /** As people read it beside a message: `(src/bmi.js line 12)`. */
-export const placeInWords = ({ file, line }: CodePlace): string => `(${file} line ${line})`;
+export const formatPlace = ({ file, line }: CodePlace): string => `(${file} line ${line})`;

@@ -71,7 +71,7 @@ export interface ShelfDamage {
   readonly where: string;
   readonly cause: string;
   /** True where it may be served a little later, without a person's doing. */
-  readonly passing?: boolean;
+  readonly transient?: boolean;
 }
 
 /** How the store is, for the health. */

@@ -128,8 +128,8 @@ test('the secret of a runtime counts at the private address only, and stands in 
   const outside = sender(service.url);
   assert.equal((await outside('POST', '/proxy/environments', registration)).status, 401);
   assert.equal((await outside('POST', pathOf(js), call)).status, 401);
-  const door = /^KGRID_PROXY_ADAPTER_URL=(.*)$/m.exec(environment)?.[1] ?? assert.fail(environment);
-  const inside = sender(door);
+  const address = /^KGRID_PROXY_ADAPTER_URL=(.*)$/m.exec(environment)?.[1] ?? assert.fail(environment);
+  const inside = sender(address);
   assert.equal((await inside('POST', pathOf(js), call)).object['result'], 1);
   assert.equal((await inside('POST', '/proxy/environments', registration)).object['status'], 'new');
   assert.equal(

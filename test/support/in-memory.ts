@@ -40,7 +40,7 @@ export class MemoryPackage implements KoPackage {
 export const loaded = (ko: Ko): Promise<LoadedKo> => LoadedKo.load(new MemoryPackage(ko));
 
 /** An engine whose activations end when the test says so. */
-export class HandEngine implements Engine {
+export class ManualEngine implements Engine {
   readonly name: string;
   readonly method: 'post' | 'get';
   readonly local: boolean;
@@ -94,14 +94,21 @@ export class HandEngine implements Engine {
 export async function endpointsOf(
   ko: Ko,
   engine: Engine,
-  hurry: (endpoint: Endpoint) => void = () => undefined,
+  prioritize: (endpoint: Endpoint) => void = () => undefined,
 ): Promise<Endpoint[]> {
   const from = await loaded(ko);
   return [...from.deployment.endpoints.values()]
     .flat()
     .map(
       (entry) =>
-        new Endpoint(`${ko.naan}/${ko.name}/${from.apiVersion}${entry.path}`, from, entry, engine, undefined, hurry),
+        new Endpoint(
+          `${ko.naan}/${ko.name}/${from.apiVersion}${entry.path}`,
+          from,
+          entry,
+          engine,
+          undefined,
+          prioritize,
+        ),
     );
 }
 
@@ -110,7 +117,7 @@ export async function decidedEndpointsOf(ko: Ko, engine: Engine, detail?: string
   const endpoints = await endpointsOf(ko, engine);
   for (const endpoint of endpoints) {
     const decided = endpoint.activate();
-    if (engine instanceof HandEngine) {
+    if (engine instanceof ManualEngine) {
       if (detail === undefined) engine.succeed(endpoint.id);
       else engine.fail(endpoint.id, detail);
     }

@@ -26,7 +26,7 @@ import { parseService } from '../../src/knowledge-object/descriptors/service.ts'
 import { parseArk, parseKoId } from '../../src/knowledge-object/id.ts';
 import { readMetadata, withoutDot } from '../../src/knowledge-object/metadata.ts';
 import { isPackagePath } from '../../src/knowledge-object/package-path.ts';
-import { shown } from '../../src/knowledge-object/shown.ts';
+import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import { compareVersions } from '../../src/knowledge-object/version-order.ts';
 import { oneLine, withoutEndSlashes, withoutSlashes, withoutStartSlashes } from '../../src/lib/text.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
@@ -40,7 +40,7 @@ import { isJson } from '../../runtimes/node/http/body.ts';
 import { placeOf } from '../../cli/lib/findings.ts';
 import { parseWorkedExamples } from '../../cli/lib/worked-examples.ts';
 import { javascriptKo, ko } from '../acceptance/support/ko.ts';
-import { decidedEndpointsOf, HandEngine, loaded } from '../support/in-memory.ts';
+import { decidedEndpointsOf, ManualEngine, loaded } from '../support/in-memory.ts';
 import { assertLinear } from './support/growth.ts';
 import type { Parser } from './support/growth.ts';
 
@@ -68,7 +68,7 @@ const page = ko({
     { path: '/page', method: 'get', produces: ['text/*'], deployment: { artifact: 'a.js', engine: 'resource' } },
   ],
 });
-const pages = await decidedEndpointsOf(page, new HandEngine({ name: 'resource', method: 'get' }));
+const pages = await decidedEndpointsOf(page, new ManualEngine({ name: 'resource', method: 'get' }));
 const [endpoint] = pages;
 assert.ok(endpoint !== undefined);
 const set = new EndpointSet(pages, []);
@@ -148,7 +148,7 @@ const rows: Parser[] = [
     row(name, ['a', '/', 'b'], { withoutSlashes, withoutEndSlashes, withoutStartSlashes }[name]),
   ),
   row('oneLine', ['a', ' \n', 'b'], oneLine),
-  row('shown', ['', '\u202e', ''], shown),
+  row('shown', ['', '\u202e', ''], escapeForMessage),
 
   // Requests
   row('keyOf: slashes', ['/a/b/c', '/', 'd'], keyOf),

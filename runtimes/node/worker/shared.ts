@@ -11,39 +11,39 @@ export const controlPipe = 4;
 
 const sealed = 0x4000_0000;
 const outboxBytes = 65_536;
-const cells = { begun: 0, lock: 1, length: 2 } as const;
+const slots = { begun: 0, lock: 1, length: 2 } as const;
 
 export class Shared {
   readonly memory: SharedArrayBuffer;
-  readonly #cells: Int32Array;
+  readonly #slots: Int32Array;
   readonly #outbox: Buffer;
 
   constructor(memory = new SharedArrayBuffer(3 * 4 + outboxBytes)) {
     this.memory = memory;
-    this.#cells = new Int32Array(memory, 0, 3);
+    this.#slots = new Int32Array(memory, 0, 3);
     this.#outbox = Buffer.from(memory, 3 * 4, outboxBytes);
   }
 
   /** Claims the right to begin the call; false when the worker was sealed before. */
   begin(call: number): boolean {
-    const last = Atomics.load(this.#cells, cells.begun);
-    return (last & sealed) === 0 && Atomics.compareExchange(this.#cells, cells.begun, last, call) === last;
+    const last = Atomics.load(this.#slots, slots.begun);
+    return (last & sealed) === 0 && Atomics.compareExchange(this.#slots, slots.begun, last, call) === last;
   }
 
   /** From here on no call begins. @returns the number of the last that did. */
   seal(): number {
-    return Atomics.or(this.#cells, cells.begun, sealed) & ~sealed;
+    return Atomics.or(this.#slots, slots.begun, sealed) & ~sealed;
   }
 
   /** Adds a message to those that wait; false where it does not fit. */
   put(message: string): boolean {
     const bytes = Buffer.byteLength(message);
     this.#lock();
-    const length = this.#cells[cells.length] ?? 0;
+    const length = this.#slots[slots.length] ?? 0;
     const fits = length + bytes <= outboxBytes;
     if (fits) {
       this.#outbox.write(message, length);
-      this.#cells[cells.length] = length + bytes;
+      this.#slots[slots.length] = length + bytes;
     }
     this.#unlock();
     return fits;
@@ -52,13 +52,13 @@ export class Shared {
   /** Takes out the messages that wait, as a frame; undefined where there are none. */
   take(): Buffer | undefined {
     this.#lock();
-    const length = this.#cells[cells.length] ?? 0;
+    const length = this.#slots[slots.length] ?? 0;
     let frame: Buffer | undefined;
     if (length > 0) {
       frame = Buffer.allocUnsafe(4 + length);
       frame.writeUInt32BE(length, 0);
       this.#outbox.copy(frame, 4, 0, length);
-      this.#cells[cells.length] = 0;
+      this.#slots[slots.length] = 0;
     }
     this.#unlock();
     return frame;
@@ -66,10 +66,10 @@ export class Shared {
 
   /** Held for microseconds only, and never while code of the knowledge object runs. */
   #lock(): void {
-    while (Atomics.compareExchange(this.#cells, cells.lock, 0, 1) !== 0);
+    while (Atomics.compareExchange(this.#slots, slots.lock, 0, 1) !== 0);
   }
 
   #unlock(): void {
-    Atomics.store(this.#cells, cells.lock, 0);
+    Atomics.store(this.#slots, slots.lock, 0);
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { TestJavascript } from '../../../test/support/javascript.ts';
 import { ServiceError } from '../../lib/errors.ts';
-import { placeIn } from './code-frames.ts';
+import { placeIn } from './stack-place.ts';
 
 const javascript = new TestJavascript();
 after(() => javascript[Symbol.asyncDispose]());

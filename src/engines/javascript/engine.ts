@@ -14,7 +14,7 @@ import { SandboxProcess } from '../sandbox/sandbox-process.ts';
 import { Scheduler } from '../sandbox/scheduler.ts';
 import type { Work } from '../sandbox/work.ts';
 import { uptime } from '../../lib/uptime.ts';
-import { placeIn } from './code-frames.ts';
+import { placeIn } from './stack-place.ts';
 import { ConsoleBudget } from './console-budget.ts';
 import type { Found, LoadRequest } from './load-request.ts';
 import { sandboxCommand } from './program.ts';

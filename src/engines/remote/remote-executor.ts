@@ -61,12 +61,14 @@ export class RemoteExecutor implements Executor {
         return await (holders.length > 1 ? watched(holder, call) : holder.call(call));
       } catch (thrown) {
         // A connection that was refused has carried nothing, so another runtime may be asked.
-        if (!(thrown instanceof RuntimeUnreachable) || !wasRefused(thrown)) throw inWords(thrown);
+        if (!(thrown instanceof RuntimeUnreachable) || !wasRefused(thrown)) throw toServiceError(thrown);
         holder.runtime.lose();
         unreachable = thrown;
       }
     }
-    throw inWords(unreachable ?? new RuntimeUnreachable(`no ${this.#plan.engine} runtime holds ${this.#plan.id}`));
+    throw toServiceError(
+      unreachable ?? new RuntimeUnreachable(`no ${this.#plan.engine} runtime holds ${this.#plan.id}`),
+    );
   }
 
   dispose(): void {
@@ -103,7 +105,7 @@ const wasRefused = (thrown: Error): boolean =>
     (thrown.cause as { code?: string } | undefined)?.code ?? '',
   );
 
-function inWords(thrown: unknown): unknown {
+function toServiceError(thrown: unknown): unknown {
   if (thrown instanceof RuntimeSilent)
     return runtimeSilent(`Code execution error: ${thrown.message}`, { cause: thrown });
   if (thrown instanceof RuntimeUnreachable)

@@ -7,7 +7,7 @@ import { RemoteEngine } from './remote-engine.ts';
 import type { RemoteOptions } from './remote-options.ts';
 import { Runtime } from './runtime.ts';
 import type { Registration } from './runtime.ts';
-import { shown } from '../../knowledge-object/shown.ts';
+import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { withoutEndSlashes } from '../../lib/text.ts';
 import { uptime } from '../../lib/uptime.ts';
 
@@ -49,7 +49,7 @@ export class RuntimeRegistry {
     if (known !== undefined) return known;
     if (this.#options.engines.get(name) !== undefined || !ENGINE_NAME.test(name))
       throw malformedRequest(
-        `Not registered: ${shown(name)} is an engine of the activator itself, or no name of an engine`,
+        `Not registered: ${escapeForMessage(name)} is an engine of the activator itself, or no name of an engine`,
       );
     const engine = new RemoteEngine(name, this.#options);
     this.#remote.set(name, engine);

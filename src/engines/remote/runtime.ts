@@ -192,7 +192,7 @@ export class Runtime {
     } catch (thrown) {
       if (clock.aborted) throw this.#silent(timeout, thrown);
       if (thrown instanceof AnswerTooLarge || signal?.aborted === true) throw thrown;
-      throw new RuntimeUnreachable(`the ${this.engine} runtime ${inWords(thrown)}`, { cause: thrown });
+      throw new RuntimeUnreachable(`the ${this.engine} runtime ${toErrorMessage(thrown)}`, { cause: thrown });
     }
   }
 
@@ -288,7 +288,7 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'closed the connection before its answer was complete',
 };
 
-function inWords(thrown: unknown): string {
+function toErrorMessage(thrown: unknown): string {
   const { code } = thrown as { code?: unknown };
   if (typeof code !== 'string') return `cannot be reached: ${messageOf(thrown)}`;
   return REASONS[code] ?? (code.startsWith('HPE_') ? 'gave an answer that is not HTTP' : `cannot be reached: ${code}`);

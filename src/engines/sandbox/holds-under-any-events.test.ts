@@ -100,7 +100,7 @@ const faults: Readonly<Record<string, { found: RegExp; how: (t: TestContext) => 
     how: (t) => {
       const nextCall = originalOf(Quarantine.prototype, 'nextCall');
       t.mock.method(Quarantine.prototype, 'nextCall', function (this: Quarantine) {
-        this.cells.start(5);
+        this.lanes.start(5);
         return nextCall.call(this);
       });
     },

@@ -3,8 +3,8 @@
  * holds up no small call, and says nothing of the code. Callers have their turns one after the other.
  */
 import { noTurn } from './answers.ts';
-import { Cells } from './cells.ts';
-import type { Cell } from './cells.ts';
+import { DedicatedLanes } from './dedicated-lanes.ts';
+import type { DedicatedLane } from './dedicated-lanes.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Lane, LaneContext } from './lane.ts';
 import type { PendingCall } from './work.ts';
@@ -26,8 +26,8 @@ export class LargeBodies {
     this.#veryLargeCharacters = context.policy.veryLargeCharacters;
   }
 
-  get cells(): readonly Cells[] {
-    return [this.#large.cells, this.#veryLarge.cells];
+  get lanes(): readonly DedicatedLanes[] {
+    return [this.#large.lanes, this.#veryLarge.lanes];
   }
 
   add(endpoint: Endpoint, call: PendingCall): void {
@@ -35,7 +35,7 @@ export class LargeBodies {
   }
 
   /** A call that may begin, taken out of its line, and the process for it. */
-  next(): (Waiting & { cells: Cells; cell: Cell }) | undefined {
+  next(): (Waiting & { lanes: DedicatedLanes; dedicated: DedicatedLane }) | undefined {
     return this.#large.next() ?? this.#veryLarge.next();
   }
 
@@ -52,14 +52,14 @@ export class LargeBodies {
 }
 
 class Turns {
-  readonly cells: Cells;
+  readonly lanes: DedicatedLanes;
   readonly #context: LaneContext;
   /** By caller, in the order of their turns. */
   readonly #waiting = new Map<string, Waiting[]>();
 
   constructor(context: LaneContext, memoryMb: number) {
     this.#context = context;
-    this.cells = new Cells(context, memoryMb);
+    this.lanes = new DedicatedLanes(context, memoryMb);
   }
 
   add(waiting: Waiting): void {
@@ -69,18 +69,18 @@ class Turns {
     else own.push(waiting);
   }
 
-  next(): (Waiting & { cells: Cells; cell: Cell }) | undefined {
+  next(): (Waiting & { lanes: DedicatedLanes; dedicated: DedicatedLane }) | undefined {
     const next = this.#turn();
     if (next === undefined) return undefined;
     const { behind } = this.#context.policy;
-    const free = this.cells.idling(behind);
-    const cell = free.find(({ lane }) => lane.ready);
-    if (cell === undefined) {
-      if (free.length === 0) this.cells.start(behind);
+    const free = this.lanes.idling(behind);
+    const dedicated = free.find(({ lane }) => lane.ready);
+    if (dedicated === undefined) {
+      if (free.length === 0) this.lanes.start(behind);
       return undefined;
     }
     this.#take(next);
-    return { ...next, cells: this.cells, cell };
+    return { ...next, lanes: this.lanes, dedicated };
   }
 
   expire(now: number): void {
@@ -101,7 +101,7 @@ class Turns {
   #turn(): Waiting | undefined {
     if (this.#waiting.size === 0) return undefined;
     const { largeProcesses, largeRunning } = this.#context.policy;
-    const busy = this.cells.busy();
+    const busy = this.lanes.busy();
     if (busy.length >= largeProcesses || busy.filter(({ lane }) => !lane.isWaiting).length >= largeRunning)
       return undefined;
     for (const own of this.#waiting.values()) {

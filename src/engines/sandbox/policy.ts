@@ -66,7 +66,7 @@ export function policyFor(cores: number) {
     /** What is not used for so long is ended: the process that loads, … */
     loaderIdleMs: 2000,
     /** … and one that does one work at a time. */
-    cellIdleMs: 5000,
+    dedicatedIdleMs: 5000,
 
     quarantineRunning,
     /** Beside those, work of endpoints that never ran into their limit may always begin, this much of it at a time, … */

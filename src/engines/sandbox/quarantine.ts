@@ -1,13 +1,13 @@
 /** Whose turn it is of the code that did not answer soon: one call at a time in each process, at a lower priority. */
-import { Cells } from './cells.ts';
-import type { Cell } from './cells.ts';
+import { DedicatedLanes } from './dedicated-lanes.ts';
+import type { DedicatedLane } from './dedicated-lanes.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Lane, LaneContext } from './lane.ts';
 import { callsAtOnce, mayBegin, priorityOf } from './policy.ts';
 import type { Work } from './work.ts';
 
 export class Quarantine {
-  readonly cells: Cells;
+  readonly lanes: DedicatedLanes;
   readonly #context: LaneContext;
   /** Endpoints that have calls that wait, in the order of their turns. */
   readonly #waiting = new Set<Endpoint>();
@@ -16,7 +16,7 @@ export class Quarantine {
 
   constructor(context: LaneContext, memoryMb: number) {
     this.#context = context;
-    this.cells = new Cells(context, memoryMb);
+    this.lanes = new DedicatedLanes(context, memoryMb);
   }
 
   offer(endpoint: Endpoint): void {
@@ -28,7 +28,7 @@ export class Quarantine {
   }
 
   adopt(lane: Lane): void {
-    this.cells.adopt(lane, this.#context.policy.behind);
+    this.lanes.adopt(lane, this.#context.policy.behind);
   }
 
   /** Takes away the loads that wait for a process. */
@@ -37,50 +37,50 @@ export class Quarantine {
   }
 
   /** A load that may begin, and the process for it. */
-  nextLoad(): { cell: Cell; work: Work } | undefined {
+  nextLoad(): { dedicated: DedicatedLane; work: Work } | undefined {
     for (const work of this.#loads) {
-      const cell = this.#cellFor(work.endpoint);
-      if (cell === undefined) continue;
+      const dedicated = this.#laneFor(work.endpoint);
+      if (dedicated === undefined) continue;
       this.#loads = this.#loads.filter((each) => each !== work);
-      return { cell, work };
+      return { dedicated, work };
     }
     return undefined;
   }
 
   /** An endpoint whose next call may begin, and the process for it. It goes to the end of the line. */
-  nextCall(): { cell: Cell; endpoint: Endpoint } | undefined {
+  nextCall(): { dedicated: DedicatedLane; endpoint: Endpoint } | undefined {
     for (const endpoint of [...this.#waiting]) {
       if (endpoint.queue.length === 0 || !endpoint.quarantined) this.#waiting.delete(endpoint);
-      else if (this.cells.running(endpoint) < callsAtOnce(endpoint, this.#context.policy)) {
-        const cell = this.#cellFor(endpoint);
-        if (cell === undefined) continue;
+      else if (this.lanes.running(endpoint) < callsAtOnce(endpoint, this.#context.policy)) {
+        const dedicated = this.#laneFor(endpoint);
+        if (dedicated === undefined) continue;
         this.#waiting.delete(endpoint);
         this.#waiting.add(endpoint);
-        return { cell, endpoint };
+        return { dedicated, endpoint };
       }
     }
     return undefined;
   }
 
   /** A process for work that may begin. Where none is free, one is started and the work waits: no call pays for that with its time. */
-  #cellFor(endpoint: Endpoint): Cell | undefined {
+  #laneFor(endpoint: Endpoint): DedicatedLane | undefined {
     const { policy } = this.#context;
     if (!this.#mayBegin(endpoint)) return undefined;
     const priority = priorityOf(endpoint, policy);
-    const free = this.cells.idling(priority);
+    const free = this.lanes.idling(priority);
     const ready = free.find(({ lane }) => lane.ready);
     if (ready !== undefined) return ready;
     const wanted = [...this.#waiting, ...this.#loads.map((work) => work.endpoint)].filter(
       (each) => priorityOf(each, policy) === priority,
     );
-    if (free.length < Math.min(policy.quarantineRunning, Math.max(1, wanted.length))) this.cells.start(priority);
+    if (free.length < Math.min(policy.quarantineRunning, Math.max(1, wanted.length))) this.lanes.start(priority);
     return undefined;
   }
 
   #mayBegin(endpoint: Endpoint): boolean {
     const { clock, policy } = this.#context;
     const now = clock.now();
-    const busy = this.cells.busy();
+    const busy = this.lanes.busy();
     const running = busy.filter(({ lane }) => !lane.isWaiting);
     const fresh = running.filter(({ began }) => now - began < policy.freshMs);
     return mayBegin(endpoint, { busy: busy.length, running: running.length, fresh: fresh.length }, policy);

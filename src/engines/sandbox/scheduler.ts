@@ -20,7 +20,7 @@
 import { availableParallelism } from 'node:os';
 import { endedLoading, ending, errorOf, expire, isFromOutside, noTurn, outcomeOf } from './answers.ts';
 import { queueFull, sandboxEnded } from './answers.ts';
-import type { Cells } from './cells.ts';
+import type { DedicatedLanes } from './dedicated-lanes.ts';
 import { realClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -66,7 +66,7 @@ export class Scheduler implements Disposable {
   readonly #large: LargeBodies;
   readonly #waiting: WaitingWork;
   /** Processes that do one work at a time. */
-  readonly #cells: readonly Cells[];
+  readonly #dedicated: readonly DedicatedLanes[];
   /** Endpoints that have anything to do. */
   readonly #active = new Set<Endpoint>();
   #sleep: (() => void) | undefined;
@@ -104,7 +104,7 @@ export class Scheduler implements Disposable {
     this.#fast = new FastLanes(context, options.sandboxes);
     this.#large = new LargeBodies(context, options.memoryMb);
     this.#waiting = new WaitingWork(this.#fast, this.#quarantine, this.#large, this.#clock, this.policy);
-    this.#cells = [this.#quarantine.cells, ...this.#large.cells];
+    this.#dedicated = [this.#quarantine.lanes, ...this.#large.lanes];
   }
 
   get processes(): number {
@@ -112,7 +112,7 @@ export class Scheduler implements Disposable {
   }
 
   get quarantined(): number {
-    return this.#quarantine.cells.size;
+    return this.#quarantine.lanes.size;
   }
 
   /** Why there is no sandbox, while that is so. */
@@ -163,18 +163,18 @@ export class Scheduler implements Disposable {
   }
 
   #lanes(): Lane[] {
-    return [...this.#fast.all(), ...this.#cells.flatMap((cells) => [...cells.lanes()])];
+    return [...this.#fast.all(), ...this.#dedicated.flatMap((lanes) => [...lanes.all()])];
   }
 
-  #cellsWith(lane: Lane): Cells | undefined {
-    return this.#cells.find((cells) => cells.has(lane));
+  #lanesWith(lane: Lane): DedicatedLanes | undefined {
+    return this.#dedicated.find((lanes) => lanes.has(lane));
   }
 
   /** What a lane and an endpoint do after an answer. */
   #goOn(lane: Lane, endpoint: Endpoint): void {
-    const cells = this.#cellsWith(lane);
-    cells?.free(lane);
-    this.#waiting.giveOutAfter(endpoint, cells === undefined);
+    const lanes = this.#lanesWith(lane);
+    lanes?.free(lane);
+    this.#waiting.giveOutAfter(endpoint, lanes === undefined);
     this.#rest(endpoint);
   }
 
@@ -213,7 +213,7 @@ export class Scheduler implements Disposable {
     if ('text' in answer) return lane.reply(answer.text);
     const { endpoint, kind } = work;
     if (kind !== 'large') endpoint.callsOut = true;
-    if (this.#cellsWith(lane) === undefined) this.#setAside(lane);
+    if (this.#lanesWith(lane) === undefined) this.#setAside(lane);
     // Nothing has left the sandbox yet, so each of several can begin again, in a process of its own.
     if (work.state === 'requeued') return this.#waiting.giveOut();
     work.blame(endpoint.timedOut);
@@ -230,9 +230,9 @@ export class Scheduler implements Disposable {
   #onExit(lane: Lane, works: readonly Work[], reason: string): void {
     if (this.#closed) return;
     if (!lane.ready) return this.#onFailedStart(lane, works, reason);
-    const cells = this.#cellsWith(lane);
-    const wasAlone = cells?.isAlone(lane) === true;
-    cells?.remove(lane);
+    const lanes = this.#lanesWith(lane);
+    const wasAlone = lanes?.isAlone(lane) === true;
+    lanes?.remove(lane);
     this.#fast.replace(lane);
     const [guilty, ...rest] = works;
     if (guilty === undefined) this.#options.warn({ reason }, 'a sandbox ended');
@@ -258,7 +258,7 @@ export class Scheduler implements Disposable {
   /** Calls that wait end by their limit where no sandbox comes up, and loads after some attempts. */
   #onFailedStart(lane: Lane, works: readonly Work[], reason: string): void {
     this.#options.warn({ reason }, 'a sandbox process cannot be started');
-    this.#cellsWith(lane)?.remove(lane);
+    this.#lanesWith(lane)?.remove(lane);
     this.#waiting.takeBack(works);
     const pause = this.#starts.onFailed(reason);
     if (this.#starts.areHopeless) {
@@ -310,7 +310,7 @@ export class Scheduler implements Disposable {
   /** Ends a process that does one work at a time, and answers its call. */
   #end(lane: Lane, why: 'timeout' | 'memory'): void {
     const [work] = lane.open.splice(0);
-    this.#cellsWith(lane)?.remove(lane);
+    this.#lanesWith(lane)?.remove(lane);
     lane.end();
     if (work === undefined) return;
     const { endpoint, kind } = work;
@@ -340,7 +340,7 @@ export class Scheduler implements Disposable {
     this.#lastTick = now;
     if (!isLate) {
       for (const lane of this.#fast.stuck(now)) this.#setAside(lane);
-      for (const cells of this.#cells) for (const lane of cells.overdue(now)) this.#end(lane, 'timeout');
+      for (const lanes of this.#dedicated) for (const lane of lanes.overdue(now)) this.#end(lane, 'timeout');
       this.#waiting.giveOut();
     }
     for (const endpoint of this.#active) {
@@ -350,17 +350,17 @@ export class Scheduler implements Disposable {
     this.#large.expire(now);
     if (now - this.#lastMemoryCheck >= this.policy.memoryCheckMs) {
       this.#lastMemoryCheck = now;
-      for (const cells of this.#cells) for (const lane of cells.tooLarge()) this.#end(lane, 'memory');
+      for (const lanes of this.#dedicated) for (const lane of lanes.tooLarge()) this.#end(lane, 'memory');
       for (const lane of this.#fast.tooLarge(now)) this.#recycle(lane);
       this.#waiting.giveOut();
     }
     this.#fast.endUseless(now);
-    for (const cells of this.#cells) cells.endIdle(now);
+    for (const lanes of this.#dedicated) lanes.endIdle(now);
     this.#fallAsleep(now);
   }
 
   #fallAsleep(now: number): void {
-    const isIdle = this.#active.size === 0 && this.#fast.isIdle && this.#cells.every((cells) => cells.size === 0);
+    const isIdle = this.#active.size === 0 && this.#fast.isIdle && this.#dedicated.every((lanes) => lanes.size === 0);
     this.#idleSince = isIdle ? (this.#idleSince ?? now) : undefined;
     if (this.#idleSince === undefined || now - this.#idleSince <= this.policy.idleUntilAsleepMs) return;
     this.#sleep?.();

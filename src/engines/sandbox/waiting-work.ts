@@ -124,22 +124,22 @@ export class WaitingWork {
   }
 
   #giveOutQuarantined(): void {
-    const { cells } = this.#quarantine;
+    const { lanes } = this.#quarantine;
     for (let next = this.#quarantine.nextLoad(); next !== undefined; next = this.#quarantine.nextLoad()) {
-      cells.begin(next.cell);
-      this.#send(next.cell.lane, next.work, true);
+      lanes.begin(next.dedicated);
+      this.#send(next.dedicated.lane, next.work, true);
     }
     for (let next = this.#quarantine.nextCall(); next !== undefined; next = this.#quarantine.nextCall()) {
-      cells.begin(next.cell);
+      lanes.begin(next.dedicated);
       const { endpoint } = next;
-      this.#send(next.cell.lane, Work.ofCalls(endpoint, endpoint.take(true, this.#clock.now())), true);
+      this.#send(next.dedicated.lane, Work.ofCalls(endpoint, endpoint.take(true, this.#clock.now())), true);
     }
   }
 
   #giveOutLarge(): void {
     for (let next = this.#large.next(); next !== undefined; next = this.#large.next()) {
-      next.cells.begin(next.cell);
-      this.#send(next.cell.lane, Work.ofCalls(next.endpoint, [next.call], 'large'), true);
+      next.lanes.begin(next.dedicated);
+      this.#send(next.dedicated.lane, Work.ofCalls(next.endpoint, [next.call], 'large'), true);
     }
   }
 

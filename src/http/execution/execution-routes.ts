@@ -1,4 +1,4 @@
-/** The Request API: `POST` runs an endpoint, `GET` reads a resource. Most calls never come here: see `plain-calls.ts`. */
+/** The Request API: `POST` runs an endpoint, `GET` reads a resource. Most calls never come here: see `fast-calls.ts`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../../activation/activator.ts';
 import type { Endpoint } from '../../activation/endpoint.ts';

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { javascriptKo, ko, resourceKo } from '../../../test/acceptance/support/ko.ts';
 import type { Ko } from '../../../test/acceptance/support/ko.ts';
-import { HandEngine, decidedEndpointsOf } from '../../../test/support/in-memory.ts';
+import { ManualEngine, decidedEndpointsOf } from '../../../test/support/in-memory.ts';
 import { EndpointSet } from '../../activation/endpoint-set.ts';
 import { allowedAt, endpointAt, keyOf, nothingActive, resourceAt } from './resolve-endpoint.ts';
 
-const engine = new HandEngine();
-const files = new HandEngine({ name: 'resource', method: 'get' });
+const engine = new ManualEngine();
+const files = new ManualEngine({ name: 'resource', method: 'get' });
 const code = (version: string, paths: readonly string[] = ['/run']): Ko =>
   ko({
     naan: 'a',

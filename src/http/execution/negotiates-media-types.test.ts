@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { javascriptKo } from '../../../test/acceptance/support/ko.ts';
-import { HandEngine, endpointsOf } from '../../../test/support/in-memory.ts';
+import { ManualEngine, endpointsOf } from '../../../test/support/in-memory.ts';
 import { ServiceError } from '../../lib/errors.ts';
 import { Negotiation } from './negotiation.ts';
 
 async function negotiationOf(consumes: readonly string[], produces: readonly string[] = ['application/json']) {
   const [endpoint] = await endpointsOf(
     javascriptKo('', { naan: 'a', name: 'b', consumes, produces }),
-    new HandEngine(),
+    new ManualEngine(),
   );
   assert.ok(endpoint !== undefined);
   return new Negotiation(endpoint);
@@ -71,7 +71,7 @@ test('declared wildcards match types, and nothing that is none', async () => {
 });
 
 test('without a declared body it is application/json', async () => {
-  const [endpoint] = await endpointsOf(javascriptKo('', { naan: 'a', name: 'b', consumes: [] }), new HandEngine());
+  const [endpoint] = await endpointsOf(javascriptKo('', { naan: 'a', name: 'b', consumes: [] }), new ManualEngine());
   assert.ok(endpoint !== undefined);
   assert.equal(new Negotiation(endpoint).readsJson('application/json'), true);
 });

@@ -1,7 +1,7 @@
 import { isEndpointPart } from '../id.ts';
 import { importRefused } from '../../lib/errors.ts';
 import { withoutDot } from '../metadata.ts';
-import { shown } from '../shown.ts';
+import { escapeForMessage } from '../escape-for-message.ts';
 import { readYamlTree } from './yaml-tree.ts';
 import type { YamlMap, YamlNode, YamlTree } from './yaml-tree.ts';
 
@@ -110,7 +110,7 @@ function readEntry(tree: YamlTree, path: string, method: string | undefined, pla
   const named = textOf(tree, fields, 'entry', problems);
   const entry = artifacts.length === 1 || named === undefined ? artifacts[0] : withoutDot(named);
   if (entry !== undefined && !artifacts.includes(entry)) {
-    problems.push(`has the entry ${shown(entry)}, which is not one of its artifacts`);
+    problems.push(`has the entry ${escapeForMessage(entry)}, which is not one of its artifacts`);
   }
   const timeout = timeoutOf(textOf(tree, fields, 'timeout', problems), problems);
   const isolation = textOf(tree, fields, 'isolation', problems);
@@ -126,7 +126,9 @@ function readEntry(tree: YamlTree, path: string, method: string | undefined, pla
     ...(timeout === undefined ? {} : { timeout }),
     raw: rawOf(tree, fields),
     line: place.line,
-    problems: problems.map((problem) => `${tree.file} line ${String(place.line)}: ${shown(path)} ${problem}`),
+    problems: problems.map(
+      (problem) => `${tree.file} line ${String(place.line)}: ${escapeForMessage(path)} ${problem}`,
+    ),
   };
 }
 
@@ -155,7 +157,7 @@ function textOf(tree: YamlTree, fields: YamlMap, key: string, problems: string[]
 function timeoutOf(text: string | undefined, problems: string[]): number | undefined {
   if (text === undefined) return undefined;
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  problems.push(`has the timeout ${shown(text)}: it must be a whole number of milliseconds`);
+  problems.push(`has the timeout ${escapeForMessage(text)}: it must be a whole number of milliseconds`);
   return undefined;
 }
 

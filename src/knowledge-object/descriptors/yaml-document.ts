@@ -3,7 +3,7 @@ import type { Alias, CST, Document, Node } from 'yaml';
 import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { importRefused } from '../../lib/errors.ts';
 import { hasMore } from '../../lib/text.ts';
-import { shown } from '../shown.ts';
+import { escapeForMessage } from '../escape-for-message.ts';
 import { yamlHint } from './yaml-hints.ts';
 
 export type YamlNode = Node | null | undefined;
@@ -30,7 +30,7 @@ export function parseYaml(source: string, file: string): YamlDocument {
   const lineAt = (offset: number): number => lines.linePos(offset).line;
   const failure: Failure = (offset, reason, code = '') => {
     const line = lineAt(offset);
-    const message = `${file} is not valid YAML: line ${String(line)}: ${shown(reason)}${yamlHint(code)}`;
+    const message = `${file} is not valid YAML: line ${String(line)}: ${escapeForMessage(reason)}${yamlHint(code)}`;
     return importRefused(message, { problems: [{ message, file, line }] });
   };
   const document = firstDocument(text, lines, failure);

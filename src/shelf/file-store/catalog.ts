@@ -54,7 +54,11 @@ export class Catalog {
     const damaged = [...this.#stored.damaged].flatMap(({ content, damage }) =>
       damage === undefined ? [] : [{ where: keyOf(content), cause: damage }],
     );
-    const unreadable = [...this.#stored.unreadable].map(([where, { cause, passing }]) => ({ where, cause, passing }));
+    const unreadable = [...this.#stored.unreadable].map(([where, { cause, transient }]) => ({
+      where,
+      cause,
+      transient,
+    }));
     return [...unreadable, ...damaged, ...this.#exploded.damage, ...this.#duplicates()];
   }
 

@@ -13,7 +13,7 @@ export const isMissing = (thrown: unknown): boolean => ['ENOENT', 'ENOTDIR'].inc
 const LASTING: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENAMETOOLONG']);
 
 /** Nothing is said of what was to be read: the same may succeed a little later. */
-export function mayPass(thrown: unknown): boolean {
+export function isTransient(thrown: unknown): boolean {
   if (thrown instanceof ServiceError) return thrown.status === 503;
   const errno = errnoOf(thrown);
   return errno !== undefined && !LASTING.has(errno);

@@ -7,7 +7,7 @@ import { mapBounded } from '../../lib/map-bounded.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import type { ChangeLog } from '../change-log.ts';
 import type { KoPackage, ShelfDamage } from '../shelf.ts';
-import { mayPass, reasonOf } from './disk-errors.ts';
+import { isTransient, reasonOf } from './disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { folderStamp, readExploded, stampFolder, type HashCache } from './exploded-folder.ts';
 import { findExploded, unreadable } from './find-exploded.ts';
@@ -81,7 +81,7 @@ export class ExplodedPackages {
 
   /** Looks again where something could not be read for a reason that passes. @returns what was found there. */
   async readAgain(): Promise<readonly KoId[]> {
-    const places = this.#damage.filter(({ passing }) => passing === true);
+    const places = this.#damage.filter(({ transient }) => transient === true);
     if (places.length === 0) return [];
     await this.scan();
     const isStill = (where: string): boolean => this.#damage.some((each) => isWithin(where, each.where));
@@ -151,14 +151,14 @@ export class ExplodedPackages {
         found.push({ where, place, ...(await readExploded(path, this.#hashes)) });
       } catch (thrown) {
         if (isOutOfHandles(thrown)) throw tooManyOpen(thrown);
-        damage.push(mayPass(thrown) ? unreadable(where, thrown) : { where, cause: reasonOf(thrown) });
+        damage.push(isTransient(thrown) ? unreadable(where, thrown) : { where, cause: reasonOf(thrown) });
       }
     });
     // What cannot be read now is still what it was.
     const seen = new Set(found.map(({ where }) => where));
-    const passing = damage.filter((each) => each.passing === true);
-    for (const ko of passing.length === 0 ? [] : this.#folders) {
-      if (!seen.has(ko.where) && passing.some((each) => isWithin(ko.where, each.where))) {
+    const transient = damage.filter((each) => each.transient === true);
+    for (const ko of transient.length === 0 ? [] : this.#folders) {
+      if (!seen.has(ko.where) && transient.some((each) => isWithin(ko.where, each.where))) {
         found.push({ ...ko, stamp: undefined });
       }
     }

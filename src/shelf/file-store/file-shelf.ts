@@ -115,7 +115,7 @@ export class FileShelf implements Shelf {
   }
 
   async readAgain(): Promise<readonly KoId[]> {
-    const entries = await this.#readEntriesAgain(({ passing }) => passing);
+    const entries = await this.#readEntriesAgain(({ transient }) => transient);
     return [...entries, ...(await this.#parts.exploded.readAgain())];
   }
 

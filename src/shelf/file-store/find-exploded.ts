@@ -4,7 +4,7 @@ import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { tooManyOpen } from '../../lib/errors.ts';
 import { isOutOfHandles } from '../../lib/out-of-handles.ts';
 import type { ShelfDamage } from '../shelf.ts';
-import { mayPass, reasonOf, shelfUnreadable } from './disk-errors.ts';
+import { isTransient, reasonOf, shelfUnreadable } from './disk-errors.ts';
 
 /** "a folder of any name, up to three levels deep, with a `metadata.json`". */
 const MAX_DEPTH = 3;
@@ -53,8 +53,8 @@ export async function findExploded(
 
 /** A folder about which nothing can be said now. */
 export const unreadable = (where: string, thrown: unknown): ShelfDamage =>
-  mayPass(thrown)
-    ? { where, cause: `it cannot be read (${reasonOf(thrown)}); it is tried again`, passing: true }
+  isTransient(thrown)
+    ? { where, cause: `it cannot be read (${reasonOf(thrown)}); it is tried again`, transient: true }
     : { where, cause: `it cannot be read (${reasonOf(thrown)})` };
 
 const isIgnored = (name: string): boolean => name.startsWith('.') || name === '__MACOSX';

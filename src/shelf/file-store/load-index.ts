@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { koKey } from '../../knowledge-object/id.ts';
-import { isMissing, mayPass, reasonOf } from './disk-errors.ts';
+import { isMissing, isTransient, reasonOf } from './disk-errors.ts';
 import { artifactsOf, keyOf } from './package-content.ts';
 import { parsePointer, type Pointer } from './pointer.ts';
 import { idOfPointerName, type ShelfLayout } from './shelf-layout.ts';
@@ -16,7 +16,7 @@ export interface StoredKo extends Pointer {
 export interface Unreadable {
   readonly cause: string;
   /** True where it may be readable a little later. */
-  readonly passing: boolean;
+  readonly transient: boolean;
 }
 
 export interface LoadedIndex {
@@ -50,9 +50,9 @@ export function loadEntry(layout: ShelfLayout, name: string): StoredKo | Unreada
     if (keyOf(pointer.content) !== whereOf(name)) throw new Error('it has the name of another knowledge object');
     return { ...pointer, damage: missingFile(layout, pointer) };
   } catch (thrown) {
-    const passing = mayPass(thrown);
-    const remedy = passing ? 'it is tried again' : 'import it again';
-    return { cause: `its entry .kgrid/index/${name} cannot be read: ${reasonOf(thrown)}; ${remedy}`, passing };
+    const transient = isTransient(thrown);
+    const remedy = transient ? 'it is tried again' : 'import it again';
+    return { cause: `its entry .kgrid/index/${name} cannot be read: ${reasonOf(thrown)}; ${remedy}`, transient };
   }
 }
 

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { startRefused, type ServiceError } from '../../lib/errors.ts';
 import { ChangeLog } from '../change-log.ts';
 import type { Shelf } from '../shelf.ts';
-import { isFull, isReadOnly, mayPass, reasonOf } from './disk-errors.ts';
+import { isFull, isReadOnly, isTransient, reasonOf } from './disk-errors.ts';
 import { DurableFiles, makeFolder, syncFolder, type OnStep } from './durable-files.ts';
 import { requireIndex } from './empty-index.ts';
 import { ExplodedPackages } from './exploded-packages.ts';
@@ -60,16 +60,19 @@ async function eventually<T>(dir: string, read: () => Promise<T>): Promise<T> {
     try {
       return await read();
     } catch (thrown) {
-      if (!isPassing(thrown)) throw thrown;
+      if (!isTransientFailure(thrown)) throw thrown;
       await wait(delay);
     }
   }
   return read().catch((thrown: unknown) => {
-    throw isPassing(thrown) ? startRefused(`--shelf: the folder ${dir} cannot be read (${reasonOf(thrown)})`) : thrown;
+    throw isTransientFailure(thrown)
+      ? startRefused(`--shelf: the folder ${dir} cannot be read (${reasonOf(thrown)})`)
+      : thrown;
   });
 }
 
-const isPassing = (thrown: unknown): boolean => mayPass(thrown) || (thrown instanceof Error && mayPass(thrown.cause));
+const isTransientFailure = (thrown: unknown): boolean =>
+  isTransient(thrown) || (thrown instanceof Error && isTransient(thrown.cause));
 
 async function shelfFolder(dir: string, warn: Warn): Promise<string> {
   try {

@@ -7,7 +7,7 @@ import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { binaryNotFound, packageDamaged, shelfNotReadable, tooManyOpen, type ServiceError } from '../../lib/errors.ts';
 import { isOutOfHandles } from '../../lib/out-of-handles.ts';
 import type { KoPackage, ShelfEntry } from '../shelf.ts';
-import { errnoOf, mayPass } from './disk-errors.ts';
+import { errnoOf, isTransient } from './disk-errors.ts';
 import { READ_REGULAR } from './hash-file.ts';
 import { sha256, type HashedFile, type PackageContent } from './package-content.ts';
 
@@ -118,7 +118,7 @@ export class OpenPackage implements KoPackage {
       const errno = errnoOf(thrown);
       if (errno === undefined) throw thrown;
       if (isOutOfHandles(thrown)) throw tooManyOpen(thrown);
-      if (mayPass(thrown)) {
+      if (isTransient(thrown)) {
         const id = koKey(this.entry.id);
         throw shelfNotReadable(
           `The file ${path} of ${id} cannot be read at the moment (${errno}); try again later.`,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isMissing, mayPass } from './disk-errors.ts';
+import { isMissing, isTransient } from './disk-errors.ts';
 import { hashFile } from './hash-file.ts';
 import { artifactsOf } from './package-content.ts';
 import type { Pointer } from './pointer.ts';
@@ -9,7 +9,7 @@ import type { ShelfLayout } from './shelf-layout.ts';
 export async function faultOf(layout: ShelfLayout, { content, folder }: Pointer): Promise<string | undefined> {
   for (const { path, size, sha256 } of artifactsOf(content)) {
     const found = await hashFile(join(layout.objects, folder, path), size).catch((thrown: unknown) => {
-      if (mayPass(thrown)) throw thrown;
+      if (isTransient(thrown)) throw thrown;
       return isMissing(thrown) ? 'missing' : 'unreadable';
     });
     if (found === sha256) continue;

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
 import type { KoId } from '../../knowledge-object/id.ts';
-import { shown } from '../../knowledge-object/shown.ts';
+import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { binaryNotFound, importRefused, packageTooLarge } from '../../lib/errors.ts';
 import type { ShelfEntry, Staging } from '../shelf.ts';
 import { bytes } from '../zip/refusal.ts';
@@ -58,7 +58,8 @@ export class StagedPackage implements Staging {
   }
 
   async write(path: string, content: Readable | Buffer): Promise<void> {
-    if (!isPackagePath(path)) throw importRefused(`${shown(path)} cannot be the name of a file in a package.`);
+    if (!isPackagePath(path))
+      throw importRefused(`${escapeForMessage(path)} cannot be the name of a file in a package.`);
     const target = join(this.content, path);
     try {
       if (path.includes('/')) await mkdir(dirname(target), { recursive: true });
@@ -66,7 +67,7 @@ export class StagedPackage implements Staging {
     } catch (thrown) {
       if (isOf(content, thrown)) throw thrown;
       if (isConflict(thrown))
-        throw importRefused(`${shown(path)} is in the package twice, or both as a file and as a folder.`);
+        throw importRefused(`${escapeForMessage(path)} is in the package twice, or both as a file and as a folder.`);
       throw asWriteError(thrown);
     }
   }

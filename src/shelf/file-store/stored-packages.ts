@@ -95,7 +95,8 @@ export class StoredPackages {
   /** Why an entry of the index cannot be opened. @throws packageDamaged; shelfNotReadable. */
   requireReadable(key: string): void {
     const found = this.unreadable.get(key);
-    if (found?.passing === true) throw shelfNotReadable(`${key} cannot be read at the moment: ${found.cause}.`, found);
+    if (found?.transient === true)
+      throw shelfNotReadable(`${key} cannot be read at the moment: ${found.cause}.`, found);
     if (found !== undefined) throw packageDamaged(`${key} is damaged on the shelf: ${found.cause}.`);
   }
 

@@ -4,7 +4,7 @@ import type { Deployment } from '../../knowledge-object/descriptors/deployment.t
 import type { Service } from '../../knowledge-object/descriptors/service.ts';
 import { METADATA_FILE, metadataProblem, readMetadata, tooManyValues } from '../../knowledge-object/metadata.ts';
 import type { KoMetadata } from '../../knowledge-object/metadata.ts';
-import { shown } from '../../knowledge-object/shown.ts';
+import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { ServiceError, importRefused } from '../../lib/errors.ts';
 import type { PackageProblem } from '../../lib/errors.ts';
 import type { PackageFile } from '../shelf.ts';
@@ -68,7 +68,7 @@ export async function inspectPackage(
   };
   const sized = async (path: string, limit: number): Promise<Buffer> => {
     const size = files.get(path)?.size ?? 0;
-    if (size > limit) throw importRefused(`${shown(path)} has ${bytes(size)}; it may have ${bytes(limit)}`);
+    if (size > limit) throw importRefused(`${escapeForMessage(path)} has ${bytes(size)}; it may have ${bytes(limit)}`);
     return read(path);
   };
   const text = await attempt(METADATA_FILE, async () => {
@@ -93,7 +93,7 @@ export async function inspectPackage(
     if (path === '') return undefined;
     if (path === undefined) return report(`${METADATA_FILE} has no ${field}: it must name the descriptor's file`);
     if (!files.has(path)) return report(missing(path, `${field} in ${METADATA_FILE}`));
-    return attempt(path, async () => parse((await sized(path, limits.descriptor)).toString(), shown(path)));
+    return attempt(path, async () => parse((await sized(path, limits.descriptor)).toString(), escapeForMessage(path)));
   };
   const service = await descriptor('hasServiceSpecification', (...given) => reader.service(...given));
   const deployment = await descriptor('hasDeploymentSpecification', (...given) => reader.deployment(...given));
@@ -129,7 +129,7 @@ export const missingArtifact = (path: string, file: string, line: number): Packa
 });
 
 const missing = (path: string, where: string): string =>
-  `${shown(path)}, named by ${where}, is not in the package: add it or correct the name`;
+  `${escapeForMessage(path)}, named by ${where}, is not in the package: add it or correct the name`;
 
 const list = (problems: readonly string[]): string =>
   [

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { DescriptorReader } from '../../knowledge-object/descriptors/descriptor-reader.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
-import { shown } from '../../knowledge-object/shown.ts';
+import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { importRefused } from '../../lib/errors.ts';
 import type { Shelf, ShelfEntry } from '../shelf.ts';
 import { openZip } from '../zip/open-zip.ts';
@@ -46,6 +46,6 @@ export function packageRoot(entries: readonly ZipEntry[]): string {
   throw importRefused(
     elsewhere === undefined
       ? `The zip file has no ${METADATA_FILE}: a package needs one at its root or in its single top folder`
-      : `The zip file has its ${METADATA_FILE} at ${shown(elsewhere.path)}: it must be at the root or in the single top folder of the zip`,
+      : `The zip file has its ${METADATA_FILE} at ${escapeForMessage(elsewhere.path)}: it must be at the root or in the single top folder of the zip`,
   );
 }

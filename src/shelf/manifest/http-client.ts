@@ -4,7 +4,7 @@ import type { Readable, Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, buildConnector, request } from 'undici';
 import { importRefused } from '../../lib/errors.ts';
-import { shown } from '../../knowledge-object/shown.ts';
+import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { addressProblem, checkedLookup } from './addresses.ts';
 import type { Lookup } from './addresses.ts';
 import { isHttp } from './parse-manifest.ts';
@@ -72,7 +72,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 function redirectTarget(location: string, from: URL): URL {
   const target = URL.parse(location, from.href);
   if (target === null || !isHttp(target))
-    throw importRefused(`redirects to ${shown(location)}, which is no http or https URL`);
+    throw importRefused(`redirects to ${escapeForMessage(location)}, which is no http or https URL`);
   return target;
 }
 
@@ -90,7 +90,7 @@ function decoded(body: Readable, encoding: string | string[] | undefined): Reada
   const decoder = DECODERS.get(name);
   if (decoder === undefined) {
     body.destroy();
-    throw importRefused(`answered with the encoding ${shown(name)}, which was not asked for`);
+    throw importRefused(`answered with the encoding ${escapeForMessage(name)}, which was not asked for`);
   }
   return pipeline(body, decoder(), () => undefined);
 }

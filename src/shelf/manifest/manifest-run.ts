@@ -11,7 +11,7 @@ import type { Shelf } from '../shelf.ts';
 import { bytes } from '../zip/refusal.ts';
 import { listIn, parseManifest, parseManifestText } from './parse-manifest.ts';
 import type { ManifestEntry } from './parse-manifest.ts';
-import { inWords } from './reasons.ts';
+import { toReadableError } from './reasons.ts';
 import type { Sources } from './sources.ts';
 
 /** How much one run may ask for. */
@@ -88,7 +88,7 @@ export class ManifestRun {
       this.#listed += length;
       return await parseManifest(manifest, opened.url);
     } catch (thrown) {
-      return [{ location, error: inWords(thrown, limits.timeout) }];
+      return [{ location, error: toReadableError(thrown, limits.timeout) }];
     }
   }
 
@@ -101,7 +101,7 @@ export class ManifestRun {
       const { entry, digests } = await importZip(shelf, content, packageLimits, this.#options.descriptors);
       return { location, id: entry.id, ...(digests === undefined ? {} : { digests }) };
     } catch (thrown) {
-      return { location, error: inWords(thrown, limits.timeout) };
+      return { location, error: toReadableError(thrown, limits.timeout) };
     } finally {
       content?.destroy();
     }

@@ -1,5 +1,5 @@
 import { koKey, parseKoId } from '../../knowledge-object/id.ts';
-import { shown } from '../../knowledge-object/shown.ts';
+import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { importRefused } from '../../lib/errors.ts';
 import { inTurns } from '../../lib/in-turns.ts';
 import { LONGEST_URL, hasMore, someOf, withoutEndSlashes } from '../../lib/text.ts';
@@ -64,8 +64,8 @@ function readEntry(entry: unknown, base: URL | undefined, listing: string | unde
     return { location: id, url: new URL(`${listing}/${koKey(koId)}`) };
   }
   const location = isRecord(entry)
-    ? `an object with ${shown(someOf(Object.keys(entry))) || 'nothing'}`
-    : shown(Array.isArray(entry) ? 'a list' : String(entry));
+    ? `an object with ${escapeForMessage(someOf(Object.keys(entry))) || 'nothing'}`
+    : escapeForMessage(Array.isArray(entry) ? 'a list' : String(entry));
   return { location, error: importRefused('is neither a location nor an object with a "url" or an "@id"') };
 }
 
@@ -75,7 +75,7 @@ const withoutLogin = (written: string): string => written.replace(/\/\/[^/?#]*@/
 export function resolveLocation(written: string, base?: URL): ManifestEntry {
   if (written.length > LONGEST_URL) {
     return {
-      location: shown(withoutLogin(written.slice(0, LONGEST_URL))),
+      location: escapeForMessage(withoutLogin(written.slice(0, LONGEST_URL))),
       error: importRefused(`has more than ${LONGEST_URL} characters`),
     };
   }
@@ -88,7 +88,10 @@ export function resolveLocation(written: string, base?: URL): ManifestEntry {
     };
   }
   if (!isHttp(url) && url.protocol !== 'file:') {
-    return { location, error: importRefused(`has the protocol "${shown(url.protocol)}": use http, https or file`) };
+    return {
+      location,
+      error: importRefused(`has the protocol "${escapeForMessage(url.protocol)}": use http, https or file`),
+    };
   }
   if (url.username !== '' || url.password !== '') {
     return { location, error: importRefused('holds a user name or a password, which is not supported') };

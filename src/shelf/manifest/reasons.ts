@@ -17,7 +17,7 @@ const REASONS: Readonly<Record<string, string>> = {
  * and paths of this host's network, so that it stays in the cause.
  * @param timeout the time limit that applied, in milliseconds.
  */
-export function inWords(thrown: unknown, timeout: number): Error {
+export function toReadableError(thrown: unknown, timeout: number): Error {
   if (thrown instanceof ServiceError) return thrown;
   const { name = '', code = '' } = thrown as { name?: string; code?: unknown };
   if (name === 'TimeoutError')

@@ -1,5 +1,5 @@
 import type { Entry } from 'yauzl';
-import { shown } from '../../knowledge-object/shown.ts';
+import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { readName } from './entry-name.ts';
 import { archiveRefused, bytes, entryRefused } from './refusal.ts';
 
@@ -109,7 +109,10 @@ export function checkEntries(entries: readonly CheckedEntry[], limits: ZipLimits
       const other = files.get(key);
       if (other === name) throw entryRefused(name, 'is there twice');
       if (other !== undefined)
-        throw entryRefused(name, `has the same name as "${shown(other)}" where capitals or accents are not told apart`);
+        throw entryRefused(
+          name,
+          `has the same name as "${escapeForMessage(other)}" where capitals or accents are not told apart`,
+        );
       files.set(key, name);
     }
     for (let depth = isFolder ? parts.length : parts.length - 1; depth > 0; depth--) {

@@ -1,4 +1,4 @@
-import { shown } from '../../knowledge-object/shown.ts';
+import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { importRefused } from '../../lib/errors.ts';
 import type { ServiceError } from '../../lib/errors.ts';
 
@@ -8,7 +8,7 @@ export const archiveRefused = (why: string, cause?: unknown): ServiceError =>
 
 /** One entry cannot be taken: `why` completes "The zip entry "<name>" …". */
 export const entryRefused = (name: string, why: string, cause?: unknown): ServiceError =>
-  importRefused(`The zip entry "${shown(name)}" ${why}`, { cause });
+  importRefused(`The zip entry "${escapeForMessage(name)}" ${why}`, { cause });
 
 /** Bytes for people: megabytes, rounded up to a tenth, from 1 MB on. */
 export const bytes = (count: number): string =>

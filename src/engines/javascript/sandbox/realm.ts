@@ -1,7 +1,7 @@
 /** One endpoint's code in a context of its own, ready to be called. */
 import ivm from 'isolated-vm';
 import { posix } from 'node:path';
-import { placeIn } from '../code-frames.ts';
+import { placeIn } from '../stack-place.ts';
 import { MAX_MESSAGE, MAX_STACK } from '../../sandbox/from-process.ts';
 import type { RunFailure } from '../../sandbox/protocol.ts';
 import type { LoadRequest } from '../load-request.ts';

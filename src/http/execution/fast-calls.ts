@@ -10,7 +10,7 @@ import type { FastPath } from '../fast-path.ts';
 import type { RequestGate } from '../request-gate.ts';
 import type { HttpCalls } from './calls.ts';
 
-export interface PlainCallsOptions {
+export interface FastCallsOptions {
   readonly activator: Activator;
   readonly calls: HttpCalls;
   readonly bodies: Bodies;
@@ -18,7 +18,7 @@ export interface PlainCallsOptions {
 }
 
 /** For a service on which execution needs no login. */
-export function plainCalls({ activator, calls, bodies, gate }: PlainCallsOptions): FastPath {
+export function fastCalls({ activator, calls, bodies, gate }: FastCallsOptions): FastPath {
   return (request, response, next) => {
     const { method, url = '', headers } = request;
     // What the page of a site may read of an answer, the route knows.

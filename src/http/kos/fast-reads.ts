@@ -12,7 +12,7 @@ import { METADATA_HEADERS, metadataText } from './metadata-answer.ts';
 const PREFIX = '/kos/';
 
 /** Answers that are kept ready; the rest is made when it is asked for. */
-const MOST_PREPARED = 1000;
+const MAX_PREPARED_ANSWERS = 1000;
 
 interface Prepared {
   readonly etag: string;
@@ -20,7 +20,7 @@ interface Prepared {
   readonly body: string;
 }
 
-export function plainReads(shelf: Shelf, gate: RequestGate): FastPath {
+export function fastReads(shelf: Shelf, gate: RequestGate): FastPath {
   /** By `koKey`, what was made the longest ago first. */
   const prepared = new Map<string, Prepared>();
   return (request, response, next) => {
@@ -37,7 +37,7 @@ export function plainReads(shelf: Shelf, gate: RequestGate): FastPath {
         answer = prepare(entry);
         prepared.delete(key);
         prepared.set(key, answer);
-        const [oldest] = prepared.size > MOST_PREPARED ? prepared.keys() : [];
+        const [oldest] = prepared.size > MAX_PREPARED_ANSWERS ? prepared.keys() : [];
         if (oldest !== undefined) prepared.delete(oldest);
       }
       response.writeHead(200, [...answer.headers, ...gate.headers(request, requestId)]).end(answer.body);

@@ -4,7 +4,7 @@ import { Lane } from './lane.ts';
 import type { LaneContext } from './lane.ts';
 import { growthAllowed } from './policy.ts';
 
-export interface Cell {
+export interface DedicatedLane {
   readonly lane: Lane;
   /** Ends after its present work: it holds the isolates of its time in the fast lane. */
   readonly retires: boolean;
@@ -16,10 +16,10 @@ export interface Cell {
   base: number;
 }
 
-export class Cells {
+export class DedicatedLanes {
   readonly #context: LaneContext;
   readonly #growth: number;
-  readonly #cells = new Map<Lane, Cell>();
+  readonly #lanes = new Map<Lane, DedicatedLane>();
 
   constructor(context: LaneContext, memoryMb: number) {
     this.#context = context;
@@ -27,20 +27,20 @@ export class Cells {
   }
 
   get size(): number {
-    return this.#cells.size;
+    return this.#lanes.size;
   }
 
   has(lane: Lane): boolean {
-    return this.#cells.has(lane);
+    return this.#lanes.has(lane);
   }
 
   /** True when nothing but its present work ever ran in it at the same time. */
   isAlone(lane: Lane): boolean {
-    return this.#cells.get(lane)?.retires === false;
+    return this.#lanes.get(lane)?.retires === false;
   }
 
-  lanes(): Iterable<Lane> {
-    return this.#cells.keys();
+  all(): Iterable<Lane> {
+    return this.#lanes.keys();
   }
 
   /** Starts another process, unless starts fail. */
@@ -54,24 +54,24 @@ export class Cells {
   }
 
   /** It is given work. */
-  begin(cell: Cell): void {
-    cell.began = this.#context.clock.now();
-    cell.base = cell.lane.process.memory();
+  begin(dedicated: DedicatedLane): void {
+    dedicated.began = this.#context.clock.now();
+    dedicated.base = dedicated.lane.process.memory();
   }
 
   /** The work of a process was answered. */
   free(lane: Lane): void {
-    const cell = this.#cells.get(lane);
-    if (cell === undefined || lane.open.length > 0) return;
+    const dedicated = this.#lanes.get(lane);
+    if (dedicated === undefined || lane.open.length > 0) return;
     // Some memory is never given back.
-    if (cell.retires || lane.process.memory() > this.#growth) {
+    if (dedicated.retires || lane.process.memory() > this.#growth) {
       this.remove(lane);
       lane.end();
-    } else cell.idleSince = this.#context.clock.now();
+    } else dedicated.idleSince = this.#context.clock.now();
   }
 
   remove(lane: Lane): void {
-    this.#cells.delete(lane);
+    this.#lanes.delete(lane);
   }
 
   /** Processes whose work should have ended, or begun. */
@@ -88,9 +88,9 @@ export class Cells {
 
   /** Ends processes that nobody needed for a while. */
   endIdle(now: number): void {
-    const { cellIdleMs, startingMs } = this.#context.policy;
-    const isUnused = ({ lane, idleSince }: Cell): boolean =>
-      lane.open.length === 0 && now - Math.max(idleSince, lane.progress) > (lane.ready ? cellIdleMs : startingMs);
+    const { dedicatedIdleMs, startingMs } = this.#context.policy;
+    const isUnused = ({ lane, idleSince }: DedicatedLane): boolean =>
+      lane.open.length === 0 && now - Math.max(idleSince, lane.progress) > (lane.ready ? dedicatedIdleMs : startingMs);
     for (const lane of this.#lanesWhere(isUnused)) {
       this.remove(lane);
       lane.end();
@@ -101,29 +101,31 @@ export class Cells {
     return this.where(({ lane }) => lane.open[0]?.endpoint === endpoint && !lane.isWaiting).length;
   }
 
-  busy(): Cell[] {
+  busy(): DedicatedLane[] {
     return this.where(({ lane }) => lane.open.length > 0);
   }
 
   /** Processes of a place on the cores that have nothing to do, also those that are still coming up. */
-  idling(priority: number): Cell[] {
-    return this.where((cell) => cell.lane.open.length === 0 && !cell.retires && cell.priority === priority);
+  idling(priority: number): DedicatedLane[] {
+    return this.where(
+      (dedicated) => dedicated.lane.open.length === 0 && !dedicated.retires && dedicated.priority === priority,
+    );
   }
 
-  where(condition: (cell: Cell) => boolean): Cell[] {
-    const cells: Cell[] = [];
-    for (const cell of this.#cells.values()) if (condition(cell)) cells.push(cell);
-    return cells;
+  where(condition: (dedicated: DedicatedLane) => boolean): DedicatedLane[] {
+    const found: DedicatedLane[] = [];
+    for (const dedicated of this.#lanes.values()) if (condition(dedicated)) found.push(dedicated);
+    return found;
   }
 
-  #add(lane: Lane, priority: number, retires: boolean): Cell {
+  #add(lane: Lane, priority: number, retires: boolean): DedicatedLane {
     lane.lowerPriority(priority);
-    const cell = { lane, retires, priority, idleSince: this.#context.clock.now(), began: 0, base: 0 };
-    this.#cells.set(lane, cell);
-    return cell;
+    const dedicated = { lane, retires, priority, idleSince: this.#context.clock.now(), began: 0, base: 0 };
+    this.#lanes.set(lane, dedicated);
+    return dedicated;
   }
 
-  #lanesWhere(condition: (cell: Cell) => boolean): Lane[] {
+  #lanesWhere(condition: (dedicated: DedicatedLane) => boolean): Lane[] {
     return this.where(condition).map(({ lane }) => lane);
   }
 }
