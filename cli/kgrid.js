@@ -33,8 +33,8 @@ if (Number(process.versions.node.split('.')[0]) >= LEAST_NODE) {
 function installedNode() {
   const program = process.platform === 'win32' ? 'node.exe' : 'node';
   try {
-    const home = createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/package.json`);
-    const node = join(dirname(home), 'bin', program);
+    const packageFile = createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/package.json`);
+    const node = join(dirname(packageFile), 'bin', program);
     return existsSync(node) ? node : undefined;
   } catch {
     return undefined;

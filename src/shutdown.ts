@@ -9,13 +9,13 @@ import type { Lifecycle } from './lifecycle.ts';
 import { inOrder } from './lib/in-order.ts';
 import type { Logger } from './lib/log.ts';
 
-const LOOK_AGAIN = 100;
+const POLL_MS = 100;
 /** Milliseconds in which further signals are the first one again: some programs tell a process and then its group. */
-const SAME_SIGNAL = 100;
+const SAME_SIGNAL_MS = 100;
 /** … and under npm, which passes on the Ctrl-C that the terminal sent to both of them. */
-const SAME_SIGNAL_BY_NPM = 1000;
+const SAME_SIGNAL_BY_NPM_MS = 1000;
 /** Milliseconds after which those who wait are told how not to. */
-const LONG = 1000;
+const LONG_MS = 1000;
 /** The last is that of a terminal that was closed. */
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
@@ -28,7 +28,7 @@ export class Shutdown {
   #endsAtOnce = false;
 
   constructor(grace: number, lifecycle: Lifecycle, log: Logger, byNpm: boolean) {
-    this.#sameSignal = byNpm ? SAME_SIGNAL_BY_NPM : SAME_SIGNAL;
+    this.#sameSignal = byNpm ? SAME_SIGNAL_BY_NPM_MS : SAME_SIGNAL_MS;
     this.#lifecycle = lifecycle;
     this.#grace = grace;
     this.#log = log;
@@ -51,7 +51,7 @@ export class Shutdown {
       setTimeout(() => process.kill(process.pid, 'SIGKILL'), this.#grace + 5000).unref();
       setTimeout(() => (this.#endsAtOnce = true), this.#sameSignal).unref();
       const words = 'Requests are still in progress; a second signal ends them at once';
-      setTimeout(() => this.#log.info({ event: 'stopping-takes-time' }, words), LONG).unref();
+      setTimeout(() => this.#log.info({ event: 'stopping-takes-time' }, words), LONG_MS).unref();
       void this.#stop(app).then((code) => process.exit(code));
     };
     for (const signal of SIGNALS) process.on(signal, onSignal);
@@ -83,7 +83,7 @@ export class Shutdown {
       for (const socket of early) if (socket.bytesRead === 0) socket.destroy();
       if (early.every((socket) => socket.destroyed)) resolve();
     };
-    const sweep = setInterval(look, LOOK_AGAIN);
+    const sweep = setInterval(look, POLL_MS);
     const deadline = setTimeout(resolve, this.#grace);
     look();
     await answered;
@@ -94,7 +94,7 @@ export class Shutdown {
 
   async #close(http: Server): Promise<void> {
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
-    const hard = setTimeout(() => http.closeAllConnections(), LOOK_AGAIN);
+    const hard = setTimeout(() => http.closeAllConnections(), POLL_MS);
     await closed;
     clearTimeout(hard);
   }

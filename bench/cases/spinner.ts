@@ -5,7 +5,7 @@ import { startService } from '../lib/servers.ts';
 import { measure } from '../lib/wrk.ts';
 
 const CONNECTIONS = 10;
-const PAUSE = 800;
+const PAUSE_MS = 800;
 const SETUPS = ['alone', 'as a while(true) begins', 'while it goes on'] as const;
 
 export const spinner: BenchCase = {
@@ -61,7 +61,7 @@ function spin({ signal, progress }: Bench, url: string): { first: Promise<unknow
     );
   };
   call();
-  const timer = setInterval(call, PAUSE);
+  const timer = setInterval(call, PAUSE_MS);
   return {
     first: Promise.all(calls),
     async stop() {

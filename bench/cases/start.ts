@@ -11,9 +11,9 @@ import type { Service, ServiceOptions } from '../lib/servers.ts';
 import type { BenchRequest } from '../lib/wrk.ts';
 
 const MOST_REPEATS = 3;
-const CALLS_AT_ONCE = 8;
-const PATIENCE = 30_000;
-const LOOK_AGAIN = 50;
+const CONCURRENT_CALLS = 8;
+const TIMEOUT_MS = 30_000;
+const POLL_MS = 50;
 const FIRST = 'first start';
 const SECOND = 'second start';
 
@@ -80,7 +80,7 @@ async function startOnce(bench: Bench, shelf: string, kos: readonly BenchKo[], r
   await allUp(bench, service, runtimes);
   const memory = await memoryOf(service);
   const began = performance.now();
-  await mapBounded(kos, CALLS_AT_ONCE, ({ call }) => answered(bench, service, call));
+  await mapBounded(kos, CONCURRENT_CALLS, ({ call }) => answered(bench, service, call));
   return { listening, ready, memory, called: performance.now() - began, memoryCalled: await memoryOf(service) };
 }
 
@@ -104,11 +104,11 @@ async function answered({ signal }: Bench, { url }: Service, { path, body = '' }
 }
 
 async function allUp({ signal }: Bench, { url }: Service, runtimes: Runtimes): Promise<void> {
-  const end = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
+  const end = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   for (;;) {
     const response = await fetch(`${url}/proxy/environments`, { signal: end });
     const known = JSON.stringify(await response.json());
     if (runtimes.every((engine) => known.includes(`"engine":"${engine}"`))) return;
-    await wait(LOOK_AGAIN, undefined, { signal: end });
+    await wait(POLL_MS, undefined, { signal: end });
   }
 }

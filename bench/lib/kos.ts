@@ -75,13 +75,13 @@ export const endpointId = (name: string): string => `${NAAN}/${name}/1.0/run`;
 export const manyKos = (count: number): BenchKo[] =>
   Array.from({ length: count }, (_, i) => benchKo(`ko${i}`, CLEARANCE));
 
-const AT_ONCE = 8;
+const CONCURRENT_IMPORTS = 8;
 
 /** A new shelf that holds them, taken in as an upload is. */
 export async function makeShelf(bench: Bench, kos: readonly BenchKo[]): Promise<string> {
   const folder = await mkdtemp(join(bench.folder, 'shelf-'));
   await using shelf = await openFileShelf(folder);
-  await mapBounded(kos, AT_ONCE, async ({ ko }) => {
+  await mapBounded(kos, CONCURRENT_IMPORTS, async ({ ko }) => {
     bench.signal.throwIfAborted();
     await importZip(shelf, Readable.from([await zipOf(ko.files)]), DEFAULT_PACKAGE_LIMITS);
   });

@@ -21,9 +21,9 @@ interface Line {
   readonly after: number;
 }
 
-const STOP_GRACE = 10_000;
-const KEPT = 2000;
-const PATIENCE = 120_000;
+const STOP_TIMEOUT_MS = 10_000;
+const MAX_KEPT_LINES = 2000;
+const TIMEOUT_MS = 120_000;
 
 /** The child leads a process group, so that Ctrl-C reaches only the bench, and its children end with it. */
 export function launch(command: string, args: readonly string[], { signal, input = '' }: LaunchOptions): Launched {
@@ -48,21 +48,21 @@ export function launch(command: string, args: readonly string[], { signal, input
   const waiting = new Set<() => void>();
   let errors = '';
   let end: Error | undefined;
-  const wake = (): void => {
+  const notify = (): void => {
     for (const look of waiting) look();
   };
   createInterface({ input: child.stdout }).on('line', (text) => {
     // Only the first line and events are waited for; the rest would but fill the memory.
     if (lines.length > 0 && !text.includes('"event"')) return;
     lines.push({ text, after: performance.now() - began });
-    wake();
+    notify();
   });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = (errors + text).slice(-KEPT)));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = (errors + text).slice(-MAX_KEPT_LINES)));
   child.stdin.on('error', () => undefined).end(input);
   const ended = new Promise<void>((resolve) => {
     const onEnd = (why: string): void => {
       end ??= new Error(`${said} ended with ${why}: ${errors}`);
-      wake();
+      notify();
       resolve();
     };
     child.once('error', (error) => onEnd(error.message));
@@ -85,7 +85,7 @@ export function launch(command: string, args: readonly string[], { signal, input
       const timer = setTimeout(() => {
         late = true;
         look();
-      }, PATIENCE);
+      }, TIMEOUT_MS);
       waiting.add(look);
       signal.addEventListener('abort', look);
       look();
@@ -101,7 +101,7 @@ export function launch(command: string, args: readonly string[], { signal, input
       }),
     async [Symbol.asyncDispose]() {
       if (end === undefined) child.kill('SIGTERM');
-      const hard = setTimeout(killGroup, STOP_GRACE);
+      const hard = setTimeout(killGroup, STOP_TIMEOUT_MS);
       await ended;
       clearTimeout(hard);
       killGroup();

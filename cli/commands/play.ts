@@ -96,16 +96,16 @@ async function play({ env, terminal: open, interrupted }: Context, root: string,
 class Turns {
   #asked = false;
   #ended = false;
-  #waking: (() => void)[] = [];
+  #waiters: (() => void)[] = [];
 
   ask(): void {
     this.#asked = true;
-    for (const wake of this.#waking.splice(0)) wake();
+    for (const notify of this.#waiters.splice(0)) notify();
   }
 
   end(): void {
     this.#ended = true;
-    for (const wake of this.#waking.splice(0)) wake();
+    for (const notify of this.#waiters.splice(0)) notify();
   }
 
   /** Resolves when a look is due; false when it is over. */
@@ -117,7 +117,7 @@ class Turns {
 
   /** Resolves as soon as there is something to do. */
   async waiting(): Promise<void> {
-    if (!this.#asked && !this.#ended) await new Promise<void>((resolve) => this.#waking.push(resolve));
+    if (!this.#asked && !this.#ended) await new Promise<void>((resolve) => this.#waiters.push(resolve));
   }
 }
 

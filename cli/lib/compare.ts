@@ -36,7 +36,7 @@ export function differences(expected: unknown, got: unknown, tolerance: number, 
 }
 
 const NOTHING = 'nothing';
-const LONGEST = 400;
+const MAX_CHARACTERS = 400;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -45,5 +45,5 @@ const element = (list: readonly unknown[], i: number): string => (i < list.lengt
 
 function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? NOTHING;
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text;
 }

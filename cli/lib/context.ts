@@ -14,7 +14,7 @@ export interface Context {
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** A terminal and what started the command may both pass on one keystroke. */
-const SAME_KEYSTROKE = 1000;
+const SAME_KEYSTROKE_MS = 1000;
 
 /** The command's own process; a signal ends it unless the command waits for one. */
 export function processContext(): Context {
@@ -35,7 +35,7 @@ export function processContext(): Context {
           const began = Date.now();
           resolve();
           onSignal = () => {
-            if (Date.now() - began > SAME_KEYSTROKE) process.exit();
+            if (Date.now() - began > SAME_KEYSTROKE_MS) process.exit();
           };
         };
       }),

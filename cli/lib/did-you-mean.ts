@@ -8,7 +8,7 @@ export function wordLike(word: string, known: Iterable<string>): string | undefi
 }
 
 const MOST_TYPOS = 2;
-const LONGEST = 64;
+const MAX_CHARACTERS = 64;
 
 /** To stand behind a sentence; empty where nothing is like it. */
 export function didYouMean(word: string, known: Iterable<string>): string {
@@ -18,7 +18,7 @@ export function didYouMean(word: string, known: Iterable<string>): string {
 
 /** How many letters differ: those to insert, to leave out, to change, or to swap with their neighbour. */
 function distance(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > MOST_TYPOS || a.length > LONGEST) return Infinity;
+  if (Math.abs(a.length - b.length) > MOST_TYPOS || a.length > MAX_CHARACTERS) return Infinity;
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 0; i < a.length; i++) {

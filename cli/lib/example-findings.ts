@@ -100,11 +100,11 @@ function operationOf(document: Fields, { endpoint, method }: WorkedExample): Pat
 
 /** The keys that lead to the schema of a media type of a body or an answer. */
 function schemaOf(document: Fields, holder: Path, contentType: string): Path | undefined {
-  const home = [...follow(document, holder), 'content'];
-  const types = Object.keys(fieldsOf(at(document, home)));
+  const place = [...follow(document, holder), 'content'];
+  const types = Object.keys(fieldsOf(at(document, place)));
   const type = types.find((each) => bare(each) === bare(contentType)) ?? types.find((each) => each.includes('*'));
   if (type === undefined) return undefined;
-  const path = [...home, type, 'schema'];
+  const path = [...place, type, 'schema'];
   return at(document, path) === undefined ? undefined : path;
 }
 
@@ -116,11 +116,11 @@ function resultSchema(document: Fields, operation: Path): Path | undefined {
   if (status === undefined) return undefined;
   const schema = schemaOf(document, [...operation, 'responses', status], 'application/json');
   if (schema === undefined) return undefined;
-  const home = follow(document, schema);
-  const { properties, allOf, anyOf, oneOf } = fieldsOf(at(document, home));
-  if (isObject(properties)) return 'result' in properties ? [...home, 'properties', 'result'] : home;
+  const place = follow(document, schema);
+  const { properties, allOf, anyOf, oneOf } = fieldsOf(at(document, place));
+  if (isObject(properties)) return 'result' in properties ? [...place, 'properties', 'result'] : place;
   // Any of these may hold a `result`.
-  return allOf === undefined && anyOf === undefined && oneOf === undefined ? home : undefined;
+  return allOf === undefined && anyOf === undefined && oneOf === undefined ? place : undefined;
 }
 
 function inputOf({ body, contentType }: WorkedExample): { value: unknown } | undefined {

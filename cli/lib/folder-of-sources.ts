@@ -23,11 +23,11 @@ export async function knowledgeObjectsAt(path: string, terminal: Terminal): Prom
 async function tooDeep(path: string, found: readonly string[]): Promise<string[]> {
   // What cannot be read is named as such.
   const all = await readdir(path, { recursive: true }).catch(() => []);
-  const homes = all.filter((each) => posix.basename(each) === METADATA_FILE).map((each) => posix.dirname(each));
+  const folders = all.filter((each) => posix.basename(each) === METADATA_FILE).map((each) => posix.dirname(each));
   const known = new Set(found);
-  const parents = (home: string): string[] => home.split('/').map((_, i, parts) => parts.slice(0, i + 1).join('/'));
-  const isHidden = (home: string): boolean => /(^|\/)(\.|node_modules(\/|$))/.test(home);
-  return homes.filter((home) => !isHidden(home) && !parents(home).some((each) => known.has(each))).sort();
+  const parents = (folder: string): string[] => folder.split('/').map((_, i, parts) => parts.slice(0, i + 1).join('/'));
+  const isHidden = (folder: string): boolean => /(^|\/)(\.|node_modules(\/|$))/.test(folder);
+  return folders.filter((folder) => !isHidden(folder) && !parents(folder).some((each) => known.has(each))).sort();
 }
 
 export async function statOf(path: string): Promise<Stats> {

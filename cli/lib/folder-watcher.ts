@@ -3,8 +3,8 @@ import type { FSWatcher } from 'node:fs';
 import { join } from 'node:path';
 
 /** Saving writes several times; what comes this close together is one change. */
-const SETTLE = 40;
-const POLL_EVERY = 500;
+const SETTLE_MS = 40;
+const POLL_MS = 500;
 
 /** Tells when something below a folder may have changed. Where the system cannot tell, looks twice a second. */
 export class FolderWatcher implements Disposable {
@@ -53,11 +53,11 @@ export class FolderWatcher implements Disposable {
 
   #changed(): void {
     clearTimeout(this.#settling);
-    this.#settling = setTimeout(this.#onChange, SETTLE);
+    this.#settling = setTimeout(this.#onChange, SETTLE_MS);
   }
 
   /** Also where the system's watchers are used up. */
   #poll(): void {
-    this.#polling ??= setInterval(this.#onChange, POLL_EVERY);
+    this.#polling ??= setInterval(this.#onChange, POLL_MS);
   }
 }

@@ -94,9 +94,9 @@ export async function inspectAll(sources: readonly KoSource[]): Promise<Inspecti
     if (each.metadata === undefined) return each;
     const { source, metadata, deployment, examples, findings } = each;
     const key = koKey(metadata.id);
-    const twin = ofOneId.get(key)?.find((other) => other !== each);
-    if (twin === undefined) return each;
-    const words = `@id is ${key}, as in ${twin.source.label}: give one of them another name or version`;
+    const duplicate = ofOneId.get(key)?.find((other) => other !== each);
+    if (duplicate === undefined) return each;
+    const words = `@id is ${key}, as in ${duplicate.source.label}: give one of them another name or version`;
     const { line } = metadataProblem(metadata.text, '@id', words);
     return {
       source,

@@ -96,7 +96,7 @@ export class LocalActivator implements AsyncDisposable {
     const look = setInterval(() => {
       const slow = endpoints.find((each) => each.status === 'LOADED');
       if (slow !== undefined) onProgress(`${slow.id}: ${slow.detail ?? 'is being activated'}`);
-    }, PROGRESS_EVERY);
+    }, PROGRESS_EVERY_MS);
     await Promise.all(endpoints.map((each) => each.decided));
     clearInterval(look);
   }
@@ -109,7 +109,7 @@ export class LocalActivator implements AsyncDisposable {
   }
 }
 
-const PROGRESS_EVERY = 250;
+const PROGRESS_EVERY_MS = 250;
 
 function settingsOf({ runtimes, port }: LocalOptions): ReturnType<typeof toSettings> {
   const started = runtimes.length === 0 ? ['none'] : runtimes;

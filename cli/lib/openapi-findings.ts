@@ -62,7 +62,7 @@ function schemaProblems(document: Fields): SchemaError[] {
   return [...schemasOf(document)].flatMap(({ path, schema }) => {
     const isRight = ajv.validateSchema(schema as never) === true;
     const errors = isRight ? [] : schemaErrors(ajv.errors ?? []);
-    const slips = [...innerSchemas({ path: [], schema })].flatMap((inner) =>
+    const mistakes = [...innerSchemas({ path: [], schema })].flatMap((inner) =>
       Object.keys(fieldsOf(inner.schema)).flatMap((key) => {
         const meant = known.has(key) || key.startsWith('x-') ? undefined : wordLike(key, known);
         return meant === undefined
@@ -70,7 +70,7 @@ function schemaProblems(document: Fields): SchemaError[] {
           : [{ path: [...inner.path, key], message: `"${key}" is no key here: did you mean ${meant}?` }];
       }),
     );
-    return [...errors, ...slips].map((each) => ({ ...each, path: [...path, ...each.path] }));
+    return [...errors, ...mistakes].map((each) => ({ ...each, path: [...path, ...each.path] }));
   });
 }
 

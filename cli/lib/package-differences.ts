@@ -40,7 +40,7 @@ function asJson(content: Buffer): unknown {
   }
 }
 
-const MOST_TEXT = 512 * 1024;
+const MAX_TEXT_BYTES = 512 * 1024;
 /** Milliseconds, and lines that differ: beyond either, only that the file differs is said. */
 const MOST_WORK = { timeout: 2000, maxEditLength: 20_000 };
 
@@ -67,7 +67,7 @@ export async function textDifference(
 }
 
 async function textOf(source: KoSource, path: string): Promise<string | undefined> {
-  if ((source.files.get(path)?.size ?? 0) > MOST_TEXT) return undefined;
+  if ((source.files.get(path)?.size ?? 0) > MAX_TEXT_BYTES) return undefined;
   const content = await readSource(source, path);
   if (!isUtf8(content) || content.includes(0)) return undefined;
   // In one order and form, so that only what they say differs.

@@ -18,29 +18,29 @@ export interface PlayedFolders {
 
 export async function findPlayed(root: string): Promise<PlayedFolders> {
   const listing = await listPackageFiles(root);
-  const sources = new Map(homesIn(listing).map((home) => [home, sourceIn(root, home, listing)]));
+  const sources = new Map(packageFoldersIn(listing).map((folder) => [folder, sourceIn(root, folder, listing)]));
   return { sources, folders: listing.folders };
 }
 
-function homesIn({ files }: FolderListing): string[] {
+function packageFoldersIn({ files }: FolderListing): string[] {
   if (files.has(METADATA_FILE)) return [''];
-  const homes: string[] = [];
+  const folders: string[] = [];
   for (const path of files.keys()) {
-    const home = posix.dirname(path);
-    const isHome = posix.basename(path) === METADATA_FILE && home.split('/').length <= MAX_DEPTH;
+    const folder = posix.dirname(path);
+    const isPackageFolder = posix.basename(path) === METADATA_FILE && folder.split('/').length <= MAX_DEPTH;
     // A knowledge object may have files of that name below it.
-    if (isHome && !homes.some((other) => home.startsWith(`${other}/`))) homes.push(home);
+    if (isPackageFolder && !folders.some((other) => folder.startsWith(`${other}/`))) folders.push(folder);
   }
-  return homes.filter((home) => !homes.some((other) => home !== other && home.startsWith(`${other}/`)));
+  return folders.filter((folder) => !folders.some((other) => folder !== other && folder.startsWith(`${other}/`)));
 }
 
-function sourceIn(root: string, home: string, { files, leftOut }: FolderListing): KoSource {
-  if (home === '') return folderSource(root, { files, leftOut });
+function sourceIn(root: string, folder: string, { files, leftOut }: FolderListing): KoSource {
+  if (folder === '') return folderSource(root, { files, leftOut });
   const below = <T extends { readonly path: string }>(all: Iterable<T>): T[] =>
     [...all]
-      .filter(({ path }) => path.startsWith(`${home}/`))
-      .map((each) => ({ ...each, path: each.path.slice(home.length + 1) }));
-  return folderSource(join(root, home), {
+      .filter(({ path }) => path.startsWith(`${folder}/`))
+      .map((each) => ({ ...each, path: each.path.slice(folder.length + 1) }));
+  return folderSource(join(root, folder), {
     files: new Map(below(files.values()).map((file) => [file.path, file])),
     leftOut: below(leftOut),
   });

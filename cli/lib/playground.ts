@@ -53,18 +53,18 @@ export class Playground {
   /** Brings the shelf to what the folders hold; nothing is activated yet. */
   async update(shelf: string, sources: ReadonlyMap<string, KoSource>): Promise<Changes> {
     const left: string[] = [];
-    for (const [home, played] of this.#played) {
-      if (sources.has(home)) continue;
-      this.#played.delete(home);
+    for (const [folder, played] of this.#played) {
+      if (sources.has(folder)) continue;
+      this.#played.delete(folder);
       await played.mirror.remove();
       if (played.key !== undefined) left.push(played.key);
     }
     const changed: Change[] = [];
     let complete = true;
-    for (const [home, source] of sources) {
-      const played = this.#played.get(home) ?? this.#add(home, shelf);
+    for (const [folder, source] of sources) {
+      const played = this.#played.get(folder) ?? this.#add(folder, shelf);
       const stamp = stampOf(source);
-      const isFree = played.waitsFor !== undefined && this.#homeOf(played.waitsFor) === undefined;
+      const isFree = played.waitsFor !== undefined && this.#folderOf(played.waitsFor) === undefined;
       if (stamp === played.stamp && !isFree) continue;
       const before = played.key;
       try {
@@ -83,13 +83,13 @@ export class Playground {
       }
     }
     const waits = [...this.#played.values()].some(({ waitsFor }) => waitsFor !== undefined && left.includes(waitsFor));
-    return { changed, gone: left.filter((key) => this.#homeOf(key) === undefined), complete: complete && !waits };
+    return { changed, gone: left.filter((key) => this.#folderOf(key) === undefined), complete: complete && !waits };
   }
 
-  #add(home: string, shelf: string): Played {
+  #add(folder: string, shelf: string): Played {
     const mirror = new Mirror(join(shelf, `ko-${this.#made++}`));
     const played: Played = { mirror, stamp: '', key: undefined, waitsFor: undefined };
-    this.#played.set(home, played);
+    this.#played.set(folder, played);
     return played;
   }
 
@@ -99,11 +99,17 @@ export class Playground {
     const { ko, findings } = inspection;
     const isNew = played.key === undefined;
     const saved = Math.max(...[...source.files.values()].map((file) => file.saved));
-    const twin = ko === undefined || ko.key === played.key ? undefined : this.#homeOf(ko.key);
-    played.waitsFor = twin === undefined ? undefined : ko?.key;
+    const duplicate = ko === undefined || ko.key === played.key ? undefined : this.#folderOf(ko.key);
+    played.waitsFor = duplicate === undefined ? undefined : ko?.key;
     if (ko === undefined) return { inspection, findings, isNew, isServed: false, saved };
-    if (twin !== undefined) {
-      return { inspection, findings: [...findings, twinProblem(ko.key, twin)], isNew, isServed: false, saved };
+    if (duplicate !== undefined) {
+      return {
+        inspection,
+        findings: [...findings, duplicateProblem(ko.key, duplicate)],
+        isNew,
+        isServed: false,
+        saved,
+      };
     }
     await played.mirror.update(source.folder, source.files);
     const metadata = source.files.get(METADATA_FILE);
@@ -113,7 +119,7 @@ export class Playground {
   }
 
   /** The place of the folder that is served under this id. */
-  #homeOf(key: string): string | undefined {
+  #folderOf(key: string): string | undefined {
     return [...this.#played].find(([, played]) => played.key === key)?.[0];
   }
 }
@@ -126,7 +132,7 @@ const unreadable = (source: KoSource, why: string, isNew: boolean): Change => ({
   saved: Date.now(),
 });
 
-const twinProblem = (key: string, other: string): Finding =>
+const duplicateProblem = (key: string, other: string): Finding =>
   problem(
     'metadata.json',
     undefined,

@@ -39,8 +39,8 @@ export async function activate(ko: LoadedKo, client: ActivatorClient, terminal: 
     const slow = endpoints.find(({ status }) => status === 'LOADED');
     if (slow === undefined) return endpoints;
     terminal.progress(`${slow.id}: ${slow.detail ?? 'is being activated'} …`);
-    await wait(LOOK_AGAIN);
+    await wait(POLL_MS);
   }
 }
 
-const LOOK_AGAIN = 500;
+const POLL_MS = 500;

@@ -6,12 +6,12 @@ import type { Terminal } from './terminal.ts';
 
 /**
  * The findings, and a line that sums them up.
- * @param mend what to do about the code of an engine that was not tried, or why it was not.
+ * @param remedyFor what to do about the code of an engine that was not tried, or why it was not.
  */
 export function printChecked(
   { inspection, findings, examples, untried }: Checked,
   terminal: Terminal,
-  mend: (engine: string) => string,
+  remedyFor: (engine: string) => string,
 ): void {
   const { source, metadata } = inspection;
   const name = metadata === undefined ? source.label : koKey(metadata.id);
@@ -25,7 +25,7 @@ export function printChecked(
     ...(examples.failed > 0 ? [`${count(examples.failed, 'worked example')} failed`] : []),
     ...(examples.notRun > 0 ? [`${count(examples.notRun, 'worked example')} not run`] : []),
   ];
-  const left = untried.map((engine) => `the code of engine ${engine} was not tried: ${mend(engine)}`);
+  const left = untried.map((engine) => `the code of engine ${engine} was not tried: ${remedyFor(engine)}`);
   const reason = left.length === 0 ? '' : ` (${left.join('; ')})`;
   terminal.print(`${terminal.bold(name)}: ${facts.join(', ')}${reason}`);
 }

@@ -30,8 +30,8 @@ export async function saveFolder({ folder, files }: KoSource, target: string, fo
     for (const path of files.keys()) {
       const file = join(root, path);
       // A link in the folder of the person must not lead what an activator sent to elsewhere.
-      const home = await existing(dirname(file));
-      if (home !== root && !home.startsWith(root + sep))
+      const parent = await existing(dirname(file));
+      if (parent !== root && !parent.startsWith(root + sep))
         throw usageFailure(`${join(target, dirname(path))} is a link that leads out of ${target}: take it away first`);
       await mkdir(dirname(file), { recursive: true });
       if (force && (await lstat(file).catch(() => undefined))?.isDirectory() === false) await rm(file);

@@ -32,7 +32,7 @@ export interface Runtime {
   kill(): void;
 }
 
-const controlBodyLimit = 5_000_000;
+const maxControlBodyBytes = 5_000_000;
 const stopMs = 10_000;
 
 export async function startRuntime(settings: Settings, log: Log): Promise<Runtime> {
@@ -84,7 +84,7 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
     'GET /endpoints': () => endpoints.all.map(describeEndpoint),
     'GET /register': () => registration.register(true),
     'POST /endpoints': async (request) => {
-      const descriptor = parseDescriptor(await readJson(request, controlBodyLimit));
+      const descriptor = parseDescriptor(await readJson(request, maxControlBodyBytes));
       const { uri } = descriptor;
       try {
         const answer = await activations.activate(descriptor);
@@ -96,7 +96,7 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
       }
     },
     'POST /dependencies': async (request) => {
-      const dependencies = parseDependencies(await readJson(request, controlBodyLimit));
+      const dependencies = parseDependencies(await readJson(request, maxControlBodyBytes));
       await installs.fetch(dependencies);
       return { status: 'Dependencies are in the cache of the installer', dependencies };
     },

@@ -83,7 +83,7 @@ export const defaults = {
 type Name = keyof typeof defaults;
 
 /** As long as a text of V8 can be, or a little less. */
-const longestText = 536;
+const maxTextMb = 536;
 
 const passedToInstaller =
   /^(PATH|HOME|TMPDIR|LANG|LC_\w+|XDG_\w+|NPM_\w+|(https?|no|all)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
@@ -127,8 +127,8 @@ export function readSettings(environment: Environment): Settings {
     queue: Math.floor(number('KGRID_NODE_QUEUE', 0)),
     idleTimeoutMs: number('KGRID_NODE_IDLE_TIMEOUT', 0.1, 86_400) * 1000,
     idleWorkers: Math.floor(number('KGRID_NODE_IDLE_WORKERS', 0)),
-    outputLimit: Math.round(number('KGRID_NODE_OUTPUT_LIMIT', 0.001, longestText) * 1_000_000),
-    bodyLimit: Math.round(number('KGRID_NODE_BODY_LIMIT', 0.001, longestText) * 1_000_000),
+    outputLimit: Math.round(number('KGRID_NODE_OUTPUT_LIMIT', 0.001, maxTextMb) * 1_000_000),
+    bodyLimit: Math.round(number('KGRID_NODE_BODY_LIMIT', 0.001, maxTextMb) * 1_000_000),
     installTimeoutMs: number('KGRID_NODE_INSTALL_TIMEOUT', 1, 86_400) * 1000,
     allowInstallScripts: flag('KGRID_NODE_ALLOW_INSTALL_SCRIPTS'),
     permissions: flag('KGRID_NODE_PERMISSIONS'),

@@ -1,11 +1,11 @@
 /** Activates endpoints, some at a time, those first that a caller waits for. */
 import type { Endpoint } from './endpoint.ts';
 
-const MOST = 16;
+const MAX_CONCURRENT = 16;
 /** Enough to keep a sandbox busy; more would stand in line there, where nothing can be put before them. */
-const MOST_FRESH = 2;
+const MAX_FRESH = 2;
 /** Milliseconds after which an activation is slow, and others go on beside it. */
-const FRESH = 700;
+const FRESH_MS = 700;
 
 export class ActivationQueue {
   readonly #waiting = new Set<Endpoint>();
@@ -36,7 +36,7 @@ export class ActivationQueue {
 
   #next(): void {
     for (const endpoint of this.#waiting) {
-      if (this.#running >= MOST || this.#fresh >= MOST_FRESH) return;
+      if (this.#running >= MAX_CONCURRENT || this.#fresh >= MAX_FRESH) return;
       this.#waiting.delete(endpoint);
       this.#start(endpoint);
     }
@@ -51,7 +51,7 @@ export class ActivationQueue {
       fresh = false;
       this.#next();
     };
-    const timer = setTimeout(age, FRESH);
+    const timer = setTimeout(age, FRESH_MS);
     void endpoint.activate().then(() => {
       clearTimeout(timer);
       this.#running--;

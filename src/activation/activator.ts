@@ -36,8 +36,8 @@ export interface ActivatorOptions {
 }
 
 /** "At the latest after 10 s with slow remote endpoints still `LOADED`." */
-const PATIENCE = 10_000;
-const LOADS_AT_ONCE = 16;
+const WAIT_MS = 10_000;
+const CONCURRENT_LOADS = 16;
 
 export class Activator {
   readonly #shelf: Shelf;
@@ -126,7 +126,7 @@ export class Activator {
         const concerned = this.#set.endpoints.filter((each) => each.entry.engine === engine);
         // Those that wait for a runtime take this one themselves.
         const wait = concerned.every((each) => each.status === 'LOADED' && each.engine !== undefined);
-        return wait ? undefined : this.#change('refresh', ofEngine(engine), alone ? 0 : PATIENCE);
+        return wait ? undefined : this.#change('refresh', ofEngine(engine), alone ? 0 : WAIT_MS);
       })
       .catch((thrown: unknown) => this.#log.error({ engine, err: thrown }, 'activation failed'));
   }
@@ -166,7 +166,7 @@ export class Activator {
   }
 
   /** `patience`: milliseconds until the new set takes the place of the old with slow remote endpoints still `LOADED`. */
-  #change(kind: 'reload' | 'refresh', selection: Selection, patience = PATIENCE): Promise<void> {
+  #change(kind: 'reload' | 'refresh', selection: Selection, patience = WAIT_MS): Promise<void> {
     return this.#changes.run('set', async () => {
       const began = Date.now();
       const old = this.#set;
@@ -223,7 +223,7 @@ export class Activator {
     const declared: Declared[] = [];
     const opened: LoadedKo[] = [];
     const failures: LoadFailure[] = [];
-    await mapBounded(entries, LOADS_AT_ONCE, async ({ id }) => {
+    await mapBounded(entries, CONCURRENT_LOADS, async ({ id }) => {
       try {
         let ko = loaded.get(koKey(id));
         if (ko === undefined) {

@@ -8,7 +8,7 @@ import { isEndpointPart, koKey, parseArk, parseKoId } from '../knowledge-object/
 import { escapeForMessage } from '../knowledge-object/escape-for-message.ts';
 import { metadataProblem } from '../knowledge-object/metadata.ts';
 import type { PackageProblem } from '../lib/errors.ts';
-import { LONGEST_URL, someOf, withoutEndSlashes } from '../lib/text.ts';
+import { MAX_URL_CHARACTERS, someOf, withoutEndSlashes } from '../lib/text.ts';
 import { missingArtifact } from '../shelf/import/check-package.ts';
 import type { LoadedKo } from './loaded-ko.ts';
 
@@ -76,7 +76,7 @@ function addressDisagreement(ko: LoadedKo, address: string | undefined): string 
 }
 
 function pathOf(address: string): string | undefined {
-  if (address.length > LONGEST_URL) return undefined;
+  if (address.length > MAX_URL_CHARACTERS) return undefined;
   const path = address.startsWith('/') ? address : URL.parse(address)?.pathname;
   return path === undefined ? undefined : withoutEndSlashes(path);
 }

@@ -83,7 +83,7 @@ export class EndpointSet implements CallScope {
   }
 
   find(id: string): Endpoint | undefined {
-    if (id.length > LONGEST_ID) return undefined;
+    if (id.length > MAX_ID_CHARACTERS) return undefined;
     const key = withoutSlashes(id);
     const found = this.versioned(key) ?? this.newest(key);
     return found?.status === 'FAILED_TO_ACTIVATE' ? undefined : found;
@@ -113,7 +113,7 @@ export class EndpointSet implements CallScope {
 }
 
 /** Characters, with room for some slashes at its ends. */
-const LONGEST_ID = 2048;
+const MAX_ID_CHARACTERS = 2048;
 
 function byAddress(a: Endpoint, b: Endpoint): number {
   return (

@@ -11,7 +11,7 @@ import type { LoadedKo } from './loaded-ko.ts';
 export type EndpointStatus = 'LOADED' | 'ACTIVATED' | 'FAILED_TO_ACTIVATE';
 
 /** Milliseconds that a call waits for an activation that may take minutes. */
-const PATIENCE = 30_000;
+const WAIT_MS = 30_000;
 
 export class Endpoint implements CallTarget {
   /** `<naan>/<name>/<apiVersion>/<endpoint>`, or with the KO version where a newer KO version has that id. */
@@ -112,7 +112,7 @@ export class Endpoint implements CallTarget {
   async #soonDecided(): Promise<void> {
     if (this.engine?.local !== false) return this.decided;
     const late = new AbortController();
-    await Promise.race([this.decided, wait(PATIENCE, undefined, { signal: late.signal })]);
+    await Promise.race([this.decided, wait(WAIT_MS, undefined, { signal: late.signal })]);
     late.abort();
     if (this.status === 'LOADED')
       throw overloaded(

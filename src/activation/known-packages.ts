@@ -25,7 +25,7 @@ interface Kept {
 }
 
 /** More than shelves have; a service that runs for long sees many packages come and go. */
-const MOST = 100_000;
+const MAX_PACKAGES = 100_000;
 const NOTHING = Buffer.alloc(0);
 
 export class KnownPackages {
@@ -50,7 +50,7 @@ export class KnownPackages {
   }
 
   /** Without a file nothing is kept. One that cannot be read is as good as none. `most`: what is remembered at most. */
-  static async open(file: string | undefined, version: string, most = MOST): Promise<KnownPackages> {
+  static async open(file: string | undefined, version: string, most = MAX_PACKAGES): Promise<KnownPackages> {
     const bytes = file === undefined ? NOTHING : await readFile(file).catch(() => NOTHING);
     return new KnownPackages(file, version, keptIn(bytes, version), most);
   }

@@ -1,7 +1,7 @@
 /** Tries again what failed for a reason that passes, less and less often, until it is over. */
 
-const FIRST = 1_000;
-const LAST = 60_000;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
 
 export interface RetriesOptions {
   /** True while there is something to try again. */
@@ -13,7 +13,7 @@ export interface RetriesOptions {
 
 export class Retries {
   readonly #options: RetriesOptions;
-  #delay = FIRST;
+  #delay = FIRST_PAUSE_MS;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   /** When the last attempt ended, in milliseconds of `performance.now()`. */
@@ -30,17 +30,17 @@ export class Retries {
     if (!this.#options.isPending()) {
       clearTimeout(this.#timer);
       this.#timer = undefined;
-      this.#delay = FIRST;
+      this.#delay = FIRST_PAUSE_MS;
       return;
     }
     if (this.#timer !== undefined) return;
     this.#timer = setTimeout(() => void this.#run(), this.#delay).unref();
-    this.#delay = Math.min(this.#delay * 2, LAST);
+    this.#delay = Math.min(this.#delay * 2, LONGEST_PAUSE_MS);
   }
 
   /** Tries at once, but for callers that ask again and again; those at the same time share one attempt. */
   async now(): Promise<void> {
-    if (this.#running === undefined && performance.now() - this.#ended < FIRST) return;
+    if (this.#running === undefined && performance.now() - this.#ended < FIRST_PAUSE_MS) return;
     await this.#run();
   }
 

@@ -18,7 +18,7 @@ export interface CallLog {
 /** Lines for an endpoint … */
 const MOST_LINES = 20;
 /** … in so many milliseconds. */
-const PERIOD = 10_000;
+const PERIOD_MS = 10_000;
 
 export interface FailedCall {
   readonly endpoint: Endpoint;
@@ -50,7 +50,7 @@ export class FailedCalls implements Disposable {
     // What HTTP refuses is the caller's, and hears of it.
     if (isInputs && thrown.code !== 'invalid-input') return;
     if (isOurs) thrown.isLogged = true;
-    if (!this.#mayTell(endpoint)) return;
+    if (!this.#mayLog(endpoint)) return;
     const facts = {
       event: 'call-failed',
       ...factsOf(endpoint),
@@ -75,15 +75,15 @@ export class FailedCalls implements Disposable {
       if (more > 0)
         this.#log.warn(
           { event: 'calls-failed', ...factsOf(endpoint), more },
-          `${more} more calls failed within ${PERIOD / 1000} s`,
+          `${more} more calls failed within ${PERIOD_MS / 1000} s`,
         );
     }
   }
 
-  #mayTell(endpoint: Endpoint): boolean {
+  #mayLog(endpoint: Endpoint): boolean {
     let count = this.#counts.get(endpoint.id);
     if (count === undefined) this.#counts.set(endpoint.id, (count = { failed: 0, endpoint }));
-    this.#timer ??= setTimeout(() => this[Symbol.dispose](), PERIOD).unref();
+    this.#timer ??= setTimeout(() => this[Symbol.dispose](), PERIOD_MS).unref();
     return ++count.failed <= MOST_LINES;
   }
 }

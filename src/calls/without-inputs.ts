@@ -3,13 +3,13 @@
  * in common with the input is left out of it.
  */
 
-const LONGEST = 300;
+const MAX_CHARACTERS = 300;
 /** Characters of an input that is looked through. */
-const MOST_INPUT = 64 * 1024;
+const MAX_INPUT_CHARACTERS = 64 * 1024;
 const MOST_VALUES = 2000;
 const MASK = '…';
 /** Shorter ones say nothing of anybody, and are in every sentence. */
-const SHORTEST = 2;
+const MIN_CHARACTERS = 2;
 
 const PREFIX = /^Code execution error: /;
 
@@ -18,14 +18,14 @@ export function withoutInputs(message: string, input: string, json: boolean): st
   const line =
     message
       .replace(PREFIX, '')
-      .slice(0, LONGEST * 2)
+      .slice(0, MAX_CHARACTERS * 2)
       .split('\n', 1)[0] ?? '';
   const kind = kindOf(line);
-  if (input.length > MOST_INPUT) return kind + MASK;
+  if (input.length > MAX_INPUT_CHARACTERS) return kind + MASK;
   const rest = line.slice(kind.length);
   const values = json ? valuesOf(input) : undefined;
   const masked = values === undefined ? maskWords(rest, input) : maskQuotes(maskValues(rest, values), input);
-  return (kind + masked).slice(0, LONGEST);
+  return (kind + masked).slice(0, MAX_CHARACTERS);
 }
 
 /** Such as `TypeError: `. */
@@ -55,7 +55,7 @@ function valuesOf(input: string): Set<string> | undefined {
 function maskValues(text: string, values: ReadonlySet<string>): string {
   let masked = text;
   for (const value of [...values].sort((a, b) => b.length - a.length)) {
-    if (value.length < SHORTEST) continue;
+    if (value.length < MIN_CHARACTERS) continue;
     for (let at = masked.indexOf(value); at >= 0; at = masked.indexOf(value, at + MASK.length)) {
       const end = at + value.length;
       const within = isWord(masked[at - 1]) || isWord(masked[end]);
@@ -69,7 +69,7 @@ function maskValues(text: string, values: ReadonlySet<string>): string {
 function maskQuotes(text: string, input: string): string {
   return text.replace(/"[^"]{2,}"|'[^']{2,}'|`[^`]{2,}`/g, (quoted) => {
     const part = quoted.slice(1, -1).replaceAll('...', '').replaceAll(MASK, '');
-    const isPart = part.length >= SHORTEST && input.includes(part) && !input.includes(`"${part}":`);
+    const isPart = part.length >= MIN_CHARACTERS && input.includes(part) && !input.includes(`"${part}":`);
     return isPart ? quoted.charAt(0) + MASK + quoted.charAt(0) : quoted;
   });
 }

@@ -3,10 +3,10 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { startRefused } from '../lib/errors.ts';
 
 /** A mistaken name, such as that of a device, must not fill the memory. */
-const LARGEST = 64 * 1024;
-const LEAST_KEY = 32;
+const MAX_BYTES = 64 * 1024;
+const MIN_KEY_BYTES = 32;
 /** Whoever is neither the owner nor of the group of a file. */
-const OTHERS = 0o007;
+const PERMISSIONS_OF_OTHERS = 0o007;
 
 /** The text of the file without the newline at its end. @throws startRefused. */
 export function readPassword(path: string, source: string): string {
@@ -20,11 +20,11 @@ export function readPassword(path: string, source: string): string {
 /** The bytes of the file as they are. @throws startRefused. */
 export function readKey(path: string, source: string): Buffer {
   const { bytes, mode } = read(path, source);
-  if ((mode & OTHERS) !== 0)
+  if ((mode & PERMISSIONS_OF_OTHERS) !== 0)
     throw startRefused(`${source} names ${path}, which every user of this machine may open: chmod 600 ${path}`);
-  if (bytes.length < LEAST_KEY)
+  if (bytes.length < MIN_KEY_BYTES)
     throw startRefused(
-      `${source} names ${path}, which has ${bytes.length} bytes, but must have at least ${LEAST_KEY}: head -c 32 /dev/urandom > ${path}`,
+      `${source} names ${path}, which has ${bytes.length} bytes, but must have at least ${MIN_KEY_BYTES}: head -c 32 /dev/urandom > ${path}`,
     );
   return bytes;
 }
@@ -37,11 +37,11 @@ function read(path: string, source: string): { bytes: Buffer; mode: number } {
     throw unreadable(path, source, thrown);
   }
   try {
-    const bytes = Buffer.alloc(LARGEST + 1);
+    const bytes = Buffer.alloc(MAX_BYTES + 1);
     let length = 0;
-    for (let got = -1; got !== 0 && length <= LARGEST; length += got)
-      got = readSync(file, bytes, length, LARGEST + 1 - length, null);
-    if (length > LARGEST) throw startRefused(`${source} names ${path}, which has more than ${LARGEST} bytes`);
+    for (let got = -1; got !== 0 && length <= MAX_BYTES; length += got)
+      got = readSync(file, bytes, length, MAX_BYTES + 1 - length, null);
+    if (length > MAX_BYTES) throw startRefused(`${source} names ${path}, which has more than ${MAX_BYTES} bytes`);
     return { bytes: bytes.subarray(0, length), mode: fstatSync(file).mode };
   } catch (thrown) {
     if (thrown instanceof Error && 'syscall' in thrown) throw unreadable(path, source, thrown);

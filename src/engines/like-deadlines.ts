@@ -1,5 +1,5 @@
 /** Milliseconds by which the ends of calls that share a batch may differ, … */
-const MOST_APART = 100;
+const MAX_APART_MS = 100;
 /** … and the part of the time that is left. */
 const PART = 20;
 
@@ -8,4 +8,4 @@ const PART = 20;
  * Infinity where there is no end.
  */
 export const areAlike = (one: number, other: number, now: number): boolean =>
-  one === other || Math.abs(one - other) <= Math.min(MOST_APART, Math.max(0, Math.min(one, other) - now) / PART);
+  one === other || Math.abs(one - other) <= Math.min(MAX_APART_MS, Math.max(0, Math.min(one, other) - now) / PART);

@@ -1,11 +1,13 @@
 import Negotiator from 'negotiator';
 
 /** Characters, many times what browsers send: the negotiator compares each range with each type that is offered. */
-const LONGEST_ACCEPT = 1024;
+const MAX_ACCEPT_CHARACTERS = 1024;
 
 /** An `Accept` header, cut behind the last range that fits. */
 export const boundedAccept = (accept: string): string =>
-  accept.length <= LONGEST_ACCEPT ? accept : accept.slice(0, Math.max(0, accept.lastIndexOf(',', LONGEST_ACCEPT)));
+  accept.length <= MAX_ACCEPT_CHARACTERS
+    ? accept
+    : accept.slice(0, Math.max(0, accept.lastIndexOf(',', MAX_ACCEPT_CHARACTERS)));
 
 /** Of these media types the one that the client likes best; undefined for none. */
 export function preferredType(accept: string | undefined, types: string[]): string | undefined {

@@ -7,8 +7,8 @@ import { declare } from './methods.ts';
 
 const PATH = '/actuator/audit';
 /** Records of an answer. */
-const USUAL = 100;
-const MOST = 1000;
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1000;
 
 export function auditRoutes(app: FastifyInstance, store: AuditStore | undefined): void {
   const read = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -44,7 +44,7 @@ function queryOf(request: FastifyRequest): AuditQuery {
     return number;
   };
   return {
-    limit: numberOf('limit', MOST) ?? USUAL,
+    limit: numberOf('limit', MAX_LIMIT) ?? DEFAULT_LIMIT,
     after: numberOf('after', Number.MAX_SAFE_INTEGER),
     since: timeOf(textOf('since')),
     ko: textOf('ko'),

@@ -24,7 +24,7 @@ export interface BodyLimits {
 
 export type OnBody = (error: Error | null, body?: Buffer) => void;
 
-const LOOK_AGAIN = 500;
+const POLL_MS = 500;
 
 /**
  * Collects every body but an upload whole, within its limits. The server's own clock is set for uploads; one sweep
@@ -42,7 +42,7 @@ export class Bodies implements Disposable {
     this.#sweep = setInterval(() => {
       const oldest = uptime() - limits.time;
       for (const body of this.#arriving) if (body.since < oldest) body.timeOut();
-    }, LOOK_AGAIN);
+    }, POLL_MS);
     this.#sweep.unref();
   }
 
@@ -109,10 +109,10 @@ class ArrivingBody {
     const grown = this.#bytes.held - held;
     if (grown === 0 || this.#held.grow(this.#size, grown)) return;
     this.#isRefused = true;
-    this.#letGo(held);
+    this.#release(held);
   }
 
-  #letGo(held = this.#bytes.held): void {
+  #release(held = this.#bytes.held): void {
     this.#held.shrink(held);
     this.#bytes.clear();
   }
@@ -126,7 +126,7 @@ class ArrivingBody {
 
   #fail(error: () => Error): void {
     if (!this.#all.delete(this)) return;
-    this.#letGo();
+    this.#release();
     this.#done(error());
   }
 }

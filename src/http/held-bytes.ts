@@ -6,7 +6,7 @@
 import type { ServerResponse } from 'node:http';
 import { overloaded } from '../lib/errors.ts';
 
-const SMALL = 64 * 1024;
+const SMALL_BYTES = 64 * 1024;
 
 export class HeldBytes {
   readonly #most: number;
@@ -19,14 +19,14 @@ export class HeldBytes {
   /** Holds bytes until the response has been sent, or its connection is gone. @throws noRoom. */
   until(response: ServerResponse, bytes: number): void {
     // Whoever has gone already is not told again.
-    if (bytes <= SMALL || response.closed) return;
+    if (bytes <= SMALL_BYTES || response.closed) return;
     if (!this.grow(bytes, bytes)) throw noRoom();
     response.once('close', () => this.shrink(bytes));
   }
 
   /** Holds more memory for what has `size` bytes now; false when there is no room. */
   grow(size: number, by: number): boolean {
-    if (size > SMALL && this.#held + by > this.#most) return false;
+    if (size > SMALL_BYTES && this.#held + by > this.#most) return false;
     this.#held += by;
     return true;
   }

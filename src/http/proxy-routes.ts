@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
 import type { Registration } from '../engines/remote/runtime.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
-import { LONGEST_URL } from '../lib/text.ts';
+import { MAX_URL_CHARACTERS } from '../lib/text.ts';
 import { binaryNotFound, bodyNotReadable, messageOf } from '../lib/errors.ts';
 import { withoutCredentialsIn } from '../lib/without-credentials.ts';
 import { audit, auditNothing } from './access/audit.ts';
@@ -83,4 +83,4 @@ function objectOf(request: FastifyRequest): Record<string, unknown> {
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 const isUrl = (value: unknown): boolean =>
-  typeof value === 'string' && value.length <= LONGEST_URL && /^https?:$/.test(URL.parse(value)?.protocol ?? '');
+  typeof value === 'string' && value.length <= MAX_URL_CHARACTERS && /^https?:$/.test(URL.parse(value)?.protocol ?? '');

@@ -8,7 +8,7 @@ import { rangeNotSatisfiable } from '../lib/errors.ts';
 import { matchesEtag } from './conditional.ts';
 
 /** Whole files up to this size are read at once, and verified before the first byte is sent. */
-const READ_WHOLE = 1024 * 1024;
+const READ_WHOLE_BYTES = 1024 * 1024;
 
 export async function sendFile(
   request: FastifyRequest,
@@ -38,7 +38,7 @@ export async function sendFile(
     return reply.send(request.method === 'HEAD' ? undefined : await pkg.stream(path, range));
   }
   if (request.method === 'HEAD') return reply.headers({ 'content-length': size }).send();
-  if (size <= READ_WHOLE) return reply.send(await pkg.read(path));
+  if (size <= READ_WHOLE_BYTES) return reply.send(await pkg.read(path));
   return reply.headers({ 'content-length': size }).send(await pkg.stream(path));
 }
 

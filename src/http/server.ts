@@ -63,12 +63,12 @@ export interface ServerOptions {
 }
 
 /** Paths of a package can be long; the router's own limit is 100 characters a segment. */
-const MAX_SEGMENT = 1024;
-const HEADERS_TIMEOUT = 10_000;
+const MAX_SEGMENT_CHARACTERS = 1024;
+const HEADERS_TIMEOUT_MS = 10_000;
 /** A connection on which nothing moves, such as that of a client that does not read its answer. */
-const SILENT_TIMEOUT = 120_000;
+const SILENT_TIMEOUT_MS = 120_000;
 /** More than what proxies keep connections open for, so that they close first. */
-const KEEP_ALIVE = 65_000;
+const KEEP_ALIVE_MS = 65_000;
 
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { config, shelf, activator, engines } = options;
@@ -80,16 +80,16 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     trustProxy: config.trustProxy,
     bodyLimit: config.limits.body,
     requestTimeout: config.limits.upload,
-    keepAliveTimeout: KEEP_ALIVE,
-    connectionTimeout: SILENT_TIMEOUT,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionTimeout: SILENT_TIMEOUT_MS,
     exposeHeadRoutes: false,
     // What comes on open connections while the service stops is answered, and its connection closed.
     return503OnClosing: false,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_SEGMENT },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_SEGMENT_CHARACTERS },
     http: {
       // `host-header.ts` says it in words.
       requireHostHeader: false,
-      headersTimeout: Math.min(HEADERS_TIMEOUT, config.limits.request),
+      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, config.limits.request),
       connectionsCheckingInterval: 1000,
     },
     frameworkErrors: (error, request, reply) => {

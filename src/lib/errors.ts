@@ -89,9 +89,14 @@ export const executionFailed = (message: string, more?: ErrorMore): ServiceError
  * statuses; never for an error that came out of a nested call.
  */
 export const invalidInput = (message: string, status: 400 | 422 = 400): ServiceError =>
-  new ServiceError('invalid-input', status === 422 ? 422 : 400, 'Invalid Input', message.slice(0, MAX_DETAIL));
+  new ServiceError(
+    'invalid-input',
+    status === 422 ? 422 : 400,
+    'Invalid Input',
+    message.slice(0, MAX_DETAIL_CHARACTERS),
+  );
 /** Characters that code may say to a caller. */
-const MAX_DETAIL = 4000;
+const MAX_DETAIL_CHARACTERS = 4000;
 export const runtimeUnreachable = define('runtime-unreachable', 502, executionTitle);
 export const runtimeSilent = define('runtime-silent', 504, executionTitle);
 export const overloaded = (message: string, retryAfterSeconds = 1): ServiceError =>

@@ -4,9 +4,9 @@
  */
 
 /** A piece of at least this size is kept as it is, unless it was cut from something much larger. */
-const LARGE = 16 * 1024;
-const FIRST_BLOCK = 1024;
-const LAST_BLOCK = 16 * 1024;
+const LARGE_PIECE_BYTES = 16 * 1024;
+const FIRST_BLOCK_BYTES = 1024;
+const MAX_BLOCK_BYTES = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 export class GrowingBytes {
@@ -81,7 +81,7 @@ export class GrowingBytes {
 
   /** Begins a block that is as large as all that came before, within bounds. */
   #begin(piece: Buffer, size: number): void {
-    const length = Math.max(piece.length, Math.min(Math.max(size, FIRST_BLOCK), LAST_BLOCK));
+    const length = Math.max(piece.length, Math.min(Math.max(size, FIRST_BLOCK_BYTES), MAX_BLOCK_BYTES));
     // Memory of its own: a part of the common pool would keep all of that.
     this.#block = Buffer.allocUnsafeSlow(length);
     this.#block.set(piece);
@@ -101,4 +101,4 @@ export class GrowingBytes {
   }
 }
 
-const isLarge = ({ length, buffer }: Buffer): boolean => length >= LARGE && buffer.byteLength <= 2 * length;
+const isLarge = ({ length, buffer }: Buffer): boolean => length >= LARGE_PIECE_BYTES && buffer.byteLength <= 2 * length;

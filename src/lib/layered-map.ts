@@ -1,7 +1,7 @@
 /** A map that never changes: a changed one is made from it at the cost of what is changed. */
 
 /** With so many changes over a base, a new base is made. */
-const MOST_CHANGES = 256;
+const MAX_CHANGES = 256;
 
 export class LayeredMap<V> {
   readonly #base: ReadonlyMap<string, V>;
@@ -27,7 +27,7 @@ export class LayeredMap<V> {
   with(entries: Iterable<readonly [string, V | undefined]>): LayeredMap<V> {
     const changes = new Map(this.#changes);
     for (const [key, value] of entries) changes.set(key, value);
-    if (changes.size <= MOST_CHANGES) return new LayeredMap(this.#base, changes);
+    if (changes.size <= MAX_CHANGES) return new LayeredMap(this.#base, changes);
     const base = new Map(this.#base);
     for (const [key, value] of changes) {
       if (value === undefined) base.delete(key);

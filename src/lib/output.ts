@@ -7,16 +7,16 @@ import { isatty } from 'node:tty';
 import { uptime } from './uptime.ts';
 
 /** Bytes that are kept, … */
-const MOST_KEPT = 4 * 2 ** 20;
+const MAX_KEPT_BYTES = 4 * 2 ** 20;
 /** … what a line costs beside its text, … */
-const LINE = 200;
+const LINE_OVERHEAD_BYTES = 200;
 /** … and lines that are written at once. */
 const LINES_AT_ONCE = 256;
 /** Milliseconds between two looks whether the reader reads again. */
-const FIRST_PAUSE = 1;
-const LONGEST_PAUSE = 50;
+const FIRST_PAUSE_MS = 1;
+const LONGEST_PAUSE_MS = 50;
 /** How long the end of the process waits for a reader that takes nothing. */
-const PATIENCE = 1000;
+const FLUSH_TIMEOUT_MS = 1000;
 
 export class Output {
   /** True where a person may sit before it. */
@@ -27,10 +27,10 @@ export class Output {
   /** Lines, the first of which may have begun. */
   #kept: Buffer[] = [];
   #cost = 0;
-  #pause = FIRST_PAUSE;
+  #pause = FIRST_PAUSE_MS;
   #timer: NodeJS.Timeout | undefined;
   #lost = 0;
-  #untold = 0;
+  #unreported = 0;
 
   constructor(descriptor: 1 | 2) {
     this.isTerminal = isatty(descriptor);
@@ -45,8 +45,8 @@ export class Output {
   /** Writes a line, which ends with its newline. */
   write(line: string): void {
     const bytes = Buffer.from(line);
-    const cost = bytes.length + LINE;
-    if (this.#cost + cost > MOST_KEPT) return this.#lose(1);
+    const cost = bytes.length + LINE_OVERHEAD_BYTES;
+    if (this.#cost + cost > MAX_KEPT_BYTES) return this.#lose(1);
     this.#kept.push(bytes);
     this.#cost += cost;
     if (this.#timer !== undefined) return;
@@ -57,9 +57,9 @@ export class Output {
   /** For the end of the process: waits for the reader as long as it reads. */
   flush(): void {
     const clock = new Int32Array(new SharedArrayBuffer(4));
-    for (let last = uptime(); this.#kept.length > 0 && uptime() - last < PATIENCE;) {
+    for (let last = uptime(); this.#kept.length > 0 && uptime() - last < FLUSH_TIMEOUT_MS;) {
       if (this.#drain()) last = uptime();
-      else Atomics.wait(clock, 0, 0, FIRST_PAUSE);
+      else Atomics.wait(clock, 0, 0, FIRST_PAUSE_MS);
     }
   }
 
@@ -67,7 +67,7 @@ export class Output {
     if (this.#kept.length === 0 || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#pause = this.#drain() ? FIRST_PAUSE : Math.min(LONGEST_PAUSE, this.#pause * 2);
+      this.#pause = this.#drain() ? FIRST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, this.#pause * 2);
       this.#lookLater();
     }, this.#pause).unref();
   }
@@ -82,9 +82,9 @@ export class Output {
       taken = true;
       this.#forget(written);
     }
-    if (taken && this.#untold > 0 && this.#cost < MOST_KEPT / 2) {
-      const lost = this.#untold;
-      this.#untold = 0;
+    if (taken && this.#unreported > 0 && this.#cost < MAX_KEPT_BYTES / 2) {
+      const lost = this.#unreported;
+      this.#unreported = 0;
       this.onTakenAgain(lost);
     }
     return taken;
@@ -115,12 +115,12 @@ export class Output {
     this.#kept.splice(0, whole);
     const [first] = this.#kept;
     if (first !== undefined && rest > 0) this.#kept[0] = first.subarray(rest);
-    this.#cost -= written + whole * LINE;
+    this.#cost -= written + whole * LINE_OVERHEAD_BYTES;
   }
 
   #lose(lines: number): void {
     this.#lost += lines;
-    this.#untold += lines;
+    this.#unreported += lines;
   }
 }
 

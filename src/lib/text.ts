@@ -18,10 +18,11 @@ export function withoutStartSlashes(text: string): string {
 }
 
 /** Characters; what a runtime says of a failure has to be read by a person. */
-const MOST_WORDS = 4000;
+const MAX_MESSAGE_CHARACTERS = 4000;
 
 /** What a program says of itself, cut to what a person reads. */
-export const cutWords = (text: string): string => (text.length > MOST_WORDS ? `${text.slice(0, MOST_WORDS)}…` : text);
+export const cutWords = (text: string): string =>
+  text.length > MAX_MESSAGE_CHARACTERS ? `${text.slice(0, MAX_MESSAGE_CHARACTERS)}…` : text;
 
 /** … as one line. */
 export const oneLine = (text: string): string =>
@@ -39,7 +40,7 @@ export function someOf(names: Iterable<string>, most = 20): string {
 }
 
 /** Characters that an address may have, as browsers and proxies count them. */
-export const LONGEST_URL = 2048;
+export const MAX_URL_CHARACTERS = 2048;
 
 /** Whether more than so many places of the text match. `marks` is global, and matches single characters. */
 export function hasMore(marks: RegExp, text: string, most: number): boolean {

@@ -2,14 +2,14 @@
 import type { KoId } from '../knowledge-object/id.ts';
 
 /** Ids; who is further behind looks at all. */
-const MOST_KEPT = 4096;
+const MAX_CHANGES = 4096;
 
 export class ChangeLog {
   #revision = 0;
   #recent: KoId[] = [];
   readonly #most: number;
 
-  constructor(most = MOST_KEPT) {
+  constructor(most = MAX_CHANGES) {
     this.#most = most;
   }
 

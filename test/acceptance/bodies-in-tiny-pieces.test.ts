@@ -6,10 +6,10 @@ import { after, test } from 'node:test';
 import { postHead, RawClient } from '../load/support/raw-client.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan, zipOf } from './support/ko.ts';
-import { MEGABYTE, peakMemory } from './support/peak-memory.ts';
+import { MB, peakMemory } from './support/peak-memory.ts';
 import { startService } from './support/service.ts';
 
-const MOST = 150 * MEGABYTE;
+const MOST = 150 * MB;
 const CHUNKED = { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' };
 const LAST = '0\r\n\r\n';
 
@@ -18,7 +18,7 @@ after(() => owned.disposeAsync());
 const service = owned.use(await startService());
 const naan = uniqueNaan();
 const length = javascriptKo('function run(text) { return text.length; }', { naan, name: 'length' });
-const large = resourceKo({ naan, name: 'large', resources: { 'large.bin': randomBytes(20 * MEGABYTE) } });
+const large = resourceKo({ naan, name: 'large', resources: { 'large.bin': randomBytes(20 * MB) } });
 await service.serve(length, large);
 
 /** Each byte a chunk of its own. */
@@ -52,7 +52,7 @@ async function sendInBytes(count: number, head: string, body: Buffer | string): 
 const before = await peakMemory(service.pid);
 async function assertLittleMemory(): Promise<void> {
   const grown = (await peakMemory(service.pid)) - before;
-  assert.ok(grown < MOST, `the service took ${Math.round(grown / MEGABYTE)} MB more`);
+  assert.ok(grown < MOST, `the service took ${Math.round(grown / MB)} MB more`);
 }
 
 test('bodies that nobody wants on 50 connections that read no answer, byte by byte', async () => {
@@ -97,4 +97,4 @@ async function assertAnswered(count: number, size: number): Promise<void> {
 
 test('calls on 50 connections, byte by byte', () => assertAnswered(50, 20_000));
 
-test('calls with large bodies on 2 connections, byte by byte', () => assertAnswered(2, MEGABYTE / 2));
+test('calls with large bodies on 2 connections, byte by byte', () => assertAnswered(2, MB / 2));

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 
 export const PROJECT = resolve(import.meta.dirname, '../..');
 export const LAUNCHER = join(PROJECT, 'cli/kgrid.js');
-const PATIENCE = 60_000;
+const TIMEOUT_MS = 60_000;
 
 export interface Ended {
   readonly code: number | null;
@@ -83,7 +83,7 @@ export function startKgrid(args: readonly string[], options: RunOptions = {}): R
     stop,
     next: (holds) =>
       new Promise((found, failed) => {
-        const timer = setTimeout(() => failed(new Error(`It did not come: ${stderr}`)), PATIENCE);
+        const timer = setTimeout(() => failed(new Error(`It did not come: ${stderr}`)), TIMEOUT_MS);
         look = () => {
           const at = events.findIndex(holds);
           if (at === -1 && child.exitCode === null) return;
@@ -95,7 +95,7 @@ export function startKgrid(args: readonly string[], options: RunOptions = {}): R
         look();
       }),
     async [Symbol.asyncDispose]() {
-      const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE);
+      const timer = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS);
       await stop('SIGTERM');
       clearTimeout(timer);
     },

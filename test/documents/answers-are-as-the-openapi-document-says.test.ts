@@ -7,7 +7,7 @@ import type { Places, Respond } from '../acceptance/support/places.ts';
 import { startService } from '../acceptance/support/service.ts';
 import { CheckedAnswers } from './support/checked-answers.ts';
 import { METHODS, operationsOf, readInterface } from './support/interface.ts';
-import { MAX_BODY, MAX_PACKAGE, NAAN, code, files, fromAPage, sweep } from './support/sweep.ts';
+import { MAX_BODY_BYTES, MAX_PACKAGE_BYTES, NAAN, code, files, fromAPage, sweep } from './support/sweep.ts';
 import type { Step } from './support/sweep.ts';
 
 const document = await readInterface();
@@ -15,7 +15,7 @@ const answers = new CheckedAnswers(document);
 const steps = await sweep();
 const service = await startService({
   args: [
-    ...['--max-body', String(MAX_BODY), '--max-package', String(MAX_PACKAGE)],
+    ...['--max-body', String(MAX_BODY_BYTES), '--max-package', String(MAX_PACKAGE_BYTES)],
     ...['--queue-limit', '1', '--runtime-timeout', '200ms'],
   ],
 });

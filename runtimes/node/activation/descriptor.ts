@@ -19,7 +19,7 @@ export interface Descriptor {
   readonly packageJson: string | undefined;
 }
 
-const artifactLimit = 5_000;
+const maxArtifacts = 5_000;
 
 /** @throws RuntimeError 400. */
 export function parseDescriptor(body: unknown): Descriptor {
@@ -32,7 +32,7 @@ export function parseDescriptor(body: unknown): Descriptor {
   }
   const baseUrl = parseBaseUrl(fields['baseUrl']);
   const list = [fields['artifact'] ?? []].flat();
-  if (list.length > artifactLimit) throw refused(`More than ${artifactLimit} artifacts`);
+  if (list.length > maxArtifacts) throw refused(`More than ${maxArtifacts} artifacts`);
   const listed = list.map(parseArtifactPath);
   const entry = parseArtifactPath(fields['entry'] ?? listed[0]);
   const artifacts = [...new Set([entry, ...listed])].sort();

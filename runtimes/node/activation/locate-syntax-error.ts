@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const most = 50;
+const maxFiles = 50;
 
 /**
  * @param root folder of the knowledge object.
@@ -17,7 +17,7 @@ export async function locateSyntaxError(
   description: string,
 ): Promise<string> {
   if (!description.startsWith('SyntaxError: ') || / line \d+\)$/.test(description)) return description;
-  for (const module of modules.filter((path) => /\.m?js$/.test(path)).slice(0, most)) {
+  for (const module of modules.filter((path) => /\.m?js$/.test(path)).slice(0, maxFiles)) {
     const file = join(root, module);
     // Parses and runs nothing.
     const output = await run(process.execPath, ['--check', file], { env: {}, timeout: 5_000 }).then(

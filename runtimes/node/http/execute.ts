@@ -11,13 +11,13 @@ export interface ExecuteOptions {
   readonly bodyLimit: number;
 }
 
-/** Bytes of bodies of all calls together that may be under way, and one of any size. */
-const leastHeld = 256_000_000;
+/** Characters of bodies of all calls together that may be under way, and one of any size. */
+const minHeldCharacters = 256_000_000;
 
 export type Execute = (uri: string, request: IncomingMessage, response: ServerResponse) => void;
 
 export function createExecute(endpoints: Endpoints, options: ExecuteOptions): Execute {
-  const heldLimit = Math.max(leastHeld, options.bodyLimit);
+  const heldLimit = Math.max(minHeldCharacters, options.bodyLimit);
   let held = 0;
   return (uri, request, response) => {
     const { headers } = request;

@@ -16,12 +16,12 @@ export interface Log {
   announce(line: Readonly<Record<string, unknown>>): void;
 }
 
-const pendingLimit = 1_000_000;
+const maxPendingCharacters = 1_000_000;
 
 export function openLog(debug: boolean, stream: Writable = standardOutput()): Log {
   stream.on('error', () => undefined);
   const write = (line: object): void => {
-    if (stream.writableLength < pendingLimit) stream.write(`${JSON.stringify(line)}\n`);
+    if (stream.writableLength < maxPendingCharacters) stream.write(`${JSON.stringify(line)}\n`);
   };
   const event =
     (level: string) =>

@@ -10,7 +10,7 @@ export interface HandedOver {
   readonly installer: Readonly<Record<string, string>>;
 }
 
-const longestLine = 1_000_000;
+const maxLineCharacters = 1_000_000;
 
 /** Gives what the first line says: JSON `{"secret"?, "installer"?}`, or nothing. */
 export function watchParent(gone: () => void): Promise<HandedOver> {
@@ -25,7 +25,7 @@ export function watchParent(gone: () => void): Promise<HandedOver> {
         const end = text.indexOf('\n');
         complete = end >= 0;
         if (complete) resolve(parse(text.slice(0, end)));
-        else if (text.length > longestLine) gone();
+        else if (text.length > maxLineCharacters) gone();
       })
       .on('error', gone)
       .on('close', gone);

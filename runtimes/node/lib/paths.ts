@@ -17,18 +17,18 @@ const reserved = new Set([
 ]);
 
 /** Characters: 16 segments of 64, with room for slashes at the ends. */
-const longestUri = 2048;
+const maxUriCharacters = 2048;
 
 /** `<naan>/<name>/<version>/<endpoint>`, where the endpoint may have several segments. @throws RuntimeError 400. */
 export function parseUri(text: unknown): string {
-  const uri = typeof text === 'string' && text.length <= longestUri ? withoutSlashes(text) : '';
+  const uri = typeof text === 'string' && text.length <= maxUriCharacters ? withoutSlashes(text) : '';
   if (isUri(uri, 4)) return uri;
   throw refused('uri must be <naan>/<name>/<version>/<endpoint>');
 }
 
 /** Whether the text names an endpoint; calls may leave the version out and then have three segments. */
 export function isUri(text: string, segments: 3 | 4): boolean {
-  if (text.length > longestUri) return false;
+  if (text.length > maxUriCharacters) return false;
   const parts = text.split('/');
   return (
     parts.length >= segments &&
@@ -38,11 +38,11 @@ export function isUri(text: string, segments: 3 | 4): boolean {
   );
 }
 
-const longestPath = 1024;
+const maxPathCharacters = 1024;
 
 /** A path inside the knowledge object, relative and without `.` or `..`. @throws RuntimeError 400. */
 export function parseArtifactPath(text: unknown): string {
-  const path = typeof text === 'string' && text.length <= longestPath ? text.replace(/^\.?\//, '') : '';
+  const path = typeof text === 'string' && text.length <= maxPathCharacters ? text.replace(/^\.?\//, '') : '';
   const parts = path.split('/');
   const fits = parts.every((part) => part !== '' && part !== '.' && part !== '..' && part.length <= 255);
   // eslint-disable-next-line no-control-regex -- control characters are what is refused

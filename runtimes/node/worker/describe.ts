@@ -19,8 +19,8 @@ export interface Place {
   readonly line: number;
 }
 
-const longestDescription = 2000;
-const longestStack = 16_000;
+const maxDescriptionCharacters = 2000;
+const maxStackCharacters = 16_000;
 
 /** `TypeError: x is not a function`. */
 export function describe(thrown: unknown): string {
@@ -78,13 +78,13 @@ function plain(thrown: unknown): string {
 }
 
 function oneLine(text: string): string {
-  const [said = ''] = text.slice(0, 2 * longestDescription).split('\nRequire stack:', 1);
+  const [said = ''] = text.slice(0, 2 * maxDescriptionCharacters).split('\nRequire stack:', 1);
   return said
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '')
     .join(' ')
-    .slice(0, longestDescription)
+    .slice(0, maxDescriptionCharacters)
     .toWellFormed();
 }
 
@@ -123,7 +123,7 @@ function decoded(path: string): string {
 function stackOf(thrown: unknown): string {
   try {
     const stack: unknown = thrown instanceof Error ? thrown.stack : undefined;
-    return typeof stack === 'string' ? stack.slice(0, longestStack) : '';
+    return typeof stack === 'string' ? stack.slice(0, maxStackCharacters) : '';
   } catch {
     return '';
   }

@@ -40,13 +40,13 @@ function writeChecked(result: unknown): string {
   return typeof text === 'string' ? text : 'null';
 }
 
-const longestPlace = 200;
+const maxPlaceCharacters = 200;
 const bounded = (place: string): string =>
-  place.length > longestPlace ? `${place.slice(0, longestPlace - 1)}…` : place;
+  place.length > maxPlaceCharacters ? `${place.slice(0, maxPlaceCharacters - 1)}…` : place;
 
 /** As code reads it: `.name`, `[3]`, `["odd name"]`. */
 function member(holder: unknown, key: string): string {
   if (Array.isArray(holder)) return `[${key}]`;
-  const start = key.slice(0, longestPlace);
+  const start = key.slice(0, maxPlaceCharacters);
   return /^[A-Za-z_$][\w$]*$/.test(start) ? `.${start}` : `[${stringify(start)}]`;
 }

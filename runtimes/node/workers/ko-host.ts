@@ -26,14 +26,14 @@ export interface EndpointCode {
 }
 
 /** Where the log hears of a knowledge object. */
-export interface Voice {
+export interface KoLog {
   printed(stream: 'stdout' | 'stderr', line: string): void;
   /** Its process ended unwanted. */
   failed(reason: string): void;
 }
 
 /** A worker in use beside the current one, with a call that keeps it busy; more than this wait for their limits. */
-const leftBehindLimit = 1;
+const maxLeftBehind = 1;
 const aliveMs = 500;
 const blockedMs = 1_000;
 
@@ -42,7 +42,7 @@ export class KoHost {
   readonly ko: string;
   readonly #options: HostOptions;
   readonly #nested: NestedCalls;
-  readonly #voice: Voice;
+  readonly #log: KoLog;
   readonly #endpoints = new Map<string, { readonly index: number; readonly code: EndpointCode }>();
   #queue: Call[] = [];
   #current: WorkerProcess | undefined;
@@ -50,11 +50,11 @@ export class KoHost {
   #closing = false;
   #onClosed: (() => void) | undefined;
 
-  constructor(ko: string, options: HostOptions, nested: NestedCalls, voice: Voice) {
+  constructor(ko: string, options: HostOptions, nested: NestedCalls, log: KoLog) {
     this.ko = ko;
     this.#options = options;
     this.#nested = nested;
-    this.#voice = voice;
+    this.#log = log;
   }
 
   get workers(): readonly WorkerProcess[] {
@@ -108,7 +108,7 @@ export class KoHost {
     const worker = this.#current;
     if (!worker || worker.open.size < 2 || now - worker.lastHeard < blockedMs) return;
     if (worker.pingedAt <= worker.lastHeard) worker.ping();
-    else if (now - worker.pingedAt > aliveMs && this.#retired.size < leftBehindLimit) void this.#retire(worker);
+    else if (now - worker.pingedAt > aliveMs && this.#retired.size < maxLeftBehind) void this.#retire(worker);
   }
 
   /** Ends the worker that has nothing to do; the next call starts another. */
@@ -152,7 +152,7 @@ export class KoHost {
       freed: (freed) => this.#freed(freed),
       nested: (from, number, callNumber, request) => void this.#callOther(from, number, callNumber, request),
       ended: (ended, fault) => this.#ended(ended, fault),
-      printed: (stream, line) => this.#voice.printed(stream, this.withoutHostPaths(line)),
+      printed: (stream, line) => this.#log.printed(stream, this.withoutHostPaths(line)),
     });
     for (const { index, code } of codes) worker.define(index, code);
     return worker;
@@ -165,7 +165,7 @@ export class KoHost {
   }
 
   #ended(worker: WorkerProcess, fault: string | undefined): void {
-    if (fault !== undefined) this.#voice.failed(this.withoutHostPaths(fault));
+    if (fault !== undefined) this.#log.failed(this.withoutHostPaths(fault));
     if (this.#current === worker) this.#current = undefined;
     this.#retired.delete(worker);
     this.#pump();

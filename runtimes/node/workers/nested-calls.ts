@@ -9,7 +9,7 @@ export interface NestedAnswer {
   readonly body: string;
 }
 
-const atOnceLimit = 100;
+const maxConcurrent = 100;
 
 export class NestedCalls {
   readonly #activator: ActivatorClient;
@@ -28,7 +28,7 @@ export class NestedCalls {
   async perform(call: Call | undefined, request: string): Promise<NestedAnswer> {
     try {
       if (!call || call.answered) return refuse('Another endpoint can be called only while a call is being answered');
-      if (call.nested > atOnceLimit) return refuse(`One call waits for ${atOnceLimit} others already`);
+      if (call.nested > maxConcurrent) return refuse(`One call waits for ${maxConcurrent} others already`);
       const { uri, contentType, body } = JSON.parse(request) as { uri: string; contentType: string; body: string };
       const path = uri.replace(/^(ark:)?\/*/, '');
       if (!isUri(path, 3)) return refuse(`Not an endpoint: ${uri.slice(0, 200)}`);

@@ -32,7 +32,7 @@ export interface WorkerEvents {
 const memoryBesideHeapMb = 150;
 const replyMs = 200;
 /** Messages of a turn go together, unless their text became longer than texts can be. */
-const longestFrame = 1_000_000;
+const maxBatchCharacters = 1_000_000;
 
 export class WorkerProcess {
   /** By number, in the order they were sent. */
@@ -167,7 +167,7 @@ export class WorkerProcess {
   }
 
   #write(message: string): void {
-    if (this.#out && this.#out.length + message.length > longestFrame) this.#flush();
+    if (this.#out && this.#out.length + message.length > maxBatchCharacters) this.#flush();
     if (!this.#out) setImmediate(() => this.#flush());
     this.#out += message;
   }

@@ -18,7 +18,7 @@ from kgrid_runtime.workers.process import Code
 from kgrid_runtime.workers.runner import Runner
 from kgrid_runtime.workers.runners import Runners
 
-_PATIENCE = 5.0
+_WAIT_SECONDS = 5.0
 _FAILURE_IS_NEWS = 600.0
 # Each starts a process, which takes a core for a moment.
 _AT_ONCE = 4
@@ -69,7 +69,7 @@ class Activation:
                 job.task.cancel()
             job = self._begin(request)
         try:
-            endpoint = await asyncio.wait_for(asyncio.shield(job.task), _PATIENCE)
+            endpoint = await asyncio.wait_for(asyncio.shield(job.task), _WAIT_SECONDS)
         except asyncio.TimeoutError:
             raise InProcessing(job.doing) from None
         except asyncio.CancelledError:

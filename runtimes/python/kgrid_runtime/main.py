@@ -28,7 +28,7 @@ from kgrid_runtime.workers.requests import ActivatorRequests
 from kgrid_runtime.workers.runners import Runners
 
 # Seconds for the answers to calls at hand; the activator kills after 3.
-_PATIENCE = 2.0
+_CLOSE_SECONDS = 2.0
 # An activation names all files of a knowledge object.
 _CONTROL_BODY = 11 * 1024 * 1024
 
@@ -94,12 +94,12 @@ async def _run(settings: Settings, handed_over: HandedOver, log: Log) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     if settings.stop_with_stdin:
-        watch_stdin(stop.set, lambda: os._exit(0), _PATIENCE + 2)
+        watch_stdin(stop.set, lambda: os._exit(0), _CLOSE_SECONDS + 2)
     _announce(url)
     registering = asyncio.ensure_future(registration.keep())
     await stop.wait()
     registering.cancel()
-    await server.close(_PATIENCE)
+    await server.close(_CLOSE_SECONDS)
     dependencies.kill()
     runners.kill()
     client.close()

@@ -2,7 +2,7 @@
 import type { CodePlace } from '../../lib/code-place.ts';
 
 /** Characters and lines that are looked at. */
-const LONGEST = 4000;
+const MAX_CHARACTERS = 4000;
 const MOST_LINES = 50;
 const PLACE = /:(\d{1,9}):(\d{1,9})\)?$/;
 
@@ -12,7 +12,7 @@ export interface StackPlace extends CodePlace {
 
 /** The innermost place in one of the files that are known. */
 export function placeIn(stack: string, isKnown: (file: string) => boolean): StackPlace | undefined {
-  for (const text of stack.slice(0, LONGEST).split('\n', MOST_LINES)) {
+  for (const text of stack.slice(0, MAX_CHARACTERS).split('\n', MOST_LINES)) {
     const match = PLACE.exec(text);
     if (match === null) continue;
     const before = text.slice(0, match.index);
@@ -25,6 +25,6 @@ export function placeIn(stack: string, isKnown: (file: string) => boolean): Stac
 /** `at run (src/a.js`, `at async run (src/a.js`, `at src/a.js`, `at async src/a.js`; names of functions and files may hold anything. */
 function candidatesOf(before: string): string[] {
   const cuts = [before.indexOf(' (') + 2, before.lastIndexOf(' (') + 2];
-  const ways = cuts.filter((cut) => cut >= 2).map((cut) => before.slice(cut));
-  return [...ways, before.replace(/^ +at (?:async )?/, '')];
+  const candidates = cuts.filter((cut) => cut >= 2).map((cut) => before.slice(cut));
+  return [...candidates, before.replace(/^ +at (?:async )?/, '')];
 }

@@ -2,17 +2,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ActivationContext, EndpointPlan } from '../engine.ts';
 import type { RemoteOptions } from './remote-options.ts';
-import { LONGEST_URL, cutWords, oneLine, withoutEndSlashes, withoutStartSlashes } from '../../lib/text.ts';
+import { MAX_URL_CHARACTERS, cutWords, oneLine, withoutEndSlashes, withoutStartSlashes } from '../../lib/text.ts';
 import { withoutCredentials } from '../../lib/without-credentials.ts';
 import { RuntimeUnreachable } from './runtime.ts';
 import type { Runtime } from './runtime.ts';
 import { uptime } from '../../lib/uptime.ts';
 
 /** A runtime registers before it listens, or while its port is still taken: it gets this long from then on to come up. */
-const COMES_UP = 15_000;
-const ANSWER_BYTES = 1024 * 1024;
-const FIRST_PAUSE = 250;
-const LONGEST_PAUSE = 3000;
+const STARTUP_TIMEOUT_MS = 15_000;
+const MAX_ANSWER_BYTES = 1024 * 1024;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 3000;
 
 export interface ActivatedAt {
   /** Under which the endpoint can be called. */
@@ -30,7 +30,7 @@ export async function activateAt(
 ): Promise<ActivatedAt> {
   const began = uptime();
   const body = JSON.stringify(requestOf(plan, runtime.activator));
-  for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
     const left = options.activationTimeout - (uptime() - began);
     if (left <= 0)
       throw new Error(
@@ -43,7 +43,7 @@ export async function activateAt(
         body,
         headers: { 'content-type': 'application/json', accept: 'application/json' },
         timeout: left,
-        limit: ANSWER_BYTES,
+        limit: MAX_ANSWER_BYTES,
         signal: context.signal,
       });
       runtime.up = true;
@@ -55,7 +55,7 @@ export async function activateAt(
       context.progress(words);
     } catch (thrown) {
       if (!(thrown instanceof RuntimeUnreachable)) throw thrown;
-      if (runtime.closed || uptime() - runtime.seen > COMES_UP) {
+      if (runtime.closed || uptime() - runtime.seen > STARTUP_TIMEOUT_MS) {
         runtime.lose();
         throw thrown;
       }
@@ -83,7 +83,7 @@ function requestOf(plan: EndpointPlan, address: string): Record<string, unknown>
 function targetOf(runtime: Runtime, said: Record<string, unknown>, plan: EndpointPlan): ActivatedAt {
   const base = withoutEndSlashes(textOf(said['baseUrl']) ?? runtime.url);
   const uri = withoutStartSlashes(textOf(said['uri']) ?? plan.id);
-  if (base.length + uri.length > LONGEST_URL || !/^https?:\/\//.test(base) || !URL.canParse(`${base}/${uri}`))
+  if (base.length + uri.length > MAX_URL_CHARACTERS || !/^https?:\/\//.test(base) || !URL.canParse(`${base}/${uri}`))
     throw new Error(
       `the ${runtime.engine} runtime answered with an address that is none: ${cutWords(`${base}/${uri}`)}`,
     );

@@ -12,11 +12,11 @@ import type { RuntimeAnswer } from './runtime.ts';
 export function resultOf({ status, contentType, body }: RuntimeAnswer): string {
   const text = textOf(body, contentType);
   const isJson = /json/i.test(contentType);
-  if (status >= 300) throw isJson ? failureIn(status, text) : failureOf(status, text.slice(0, MOST_WORDS));
+  if (status >= 300) throw isJson ? failureIn(status, text) : failureOf(status, text.slice(0, MAX_MESSAGE_CHARACTERS));
   return isJson ? resultIn(text) : JSON.stringify(text);
 }
 
-const MOST_WORDS = 500;
+const MAX_MESSAGE_CHARACTERS = 500;
 
 function resultIn(text: string): string {
   const only = onlyResultIn(text);
@@ -42,7 +42,7 @@ const ONLY_RESULT = '{"result":';
 export function failureIn(status: number, text: string): Error {
   const value = parsed(text);
   const said = isObject(value) ? value : {};
-  return failureOf(status, wordsOf(said) ?? text.slice(0, MOST_WORDS), said);
+  return failureOf(status, wordsOf(said) ?? text.slice(0, MAX_MESSAGE_CHARACTERS), said);
 }
 
 /** … in whichever of the known keys. */

@@ -39,19 +39,19 @@ interface Waiting extends BatchedCall {
   reject(error: unknown): void;
 }
 
-const IN_FLIGHT = 2;
+const BATCHES_IN_FLIGHT = 2;
 /** Milliseconds after which a request counts as slow and no longer holds up the next. */
-const YOUNG = 5;
+const RECENT_MS = 5;
 const MOST_CALLS = 64;
 const MOST_CHARACTERS = 256 * 1024;
 /** Characters of what calls are known by, which travel as headers. */
-const MOST_TRACES = 4096;
+const MAX_TRACES_CHARACTERS = 4096;
 const NUL = 0;
 
 export class CallBatches {
   readonly #send: SendCalls;
   readonly #queue: Waiting[] = [];
-  #young = 0;
+  #recent = 0;
   #due = false;
 
   constructor(send: SendCalls) {
@@ -67,11 +67,11 @@ export class CallBatches {
   }
 
   #schedule(): void {
-    if (this.#due || this.#young >= IN_FLIGHT || this.#queue.length === 0) return;
+    if (this.#due || this.#recent >= BATCHES_IN_FLIGHT || this.#queue.length === 0) return;
     this.#due = true;
     setImmediate(() => {
       this.#due = false;
-      while (this.#young < IN_FLIGHT && this.#queue.length > 0) this.#start(this.#take());
+      while (this.#recent < BATCHES_IN_FLIGHT && this.#queue.length > 0) this.#start(this.#take());
     });
   }
 
@@ -87,7 +87,7 @@ export class CallBatches {
       const apart = !areAlike(next.deadline, first.deadline, now);
       if (
         batch.length > 0 &&
-        (next.depth !== first.depth || apart || characters > MOST_CHARACTERS || traces > MOST_TRACES)
+        (next.depth !== first.depth || apart || characters > MOST_CHARACTERS || traces > MAX_TRACES_CHARACTERS)
       )
         break;
       batch.push(next);
@@ -97,14 +97,14 @@ export class CallBatches {
   }
 
   #start(calls: readonly Waiting[]): void {
-    this.#young++;
+    this.#recent++;
     let young = true;
     const age = (): void => {
-      if (young) this.#young--;
+      if (young) this.#recent--;
       young = false;
       this.#schedule();
     };
-    const timer = setTimeout(age, YOUNG);
+    const timer = setTimeout(age, RECENT_MS);
     let body = '';
     let deadline = Infinity;
     for (const call of calls) {

@@ -13,7 +13,7 @@ import { uptime } from '../../lib/uptime.ts';
 
 const ACCEPT = 'application/json, */*;q=0.5';
 /** Bytes that an answer, or a record of one, has beside its result. */
-const ENVELOPE = 64;
+const ENVELOPE_BYTES = 64;
 
 export class Holder {
   readonly runtime: Runtime;
@@ -116,7 +116,7 @@ export class Holder {
         ...headersOf(traces),
       },
       timeout: left,
-      limit: (this.#options.maxResult + ENVELOPE) * traces.length,
+      limit: (this.#options.maxResult + ENVELOPE_BYTES) * traces.length,
       setting: `${this.#options.maxResult} bytes (--max-result)`,
     };
   }

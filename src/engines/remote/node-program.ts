@@ -3,7 +3,7 @@ import { RUNTIMES } from './runtime-program.ts';
 import type { RuntimeProgram } from './runtime-program.ts';
 
 /** Bytes that a text of V8, in which a body reaches the code, can have for sure. */
-const LONGEST_TEXT = 536e6;
+const MAX_STRING_CHARACTERS = 536e6;
 
 /** The node runtime, in the Node that runs the service. */
 export const nodeProgram: RuntimeProgram = {
@@ -14,8 +14,8 @@ export const nodeProgram: RuntimeProgram = {
     KGRID_NODE_CACHE_DIR: cache,
     KGRID_NODE_EXECUTION_TIMEOUT: String(callSeconds),
     // Millions of bytes, both.
-    KGRID_NODE_OUTPUT_LIMIT: String(Math.min(LONGEST_TEXT, result) / 1e6),
-    KGRID_NODE_BODY_LIMIT: String(Math.min(LONGEST_TEXT, body) / 1e6),
+    KGRID_NODE_OUTPUT_LIMIT: String(Math.min(MAX_STRING_CHARACTERS, result) / 1e6),
+    KGRID_NODE_BODY_LIMIT: String(Math.min(MAX_STRING_CHARACTERS, body) / 1e6),
     KGRID_NODE_MEMORY_LIMIT: String(Math.max(256, memory)),
   }),
   absence: () => Promise.resolve(undefined),

@@ -21,23 +21,23 @@ export interface OwnRuntimeOptions {
   readonly log: Logger;
 }
 
-const START_LIMIT = 60_000;
-const FIRST_PAUSE = 250;
-const LONGEST_PAUSE = 30_000;
+const START_TIMEOUT_MS = 60_000;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 30_000;
 /** A runtime that lived this long starts over at once. */
-const STABLE = 60_000;
+const STABLE_MS = 60_000;
 /** Nobody waits for its calls any more when it is told to stop. */
-const STOP_GRACE = 500;
-const LOOK_AGAIN = 10_000;
+const STOP_GRACE_MS = 500;
+const HEALTH_CHECK_MS = 10_000;
 /** How often in a row it may not answer before it counts as hung. */
-const MOST_SILENT = 9;
-const LONGEST_WORDS = 500;
+const MAX_SILENT_CHECKS = 9;
+const MAX_MESSAGE_CHARACTERS = 500;
 
 export class OwnRuntime implements AsyncDisposable {
   readonly #options: OwnRuntimeOptions;
   #child: ChildProcess | undefined;
   #url: string | undefined;
-  #pause = FIRST_PAUSE;
+  #pause = FIRST_PAUSE_MS;
   #timer: NodeJS.Timeout | undefined;
   #starting: NodeJS.Timeout | undefined;
   #stopping = false;
@@ -47,7 +47,7 @@ export class OwnRuntime implements AsyncDisposable {
   constructor(options: OwnRuntimeOptions) {
     this.#options = options;
     this.#start();
-    this.#watch = setInterval(() => void this.#look(), LOOK_AGAIN);
+    this.#watch = setInterval(() => void this.#look(), HEALTH_CHECK_MS);
     this.#watch.unref();
   }
 
@@ -65,7 +65,7 @@ export class OwnRuntime implements AsyncDisposable {
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     // It ends when its input does, as it would if this process were killed.
     child.stdin?.end();
-    const hard = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE);
+    const hard = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE_MS);
     await ended;
     clearTimeout(hard);
   }
@@ -82,8 +82,8 @@ export class OwnRuntime implements AsyncDisposable {
     const output = new RuntimeOutput(engine.name, (url) => this.#onListening(url), log);
     let last = '';
     if (child.stdout) output.read(child.stdout);
-    if (child.stderr) output.read(child.stderr, (line) => (last = line.slice(0, LONGEST_WORDS)));
-    const { startLimit = START_LIMIT } = this.#options;
+    if (child.stderr) output.read(child.stderr, (line) => (last = line.slice(0, MAX_MESSAGE_CHARACTERS)));
+    const { startLimit = START_TIMEOUT_MS } = this.#options;
     let tooLate = '';
     this.#starting = setTimeout(() => {
       tooLate = `it did not listen within ${startLimit / 1000} s`;
@@ -98,7 +98,7 @@ export class OwnRuntime implements AsyncDisposable {
       if (this.#url !== undefined) this.#options.onEnd(this.#url);
       this.#url = undefined;
       if (this.#stopping) return;
-      this.#pause = uptime() - began > STABLE ? FIRST_PAUSE : Math.min(LONGEST_PAUSE, this.#pause * 2);
+      this.#pause = uptime() - began > STABLE_MS ? FIRST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, this.#pause * 2);
       engine.absence = `the ${engine.name} runtime ended (${tooLate || reason})${last === '' ? '' : `: ${withoutHostPaths(last)}`}; it is started again`;
       log.error({ runtime: engine.name, reason: tooLate || reason, last, again: this.#pause }, 'a runtime ended');
       this.#timer = setTimeout(() => this.#start(), this.#pause);
@@ -114,7 +114,7 @@ export class OwnRuntime implements AsyncDisposable {
     const runtime = engine.runtimes.find((each) => each.url === this.#url);
     if (runtime === undefined) return;
     this.#silent = (await runtime.info()) === undefined ? this.#silent + 1 : 0;
-    if (this.#silent < MOST_SILENT) return;
+    if (this.#silent < MAX_SILENT_CHECKS) return;
     this.#silent = 0;
     log.error({ runtime: engine.name }, 'a runtime does not answer any more: it is ended and started again');
     this.#child?.kill('SIGKILL');

@@ -8,7 +8,7 @@ import { RemoteExecutor } from './remote-executor.ts';
 import type { RemoteOptions } from './remote-options.ts';
 import type { Runtime } from './runtime.ts';
 
-const LOOK_AGAIN = 250;
+const POLL_MS = 250;
 
 export class RemoteEngine implements Engine {
   readonly name: string;
@@ -115,7 +115,7 @@ export class RemoteEngine implements Engine {
       }
       const why = this.absence === undefined ? '' : `: ${this.absence}`;
       context.progress(`waiting for the ${this.name} runtime to start${why}`);
-      await wait(LOOK_AGAIN, undefined, { signal: context.signal });
+      await wait(POLL_MS, undefined, { signal: context.signal });
     }
   }
 }

@@ -16,7 +16,7 @@ import { AnswerTooLarge, RuntimeSilent, RuntimeUnreachable } from './runtime.ts'
 import type { Runtime } from './runtime.ts';
 
 /** Milliseconds without an answer after which a runtime is asked. */
-const SILENT = 1000;
+const SILENCE_GRACE_MS = 1000;
 
 export class RemoteExecutor implements Executor {
   readonly #plan: EndpointPlan;
@@ -84,7 +84,7 @@ export class RemoteExecutor implements Executor {
 
 /** Where another runtime could take the calls, one that is silent is asked whether it is still there. */
 async function watched(holder: Holder, call: Call): Promise<string> {
-  const timer = setTimeout(() => void holder.runtime.info(), SILENT);
+  const timer = setTimeout(() => void holder.runtime.info(), SILENCE_GRACE_MS);
   try {
     return await holder.call(call);
   } finally {

@@ -6,10 +6,10 @@ import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import { readLines } from '../../lib/read-lines.ts';
 
-const LINES_A_SECOND = 1000;
+const LINES_PER_SECOND = 1000;
 /** Characters of a line as it comes, where JSON may write one as six. */
-const LONGEST_LINE = 32_000;
-const LONGEST_LOGGED = 4000;
+const MAX_LINE_CHARACTERS = 32_000;
+const MAX_LOGGED_CHARACTERS = 4000;
 
 export class RuntimeOutput {
   readonly #runtime: string;
@@ -25,7 +25,7 @@ export class RuntimeOutput {
 
   /** `onLine` sees each line too. */
   read(stream: Readable, onLine: (line: string) => void = () => undefined): void {
-    readLines(stream, LONGEST_LINE, (line) => {
+    readLines(stream, MAX_LINE_CHARACTERS, (line) => {
       onLine(line);
       this.#take(line);
     });
@@ -35,16 +35,16 @@ export class RuntimeOutput {
     const fields = objectOf(line);
     if (fields?.['event'] === 'listening' && typeof fields['url'] === 'string') return this.#onListening(fields['url']);
     if (this.#lines === 0) setTimeout(() => this.#nextSecond(), 1000).unref();
-    if (++this.#lines > LINES_A_SECOND) return;
+    if (++this.#lines > LINES_PER_SECOND) return;
     const { ko, stream, text } = fields ?? {};
-    if (fields === undefined) this.#log.info({ runtime: this.#runtime }, line.slice(0, LONGEST_LOGGED));
+    if (fields === undefined) this.#log.info({ runtime: this.#runtime }, line.slice(0, MAX_LOGGED_CHARACTERS));
     else if (typeof ko === 'string')
-      this.#log.info({ ko, stream, console: true }, String(text).slice(0, LONGEST_LOGGED));
+      this.#log.info({ ko, stream, console: true }, String(text).slice(0, MAX_LOGGED_CHARACTERS));
     else this.#log.debug({ runtime: this.#runtime, said: fields }, 'runtime');
   }
 
   #nextSecond(): void {
-    const dropped = this.#lines - LINES_A_SECOND;
+    const dropped = this.#lines - LINES_PER_SECOND;
     if (dropped > 0) this.#log.warn({ runtime: this.#runtime, dropped }, 'more lines within a second were dropped');
     this.#lines = 0;
   }

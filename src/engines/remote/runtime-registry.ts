@@ -24,7 +24,7 @@ export interface RegistryOptions extends RemoteOptions {
 export type RegistrationStatus = 'new' | 'existing runtime';
 
 /** How often a runtime is looked after within the time after which it is forgotten. */
-const LOOKS = 5;
+const CHECKS_PER_EXPIRY = 5;
 
 const ENGINE_NAME = /^[a-z0-9][a-z0-9._-]{0,31}$/;
 
@@ -35,7 +35,7 @@ export class RuntimeRegistry {
 
   constructor(options: RegistryOptions) {
     this.#options = options;
-    this.#watch = setInterval(() => void this.#forgetSilent(), Math.max(100, options.expiry / LOOKS));
+    this.#watch = setInterval(() => void this.#forgetSilent(), Math.max(100, options.expiry / CHECKS_PER_EXPIRY));
     this.#watch.unref();
   }
 
@@ -108,7 +108,9 @@ export class RuntimeRegistry {
     const { expiry, log } = this.#options;
     const silence = (runtime: Runtime): number => uptime() - Math.max(runtime.seen, runtime.answered);
     const runtimes = [...this.#remote.values()].flatMap((engine) => engine.runtimes);
-    const silent = runtimes.filter((each) => !each.own && silence(each) > (expiry * (LOOKS - 2)) / LOOKS);
+    const silent = runtimes.filter(
+      (each) => !each.own && silence(each) > (expiry * (CHECKS_PER_EXPIRY - 2)) / CHECKS_PER_EXPIRY,
+    );
     await Promise.all(
       silent.map(async (runtime) => {
         if ((await runtime.info()) !== undefined || silence(runtime) <= expiry || runtime.closed) return;

@@ -42,17 +42,17 @@ export interface RuntimeAnswer {
 /** The header by which a runtime that this service started is known. */
 export const SECRET_HEADER = 'x-kgrid-runtime-secret';
 
-const INFO_TIMEOUT = 2000;
+const INFO_TIMEOUT_MS = 2000;
 /** … and for one that is waited for, since it was there before. */
-const PATIENT_TIMEOUT = 60_000;
+const LONG_TIMEOUT_MS = 60_000;
 /** Milliseconds for which an answer to `GET /info` counts, for runtimes that close each connection. */
-const CONFIRMED_FOR = 2000;
-const CONNECT_TIMEOUT = 5000;
-const CONNECTIONS = 64;
-const INFO_BYTES = 256 * 1024;
+const CONFIRMED_FOR_MS = 2000;
+const CONNECT_TIMEOUT_MS = 5000;
+const MAX_CONNECTIONS = 64;
+const MAX_INFO_BYTES = 256 * 1024;
 /** Milliseconds for `DELETE {runtime}/endpoints/{id}`, and the bytes of its answer. */
-const DEACTIVATION_TIMEOUT = 10_000;
-const DEACTIVATION_BYTES = 64 * 1024;
+const DEACTIVATION_TIMEOUT_MS = 10_000;
+const MAX_DEACTIVATION_BYTES = 64 * 1024;
 
 export class Runtime {
   readonly engine: string;
@@ -123,7 +123,7 @@ export class Runtime {
 
   /** What it says of itself: "`GET /info` decides whether a runtime is up". Undefined when it is not there, or no longer it. */
   info(): Promise<Info | undefined> {
-    this.#asking ??= this.#ask(INFO_TIMEOUT)
+    this.#asking ??= this.#ask(INFO_TIMEOUT_MS)
       .then((said) => (said === 'silent' ? undefined : said))
       .finally(() => (this.#asking = undefined));
     return this.#asking;
@@ -135,7 +135,7 @@ export class Runtime {
    * @throws RuntimeUnreachable; RuntimeSilent after `patience` milliseconds.
    */
   async confirm(patience: number): Promise<void> {
-    if (!this.#doubtful || (this.up && uptime() - this.#confirmed < CONFIRMED_FOR)) return;
+    if (!this.#doubtful || (this.up && uptime() - this.#confirmed < CONFIRMED_FOR_MS)) return;
     const said = await (this.#confirmed > 0 ? this.#inTime(patience) : this.info());
     if (said === undefined)
       throw new RuntimeUnreachable(`no ${this.engine} runtime answers at its address`, { cause: NOT_THERE });
@@ -146,7 +146,7 @@ export class Runtime {
     const timer = setTimeout(() => reject(this.#silent(patience)), patience);
     try {
       for (;;) {
-        this.#waiting ??= this.#ask(PATIENT_TIMEOUT).finally(() => (this.#waiting = undefined));
+        this.#waiting ??= this.#ask(LONG_TIMEOUT_MS).finally(() => (this.#waiting = undefined));
         const said = await Promise.race([this.#waiting, late]);
         if (said !== 'silent') return said;
       }
@@ -205,7 +205,7 @@ export class Runtime {
   /** Tells it that an endpoint is needed no more, where it is there and knows how. Never rejects. */
   async #deactivate(id: string): Promise<void> {
     if (this.closed || !this.up || !this.#deactivates) return;
-    const options = { method: 'DELETE', timeout: DEACTIVATION_TIMEOUT, limit: DEACTIVATION_BYTES } as const;
+    const options = { method: 'DELETE', timeout: DEACTIVATION_TIMEOUT_MS, limit: MAX_DEACTIVATION_BYTES } as const;
     const status = await this.request(`${this.url}/endpoints/${id}`, options).then(
       (answer) => answer.status,
       () => undefined,
@@ -215,8 +215,8 @@ export class Runtime {
 
   async #ask(timeout: number): Promise<Info | 'silent' | undefined> {
     // On a connection of its own, which ends with the question: one that is kept would keep a single thread busy.
-    const over = new Client(new URL(this.url).origin, { connect: { timeout: CONNECT_TIMEOUT } });
-    const said = await this.request(`${this.url}/info`, { method: 'GET', timeout, limit: INFO_BYTES, over }).then(
+    const over = new Client(new URL(this.url).origin, { connect: { timeout: CONNECT_TIMEOUT_MS } });
+    const said = await this.request(`${this.url}/info`, { method: 'GET', timeout, limit: MAX_INFO_BYTES, over }).then(
       (answer) => this.#itsOwn(answer),
       (thrown: unknown) => (thrown instanceof RuntimeSilent ? 'silent' : undefined),
     );
@@ -249,8 +249,8 @@ export class Runtime {
     let pool = this.#pools.get(key);
     if (pool === undefined) {
       pool = new Pool(origin, {
-        connections: CONNECTIONS,
-        connect: { timeout: CONNECT_TIMEOUT },
+        connections: MAX_CONNECTIONS,
+        connect: { timeout: CONNECT_TIMEOUT_MS },
         keepAliveTimeout: 30_000,
         pipelining: 1,
       });

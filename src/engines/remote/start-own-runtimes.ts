@@ -26,7 +26,7 @@ export interface OwnRuntimesOptions {
 }
 
 /** Milliseconds. */
-const EARLIER = 1000;
+const EARLIER_MS = 1000;
 const PASSED_ON =
   /^(PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|XDG_\w+|NODE_EXTRA_CA_CERTS|SSL_CERT_\w+|REQUESTS_CA_BUNDLE|LD_LIBRARY_PATH|KGRID_PROXY_HEARTBEAT_INTERVAL)$/i;
 /** They may hold credentials, and others can read the environment of a process. */
@@ -54,7 +54,7 @@ async function startOne(options: OwnRuntimesOptions, name: string): Promise<OwnR
 function start(options: OwnRuntimesOptions, name: string, program: RuntimeProgram): OwnRuntime {
   const { registry, maxResult, maxBody } = options;
   const engine = registry.engine(name);
-  const callSeconds = Math.max(0.1, (options.callTimeout - EARLIER) / 1000);
+  const callSeconds = Math.max(0.1, (options.callTimeout - EARLIER_MS) / 1000);
   return new OwnRuntime({
     engine,
     command: program.command,

@@ -4,16 +4,16 @@
  */
 import { isUtf8 } from 'node:buffer';
 
-const HEADER = 13;
+const HEADER_BYTES = 13;
 
 export function frame(kind: number, a: number, b: number, text: string): Buffer {
   const length = Buffer.byteLength(text);
-  const bytes = Buffer.allocUnsafe(HEADER + length);
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES + length);
   bytes.writeUInt32LE(length, 0);
   bytes[4] = kind;
   bytes.writeUInt32LE(a >>> 0, 5);
   bytes.writeUInt32LE(b >>> 0, 9);
-  bytes.write(text, HEADER, 'utf8');
+  bytes.write(text, HEADER_BYTES, 'utf8');
   return bytes;
 }
 
@@ -25,7 +25,7 @@ export class OddFrame extends Error {
 }
 
 /** Buffers that wait for the rest of a frame have at least so many bytes. */
-const SMALLEST = 1024;
+const MIN_BUFFER_BYTES = 1024;
 const NOTHING = Buffer.alloc(0);
 
 /** Cuts a stream of bytes into frames. */
@@ -46,21 +46,21 @@ export class FrameReader {
   push(chunk: Buffer): void {
     for (let at = 0; at < chunk.length;) {
       const have = chunk.length - at;
-      if (this.#size === 0 && have >= HEADER) {
+      if (this.#size === 0 && have >= HEADER_BYTES) {
         const length = this.#lengthAt(chunk, at);
         if (length <= have) {
-          this.#hand(chunk, at, at + length);
+          this.#emit(chunk, at, at + length);
           at += length;
           continue;
         }
       }
       at += this.#fill(chunk, at);
-      if (this.#size < HEADER || this.#size < this.#lengthAt(this.#begun, 0)) continue;
+      if (this.#size < HEADER_BYTES || this.#size < this.#lengthAt(this.#begun, 0)) continue;
       const whole = this.#begun;
       const size = this.#size;
       this.#begun = NOTHING;
       this.#size = 0;
-      this.#hand(whole, 0, size);
+      this.#emit(whole, 0, size);
     }
   }
 
@@ -71,11 +71,11 @@ export class FrameReader {
 
   /** Takes what belongs to the header or to the frame that has begun; gives how many bytes it took. */
   #fill(chunk: Buffer, at: number): number {
-    const wanted = this.#size < HEADER ? HEADER : this.#lengthAt(this.#begun, 0);
+    const wanted = this.#size < HEADER_BYTES ? HEADER_BYTES : this.#lengthAt(this.#begun, 0);
     const taken = Math.min(wanted - this.#size, chunk.length - at);
     const size = this.#size + taken;
     if (size > this.#begun.length) {
-      const room = Buffer.allocUnsafeSlow(Math.max(SMALLEST, size, Math.min(wanted, 2 * size)));
+      const room = Buffer.allocUnsafeSlow(Math.max(MIN_BUFFER_BYTES, size, Math.min(wanted, 2 * size)));
       this.#begun.copy(room, 0, 0, this.#size);
       this.#begun = room;
     }
@@ -89,13 +89,13 @@ export class FrameReader {
     const length = bytes.readUInt32LE(at);
     const kind = bytes[at + 4] ?? 0;
     if (length > this.#mostOf(kind)) throw new OddFrame(`a frame of kind ${kind} has ${length} bytes`);
-    return HEADER + length;
+    return HEADER_BYTES + length;
   }
 
-  #hand(bytes: Buffer, at: number, end: number): void {
-    const text = bytes.toString('utf8', at + HEADER, end);
+  #emit(bytes: Buffer, at: number, end: number): void {
+    const text = bytes.toString('utf8', at + HEADER_BYTES, end);
     // What is no UTF-8 becomes this character, which a text may hold too.
-    if (text.includes('\ufffd') && !isUtf8(bytes.subarray(at + HEADER, end)))
+    if (text.includes('\ufffd') && !isUtf8(bytes.subarray(at + HEADER_BYTES, end)))
       throw new OddFrame('the text of a frame is not UTF-8');
     this.#onFrame(bytes[at + 4] ?? 0, bytes.readUInt32LE(at + 5), bytes.readUInt32LE(at + 9), text);
   }

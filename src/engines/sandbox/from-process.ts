@@ -8,13 +8,13 @@ import { ASK, BEGUN, DONE, FAILED, LOADED, LOG, READY } from './protocol.ts';
 import type { Question, RunFailure } from './protocol.ts';
 
 /** Characters; a sandbox cuts what is longer. */
-export const MAX_MESSAGE = 4000;
-export const MAX_STACK = 2000;
-const MAX_ID = 1000;
-const MAX_LINE = 2000;
+export const MAX_MESSAGE_CHARACTERS = 4000;
+export const MAX_STACK_CHARACTERS = 2000;
+const MAX_ID_CHARACTERS = 1000;
+const MAX_LINE_CHARACTERS = 2000;
 /** Bytes in which any error fits, each of its characters escaped. */
-export const MAX_ERROR_BYTES = 6 * (MAX_MESSAGE + MAX_STACK) + 1000;
-const MAX_LOG_BYTES = 3 * MAX_LINE + 100;
+export const MAX_ERROR_BYTES = 6 * (MAX_MESSAGE_CHARACTERS + MAX_STACK_CHARACTERS) + 1000;
+const MAX_LOG_BYTES = 3 * MAX_LINE_CHARACTERS + 100;
 
 /** A line of an answer that holds no result: `!`, or `?` where the input is not JSON, and JSON. */
 export interface NoResult {
@@ -34,7 +34,7 @@ export function mostBytes(kind: number, calls: number, maxResult: number): numbe
   if (kind === DONE) return calls * (Math.max(maxResult, MAX_ERROR_BYTES) + 1);
   if (kind === FAILED || kind === LOADED) return MAX_ERROR_BYTES;
   // The sandbox counts characters, the pipe bytes.
-  if (kind === ASK) return calls === 0 ? 0 : 3 * (maxResult + 3 * MAX_ID);
+  if (kind === ASK) return calls === 0 ? 0 : 3 * (maxResult + 3 * MAX_ID_CHARACTERS);
   if (kind === LOG) return MAX_LOG_BYTES;
   if (kind === READY || kind === BEGUN) return 0;
   throw new OddFrame(`there are no frames of kind ${kind}`);
@@ -52,9 +52,11 @@ function lineOf(line: string): Line {
   if (head === undefined) throw new OddFrame('an answer is empty');
   if (head !== '!' && head !== '?') return line;
   const { message, status, stack } = objectOf(line.slice(1));
-  if (typeof message !== 'string' || message.length > MAX_MESSAGE) throw new OddFrame('an error has no message');
+  if (typeof message !== 'string' || message.length > MAX_MESSAGE_CHARACTERS)
+    throw new OddFrame('an error has no message');
   if (status !== undefined && status !== 400 && status !== 422) throw new OddFrame('an error has another status');
-  if (stack !== undefined && !isShort(stack, MAX_STACK)) throw new OddFrame('the stack of an error is no short text');
+  if (stack !== undefined && !isShort(stack, MAX_STACK_CHARACTERS))
+    throw new OddFrame('the stack of an error is no short text');
   return {
     fault: head === '!' ? 'code' : 'input',
     message,
@@ -67,14 +69,15 @@ function lineOf(line: string): Line {
 export function failureOf(text: string): RunFailure {
   const { why, message, stack = '' } = objectOf(text);
   if (why !== 'timeout' && why !== 'memory' && why !== 'threw') throw new OddFrame('a failure has no reason');
-  if (!isShort(message, 2 * MAX_MESSAGE) || !isShort(stack, MAX_STACK))
+  if (!isShort(message, 2 * MAX_MESSAGE_CHARACTERS) || !isShort(stack, MAX_STACK_CHARACTERS))
     throw new OddFrame('a failure has no short message');
   return { why, message, stack };
 }
 
 /** Why code cannot be loaded; empty when it can. @throws OddFrame. */
 export function loadProblemOf(text: string): string {
-  if (!isShort(text, 2 * MAX_MESSAGE)) throw new OddFrame('the reason why code cannot be loaded is too long');
+  if (!isShort(text, 2 * MAX_MESSAGE_CHARACTERS))
+    throw new OddFrame('the reason why code cannot be loaded is too long');
   return text;
 }
 
@@ -85,7 +88,8 @@ export function questionOf(text: string, depth: number, left: number): Question 
   const asked = objectOf(text.slice(0, end));
   const { question, id, contentType } = asked;
   if (question !== 'find' && question !== 'call') throw new OddFrame('a question is of no kind');
-  if (!isShort(id, MAX_ID) || !isShort(contentType, MAX_ID)) throw new OddFrame('a question has no short id');
+  if (!isShort(id, MAX_ID_CHARACTERS) || !isShort(contentType, MAX_ID_CHARACTERS))
+    throw new OddFrame('a question has no short id');
   const { depth: below, left: claimed } = asked;
   if (typeof below !== 'number' || !Number.isInteger(below) || below <= depth || below > MAX_DEPTH + 1)
     throw new OddFrame('a question is of another depth');
@@ -101,7 +105,8 @@ export function logLineOf(text: string): { level: Level; line: string } {
   const end = text.indexOf('\n');
   const said = text.slice(0, Math.max(0, end));
   const level = LEVELS.find((each) => each === said);
-  if (level === undefined || text.length - end > MAX_LINE + 1) throw new OddFrame('a line for the log is of no level');
+  if (level === undefined || text.length - end > MAX_LINE_CHARACTERS + 1)
+    throw new OddFrame('a line for the log is of no level');
   return { level, line: text.slice(end + 1) };
 }
 

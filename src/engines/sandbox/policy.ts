@@ -2,7 +2,7 @@
  * All that was tuned or chosen: one object of figures, and pure functions that decide by them and by plain snapshots.
  * Nothing here keeps a state or changes one.
  */
-import { LAST_PLACE } from './sandbox-process.ts';
+import { LOWEST_PRIORITY } from './sandbox-process.ts';
 
 const KB = 1024;
 const MB = 1024 * KB;
@@ -80,7 +80,7 @@ export function policyFor(cores: number) {
      * last place. A process never gets a better one again.
      */
     behind: 5,
-    last: LAST_PLACE,
+    last: LOWEST_PRIORITY,
 
     /**
      * Characters of JSON above which a body is large. The worst of this size, arrays of small objects with keys of their

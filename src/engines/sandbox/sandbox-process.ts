@@ -12,13 +12,13 @@ const SETPRIV = '/usr/bin/setpriv';
 /** Of util-linux too: sets how the kernel schedules a process. */
 const CHRT = '/usr/bin/chrt';
 /** A process there runs on cores that nobody else wants. */
-export const LAST_PLACE = 19;
+export const LOWEST_PRIORITY = 19;
 const PAGE_BYTES = 4096;
 const TICK_MILLISECONDS = 10;
 /** Milliseconds from the end of the pipe to that of the process, which closes it when it ends. */
 const CLOSING_MILLISECONDS = 1000;
 /** Characters of what it prints that are kept. */
-const MOST_PRINTED = 2000;
+const MAX_PRINTED_CHARACTERS = 2000;
 
 /** True where a sandbox cannot outlive the activator even when its code never returns. */
 export const diesWithActivator = existsSync(SETPRIV);
@@ -59,7 +59,7 @@ export class SandboxProcess implements Sandbox {
   readonly #child: ChildProcess;
   readonly #socket: Duplex;
   alive = true;
-  #isDeaf = false;
+  #isUnresponsive = false;
 
   constructor({ program, args, env }: Command, events: ProcessEvents) {
     const [file, all] = diesWithActivator
@@ -72,7 +72,7 @@ export class SandboxProcess implements Sandbox {
     this.#socket = (pipes?.[3] as Duplex | undefined) ?? silence();
     this.#listen(events);
     // The first to go when the machine runs out of memory.
-    this.#tune(() => writeFileSync(`/proc/${String(this.pid)}/oom_score_adj`, '1000'));
+    this.#applyPriority(() => writeFileSync(`/proc/${String(this.pid)}/oom_score_adj`, '1000'));
   }
 
   get pid(): number | undefined {
@@ -84,18 +84,18 @@ export class SandboxProcess implements Sandbox {
   }
 
   kill(): void {
-    this.#isDeaf = true;
+    this.#isUnresponsive = true;
     this.#child.kill('SIGKILL');
   }
 
   lowerPriority(places: number): void {
     // The priority is a thread's own.
-    this.#tune(() => {
-      const place = Math.min(LAST_PLACE, getPriority() + places);
+    this.#applyPriority(() => {
+      const place = Math.min(LOWEST_PRIORITY, getPriority() + places);
       for (const thread of readdirSync(`/proc/${String(this.pid)}/task`)) setPriority(Number(thread), place);
     });
     // Whatever its priority, a process that runs may go on for some milliseconds when others wake; an idle one may not.
-    if (places === LAST_PLACE && existsSync(CHRT)) {
+    if (places === LOWEST_PRIORITY && existsSync(CHRT)) {
       const idle = spawn(CHRT, ['--idle', '--all-tasks', '--pid', '0', String(this.pid)], { env: {}, stdio: 'ignore' });
       idle.on('error', () => undefined);
     }
@@ -103,7 +103,7 @@ export class SandboxProcess implements Sandbox {
 
   memory(): number {
     let bytes = 0;
-    this.#tune(() => {
+    this.#applyPriority(() => {
       bytes = Number(readFileSync(`/proc/${String(this.pid)}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
     });
     return bytes;
@@ -111,7 +111,7 @@ export class SandboxProcess implements Sandbox {
 
   processorTime(): number {
     let ticks = 0;
-    this.#tune(() => {
+    this.#applyPriority(() => {
       const fields =
         readFileSync(`/proc/${String(this.pid)}/stat`, 'latin1')
           .split(') ')
@@ -125,9 +125,9 @@ export class SandboxProcess implements Sandbox {
   #listen(events: ProcessEvents): void {
     const reader = new FrameReader(
       (kind, a, b, text) => {
-        if (!this.#isDeaf) events.onFrame(kind, a, b, text);
+        if (!this.#isUnresponsive) events.onFrame(kind, a, b, text);
       },
-      (kind) => (this.#isDeaf ? Infinity : events.mostOf(kind)),
+      (kind) => (this.#isUnresponsive ? Infinity : events.mostOf(kind)),
     );
     let odd = '';
     const endAsOdd = (what: string): void => {
@@ -135,7 +135,7 @@ export class SandboxProcess implements Sandbox {
       this.kill();
     };
     this.#socket.on('data', (chunk: Buffer) => {
-      if (this.#isDeaf) return;
+      if (this.#isUnresponsive) return;
       try {
         reader.push(chunk);
       } catch (thrown) {
@@ -151,7 +151,7 @@ export class SandboxProcess implements Sandbox {
     this.#socket.on('error', () => {});
     let said = '';
     this.#child.stderr?.on('data', (chunk: Buffer) => {
-      if (said.length < MOST_PRINTED) said += chunk.toString('latin1');
+      if (said.length < MAX_PRINTED_CHARACTERS) said += chunk.toString('latin1');
     });
     let ended = false;
     const onEnd = (reason: string): void => {
@@ -168,7 +168,7 @@ export class SandboxProcess implements Sandbox {
   }
 
   /** What only some systems allow. */
-  #tune(action: () => void): void {
+  #applyPriority(action: () => void): void {
     try {
       action();
     } catch {

@@ -356,10 +356,10 @@ export class Scheduler implements Disposable {
     }
     this.#fast.endUseless(now);
     for (const lanes of this.#dedicated) lanes.endIdle(now);
-    this.#fallAsleep(now);
+    this.#stopWhenIdle(now);
   }
 
-  #fallAsleep(now: number): void {
+  #stopWhenIdle(now: number): void {
     const isIdle = this.#active.size === 0 && this.#fast.isIdle && this.#dedicated.every((lanes) => lanes.size === 0);
     this.#idleSince = isIdle ? (this.#idleSince ?? now) : undefined;
     if (this.#idleSince === undefined || now - this.#idleSince <= this.policy.idleUntilAsleepMs) return;

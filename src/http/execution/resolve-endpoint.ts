@@ -7,12 +7,14 @@ import { withoutSlashes } from '../../lib/text.ts';
 import { badUrl } from '../errors.ts';
 
 /** Characters: more than the longest id of an endpoint and the longest path of an artifact, with a percent sign for each byte. */
-const LONGEST_PATH = 8192;
+const MAX_PATH_CHARACTERS = 8192;
 
 /** `<naan>/<name>/…`, decoded, without slashes at the ends. @throws malformedRequest; endpointNotFound. */
 export function keyOf(path: string): string {
-  if (path.length > LONGEST_PATH)
-    throw endpointNotFound(`No active endpoints found: no endpoint has a path of more than ${LONGEST_PATH} characters`);
+  if (path.length > MAX_PATH_CHARACTERS)
+    throw endpointNotFound(
+      `No active endpoints found: no endpoint has a path of more than ${MAX_PATH_CHARACTERS} characters`,
+    );
   const key = withoutSlashes(path);
   if (!key.includes('%')) return key;
   try {

@@ -12,8 +12,8 @@ export interface ManifestProblem {
 
 const PROBLEM = 'application/problem+json';
 /** The document is for reading; the log has all. */
-const MOST = 100;
-const LONGEST = 500;
+const MAX_PROBLEMS = 100;
+const MAX_CHARACTERS = 500;
 
 /** The list of what was imported, or, for whom `Accept` says so, a problem document (RFC 9457) with the reasons. */
 export function sendOutcome(
@@ -35,10 +35,12 @@ export function sendOutcome(
     instance: pathOf(request.url),
     requestId: request.id,
     imported,
-    errors: problems.slice(0, MOST).map(({ location, detail }) => ({ location: cut(location), detail: cut(detail) })),
-    ...(problems.length > MOST ? { more: problems.length - MOST } : {}),
+    errors: problems
+      .slice(0, MAX_PROBLEMS)
+      .map(({ location, detail }) => ({ location: cut(location), detail: cut(detail) })),
+    ...(problems.length > MAX_PROBLEMS ? { more: problems.length - MAX_PROBLEMS } : {}),
   };
   return reply.type(PROBLEM).send(Buffer.from(JSON.stringify(document)));
 }
 
-const cut = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
+const cut = (text: string): string => (text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text);

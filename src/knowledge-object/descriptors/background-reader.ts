@@ -23,7 +23,7 @@ export interface BackgroundReaderOptions {
 }
 
 /** Characters, and lines, brackets and separators, that are read within a few milliseconds. */
-const SMALL = 64 * 1024;
+const SMALL_BYTES = 64 * 1024;
 const FEW_MARKS = 2000;
 
 export class BackgroundReader implements DescriptorReader, AsyncDisposable {
@@ -124,4 +124,4 @@ export class BackgroundReader implements DescriptorReader, AsyncDisposable {
 
 /** With anchors, a small text may describe a huge one. */
 const isSmall = (text: string): boolean =>
-  text.length <= SMALL && !text.includes('&') && !hasMoreMarks(text, FEW_MARKS);
+  text.length <= SMALL_BYTES && !text.includes('&') && !hasMoreMarks(text, FEW_MARKS);

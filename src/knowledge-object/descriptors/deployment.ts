@@ -91,12 +91,13 @@ function readPath(tree: YamlTree, key: string, place: Place, methodIsNeeded: boo
 }
 
 /** Characters. */
-const LONGEST_PATH = 1024;
+const MAX_PATH_CHARACTERS = 1024;
 
 function readEntry(tree: YamlTree, path: string, method: string | undefined, place: Place): DeploymentEntry {
   const problems: string[] = [];
   const fields = tree.map(place.node) ?? new Map<string, Place>();
-  if (path.length > LONGEST_PATH) problems.push(`is no endpoint path: it has more than ${LONGEST_PATH} characters`);
+  if (path.length > MAX_PATH_CHARACTERS)
+    problems.push(`is no endpoint path: it has more than ${MAX_PATH_CHARACTERS} characters`);
   else if (!path.slice(1).split('/').every(isEndpointPart)) {
     problems.push(`is no endpoint path: use 1 to 64 letters, digits and . _ ~ - between the slashes`);
   }

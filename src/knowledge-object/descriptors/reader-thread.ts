@@ -18,14 +18,14 @@ export type Reading =
   | { readonly failed: string };
 
 /** Bytes that the service's own thread takes in: what comes of a descriptor of any length that a person writes. */
-const LARGEST = 2 ** 20;
+const MAX_BYTES = 2 ** 20;
 
 parentPort?.on('message', (job: ReadingJob) => parentPort?.postMessage(read(job)));
 
 function read({ kind, text, file }: ReadingJob): Reading {
   try {
     const value = serialize(PARSERS[kind](text, file));
-    if (value.length > LARGEST) throw importRefused(`${file} describes too much for one knowledge object: divide it`);
+    if (value.length > MAX_BYTES) throw importRefused(`${file} describes too much for one knowledge object: divide it`);
     return { value };
   } catch (thrown) {
     if (thrown instanceof ServiceError) return { refused: thrown.message, problems: thrown.problems };

@@ -10,9 +10,9 @@ import type { AuditPage, AuditQuery, AuditRecord, AuditStore, KeptAuditRecord } 
 import { isMissing } from './disk-errors.ts';
 
 /** Bytes of a file: few enough to be read without keeping calls waiting. */
-const LARGEST_FILE = 2 ** 20;
+const MAX_FILE_BYTES = 2 ** 20;
 /** Files that there are at least, so that little is lost with the oldest. */
-const FEWEST_FILES = 4;
+const MIN_FILES = 4;
 const NAME = /^\d{15}\.jsonl$/;
 
 interface AuditFile {
@@ -35,7 +35,7 @@ export class AuditFiles implements AuditStore {
   constructor(folder: string, most: number) {
     this.#folder = folder;
     this.#most = most;
-    this.#largest = Math.min(LARGEST_FILE, Math.floor(most / FEWEST_FILES));
+    this.#largest = Math.min(MAX_FILE_BYTES, Math.floor(most / MIN_FILES));
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#files = readdirSync(folder)
       .filter((name) => NAME.test(name))

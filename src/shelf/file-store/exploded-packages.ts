@@ -16,7 +16,7 @@ import { keyOf, type PackageContent } from './package-content.ts';
 import type { RemovedFolder } from './removed-folder.ts';
 import { stagingName, type ShelfLayout } from './shelf-layout.ts';
 
-const READS_AT_ONCE = 8;
+const CONCURRENT_READS = 8;
 
 /** A KO that a person put on the shelf as a folder. */
 export interface ExplodedKo {
@@ -142,7 +142,7 @@ export class ExplodedPackages {
     };
     const { folders, damage } = await findExploded(this.#layout.root, (where) => spared(where) !== undefined);
     const found: ExplodedKo[] = [];
-    await mapBounded(folders, READS_AT_ONCE, async (where) => {
+    await mapBounded(folders, CONCURRENT_READS, async (where) => {
       const path = join(this.#layout.root, where);
       try {
         const same = spared(where);

@@ -6,7 +6,7 @@ export interface FolderLock {
   release(): void;
 }
 
-const TIMEOUT = 5000;
+const TIMEOUT_MS = 5000;
 const TAKEN = 1;
 
 /**
@@ -22,7 +22,7 @@ export function lockFolder(path: string): FolderLock | 'taken' | 'unavailable' {
   const { status, stderr } = spawnSync('flock', ['-x', '-n', '3'], {
     stdio: ['ignore', 'ignore', 'pipe', folder],
     env: {},
-    timeout: TIMEOUT,
+    timeout: TIMEOUT_MS,
   });
   if (status === 0) return { release: () => closeSync(folder) };
   closeSync(folder);

@@ -43,7 +43,7 @@ export async function openFileShelf(dir: string, options: FileShelfOptions = {})
     const changes = new ChangeLog();
     const removed = new RemovedFolder(layout, disk);
     const stored = await eventually(dir, () => Promise.resolve(new StoredPackages(layout, disk, changes, warn)));
-    if (owner !== undefined) await stored.tidyUp(removed);
+    if (owner !== undefined) await stored.removeUnreferenced(removed);
     const exploded = new ExplodedPackages(layout, disk, changes, removed);
     await eventually(dir, () => exploded.scan());
     void removed.count();

@@ -12,7 +12,7 @@ import { READ_REGULAR } from './hash-file.ts';
 import { sha256, type HashedFile, type PackageContent } from './package-content.ts';
 
 /** Up to this size a file is read and verified before its first byte is given out. */
-const VERIFIED_FIRST = 1024 * 1024;
+const VERIFIED_FIRST_BYTES = 1024 * 1024;
 
 /** Where the files of a package lie now. */
 export interface PackagePlace {
@@ -58,7 +58,7 @@ export class OpenPackage implements KoPackage {
 
   async stream(path: string, range?: { start: number; end: number }): Promise<Readable> {
     const known = this.#file(path);
-    if (path === METADATA_FILE || (this.#options.verify && known.size <= VERIFIED_FIRST)) {
+    if (path === METADATA_FILE || (this.#options.verify && known.size <= VERIFIED_FIRST_BYTES)) {
       const bytes = await this.read(path);
       return Readable.from([range ? bytes.subarray(range.start, range.end + 1) : bytes], { objectMode: false });
     }

@@ -6,7 +6,7 @@ import type { DurableFiles } from './durable-files.ts';
 import { renderRecord, type Pointer } from './pointer.ts';
 import { recordName, stagingName, type ShelfLayout } from './shelf-layout.ts';
 
-const WRITES_AT_ONCE = 8;
+const CONCURRENT_WRITES = 8;
 
 /** The records beside the packages, of which the index can be made again. */
 export class PackageRecords {
@@ -47,7 +47,7 @@ export class PackageRecords {
     const names = new Set(await readdir(this.#layout.objects));
     const without = pointers.filter(({ folder }) => names.has(folder) && !names.has(recordName(folder)));
     if (without.length === 0) return;
-    await mapBounded(without, WRITES_AT_ONCE, (pointer) => this.add(pointer));
+    await mapBounded(without, CONCURRENT_WRITES, (pointer) => this.add(pointer));
     await this.#disk.syncFolder('packages', this.#layout.objects);
   }
 

@@ -11,7 +11,7 @@ export interface RemovedSize {
 }
 
 /** So long a count is good enough for the health. */
-const COUNT_AGAIN = 60_000;
+const COUNT_AGAIN_MS = 60_000;
 
 /** `.removed/`: what left the shelf and was not deleted. Only a person empties it. */
 export class RemovedFolder {
@@ -40,7 +40,7 @@ export class RemovedFolder {
 
   /** As it was counted last; counted again behind it, so that nobody waits. Undefined before the first count. */
   get size(): RemovedSize | undefined {
-    if (performance.now() - this.#counted > COUNT_AGAIN) void this.count();
+    if (performance.now() - this.#counted > COUNT_AGAIN_MS) void this.count();
     return this.#size;
   }
 

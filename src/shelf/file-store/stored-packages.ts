@@ -78,7 +78,7 @@ export class StoredPackages {
   }
 
   /** For the owner of the shelf, before it serves: uploads that did not end go, and packages of no KO move to `.removed/`. */
-  async tidyUp(removed: RemovedFolder): Promise<void> {
+  async removeUnreferenced(removed: RemovedFolder): Promise<void> {
     for (const name of await readdir(this.#layout.staging)) await this.#clear(join(this.#layout.staging, name));
     await this.#markEmpty();
     try {

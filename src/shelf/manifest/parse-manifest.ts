@@ -2,7 +2,7 @@ import { koKey, parseKoId } from '../../knowledge-object/id.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { importRefused } from '../../lib/errors.ts';
 import { inTurns } from '../../lib/in-turns.ts';
-import { LONGEST_URL, hasMore, someOf, withoutEndSlashes } from '../../lib/text.ts';
+import { MAX_URL_CHARACTERS, hasMore, someOf, withoutEndSlashes } from '../../lib/text.ts';
 
 /** One entry of a manifest: where its KO is, or why that cannot be said. */
 export interface ManifestEntry {
@@ -73,10 +73,10 @@ const withoutLogin = (written: string): string => written.replace(/\/\/[^/?#]*@/
 
 /** An absolute http, https or file URL, or one that is relative to `base`. */
 export function resolveLocation(written: string, base?: URL): ManifestEntry {
-  if (written.length > LONGEST_URL) {
+  if (written.length > MAX_URL_CHARACTERS) {
     return {
-      location: escapeForMessage(withoutLogin(written.slice(0, LONGEST_URL))),
-      error: importRefused(`has more than ${LONGEST_URL} characters`),
+      location: escapeForMessage(withoutLogin(written.slice(0, MAX_URL_CHARACTERS))),
+      error: importRefused(`has more than ${MAX_URL_CHARACTERS} characters`),
     };
   }
   const location = withoutLogin(written);

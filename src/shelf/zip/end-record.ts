@@ -9,12 +9,12 @@ export interface EndRecord {
 }
 
 const END = 0x06054b50;
-const END_SIZE = 22;
-const MAX_COMMENT = 0xffff;
+const END_BYTES = 22;
+const MAX_COMMENT_BYTES = 0xffff;
 const LOCATOR = 0x07064b50;
-const LOCATOR_SIZE = 20;
+const LOCATOR_BYTES = 20;
 const ZIP64_END = 0x06064b50;
-const ZIP64_END_SIZE = 56;
+const ZIP64_END_BYTES = 56;
 
 /**
  * Reads the end of the archive, which says where everything else is. Readers differ in what they make of an
@@ -24,7 +24,7 @@ const ZIP64_END_SIZE = 56;
  */
 export async function readEndRecord(reader: FileReader, fileSize: number): Promise<EndRecord> {
   if (fileSize === 0) throw archiveRefused('is empty');
-  const tailStart = Math.max(0, fileSize - MAX_COMMENT - END_SIZE - LOCATOR_SIZE);
+  const tailStart = Math.max(0, fileSize - MAX_COMMENT_BYTES - END_BYTES - LOCATOR_BYTES);
   const tail = await reader.bytes(tailStart, fileSize - tailStart);
   const at = findEnd(tail);
   if (at === undefined) throw archiveRefused(await whyNoEnd(reader, fileSize));
@@ -37,9 +37,9 @@ export async function readEndRecord(reader: FileReader, fileSize: number): Promi
     directorySize: tail.readUInt32LE(at + 12),
     directoryOffset: tail.readUInt32LE(at + 16),
   };
-  const isZip64 = at >= LOCATOR_SIZE && tail.readUInt32LE(at - LOCATOR_SIZE) === LOCATOR;
+  const isZip64 = at >= LOCATOR_BYTES && tail.readUInt32LE(at - LOCATOR_BYTES) === LOCATOR;
   const zip64 = isZip64
-    ? await readZip64(reader, tail.subarray(at - LOCATOR_SIZE, at), tailStart + at - LOCATOR_SIZE)
+    ? await readZip64(reader, tail.subarray(at - LOCATOR_BYTES, at), tailStart + at - LOCATOR_BYTES)
     : undefined;
 
   const fits = (value: number, limit: number, long: number | undefined): boolean =>
@@ -67,9 +67,9 @@ export async function readEndRecord(reader: FileReader, fileSize: number): Promi
 /** The last end record; an archive whose comment could be read as another one is ambiguous. */
 function findEnd(tail: Buffer): number | undefined {
   let found: number | undefined;
-  for (let at = tail.length - END_SIZE; at >= 0; at--) {
+  for (let at = tail.length - END_BYTES; at >= 0; at--) {
     if (tail.readUInt32LE(at) !== END) continue;
-    const reachesEnd = at + END_SIZE + tail.readUInt16LE(at + 20) === tail.length;
+    const reachesEnd = at + END_BYTES + tail.readUInt16LE(at + 20) === tail.length;
     if (found === undefined && !reachesEnd)
       throw archiveRefused('has more or fewer bytes behind its end record than that says');
     if (found !== undefined && reachesEnd) throw archiveRefused('has a second end record in its comment');
@@ -91,8 +91,8 @@ async function readZip64(
   const start = u64(locator, 8);
   if (locator.readUInt32LE(4) !== 0 || locator.readUInt32LE(16) > 1)
     throw archiveRefused('is one part of several: join them to one file');
-  if (start + ZIP64_END_SIZE > locatorStart) throw archiveRefused('has no zip64 end record where its locator says');
-  const record = await reader.bytes(start, ZIP64_END_SIZE);
+  if (start + ZIP64_END_BYTES > locatorStart) throw archiveRefused('has no zip64 end record where its locator says');
+  const record = await reader.bytes(start, ZIP64_END_BYTES);
   if (record.readUInt32LE(0) !== ZIP64_END || start + 12 + u64(record, 4) !== locatorStart) {
     throw archiveRefused('has no zip64 end record where its locator says');
   }

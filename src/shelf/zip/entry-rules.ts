@@ -52,9 +52,9 @@ const TYPES: Readonly<Record<number, string>> = {
 };
 
 // Java writes folders as if they were compressed files; deflate makes 2 to 5 bytes of nothing.
-const DEFLATED_NOTHING = 16;
+const EMPTY_DEFLATED_BYTES = 16;
 const MAX_RATIO = 200;
-const RATIO_COUNTS_FROM = 10 * 2 ** 20;
+const RATIO_COUNTS_FROM_BYTES = 10 * 2 ** 20;
 
 /** Checks what the central directory says of one entry. @throws importRefused */
 export function checkEntry(header: Entry, limits: ZipLimits): CheckedEntry {
@@ -73,11 +73,11 @@ export function checkEntry(header: Entry, limits: ZipLimits): CheckedEntry {
   if (type !== 0 && type !== FILE && type !== FOLDER)
     refuse(`is ${TYPES[type] ?? 'no file'}: only files and folders can be stored`);
   if (type === FOLDER && !isFolder) refuse('is marked as a folder but named as a file');
-  if (isFolder && (size > 0 || compressedSize > DEFLATED_NOTHING || header.crc32 !== 0))
+  if (isFolder && (size > 0 || compressedSize > EMPTY_DEFLATED_BYTES || header.crc32 !== 0))
     refuse('is a folder that holds data');
   if (method === STORED && size !== compressedSize) refuse('is stored as it is but has two different sizes');
   if (size > limits.file) refuse(`unpacks to ${bytes(size)}; a file may have ${bytes(limits.file)}`);
-  if (size > RATIO_COUNTS_FROM && size > compressedSize * MAX_RATIO) {
+  if (size > RATIO_COUNTS_FROM_BYTES && size > compressedSize * MAX_RATIO) {
     refuse(`unpacks to more than ${MAX_RATIO} times its size, as no honest file of ${bytes(size)} does`);
   }
   return {

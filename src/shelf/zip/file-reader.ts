@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { RandomAccessReader } from 'yauzl';
 
-const WINDOW = 64 * 1024;
+const WINDOW_BYTES = 64 * 1024;
 
 /**
  * Lets yauzl read an open file. The headers of an archive are many and small, and lie close together: they are
@@ -39,7 +39,7 @@ export class FileReader extends RandomAccessReader {
   async bytes(position: number, length: number): Promise<Buffer> {
     if (!(position >= 0 && position + length <= this.#size)) throw new Error('a record lies outside the file');
     if (position < this.#start || position + length > this.#start + this.#window.length) {
-      const window = Buffer.alloc(Math.min(Math.max(WINDOW, length), this.#size - position));
+      const window = Buffer.alloc(Math.min(Math.max(WINDOW_BYTES, length), this.#size - position));
       const { bytesRead } = await this.#handle.read(window, 0, window.length, position);
       if (bytesRead < length) throw new Error('the file became shorter');
       this.#window = window.subarray(0, bytesRead);

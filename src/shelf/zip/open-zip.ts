@@ -58,7 +58,7 @@ async function readArchive(handle: FileHandle, limits: ZipLimits): Promise<ZipAr
   const entries: CheckedEntry[] = [];
   let directorySize = 0;
   for await (const header of zip.eachEntry()) {
-    directorySize += CENTRAL_HEADER_SIZE + header.fileNameLength + header.extraFieldLength + header.fileCommentLength;
+    directorySize += CENTRAL_HEADER_BYTES + header.fileNameLength + header.extraFieldLength + header.fileCommentLength;
     entries.push(checkEntry(header, limits));
   }
   if (directorySize !== end.directorySize) throw archiveRefused('has more entries than its end record says');
@@ -69,7 +69,7 @@ async function readArchive(handle: FileHandle, limits: ZipLimits): Promise<ZipAr
 // Names, sizes and closing are looked after here.
 const OUR_OWN_RULES = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
 
-const CENTRAL_HEADER_SIZE = 46;
+const CENTRAL_HEADER_BYTES = 46;
 
 function archiveOf(handle: FileHandle, placed: readonly PlacedEntry[]): ZipArchive {
   const files = new Map(placed.filter(isContent).map((entry) => [entry.name, entry]));

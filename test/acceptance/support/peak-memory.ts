@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-export const MEGABYTE = 1024 * 1024;
+export const MB = 1024 * 1024;
 
 /** Resident bytes that a process has taken at most, as Linux counts them. */
 export async function peakMemory(pid: number): Promise<number> {

@@ -8,8 +8,8 @@ interface Cost {
   readonly memory: number;
 }
 
-const TICKS_A_SECOND = 100;
-const PAGE = 4096;
+const TICKS_PER_SECOND = 100;
+const PAGE_BYTES = 4096;
 
 export async function costOf(
   pid: number,
@@ -38,5 +38,5 @@ async function read(pid: string): Promise<(Cost & { pid: number; parent: number 
     .map(Number);
   const [, parent, user, system, pages] = [0, 1, 11, 12, 21].map((i) => fields[i]);
   if (parent === undefined || user === undefined || system === undefined || pages === undefined) return [];
-  return [{ pid: Number(pid), parent, cpu: (user + system) / TICKS_A_SECOND, memory: pages * PAGE }];
+  return [{ pid: Number(pid), parent, cpu: (user + system) / TICKS_PER_SECOND, memory: pages * PAGE_BYTES }];
 }

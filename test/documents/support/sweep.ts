@@ -11,8 +11,8 @@ export type Step = readonly [method: Method, path: string, url: string, sent?: S
 
 export const NAAN = 'sweep';
 /** A body larger than this is refused by the service that is swept. */
-export const MAX_BODY = 20_000;
-export const MAX_PACKAGE = 40_000;
+export const MAX_BODY_BYTES = 20_000;
+export const MAX_PACKAGE_BYTES = 40_000;
 
 const CODE = `function run(input) {
   if (input === 'fail') throw new Error('as it was asked to');
@@ -65,7 +65,7 @@ function calls(): Step[] {
       ['post', path, url, json('x', { accept: 'image/png' })],
       ['post', path, url, raw('x', 'text/csv')],
       ['post', path, url, { body: 'x' }],
-      ['post', path, url, json('x'.repeat(MAX_BODY))],
+      ['post', path, url, json('x'.repeat(MAX_BODY_BYTES))],
       ['get', path, url],
     ]),
     ...(
@@ -205,7 +205,7 @@ async function shelf(): Promise<Step[]> {
     ['put', KO, path, raw('{')],
     ['put', KO, path, json(code.metadata, { 'if-match': '"another"' })],
     ['put', KO, path, raw('{}', 'text/plain')],
-    ['put', KO, path, json('x'.repeat(MAX_BODY))],
+    ['put', KO, path, json('x'.repeat(MAX_BODY_BYTES))],
     ['put', KO, `/kos/${NAAN}/code/v9`, json({})],
     ['get', '/kos/ark:/{naan}/{name}', `/kos/ark:/${NAAN}/code`],
     ['get', '/kos/ark:/{naan}/{name}', `/kos/ark:/${NAAN}/none`],
@@ -221,7 +221,7 @@ async function shelf(): Promise<Step[]> {
       ['post', manifest, manifest, json([])],
       ['post', manifest, manifest, raw('{')],
       ['post', manifest, manifest, raw('[]', 'text/plain')],
-      ['post', manifest, manifest, json(['x'.repeat(MAX_BODY)])],
+      ['post', manifest, manifest, json(['x'.repeat(MAX_BODY_BYTES)])],
     ]),
   ];
 }

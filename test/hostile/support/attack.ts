@@ -19,11 +19,11 @@ import type { HostileCase } from './hostile-case.ts';
 import type { Pace } from './pace.ts';
 
 /** Milliseconds of `--execution-timeout`. */
-const LIMIT = 1000;
+const EXECUTION_LIMIT_MS = 1000;
 /** "Every guest call ends within `timeout + 1 s` grace." */
-const GRACE = 1000;
+const GRACE_MS = 1000;
 /** Milliseconds for which a client tries again. */
-const PATIENCE = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /** A sandbox may pass its bound by what it takes between two looks. */
 const MOST = { activator: 100 * MEGABYTE, child: 1200 * MEGABYTE };
@@ -53,7 +53,7 @@ export function attack(title: string, cases: readonly HostileCase[], options: At
     for (const ko of [well, files, ...kos]) await explode(ko, shelf.path, ko.name);
     await using service = await startService({
       shelf: shelf.path,
-      args: ['--execution-timeout', `${LIMIT}ms`, '--isolate-memory', '32MB', ...(options.args ?? [])],
+      args: ['--execution-timeout', `${EXECUTION_LIMIT_MS}ms`, '--isolate-memory', '32MB', ...(options.args ?? [])],
     });
     await warmUp(service, well);
     const before = await restingFootprintOf(service.pid);
@@ -91,12 +91,12 @@ async function answerOf(
   pace: Pace,
   again = ({ status }: Answer): boolean => status === 503,
 ): Promise<Answer> {
-  const until = Date.now() + PATIENCE;
+  const until = Date.now() + TIMEOUT_MS;
   for (;;) {
     const began = Date.now();
     const answer = await service.post(pathOf(ko), input);
     const took = Date.now() - began;
-    const allowed = pace.allowed(LIMIT + GRACE, began, took);
+    const allowed = pace.allowed(EXECUTION_LIMIT_MS + GRACE_MS, began, took);
     assert.ok(took <= allowed, `an answer after ${took} ms; allowed are ${allowed}`);
     if (!again(answer) || Date.now() > until) return answer;
     await later(1000 * Number(answer.headers['retry-after'] ?? 0));

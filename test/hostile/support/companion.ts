@@ -21,11 +21,11 @@ const CODE = `
 
 export const wellBehavedKo = (naan: string): Ko => javascriptKo(CODE, { naan, name: 'well' });
 
-const PAUSE = 30;
+const PAUSE_MS = 30;
 /** "No guest code can stop the activator answering `/health` within 1 s." */
-const HEALTH_WITHIN = 1000;
+const HEALTH_WITHIN_MS = 1000;
 /** "… nor break another KO's requests for more than the recycle time." */
-const ANSWER_WITHIN = 1000;
+const ANSWER_WITHIN_MS = 1000;
 
 /** How many times slower than alone a machine runs on which no sandbox may come up within the limit of a call. */
 const TOO_SLOW = 3;
@@ -74,7 +74,7 @@ export class Companion implements Disposable {
     const isSlowMachine = this.#pace.allowed(1, began, took) >= TOO_SLOW;
     if (problem !== undefined)
       return what === 'answer' && problem.startsWith('503') && isSlowMachine ? undefined : `${what}: ${problem}`;
-    const allowed = this.#pace.allowed(what === 'health' ? HEALTH_WITHIN : ANSWER_WITHIN, began, took);
+    const allowed = this.#pace.allowed(what === 'health' ? HEALTH_WITHIN_MS : ANSWER_WITHIN_MS, began, took);
     return took > allowed ? `${what} after ${took} ms, allowed are ${allowed}` : undefined;
   }
 
@@ -91,7 +91,7 @@ export class Companion implements Disposable {
         (thrown: unknown) => (thrown as Error).message,
       );
       this.#waits.push({ what, began, took: Date.now() - began, ...(problem !== undefined && { problem }) });
-      await later(PAUSE);
+      await later(PAUSE_MS);
     }
   }
 

@@ -22,8 +22,8 @@ interface Process {
   readonly memory: number;
 }
 
-const TICKS_A_SECOND = 100;
-const PAGE = 4096;
+const TICKS_PER_SECOND = 100;
+const PAGE_BYTES = 4096;
 export const MEGABYTE = 1024 * 1024;
 
 export async function footprintOf(pid: number): Promise<Footprint> {
@@ -41,7 +41,7 @@ export async function footprintOf(pid: number): Promise<Footprint> {
 
 /** Once the service does nothing more than wait: what it needed to start has ended. */
 export async function restingFootprintOf(pid: number): Promise<Footprint> {
-  const until = Date.now() + LONGEST;
+  const until = Date.now() + TIMEOUT_MS;
   for (;;) {
     const footprint = await footprintOf(pid);
     if (footprint.children.length <= RESTING_CHILDREN) return footprint;
@@ -75,7 +75,7 @@ async function read(pid: number): Promise<Process[]> {
   const [user, system, pages] = [10, 11, 20].map((i) => Number(fields[i]));
   // A zombie has ended; only its parent has not noticed.
   if (state === 'Z') return [];
-  return [{ pid, cpu: ((user ?? 0) + (system ?? 0)) / TICKS_A_SECOND, memory: (pages ?? 0) * PAGE }];
+  return [{ pid, cpu: ((user ?? 0) + (system ?? 0)) / TICKS_PER_SECOND, memory: (pages ?? 0) * PAGE_BYTES }];
 }
 
 export const isAlive = async (pid: number): Promise<boolean> => (await read(pid)).length > 0;
@@ -94,7 +94,7 @@ export class Peak implements Disposable {
         this.#activator = Math.max(this.#activator, own?.memory ?? 0);
         this.#child = Math.max(this.#child, ...others.map((each) => each.memory));
       });
-    }, LOOK_AGAIN);
+    }, POLL_MS);
   }
 
   /** `activator`: bytes beside what it had before; `child`: bytes of any one process that it started. */
@@ -111,7 +111,7 @@ export class Peak implements Disposable {
   }
 }
 
-const LOOK_AGAIN = 100;
+const POLL_MS = 100;
 
 /** How far above the start a service may be when all is over. */
 export interface Allowance {
@@ -121,14 +121,14 @@ export interface Allowance {
   readonly treeMemory?: number;
 }
 
-const LONGEST = 30_000;
+const TIMEOUT_MS = 30_000;
 /** Share of one core that a service which does nothing may use. */
 const IDLE_SHARE = 0.15;
 
 /** Waits until the service is back where it was, and fails with what is not. */
 export async function assertBackTo(before: Footprint, pid: number, allowance: Allowance = {}): Promise<void> {
   const { memory = 50 * MEGABYTE, treeMemory = 300 * MEGABYTE } = allowance;
-  const until = Date.now() + LONGEST;
+  const until = Date.now() + TIMEOUT_MS;
   for (;;) {
     const [first, began] = [await footprintOf(pid), performance.now()];
     await later(500);

@@ -92,7 +92,7 @@ export class Soak implements AsyncDisposable {
 
   /** Lets the service come to rest and looks at what it takes; `before`: what it should come back to, if it only ends what it is at. */
   async rest(before?: Rest): Promise<Rest> {
-    const until = performance.now() + LONGEST_REST;
+    const until = performance.now() + MAX_REST_MS;
     for (;;) {
       const { memory, treeMemory, handles, children } = await restingFootprintOf(this.#service.pid);
       const isBack = before === undefined || handles <= before.handles;
@@ -121,7 +121,7 @@ export function assertNothingKept(before: Rest, now: Rest): void {
 }
 
 /** Milliseconds. */
-const LONGEST_REST = 15_000;
+const MAX_REST_MS = 15_000;
 
 interface Kos {
   readonly well: Ko;

@@ -8,7 +8,7 @@ export const DESK = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 
 /** Milliseconds until what does not come is given up, also on a busy machine. */
-const PATIENCE = 120_000;
+const TIMEOUT_MS = 120_000;
 
 interface Size {
   readonly width: number;
@@ -38,7 +38,7 @@ export async function theBrowser(): Promise<Visitor> {
 
 async function visit(browser: Browser, viewport: Size, colorScheme: 'light' | 'dark'): Promise<Visit> {
   const context = await browser.newContext({ viewport, hasTouch: viewport.width < 500, colorScheme });
-  context.setDefaultTimeout(PATIENCE);
+  context.setDefaultTimeout(TIMEOUT_MS);
   const page = await context.newPage();
   const requests: string[] = [];
   const complaints: string[] = [];

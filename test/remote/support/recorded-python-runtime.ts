@@ -6,7 +6,7 @@ import { RuntimeOfOthers, freePort } from './runtime-of-others.ts';
 import type { Activator, Asked } from './runtime-of-others.ts';
 
 /** The recorded one waits for three seconds. */
-const REGISTERS_AFTER = 1000;
+const REGISTERS_AFTER_MS = 1000;
 
 export class RecordedPythonRuntime extends RuntimeOfOthers {
   #thread: Promise<unknown> = Promise.resolve();
@@ -21,7 +21,7 @@ export class RecordedPythonRuntime extends RuntimeOfOthers {
   ): Promise<RecordedPythonRuntime> {
     const runtime = new RecordedPythonRuntime(activator, engine, takenPort ?? (await freePort()));
     if (takenPort === undefined) await runtime.listen();
-    await wait(REGISTERS_AFTER);
+    await wait(REGISTERS_AFTER_MS);
     await runtime.register(true);
     return runtime;
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 
-const LOOK_AGAIN = 25;
+const POLL_MS = 25;
 
 /** Waits for something that tells nobody when it happens. Gives the first value that is not undefined. */
 export async function until<T>(
@@ -14,6 +14,6 @@ export async function until<T>(
     const found = await look();
     if (found !== undefined) return found;
     assert.ok(Date.now() < deadline, `${what}: not within ${within} ms`);
-    await wait(LOOK_AGAIN);
+    await wait(POLL_MS);
   }
 }

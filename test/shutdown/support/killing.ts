@@ -7,9 +7,9 @@ import { startService } from '../../acceptance/support/service.ts';
 import { assertBackTo, footprintOf, MEGABYTE, restingFootprintOf } from '../../hostile/support/footprint.ts';
 import { Heap, INSPECTED } from '../../load/support/heap.ts';
 
-const EVERY = 200;
+const KILL_EVERY_MS = 200;
 const CLIENTS = 4;
-const RECOVERED_WITHIN = 15_000;
+const RECOVERED_WITHIN_MS = 15_000;
 
 /** What came of the calls, by status; and how many processes were killed. */
 export interface Killing {
@@ -46,7 +46,7 @@ export async function killSandboxes(seconds: number): Promise<Killing> {
       assert.equal((await service.get('/actuator/health/liveness')).status, 200);
     }
   });
-  for (const until = Date.now() + seconds * 1000; Date.now() < until; await later(EVERY)) {
+  for (const until = Date.now() + seconds * 1000; Date.now() < until; await later(KILL_EVERY_MS)) {
     for (const pid of (await footprintOf(service.pid)).children) {
       try {
         process.kill(pid, 'SIGKILL');
@@ -59,7 +59,7 @@ export async function killSandboxes(seconds: number): Promise<Killing> {
   over = true;
   await Promise.all(clients);
 
-  for (const until = Date.now() + RECOVERED_WITHIN; ; await later(50)) {
+  for (const until = Date.now() + RECOVERED_WITHIN_MS; ; await later(50)) {
     const answers = await Promise.all([quick, slow].map((ko) => service.post(pathOf(ko), 1)));
     if (answers.every(({ status }) => status === 200)) break;
     assert.ok(Date.now() < until, answers.map(({ text }) => text).join(' '));

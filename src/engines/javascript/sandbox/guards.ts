@@ -5,7 +5,7 @@
  */
 
 /** Timers that may lie in the list at the same time; nested calls beyond that have the limit of their caller only. */
-const MOST = 20_000;
+const MAX_SCHEMAS = 20_000;
 
 export class Guards {
   #count = 0;
@@ -14,7 +14,7 @@ export class Guards {
   /** `now`, and the milliseconds until it is due. */
   mayAdd(now: number, limit: number): boolean {
     if (now > this.#lastDue) this.#count = 0;
-    if (this.#count >= MOST) return false;
+    if (this.#count >= MAX_SCHEMAS) return false;
     this.#count++;
     this.#lastDue = Math.max(this.#lastDue, now + limit);
     return true;

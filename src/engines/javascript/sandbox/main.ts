@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import ivm from 'isolated-vm';
-import { MAX_MESSAGE } from '../../sandbox/from-process.ts';
+import { MAX_MESSAGE_CHARACTERS } from '../../sandbox/from-process.ts';
 import { ASK, BEGUN, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../../sandbox/protocol.ts';
 import type { Question, RunFailure } from '../../sandbox/protocol.ts';
 import type { Found, LoadRequest } from '../load-request.ts';
@@ -226,7 +226,7 @@ function drop(slot: number): void {
 /** See `lib/uptime.ts`, which is not among the files that a sandbox may read. */
 const uptime = (): number => Math.floor(performance.now());
 const messageOf = (thrown: unknown): string =>
-  (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, MAX_MESSAGE + 500);
+  (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, MAX_MESSAGE_CHARACTERS + 500);
 const since = (began: bigint): number => Math.min(0xffffffff, Number((process.hrtime.bigint() - began) / 1000n));
 
 // A signal to the whole group, such as Ctrl-C, is for the activator, which lets calls finish and then ends the sandboxes.

@@ -2,7 +2,7 @@
 import { readSync, writeSync } from 'node:fs';
 import { FrameReader, frame } from '../../sandbox/frames.ts';
 
-const SOCKET = 3;
+const SOCKET_FD = 3;
 
 export interface Frame {
   readonly kind: number;
@@ -33,7 +33,7 @@ export class Pipe {
 
   send(kind: number, a: number, b: number, text: string): void {
     const bytes = frame(kind, a, b, text);
-    for (let at = 0; at < bytes.length;) at += writeSync(SOCKET, bytes, at);
+    for (let at = 0; at < bytes.length;) at += writeSync(SOCKET_FD, bytes, at);
   }
 
   #waitFor(wanted: (kind: number) => boolean): Frame {
@@ -41,7 +41,7 @@ export class Pipe {
       const at = this.#queue.findIndex((each) => wanted(each.kind));
       const [found] = at < 0 ? [] : this.#queue.splice(at, 1);
       if (found !== undefined) return found;
-      const got = readSync(SOCKET, this.#buffer, 0, this.#buffer.length, null);
+      const got = readSync(SOCKET_FD, this.#buffer, 0, this.#buffer.length, null);
       if (got === 0) process.kill(process.pid, 'SIGKILL');
       this.#reader.push(this.#buffer.subarray(0, got));
     }

@@ -2,7 +2,7 @@
 import ivm from 'isolated-vm';
 import { posix } from 'node:path';
 import { placeIn } from '../stack-place.ts';
-import { MAX_MESSAGE, MAX_STACK } from '../../sandbox/from-process.ts';
+import { MAX_MESSAGE_CHARACTERS, MAX_STACK_CHARACTERS } from '../../sandbox/from-process.ts';
 import type { RunFailure } from '../../sandbox/protocol.ts';
 import type { LoadRequest } from '../load-request.ts';
 
@@ -30,7 +30,7 @@ export class Realm {
     const context = isolate.createContextSync();
     try {
       const enter = boot.runSync(context, { reference: true }) as Enter;
-      const limits = [load.maxResult, MAX_MESSAGE, MAX_STACK];
+      const limits = [load.maxResult, MAX_MESSAGE_CHARACTERS, MAX_STACK_CHARACTERS];
       const guest = enter.applySync(undefined, [new ivm.Callback(withoutStack(host)), ...limits] as never[], {
         result: { reference: true },
       }) as ivm.Reference<Record<string, unknown>>;
@@ -127,7 +127,8 @@ function requireFrom(isolate: ivm.Isolate, context: ivm.Context, load: LoadReque
 }
 
 /** What stands for an error on its way into an isolate, and in an answer; see `guest.js`. */
-export const refuse = (message: string): string => `!${JSON.stringify({ message: message.slice(0, MAX_MESSAGE) })}`;
+export const refuse = (message: string): string =>
+  `!${JSON.stringify({ message: message.slice(0, MAX_MESSAGE_CHARACTERS) })}`;
 
 /** An error that crosses into an isolate shows its code the files of the host. */
 function withoutStack<T extends string[]>(ask: (...asked: T) => string): (...asked: T) => string {
@@ -218,31 +219,35 @@ function resolveArtifact(load: LoadRequest, wanted: string, from: string): strin
 function withPlace(thrown: unknown, load: LoadRequest): unknown {
   if (!(thrown instanceof Error)) return thrown;
   const { message: all } = thrown;
-  const message = all.slice(0, MAX_MESSAGE);
-  if (/ \[[^[\]:]+:\d+:\d+\]$/.test(all.slice(-MAX_PLACE)) || TIMEOUT.test(message)) return thrown;
+  const message = all.slice(0, MAX_MESSAGE_CHARACTERS);
+  if (/ \[[^[\]:]+:\d+:\d+\]$/.test(all.slice(-MAX_PLACE_CHARACTERS)) || TIMEOUT.test(message)) return thrown;
   // A stack begins with the message, and may be as large.
-  const stack = all.length <= MAX_MESSAGE ? (thrown.stack ?? '') : '';
+  const stack = all.length <= MAX_MESSAGE_CHARACTERS ? (thrown.stack ?? '') : '';
   const place = placeIn(stack, (file) => Object.hasOwn(load.files, file));
   thrown.message = place === undefined ? message : `${message} [${place.file}:${place.line}:${place.column}]`;
   return thrown;
 }
 
 /** Characters of ` [<file>:<line>:<column>]`. */
-const MAX_PLACE = 1100;
+const MAX_PLACE_CHARACTERS = 1100;
 const TIMEOUT = /execution timed out/i;
 const NO_PLACE = / \[<isolated-vm>:\d+:\d+\]$/;
 const NO_ERROR = /^An object was thrown from supplied code/;
 /** What isolated-vm says when a run ends outside of its answers. */
 export function failureOf(thrown: unknown, isolate: ivm.Isolate): Required<RunFailure> {
   const { name, message: all } = thrown instanceof Error ? thrown : { name: '', message: String(thrown) };
-  const said = all.slice(0, MAX_MESSAGE);
+  const said = all.slice(0, MAX_MESSAGE_CHARACTERS);
   const message = NO_ERROR.test(said) ? 'the code threw an object that is no Error' : said.replace(NO_PLACE, '');
   if (TIMEOUT.test(message)) return { why: 'timeout', message, stack: '' };
   if (isolate.isDisposed || /memory limit|Array buffer allocation failed/i.test(message))
     return { why: 'memory', message, stack: '' };
   const words = name === '' ? message : `${name.slice(0, 200)}: ${message}`;
   // A stack begins with the message, and may be as large.
-  const stack = thrown instanceof Error && all.length <= MAX_MESSAGE ? (thrown.stack ?? '') : '';
+  const stack = thrown instanceof Error && all.length <= MAX_MESSAGE_CHARACTERS ? (thrown.stack ?? '') : '';
   const frames = stack.indexOf('\n    at ');
-  return { why: 'threw', message: words, stack: frames < 0 ? '' : stack.slice(frames + 1, frames + 1 + MAX_STACK) };
+  return {
+    why: 'threw',
+    message: words,
+    stack: frames < 0 ? '' : stack.slice(frames + 1, frames + 1 + MAX_STACK_CHARACTERS),
+  };
 }

@@ -7,9 +7,9 @@ import { closeSync, readSync, writeSync } from 'node:fs';
 import { FrameReader, frame } from '../../sandbox/frames.ts';
 import { DONE, LOAD, LOADED, READY, RUN } from '../../sandbox/protocol.ts';
 
-const SOCKET = 3;
+const SOCKET_FD = 3;
 const send = (bytes: Uint8Array): void => {
-  for (let at = 0; at < bytes.length;) at += writeSync(SOCKET, bytes, at);
+  for (let at = 0; at < bytes.length;) at += writeSync(SOCKET_FD, bytes, at);
 };
 const sleep = (): never => {
   for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
@@ -23,7 +23,7 @@ function run(slot: number, text: string): void {
       const asked = JSON.parse(input) as { bytes?: string; signal?: NodeJS.Signals; close?: boolean } | null;
       if (asked?.bytes !== undefined) send(Buffer.from(asked.bytes, 'base64'));
       if (asked?.signal !== undefined) process.kill(process.pid, asked.signal);
-      if (asked?.close === true) closeSync(SOCKET);
+      if (asked?.close === true) closeSync(SOCKET_FD);
       if (asked?.bytes !== undefined || asked?.signal !== undefined || asked?.close === true) sleep();
       return input;
     });
@@ -37,7 +37,7 @@ const reader = new FrameReader((kind, slot, _b, text) => {
 send(frame(READY, 0, 0, ''));
 const buffer = Buffer.alloc(65_536);
 for (;;) {
-  const got = readSync(SOCKET, buffer);
+  const got = readSync(SOCKET_FD, buffer);
   if (got === 0) process.exit();
   reader.push(buffer.subarray(0, got));
 }
