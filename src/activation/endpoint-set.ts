@@ -1,11 +1,13 @@
 /** All loaded endpoints at one moment: never changed, but replaced as a whole. */
+import { compareNames } from '../knowledge-object/id-order.ts';
 import { nameKey } from '../knowledge-object/id.ts';
 import type { KoId, KoName } from '../knowledge-object/id.ts';
-import { compareVersions } from '../knowledge-object/version-order.ts';
+import { firstWhere } from '../lib/first-where.ts';
 import { LayeredMap } from '../lib/layered-map.ts';
 import { withoutSlashes } from '../lib/text.ts';
 import type { CallScope } from '../engines/engine.ts';
 import type { Endpoint } from './endpoint.ts';
+import { comparePlaces } from './endpoint-order.ts';
 import { methodOf, NameEndpoints } from './name-endpoints.ts';
 
 /** "An HTTP method key (`post` or `get`)": one path may have both. */
@@ -20,12 +22,15 @@ export interface LoadFailure {
 }
 
 export class EndpointSet implements CallScope {
-  /** Ordered by naan, name, API version, KO version and endpoint. */
+  /** Ordered as `comparePlaces` says. */
   readonly endpoints: readonly Endpoint[];
   readonly failures: readonly LoadFailure[];
   /** No id has more of them. */
   readonly mostSegments: number;
   readonly #names: LayeredMap<NameEndpoints>;
+  /** Made when they are first asked for. */
+  #engines: Map<string, Endpoint[]> | undefined;
+  #failed: Map<string, LoadFailure[]> | undefined;
 
   /** `replaces`: the set in which these names, and no others, have other endpoints. */
   constructor(
@@ -33,7 +38,7 @@ export class EndpointSet implements CallScope {
     failures: readonly LoadFailure[],
     replaces?: { readonly set: EndpointSet; readonly names: readonly KoName[] },
   ) {
-    const sorted = endpoints.toSorted(byAddress);
+    const sorted = endpoints.toSorted(comparePlaces);
     const groups = Map.groupBy(sorted, ({ ko }) => nameKey(ko.id));
     const made = [...groups].map(([key, each]) => [key, new NameEndpoints(each)] as const);
     const most = sorted.reduce((segments, { id }) => Math.max(segments, id.split('/').length), 0);
@@ -59,6 +64,18 @@ export class EndpointSet implements CallScope {
   /** The endpoints of all versions of a KO, in their order. */
   ofName(name: KoName): readonly Endpoint[] {
     return this.#names.get(nameKey(name))?.endpoints ?? [];
+  }
+
+  /** The endpoints of an engine, in their order. */
+  ofEngine(name: string): readonly Endpoint[] {
+    this.#engines ??= Map.groupBy(this.endpoints, ({ entry }) => entry.engine);
+    return this.#engines.get(name) ?? [];
+  }
+
+  /** The failures of all versions of a KO. */
+  failuresOf(name: KoName): readonly LoadFailure[] {
+    this.#failed ??= Map.groupBy(this.failures, ({ id }) => nameKey(id));
+    return this.#failed.get(nameKey(name)) ?? [];
   }
 
   /** The endpoint of `<naan>/<name>/<version>/<endpoint>`, whatever its status; one of another method where there is none of this. */
@@ -103,7 +120,7 @@ export class EndpointSet implements CallScope {
       taken = Math.max(taken, end);
     };
     for (const name of names.toSorted(compareNames)) {
-      takeUntil(firstAt(this.endpoints, name));
+      takeUntil(firstWhere(this.endpoints, ({ ko }) => compareNames(ko.id, name) >= 0));
       all.push(...(groups.get(nameKey(name)) ?? []));
       taken += this.ofName(name).length;
     }
@@ -114,29 +131,3 @@ export class EndpointSet implements CallScope {
 
 /** Characters, with room for some slashes at its ends. */
 const MAX_ID_CHARACTERS = 2048;
-
-function byAddress(a: Endpoint, b: Endpoint): number {
-  return (
-    compareNames(a.ko.id, b.ko.id) ||
-    compareVersions(a.apiVersion, b.apiVersion) ||
-    compareVersions(a.ko.id.version, b.ko.id.version) ||
-    compareText(a.name, b.name)
-  );
-}
-
-/** The place of the first endpoint of a name, or where it would be. */
-function firstAt(sorted: readonly Endpoint[], name: KoName): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const at = sorted[middle];
-    if (at !== undefined && compareNames(at.ko.id, name) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-const compareNames = (a: KoName, b: KoName): number => compareText(a.naan, b.naan) || compareText(a.name, b.name);
-
-const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { malformedRequest, notFound } from '../lib/errors.ts';
 import type { AuditQuery, AuditStore } from '../shelf/audit-store.ts';
-import { prefixOf } from './address.ts';
+import { linkNext, numberIn, textIn } from './listings/list-query.ts';
 import { declare } from './methods.ts';
 
 const PATH = '/actuator/audit';
@@ -18,11 +18,7 @@ export function auditRoutes(app: FastifyInstance, store: AuditStore | undefined)
       throw notFound('No audit is kept here, since the shelf can only be read: the log has all audit lines');
     const { records, more } = await store.read(query);
     const last = records.at(-1);
-    if (more && last !== undefined) {
-      const next = new URLSearchParams(request.query as Record<string, string>);
-      next.set('after', String(last.id));
-      void reply.header('link', `<${prefixOf(request)}${PATH}?${next.toString()}>; rel="next"`);
-    }
+    if (more && last !== undefined) linkNext(request, reply, PATH, String(last.id));
     return records;
   };
   declare(app, PATH, { GET: { access: 'info', handler: read } });
@@ -30,25 +26,12 @@ export function auditRoutes(app: FastifyInstance, store: AuditStore | undefined)
 
 /** @throws malformedRequest. */
 function queryOf(request: FastifyRequest): AuditQuery {
-  const given = request.query as Readonly<Record<string, string | readonly string[] | undefined>>;
-  const textOf = (name: string): string | undefined => {
-    const value = given[name];
-    if (value === undefined || typeof value === 'string') return value === '' ? undefined : value;
-    throw malformedRequest(`${name} is given more than once: give it once`);
-  };
-  const numberOf = (name: string, most: number): number | undefined => {
-    const value = textOf(name);
-    if (value === undefined) return undefined;
-    const number = /^\d{1,15}$/.test(value) ? Number(value) : 0;
-    if (number < 1 || number > most) throw malformedRequest(`${name} must be a whole number from 1 to ${most}`);
-    return number;
-  };
   return {
-    limit: numberOf('limit', MAX_LIMIT) ?? DEFAULT_LIMIT,
-    after: numberOf('after', Number.MAX_SAFE_INTEGER),
-    since: timeOf(textOf('since')),
-    ko: textOf('ko'),
-    who: textOf('who'),
+    limit: numberIn(request, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT,
+    after: numberIn(request, 'after', Number.MAX_SAFE_INTEGER),
+    since: timeOf(textIn(request, 'since')),
+    ko: textIn(request, 'ko'),
+    who: textIn(request, 'who'),
   };
 }
 

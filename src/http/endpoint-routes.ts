@@ -2,21 +2,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
 import type { Endpoint } from '../activation/endpoint.ts';
-import type { EndpointSet } from '../activation/endpoint-set.ts';
+import { comparePlaces, parsePlace, placeText } from '../activation/endpoint-order.ts';
+import type { EndpointPlace } from '../activation/endpoint-order.ts';
 import { engineName } from '../engines/table.ts';
 import { endpointNotFound } from '../lib/errors.ts';
-import { cutWords } from '../lib/text.ts';
 import { addressOf } from './address.ts';
 import { askedVersion } from './asked-version.ts';
+import type { EndpointTexts } from './listings/endpoint-texts.ts';
+import { linkNext, listQueryOf } from './listings/list-query.ts';
+import { pageOf } from './listings/page-of.ts';
+import { WholeList } from './listings/whole-list.ts';
 import { declare } from './methods.ts';
-
-const CONTEXT = [
-  'https://kgrid.org/koio/contexts/knowledgeobject.jsonld',
-  'https://kgrid.org/koio/contexts/implementation.jsonld',
-];
-
-/** Addresses are the client's to choose: only so many are remembered. */
-const MOST_ADDRESSES = 8;
+import { isFoundBy } from './pages/search.js';
 
 /** One path may have code and a resource. */
 const BOTH = ['post', 'get'] as const;
@@ -24,13 +21,21 @@ const BOTH = ['post', 'get'] as const;
 export interface EndpointRoutesOptions {
   readonly activator: Activator;
   readonly publicUrl: string | undefined;
+  readonly texts: EndpointTexts;
 }
 
-export function endpointRoutes(app: FastifyInstance, { activator, publicUrl }: EndpointRoutesOptions): void {
-  const shown = (request: FastifyRequest, endpoints: readonly Endpoint[]): unknown[] => {
-    const address = addressOf(request, publicUrl);
-    return endpoints.map((each) => representation(each, address));
-  };
+interface List {
+  readonly endpoints: readonly Endpoint[];
+  /** Its path, percent-encoded. */
+  readonly path: string;
+  /** The newest version first. */
+  readonly descending?: boolean;
+}
+
+export function endpointRoutes(app: FastifyInstance, { activator, publicUrl, texts }: EndpointRoutesOptions): void {
+  const whole = new WholeList(texts);
+  const send = (reply: FastifyReply, body: string | Buffer): FastifyReply =>
+    reply.type('application/json; charset=utf-8').send(body);
   const get = (handler: (request: FastifyRequest, reply: FastifyReply) => unknown) => ({
     GET: {
       access: 'open' as const,
@@ -40,41 +45,52 @@ export function endpointRoutes(app: FastifyInstance, { activator, publicUrl }: E
       },
     },
   });
-  const prepared = new WeakMap<EndpointSet, Map<string, Buffer>>();
-  /** Once all endpoints of a set are decided, the text for an address stays the same. */
-  const list = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const { set } = activator;
+
+  /** The page of a list that the query asks for; all of it where it asks for none. */
+  const sendList = (request: FastifyRequest, reply: FastifyReply, list: List): FastifyReply => {
+    const query = listQueryOf(request, parsePlace);
     const address = addressOf(request, publicUrl);
-    const known = prepared.get(set) ?? new Map<string, Buffer>();
-    const body = known.get(address) ?? Buffer.from(JSON.stringify(shown(request, set.endpoints)));
-    if (known.size < MOST_ADDRESSES && set.endpoints.every((each) => each.status !== 'LOADED')) {
-      prepared.set(set, known.set(address, body));
-    }
-    return reply.type('application/json; charset=utf-8').send(body);
+    if (query === undefined) return send(reply, texts.listOf(list.endpoints, address));
+    const { entries, more } = pageOf(
+      list.endpoints,
+      isBehind(query.after, list.descending === true),
+      (each) => query.search === '' || isFoundBy(texts.searched(each), query.search),
+      query.limit,
+    );
+    const last = entries.at(-1);
+    if (more && last !== undefined) linkNext(request, reply, list.path, placeText(last));
+    return send(reply, texts.listOf(entries, address));
   };
 
-  declare(app, '/endpoints', get(list));
+  declare(
+    app,
+    '/endpoints',
+    get((request, reply) => {
+      const { set } = activator;
+      if (listQueryOf(request, parsePlace) === undefined)
+        return send(reply, whole.of(set, addressOf(request, publicUrl)));
+      return sendList(request, reply, { endpoints: set.endpoints, path: '/endpoints' });
+    }),
+  );
   // "Engines are matched without case; an engine nobody has: `[]`."
   declare(
     app,
     '/endpoints/:engine',
-    get((request) => {
+    get((request, reply) => {
       const { engine = '' } = request.params as { engine?: string };
-      return shown(
-        request,
-        activator.set.endpoints.filter((each) => each.entry.engine === engineName(engine)),
-      );
+      const endpoints = activator.set.ofEngine(engineName(engine));
+      return sendList(request, reply, { endpoints, path: `/endpoints/${encodeURIComponent(engine)}` });
     }),
   );
   declare(
     app,
     '/endpoints/:naan/:name/*',
-    get((request) => {
+    get((request, reply) => {
       const { naan = '', name = '', '*': rest = '' } = request.params as Record<string, string>;
       const v = askedVersion(request);
       const key = `${naan}/${name}/${rest.replace(/\/$/, '')}`;
       const exact = activator.set.versioned(key);
-      if (exact !== undefined) return representation(exact, addressOf(request, publicUrl));
+      if (exact !== undefined) return send(reply, texts.of(exact, addressOf(request, publicUrl)));
       const versions = activator.set.versions(key);
       const wanted =
         v === undefined
@@ -84,28 +100,14 @@ export function endpointRoutes(app: FastifyInstance, { activator, publicUrl }: E
             );
       if (wanted.length === 0)
         throw endpointNotFound(`No endpoints found for ${key}${v === undefined ? '' : ` with version ${v}`}`);
-      return shown(request, wanted);
+      const path = `/endpoints/${key.split('/').map(encodeURIComponent).join('/')}`;
+      return sendList(request, reply, { endpoints: wanted, path, descending: true });
     }),
   );
 }
 
-/** The endpoint representation of the specification, and `detail` where there is something to say. */
-function representation(endpoint: Endpoint, address: string): Record<string, unknown> {
-  const { ko } = endpoint;
-  const path = `/kos/${ko.key}`;
-  const file = ko.details.hasServiceSpecification ?? 'service.yaml';
-  // A file may be named `my service#2.yaml`: the path leads to it all the same.
-  const descriptor = `${path}/${file.split('/').map(encodeURIComponent).join('/')}`;
-  return {
-    title: cutWords(ko.details.title ?? ko.service.title ?? ko.key),
-    swaggerLink: `${address}/doc?url=${encodeURIComponent(address + descriptor)}`,
-    hasServiceSpecification: descriptor,
-    ...(endpoint.activated === undefined ? {} : { activated: endpoint.activated }),
-    status: endpoint.status,
-    ...(endpoint.detail === undefined ? {} : { detail: endpoint.detail }),
-    engine: endpoint.entry.engine,
-    knowledgeObject: path,
-    '@id': endpoint.id,
-    '@context': CONTEXT,
-  };
+function isBehind(after: EndpointPlace | undefined, descending: boolean): (endpoint: Endpoint) => boolean {
+  if (after === undefined) return () => true;
+  const sign = descending ? -1 : 1;
+  return (endpoint) => sign * comparePlaces(endpoint, after) > 0;
 }

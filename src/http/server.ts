@@ -34,6 +34,7 @@ import { HeldBytes } from './held-bytes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
 import { fastReads } from './kos/fast-reads.ts';
+import { EndpointTexts } from './listings/endpoint-texts.ts';
 import { pageDataRoutes } from './pages/page-data.ts';
 import { pageRoutes } from './pages/send-page.ts';
 import { installMethods } from './methods.ts';
@@ -148,7 +149,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     login: { execution: gate.isClosed('execution'), details: gate.isClosed('info') },
   });
   openapiRoutes(app);
-  endpointRoutes(app, { activator, publicUrl: config.publicUrl });
+  const texts = new EndpointTexts();
+  endpointRoutes(app, { activator, publicUrl: config.publicUrl, texts });
   activationRoutes(app, activator);
   proxyRoutes(app, {
     activator,
@@ -168,13 +170,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   await app.register(async (scope) => {
     await scope.register(multipart);
-    kosRoutes(scope, {
-      shelf,
-      limits: options.packageLimits,
-      descriptors: options.descriptors,
-      manifests: options.manifests,
-      activator,
-    });
+    const { packageLimits: limits, descriptors, manifests } = options;
+    kosRoutes(scope, { shelf, limits, descriptors, manifests, activator }, texts);
   });
   executionRoutes(app, { activator, shelf, calls, arriving: () => options.lifecycle.manifests.arriving });
 

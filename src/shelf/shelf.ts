@@ -65,6 +65,13 @@ export interface Staging extends AsyncDisposable {
   commit(id: KoId): Promise<ShelfEntry>;
 }
 
+/** A part of the list of a shelf. */
+export interface ListRange {
+  /** Only what comes behind it in the order, whether it is on the shelf or not; its parts may be empty. */
+  readonly after?: KoId | undefined;
+  readonly limit?: number | undefined;
+}
+
 /** Something on the shelf that cannot be served, in words for the operator. */
 export interface ShelfDamage {
   /** What it is, such as `a/b/v1.0` or the name of a folder on the shelf. */
@@ -86,8 +93,8 @@ export interface Shelf extends AsyncDisposable {
   readonly type: string;
   /** When this shelf was opened. */
   readonly created: Date;
-  /** All KOs, ordered by naan, name and natural version. */
-  list(): Promise<readonly ShelfEntry[]>;
+  /** KOs, ordered by naan, name and natural version: all, or those of a part at the cost of that part. */
+  list(range?: ListRange): Promise<readonly ShelfEntry[]>;
   find(id: KoId): Promise<ShelfEntry | undefined>;
   /** The versions of one KO, oldest first. */
   versions(naan: string, name: string): Promise<readonly ShelfEntry[]>;

@@ -32,6 +32,23 @@ export function listingTests(test: TestWithShelf): void {
     assert.deepEqual(await shelf.versions('a', 'z'), []);
   });
 
+  test('a part of the list begins behind any place, and is no longer than asked for', async (storage) => {
+    await using shelf = await storage.open();
+    for (const id of ['a/x/v1', 'a/x/v2', 'a/x/v10', 'a/y/v1', 'b/a/v1']) await put(shelf, id);
+    const part = async (after: string | undefined, limit?: number): Promise<string[]> => {
+      const [naan = '', name = '', version = ''] = after?.split('/') ?? [];
+      const range = { limit, ...(after === undefined ? {} : { after: { naan, name, version } }) };
+      return (await shelf.list(range)).map(({ id }) => koKey(id));
+    };
+    assert.deepEqual(await part(undefined, 2), ['a/x/v1', 'a/x/v2']);
+    assert.deepEqual(await part('a/x/v2', 2), ['a/x/v10', 'a/y/v1']);
+    assert.deepEqual(await part('a/x/v3', 1), ['a/x/v10'], 'behind what is not there');
+    assert.deepEqual(await part('a'), await part(undefined));
+    assert.deepEqual(await part('a/y'), ['a/y/v1', 'b/a/v1']);
+    assert.deepEqual(await part('b/a/v1', 5), []);
+    assert.deepEqual(await part('z/z/z'), []);
+  });
+
   test('a list that was given out does not change', async (storage) => {
     await using shelf = await storage.open();
     await put(shelf, 'a/b/v1');

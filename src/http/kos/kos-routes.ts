@@ -1,14 +1,6 @@
 /** The Shelf API. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { createHash } from 'node:crypto';
-import {
-  binaryNotFound,
-  koNotFound,
-  metadataNotReadable,
-  messageOf,
-  notFound,
-  ServiceError,
-} from '../../lib/errors.ts';
+import { binaryNotFound, koNotFound, metadataNotReadable, messageOf, ServiceError } from '../../lib/errors.ts';
 import { tooManyValues } from '../../knowledge-object/metadata.ts';
 import { isKoPart, koKey } from '../../knowledge-object/id.ts';
 import type { KoId } from '../../knowledge-object/id.ts';
@@ -20,12 +12,14 @@ import { prefixOf } from '../address.ts';
 import { askedVersion } from '../asked-version.ts';
 import { requireJson, textBody } from '../body.ts';
 import { matchesEtag, tagsOf } from '../conditional.ts';
+import type { EndpointTexts } from '../listings/endpoint-texts.ts';
 import { declare } from '../methods.ts';
 import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
 import { sendFile } from '../send-file.ts';
 import { importByManifest, importByManifestList, importByZip } from './import-routes.ts';
 import type { ImportOptions } from './import-routes.ts';
-import { METADATA_HEADERS, metadataText } from './metadata-answer.ts';
+import { KoLists } from './ko-lists.ts';
+import { metadataText, sendJson } from './metadata-answer.ts';
 
 interface Named {
   readonly naan: string;
@@ -34,20 +28,9 @@ interface Named {
   readonly '*'?: string;
 }
 
-export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
+export function kosRoutes(app: FastifyInstance, imports: ImportOptions, texts: EndpointTexts): void {
   const { shelf, limits, activator } = imports;
-  let listed: { readonly revision: number; readonly body: Buffer; readonly etag: string } | undefined;
-
-  /** "200 array of metadata of all KOs on the shelf", from bytes that are made once for each state of the shelf. */
-  const list = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    // Asked for before the list: what changes in between is then looked at again.
-    const revision = await shelf.revision();
-    if (listed?.revision !== revision) {
-      const body = Buffer.from(`[${(await shelf.list()).map(metadataText).join(',')}]`);
-      listed = { revision, body, etag: `"${createHash('sha256').update(body).digest('hex').slice(0, 32)}"` };
-    }
-    return sendJson(request, reply, listed.body, listed.etag);
-  };
+  const lists = new KoLists({ shelf, activator, texts });
 
   const find = async (id: KoId): Promise<ShelfEntry> => {
     const entry = await shelf.find(id);
@@ -95,7 +78,7 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
     }
     const versions = parts.length === 2 ? await shelf.versions(naan, name) : [];
     if (versions.length === 0) throw koNotFound(parts.join('/'));
-    return sendJson(request, reply, Buffer.from(`[${versions.map(metadataText).join(',')}]`));
+    return lists.versions(request, reply, { naan, name }, versions);
   };
 
   const sendKo = async (request: FastifyRequest, reply: FastifyReply, entry: ShelfEntry): Promise<unknown> => {
@@ -173,13 +156,9 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions): void {
   });
   declare(app, '/kos/:naan/:name/:version/*', { GET: read(readFile) });
   declare(app, '/kos/:naan', {
-    GET: read((request) =>
-      Promise.reject(
-        notFound(`/kos/${(request.params as Named).naan} names no knowledge object: use /kos/<naan>/<name>/<version>`),
-      ),
-    ),
+    GET: read((request, reply) => lists.ofNaan(request, reply, (request.params as Named).naan)),
   });
-  declare(app, '/kos', { GET: read(list), POST: importByZip(imports) });
+  declare(app, '/kos', { GET: read((request, reply) => lists.all(request, reply)), POST: importByZip(imports) });
   declare(app, '/kos/manifest', { POST: importByManifest(imports) });
   declare(app, '/kos/manifest-list', { POST: importByManifestList(imports) });
 }
@@ -199,15 +178,6 @@ const isId = (id: KoId): boolean => isKoPart(id.naan) && isKoPart(id.name) && is
 function idOf(request: FastifyRequest): KoId {
   const { naan, name, version = '' } = request.params as Named;
   return { naan, name, version };
-}
-
-function sendJson(request: FastifyRequest, reply: FastifyReply, body: Buffer, etag?: string): FastifyReply {
-  void reply.headers(METADATA_HEADERS);
-  if (etag !== undefined) {
-    void reply.header('etag', etag);
-    if (request.method !== 'PUT' && matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
-  }
-  return reply.send(body);
 }
 
 /** "The zip is selected by `Accept: application/zip`", or by `?format=zip` for links. */

@@ -3,6 +3,7 @@ import { card, WORDS } from './card.js';
 import { loginForm, loginHeaders } from './login.js';
 import { objectsOf } from './objects.js';
 import { read } from './read.js';
+import { isFoundBy, searchTextOf } from './search.js';
 
 /** Milliseconds until the page looks again: while something is being activated, and at other times. */
 const FIRST_WAIT = 1000;
@@ -61,19 +62,16 @@ const setText = (place, text) => {
 };
 
 const show = () => {
-  const text = form.elements.q.value.trim().toLowerCase();
+  const text = form.elements.q.value;
   const status = form.elements.status.value;
   const matches = (object) => (endpoint) =>
     (status === '' || endpoint.status === status) &&
-    [object.title, object.path, object.keywords, endpoint['@id'], endpoint.engine]
-      .join(' ')
-      .toLowerCase()
-      .includes(text);
+    isFoundBy(searchTextOf([object.path, endpoint['@id'], endpoint.engine, object.title, object.keywords]), text);
   const shown = objects
     .map((object) => ({ object, endpoints: object.endpoints.filter(matches(object)) }))
     .filter(({ endpoints }) => endpoints.length > 0);
   showCards(shown);
-  const isFiltered = text !== '' || status !== '';
+  const isFiltered = text.trim() !== '' || status !== '';
   const left = isFiltered ? shown.flatMap(({ endpoints }) => endpoints).length : undefined;
   setText(document.getElementById('counts'), counts(left));
   document.getElementById('empty').hidden = objects.length > 0;

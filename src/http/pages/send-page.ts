@@ -29,6 +29,7 @@ const OWN = [
   'files.js',
   'login.js',
   'read.js',
+  'search.js',
   'element.js',
   'pages.css',
   'doc.html',

@@ -1,7 +1,8 @@
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
-import { compareVersions } from '../../knowledge-object/version-order.ts';
+import { compareIds, compareNames } from '../../knowledge-object/id-order.ts';
+import { firstWhere } from '../../lib/first-where.ts';
 import type { ChangeLog } from '../change-log.ts';
-import type { ShelfDamage, ShelfEntry } from '../shelf.ts';
+import type { ListRange, ShelfDamage, ShelfEntry } from '../shelf.ts';
 import type { ExplodedKo, ExplodedPackages } from './exploded-packages.ts';
 import type { StoredKo } from './load-index.ts';
 import { keyOf } from './package-content.ts';
@@ -29,7 +30,14 @@ export class Catalog {
   }
 
   /** By naan, name and natural version. */
-  list(): readonly ShelfEntry[] {
+  list({ after, limit }: ListRange = {}): readonly ShelfEntry[] {
+    const entries = this.#list();
+    if (after === undefined && limit === undefined) return entries;
+    const first = after === undefined ? 0 : firstWhere(entries, ({ id }) => compareIds(id, after) > 0);
+    return entries.slice(first, limit === undefined ? undefined : first + limit);
+  }
+
+  #list(): readonly ShelfEntry[] {
     const { revision } = this.#changes;
     if (this.#listed?.revision === revision) return this.#listed.entries;
     const changed = this.#listed && this.#changes.since(this.#listed.revision);
@@ -43,8 +51,8 @@ export class Catalog {
 
   /** The versions of one KO, oldest first. */
   versions(naan: string, name: string): readonly ShelfEntry[] {
-    const entries = this.list();
-    const first = firstAt(entries, (id) => compareText(id.naan, naan) || compareText(id.name, name));
+    const entries = this.#list();
+    const first = firstWhere(entries, ({ id }) => compareNames(id, { naan, name }) >= 0);
     let end = first;
     for (let id = entries[end]?.id; id?.naan === naan && id.name === name; id = entries[end]?.id) end++;
     return entries.slice(first, end);
@@ -71,7 +79,7 @@ export class Catalog {
   #placed(entries: readonly ShelfEntry[], changed: readonly KoId[]): ShelfEntry[] {
     const placed = [...entries];
     for (const id of changed) {
-      const at = firstAt(placed, (other) => compareIds(other, id));
+      const at = firstWhere(placed, (other) => compareIds(other.id, id) >= 0);
       const there = placed[at];
       const now = this.find(koKey(id))?.content.entry;
       const isThere = there !== undefined && compareIds(there.id, id) === 0;
@@ -90,21 +98,3 @@ export class Catalog {
     });
   }
 }
-
-/** The place of the first that is not below; `compare` says how an id stands to what is looked for. */
-function firstAt(sorted: readonly ShelfEntry[], compare: (id: KoId) => number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const entry = sorted[middle];
-    if (entry !== undefined && compare(entry.id) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-const compareIds = (a: KoId, b: KoId): number =>
-  compareText(a.naan, b.naan) || compareText(a.name, b.name) || compareVersions(a.version, b.version);
-
-const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

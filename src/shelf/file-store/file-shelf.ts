@@ -3,7 +3,7 @@ import { koKey, nameKey, parseKoId, type KoId, type KoName } from '../../knowled
 import { METADATA_FILE, parseMetadata } from '../../knowledge-object/metadata.ts';
 import { koNotFound, preconditionFailed, shelfNotWritable } from '../../lib/errors.ts';
 import type { ChangeLog } from '../change-log.ts';
-import type { KoPackage, Shelf, ShelfCondition, ShelfDamage, ShelfEntry, Staging } from '../shelf.ts';
+import type { KoPackage, ListRange, Shelf, ShelfCondition, ShelfDamage, ShelfEntry, Staging } from '../shelf.ts';
 import { Catalog } from './catalog.ts';
 import { readOnlyShelf, shelfUnreadable, writing } from './disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
@@ -43,8 +43,8 @@ export class FileShelf implements Shelf {
     this.#catalog = new Catalog(parts.stored, parts.exploded, parts.changes);
   }
 
-  list(): Promise<readonly ShelfEntry[]> {
-    return Promise.resolve(this.#catalog.list());
+  list(range?: ListRange): Promise<readonly ShelfEntry[]> {
+    return Promise.resolve(this.#catalog.list(range));
   }
 
   find(id: KoId): Promise<ShelfEntry | undefined> {

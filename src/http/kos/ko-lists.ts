@@ -1,0 +1,142 @@
+/** Lists of the KOs on the shelf: "200 array of metadata", whole or in parts. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createHash } from 'node:crypto';
+import { setImmediate as othersFirst } from 'node:timers/promises';
+import type { Activator } from '../../activation/activator.ts';
+import { isKoPart, koKey, parseKoId } from '../../knowledge-object/id.ts';
+import { compareIds } from '../../knowledge-object/id-order.ts';
+import type { KoId, KoName } from '../../knowledge-object/id.ts';
+import { notFound } from '../../lib/errors.ts';
+import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
+import { wordsIn } from '../listings/endpoint-texts.ts';
+import type { EndpointTexts } from '../listings/endpoint-texts.ts';
+import { linkNext, listQueryOf } from '../listings/list-query.ts';
+import type { ListQuery } from '../listings/list-query.ts';
+import { pageOf } from '../listings/page-of.ts';
+import type { Page } from '../listings/page-of.ts';
+import { isFoundBy, searchTextOf } from '../pages/search.js';
+import { metadataText, sendJson } from './metadata-answer.ts';
+
+/** KOs that are looked through before other requests have their turn. */
+const BLOCK_ENTRIES = 500;
+
+export interface KoListsOptions {
+  readonly shelf: Shelf;
+  readonly activator: Activator;
+  readonly texts: EndpointTexts;
+}
+
+export class KoLists {
+  readonly #shelf: Shelf;
+  readonly #activator: Activator;
+  readonly #texts: EndpointTexts;
+  readonly #searched = new WeakMap<ShelfEntry, string>();
+  #whole: { readonly revision: number; readonly body: Buffer; readonly etag: string } | undefined;
+
+  constructor({ shelf, activator, texts }: KoListsOptions) {
+    this.#shelf = shelf;
+    this.#activator = activator;
+    this.#texts = texts;
+  }
+
+  /** `GET /kos`: "200 array of metadata of all KOs on the shelf", or the part that the query asks for. */
+  async all(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const query = listQueryOf(request, parseKoId);
+    if (query !== undefined) return sendPage(request, reply, await this.#find(query), '/kos');
+    // Asked for before the list: what changes in between is then looked at again.
+    const revision = await this.#shelf.revision();
+    if (this.#whole?.revision !== revision) {
+      const body = bodyOf(await this.#shelf.list());
+      this.#whole = { revision, body, etag: etagOf(body) };
+    }
+    return sendJson(request, reply, this.#whole.body, this.#whole.etag);
+  }
+
+  /** Those of one naan. @throws notFound where there is none. */
+  async ofNaan(request: FastifyRequest, reply: FastifyReply, naan: string): Promise<FastifyReply> {
+    const query = listQueryOf(request, parsePlaceOf(naan)) ?? ALL;
+    const start = { naan, name: '', version: '' };
+    const [first] = isKoPart(naan) ? await this.#shelf.list({ after: start, limit: 1 }) : [];
+    if (first?.id.naan !== naan)
+      throw notFound(`There is no knowledge object of ${naan}: use /kos/<naan>/<name>/<version>, or /kos for all`);
+    const page = await this.#find({ ...query, after: query.after ?? start }, naan);
+    return sendPage(request, reply, page, `/kos/${naan}`);
+  }
+
+  /** All versions of one KO, oldest first. */
+  versions(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { naan, name }: KoName,
+    all: readonly ShelfEntry[],
+  ): FastifyReply {
+    const query = listQueryOf(request, parsePlaceOf(naan));
+    if (query === undefined) return sendJson(request, reply, bodyOf(all));
+    const { after, search, limit } = query;
+    const isBehind = ({ id }: ShelfEntry): boolean => after === undefined || compareIds(id, after) > 0;
+    const page = pageOf(all, isBehind, (entry) => this.#isFound(entry, search), limit);
+    return sendPage(request, reply, page, `/kos/ark:/${naan}/${name}`);
+  }
+
+  /** Looks through the shelf part by part, for as long as the page needs it. */
+  async #find({ after, limit = Infinity, search }: ListQuery<KoId>, naan?: string): Promise<Page<ShelfEntry>> {
+    const entries: ShelfEntry[] = [];
+    for (let place = after; ; await othersFirst()) {
+      const many = search === '' ? Math.min(BLOCK_ENTRIES, limit - entries.length + 1) : BLOCK_ENTRIES;
+      const part = await this.#shelf.list({ after: place, limit: many });
+      for (const entry of part) {
+        if (naan !== undefined && entry.id.naan !== naan) return { entries, more: false };
+        if (!this.#isFound(entry, search)) continue;
+        if (entries.length === limit) return { entries, more: true };
+        entries.push(entry);
+      }
+      if (part.length < many) return { entries, more: false };
+      place = part.at(-1)?.id;
+    }
+  }
+
+  /** By what it says of itself, or by one of its endpoints. */
+  #isFound(entry: ShelfEntry, search: string): boolean {
+    if (search === '' || isFoundBy(this.#searchedIn(entry), search)) return true;
+    const key = koKey(entry.id);
+    return this.#activator.set
+      .ofName(entry.id)
+      .some((each) => each.ko.key === key && isFoundBy(this.#texts.searched(each), search));
+  }
+
+  #searchedIn(entry: ShelfEntry): string {
+    let text = this.#searched.get(entry);
+    if (text === undefined) {
+      const { title, keywords } = wordsIn(metadataText(entry));
+      text = searchTextOf([`/kos/${koKey(entry.id)}`, title, keywords]);
+      this.#searched.set(entry, text);
+    }
+    return text;
+  }
+}
+
+const ALL = { limit: undefined, after: undefined, search: '' } as const;
+
+/** A place among the KOs of one naan. */
+const parsePlaceOf =
+  (naan: string) =>
+  (text: string): KoId | undefined => {
+    const id = parseKoId(text);
+    return id?.naan === naan ? id : undefined;
+  };
+
+const bodyOf = (entries: readonly ShelfEntry[]): Buffer => Buffer.from(`[${entries.map(metadataText).join(',')}]`);
+
+const etagOf = (body: Buffer): string => `"${createHash('sha256').update(body).digest('hex').slice(0, 32)}"`;
+
+function sendPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { entries, more }: Page<ShelfEntry>,
+  path: string,
+): FastifyReply {
+  const last = entries.at(-1);
+  if (more && last !== undefined) linkNext(request, reply, path, koKey(last.id));
+  const body = bodyOf(entries);
+  return sendJson(request, reply, body, etagOf(body));
+}

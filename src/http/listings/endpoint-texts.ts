@@ -1,0 +1,90 @@
+/** The endpoint representation of the specification as JSON text, which is made once for each endpoint that is decided. */
+import type { Endpoint } from '../../activation/endpoint.ts';
+import { cutWords } from '../../lib/text.ts';
+import { searchTextOf } from '../pages/search.js';
+
+const CONTEXT = [
+  'https://kgrid.org/koio/contexts/knowledgeobject.jsonld',
+  'https://kgrid.org/koio/contexts/implementation.jsonld',
+];
+
+/** What stands before and behind the address of the client. */
+type Text = readonly [before: string, behind: string];
+
+export class EndpointTexts {
+  readonly #texts = new WeakMap<Endpoint, Text>();
+  readonly #searched = new WeakMap<Endpoint, string>();
+
+  /** One endpoint for a client that came by this address. */
+  of(endpoint: Endpoint, address: string): string {
+    return this.#of(endpoint, linkStart(address));
+  }
+
+  /** A list of them. */
+  listOf(endpoints: readonly Endpoint[], address: string): string {
+    const start = linkStart(address);
+    let text = '';
+    for (const each of endpoints) text += (text === '' ? '' : ',') + this.#of(each, start);
+    return `[${text}]`;
+  }
+
+  /** What it is found by. */
+  searched(endpoint: Endpoint): string {
+    let text = this.#searched.get(endpoint);
+    if (text === undefined) {
+      const { ko, id, entry } = endpoint;
+      text = searchTextOf([`/kos/${ko.key}`, id, entry.engine, titleOf(endpoint), wordsIn(ko.metadata).keywords]);
+      this.#searched.set(endpoint, text);
+    }
+    return text;
+  }
+
+  #of(endpoint: Endpoint, start: string): string {
+    const [before, behind] = this.#texts.get(endpoint) ?? this.#make(endpoint);
+    return before + start + behind;
+  }
+
+  #make(endpoint: Endpoint): Text {
+    const text = textOf(endpoint);
+    if (endpoint.status !== 'LOADED') this.#texts.set(endpoint, text);
+    return text;
+  }
+}
+
+/** What metadata say in words, whatever an author gave as such. */
+export function wordsIn(metadata: string): { readonly title?: unknown; readonly keywords?: unknown } {
+  try {
+    return (JSON.parse(metadata) as object | null) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** The form for an endpoint, up to the path of its descriptor. */
+const linkStart = (address: string): string =>
+  JSON.stringify(`${address}/doc?url=${encodeURIComponent(address)}`).slice(1, -1);
+
+const titleOf = ({ ko }: Endpoint): string => cutWords(ko.details.title ?? ko.service.title ?? ko.key);
+
+/** With `detail` where there is something to say. */
+function textOf(endpoint: Endpoint): Text {
+  const { ko } = endpoint;
+  const path = `/kos/${ko.key}`;
+  const file = ko.details.hasServiceSpecification ?? 'service.yaml';
+  // A file may be named `my service#2.yaml`: the path leads to it all the same.
+  const descriptor = `${path}/${file.split('/').map(encodeURIComponent).join('/')}`;
+  const rest = JSON.stringify({
+    hasServiceSpecification: descriptor,
+    activated: endpoint.activated,
+    status: endpoint.status,
+    detail: endpoint.detail,
+    engine: endpoint.entry.engine,
+    knowledgeObject: path,
+    '@id': endpoint.id,
+    '@context': CONTEXT,
+  });
+  return [
+    `{"title":${JSON.stringify(titleOf(endpoint))},"swaggerLink":"`,
+    `${encodeURIComponent(descriptor)}",${rest.slice(1)}`,
+  ];
+}
