@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { after, test } from 'node:test';
+import type { Answer } from '../acceptance/support/client.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
@@ -21,7 +22,9 @@ const service = owned.use(
   await startService({ env: INSPECTED, args: ['--execution-timeout', '100ms', '--isolate-memory', '16MB'] }),
 );
 const heap = owned.use(await Heap.of(service));
-const onDisk = async (): Promise<number> => (await readdir(service.shelf, { recursive: true })).length;
+/** All but the audit, which is to keep what was done, within bounds of its own. */
+const onDisk = async (): Promise<string[]> =>
+  (await readdir(service.shelf, { recursive: true })).filter((path) => !path.startsWith('.kgrid/audit/')).sort();
 
 /** Does it so many times, a few at once. */
 async function repeat(times: number, work: (n: number) => Promise<void>): Promise<void> {
@@ -33,6 +36,14 @@ async function repeat(times: number, work: (n: number) => Promise<void>): Promis
   );
 }
 
+/** The limit of 100 ms is for the calls that the service has to end: a busy machine may give no other its turn in it. */
+async function turnOf(ko: Ko): Promise<Answer> {
+  for (const until = Date.now() + 10_000; ;) {
+    const answer = await service.post(pathOf(ko), {});
+    if (answer.status !== 503 || Date.now() > until) return answer;
+  }
+}
+
 /** Compares what it costs after a few times with what it costs after many, in resident megabytes too. */
 async function assertNothingIsKept(work: (n: number) => Promise<void>, megabytes: number): Promise<void> {
   await repeat(CYCLES / 10, work);
@@ -40,7 +51,7 @@ async function assertNothingIsKept(work: (n: number) => Promise<void>, megabytes
   await repeat(CYCLES, (n) => work(CYCLES + n));
   const grown = (await heap.used()) - used;
   assert.ok(grown < 8 * MEGABYTE, `${grown} bytes more are in use`);
-  assert.equal(await onDisk(), files);
+  assert.deepEqual(await onDisk(), files);
   await assertBackTo(before, service.pid, { memory: megabytes * MEGABYTE });
 }
 
@@ -55,7 +66,8 @@ test('a thousand knowledge objects that are imported, run, reloaded and deleted 
       metadata: { description: filler },
     });
     await service.serve(ko);
-    assert.equal((await service.post(pathOf(ko), {})).object['result'], n);
+    const answer = await turnOf(ko);
+    assert.equal(answer.object['result'], n, answer.text.slice(0, 500));
     assert.equal((await service.delete(`/kos/${ko.id}`)).status, 204);
     await service.reload(ko);
     assert.equal((await service.post(pathOf(ko), {})).status, 404);

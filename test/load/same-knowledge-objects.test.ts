@@ -8,6 +8,8 @@ import { Heap, INSPECTED } from './support/heap.ts';
 test('20 clients at the same knowledge objects see whole versions only, and the last acknowledged stays', async (t) => {
   await using service = await startService({ env: INSPECTED });
   using heap = await Heap.of(service);
+  // From its first line on, the file of the audit stays open.
+  await service.get('/actuator/activation/reload');
   const [before, used] = [await restingFootprintOf(service.pid), await heap.used()];
   const seed = Date.now() % 2 ** 31;
   t.diagnostic(`seed ${seed}`);

@@ -100,7 +100,11 @@ class Crowd {
     assert.equal((await this.#service.get('/kos')).list.filter((ko) => this.#isOwn(ko)).length, present);
     assert.deepEqual(await readdir(join(home, 'staging')), []);
     assert.equal((await readdir(join(home, 'index'))).length, (await this.#service.get('/kos')).list.length);
-    assert.equal((await readdir(join(home, 'objects'))).length, (await this.#service.get('/kos')).list.length);
+    // A folder for each package, and its record.
+    const objects = await readdir(join(home, 'objects'));
+    const folders = objects.filter((name) => !name.endsWith('.json'));
+    assert.equal(folders.length, (await this.#service.get('/kos')).list.length);
+    assert.deepEqual(objects.sort(), folders.flatMap((name) => [name, `${name}.json`]).sort());
   }
 
   async #do(operation: keyof typeof OPERATIONS, target: Target): Promise<void> {

@@ -16,8 +16,12 @@ export class RawClient implements Disposable {
     const { hostname, port } = new URL(url);
     this.socket = connect({ host: hostname, port: Number(port) });
     this.socket.on('error', () => undefined);
-    this.closed = once(this.socket, 'close').then(() => {
-      this.ended = Date.now();
+    // Not by `once` of events, which fails where an error comes first, such as that of a write to who has just closed.
+    this.closed = new Promise((resolve) => {
+      this.socket.once('close', () => {
+        this.ended = Date.now();
+        resolve();
+      });
     });
     this.socket.setEncoding('latin1').on('data', (text: string) => (this.received += text));
   }
