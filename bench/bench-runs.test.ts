@@ -13,7 +13,7 @@ test('a quick run prints a row for each server at each number of connections', a
     .split('\n')
     .filter((line) => line.startsWith('|'))
     .map((line) => line.slice(2, -2).split(' | '));
-  assert.deepEqual(head, ['case', 'what', 'requests/s', 'p50 ms', 'p99 ms', 'ratio to bare']);
+  assert.deepEqual(head, ['case', 'what', 'requests/s', 'p50 ms', 'p99 ms', 'main µs', 'others µs', 'ratio to bare']);
   assert.deepEqual(
     rows.map(([name, what]) => `${name}: ${what}`),
     [

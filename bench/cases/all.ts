@@ -6,6 +6,7 @@ import { hundred } from './hundred.ts';
 import { node } from './node.ts';
 import { python } from './python.ts';
 import { reads } from './reads.ts';
+import { realistic } from './realistic.ts';
 import { sandboxes } from './sandboxes.ts';
 import { scale } from './scale.ts';
 import { spinner } from './spinner.ts';
@@ -14,6 +15,7 @@ import { start } from './start.ts';
 /** In the order of the report. */
 export const CASES: readonly BenchCase[] = [
   execute,
+  realistic,
   executeAsync,
   hundred,
   chain,

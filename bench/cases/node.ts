@@ -16,8 +16,8 @@ export const node: BenchCase = {
       case: 'node',
       connections: [10, 100],
       targets: [
-        { name: 'bare node:http', url: bare.url, requests },
-        { name: 'service', url: service.url, requests },
+        { name: 'bare node:http', server: bare, requests },
+        { name: 'service', server: service, requests },
       ],
     });
   },

@@ -19,12 +19,12 @@ export const python: BenchCase = {
       case: 'python',
       connections: [10, 100],
       targets: [
-        { name: 'bare node:http', url: bare.url, requests },
-        { name: 'bare asyncio', url: asyncio.url, requests },
-        { name: 'bare http.server', url: httpServer.url, requests },
+        { name: 'bare node:http', server: bare, requests },
+        { name: 'bare asyncio', server: asyncio, requests },
+        { name: 'bare http.server', server: httpServer, requests },
         {
           name: 'service',
-          url: service.url,
+          server: service,
           requests,
           against: ['bare node:http', 'bare asyncio', 'bare http.server'],
         },

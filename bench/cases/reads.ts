@@ -25,8 +25,8 @@ export const reads: BenchCase = {
           what: `GET ${path}`,
           connections: [10],
           targets: [
-            { name: 'bare node:http', url: bare.url, requests },
-            { name: 'service', url: service.url, requests },
+            { name: 'bare node:http', server: bare, requests },
+            { name: 'service', server: service, requests },
           ],
         })),
       );

@@ -40,9 +40,9 @@ export const sandboxes: BenchCase = {
           what,
           connections: [100],
           targets: [
-            { name: 'bare node:http', url: bare.url, requests },
-            { name: '--sandboxes 1', url: single.url, requests },
-            { name: '--sandboxes 2', url: double.url, requests },
+            { name: 'bare node:http', server: bare, requests },
+            { name: '--sandboxes 1', server: single, requests },
+            { name: '--sandboxes 2', server: double, requests },
           ],
         })),
       );

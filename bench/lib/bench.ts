@@ -8,6 +8,10 @@ export interface Bench {
   readonly quick: boolean;
   /** How many knowledge objects are on the shelf, where the operator says so. */
   readonly kos: readonly number[] | undefined;
+  /** Another working copy, whose service is measured in pairs with that of this one. */
+  readonly before: string | undefined;
+  /** Options of the service, whose cost is measured in pairs with a service without them. */
+  readonly options: readonly string[];
   /** For shelves and scripts; removed at the end. */
   readonly folder: string;
   /** Aborts when the run is to end early. */

@@ -1,12 +1,14 @@
 /** Measures servers beside each other, in rounds of alternating order, so that what disturbs one disturbs all. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Bench, Row } from './bench.ts';
+import { costOf } from '../../test/acceptance/support/process-tree.ts';
+import type { Server } from './servers.ts';
 import { measure } from './wrk.ts';
 import type { BenchRequest, Measured } from './wrk.ts';
 
 export interface Target {
   readonly name: string;
-  readonly url: string;
+  readonly server: Server;
   readonly requests: readonly BenchRequest[];
   /** Names of those that it is compared with; the first target when left out. */
   readonly against?: readonly string[];
@@ -17,6 +19,8 @@ export interface Comparison {
   /** What is compared, where a case compares several things. */
   readonly what?: string;
   readonly connections: readonly number[];
+  /** The target to whose processor time that of the others is compared. */
+  readonly pairsWith?: string | undefined;
   readonly targets: readonly Target[];
 }
 
@@ -26,18 +30,42 @@ const WARM_UP_SECONDS = 2;
 export async function compare(bench: Bench, comparison: Comparison): Promise<Row[]> {
   const { connections, targets } = comparison;
   await assertSameResults(bench, targets);
-  for (const { url, requests } of targets) {
-    await measure(bench, url, requests, Math.max(...connections), Math.min(WARM_UP_SECONDS, bench.seconds));
+  for (const { server, requests } of targets) {
+    await measure(bench, server.url, requests, Math.max(...connections), Math.min(WARM_UP_SECONDS, bench.seconds));
   }
   const rows: Row[] = [];
   for (const count of connections) {
-    const measured = await inTurn(bench, targets, ({ name, url, requests }, round) => {
+    const measured = await inTurn(bench, targets, ({ name, server, requests }, round) => {
       bench.progress(`${comparison.case}: round ${round + 1} of ${bench.rounds}, ${count} connections, ${name}`);
-      return measure(bench, url, requests, count);
+      return measureWithCost(bench, server, requests, count);
     });
     rows.push(...rowsOf(comparison, count, measured));
   }
   return rows;
+}
+
+/** Microseconds of processor time for each request. */
+interface WithCost extends Measured {
+  /** Of the server itself, … */
+  readonly own: number;
+  /** … and of the processes that it started. */
+  readonly others: number;
+}
+
+const costOfRequest = ({ own, others }: WithCost): number => own + others;
+
+async function measureWithCost(
+  bench: Bench,
+  { url, pid }: Server,
+  requests: readonly BenchRequest[],
+  connections: number,
+): Promise<WithCost> {
+  const before = await costOf(pid);
+  const measured = await measure(bench, url, requests, connections);
+  const after = await costOf(pid);
+  const each = (seconds: number): number => (Math.max(0, seconds) * 1e6) / Math.max(1, measured.requests);
+  const own = after.cpu - before.cpu;
+  return { ...measured, own: each(own), others: each(after.tree.cpu - before.tree.cpu - own) };
 }
 
 /** Does the work for each of them in every round, backwards in every other one. Results by item, one a round. */
@@ -56,8 +84,10 @@ export async function inTurn<T, R>(
   return results;
 }
 
-function rowsOf(comparison: Comparison, connections: number, measured: ReadonlyMap<Target, Measured[]>): Row[] {
+function rowsOf(comparison: Comparison, connections: number, measured: ReadonlyMap<Target, WithCost[]>): Row[] {
   const [first] = comparison.targets;
+  const pair = comparison.targets.find(({ name }) => name === comparison.pairsWith);
+  const costs = pair && measured.get(pair)?.map(costOfRequest);
   const ratesOf = new Map([...measured].map(([target, each]) => [target.name, each.map(({ rate }) => rate)]));
   return [...measured].flatMap(([target, all]) =>
     (target.against ?? [first?.name ?? '']).map((bare, _, against): Row => {
@@ -70,6 +100,9 @@ function rowsOf(comparison: Comparison, connections: number, measured: ReadonlyM
           'requests/s': all.map(({ rate }) => rate),
           'p50 ms': all.map(({ p50 }) => p50),
           'p99 ms': all.map(({ p99 }) => p99),
+          'main µs': all.map(({ own }) => own),
+          'others µs': all.map(({ others }) => others),
+          ...(costs && { 'time to service': all.map((each, round) => costOfRequest(each) / (costs[round] ?? NaN)) }),
           'ratio to bare': all.map(({ rate }, round) => rate / (bareRates[round] ?? NaN)),
         },
         failed: all.reduce((sum, { failed }) => sum + failed, 0),
@@ -89,9 +122,9 @@ async function assertSameResults(bench: Bench, targets: readonly Target[]): Prom
 }
 
 /** Of the first request: `result` where there is one, else all of the answer. */
-async function resultOf({ signal }: Bench, { name, url, requests }: Target): Promise<unknown> {
+async function resultOf({ signal }: Bench, { name, server, requests }: Target): Promise<unknown> {
   const [request] = requests;
-  const response = await fetch(`${url}${request?.path ?? ''}`, {
+  const response = await fetch(`${server.url}${request?.path ?? ''}`, {
     method: request?.method ?? 'GET',
     signal,
     ...(request?.body === undefined ? {} : { body: request.body, headers: { 'content-type': 'application/json' } }),

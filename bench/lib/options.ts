@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { BenchCase } from './bench.ts';
 
@@ -9,6 +10,8 @@ export interface Options {
   readonly quick: boolean;
   /** How many knowledge objects `scale` has on the shelf. */
   readonly kos: readonly number[] | undefined;
+  readonly before: string | undefined;
+  readonly options: readonly string[];
   /** File for the figures of every round. */
   readonly json: string | undefined;
 }
@@ -22,16 +25,20 @@ export function readOptions(args: readonly string[], known: readonly BenchCase[]
       only: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
+      before: { type: 'string' },
+      options: { type: 'string' },
       kos: { type: 'string' },
       json: { type: 'string' },
       quick: { type: 'boolean', default: false },
     },
   });
-  const { help, quick, only, json } = values;
+  const { help, quick, only, json, before, options = '' } = values;
   return {
     help,
     quick,
     json,
+    before: before === undefined ? undefined : resolve(before),
+    options: options.split(/\s+/).filter((each) => each !== ''),
     kos: values.kos?.split(',').map((text) => count('--kos', text.trim(), 100_000)),
     cases: only === undefined ? known : only.split(',').map((name) => caseOf(name.trim(), known)),
     rounds: count('--rounds', values.rounds ?? (quick ? '1' : '5')),
@@ -43,11 +50,15 @@ export const helpText = (known: readonly BenchCase[]): string => `Measures the s
 
 Usage: npm run bench -- [options]
 
+Calls are measured with the processor time of the service and of what it started, for each request.
+
   --only NAME,…   These cases alone
   --rounds N      How often each thing is measured (default 5); starts at most 3 times
   --seconds S     Length of one measurement (default 5)
   --quick         One round of one second, with fewer knowledge objects: to see that it runs
   --kos N,…       How many knowledge objects scale has on the shelf, at most 100000 (default 100,1000,10000)
+  --before DIR    Also measures the service of another working copy, in pairs: what a change gained
+  --options 'TEXT'  Also measures the service with these options, in pairs: what a feature costs
   --json FILE     Also writes the figures of every round
 
 Cases:

@@ -8,10 +8,10 @@ const PROJECT = join(import.meta.dirname, '../..');
 
 export interface Server extends AsyncDisposable {
   readonly url: string;
+  readonly pid: number;
 }
 
 export interface Service extends Server {
-  readonly pid: number;
   /** Milliseconds from the start of the process until it listened. */
   readonly listening: number;
   /** Milliseconds from the start of the process until its local endpoints were decided. */
@@ -40,11 +40,15 @@ export interface ServiceOptions {
   /** Of ours, to be started with it; none when left out. */
   readonly runtimes?: readonly string[];
   readonly sandboxes?: number;
+  /** The working copy whose service it is; this one when left out. */
+  readonly project?: string | undefined;
+  /** Further options, as on the command line. */
+  readonly more?: readonly string[];
 }
 
 /** Starts the service on the shelf and waits until it is ready. */
 export async function startService(bench: Bench, shelf: string, options: ServiceOptions = {}): Promise<Service> {
-  const { runtimes = [], sandboxes = 1 } = options;
+  const { runtimes = [], sandboxes = 1, project = PROJECT, more = [] } = options;
   const settings = {
     port: ['0'],
     profile: ['dev'],
@@ -53,7 +57,7 @@ export async function startService(bench: Bench, shelf: string, options: Service
     sandboxes: [String(sandboxes)],
   };
   const args = Object.entries(settings).flatMap(([name, values]) => values.flatMap((value) => [`--${name}`, value]));
-  const child = launch(process.execPath, [join(PROJECT, 'src/start.js'), ...args], { signal: bench.signal });
+  const child = launch(process.execPath, [join(project, 'src/start.js'), ...args, ...more], { signal: bench.signal });
   return orEnd(child, async () => {
     const listening = await child.event('listening');
     const ready = await child.event('ready');
@@ -80,6 +84,7 @@ export async function startBarePython(bench: Bench, kind: 'asyncio' | 'http.serv
   const program = join(PROJECT, 'runtimes/python/bench/bare_servers.py');
   const child = launch('python3', [program, kind], { signal: bench.signal });
   return orEnd(child, async () => ({
+    pid: child.pid,
     url: `http://127.0.0.1:${Number(await child.firstLine())}`,
     [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
   }));
@@ -91,6 +96,7 @@ async function startBare(bench: Bench, program: string, input: unknown): Promise
     input: JSON.stringify(input),
   });
   return orEnd(child, async () => ({
+    pid: child.pid,
     url: `http://127.0.0.1:${Number(await child.firstLine())}`,
     [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
   }));

@@ -16,6 +16,7 @@ export interface BenchRequest {
 /** Latencies are in milliseconds. */
 export interface Measured {
   readonly rate: number;
+  readonly requests: number;
   readonly p50: number;
   readonly p95: number;
   readonly p99: number;
@@ -69,7 +70,7 @@ const DONE = `
 done = function(summary, latency)
   local errors = summary.errors
   local ms = function(p) return latency:percentile(p) / 1000 end
-  io.write(string.format('FIGURES {"rate":%.1f,"p50":%.3f,"p95":%.3f,"p99":%.3f,"worst":%.3f,"failed":%d}\\n',
-    summary.requests / (summary.duration / 1000000), ms(50), ms(95), ms(99), latency.max / 1000,
+  io.write(string.format('FIGURES {"rate":%.1f,"requests":%d,"p50":%.3f,"p95":%.3f,"p99":%.3f,"worst":%.3f,"failed":%d}\\n',
+    summary.requests / (summary.duration / 1000000), summary.requests, ms(50), ms(95), ms(99), latency.max / 1000,
     errors.connect + errors.read + errors.write + errors.status + errors.timeout))
 end`;
