@@ -1,4 +1,4 @@
-/** What a validator of JSON schemas says, in few sentences that name the place and the mend. */
+/** What a validator of JSON schemas says, in few sentences that name the place and the remedy. */
 import type { ErrorObject } from 'ajv';
 import { wordLike } from './did-you-mean.ts';
 import { fieldsOf, isObject } from './fields.ts';

@@ -42,7 +42,7 @@ export class Endpoint implements CallTarget {
   #executor: Executor | undefined;
   #decide!: () => void;
 
-  /** `problem`: why it is not worth trying. `hurry`: asks for its activation to come next. */
+  /** `problem`: why it is not worth trying. `prioritize`: asks for its activation to come next. */
   constructor(
     id: string,
     ko: LoadedKo,

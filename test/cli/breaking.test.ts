@@ -1,4 +1,4 @@
-/** What goes wrong most often in a knowledge object, and what `check` says of it: the place, and how to mend it. */
+/** What goes wrong most often in a knowledge object, and what `check` says of it: the place, and how to fix it. */
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -171,7 +171,7 @@ async function saveAs(encoding: BufferEncoding, file: string, change: (text: str
   await writeFile(file, change(await readFile(file, 'utf8')), encoding);
 }
 
-test('each common mistake is named by file and line, with the mend', async () => {
+test('each common mistake is named by file and line, with the remedy', async () => {
   await using folder = await temporaryFolder();
   const named: string[] = [];
   for (const [i, [, breakIt]] of mistakes.entries()) {

@@ -225,7 +225,7 @@ const fine: [string, Change][] = [
   ],
 ];
 
-test('each slip in a descriptor or an example is named by file and line, with the mend', async () => {
+test('each mistake in a descriptor or an example is named by file and line, with the remedy', async () => {
   await using folder = await temporaryFolder();
   const all = [...slips, ...fine.map(([what, change]) => [what, change, []] as (typeof slips)[number])];
   const named: string[] = [];

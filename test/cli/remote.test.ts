@@ -51,7 +51,7 @@ test('list and status say what an activator has, what runs there, and why the re
   const json = await kgridJson<{ kos: { ko: string; endpoints: unknown[] }[] }>(['list', 'pressure'], { env });
   assert.deepEqual([json.json.kos.map(({ ko }) => ko), json.json.kos[0]?.endpoints.length], [['test/code/v1.0'], 1]);
 
-  const [known, stranger] = await Promise.all([kgrid(['status'], { env }), kgrid(['status', '--url', url])]);
+  const [known, anonymous] = await Promise.all([kgrid(['status'], { env }), kgrid(['status', '--url', url])]);
   assert.equal(known.code, 0);
   const longest = Math.max(...ENGINES.map(({ name }) => name.length));
   assert.deepEqual(lines(known), [
@@ -60,8 +60,8 @@ test('list and status say what an activator has, what runs there, and why the re
     `  FAILED_TO_ACTIVATE  ${url}/test/failing/1.0/calculate  javascript`,
     `    SyntaxError: Unexpected token 'const' (src/index.js line ${line}, column 9)`,
   ]);
-  assert.equal(lines(stranger)[0], `UP  ${url}  endpoints: 2 active, 1 failed`);
-  assert.match(stranger.stderr, /are shown to those who log in/);
+  assert.equal(lines(anonymous)[0], `UP  ${url}  endpoints: 2 active, 1 failed`);
+  assert.match(anonymous.stderr, /are shown to those who log in/);
   const [runs, fails, none] = await Promise.all(
     ['test/card', 'ark:/test/failing/v1.0', 'test/none'].map((id) => kgrid(['status', id], { env })),
   );
@@ -71,7 +71,7 @@ test('list and status say what an activator has, what runs there, and why the re
     new RegExp(`^test/failing/v1\\.0 {2}failing {2}1 failed\\n.*\\n {4}SyntaxError: .*line ${line}, column 9\\)\\n$`),
   );
   assert.match(none?.stderr ?? '', /^There is no test\/none at http.*: "kgrid list" says what there is$/m);
-  assert.ok(!`${known.stdout}${known.stderr}${stranger.stdout}${stranger.stderr}`.includes('secret word'));
+  assert.ok(!`${known.stdout}${known.stderr}${anonymous.stdout}${anonymous.stderr}`.includes('secret word'));
 });
 
 test('delete asks, says what stays active, and ends it when it is told to', async () => {
@@ -86,8 +86,8 @@ test('delete asks, says what stays active, and ends it when it is told to', asyn
   const unasked = await kgrid(['delete', 'test/map/v1.0'], { env });
   assert.deepEqual([unasked.code, unasked.stdout], [2, '']);
   assert.match(unasked.stderr, /^Nobody can be asked here: say --yes to delete test\/map\/v1\.0$/m);
-  const stranger = await kgrid(['delete', 'test/map/v1.0', '--yes', '--url', service.url]);
-  assert.deepEqual([stranger.code, (await service.get('/kos/test/map/v1.0')).status], [3, 200]);
+  const anonymous = await kgrid(['delete', 'test/map/v1.0', '--yes', '--url', service.url]);
+  assert.deepEqual([anonymous.code, (await service.get('/kos/test/map/v1.0')).status], [3, 200]);
 
   const deleted = await kgrid(['delete', 'test/map/v1.0', '--yes'], { env });
   assert.equal(deleted.code, 0, deleted.stderr);

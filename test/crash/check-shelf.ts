@@ -29,7 +29,7 @@ const sha256 = (data: string | Buffer): string => createHash('sha256').update(da
 
 /** Verifies each package by its digests. */
 export function checkShelf(dir: string): Findings {
-  const home = join(dir, '.kgrid');
+  const stateFolder = join(dir, '.kgrid');
   const findings: Findings = { problems: [], packages: new Map(), leftovers: [] };
   const referred = new Set<string>();
   for (const folder of readdirSync(dir).filter((name) => !name.startsWith('.'))) {
@@ -37,20 +37,20 @@ export function checkShelf(dir: string): Findings {
     const { '@id': id } = JSON.parse(found.get('metadata.json') ?? '{}') as { '@id'?: string };
     findings.packages.set(id ?? folder, found);
   }
-  for (const name of listing(join(home, 'index'))) {
+  for (const name of listing(join(stateFolder, 'index'))) {
     try {
-      const pointer = JSON.parse(readFileSync(join(home, 'index', name), 'utf8')) as Pointer;
+      const pointer = JSON.parse(readFileSync(join(stateFolder, 'index', name), 'utf8')) as Pointer;
       referred.add(pointer.folder);
       if (name !== `${pointer.id.replaceAll('/', '-')}.json`) findings.problems.push(`${name} is for ${pointer.id}`);
-      findings.problems.push(...faults(pointer, contentOf(join(home, 'objects', pointer.folder))));
-      const files = contentOf(join(home, 'objects', pointer.folder)).set('metadata.json', pointer.metadata);
+      findings.problems.push(...faults(pointer, contentOf(join(stateFolder, 'objects', pointer.folder))));
+      const files = contentOf(join(stateFolder, 'objects', pointer.folder)).set('metadata.json', pointer.metadata);
       findings.packages.set(pointer.id, files);
     } catch (thrown) {
       findings.problems.push(`${name}: ${String(thrown)}`);
     }
   }
-  const unreferred = listing(join(home, 'objects')).filter((name) => !referred.has(name.replace(/\.json$/, '')));
-  findings.leftovers.push(...listing(join(home, 'staging')), ...unreferred);
+  const unreferred = listing(join(stateFolder, 'objects')).filter((name) => !referred.has(name.replace(/\.json$/, '')));
+  findings.leftovers.push(...listing(join(stateFolder, 'staging')), ...unreferred);
   return findings;
 }
 
@@ -82,23 +82,23 @@ function contentOf(folder: string): Map<string, string> {
 
 const listing = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
 
-export interface Judgement {
+export interface Verdict {
   readonly problems: string[];
   /** The state of each KO that the journal names. */
   readonly states: Map<Id, State | null>;
 }
 
 /** Compares what was found with what a journal allows: nothing acknowledged is lost, nothing is mixed. */
-export function judge({ problems, packages }: Findings, possible: Possible): Judgement {
-  const judgement: Judgement = { problems: [...problems], states: new Map() };
+export function judge({ problems, packages }: Findings, possible: Possible): Verdict {
+  const verdict: Verdict = { problems: [...problems], states: new Map() };
   for (const [id, states] of possible) {
     const found = packages.get(id);
     const fitting = states.filter((state) => (state && found ? isWhole(id, state, found) : !state && !found));
-    if (fitting[0] !== undefined) judgement.states.set(id, fitting[0]);
-    else judgement.problems.push(`${id} is ${found ? describe(found) : 'missing'}, not ${JSON.stringify(states)}`);
+    if (fitting[0] !== undefined) verdict.states.set(id, fitting[0]);
+    else verdict.problems.push(`${id} is ${found ? describe(found) : 'missing'}, not ${JSON.stringify(states)}`);
   }
-  for (const id of packages.keys()) if (!possible.has(id)) judgement.problems.push(`${id} was never imported`);
-  return judgement;
+  for (const id of packages.keys()) if (!possible.has(id)) verdict.problems.push(`${id} was never imported`);
+  return verdict;
 }
 
 function isWhole(id: Id, { files, metadata }: State, found: ReadonlyMap<string, string>): boolean {

@@ -17,8 +17,8 @@ const naan = uniqueNaan();
 const named = (name: string, body: string): Ko => javascriptKo(`function run(n) { ${body} }`, { naan, name });
 const runaways = Array.from({ length: 6 }, (_, i) => named(`runaway${i}`, 'while (true);'));
 const slow = named('slow', 'const end = Date.now() + 150; while (Date.now() < end); return n + 1;');
-const newcomers = Array.from({ length: 10 }, (_, i) => named(`new${i}`, 'return n + 1;'));
-await service.serve(...runaways, slow, ...newcomers);
+const unknownKos = Array.from({ length: 10 }, (_, i) => named(`new${i}`, 'return n + 1;'));
+await service.serve(...runaways, slow, ...unknownKos);
 
 /** Calls it until it has run into its limit. */
 async function showItself(runaway: Ko): Promise<void> {
@@ -47,10 +47,10 @@ test('slow code and newcomers are answered beside six KOs that never end', async
   const attackers = attack();
   await later(LIMIT);
   for (let n = 0; n < 12; n++) {
-    const newcomer = newcomers[n];
+    const unknownKo = unknownKos[n];
     const [answer, first] = await Promise.all([
       service.post(pathOf(slow), n),
-      newcomer === undefined ? undefined : service.post(pathOf(newcomer), n),
+      unknownKo === undefined ? undefined : service.post(pathOf(unknownKo), n),
     ]);
     assert.equal(answer.object['result'], n + 1, answer.text);
     if (first !== undefined) assert.equal(first.object['result'], n + 1, first.text);

@@ -91,10 +91,10 @@ test('with none left, calls go on, and what needs a file is 503 with Retry-After
   await allow(20);
   {
     using stack = new DisposableStack();
-    const crowd = await Promise.all(
+    const clients = await Promise.all(
       Array.from({ length: 60 }, () => stack.use(new RawClient(service.url)).connected()),
     );
-    const closed = await Promise.any([Promise.all(crowd.slice(30).map((each) => each.closed)), later(5000)]);
+    const closed = await Promise.any([Promise.all(clients.slice(30).map((each) => each.closed)), later(5000)]);
     assert.ok(closed !== undefined, 'connections beyond the most are closed');
     const call = postHead(pathOf(quick), { 'Content-Type': 'application/json', 'Content-Length': 1 });
     for (let n = 0; n < 10; n++) assert.match(await kept.ask(`${call}4`), /"result":5,/);

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { startService } from '../acceptance/support/service.ts';
-import { runCrowd } from './support/crowd.ts';
+import { runMixedLoad } from './support/mixed-load.ts';
 
 const { values } = parseArgs({
   options: {
@@ -15,7 +15,7 @@ const { values } = parseArgs({
 });
 console.log(`seed ${values.seed}`);
 await using service = await startService();
-const counts = await runCrowd(service, {
+const counts = await runMixedLoad(service, {
   seconds: Number(values.seconds),
   seed: Number(values.seed),
   clients: Number(values.clients),

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { execute, openEditor } from './support/editor.ts';
 import { exampleService } from './support/example-service.ts';
 import { measure } from './support/measure.ts';
-import { DESK, theBrowser } from './support/visit.ts';
+import { DESKTOP, theBrowser } from './support/visit.ts';
 
 const WARFARIN = '/kos/cpic/warfarin/v1.0/service.yaml';
 const NARROW = { width: 320, height: 800 };
@@ -89,7 +89,7 @@ test('the result stands first, then the whole answer, then what was sent', async
   visit.assertQuiet(service.url);
 });
 
-for (const size of [NARROW, DESK]) {
+for (const size of [NARROW, DESKTOP]) {
   test(`in the dark, at ${size.width} px, both pages are readable`, async () => {
     await using visit = await browser.visit(size, 'dark');
     const { page } = visit;

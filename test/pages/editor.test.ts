@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { exampleService } from './support/example-service.ts';
 import { execute, openEditor } from './support/editor.ts';
 import { measure } from './support/measure.ts';
-import { DESK, PHONE, theBrowser } from './support/visit.ts';
+import { DESKTOP, PHONE, theBrowser } from './support/visit.ts';
 
 const service = await exampleService();
 const browser = await theBrowser();
@@ -103,7 +103,7 @@ test('an address that is no descriptor of this service gets a clear message', as
   }
 });
 
-for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
+for (const [name, size] of Object.entries({ phone: PHONE, desk: DESKTOP })) {
   test(`on a ${name} the editor is readable with a call that was answered`, async () => {
     await using visit = await browser.visit(size);
     await openEditor(visit.page, service.url, '/kos/cpic/warfarin/v1.0/service.yaml');

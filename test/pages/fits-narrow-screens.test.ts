@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { execute, openEditor } from './support/editor.ts';
 import { exampleService } from './support/example-service.ts';
 import { measure } from './support/measure.ts';
-import { DESK, theBrowser } from './support/visit.ts';
+import { DESKTOP, theBrowser } from './support/visit.ts';
 
 const service = await exampleService();
 const browser = await theBrowser();
@@ -49,7 +49,7 @@ test('with a call that was changed and answered, nothing is cut off or covered o
 });
 
 test('on a desk, what stands above the form begins where the form does, and lines have a readable length', async () => {
-  await using visit = await browser.visit(DESK);
+  await using visit = await browser.visit(DESKTOP);
   const { page } = visit;
   await openEditor(page, service.url, '/kos/demo/broken/v1.0/service.yaml');
   const left = async (selector: string): Promise<number> =>

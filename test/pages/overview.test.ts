@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { exampleService } from './support/example-service.ts';
 import { measure } from './support/measure.ts';
-import { DESK, PHONE, theBrowser } from './support/visit.ts';
+import { DESKTOP, PHONE, theBrowser } from './support/visit.ts';
 
 const service = await exampleService();
 const browser = await theBrowser();
@@ -117,7 +117,7 @@ test('the keyboard alone reaches everything, in the order of the page and with a
   await page.waitForURL(/\/doc\?url=\/kos\/anthropometry\/bodysize\/1\.0\/service\.yaml$/);
 });
 
-for (const [name, size] of Object.entries({ phone: PHONE, desk: DESK })) {
+for (const [name, size] of Object.entries({ phone: PHONE, desk: DESKTOP })) {
   test(`on a ${name} it is readable, labelled, and wide enough`, async () => {
     await using visit = await browser.visit(size);
     await open(visit.page);

@@ -40,7 +40,7 @@ async function start(): Promise<OwnService> {
 }
 
 /** Clients that would hold up a service that waits for them. */
-async function crowd(service: OwnService, stack: DisposableStack): Promise<void> {
+async function startClients(service: OwnService, stack: DisposableStack): Promise<void> {
   const form = upload(await zipOf(files.files));
   const head = postHead('/kos', {
     'Content-Type': String(form.headers?.['content-type']),
@@ -83,7 +83,7 @@ test('SIGTERM under load', async (t) => {
   await using service = await start();
   using stack = new DisposableStack();
   const pace = stack.use(new Pace());
-  await crowd(service, stack);
+  await startClients(service, stack);
   const busy = [service.post(pathOf(slow), 1), service.post(pathOf(slow), 2)];
   const hopeless = [service.post(pathOf(spinner), 1).catch(lost), service.post(pathOf(native), 1).catch(lost)];
   const others = [callOn(service), callOn(service)];
@@ -141,7 +141,7 @@ test('a second signal ends it at once', async () => {
     await using service = await start();
     using stack = new DisposableStack();
     const pace = stack.use(new Pace());
-    await crowd(service, stack);
+    await startClients(service, stack);
     const hopeless = [service.post(pathOf(spinner), 1).catch(lost), service.post(pathOf(native), 1).catch(lost)];
     await later(300);
     const { children } = await footprintOf(service.pid);

@@ -30,7 +30,7 @@ export class Registration {
   }
 
   start(): void {
-    void this.#beat();
+    void this.#heartbeat();
   }
 
   stop(): void {
@@ -55,7 +55,7 @@ export class Registration {
     return JSON.parse(body.toString('utf8'));
   }
 
-  async #beat(): Promise<void> {
+  async #heartbeat(): Promise<void> {
     try {
       const first = !this.#registered;
       await this.register(first);
@@ -67,6 +67,6 @@ export class Registration {
       this.#failures += 1;
     }
     const next = this.#registered ? this.#heartbeatMs : (retryMs[this.#failures - 1] ?? retryMs[3]);
-    if (next > 0) this.#timer = setTimeout(() => void this.#beat(), next);
+    if (next > 0) this.#timer = setTimeout(() => void this.#heartbeat(), next);
   }
 }

@@ -73,7 +73,7 @@ describe('the cache folder of the node runtime', () => {
   });
 
   for (const [name, damage] of Object.entries(damages)) {
-    it(`is mended by a start after ${name}`, async () => {
+    it(`is repaired by a start after ${name}`, async () => {
       const cacheDir = await temporaryFolder();
       try {
         await cp(whole, cacheDir, { recursive: true, verbatimSymlinks: true });
@@ -83,7 +83,7 @@ describe('the cache folder of the node runtime', () => {
         const again = await runtime.activate(ko);
         await stop(runtime);
         assert.equal(again.status, 200);
-        assert.deepEqual([activator.fetched, registry.requests], [[], []], 'it was mended for good');
+        assert.deepEqual([activator.fetched, registry.requests], [[], []], 'it was repaired for good');
         assert.deepEqual(await readdir(join(cacheDir, 'staging')), []);
       } finally {
         await rm(cacheDir, { recursive: true, force: true });

@@ -113,11 +113,11 @@ describe('limits of calls and the faults of knowledge objects', () => {
     ['fills memory outside of the heap', 'buffers', /^The knowledge object passed its memory limit of 64 MB$/],
   ] as const) {
     it(`survives a knowledge object that ${name}`, async () => {
-      const neighbour = runtime.post(other, { do: 'slow', ms: 300, value: 'untouched' });
+      const parallel = runtime.post(other, { do: 'slow', ms: 300, value: 'untouched' });
       const [status, text] = await described(run({ do: fault }));
       assert.equal(status, 500);
       assert.match(String(text), description);
-      assert.equal(await result(neighbour), 'untouched');
+      assert.equal(await result(parallel), 'untouched');
       assert.equal(await result(run({ do: 'echo', value: 'again' })), 'again');
     });
   }

@@ -1,6 +1,6 @@
 /**
  * Takes away what the code of a knowledge object could use against files and other processes, before any of it is
- * loaded. A seat belt beside Node's permission model, not a wall: see the README for what is promised.
+ * loaded. A second line of defence beside the permission model of Node, no isolation: see the README for what is promised.
  *
  * Functions are replaced on the one object that `require`, `import`, `process.getBuiltinModule` and
  * `module.createRequire` all give. `node:sqlite` and the flags of V8 are closed when the process starts: see

@@ -225,7 +225,7 @@ class JavascriptExecutor implements Executor {
         depth: call.depth,
         scope: call.scope,
         trace: call.trace,
-        patience: limit < deadline ? limit : deadline,
+        beginBy: limit < deadline ? limit : deadline,
         deadline,
         caller: call.caller ?? '',
         resolve,

@@ -21,7 +21,7 @@ const LINKED = [
 export const sandboxCommand = (): Command => ({
   program: process.execPath,
   args: [
-    // isolated-vm needs it; the rest is a seat belt: no files but its own program, no child processes, no threads.
+    // isolated-vm needs it; the rest is a second line of defence: no files but its own program, no child processes, no threads.
     '--no-node-snapshot',
     '--no-warnings',
     '--permission',

@@ -65,7 +65,7 @@ test('where sandboxes come up late, calls that waited in vain are told to come a
     await chmod(program, 0o755);
     process.execPath = program;
     const first = outcomeOf(javascript.call(executor, 'spin'));
-    // It is found guilty, and the process that would take the next one is not there.
+    // It is found at fault, and the process that would take the next one is not there.
     await until('it is set aside', () => javascript.engine.info()['quarantined'] === 1 || undefined);
     const second = outcomeOf(javascript.call(executor, 'spin'));
     assert.equal(((await first) as Outcome).message, TOO_LONG);
@@ -78,7 +78,7 @@ test('where sandboxes come up late, calls that waited in vain are told to come a
   }
 });
 
-test('a call of a caller in a hurry says so, and is no sign that the code never ends', async () => {
+test('a call of a caller with little time left says so, and is no sign that the code never ends', async () => {
   await using javascript = new TestJavascript({ executionTimeout: 10_000 });
   const executor = await javascript.activate(SPIN);
   await javascript.call(executor, 'fine');

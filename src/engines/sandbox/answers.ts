@@ -22,7 +22,7 @@ function codeFailed(message: string, stack: string | undefined, { parts }: Endpo
 export function expire(calls: PendingCall[], now: number, endpoint: Endpoint): void {
   for (let i = calls.length - 1; i >= 0; i--) {
     const call = calls[i];
-    if (call === undefined || call.patience > now) continue;
+    if (call === undefined || call.beginBy > now) continue;
     calls.splice(i, 1);
     call.giveUp(noTurn(endpoint, call));
   }
@@ -60,9 +60,9 @@ const memoryLimit = ({ memoryMb, memoryLimitedBy }: Endpoint['parts']): Error =>
   executionFailed(`memory limit of ${memoryMb} MB exceeded (${memoryLimitedBy})`);
 
 /** For code that ran beyond its time. */
-const timeLimit = ({ endpoint: { limit, parts }, isCurtailed }: Work): Error =>
+const timeLimit = ({ endpoint: { limit, parts }, isShortened }: Work): Error =>
   executionFailed(
-    isCurtailed
+    isShortened
       ? 'no result within the time that its caller had left'
       : `no result within the limit of ${limit / 1000} s (${parts.limitedBy})`,
   );

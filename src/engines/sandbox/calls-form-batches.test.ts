@@ -21,7 +21,7 @@ const call = (endpoint: Endpoint, input: unknown, more: Partial<CallParts> = {})
     input: JSON.stringify(input),
     depth: 0,
     scope: SCOPE,
-    patience: 0,
+    beginBy: 0,
     deadline: Infinity,
     caller: '',
     resolve: () => undefined,
@@ -84,7 +84,7 @@ test('calls that were interrupted before, of another depth, deadline or set, or 
   assert.deepEqual(sizesOf(large), [2, 2]);
 });
 
-test('quick answers lead out of the quarantine, and each relapse takes twice as many', () => {
+test('quick answers lead out of the quarantine, and each return takes twice as many', () => {
   const endpoint = endpointOf(0);
   const answersUntilOut = (): number => {
     endpoint.quarantine();
@@ -94,11 +94,11 @@ test('quick answers lead out of the quarantine, and each relapse takes twice as 
     }
     return assert.fail('it never comes out');
   };
-  const relapses = Array.from({ length: 12 }, answersUntilOut);
-  const [first = 0] = relapses;
+  const returns = Array.from({ length: 12 }, answersUntilOut);
+  const [first = 0] = returns;
   assert.deepEqual(
-    relapses,
-    relapses.map((_, i) => Math.min(1000, first * 2 ** i)),
+    returns,
+    returns.map((_, i) => Math.min(1000, first * 2 ** i)),
   );
 });
 

@@ -1,12 +1,12 @@
-/** The time that the scheduler lives in, so that tests can let it pass as they like. */
+/** The time of the scheduler, which tests can set forward. */
 import { uptime } from '../../lib/uptime.ts';
 
 export interface Clock {
   /** Whole milliseconds that only grow. */
   now(): number;
-  /** Calls again and again, and keeps nothing awake. Gives what ends it. */
+  /** Calls again and again, and does not keep the process running. Gives what ends it. */
   every(milliseconds: number, action: () => void): () => void;
-  /** Calls once, and keeps nothing awake. */
+  /** Calls once, and does not keep the process running. */
   after(milliseconds: number, action: () => void): void;
   /** Calls when this turn of the event loop is over. */
   soon(action: () => void): void;

@@ -34,7 +34,7 @@ export class FastLanes {
     return [...this.#lanes, this.#spare, ...(this.#loader === undefined ? [] : [this.#loader])];
   }
 
-  /** The process that loads code, if it lives. */
+  /** The process that loads code, if it runs. */
   forLoad(): Lane | undefined {
     this.#loader ??= new Lane(this.#context);
     return this.#loader.process.alive ? this.#loader : undefined;
@@ -46,7 +46,7 @@ export class FastLanes {
     const spare = this.#spare.ready && this.#spare.process.alive ? this.#spare : undefined;
     const { isKnown } = endpoint;
     if (!isKnown && spare === undefined) {
-      const left = (endpoint.queue[0]?.patience ?? 0) - clock.now();
+      const left = (endpoint.queue[0]?.beginBy ?? 0) - clock.now();
       if (mayWaitForSpare(left, endpoint.limit, policy)) return undefined;
     }
     let best: Lane | undefined;

@@ -20,7 +20,7 @@ test('each call is answered once, and in time, whatever processes do', async (t)
   t.diagnostic(`seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}, ${steps} steps`);
 });
 
-test('the same seed is the same life', async () => {
+test('the same seed gives the same events', async () => {
   const [one, other] = [await new Simulation(7).run(STEPS), await new Simulation(7).run(STEPS)];
   assert.deepEqual(one, other);
 });
@@ -35,7 +35,7 @@ const faults: Readonly<Record<string, { found: RegExp; how: (t: TestContext) => 
       t.mock.method(WaitingWork.prototype, 'tryAlone', (work: Work) => void work.requeue(1));
     },
   },
-  'work behind a guilty one is forgotten': {
+  'work behind the one at fault is forgotten': {
     found: /counts|has waited for|not so after/,
     how: (t) => {
       t.mock.method(Lane.prototype, 'takeRest', function (this: Lane) {
@@ -116,9 +116,9 @@ const faults: Readonly<Record<string, { found: RegExp; how: (t: TestContext) => 
 for (const [what, { found, how }] of Object.entries(faults)) {
   test(`the simulation finds it when ${what}`, async (t) => {
     how(t);
-    const lives = async (): Promise<void> => {
+    const run = async (): Promise<void> => {
       for (let seed = 1; seed <= SEEDS; seed++) await new Simulation(seed).run(STEPS);
     };
-    await assert.rejects(lives, { name: 'Fault', message: found });
+    await assert.rejects(run, { name: 'Fault', message: found });
   });
 }

@@ -262,6 +262,6 @@ export class Lane {
 /** A sandbox that is ready begins soon, or it has no core. */
 function latestBegin({ calls, endpoint }: Work, now: number, { starvedMs }: Policy): number {
   let latest = now + Math.min(starvedMs, endpoint.limit);
-  for (const { patience } of calls) if (patience > latest) latest = patience;
+  for (const { beginBy } of calls) if (beginBy > latest) latest = beginBy;
   return latest;
 }

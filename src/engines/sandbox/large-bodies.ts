@@ -72,11 +72,11 @@ class Turns {
   next(): (Waiting & { lanes: DedicatedLanes; dedicated: DedicatedLane }) | undefined {
     const next = this.#turn();
     if (next === undefined) return undefined;
-    const { behind } = this.#context.policy;
-    const free = this.lanes.idling(behind);
+    const { quarantinePriority } = this.#context.policy;
+    const free = this.lanes.idling(quarantinePriority);
     const dedicated = free.find(({ lane }) => lane.ready);
     if (dedicated === undefined) {
-      if (free.length === 0) this.lanes.start(behind);
+      if (free.length === 0) this.lanes.start(quarantinePriority);
       return undefined;
     }
     this.#take(next);
@@ -85,7 +85,7 @@ class Turns {
 
   expire(now: number): void {
     for (const waiting of [...this.#waiting.values()].flat()) {
-      if (waiting.call.patience > now) continue;
+      if (waiting.call.beginBy > now) continue;
       this.#take(waiting);
       waiting.call.giveUp(noTurn(waiting.endpoint, waiting.call));
     }

@@ -35,12 +35,12 @@ export function policyFor(cores: number) {
     knownAfterCalls: 20,
     /** … and before, this is what one of its calls is expected to take. */
     unknownMicroseconds: 20_000,
-    /** Calls this quick in a row lead out of the quarantine; each relapse doubles how many it takes. */
+    /** Calls this quick in a row lead out of the quarantine; each return doubles how many it takes. */
     quickMicroseconds: 20_000,
     firstStreakCalls: 3,
     longestStreakCalls: 1000,
     /** Calls of unknown code wait for a spare while this part of their time is left. */
-    patientPart: 0.75,
+    spareWaitPart: 0.75,
 
     /** Silence after which a sandbox of the fast lane is suspected, … */
     silentMs: 75,
@@ -76,11 +76,11 @@ export function policyFor(cores: number) {
     /** With those whose code waits for an answer from outside. */
     quarantineProcesses: quarantineRunning + 16,
     /**
-     * Places on the machine's cores: such code comes after all else, and what ran into its limit the last time has the
-     * last place. A process never gets a better one again.
+     * priorities on the cores: such code comes after all else, and what ran into its limit the last time has the
+     * lowest. The priority of a process is never raised again.
      */
-    behind: 5,
-    last: LOWEST_PRIORITY,
+    quarantinePriority: 5,
+    lastPriority: LOWEST_PRIORITY,
 
     /**
      * Characters of JSON above which a body is large. The worst of this size, arrays of small objects with keys of their
@@ -112,7 +112,7 @@ export function policyFor(cores: number) {
 
 /** What is known of an endpoint. */
 export interface TrackRecord {
-  /** Calls that it answered since it was last found guilty. */
+  /** Calls that it answered since it was last found at fault. */
   readonly trust: number;
   /** Microseconds that one of its calls is expected to take. */
   readonly pace: number;
@@ -134,19 +134,20 @@ export const batchSize = (mean: number, { batchCalls, batchMicroseconds }: Polic
   Math.min(batchCalls, Math.floor(batchMicroseconds / mean));
 
 /** True for calls that may wait until a spare is ready: most of their time is left. */
-export const mayWaitForSpare = (leftMs: number, limitMs: number, { patientPart }: Policy): boolean =>
-  leftMs > limitMs * patientPart;
+export const mayWaitForSpare = (leftMs: number, limitMs: number, { spareWaitPart }: Policy): boolean =>
+  leftMs > limitMs * spareWaitPart;
 
 /**
  * Calls of an endpoint in quarantine that may run at once. Of those that were in one batch with an endless loop nobody
- * knows which is guilty: while one runs, another may show that not all of the code is bad.
+ * knows which is at fault: while one runs, another may show that not all of the code is bad.
  */
 export function callsAtOnce({ trust, timedOut }: TrackRecord, { quarantineRunning }: Policy): number {
   if (trust > 0) return quarantineRunning - 1;
   return timedOut ? 1 : 2;
 }
 
-export const priorityOf = ({ timedOut }: TrackRecord, { last, behind }: Policy): number => (timedOut ? last : behind);
+export const priorityOf = ({ timedOut }: TrackRecord, { lastPriority, quarantinePriority }: Policy): number =>
+  timedOut ? lastPriority : quarantinePriority;
 
 /** How busy the processes of the quarantine are. */
 export interface Occupation {
@@ -194,8 +195,8 @@ export interface Crash {
 /** What becomes of the work under which a sandbox ended. Work that was not alone in it is tried alone. */
 export function afterCrash(crash: Crash, { mostAttempts }: Policy): 'load again' | 'requeue' | 'fail' {
   if (crash.isLoad) return 'load again';
-  const isGuilty = crash.wasAlone && !crash.isFromOutside;
-  return crash.calledOut || crash.attempts + 1 >= mostAttempts || isGuilty ? 'fail' : 'requeue';
+  const isAtFault = crash.wasAlone && !crash.isFromOutside;
+  return crash.calledOut || crash.attempts + 1 >= mostAttempts || isAtFault ? 'fail' : 'requeue';
 }
 
 export const pauseAfter = (failedStarts: number, { firstPauseMs, longestPauseMs }: Policy): number =>

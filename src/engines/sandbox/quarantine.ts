@@ -28,7 +28,7 @@ export class Quarantine {
   }
 
   adopt(lane: Lane): void {
-    this.lanes.adopt(lane, this.#context.policy.behind);
+    this.lanes.adopt(lane, this.#context.policy.quarantinePriority);
   }
 
   /** Takes away the loads that wait for a process. */

@@ -3,16 +3,16 @@
  * event, takes the steps of `work.ts`, and ends with giving out what may begin now.
  *
  * Calls run in a fast lane: one process that answers batch after batch. When it falls silent, the batch at
- * its head is the guilty one. That process is set aside to finish, or to be ended at the limit, and a
+ * its head is the one at fault. That process is set aside to finish, or to be ended at the limit, and a
  * spare takes its place with the work that had not begun; so a call that passes its limit costs only itself.
- * Endpoints that did this run in the quarantine from then on, one call a process, until they behave.
+ * Endpoints that did this run in the quarantine from then on, one call a process, until their calls are quick again.
  *
  * | Event                      | Steps                                                                      |
  * | -------------------------- | -------------------------------------------------------------------------- |
  * | answered, loaded           | answered                                                                   |
  * | failed by itself           | one call: failed; several: requeued, each alone from now on                |
  * | asks for what is outside   | one call: asking, then sent; several: requeued, since nothing has left yet |
- * | silent, grown              | what is behind the guilty work: requeued                                   |
+ * | silent, grown              | what is behind the work at fault: requeued                                   |
  * | past its limit, its memory | failed; or no turn, where it never began                                   |
  * | process ended              | as `afterCrash` decides; what is behind: requeued                          |
  * | no turn in time            | failed, from its queue                                                     |
@@ -69,7 +69,7 @@ export class Scheduler implements Disposable {
   readonly #dedicated: readonly DedicatedLanes[];
   /** Endpoints that have anything to do. */
   readonly #active = new Set<Endpoint>();
-  #sleep: (() => void) | undefined;
+  #stopTicking: (() => void) | undefined;
   #lastTick = 0;
   #lastMemoryCheck = 0;
   #idleSince: number | undefined;
@@ -142,14 +142,14 @@ export class Scheduler implements Disposable {
   /** An endpoint that was replaced leaves the sandboxes when its last call has been answered. */
   forget(endpoint: Endpoint): void {
     endpoint.disposed = true;
-    this.#rest(endpoint);
+    this.#releaseIfIdle(endpoint);
   }
 
   [Symbol.dispose](): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#waiting.close();
-    this.#sleep?.();
+    this.#stopTicking?.();
     const open = this.#lanes().flatMap((lane) => {
       lane.end();
       return lane.open.splice(0);
@@ -175,10 +175,10 @@ export class Scheduler implements Disposable {
     const lanes = this.#lanesWith(lane);
     lanes?.free(lane);
     this.#waiting.giveOutAfter(endpoint, lanes === undefined);
-    this.#rest(endpoint);
+    this.#releaseIfIdle(endpoint);
   }
 
-  #rest(endpoint: Endpoint): void {
+  #releaseIfIdle(endpoint: Endpoint): void {
     if (!endpoint.counts.isNothing) return;
     this.#active.delete(endpoint);
     if (endpoint.disposed) for (const lane of this.#lanes()) lane.forget(endpoint);
@@ -200,7 +200,7 @@ export class Scheduler implements Disposable {
 
   #onFailed(lane: Lane, work: Work, failure: RunFailure): void {
     const { endpoint, calls, kind } = work;
-    const isAtLimit = failure.why === 'memory' || (failure.why === 'timeout' && !work.isCurtailed);
+    const isAtLimit = failure.why === 'memory' || (failure.why === 'timeout' && !work.isShortened);
     if (failure.why !== 'threw' || calls.length > 1) work.blame(isAtLimit);
     else if (kind !== 'large') endpoint.timedOut = false;
     if (calls.length > 1) this.#waiting.tryAlone(work);
@@ -234,12 +234,12 @@ export class Scheduler implements Disposable {
     const wasAlone = lanes?.isAlone(lane) === true;
     lanes?.remove(lane);
     this.#fast.replace(lane);
-    const [guilty, ...rest] = works;
-    if (guilty === undefined) this.#options.warn({ reason }, 'a sandbox ended');
-    else this.#onCrash(guilty, reason, wasAlone);
+    const [atFault, ...rest] = works;
+    if (atFault === undefined) this.#options.warn({ reason }, 'a sandbox ended');
+    else this.#onCrash(atFault, reason, wasAlone);
     this.#waiting.takeBack(rest);
     this.#waiting.giveOut();
-    if (guilty !== undefined) this.#rest(guilty.endpoint);
+    if (atFault !== undefined) this.#releaseIfIdle(atFault.endpoint);
   }
 
   #onCrash(work: Work, reason: string, wasAlone: boolean): void {
@@ -281,17 +281,17 @@ export class Scheduler implements Disposable {
 
   /** A silent process leaves the fast lane with the work that it is at. */
   #setAside(lane: Lane): void {
-    const [guilty] = lane.open;
+    const [atFault] = lane.open;
     const rest = lane.takeRest();
     this.#fast.replace(lane);
-    if (guilty !== undefined) {
-      guilty.endpoint.quarantine();
-      if (guilty.calls.length > 1) {
+    if (atFault !== undefined) {
+      atFault.endpoint.quarantine();
+      if (atFault.calls.length > 1) {
         lane.open.length = 0;
         lane.end();
-        this.#waiting.tryAlone(guilty);
+        this.#waiting.tryAlone(atFault);
       } else {
-        if (lane.isSuspected && isStarved(lane.suspect(), this.policy)) guilty.begin(this.#clock.now());
+        if (lane.isSuspected && isStarved(lane.suspect(), this.policy)) atFault.begin(this.#clock.now());
         this.#quarantine.adopt(lane);
       }
     }
@@ -315,13 +315,13 @@ export class Scheduler implements Disposable {
     if (work === undefined) return;
     const { endpoint, kind } = work;
     if (work.hasBegun || why === 'memory') {
-      work.blame(why === 'memory' || !work.isCurtailed);
+      work.blame(why === 'memory' || !work.isShortened);
       if (kind === 'load') work.endLoad(why);
       else work.fail(() => errorOf({ why, message: '' }, work));
     } else if (kind === 'load') this.#loadAgain(work, 'no sandbox came to run it');
     else work.fail((call) => noTurn(endpoint, call));
     this.#waiting.offer(endpoint);
-    this.#rest(endpoint);
+    this.#releaseIfIdle(endpoint);
   }
 
   // ----- the clock -----
@@ -329,9 +329,9 @@ export class Scheduler implements Disposable {
   #watch(endpoint: Endpoint): void {
     this.#active.add(endpoint);
     this.#idleSince = undefined;
-    if (this.#sleep !== undefined || this.#closed) return;
+    if (this.#stopTicking !== undefined || this.#closed) return;
     this.#lastTick = this.#clock.now();
-    this.#sleep = this.#clock.every(this.policy.tickMs, () => this.#tick());
+    this.#stopTicking = this.#clock.every(this.policy.tickMs, () => this.#tick());
   }
 
   #tick(): void {
@@ -345,7 +345,7 @@ export class Scheduler implements Disposable {
     }
     for (const endpoint of this.#active) {
       expire(endpoint.queue, now, endpoint);
-      this.#rest(endpoint);
+      this.#releaseIfIdle(endpoint);
     }
     this.#large.expire(now);
     if (now - this.#lastMemoryCheck >= this.policy.memoryCheckMs) {
@@ -363,7 +363,7 @@ export class Scheduler implements Disposable {
     const isIdle = this.#active.size === 0 && this.#fast.isIdle && this.#dedicated.every((lanes) => lanes.size === 0);
     this.#idleSince = isIdle ? (this.#idleSince ?? now) : undefined;
     if (this.#idleSince === undefined || now - this.#idleSince <= this.policy.idleUntilAsleepMs) return;
-    this.#sleep?.();
-    this.#sleep = undefined;
+    this.#stopTicking?.();
+    this.#stopTicking = undefined;
   }
 }

@@ -11,7 +11,7 @@ function endpointThat(answered: number, microseconds: number): Endpoint {
   return endpoint;
 }
 
-test('an endpoint is known after 20 good calls, and has to begin anew once it is found guilty', () => {
+test('an endpoint is known after 20 good calls, and has to begin anew once it is found at fault', () => {
   const endpoint = endpointThat(19, 100);
   assert.equal(endpoint.isKnown, false);
   assert.equal(endpoint.pace, 20_000);

@@ -65,7 +65,7 @@ export interface CallParts {
   readonly scope: CallScope;
   readonly trace?: CallTrace | undefined;
   /** Milliseconds of the clock by which it must have its turn. */
-  readonly patience: number;
+  readonly beginBy: number;
   /** … and by which it must have ended, where its caller has only so much time left; else Infinity. */
   readonly deadline: number;
   /** Who sent it: large bodies are shared out among those. */
@@ -85,7 +85,7 @@ export class PendingCall {
   readonly #endpoint: Endpoint;
   readonly #resolve: (result: string) => void;
   readonly #reject: (error: Error) => void;
-  #patience: number;
+  #beginBy: number;
   #attempts = 0;
   #holder: Work | 'queue' | 'settled' = 'queue';
 
@@ -97,15 +97,15 @@ export class PendingCall {
     this.deadline = parts.deadline;
     this.caller = parts.caller;
     this.#endpoint = endpoint;
-    this.#patience = parts.patience;
+    this.#beginBy = parts.beginBy;
     this.#resolve = parts.resolve;
     this.#reject = parts.reject;
     changeWaiting(endpoint.counts, 1);
   }
 
   /** Milliseconds of the clock by which it must have its turn. */
-  get patience(): number {
-    return this.#patience;
+  get beginBy(): number {
+    return this.#beginBy;
   }
 
   /** How often it was interrupted; from then on it runs alone. */
@@ -132,7 +132,7 @@ export class PendingCall {
       changeWaiting(call.#endpoint.counts, 1);
       if (interruptedAt === undefined) return;
       call.#attempts++;
-      call.#patience = Math.min(interruptedAt + call.#endpoint.limit, call.deadline);
+      call.#beginBy = Math.min(interruptedAt + call.#endpoint.limit, call.deadline);
     };
     settle = (call, work, outcome) => {
       if (call.#holder !== work) throw new Error('a call is settled by the work that has it, and once');
@@ -203,7 +203,7 @@ export class Work {
   }
 
   /** Its caller had less time left than the limit of the endpoint. */
-  get isCurtailed(): boolean {
+  get isShortened(): boolean {
     return this.#isCurtailed;
   }
 

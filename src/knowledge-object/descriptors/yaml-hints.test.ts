@@ -22,7 +22,7 @@ const mistakes: [string, string, RegExp][] = [
   ['a backslash', 'a: "\\d"', /line 1: .*: put the text in single quotes/],
 ];
 for (const [what, text, said] of mistakes) {
-  test(`the mend stands behind the words of the parser: ${what}`, () => {
+  test(`the remedy follows the message of the parser: ${what}`, () => {
     assert.throws(
       () => parseYaml(text, 'a.yaml'),
       (thrown) => said.test(messageOf(thrown)) || assert.fail(messageOf(thrown)),

@@ -62,9 +62,9 @@ test('an activator whose lock was deleted makes it again, says so once, and goes
   assert.equal(shelf.condition().problem, undefined);
   assert.equal(warnings.length, 1);
   assert.match(warnings[0] ?? '', /^\.kgrid\/owner\.db of the shelf was deleted .* it was made again/);
-  const thief = new DatabaseSync(lock);
-  assert.throws(() => thief.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE'), /locked/);
-  thief.close();
+  const other = new DatabaseSync(lock);
+  assert.throws(() => other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE'), /locked/);
+  other.close();
 });
 
 test('an activator whose lock another process took writes nothing any more, and says why', async () => {

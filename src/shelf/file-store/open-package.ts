@@ -51,7 +51,7 @@ export class OpenPackage implements KoPackage {
     const known = this.#file(path);
     if (path === METADATA_FILE) return Buffer.from(this.entry.metadata);
     await using file = await this.#open(path);
-    const bytes = await this.#sound(path, () => file.readFile());
+    const bytes = await this.#readVerified(path, () => file.readFile());
     if (this.#options.verify && sha256(bytes) !== known.sha256) throw this.#changed(path);
     return bytes;
   }
@@ -103,7 +103,7 @@ export class OpenPackage implements KoPackage {
     for (;;) {
       const folder = place.path;
       try {
-        return await this.#sound(path, () => open(join(folder, path), READ_REGULAR));
+        return await this.#readVerified(path, () => open(join(folder, path), READ_REGULAR));
       } catch (thrown) {
         await place.moving;
         if (place.path === folder) throw thrown;
@@ -111,7 +111,7 @@ export class OpenPackage implements KoPackage {
     }
   }
 
-  async #sound<T>(path: string, read: () => Promise<T>): Promise<T> {
+  async #readVerified<T>(path: string, read: () => Promise<T>): Promise<T> {
     try {
       return await read();
     } catch (thrown) {

@@ -4,7 +4,7 @@ import { after } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { launchChromium } from './chromium.ts';
 
-export const DESK = { width: 1280, height: 900 };
+export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 
 /** Milliseconds until what does not come is given up, also on a busy machine. */
@@ -33,7 +33,7 @@ export interface Visitor {
 export async function theBrowser(): Promise<Visitor> {
   const browser = await launchChromium();
   after(() => browser.close());
-  return { visit: (size = DESK, colorScheme = 'light') => visit(browser, size, colorScheme) };
+  return { visit: (size = DESKTOP, colorScheme = 'light') => visit(browser, size, colorScheme) };
 }
 
 async function visit(browser: Browser, viewport: Size, colorScheme: 'light' | 'dark'): Promise<Visit> {

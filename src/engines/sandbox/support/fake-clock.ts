@@ -1,7 +1,7 @@
 /** A clock whose time passes only when somebody takes the next step. */
 import type { Clock } from '../clock.ts';
 
-interface Alarm {
+interface Timer {
   readonly at: number;
   readonly order: number;
   action: (() => void) | undefined;
@@ -11,20 +11,20 @@ export class FakeClock implements Clock {
   #now = 1000;
   #order = 0;
   /** A binary heap, the next first. */
-  readonly #alarms: Alarm[] = [];
+  readonly #timers: Timer[] = [];
 
   now(): number {
     return this.#now;
   }
 
   every(milliseconds: number, action: () => void): () => void {
-    let alarm = this.#add(milliseconds, () => undefined);
+    let timer = this.#add(milliseconds, () => undefined);
     const again = (): void => {
-      alarm = this.#add(milliseconds, again);
+      timer = this.#add(milliseconds, again);
       action();
     };
-    alarm.action = again;
-    return () => (alarm.action = undefined);
+    timer.action = again;
+    return () => (timer.action = undefined);
   }
 
   after(milliseconds: number, action: () => void): void {
@@ -47,38 +47,38 @@ export class FakeClock implements Clock {
     }
   }
 
-  #add(milliseconds: number, action: () => void): Alarm {
-    const alarm = { at: this.#now + Math.max(0, milliseconds), order: this.#order++, action };
-    const alarms = this.#alarms;
-    let i = alarms.push(alarm) - 1;
+  #add(milliseconds: number, action: () => void): Timer {
+    const timer = { at: this.#now + Math.max(0, milliseconds), order: this.#order++, action };
+    const timers = this.#timers;
+    let i = timers.push(timer) - 1;
     while (i > 0) {
       const parent = (i - 1) >> 1;
-      const above = alarms[parent];
-      if (above === undefined || isBefore(above, alarm)) break;
-      alarms[i] = above;
+      const above = timers[parent];
+      if (above === undefined || isBefore(above, timer)) break;
+      timers[i] = above;
       i = parent;
     }
-    alarms[i] = alarm;
-    return alarm;
+    timers[i] = timer;
+    return timer;
   }
 
-  #take(): Alarm | undefined {
-    const alarms = this.#alarms;
-    const [first] = alarms;
-    const last = alarms.pop();
-    if (first === undefined || last === undefined || alarms.length === 0) return first;
+  #take(): Timer | undefined {
+    const timers = this.#timers;
+    const [first] = timers;
+    const last = timers.pop();
+    if (first === undefined || last === undefined || timers.length === 0) return first;
     let i = 0;
     for (;;) {
-      const [left, right] = [alarms[2 * i + 1], alarms[2 * i + 2]];
+      const [left, right] = [timers[2 * i + 1], timers[2 * i + 2]];
       const goesRight = left !== undefined && right !== undefined && isBefore(right, left);
       const below = goesRight ? right : left;
       if (below === undefined || isBefore(last, below)) break;
-      alarms[i] = below;
+      timers[i] = below;
       i = 2 * i + (goesRight ? 2 : 1);
     }
-    alarms[i] = last;
+    timers[i] = last;
     return first;
   }
 }
 
-const isBefore = (a: Alarm, b: Alarm): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);
+const isBefore = (a: Timer, b: Timer): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);

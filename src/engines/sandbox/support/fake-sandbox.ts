@@ -1,4 +1,4 @@
-/** A sandbox process that is not there: it does in fake time what the inputs of its calls say, and what its world does to it. */
+/** A sandbox process that is not there: it does in fake time what the inputs of its calls say, and what its environment does to it. */
 import { OddFrame } from '../frames.ts';
 import { ASK, BEGUN, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../protocol.ts';
 import type { ProcessEvents, Sandbox } from '../sandbox-process.ts';
@@ -6,7 +6,7 @@ import type { FakeClock } from './fake-clock.ts';
 import type { Random } from '../../../../test/support/random.ts';
 
 /** What the input of a call makes its code do. */
-export interface Deed {
+export interface CallScript {
   readonly id: number;
   readonly does: 'answer' | 'throw' | 'fail' | 'spin' | 'hang' | 'crash' | 'fill' | 'grow' | 'ask' | 'ask and crash';
   /** Milliseconds of work before that. */
@@ -14,13 +14,13 @@ export interface Deed {
 }
 
 /** What is done to processes. */
-export interface World {
+export interface Environment {
   readonly clock: FakeClock;
   readonly random: Random;
   /** How a start goes: milliseconds until it is ready, `exit`, or `never`. */
   start(): number | 'exit' | 'never';
   /** Milliseconds for which a process that works gets no core. */
-  starve(): number;
+  coreDelay(): number;
   /** Something does not hold. */
   fault(what: string): void;
   /** The code of a call begins, or is over, in a process. */
@@ -37,7 +37,7 @@ export class FakeSandbox implements Sandbox {
   /** It was told to end: it does nothing from then on. */
   isKilled = false;
   readonly #events: ProcessEvents;
-  readonly #world: World;
+  readonly #environment: Environment;
   readonly #inbox: Frame[] = [];
   readonly #loaded = new Set<number>();
   #isReady = false;
@@ -47,15 +47,15 @@ export class FakeSandbox implements Sandbox {
   #worksSince: number | undefined;
   #onReply: (() => void) | undefined;
 
-  constructor(world: World, events: ProcessEvents) {
-    this.#world = world;
+  constructor(environment: Environment, events: ProcessEvents) {
+    this.#environment = environment;
     this.#events = events;
-    const start = world.start();
-    if (start === 'exit') this.#later(world.random.between(1, 40), () => this.exit('exit code 1'));
+    const start = environment.start();
+    if (start === 'exit') this.#later(environment.random.between(1, 40), () => this.exit('exit code 1'));
     else if (start !== 'never')
       this.#later(start, () => {
         this.#isReady = true;
-        this.#tell(READY, 0, 0, '');
+        this.#emit(READY, 0, 0, '');
         this.#next();
       });
   }
@@ -65,7 +65,7 @@ export class FakeSandbox implements Sandbox {
     if (kind === REPLY) {
       const reply = this.#onReply;
       this.#onReply = undefined;
-      if (reply === undefined) this.#world.fault('a reply to what nobody asked');
+      if (reply === undefined) this.#environment.fault('a reply to what nobody asked');
       else this.#later(0, reply);
       return;
     }
@@ -83,7 +83,7 @@ export class FakeSandbox implements Sandbox {
   }
 
   lowerPriority(): void {
-    if (!this.#isReady) this.#world.fault('the priority of a process is lowered before it is up');
+    if (!this.#isReady) this.#environment.fault('the priority of a process is lowered before it is up');
   }
 
   memory(): number {
@@ -91,35 +91,35 @@ export class FakeSandbox implements Sandbox {
   }
 
   processorTime(): number {
-    const { clock } = this.#world;
+    const { clock } = this.#environment;
     return 10 * Math.floor((this.#work + (this.#worksSince === undefined ? 0 : clock.now() - this.#worksSince)) / 10);
   }
 
   #end(reason: string): void {
     if (this.isKilled || !this.alive) return;
     this.isKilled = true;
-    this.#world.onOver(this);
-    this.#world.clock.after(this.#world.random.between(0, 30), () => {
+    this.#environment.onOver(this);
+    this.#environment.clock.after(this.#environment.random.between(0, 30), () => {
       this.alive = false;
-      this.#world.onGone(this);
+      this.#environment.onGone(this);
       this.#events.onExit(reason);
     });
   }
 
   #later(milliseconds: number, action: () => void): void {
-    this.#world.clock.after(milliseconds, () => {
+    this.#environment.clock.after(milliseconds, () => {
       if (this.alive && !this.isKilled) action();
     });
   }
 
-  #tell(kind: number, a: number, b: number, text: string): void {
+  #emit(kind: number, a: number, b: number, text: string): void {
     try {
       if (Buffer.byteLength(text) > this.#events.mostOf(kind))
         throw new OddFrame(`a frame of kind ${kind} is too long`);
       this.#events.onFrame(kind, a, b, text);
     } catch (thrown) {
       if (!(thrown instanceof OddFrame)) throw thrown;
-      this.#world.fault(`what a good sandbox says is odd: ${thrown.message}`);
+      this.#environment.fault(`what a good sandbox says is odd: ${thrown.message}`);
       this.exit('it was ended, since it sent what no sandbox sends');
     }
   }
@@ -135,30 +135,30 @@ export class FakeSandbox implements Sandbox {
       return this.#next();
     }
     this.#isBusy = true;
-    const starved = this.#world.starve();
-    this.#later(starved, () => {
-      this.#worksSince = this.#world.clock.now();
-      if (b === 1) this.#tell(BEGUN, slot, 0, '');
+    const delay = this.#environment.coreDelay();
+    this.#later(delay, () => {
+      this.#worksSince = this.#environment.clock.now();
+      if (b === 1) this.#emit(BEGUN, slot, 0, '');
       if (kind === LOAD) this.#load(slot, text);
       else if (kind === RUN) this.#run(slot, text);
-      else this.#world.fault(`a frame of kind ${kind} is sent to a sandbox`);
+      else this.#environment.fault(`a frame of kind ${kind} is sent to a sandbox`);
     });
   }
 
   #done(kind: number, slot: number, began: number, text: string): void {
-    const { clock } = this.#world;
+    const { clock } = this.#environment;
     if (this.#worksSince !== undefined) this.#work += clock.now() - this.#worksSince;
     this.#worksSince = undefined;
     this.#isBusy = false;
-    this.#world.onOver(this);
-    this.#tell(kind, slot, Math.max(20, (clock.now() - began) * 1000), text);
+    this.#environment.onOver(this);
+    this.#emit(kind, slot, Math.max(20, (clock.now() - began) * 1000), text);
     this.#later(0, () => this.#next());
   }
 
   #load(slot: number, text: string): void {
-    const { clock } = this.#world;
+    const { clock } = this.#environment;
     const began = clock.now();
-    const { ms, does } = JSON.parse(text) as Deed;
+    const { ms, does } = JSON.parse(text) as CallScript;
     if (does === 'hang') return;
     this.#later(ms, () => {
       if (does === 'crash') return this.exit('SIGSEGV');
@@ -168,49 +168,50 @@ export class FakeSandbox implements Sandbox {
   }
 
   #run(slot: number, text: string): void {
-    const { clock } = this.#world;
+    const { clock } = this.#environment;
     const end = text.indexOf('\n');
     const [depth = 0, left = 0, guard = 0] = text.slice(0, end).split(',').map(Number);
     const began = clock.now();
     const fail = (why: string, message: string): void =>
       this.#done(FAILED, slot, began, JSON.stringify({ why, message, stack: '' }));
     if (!this.#loaded.has(slot)) return fail('threw', 'the endpoint is not loaded');
-    const deeds = text
+    const scripts = text
       .slice(end + 1)
       .split('\0')
-      .map((each) => JSON.parse(each) as Deed & { padding?: string });
+      .map((each) => JSON.parse(each) as CallScript & { padding?: string });
     const lines: string[] = [];
     const goOn = (): void => {
-      const deed = deeds[lines.length];
-      if (deed === undefined) return this.#done(DONE, slot, began, lines.join('\n'));
-      this.#world.onRun(deed.id, this);
-      if (this.#world.random.chance(0.05)) this.#tell(LOG, slot, 0, 'info\nit logs');
+      const script = scripts[lines.length];
+      if (script === undefined) return this.#done(DONE, slot, began, lines.join('\n'));
+      this.#environment.onRun(script.id, this);
+      if (this.#environment.random.chance(0.05)) this.#emit(LOG, slot, 0, 'info\nit logs');
       const answer = (): void => {
-        lines.push(deed.does === 'throw' ? '!{"message":"it throws"}' : String(deed.id));
+        lines.push(script.does === 'throw' ? '!{"message":"it throws"}' : String(script.id));
         goOn();
       };
-      this.#later(deed.ms, () => {
+      this.#later(script.ms, () => {
         if (guard === 1 && clock.now() - began > left) return fail('timeout', 'timed out');
-        if (deed.does === 'answer' || deed.does === 'throw') return answer();
-        if (deed.does === 'fail') return fail('threw', 'it is thrown outside of an answer');
-        if (deed.does === 'fill') return fail('memory', 'too much memory');
-        if (deed.does === 'crash') return this.exit('SIGSEGV');
-        if (deed.does === 'grow') this.#bytes += 3000 * MB;
-        else if (deed.does === 'ask' || deed.does === 'ask and crash') return this.#ask(deed, depth, left, answer);
-        if (guard === 1 && deed.does === 'spin') this.#later(left, () => fail('timeout', 'timed out'));
+        if (script.does === 'answer' || script.does === 'throw') return answer();
+        if (script.does === 'fail') return fail('threw', 'it is thrown outside of an answer');
+        if (script.does === 'fill') return fail('memory', 'too much memory');
+        if (script.does === 'crash') return this.exit('SIGSEGV');
+        if (script.does === 'grow') this.#bytes += 3000 * MB;
+        else if (script.does === 'ask' || script.does === 'ask and crash')
+          return this.#ask(script, depth, left, answer);
+        if (guard === 1 && script.does === 'spin') this.#later(left, () => fail('timeout', 'timed out'));
       });
     };
     goOn();
   }
 
   /** Looks for another endpoint, then calls it. */
-  #ask({ id, does }: Deed, depth: number, left: number, answer: () => void): void {
+  #ask({ id, does }: CallScript, depth: number, left: number, answer: () => void): void {
     const about = { id: String(id), contentType: '', depth: depth + 1, left };
     this.#onReply = () => {
       this.#onReply = answer;
-      this.#tell(ASK, 0, 0, `${JSON.stringify({ ...about, question: 'call' })}\n`);
-      if (does === 'ask and crash') this.#later(this.#world.random.between(0, 20), () => this.exit('SIGABRT'));
+      this.#emit(ASK, 0, 0, `${JSON.stringify({ ...about, question: 'call' })}\n`);
+      if (does === 'ask and crash') this.#later(this.#environment.random.between(0, 20), () => this.exit('SIGABRT'));
     };
-    this.#tell(ASK, 0, 0, `${JSON.stringify({ ...about, question: 'find' })}\n`);
+    this.#emit(ASK, 0, 0, `${JSON.stringify({ ...about, question: 'find' })}\n`);
   }
 }

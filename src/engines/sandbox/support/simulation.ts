@@ -1,5 +1,5 @@
 /**
- * Lets a scheduler live with processes that do as they like, for as long as one wants, in no time: random calls, silences,
+ * Runs a scheduler with processes that do anything, for any number of steps, without waiting: random calls, silences,
  * crashes, starts that are slow or fail, reloads, nested calls and large bodies. After each step it looks whether what the
  * scheduler promises still holds.
  */
@@ -12,32 +12,28 @@ import { Scheduler } from '../scheduler.ts';
 import type { Work } from '../work.ts';
 import { endpointWith } from './endpoints.ts';
 import { FakeClock } from './fake-clock.ts';
-import { FakeSandbox } from './fake-sandbox.ts';
-import type { Deed, World } from './fake-sandbox.ts';
-import { CALM, CHARACTERS, LARGE, VERY_LARGE, Fault, longest, problemOf, startIn, weatherOf } from './places.ts';
-import type { Open, Place, Report, Weather } from './places.ts';
+import { Fault, PROFILES, longestMs, partsOf, problemOf, scriptOf } from './simulated-endpoints.ts';
+import type { Open, Report, SimulatedEndpoint } from './simulated-endpoints.ts';
+import { SimulatedProcesses, mostProcesses } from './simulated-processes.ts';
 import { Random } from '../../../../test/support/random.ts';
 
-export class Simulation implements World {
+export class Simulation {
   readonly clock = new FakeClock();
   readonly random: Random;
   readonly report: Report;
+  readonly #processes: SimulatedProcesses;
   readonly #policy: Policy;
   readonly #scheduler: Scheduler;
-  readonly #places: Place[] = [];
+  readonly #endpoints: SimulatedEndpoint[] = [];
   readonly #open = new Map<number, Open>();
-  readonly #running = new Map<number, FakeSandbox>();
   readonly #calledOut = new Set<number>();
-  readonly #living = new Set<FakeSandbox>();
   readonly #queueLimit: number;
-  readonly #mostProcesses: number;
   #slots = 0;
-  #isCalm = false;
+  #isDraining = false;
   /** … and nothing of before is left. */
-  #isQuiet = false;
+  #isDrained = false;
   #fault: Fault | undefined;
   #mayPromiseHaveSettled = false;
-  #weather: Weather = CALM;
 
   constructor(seed: number) {
     this.random = new Random(seed);
@@ -47,33 +43,30 @@ export class Simulation implements World {
     this.#policy = { ...policyFor(random.between(1, 4)), largeCharacters: 200, veryLargeCharacters: 1000 };
     this.#queueLimit = random.between(5, 60);
     const sandboxes = random.between(1, 3);
-    const { quarantineProcesses, quarantineRunning, largeProcesses, largeRunning } = this.#policy;
     const count = random.between(2, 9);
-    // What is set aside comes beside those that the quarantine starts itself, for one call or load of each endpoint.
-    this.#mostProcesses =
-      sandboxes + 2 + quarantineProcesses + 2 * quarantineRunning + 2 * (largeProcesses + largeRunning) + 4 * count;
+    const most = mostProcesses(this.#policy, sandboxes, count);
+    const fault = (what: string): never => this.fault(what);
+    const onCall = (id: number): void => this.#onCall(id);
+    this.#processes = new SimulatedProcesses({ clock: this.clock, random, most, fault, onCall });
     this.#scheduler = new Scheduler({
       sandboxes,
       memoryMb: 32,
       queueLimit: this.#queueLimit,
       start: (events) => {
-        const made = new FakeSandbox(this, events);
-        this.#living.add(made);
         this.report.processes++;
-        if (this.#living.size > this.#mostProcesses) this.fault(`${this.#living.size} processes live`);
-        return made;
+        return this.#processes.add(events);
       },
       answer: (_lane, work, question) => this.#answer(work, question),
       warn: () => undefined,
       clock: this.clock,
       policy: this.#policy,
     });
-    for (let i = 0; i < count; i++) this.#places.push(this.#newPlace());
-    this.#changeWeather();
+    for (let i = 0; i < count; i++) this.#endpoints.push(this.#newSimulated());
+    this.#processes.changeConditions();
     this.#arrive();
   }
 
-  /** Lives for so many steps, then lets everything end. @throws Fault. */
+  /** Runs so many steps, then lets everything end. @throws Fault. */
   async run(steps: number): Promise<Report> {
     try {
       for (let i = 0; i < steps; i++) await this.#step();
@@ -85,8 +78,6 @@ export class Simulation implements World {
     return this.report;
   }
 
-  // ----- what the processes are told -----
-
   fault(what: string): never {
     this.#fault ??= new Fault(
       `seed ${this.report.seed}, step ${this.report.steps}, at ${this.clock.now()} ms: ${what}`,
@@ -94,29 +85,11 @@ export class Simulation implements World {
     throw this.#fault;
   }
 
-  start(): number | 'exit' | 'never' {
-    return startIn(this.#weather, this.random);
-  }
-
-  starve(): number {
-    return this.random.chance(this.#weather.starving) ? this.random.between(50, 1500) : 0;
-  }
-
-  onRun(id: number, process: FakeSandbox): void {
+  #onCall(id: number): void {
     if (this.#calledOut.has(id)) this.fault(`call ${id} runs again after it called out`);
-    if (this.#running.has(id)) this.fault(`call ${id} runs twice at the same time`);
-    this.#running.set(id, process);
     const open = this.#open.get(id);
     if (open === undefined) return this.fault(`call ${id} runs after it was answered`);
-    open.place.hungrySince = undefined;
-  }
-
-  onOver(process: FakeSandbox): void {
-    for (const [id, runs] of this.#running) if (runs === process) this.#running.delete(id);
-  }
-
-  onGone(process: FakeSandbox): void {
-    this.#living.delete(process);
+    open.simulated.waitingSince = undefined;
   }
 
   // ----- what happens -----
@@ -134,123 +107,108 @@ export class Simulation implements World {
   }
 
   #arrive(): void {
-    if (this.#isCalm) return;
-    this.clock.after(this.random.between(0, this.#weather.rate), () => {
+    if (this.#isDraining) return;
+    this.clock.after(this.random.between(0, this.#processes.conditions.rate), () => {
       const burst = this.random.chance(0.02) ? this.random.between(2, 80) : 1;
-      const place = this.#anyPlace();
-      for (let i = 0; i < burst; i++) if (place !== undefined) this.#call(place);
+      const simulated = this.#anyEndpoint();
+      for (let i = 0; i < burst; i++) if (simulated !== undefined) this.#call(simulated);
       if (this.random.chance(0.01)) this.#reload();
-      if (this.random.chance(this.#weather.killing)) this.#killOne();
+      if (this.random.chance(this.#processes.conditions.killing)) this.#processes.endOne();
       this.#arrive();
     });
   }
 
-  #changeWeather(): void {
-    if (this.#isCalm) return;
-    this.#weather = weatherOf(this.random);
-    this.clock.after(this.random.between(500, 20_000), () => this.#changeWeather());
-  }
-
-  #anyPlace(): Place | undefined {
-    const loaded = this.#places.filter(({ isLoaded }) => isLoaded);
+  #anyEndpoint(): SimulatedEndpoint | undefined {
+    const loaded = this.#endpoints.filter(({ isLoaded }) => isLoaded);
     return loaded[this.random.between(0, loaded.length - 1)];
   }
 
-  #killOne(): void {
-    const living = [...this.#living].filter(({ isKilled }) => !isKilled);
-    living[this.random.between(0, living.length - 1)]?.exit(this.random.chance(0.7) ? 'SIGKILL' : 'SIGSEGV');
-  }
-
-  #newPlace(): Place {
+  #newSimulated(): SimulatedEndpoint {
     const { random } = this;
-    const place = { character: random.oneOf(CHARACTERS), callers: random.between(1, 4), ...this.#fresh() };
-    this.#load(place);
-    return place;
+    const simulated = { profile: random.oneOf(PROFILES), callers: random.between(1, 4), ...this.#fresh() };
+    this.#load(simulated);
+    return simulated;
   }
 
-  #fresh(): Omit<Place, 'character' | 'callers'> {
-    return { endpoint: this.#newEndpoint(), isLoaded: false, loads: 0, open: 0, hungrySince: undefined };
+  #fresh(): Omit<SimulatedEndpoint, 'profile' | 'callers'> {
+    return { endpoint: this.#newEndpoint(), isLoaded: false, loads: 0, open: 0, waitingSince: undefined };
   }
 
   #newEndpoint(): Endpoint {
-    const { random } = this;
-    const slot = ++this.#slots;
-    const does = this.#isCalm || random.chance(0.9) ? 'answer' : random.oneOf(['throw', 'crash', 'hang'] as const);
-    const loadText = JSON.stringify({ id: slot, does, ms: random.between(1, 30) } satisfies Deed);
-    const limit = random.oneOf([200, 700, 2000, 5000]);
-    return endpointWith({ id: `e${slot}`, slot, loadText, limit, oneByOne: random.chance(0.1) }, this.#policy);
+    return endpointWith(partsOf(++this.#slots, this.#isDraining, this.random), this.#policy);
   }
 
-  #load(place: Place): void {
-    const { endpoint } = place;
-    place.isLoaded = false;
-    place.loads++;
+  #load(simulated: SimulatedEndpoint): void {
+    const { endpoint } = simulated;
+    simulated.isLoaded = false;
+    simulated.loads++;
     void this.#scheduler.load(endpoint).then((problem) => {
-      place.loads--;
-      if (place.endpoint !== endpoint) return;
-      place.isLoaded = problem === '';
-      if (problem !== '') this.#reload(place);
+      simulated.loads--;
+      if (simulated.endpoint !== endpoint) return;
+      simulated.isLoaded = problem === '';
+      if (problem !== '') this.#reload(simulated);
     });
   }
 
   /** Another endpoint takes the place of one that may have calls. */
-  #reload(place = this.random.oneOf(this.#places as [Place, ...Place[]])): void {
+  #reload(simulated = this.random.oneOf(this.#endpoints as [SimulatedEndpoint, ...SimulatedEndpoint[]])): void {
     this.report.reloads++;
-    const old = place.endpoint;
-    const i = this.#places.indexOf(place);
+    const old = simulated.endpoint;
+    const i = this.#endpoints.indexOf(simulated);
     if (i < 0) return;
     this.#scheduler.forget(old);
-    const next: Place = { ...place, ...this.#fresh() };
-    this.#places[i] = next;
+    const next: SimulatedEndpoint = { ...simulated, ...this.#fresh() };
+    this.#endpoints[i] = next;
     this.clock.after(this.random.between(0, 200), () => {
-      if (this.#places.includes(next)) this.#load(next);
+      if (this.#endpoints.includes(next)) this.#load(next);
     });
-    this.#old.push(place);
+    this.#old.push(simulated);
   }
 
   /** Those that were replaced, until all of their calls have ended. */
-  #old: Place[] = [];
+  #old: SimulatedEndpoint[] = [];
 
   /** `nested`: hears when it is over. */
-  #call(place: Place, nested?: { left: number; depth: number; caller: string; isOver: () => void }): void {
+  #call(
+    simulated: SimulatedEndpoint,
+    nested?: { left: number; depth: number; caller: string; isOver: () => void },
+  ): void {
     const { random, clock, report } = this;
-    const { character, endpoint } = place;
+    const { profile, endpoint } = simulated;
     const id = ++report.calls;
-    const does = !this.#isCalm && random.chance(character.part) ? random.oneOf(character.does) : 'answer';
-    const deed: Deed & { padding?: string } = { id, does, ms: this.#isCalm ? 0 : random.between(0, character.ms) };
-    if (random.chance(0.03)) deed.padding = random.chance(0.3) ? VERY_LARGE : LARGE;
+    const script = scriptOf(id, profile, this.#isDraining, random);
     const now = clock.now();
-    const isHurried = nested === undefined && random.chance(0.1);
-    const deadline = nested === undefined ? (isHurried ? now + random.between(1, 1000) : Infinity) : now + nested.left;
-    const open: Open = { id, since: now, place };
+    const hasCallerDeadline = nested === undefined && random.chance(0.1);
+    const deadline =
+      nested === undefined ? (hasCallerDeadline ? now + random.between(1, 1000) : Infinity) : now + nested.left;
+    const open: Open = { id, since: now, simulated };
     this.#open.set(id, open);
-    place.open++;
-    place.hungrySince ??= now;
+    simulated.open++;
+    simulated.waitingSince ??= now;
     const end = (): void => {
       if (!this.#open.delete(id)) this.fault(`call ${id} is answered twice`);
       this.#calledOut.delete(id);
-      if (--place.open === 0) place.hungrySince = undefined;
-      if (this.#running.has(id) && !(this.#running.get(id)?.isKilled ?? true))
-        this.fault(`call ${id} is answered while it runs`);
+      if (--simulated.open === 0) simulated.waitingSince = undefined;
+      if (this.#processes.isRunning(id)) this.fault(`call ${id} is answered while it runs`);
       nested?.isOver();
     };
     this.#scheduler.submit(endpoint, {
-      input: JSON.stringify(deed),
+      input: JSON.stringify(script),
       depth: nested?.depth ?? 0,
       scope: { find: () => undefined },
-      patience: Math.min(now + endpoint.limit, deadline),
+      beginBy: Math.min(now + endpoint.limit, deadline),
       deadline,
-      caller: nested?.caller ?? `caller ${random.between(1, place.callers)}`,
+      caller: nested?.caller ?? `caller ${random.between(1, simulated.callers)}`,
       resolve: (result) => {
         if (result !== String(id)) this.fault(`call ${id} has the answer of ${result}`);
-        if (deed.does === 'throw') this.fault(`call ${id} should have thrown`);
+        if (script.does === 'throw') this.fault(`call ${id} should have thrown`);
         report.answered++;
         end();
       },
       reject: (error) => {
         if (!(error instanceof ServiceError)) this.fault(`call ${id} hears ${String(error)}`);
         else if (error.status === 503) report.refused++;
-        else if (this.#isQuiet) this.fault(`call ${id} hears in calm: ${error.message}`);
+        else if (this.#isDrained) this.fault(`call ${id} hears once all faults ended: ${error.message}`);
         else report.failed++;
         end();
       },
@@ -270,11 +228,11 @@ export class Simulation implements World {
             this.#mayPromiseHaveSettled = true;
             resolve('1');
           };
-          const place = this.random.chance(0.5) && question.depth < 4 ? this.#anyPlace() : undefined;
-          if (place === undefined) this.clock.after(this.random.between(0, 500), isOver);
+          const simulated = this.random.chance(0.5) && question.depth < 4 ? this.#anyEndpoint() : undefined;
+          if (simulated === undefined) this.clock.after(this.random.between(0, 500), isOver);
           else {
             const { left, depth } = question;
-            this.#call(place, { left, depth, caller: work.calls[0]?.caller ?? '', isOver });
+            this.#call(simulated, { left, depth, caller: work.calls[0]?.caller ?? '', isOver });
           }
         });
       },
@@ -283,67 +241,68 @@ export class Simulation implements World {
 
   // ----- what must hold -----
 
-  #checkPlace(place: Place): void {
-    const isFair = this.#weather.failing + this.#weather.slow === 0;
-    const problem = problemOf(place, this.#queueLimit, isFair ? this.clock.now() : 0);
+  #checkEndpoint(simulated: SimulatedEndpoint): void {
+    const { failing, slow } = this.#processes.conditions;
+    const isFair = failing + slow === 0;
+    const problem = problemOf(simulated, this.#queueLimit, isFair ? this.clock.now() : 0);
     if (problem !== undefined) this.fault(problem);
   }
 
   #check(): void {
     // Loads tell of their end by promises.
     this.#mayPromiseHaveSettled = true;
-    for (const place of this.#places) this.#checkPlace(place);
+    for (const simulated of this.#endpoints) this.#checkEndpoint(simulated);
     if (this.report.steps % 64 !== 0) return;
-    this.#old = this.#old.filter((place) => {
-      this.#checkPlace(place);
-      return place.open + place.loads > 0;
+    this.#old = this.#old.filter((simulated) => {
+      this.#checkEndpoint(simulated);
+      return simulated.open + simulated.loads > 0;
     });
     const now = this.clock.now();
     const [oldest] = this.#open.values();
-    if (oldest !== undefined && now - oldest.since > longest(oldest.place.endpoint.limit))
+    if (oldest !== undefined && now - oldest.since > longestMs(oldest.simulated.endpoint.limit))
       this.fault(`call ${oldest.id} has waited for ${now - oldest.since} ms`);
   }
 
-  /** All behave again: everything ends, each endpoint answers, and nothing is left. */
+  /** No more faults: everything ends, each endpoint answers, and nothing is left. */
   async #end(): Promise<void> {
-    this.#isCalm = true;
-    this.#weather = CALM;
+    this.#isDraining = true;
+    this.#processes.endFaults();
     await this.#until('all calls have ended', () => this.#open.size === 0);
-    const all = (): Place[] => [...this.#places, ...this.#old];
+    const all = (): SimulatedEndpoint[] => [...this.#endpoints, ...this.#old];
     await this.#until(
       'all is loaded',
-      () => all().every(({ loads }) => loads === 0) && this.#places.every(({ isLoaded }) => isLoaded),
+      () => all().every(({ loads }) => loads === 0) && this.#endpoints.every(({ isLoaded }) => isLoaded),
     );
-    this.#isQuiet = true;
-    for (const place of this.#places) {
-      const end = this.clock.now() + CALM_MS;
+    this.#isDrained = true;
+    for (const simulated of this.#endpoints) {
+      const end = this.clock.now() + DRAIN_MS;
       for (;;) {
         const { answered } = this.report;
-        this.#call(place);
+        this.#call(simulated);
         await this.#until('the call has ended', () => this.#open.size === 0);
         if (this.report.answered > answered) break;
-        if (this.clock.now() > end) this.fault(`${place.endpoint.id} answers no call though all is calm`);
+        if (this.clock.now() > end) this.fault(`${simulated.endpoint.id} answers no call though no fault is left`);
       }
     }
     for (const { endpoint } of all()) if (!endpoint.counts.isNothing) this.fault(`${endpoint.id} still counts`);
-    // Until it sleeps.
+    // Until its clock stops.
     for (let i = 0; this.clock.step(); i++) {
-      if (i > 100_000) this.fault('the scheduler never falls asleep');
+      if (i > 100_000) this.fault('the scheduler never stops its clock');
     }
     if (this.#scheduler.quarantined > 0) this.fault('a process of the quarantine is left');
     this.#scheduler[Symbol.dispose]();
     while (this.clock.step());
-    if (this.#living.size > 0) this.fault(`${this.#living.size} processes outlive the scheduler`);
+    if (this.#processes.count > 0) this.fault(`${this.#processes.count} processes outlive the scheduler`);
   }
 
   async #until(what: string, isSo: () => boolean): Promise<void> {
-    const end = this.clock.now() + CALM_MS;
+    const end = this.clock.now() + DRAIN_MS;
     while (!isSo()) {
       await this.#step();
-      if (this.clock.now() > end) this.fault(`not so after ${CALM_MS} ms of calm: ${what}`);
+      if (this.clock.now() > end) this.fault(`not so after ${DRAIN_MS} ms without faults: ${what}`);
     }
   }
 }
 
 /** In which all ends that may, also what waits for a process that never comes up. */
-const CALM_MS = 200_000;
+const DRAIN_MS = 200_000;

@@ -12,18 +12,18 @@ import { assertBackTo, MEGABYTE, restingFootprintOf } from './support/footprint.
 const LIMIT = 1500;
 const GRACE = 1000;
 
-interface Crowd {
+interface Load {
   readonly name: string;
   readonly code: string;
   readonly kos: number;
   /** Clients of each KO. */
   readonly clients: number;
   readonly milliseconds: number;
-  /** Whether the clients of the crowd get answers too. */
+  /** Whether the clients of the load get answers too. */
   readonly isServed?: boolean;
 }
 
-const crowds: readonly Crowd[] = [
+const loads: readonly Load[] = [
   {
     name: 'what takes 60 ms each time, too short to be stuck',
     code: 'function run() { const end = Date.now() + 60; while (Date.now() < end); return 1; }',
@@ -56,11 +56,11 @@ const crowds: readonly Crowd[] = [
   },
 ];
 
-for (const { name, code, kos: count, clients, milliseconds, isServed = false } of crowds) {
-  test(`a crowd of ${name}`, async (t) => {
+for (const { name, code, kos: count, clients, milliseconds, isServed = false } of loads) {
+  test(`many clients of ${name}`, async (t) => {
     const naan = uniqueNaan();
     const well = wellBehavedKo(naan);
-    const kos = Array.from({ length: count }, (_, i) => javascriptKo(code, { naan, name: `crowd${i}` }));
+    const kos = Array.from({ length: count }, (_, i) => javascriptKo(code, { naan, name: `load${i}` }));
     await using shelf = await temporaryFolder();
     for (const ko of [well, ...kos]) await explode(ko, shelf.path, ko.name);
     await using service = await startService({ shelf: shelf.path, args: ['--execution-timeout', `${LIMIT}ms`] });

@@ -1,10 +1,10 @@
 /** The endpoints of a simulation: what their code is like, and what must hold of each of them at any time. */
-import type { Endpoint } from '../endpoint.ts';
-import type { Deed } from './fake-sandbox.ts';
+import type { Endpoint, EndpointParts } from '../endpoint.ts';
+import type { CallScript } from './fake-sandbox.ts';
 import type { Random } from '../../../../test/support/random.ts';
 
-type Does = Deed['does'];
-export interface Character {
+type Does = CallScript['does'];
+export interface Profile {
   readonly does: readonly [Does, ...Does[]];
   /** Part of its calls that do any of that; the others answer. */
   readonly part: number;
@@ -12,7 +12,7 @@ export interface Character {
   readonly ms: number;
 }
 
-export const CHARACTERS: readonly [Character, ...Character[]] = [
+export const PROFILES: readonly [Profile, ...Profile[]] = [
   { does: ['answer'], part: 0, ms: 1 },
   { does: ['answer'], part: 0, ms: 3 },
   { does: ['ask'], part: 0.05, ms: 3 },
@@ -32,24 +32,24 @@ export const CHARACTERS: readonly [Character, ...Character[]] = [
   },
 ];
 /** Milliseconds after which a call has been answered, whatever happened, by how often it may be tried. */
-export const longest = (limit: number): number => 3 * (2 * limit + 2000) + 10_000;
+export const longestMs = (limit: number): number => 3 * (2 * limit + 2000) + 10_000;
 
 export interface Open {
   readonly id: number;
   readonly since: number;
-  readonly place: Place;
+  readonly simulated: SimulatedEndpoint;
 }
 
 /** An endpoint, and what replaces it at a reload. */
-export interface Place {
-  readonly character: Character;
+export interface SimulatedEndpoint {
+  readonly profile: Profile;
   readonly callers: number;
   endpoint: Endpoint;
   isLoaded: boolean;
   loads: number;
   open: number;
   /** Since when it has calls none of which had a turn. */
-  hungrySince: number | undefined;
+  waitingSince: number | undefined;
 }
 
 export interface Report {
@@ -64,12 +64,32 @@ export interface Report {
   reloads: number;
 }
 
-export const LARGE = 'x'.repeat(300);
-export const VERY_LARGE = 'x'.repeat(1500);
+const LARGE = 'x'.repeat(300);
+const VERY_LARGE = 'x'.repeat(1500);
+
+/** What the code of an endpoint does when it is loaded, and how it is called. */
+export function partsOf(slot: number, isDraining: boolean, random: Random): Partial<EndpointParts> {
+  const does = isDraining || random.chance(0.9) ? 'answer' : random.oneOf(['throw', 'crash', 'hang'] as const);
+  const loadText = JSON.stringify({ id: slot, does, ms: random.between(1, 30) } satisfies CallScript);
+  const limit = random.oneOf([200, 700, 2000, 5000]);
+  return { id: `e${slot}`, slot, loadText, limit, oneByOne: random.chance(0.1) };
+}
+
+/** What a call does; some have large bodies. */
+export function scriptOf(
+  id: number,
+  { does, part, ms }: Profile,
+  isDraining: boolean,
+  random: Random,
+): CallScript & { readonly padding?: string } {
+  const chosen = !isDraining && random.chance(part) ? random.oneOf(does) : 'answer';
+  const script = { id, does: chosen, ms: isDraining ? 0 : random.between(0, ms) };
+  return random.chance(0.03) ? { ...script, padding: random.chance(0.3) ? VERY_LARGE : LARGE } : script;
+}
 
 /** `now`: where code should have its turns by now; else 0. */
 export function problemOf(
-  { endpoint, open, loads, hungrySince }: Place,
+  { endpoint, open, loads, waitingSince }: SimulatedEndpoint,
   queueLimit: number,
   now: number,
 ): string | undefined {
@@ -81,34 +101,34 @@ export function problemOf(
   if (waiting < queue.length || waiting > open || inFlight < 0 || large < 0) return has;
   // Calls that began and go back are there beside those that may wait.
   if (waiting > queueLimit + 128) return has;
-  const hungry = now - (hungrySince ?? now);
-  return hungry > longest(limit) + 60_000 ? `${id} had no turn for ${hungry} ms` : undefined;
+  const waitingMs = now - (waitingSince ?? now);
+  return waitingMs > longestMs(limit) + 60_000 ? `${id} had no turn for ${waitingMs} ms` : undefined;
 }
 
 /** How the machine is: parts of starts that fail or take long, of frames that find no core, of calls by which a process is killed. */
-export interface Weather {
+export interface Conditions {
   readonly failing: number;
   readonly slow: number;
-  readonly starving: number;
+  readonly starved: number;
   readonly killing: number;
   /** Milliseconds between two calls at most. */
   readonly rate: number;
 }
 
-export const CALM: Weather = { failing: 0, slow: 0, starving: 0, killing: 0, rate: 1 };
+export const NO_FAULTS: Conditions = { failing: 0, slow: 0, starved: 0, killing: 0, rate: 1 };
 
-export function weatherOf(random: Random): Weather {
+export function conditionsOf(random: Random): Conditions {
   const isBad = random.chance(0.5);
   return {
     failing: isBad && random.chance(0.3) ? random.next() : 0,
     slow: isBad ? random.next() * 0.5 : 0,
-    starving: isBad ? random.next() * 0.05 : 0,
+    starved: isBad ? random.next() * 0.05 : 0,
     killing: isBad ? random.next() * 0.05 : 0,
     rate: random.oneOf([20, 200, 1000, 3000]),
   };
 }
 
-export function startIn({ failing, slow }: Weather, random: Random): number | 'exit' | 'never' {
+export function startUnder({ failing, slow }: Conditions, random: Random): number | 'exit' | 'never' {
   if (random.chance(failing)) return 'exit';
   if (!random.chance(slow)) return random.between(20, 150);
   return random.chance(0.05) ? 'never' : random.between(500, 8000);

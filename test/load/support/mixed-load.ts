@@ -32,7 +32,7 @@ interface Target {
   readonly history: History;
 }
 
-export interface CrowdOptions {
+export interface MixedLoadOptions {
   readonly seconds: number;
   readonly seed: number;
   readonly clients?: number;
@@ -40,22 +40,22 @@ export interface CrowdOptions {
 }
 
 /** Resolves with how much was done. */
-export async function runCrowd(service: OwnService, options: CrowdOptions): Promise<Record<string, number>> {
-  const crowd = new Crowd(service, options);
-  await crowd.run();
-  await crowd.assertEnd();
-  return crowd.counts;
+export async function runMixedLoad(service: OwnService, options: MixedLoadOptions): Promise<Record<string, number>> {
+  const load = new MixedLoad(service, options);
+  await load.run();
+  await load.assertEnd();
+  return load.counts;
 }
 
-class Crowd {
+class MixedLoad {
   readonly counts: Record<string, number> = {};
   readonly #service: OwnService;
-  readonly #options: CrowdOptions;
+  readonly #options: MixedLoadOptions;
   readonly #naan = uniqueNaan();
   readonly #targets: readonly Target[];
   #numbers = 0;
 
-  constructor(service: OwnService, options: CrowdOptions) {
+  constructor(service: OwnService, options: MixedLoadOptions) {
     this.#service = service;
     this.#options = options;
     this.#targets = Array.from({ length: options.kos ?? 3 }, (_, i) => ({
@@ -96,12 +96,12 @@ class Crowd {
       assert.equal(called.object['result'], number, called.text);
       if (number !== undefined) present++;
     }
-    const home = join(this.#service.shelf, '.kgrid');
+    const stateFolder = join(this.#service.shelf, '.kgrid');
     assert.equal((await this.#service.get('/kos')).list.filter((ko) => this.#isOwn(ko)).length, present);
-    assert.deepEqual(await readdir(join(home, 'staging')), []);
-    assert.equal((await readdir(join(home, 'index'))).length, (await this.#service.get('/kos')).list.length);
+    assert.deepEqual(await readdir(join(stateFolder, 'staging')), []);
+    assert.equal((await readdir(join(stateFolder, 'index'))).length, (await this.#service.get('/kos')).list.length);
     // A folder for each package, and its record.
-    const objects = await readdir(join(home, 'objects'));
+    const objects = await readdir(join(stateFolder, 'objects'));
     const folders = objects.filter((name) => !name.endsWith('.json'));
     assert.equal(folders.length, (await this.#service.get('/kos')).list.length);
     assert.deepEqual(objects.sort(), folders.flatMap((name) => [name, `${name}.json`]).sort());
