@@ -19,11 +19,12 @@ import { disposeAll, inOrder } from './lib/in-order.ts';
 import { messageOf } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
 import { AuditFiles } from './shelf/file-store/audit-files.ts';
-import { openFileShelf } from './shelf/file-store/open-file-shelf.ts';
 import { createManifestImporter } from './shelf/manifest/create-manifest-importer.ts';
 import type { PackageLimits } from './shelf/import/limits.ts';
 import type { ManifestImporter } from './shelf/manifest-importer.ts';
+import { openShelf } from './shelf/open-shelf.ts';
 import type { Shelf } from './shelf/shelf.ts';
+import { openState } from './shelf/state-folder.ts';
 
 export interface App extends AsyncDisposable {
   readonly server: FastifyInstance;
@@ -37,18 +38,14 @@ export interface App extends AsyncDisposable {
 
 export interface AppOptions {
   readonly config: Config;
-  /** Folder of the shelf. */
+  /** Location of the shelf. */
   readonly shelf: string;
   readonly version: string;
   readonly lifecycle: Lifecycle;
   /** What runtimes are started with. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where runtimes keep what they fetched and installed. */
-  readonly cache: string;
-  /** File that remembers what was found out about packages; none on a read-only shelf. */
-  readonly knownPackages?: string | undefined;
-  /** Folder of the audit; none on a read-only shelf. */
-  readonly audit?: string | undefined;
+  /** Where runtimes keep what they fetched and installed, if not in the state folder. */
+  readonly cache?: string;
   readonly log: Logger;
   /** Lines of the log that its reader did not take. */
   readonly lostLines: () => number;
@@ -57,25 +54,25 @@ export interface AppOptions {
 /** @throws startRefused. */
 export async function createApp({
   config,
-  shelf: folder,
+  shelf: location,
   version,
   lifecycle,
   environment,
   cache,
-  knownPackages,
-  audit,
   log,
   lostLines,
 }: AppOptions): Promise<App> {
-  const packageLimits = packageLimitsOf(config);
   const descriptors = new BackgroundReader();
-  const shelf = await openFileShelf(folder, {
-    address: `http://${config.host}:${config.port}`,
-    onWarning: (message, cause) =>
-      log.warn({ part: 'shelf', ...(cause === undefined ? {} : { cause: messageOf(cause) }) }, message),
+  const onWarning = (message: string, cause?: unknown): void =>
+    log.warn({ part: 'shelf', ...(cause === undefined ? {} : { cause: messageOf(cause) }) }, message);
+  const places = { address: `http://${config.host}:${config.port}`, onWarning };
+  const shelf = await openShelf(location, places);
+  const state = await openState({ ...places, shelf: location, folder: config.state }).catch(async (thrown: unknown) => {
+    await shelf[Symbol.asyncDispose]();
+    throw thrown;
   });
-  const auditStore = audit === undefined ? undefined : new AuditFiles(audit, config.limits.audit);
-  const known = await KnownPackages.open(knownPackages, `${version} ${process.version}`);
+  const auditStore = state.audit === undefined ? undefined : new AuditFiles(state.audit, config.limits.audit);
+  const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version}`);
   const engines = new EngineRegistry();
   const tokens = new CallTokens(config.callKey);
   const secret = randomBytes(32).toString('base64url');
@@ -95,11 +92,10 @@ export async function createApp({
   let own: Promise<AsyncDisposable[]> = Promise.resolve([]);
   const activator = new Activator({ shelf, engines, known, descriptors, log: log.child({ part: 'activation' }) });
   engines.on('runtime', (engine, alone) => activator.runtimeCame(engine, alone));
+  const imports = { shelf, spool: state.spool, limits: packageLimitsOf(config), descriptors };
   const manifests = createManifestImporter({
     config,
-    shelf,
-    limits: packageLimits,
-    descriptors,
+    target: imports,
     log: log.child({ part: 'manifest' }),
   });
   const server = await createServer({
@@ -108,8 +104,7 @@ export async function createApp({
     activator,
     engines,
     manifests,
-    packageLimits,
-    descriptors,
+    imports,
     version,
     lifecycle,
     log,
@@ -133,7 +128,7 @@ export async function createApp({
         registry: runtimes,
         secret,
         address: privateListener.url,
-        cache,
+        cache: cache ?? state.cache,
         callTimeout: config.limits.runtime,
         maxResult: config.limits.result,
         maxBody: config.limits.body,
@@ -152,6 +147,7 @@ export async function createApp({
         () => known.save(),
         () => auditStore?.[Symbol.dispose](),
         () => shelf[Symbol.asyncDispose](),
+        () => state[Symbol.dispose](),
       ]);
     },
   };

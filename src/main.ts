@@ -1,10 +1,8 @@
 /** Starts the service: settings, shelf, listening, activation; and stops it. */
-import { accessSync, constants, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createApp } from './app.ts';
-import type { App, AppOptions } from './app.ts';
+import type { App } from './app.ts';
 import { toConfig } from './config/config.ts';
 import type { Config } from './config/config.ts';
 import { helpText } from './config/help.ts';
@@ -35,7 +33,7 @@ async function main(output: Output, errors: Output): Promise<void> {
   });
   // Node would open its debugger, to which any process of this user can send code.
   process.on('SIGUSR1', () => undefined);
-  const shelf = await shelfFolder(config, log);
+  const shelf = await shelfLocation(config, log);
   const lifecycle = new Lifecycle();
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string;
@@ -46,7 +44,6 @@ async function main(output: Output, errors: Output): Promise<void> {
     version,
     lifecycle,
     environment: process.env,
-    ...keptFiles(shelf),
     log,
     lostLines: () => output.lost,
   });
@@ -61,23 +58,7 @@ async function main(output: Output, errors: Output): Promise<void> {
   reportActivation(app, log, url);
 }
 
-/** Beside the packages, also in a folder that is yet to be made; where the shelf is read-only, in the user's own cache. */
-function keptFiles(shelf: string): Pick<AppOptions, 'cache' | 'knownPackages' | 'audit'> {
-  try {
-    accessSync(shelf, constants.W_OK);
-  } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT')
-      return { cache: join(homedir(), '.cache', 'kgrid-activator'), knownPackages: undefined };
-  }
-  const home = join(shelf, '.kgrid');
-  return {
-    cache: join(home, 'runtimes'),
-    knownPackages: join(home, 'known-packages'),
-    audit: join(home, 'audit'),
-  };
-}
-
-async function shelfFolder(config: Config, log: Logger): Promise<string> {
+async function shelfLocation(config: Config, log: Logger): Promise<string> {
   if (config.shelf !== undefined) return config.shelf;
   const { folder, outdated } = await exampleShelf();
   log.info({ folder }, 'No --shelf is configured: serving a working copy of the examples');

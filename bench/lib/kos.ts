@@ -3,7 +3,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { mapBounded } from '../../src/lib/map-bounded.ts';
-import { openFileShelf } from '../../src/shelf/file-store/open-file-shelf.ts';
+import { openShelf } from '../../src/shelf/open-shelf.ts';
 import { importZip } from '../../src/shelf/import/import-zip.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import { javascriptKo, zipOf } from '../../test/acceptance/support/ko.ts';
@@ -80,10 +80,14 @@ const CONCURRENT_IMPORTS = 8;
 /** A new shelf that holds them, taken in as an upload is. */
 export async function makeShelf(bench: Bench, kos: readonly BenchKo[]): Promise<string> {
   const folder = await mkdtemp(join(bench.folder, 'shelf-'));
-  await using shelf = await openFileShelf(folder);
+  await using shelf = await openShelf(folder);
   await mapBounded(kos, CONCURRENT_IMPORTS, async ({ ko }) => {
     bench.signal.throwIfAborted();
-    await importZip(shelf, Readable.from([await zipOf(ko.files)]), DEFAULT_PACKAGE_LIMITS);
+    await importZip(Readable.from([await zipOf(ko.files)]), {
+      shelf,
+      spool: bench.folder,
+      limits: DEFAULT_PACKAGE_LIMITS,
+    });
   });
   return folder;
 }

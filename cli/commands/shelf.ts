@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { messageOf, ServiceError } from '../../src/lib/errors.ts';
 import { deleteRemoved, listRemoved, type RemovedEntry } from '../../src/shelf/file-store/clean-removed.ts';
 import { repairShelf } from '../../src/shelf/file-store/repair-shelf.ts';
+import { folderOfShelf } from '../../src/shelf/open-shelf.ts';
 import { bytes } from '../../src/shelf/zip/refusal.ts';
 import type { Context } from '../lib/context.ts';
 import { CommandFailure, EXIT, ioFailure, usageFailure } from '../lib/exit.ts';
@@ -63,7 +64,7 @@ Exit code: 0 done, 2 nothing was deleted because --yes is missing.`,
 async function repairFolder(context: Context, folder: string, options: RepairOptions): Promise<ExitCode> {
   const terminal = context.terminal(options);
   const shelf = await shelfAt(folder, '.kgrid/objects');
-  const report = await orCommandFailure(repairShelf(shelf, (message) => terminal.note(message)));
+  const report = await orCommandFailure(() => repairShelf(shelf, (message) => terminal.note(message)));
   const { kept, rebuilt, movedAway, damaged } = report;
   for (const key of rebuilt) terminal.print(`${terminal.good('rebuilt')}  ${key}`);
   for (const { folder: name, why, to } of movedAway)
@@ -81,10 +82,10 @@ async function cleanFolder(context: Context, folder: string, options: CleanOptio
   const terminal = context.terminal(options);
   const before = Date.now() - ageOf(options.olderThan);
   const shelf = await shelfAt(folder);
-  const entries = await orCommandFailure(listRemoved(shelf));
+  const entries = await orCommandFailure(() => listRemoved(shelf));
   const old = entries.filter(({ removed }) => removed.getTime() <= before);
   const chosen = old.filter(({ inUse }) => !inUse);
-  const gone = options.yes === true ? await orCommandFailure(deleteRemoved(shelf, namesOf(chosen))) : [];
+  const gone = options.yes === true ? await orCommandFailure(() => deleteRemoved(shelf, namesOf(chosen))) : [];
   const word = options.yes === true ? 'deleted' : 'would go';
   for (const each of old) {
     const isMeant = options.yes === true ? gone.includes(each.name) : !each.inUse;
@@ -101,7 +102,8 @@ async function cleanFolder(context: Context, folder: string, options: CleanOptio
 
 const namesOf = (entries: readonly RemovedEntry[]): string[] => entries.map(({ name }) => name);
 
-async function shelfAt(folder: string, part = '.'): Promise<string> {
+async function shelfAt(location: string, part = '.'): Promise<string> {
+  const folder = await orCommandFailure(() => folderOfShelf(location));
   const found = await stat(join(folder, part)).catch(() => undefined);
   if (found?.isDirectory() === true) return realpath(folder);
   if (part === '.') throw ioFailure(`There is no folder ${folder}`);
@@ -117,9 +119,9 @@ function ageOf(text: string | undefined): number {
   return Number(amount) * (UNITS[unit] ?? 0);
 }
 
-async function orCommandFailure<T>(work: Promise<T>): Promise<T> {
+async function orCommandFailure<T>(work: () => T | Promise<T>): Promise<T> {
   try {
-    return await work;
+    return await work();
   } catch (thrown) {
     if (thrown instanceof CommandFailure) throw thrown;
     const words =

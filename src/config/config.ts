@@ -42,8 +42,10 @@ export interface Config {
   readonly trustProxy: boolean;
   /** Milliseconds. */
   readonly shutdownGrace: number;
-  /** Absolute path; undefined: the working copy of the examples. */
+  /** Its location; undefined: the working copy of the examples. */
   readonly shelf: string | undefined;
+  /** Folder of what the activator keeps for itself; undefined: with the shelf. */
+  readonly state: string | undefined;
   readonly manifests: readonly string[];
   readonly manifestRequired: boolean;
   readonly fileManifests: readonly string[];
@@ -77,7 +79,8 @@ export function toConfig(raw: RawSettings): Config {
     publicUrl: read.optional('public-url', toUrl),
     trustProxy: read.as('trust-proxy', toFlag),
     shutdownGrace: read.as('shutdown-grace', toDuration),
-    shelf: shelf === undefined ? undefined : resolve(shelf),
+    shelf,
+    state: read.text('state'),
     manifests: read.list('manifest'),
     manifestRequired: manifestRequiredOf(read),
     fileManifests: read.list('allow-file-manifests').map((folder) => resolve(folder)),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
+import { folderOfShelf } from '../shelf/open-shelf.ts';
 import { toConfig } from './config.ts';
 import type { Config } from './config.ts';
 import { readSettings } from './read-settings.ts';
@@ -23,8 +24,8 @@ test('the shelf of the original may be absolute or lie beside the service', () =
     './shelf': resolve('shelf'),
   };
   for (const [written, folder] of Object.entries(folders)) {
-    assert.equal(configOf([], { KGRID_SHELF_CDOSTORE_URL: written }).shelf, folder, written);
-    assert.equal(configOf([], { KGRID_SHELF_LOCATION: written }).shelf, folder, written);
+    for (const variable of ['KGRID_SHELF_CDOSTORE_URL', 'KGRID_SHELF_LOCATION'])
+      assert.equal(folderOfShelf(configOf([], { [variable]: written }).shelf ?? ''), folder, written);
   }
 });
 

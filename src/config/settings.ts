@@ -66,6 +66,13 @@ export const SETTINGS = [
     help: 'Folder of the knowledge objects (default: a working copy of the examples)',
   },
   {
+    option: 'state',
+    env: 'KGRID_STATE',
+    kind: 'text',
+    group: 'Shelf',
+    help: 'Folder for what the activator keeps beside the packages: audit, caches (default: .kgrid in the shelf folder)',
+  },
+  {
     option: 'manifest',
     env: 'KGRID_MANIFEST',
     aliases: ['KGRID_SHELF_MANIFEST'],

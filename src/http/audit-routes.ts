@@ -15,7 +15,9 @@ export function auditRoutes(app: FastifyInstance, store: AuditStore | undefined)
     void reply.header('cache-control', 'no-store');
     const query = queryOf(request);
     if (store === undefined)
-      throw notFound('No audit is kept here, since the shelf can only be read: the log has all audit lines');
+      throw notFound(
+        'No audit is kept here, since the shelf can only be read and no --state folder is given: the log has all audit lines',
+      );
     const { records, more } = await store.read(query);
     const last = records.at(-1);
     if (more && last !== undefined) linkNext(request, reply, PATH, String(last.id));

@@ -11,12 +11,11 @@ import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import type { CallTokens } from '../engines/call-token.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
-import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import { notFound, overloaded } from '../lib/errors.ts';
 import { isLoopback } from '../lib/loopback.ts';
 import type { AuditStore } from '../shelf/audit-store.ts';
-import type { PackageLimits } from '../shelf/import/limits.ts';
+import type { ImportTarget } from '../shelf/import/import-zip.ts';
 import type { ManifestImporter } from '../shelf/manifest-importer.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import { installAccess } from './access/install-access.ts';
@@ -50,8 +49,7 @@ export interface ServerOptions {
   readonly activator: Activator;
   readonly engines: EngineRegistry;
   readonly manifests: ManifestImporter;
-  readonly packageLimits: PackageLimits;
-  readonly descriptors: DescriptorReader;
+  readonly imports: ImportTarget;
   readonly runtimes: RuntimeRegistry;
   readonly tokens: CallTokens;
   readonly isOwnRuntime: (request: FastifyRequest) => boolean;
@@ -170,8 +168,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   await app.register(async (scope) => {
     await scope.register(multipart);
-    const { packageLimits: limits, descriptors, manifests } = options;
-    kosRoutes(scope, { shelf, limits, descriptors, manifests, activator }, texts);
+    kosRoutes(scope, { ...options.imports, manifests: options.manifests, activator }, texts);
   });
   executionRoutes(app, { activator, shelf, calls, arriving: () => options.lifecycle.manifests.arriving });
 

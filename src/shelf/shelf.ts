@@ -47,11 +47,6 @@ export interface KoPackage {
 export interface Staging extends AsyncDisposable {
   /** Files written so far. */
   readonly files: ReadonlyMap<string, PackageFile>;
-  /**
-   * Puts a stream into a temporary file and gives its place, for what must be read at random, such as a zip.
-   * @throws packageTooLarge beyond `limit` bytes; shelfFull; shelfNotWritable.
-   */
-  spool(content: Readable, limit: number): Promise<string>;
   /** `path` must be a checked relative path. @throws shelfFull; shelfNotWritable. */
   write(path: string, content: Readable | Buffer): Promise<void>;
   /** Once it is committed: the digest of what was there under that id, where its content was another. */
@@ -120,7 +115,7 @@ export interface Shelf extends AsyncDisposable {
   rescan(names?: readonly KoName[]): Promise<void>;
   /** Looks again at what could not be read for a reason that passes. @returns the KOs that can be served since. */
   readAgain(): Promise<readonly KoId[]>;
-  /** What was found on the shelf and cannot be served. */
+  /** What was found on the shelf and cannot be served. At once: nothing is read for it. */
   damage(): readonly ShelfDamage[];
   /** At once: nothing is read for it. */
   condition(): ShelfCondition;

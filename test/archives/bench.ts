@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { koKey } from '../../src/knowledge-object/id.ts';
 import { ServiceError } from '../../src/lib/errors.ts';
-import { openFileShelf } from '../../src/shelf/file-store/open-file-shelf.ts';
+import { openShelf } from '../../src/shelf/open-shelf.ts';
 import { shelfLayout } from '../../src/shelf/file-store/shelf-layout.ts';
 import { importZip } from '../../src/shelf/import/import-zip.ts';
+import type { ImportTarget } from '../../src/shelf/import/import-zip.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import type { PackageLimits } from '../../src/shelf/import/limits.ts';
 import type { Shelf, ShelfEntry } from '../../src/shelf/shelf.ts';
@@ -23,16 +24,19 @@ const MAX_GROWTH = 100 * 2 ** 20;
 export class Bench implements AsyncDisposable {
   readonly dir: string;
   readonly shelf: Shelf;
+  readonly spool: string;
 
-  private constructor(dir: string, shelf: Shelf) {
+  private constructor(dir: string, shelf: Shelf, spool: string) {
     this.dir = dir;
     this.shelf = shelf;
+    this.spool = spool;
   }
 
   /** A shelf with one KO, `there/before/v1`. */
   static async open(): Promise<Bench> {
     const dir = await mkdtemp(join(tmpdir(), 'kgrid-archives-'));
-    const bench = new Bench(dir, await openFileShelf(dir));
+    const spool = await mkdtemp(join(tmpdir(), 'kgrid-archives-spool-'));
+    const bench = new Bench(dir, await openShelf(dir), spool);
     await bench.import(zipOf(koFiles({ id: 'there/before/v1' })));
     return bench;
   }
@@ -42,7 +46,11 @@ export class Bench implements AsyncDisposable {
     const chunks = Array.from({ length: Math.ceil(zip.length / 65_536) }, (_, i) =>
       zip.subarray(i * 65_536, (i + 1) * 65_536),
     );
-    return (await importZip(this.shelf, Readable.from(chunks, { objectMode: false }), limits)).entry;
+    return (await importZip(Readable.from(chunks, { objectMode: false }), this.target(limits))).entry;
+  }
+
+  target(limits: PackageLimits = DEFAULT_PACKAGE_LIMITS): ImportTarget {
+    return { shelf: this.shelf, spool: this.spool, limits };
   }
 
   /** Asserts that the archive is refused for this reason, in time, in bounded memory, and leaves nothing behind. */
@@ -86,13 +94,15 @@ export class Bench implements AsyncDisposable {
     return (await this.shelf.list()).map(({ id, etag }) => `${koKey(id)} ${etag}`);
   }
 
-  staged(): Promise<string[]> {
-    return readdir(shelfLayout(this.dir).staging);
+  /** What lies where packages are on their way in. */
+  async staged(): Promise<string[]> {
+    return [...(await readdir(shelfLayout(this.dir).staging)), ...(await readdir(this.spool))];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.shelf[Symbol.asyncDispose]();
     await rm(this.dir, { recursive: true });
+    await rm(this.spool, { recursive: true });
   }
 }
 

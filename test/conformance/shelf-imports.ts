@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { TestWithShelf } from './shelf.ts';
 import { contentOn, failsWith, filesOf, koId, metadataOf, open, put } from './shelf-packages.ts';
@@ -94,7 +93,6 @@ export function importTests(test: TestWithShelf): void {
     await using staging = await shelf.stage();
     await staging.write('metadata.json', Buffer.from(metadataOf(ID, 'never')));
     await assert.rejects(staging.write('x.js', content()), broken);
-    await assert.rejects(staging.spool(content(), 100), broken);
     assert.equal(staging.files.has('x.js'), false);
     assert.deepEqual(await shelf.find(koId(ID)), before);
   });
@@ -116,25 +114,6 @@ export function importTests(test: TestWithShelf): void {
     }
     assert.deepEqual([...staging.files.keys()], ['a/b']);
     assert.equal((await staging.read('a/b')).toString(), 'first');
-  });
-
-  test('a spooled stream is a file for the time of the staging, up to its limit', async (storage) => {
-    await using shelf = await storage.open();
-    const staging = await shelf.stage();
-    const path = await staging.spool(Readable.from([Buffer.alloc(60, 1), Buffer.alloc(40, 2)]), 100);
-    assert.equal((await readFile(path)).length, 100);
-    const tooLarge = Readable.from([Buffer.alloc(100), Buffer.alloc(1)]);
-    await assert.rejects(staging.spool(tooLarge, 100), failsWith('package-too-large', /100 bytes/));
-    const endless = Readable.from(
-      (function* () {
-        for (;;) yield Buffer.alloc(2 ** 20);
-      })(),
-    );
-    await assert.rejects(staging.spool(endless, 2 * 2 ** 20), failsWith('package-too-large', /2 MB/));
-    assert.equal(endless.destroyed, true);
-    assert.equal(staging.files.size, 0);
-    await staging[Symbol.asyncDispose]();
-    await assert.rejects(readFile(path), { code: 'ENOENT' });
   });
 
   test('a staging takes nothing after its end', async (storage) => {

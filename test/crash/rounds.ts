@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { text } from 'node:stream/consumers';
 import { koKey } from '../../src/knowledge-object/id.ts';
-import { openFileShelf } from '../../src/shelf/file-store/open-file-shelf.ts';
+import { openShelf } from '../../src/shelf/open-shelf.ts';
 import { temporaryFolder, type TemporaryFolder } from '../conformance/temporary-folder.ts';
 import { checkShelf, judge } from './check-shelf.ts';
 import { filesOf, metadataOf } from './generations.ts';
@@ -116,7 +116,7 @@ export class CrashSite implements AsyncDisposable {
 
   /** "Startup with damaged shelf entries: starts, reports them": after a crash there are none. */
   async #openAgain(): Promise<string[]> {
-    await using shelf = await openFileShelf(this.shelf);
+    await using shelf = await openShelf(this.shelf);
     const listed = (await shelf.list()).map(({ id }) => koKey(id)).sort();
     const found = [...checkShelf(this.shelf).packages.keys()].sort();
     const differing = listed.join() === found.join() ? [] : [`the shelf lists ${listed.join()}, not ${found.join()}`];

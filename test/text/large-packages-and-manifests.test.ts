@@ -72,8 +72,7 @@ test('metadata that is nested deeply is read, whatever it says', () => {
 
 const importer = createManifestImporter({
   config: { profile: 'dev', fileManifests: [], privateManifests: true },
-  shelf: {} as Shelf,
-  limits: DEFAULT_PACKAGE_LIMITS,
+  target: { shelf: {} as Shelf, spool: '', limits: DEFAULT_PACKAGE_LIMITS },
   log: pino({ level: 'silent' }),
 });
 

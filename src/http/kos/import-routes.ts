@@ -3,14 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import type { Activator } from '../../activation/activator.ts';
 import { koKey } from '../../knowledge-object/id.ts';
-import type { DescriptorReader } from '../../knowledge-object/descriptors/descriptor-reader.ts';
 import { bodyNotReadable, messageOf, ServiceError, unsupportedMediaType } from '../../lib/errors.ts';
 import { inTurns } from '../../lib/in-turns.ts';
 import { importZip } from '../../shelf/import/import-zip.ts';
-import type { PackageLimits } from '../../shelf/import/limits.ts';
+import type { ImportTarget } from '../../shelf/import/import-zip.ts';
 import type { ManifestImporter, ManifestOutcome } from '../../shelf/manifest-importer.ts';
 import { parseManifestText } from '../../shelf/manifest/parse-manifest.ts';
-import type { Shelf } from '../../shelf/shelf.ts';
 import { audit } from '../access/audit.ts';
 import { mediaTypeOf, requireJson, textBody } from '../body.ts';
 import type { Operation } from '../methods.ts';
@@ -18,15 +16,12 @@ import { sendOutcome } from './manifest-answer.ts';
 import type { ManifestProblem } from './manifest-answer.ts';
 import { uploadedPackage } from './upload.ts';
 
-export interface ImportOptions {
-  readonly shelf: Shelf;
-  readonly limits: PackageLimits;
-  readonly descriptors: DescriptorReader;
+export interface ImportOptions extends ImportTarget {
   readonly manifests: ManifestImporter;
   readonly activator: Activator;
 }
 
-export function importByZip({ shelf, limits, descriptors }: ImportOptions): Operation {
+export function importByZip(target: ImportOptions): Operation {
   return {
     access: 'shelf-write',
     options: {
@@ -43,8 +38,8 @@ export function importByZip({ shelf, limits, descriptors }: ImportOptions): Oper
     },
     handler: async (request, reply) => {
       try {
-        const upload = Readable.from(uploadedPackage(request, limits.zipped));
-        const { entry, digests } = await importZip(shelf, upload, limits, descriptors);
+        const upload = Readable.from(uploadedPackage(request, target.limits.zipped));
+        const { entry, digests } = await importZip(upload, target);
         const key = koKey(entry.id);
         audit(request, { action: 'import', subject: key, digest: entry.digest, ...replaced(digests), outcome: 'done' });
         if (digests !== undefined) {

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fits } from '../audit-store.ts';
 import type { AuditPage, AuditQuery, AuditRecord, AuditStore, KeptAuditRecord } from '../audit-store.ts';
-import { isMissing } from './disk-errors.ts';
+import { isMissing } from '../disk-errors.ts';
 
 /** Bytes of a file: few enough to be read without keeping calls waiting. */
 const MAX_FILE_BYTES = 2 ** 20;

@@ -1,6 +1,6 @@
 import { access, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing } from './disk-errors.ts';
+import { isMissing } from '../disk-errors.ts';
 import { syncFolder } from './durable-files.ts';
 import { readOwnerNote, ShelfInUse, takeOwnership, type Owner } from './owner-lock.ts';
 import { removedAt, sizeOf } from './removed-folder.ts';

@@ -1,6 +1,6 @@
-import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { isMissing } from './disk-errors.ts';
+import { mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { errnoOf, isFull } from '../disk-errors.ts';
 
 /** Called with the name of each durable step before it is taken. What it throws fails the step. */
 export type OnStep = (step: string) => void | Promise<void>;
@@ -74,15 +74,21 @@ export class DurableFiles {
   }
 }
 
-/** Makes a folder and those above it. @returns the first that was made. @throws an error of the system. */
+/**
+ * Makes a folder and those above it, one by one: for all at once, Node hides why not, and tries for ever where a file
+ * system such as `/proc` says that what is there is not. @returns the first that was made. @throws an error of the system.
+ */
 export async function makeFolder(path: string): Promise<string | undefined> {
   try {
-    return await mkdir(path, { recursive: true });
-  } catch (thrown) {
-    if (!isMissing(thrown) || dirname(path) === path) throw thrown;
-    // Node says so too where nothing can be written; made one by one, they tell why not.
-    const made = await makeFolder(dirname(path));
     await mkdir(path);
+    return path;
+  } catch (thrown) {
+    if (errnoOf(thrown) === 'EEXIST' && (await stat(path)).isDirectory()) return undefined;
+    if (errnoOf(thrown) !== 'ENOENT' || dirname(path) === path) throw thrown;
+    const made = await makeFolder(dirname(path));
+    await mkdir(path).catch((again: unknown) => {
+      if (errnoOf(again) !== 'EEXIST') throw again;
+    });
     return made ?? path;
   }
 }
@@ -91,4 +97,16 @@ export async function makeFolder(path: string): Promise<string | undefined> {
 export async function syncFolder(path: string): Promise<void> {
   await using folder = await open(path, 'r');
   await folder.sync();
+}
+
+/** @throws an error of the system where nothing can be written into a folder, whatever its permissions say. */
+export async function tryToWrite(folder: string): Promise<void> {
+  const probe = join(folder, `probe-${crypto.randomUUID()}`);
+  try {
+    await (await open(probe, 'wx')).close();
+  } catch (thrown) {
+    // A full disk can be written again one day; until then it serves.
+    if (!isFull(thrown)) throw thrown;
+  }
+  await rm(probe, { force: true });
 }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { startRefused } from '../../lib/errors.ts';
-import { isMissing } from './disk-errors.ts';
+import { isMissing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { pointerNames } from './load-index.ts';
 import { folderOfName, isOfObjects, type ShelfLayout } from './shelf-layout.ts';

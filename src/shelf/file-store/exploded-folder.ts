@@ -2,7 +2,7 @@ import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { METADATA_FILE, parseMetadata } from '../../knowledge-object/metadata.ts';
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
-import { isMissing } from './disk-errors.ts';
+import { isMissing } from '../disk-errors.ts';
 import { hashFile } from './hash-file.ts';
 import { describePackage, textOfMetadata, type HashedFile, type PackageContent } from './package-content.ts';
 

@@ -7,7 +7,7 @@ import { mapBounded } from '../../lib/map-bounded.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import type { ChangeLog } from '../change-log.ts';
 import type { KoPackage, ShelfDamage } from '../shelf.ts';
-import { isTransient, reasonOf } from './disk-errors.ts';
+import { isTransient, reasonOf } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { folderStamp, readExploded, stampFolder, type HashCache } from './exploded-folder.ts';
 import { findExploded, unreadable } from './find-exploded.ts';

@@ -5,7 +5,7 @@ import { koNotFound, preconditionFailed, shelfNotWritable } from '../../lib/erro
 import type { ChangeLog } from '../change-log.ts';
 import type { KoPackage, ListRange, Shelf, ShelfCondition, ShelfDamage, ShelfEntry, Staging } from '../shelf.ts';
 import { Catalog } from './catalog.ts';
-import { readOnlyShelf, shelfUnreadable, writing } from './disk-errors.ts';
+import { readOnlyShelf, shelfUnreadable, writing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import type { ExplodedKo, ExplodedPackages } from './exploded-packages.ts';
 import type { Unreadable } from './load-index.ts';

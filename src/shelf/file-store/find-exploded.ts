@@ -4,7 +4,7 @@ import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { tooManyOpen } from '../../lib/errors.ts';
 import { isOutOfHandles } from '../../lib/out-of-handles.ts';
 import type { ShelfDamage } from '../shelf.ts';
-import { isTransient, reasonOf, shelfUnreadable } from './disk-errors.ts';
+import { isTransient, reasonOf, shelfUnreadable } from '../disk-errors.ts';
 
 /** "a folder of any name, up to three levels deep, with a `metadata.json`". */
 const MAX_DEPTH = 3;

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { koKey } from '../../knowledge-object/id.ts';
-import { isMissing, isTransient, reasonOf } from './disk-errors.ts';
+import { isMissing, isTransient, reasonOf } from '../disk-errors.ts';
 import { artifactsOf, keyOf } from './package-content.ts';
 import { parsePointer, type Pointer } from './pointer.ts';
 import { idOfPointerName, type ShelfLayout } from './shelf-layout.ts';

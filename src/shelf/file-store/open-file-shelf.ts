@@ -1,12 +1,12 @@
 import type { Stats } from 'node:fs';
-import { mkdir, open, readdir, realpath, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readdir, realpath, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { startRefused, type ServiceError } from '../../lib/errors.ts';
 import { ChangeLog } from '../change-log.ts';
 import type { Shelf } from '../shelf.ts';
-import { isFull, isReadOnly, isTransient, reasonOf } from './disk-errors.ts';
-import { DurableFiles, makeFolder, syncFolder, type OnStep } from './durable-files.ts';
+import { isReadOnly, isTransient, reasonOf } from '../disk-errors.ts';
+import { DurableFiles, makeFolder, syncFolder, tryToWrite, type OnStep } from './durable-files.ts';
 import { requireIndex } from './empty-index.ts';
 import { ExplodedPackages } from './exploded-packages.ts';
 import { FileShelf } from './file-shelf.ts';
@@ -76,7 +76,7 @@ const isTransientFailure = (thrown: unknown): boolean =>
 
 async function shelfFolder(dir: string, warn: Warn): Promise<string> {
   try {
-    const made = await mkdir(dir, { recursive: true });
+    const made = await makeFolder(dir);
     if (made !== undefined) {
       warn(`--shelf: there was no folder ${dir}: it was made, and nothing is on it yet`);
       await syncFolder(dirname(made)).catch(() => undefined);
@@ -109,15 +109,4 @@ async function makeWritable(layout: ShelfLayout): Promise<boolean> {
     if (isReadOnly(thrown)) return false;
     throw startRefused(`--shelf: the folder ${layout.home} cannot be made (${reasonOf(thrown)})`, { cause: thrown });
   }
-}
-
-async function tryToWrite(folder: string): Promise<void> {
-  const probe = join(folder, `probe-${crypto.randomUUID()}`);
-  try {
-    await (await open(probe, 'wx')).close();
-  } catch (thrown) {
-    // A full disk can be written again one day; until then it serves.
-    if (!isFull(thrown)) throw thrown;
-  }
-  await rm(probe, { force: true });
 }

@@ -7,7 +7,7 @@ import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { binaryNotFound, packageDamaged, shelfNotReadable, tooManyOpen, type ServiceError } from '../../lib/errors.ts';
 import { isOutOfHandles } from '../../lib/out-of-handles.ts';
 import type { KoPackage, ShelfEntry } from '../shelf.ts';
-import { errnoOf, isTransient } from './disk-errors.ts';
+import { errnoOf, isTransient } from '../disk-errors.ts';
 import { READ_REGULAR } from './hash-file.ts';
 import { sha256, type HashedFile, type PackageContent } from './package-content.ts';
 

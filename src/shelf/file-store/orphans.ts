@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { isMissing } from './disk-errors.ts';
+import { isMissing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { keyOf } from './package-content.ts';
 import { parseRecord } from './pointer.ts';

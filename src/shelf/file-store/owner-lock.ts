@@ -1,65 +1,77 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { relative } from 'node:path';
+import { dirname, relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ServiceError, startRefused } from '../../lib/errors.ts';
-import { reasonOf } from './disk-errors.ts';
+import { reasonOf } from '../disk-errors.ts';
 import { lockFolder, type FolderLock } from './folder-lock.ts';
-import type { ShelfLayout } from './shelf-layout.ts';
 import type { Warn } from './stored-packages.ts';
 
 const SQLITE_BUSY = 5;
 
-/** This process as the only one that changes a shelf. */
+/** A folder that one process alone may change. */
+export interface OwnedPlace {
+  /** The option that names it, and what it is called. */
+  readonly option: '--shelf' | '--state';
+  readonly root: string;
+  /** Held open and locked by the owner. */
+  readonly ownerLock: string;
+  /** Tells a second one who the first is. */
+  readonly ownerNote: string;
+  /** What must stay where it is while it is owned, `root` among it. */
+  readonly parts: readonly string[];
+}
+
+/** This process as the only one that changes a folder. */
 export interface Owner {
   /** Why it may not write now: what it locked is no longer what lies there. Undefined as long as all is well. */
   problem(): string | undefined;
-  /** Gives the shelf up. */
+  /** Gives the folder up. */
   release(): void;
 }
 
 /**
- * Makes this process the only owner of a shelf, by two locks of the kernel, which end with the process, however that
- * ends, so that nothing stale is left: one on the shelf folder itself, and one, held through SQLite, on a file in it,
+ * Makes this process the only owner of a folder, by two locks of the kernel, which end with the process, however that
+ * ends, so that nothing stale is left: one on the folder itself, and one, held through SQLite, on a file in it,
  * for file systems and machines on which the first cannot be had.
  * @param address where this activator listens, for the message to a second one.
- * @throws startRefused, naming the activator that owns the shelf.
+ * @throws startRefused, naming the activator that owns the folder.
  */
-export function takeOwnership(layout: ShelfLayout, address: string | undefined, warn: Warn): Owner {
-  const database = lockFile(layout);
-  const folder = lockFolder(layout.root);
+export function takeOwnership(place: OwnedPlace, address: string | undefined, warn: Warn): Owner {
+  const database = lockFile(place);
+  const folder = lockFolder(place.root);
   if (folder === 'taken') {
     database.close();
-    throw new ShelfInUse(layout);
+    throw new ShelfInUse(place);
   }
-  if (folder === 'unavailable') warn('The shelf folder itself cannot be locked: leave .kgrid/owner.db in it alone');
+  if (folder === 'unavailable')
+    warn(`The ${nounOf(place)} itself cannot be locked: leave ${relative(place.root, place.ownerLock)} in it alone`);
   try {
     const owner = { pid: process.pid, since: new Date().toISOString(), address };
-    writeFileSync(layout.ownerNote, JSON.stringify(owner));
+    writeFileSync(place.ownerNote, JSON.stringify(owner));
   } catch (thrown) {
-    warn('A second activator on this shelf will not be told who owns it', thrown);
+    warn(`A second activator on this ${nounOf(place)} will not be told who owns it`, thrown);
   }
-  return new LockedShelf(layout, database, folder === 'unavailable' ? undefined : folder, warn);
+  return new LockedPlace(place, database, folder === 'unavailable' ? undefined : folder, warn);
 }
 
-class LockedShelf implements Owner {
-  readonly #layout: ShelfLayout;
+class LockedPlace implements Owner {
+  readonly #place: OwnedPlace;
   readonly #folder: FolderLock | undefined;
   readonly #warn: Warn;
-  /** What was there when the shelf was taken, by path. */
+  /** What was there when the folder was taken, by path. */
   readonly #places: ReadonlyMap<string, string | undefined>;
   #database: DatabaseSync;
   #file: string | undefined;
   #lost: string | undefined;
   #last: string | undefined;
 
-  constructor(layout: ShelfLayout, database: DatabaseSync, folder: FolderLock | undefined, warn: Warn) {
-    this.#layout = layout;
+  constructor(place: OwnedPlace, database: DatabaseSync, folder: FolderLock | undefined, warn: Warn) {
+    this.#place = place;
     this.#database = database;
     this.#folder = folder;
     this.#warn = warn;
-    const { root, home, objects, index } = layout;
-    this.#places = new Map([root, home, objects, index].map((path) => [path, identityAt(path)]));
-    this.#file = identityAt(layout.ownerLock);
+    this.#places = new Map(place.parts.map((path) => [path, identityAt(path)]));
+    this.#file = identityAt(place.ownerLock);
   }
 
   problem(): string | undefined {
@@ -71,11 +83,12 @@ class LockedShelf implements Owner {
 
   release(): void {
     // A note that lies where another activator is at home is not this one's.
-    if (identityAt(this.#layout.home) === this.#places.get(this.#layout.home)) {
+    const home = dirname(this.#place.ownerNote);
+    if (identityAt(home) === this.#places.get(home)) {
       try {
-        rmSync(this.#layout.ownerNote, { force: true });
+        rmSync(this.#place.ownerNote, { force: true });
       } catch (thrown) {
-        this.#warn('The note of who owns this shelf could not be removed', thrown);
+        this.#warn(`The note of who owns this ${nounOf(this.#place)} could not be removed`, thrown);
       }
     }
     this.#database.close();
@@ -87,24 +100,26 @@ class LockedShelf implements Owner {
     for (const [path, identity] of this.#places) {
       if (identityAt(path) === identity) continue;
       const what =
-        path === this.#layout.root ? 'The shelf folder' : `${relative(this.#layout.root, path)} of the shelf`;
+        path === this.#place.root ? `The ${nounOf(this.#place)}` : `${relative(this.#place.root, path)} of the shelf`;
       return `${what} was moved, deleted or replaced while this activator runs: nothing is written until it is back or the activator is started again`;
     }
     return undefined;
   }
 
   #fileGone(): string | undefined {
-    if (identityAt(this.#layout.ownerLock) === this.#file) return undefined;
-    const gone = '.kgrid/owner.db of the shelf was deleted or replaced while this activator runs';
-    const started = 'start this activator again, and let no other one run on this shelf';
+    if (identityAt(this.#place.ownerLock) === this.#file) return undefined;
+    const { root, ownerLock, option } = this.#place;
+    const noun = option.slice('--'.length);
+    const gone = `${relative(root, ownerLock)} of the ${noun} was deleted or replaced while this activator runs`;
+    const started = `start this activator again, and let no other one run on this ${noun}`;
     // Without the other lock, somebody may have been here since.
     if (this.#folder === undefined) return (this.#lost = `${gone}: nothing is written any more; ${started}`);
     try {
-      const database = lockFile(this.#layout);
+      const database = lockFile(this.#place);
       this.#database.close();
       this.#database = database;
-      this.#file = identityAt(this.#layout.ownerLock);
-      this.#warn(`${gone}: it was made again; no other activator can have had the shelf, since its folder is locked`);
+      this.#file = identityAt(this.#place.ownerLock);
+      this.#warn(`${gone}: it was made again; no other activator can have had the ${noun}, since its folder is locked`);
       return undefined;
     } catch {
       return (this.#lost = `${gone}, and another process has it now: nothing is written any more; ${started}`);
@@ -122,41 +137,44 @@ function identityAt(path: string): string | undefined {
   }
 }
 
-function lockFile(layout: ShelfLayout): DatabaseSync {
+function lockFile(place: OwnedPlace): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(layout.ownerLock);
+    database = new DatabaseSync(place.ownerLock);
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     return database;
   } catch (thrown) {
     database?.close();
     const busy = thrown instanceof Error && 'errcode' in thrown && thrown.errcode === SQLITE_BUSY;
-    if (busy) throw new ShelfInUse(layout);
-    throw startRefused(`--shelf: ${layout.root} cannot be locked: ${reasonOf(thrown)}`, { cause: thrown });
+    if (busy) throw new ShelfInUse(place);
+    throw startRefused(`${place.option}: ${place.root} cannot be locked: ${reasonOf(thrown)}`, { cause: thrown });
   }
 }
 
-/** Another process has the shelf. */
+/** Another process has the folder. */
 export class ShelfInUse extends ServiceError {
-  constructor(layout: ShelfLayout) {
-    const message = `--shelf: ${layout.root} is in use by another activator${ownerOf(layout)}; stop it or give this one a shelf of its own`;
+  constructor(place: OwnedPlace) {
+    const own = place.option === '--shelf' ? 'shelf' : 'state folder';
+    const message = `${place.option}: ${place.root} is in use by another activator${ownerOf(place)}; stop it or give this one a ${own} of its own`;
     super('start-refused', 500, 'Internal Server Error', message);
   }
 }
 
 /** ` (process 7, since …, http://…)`, or nothing where the note is missing. */
-function ownerOf(layout: ShelfLayout): string {
-  const note = readOwnerNote(layout);
+function ownerOf(place: OwnedPlace): string {
+  const note = readOwnerNote(place);
   if (note === undefined) return '';
   const address = note.address === undefined ? '' : `, ${note.address}`;
   return ` (process ${String(note.pid)}, since ${note.since}${address})`;
 }
 
-/** What the owner of a shelf wrote of itself; undefined where there is no such note. */
-export function readOwnerNote(layout: ShelfLayout): { pid: number; since: string; address?: string } | undefined {
+/** What the owner of a folder wrote of itself; undefined where there is no such note. */
+export function readOwnerNote(place: OwnedPlace): { pid: number; since: string; address?: string } | undefined {
   try {
-    return JSON.parse(readFileSync(layout.ownerNote, 'utf8')) as { pid: number; since: string; address?: string };
+    return JSON.parse(readFileSync(place.ownerNote, 'utf8')) as { pid: number; since: string; address?: string };
   } catch {
     return undefined;
   }
 }
+
+const nounOf = ({ option }: OwnedPlace): string => (option === '--shelf' ? 'shelf folder' : 'state folder');

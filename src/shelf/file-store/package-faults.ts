@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isMissing, isTransient } from './disk-errors.ts';
+import { isMissing, isTransient } from '../disk-errors.ts';
 import { hashFile } from './hash-file.ts';
 import { artifactsOf } from './package-content.ts';
 import type { Pointer } from './pointer.ts';

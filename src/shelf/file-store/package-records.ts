@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mapBounded } from '../../lib/map-bounded.ts';
-import { isMissing } from './disk-errors.ts';
+import { isMissing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { renderRecord, type Pointer } from './pointer.ts';
 import { recordName, stagingName, type ShelfLayout } from './shelf-layout.ts';

@@ -1,7 +1,7 @@
 import { mkdir, opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DurableFiles } from './durable-files.ts';
-import { isMissing } from './disk-errors.ts';
+import { isMissing } from '../disk-errors.ts';
 import type { ShelfLayout } from './shelf-layout.ts';
 
 /** How much lies in `.removed/`. */

@@ -1,6 +1,6 @@
 import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { reasonOf } from './disk-errors.ts';
+import { reasonOf } from '../disk-errors.ts';
 import { DurableFiles, syncFolder } from './durable-files.ts';
 import { loadIndex, pointerNames } from './load-index.ts';
 import { findOrphans, moveOrphan } from './orphans.ts';

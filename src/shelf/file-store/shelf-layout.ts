@@ -1,14 +1,13 @@
 import { join } from 'node:path';
 import { parseKoId, type KoId } from '../../knowledge-object/id.ts';
+import type { OwnedPlace } from './owner-lock.ts';
+
+/** What the service itself keeps in a shelf folder. */
+export const SHELF_HOME = '.kgrid';
 
 /** Where things lie in a shelf folder. Everything but the exploded KOs of people is in `.kgrid` or `.removed`. */
-export interface ShelfLayout {
-  readonly root: string;
+export interface ShelfLayout extends OwnedPlace {
   readonly home: string;
-  /** Held open and locked by the activator that owns the shelf. */
-  readonly ownerLock: string;
-  /** Tells a second activator who the first is. */
-  readonly ownerNote: string;
   /** Packages on their way in, one folder each; emptied at start. */
   readonly staging: string;
   /** Immutable package folders, without `metadata.json`, and beside each its record. */
@@ -22,15 +21,18 @@ export interface ShelfLayout {
 }
 
 export function shelfLayout(root: string): ShelfLayout {
-  const home = join(root, '.kgrid');
+  const home = join(root, SHELF_HOME);
+  const [objects, index] = [join(home, 'objects'), join(home, 'index')];
   return {
+    option: '--shelf',
     root,
     home,
+    parts: [root, home, objects, index],
     ownerLock: join(home, 'owner.db'),
     ownerNote: join(home, 'owner.json'),
     staging: join(home, 'staging'),
-    objects: join(home, 'objects'),
-    index: join(home, 'index'),
+    objects,
+    index,
     emptyMark: join(home, 'empty'),
     removed: join(root, '.removed'),
   };

@@ -6,10 +6,9 @@ import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
 import type { KoId } from '../../knowledge-object/id.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
-import { binaryNotFound, importRefused, packageTooLarge } from '../../lib/errors.ts';
+import { binaryNotFound, importRefused } from '../../lib/errors.ts';
 import type { ShelfEntry, Staging } from '../shelf.ts';
-import { bytes } from '../zip/refusal.ts';
-import { asWriteError, errnoOf, writing } from './disk-errors.ts';
+import { asWriteError, errnoOf, writing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { describePackage, textOfMetadata, type HashedFile, type PackageContent } from './package-content.ts';
 
@@ -21,12 +20,11 @@ export class StagedPackage implements Staging {
   readonly files = new Map<string, HashedFile>();
   /** Holds the files of the package. */
   readonly content: string;
-  /** For temporary files; goes with the staging. */
+  /** Goes with the staging. */
   readonly folder: string;
   readonly #disk: DurableFiles;
   readonly #publish: Publish;
   replaced: string | undefined;
-  #spools = 0;
   #end: Promise<void> | undefined;
 
   private constructor(folder: string, disk: DurableFiles, publish: Publish) {
@@ -44,16 +42,6 @@ export class StagedPackage implements Staging {
     } catch (thrown) {
       await staged[Symbol.asyncDispose]();
       throw thrown;
-    }
-  }
-
-  async spool(content: Readable, limit: number): Promise<string> {
-    const path = join(this.folder, `spool-${String(++this.#spools)}`);
-    try {
-      await this.#create('spool', path, content, limit);
-      return path;
-    } catch (thrown) {
-      throw isOf(content, thrown) ? thrown : asWriteError(thrown);
     }
   }
 
@@ -102,10 +90,10 @@ export class StagedPackage implements Staging {
     return this.#end;
   }
 
-  async #create(what: string, path: string, content: Readable | Buffer, limit = Infinity): Promise<Written> {
+  async #create(what: string, path: string, content: Readable | Buffer): Promise<Written> {
     if (this.#end) throw new Error('This staging has ended');
     try {
-      return await this.#disk.createFile(what, path, (file) => fill(file, content, limit));
+      return await this.#disk.createFile(what, path, (file) => fill(file, content));
     } catch (thrown) {
       // What was never begun to be read would else stay open.
       if (!Buffer.isBuffer(content)) content.destroy();
@@ -117,13 +105,12 @@ export class StagedPackage implements Staging {
 
 type Written = Pick<HashedFile, 'size' | 'sha256'>;
 
-async function fill(file: FileHandle, content: Readable | Buffer, limit: number): Promise<Written> {
+async function fill(file: FileHandle, content: Readable | Buffer): Promise<Written> {
   const hash = createHash('sha256');
   let size = 0;
   for await (const chunk of Buffer.isBuffer(content) ? [content] : content) {
     const data = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk as string);
     size += data.length;
-    if (size > limit) throw packageTooLarge(`The package is larger than the limit of ${bytes(limit)}.`);
     hash.update(data);
     await file.writeFile(data);
   }

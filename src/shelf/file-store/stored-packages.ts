@@ -4,7 +4,7 @@ import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import { packageDamaged, shelfNotReadable } from '../../lib/errors.ts';
 import type { ChangeLog } from '../change-log.ts';
 import type { KoPackage } from '../shelf.ts';
-import { isMissing } from './disk-errors.ts';
+import { isMissing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { EmptyMark } from './empty-index.ts';
 import { Leases } from './leases.ts';

@@ -8,6 +8,16 @@ import { openZip } from '../zip/open-zip.ts';
 import type { ZipEntry } from '../zip/open-zip.ts';
 import { checkPackage } from './check-package.ts';
 import type { PackageLimits } from './limits.ts';
+import { spool } from './spool.ts';
+
+/** Where packages are taken in, and by which rules. */
+export interface ImportTarget {
+  readonly shelf: Shelf;
+  /** Folder in which a zip lies while it is unpacked. */
+  readonly spool: string;
+  readonly limits: PackageLimits;
+  readonly descriptors?: DescriptorReader | undefined;
+}
 
 /** What was taken in. */
 export interface Imported {
@@ -20,15 +30,11 @@ export interface Imported {
  * Takes a zipped KO onto the shelf, in place of the one of the same id. Whatever fails leaves the shelf as it was.
  * @throws importRefused with the reason and the file; packageTooLarge; what the shelf throws when it cannot store.
  */
-export async function importZip(
-  shelf: Shelf,
-  content: Readable,
-  limits: PackageLimits,
-  descriptors?: DescriptorReader,
-): Promise<Imported> {
+export async function importZip(content: Readable, options: ImportTarget): Promise<Imported> {
+  const { shelf, limits, descriptors } = options;
   await using staging = await shelf.stage();
-  const file = await staging.spool(content, limits.zipped);
-  await using zip = await openZip(file, limits);
+  await using file = await spool(options.spool, content, limits.zipped);
+  await using zip = await openZip(file.path, limits);
   const root = packageRoot(zip.entries);
   for (const entry of zip.entries) await staging.write(entry.path.slice(root.length), zip.open(entry));
   const { metadata } = await checkPackage((path) => staging.read(path), staging.files, limits, descriptors);

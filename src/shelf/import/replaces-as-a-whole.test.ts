@@ -5,7 +5,6 @@ import { after, test } from 'node:test';
 import { Bench } from '../../../test/archives/bench.ts';
 import { koFiles, zipOf } from '../../../test/archives/ko.ts';
 import { importZip } from './import-zip.ts';
-import { DEFAULT_PACKAGE_LIMITS } from './limits.ts';
 
 const bench = await Bench.open();
 after(() => bench[Symbol.asyncDispose]());
@@ -44,7 +43,7 @@ test('an upload that breaks off leaves nothing, and its error comes through', as
     })(),
     { objectMode: false },
   );
-  await assert.rejects(importZip(bench.shelf, upload, DEFAULT_PACKAGE_LIMITS), broken);
+  await assert.rejects(importZip(upload, bench.target()), broken);
   assert.deepEqual(await bench.staged(), []);
 });
 

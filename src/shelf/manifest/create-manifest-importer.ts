@@ -1,11 +1,9 @@
 import { pathToFileURL } from 'node:url';
 import type { Config } from '../../config/config.ts';
-import type { DescriptorReader } from '../../knowledge-object/descriptors/descriptor-reader.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { PackageLimits } from '../import/limits.ts';
+import type { ImportTarget } from '../import/import-zip.ts';
 import type { ManifestImporter, ManifestOutcome } from '../manifest-importer.ts';
-import type { Shelf } from '../shelf.ts';
 import type { Lookup } from './addresses.ts';
 import { MANIFEST_LIMITS, ManifestRun } from './manifest-run.ts';
 import type { ManifestLimits } from './manifest-run.ts';
@@ -16,9 +14,7 @@ import type { LocationPolicy } from './sources.ts';
 
 export interface ManifestImporterOptions {
   readonly config: Pick<Config, 'profile' | 'fileManifests' | 'privateManifests'>;
-  readonly shelf: Shelf;
-  readonly limits: PackageLimits;
-  readonly descriptors?: DescriptorReader;
+  readonly target: ImportTarget;
   readonly log: Pick<Logger, 'debug'>;
   /** For tests. */
   readonly manifestLimits?: ManifestLimits;
@@ -31,7 +27,7 @@ export interface ManifestImporterOptions {
  * manifests posted over HTTP outside dev they need `--allow-file-manifests DIR` / `--allow-private-manifests`."
  */
 export function createManifestImporter(options: ManifestImporterOptions): ManifestImporter {
-  const { config, shelf, limits: packageLimits, log, manifestLimits: limits = MANIFEST_LIMITS, lookup } = options;
+  const { config, target, log, manifestLimits: limits = MANIFEST_LIMITS, lookup } = options;
   const operator: LocationPolicy = { files: 'any', privateAddresses: true };
   const posted: LocationPolicy =
     config.profile === 'dev'
@@ -43,9 +39,7 @@ export function createManifestImporter(options: ManifestImporterOptions): Manife
     work: (run: ManifestRun) => Promise<ManifestOutcome[]>,
   ): Promise<ManifestOutcome[]> {
     await using sources = new Sources({ policy, redirects: limits.redirects, lookup });
-    const outcomes = await work(
-      new ManifestRun({ shelf, sources, limits, packageLimits, descriptors: options.descriptors }),
-    );
+    const outcomes = await work(new ManifestRun({ target, sources, limits }));
     for (const { location, error } of outcomes) {
       if (error?.cause !== undefined) log.debug({ location, cause: messageOf(error.cause) }, 'manifest entry failed');
     }

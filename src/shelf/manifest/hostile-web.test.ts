@@ -32,8 +32,7 @@ async function attempt(
 ): Promise<string> {
   const importer = createManifestImporter({
     config: { profile: secure ? 'secure' : 'dev', fileManifests: [], privateManifests: allowed },
-    shelf: bench.shelf,
-    limits: { ...DEFAULT_PACKAGE_LIMITS, zipped: 5 * MB },
+    target: bench.target({ ...DEFAULT_PACKAGE_LIMITS, zipped: 5 * MB }),
     log: { debug: () => undefined },
     manifestLimits: { ...MANIFEST_LIMITS, timeout: 400, manifest: MB },
     ...(lookup === undefined ? {} : { lookup }),

@@ -10,7 +10,6 @@ import { web } from '../../../test/archives/web.ts';
 import type { Answer } from '../../../test/archives/web.ts';
 import { koKey } from '../../knowledge-object/id.ts';
 import { ServiceError, shelfNotWritable } from '../../lib/errors.ts';
-import { DEFAULT_PACKAGE_LIMITS } from '../import/limits.ts';
 import type { ManifestImporter, ManifestOutcome } from '../manifest-importer.ts';
 import type { Shelf } from '../shelf.ts';
 import { createManifestImporter } from './create-manifest-importer.ts';
@@ -32,8 +31,7 @@ function importer(
       fileManifests: more.within ?? [],
       privateManifests: more.private ?? false,
     },
-    shelf: more.shelf ?? bench.shelf,
-    limits: DEFAULT_PACKAGE_LIMITS,
+    target: { ...bench.target(), ...(more.shelf === undefined ? {} : { shelf: more.shelf }) },
     log: { debug: () => undefined },
     manifestLimits: { ...MANIFEST_LIMITS, entries: more.entries ?? MANIFEST_LIMITS.entries },
   });

@@ -1,13 +1,11 @@
 import type { Readable } from 'node:stream';
-import type { DescriptorReader } from '../../knowledge-object/descriptors/descriptor-reader.ts';
 import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { importRefused, malformedRequest, ServiceError } from '../../lib/errors.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { importZip } from '../import/import-zip.ts';
-import type { PackageLimits } from '../import/limits.ts';
+import type { ImportTarget } from '../import/import-zip.ts';
 import type { ManifestOutcome } from '../manifest-importer.ts';
-import type { Shelf } from '../shelf.ts';
 import { bytes } from '../zip/refusal.ts';
 import { listIn, parseManifest, parseManifestText } from './parse-manifest.ts';
 import type { ManifestEntry } from './parse-manifest.ts';
@@ -37,11 +35,9 @@ export const MANIFEST_LIMITS: ManifestLimits = {
 };
 
 export interface ManifestRunOptions {
-  readonly shelf: Shelf;
+  readonly target: ImportTarget;
   readonly sources: Sources;
   readonly limits: ManifestLimits;
-  readonly packageLimits: PackageLimits;
-  readonly descriptors?: DescriptorReader | undefined;
 }
 
 const ZIP = 'application/zip, */*;q=0.1';
@@ -94,11 +90,11 @@ export class ManifestRun {
 
   async #importOne({ location, url, error }: ManifestEntry): Promise<ManifestOutcome> {
     if (url === undefined) return { location, ...(error === undefined ? {} : { error }) };
-    const { shelf, sources, limits, packageLimits } = this.#options;
+    const { target, sources, limits } = this.#options;
     let content: Readable | undefined;
     try {
       ({ content } = await sources.open(url, ZIP, AbortSignal.timeout(limits.timeout)));
-      const { entry, digests } = await importZip(shelf, content, packageLimits, this.#options.descriptors);
+      const { entry, digests } = await importZip(content, target);
       return { location, id: entry.id, ...(digests === undefined ? {} : { digests }) };
     } catch (thrown) {
       return { location, error: toReadableError(thrown, limits.timeout) };

@@ -1,5 +1,5 @@
-import { messageOf, ServiceError, shelfFull, shelfNotWritable, tooManyOpen } from '../../lib/errors.ts';
-import { isOutOfHandles } from '../../lib/out-of-handles.ts';
+import { messageOf, ServiceError, shelfFull, shelfNotWritable, tooManyOpen } from '../lib/errors.ts';
+import { isOutOfHandles } from '../lib/out-of-handles.ts';
 
 /** `ENOSPC` and the like; undefined for what is not an error of the system. */
 export function errnoOf(thrown: unknown): string | undefined {
