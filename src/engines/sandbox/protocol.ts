@@ -5,6 +5,7 @@ export const LOAD = 1; // a: slot, b: 1 to be told when it begins; text: the cod
 export const RUN = 2; // a: slot, b: 1 to be told when it begins; text: `<depth>,<milliseconds>,<guard>\n<JSON inputs joined by NUL>`
 export const DROP = 3; // a: slot
 export const REPLY = 4; // text: the answer to the question of the code that runs
+export const CHECK = 5; // a: slot; text: as of LOAD; answered by LOADED. Nothing of the code is kept
 
 /** From the sandbox to the activator. */
 export const READY = 16;

@@ -5,10 +5,11 @@
 import { readFileSync } from 'node:fs';
 import ivm from 'isolated-vm';
 import { MAX_MESSAGE_CHARACTERS } from '../../sandbox/from-process.ts';
-import { ASK, BEGUN, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../../sandbox/protocol.ts';
+import { ASK, BEGUN, CHECK, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../../sandbox/protocol.ts';
 import type { Question, RunFailure } from '../../sandbox/protocol.ts';
 import type { Found, LoadRequest } from '../load-request.ts';
 import { MAX_DEPTH, tooDeep } from '../../call-headers.ts';
+import { Checks } from './checks.ts';
 import { Guards } from './guards.ts';
 import { Pipe } from './pipe.ts';
 import { Realm, failureOf, refuse } from './realm.ts';
@@ -40,6 +41,7 @@ const loads = new Map<number, LoadRequest>();
 const codes = new Map<number, LoadedCode[]>();
 const stack: RunningCall[] = [];
 const guards = new Guards();
+const checks = new Checks(boot);
 let found = new Map<string, Found>();
 let logged = 0;
 
@@ -188,8 +190,27 @@ function ask(caller: RunningCall, question: Pick<Question, 'question' | 'id' | '
 
 // ----- what the activator asks for -----
 
+/** What needs too much memory beside other code is tried again alone. */
+function check(slot: number, text: string): void {
+  const began = process.hrtime.bigint();
+  const request = JSON.parse(text) as LoadRequest;
+  const lines: string[] = [];
+  const problem = checks.problemOf(request, (question, id, body, contentType) => {
+    if (question !== 'log') return answer(slot, request, question, id, body, contentType);
+    if (lines.length < MAX_LOG_LINES) lines.push(`${id}\n${body}`);
+    return '';
+  });
+  if (problem === undefined) {
+    load(slot, text);
+    return drop(slot);
+  }
+  for (const line of lines) pipe.send(LOG, slot, 0, line);
+  pipe.send(LOADED, slot, since(began), problem.slice(0, MAX_MESSAGE_CHARACTERS + 500));
+}
+
 function load(slot: number, text: string): void {
   const began = process.hrtime.bigint();
+  logged = 0;
   const request = JSON.parse(text) as LoadRequest;
   loads.set(slot, request);
   let problem = '';
@@ -237,5 +258,6 @@ for (;;) {
   if (b === 1) pipe.send(BEGUN, a, 0, '');
   if (kind === RUN) runBatch(a, text);
   else if (kind === LOAD) load(a, text);
+  else if (kind === CHECK) check(a, text);
   else if (kind === DROP) drop(a);
 }

@@ -5,7 +5,7 @@
  */
 import { closeSync, readSync, writeSync } from 'node:fs';
 import { FrameReader, frame } from '../../sandbox/frames.ts';
-import { DONE, LOAD, LOADED, READY, RUN } from '../../sandbox/protocol.ts';
+import { CHECK, DONE, LOAD, LOADED, READY, RUN } from '../../sandbox/protocol.ts';
 
 const SOCKET_FD = 3;
 const send = (bytes: Uint8Array): void => {
@@ -31,7 +31,7 @@ function run(slot: number, text: string): void {
 }
 
 const reader = new FrameReader((kind, slot, _b, text) => {
-  if (kind === LOAD) send(frame(LOADED, slot, 10, ''));
+  if (kind === LOAD || kind === CHECK) send(frame(LOADED, slot, 10, ''));
   if (kind === RUN) run(slot, text);
 });
 send(frame(READY, 0, 0, ''));

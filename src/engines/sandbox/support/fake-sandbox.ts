@@ -1,6 +1,6 @@
 /** A sandbox process that is not there: it does in fake time what the inputs of its calls say, and what its environment does to it. */
 import { OddFrame } from '../frames.ts';
-import { ASK, BEGUN, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../protocol.ts';
+import { ASK, BEGUN, CHECK, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../protocol.ts';
 import type { ProcessEvents, Sandbox } from '../sandbox-process.ts';
 import type { FakeClock } from './fake-clock.ts';
 import type { Random } from '../../../../test/support/random.ts';
@@ -139,7 +139,7 @@ export class FakeSandbox implements Sandbox {
     this.#later(delay, () => {
       this.#worksSince = this.#environment.clock.now();
       if (b === 1) this.#emit(BEGUN, slot, 0, '');
-      if (kind === LOAD) this.#load(slot, text);
+      if (kind === LOAD || kind === CHECK) this.#load(slot, text, kind === LOAD);
       else if (kind === RUN) this.#run(slot, text);
       else this.#environment.fault(`a frame of kind ${kind} is sent to a sandbox`);
     });
@@ -155,14 +155,14 @@ export class FakeSandbox implements Sandbox {
     this.#later(0, () => this.#next());
   }
 
-  #load(slot: number, text: string): void {
+  #load(slot: number, text: string, keeps: boolean): void {
     const { clock } = this.#environment;
     const began = clock.now();
     const { ms, does } = JSON.parse(text) as CallScript;
     if (does === 'hang') return;
     this.#later(ms, () => {
       if (does === 'crash') return this.exit('SIGSEGV');
-      if (does !== 'throw') this.#loaded.add(slot);
+      if (does !== 'throw' && keeps) this.#loaded.add(slot);
       this.#done(LOADED, slot, began, does === 'throw' ? 'Error: it throws' : '');
     });
   }
