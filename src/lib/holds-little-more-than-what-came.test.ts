@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { GrowingBytes } from './growing-bytes.ts';
 
@@ -57,9 +55,4 @@ test('one piece alone is given as it came, not copied', () => {
   bytes.add(Buffer.alloc(0));
   bytes.add(piece);
   assert.equal(bytes.take(), piece);
-});
-
-test('the node runtime, whose folder is all it needs, has the same', async () => {
-  const at = (path: string): Promise<string> => readFile(join(import.meta.dirname, path), 'utf8');
-  assert.equal(await at('../../runtimes/node/worker/growing-bytes.ts'), await at('growing-bytes.ts'));
 });

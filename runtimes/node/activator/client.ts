@@ -2,7 +2,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { activatorUnreachable, codeOf, megabytes, seconds } from '../lib/errors.ts';
-import { GrowingBytes } from '../worker/growing-bytes.ts';
+import { GrowingBytes } from '../../../src/lib/growing-bytes.ts';
 
 export interface Exchange {
   readonly method: 'GET' | 'POST';

@@ -1,7 +1,7 @@
 /** Request bodies and answers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refused, type RuntimeError, tooLarge, unsupportedMediaType } from '../lib/errors.ts';
-import { GrowingBytes } from '../worker/growing-bytes.ts';
+import { GrowingBytes } from '../../../src/lib/growing-bytes.ts';
 
 /** Gives the body as text when it is complete; an error where it is larger than allowed. Nothing where the client left. */
 export function readText(

@@ -45,8 +45,7 @@ export function parseArtifactPath(text: unknown): string {
   const path = typeof text === 'string' && text.length <= maxPathCharacters ? text.replace(/^\.?\//, '') : '';
   const parts = path.split('/');
   const fits = parts.every((part) => part !== '' && part !== '.' && part !== '..' && part.length <= 255);
-  // eslint-disable-next-line no-control-regex -- control characters are what is refused
-  if (fits && !/[\\\u0000-\u001f\u007f]/.test(path)) return path;
+  if (fits && !/[\\\p{Cc}]/v.test(path)) return path;
   throw refused(`not a path of an artifact: ${String(JSON.stringify(cut(text)))}`);
 }
 

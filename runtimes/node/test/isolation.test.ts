@@ -21,8 +21,8 @@ module.exports = (input) => ({
   inspector: () => require('inspector').open(0),
   parent: () => fs.readFileSync('/proc/' + process.ppid + '/environ', 'utf8'),
   global: () => (globalThis.count = (globalThis.count ?? 0) + 1),
-  forge: () => { fs.writeSync(3, Buffer.from([0, 0, 0, 2, 65, 120])); return new Promise(() => {}); },
-  flood: () => { fs.writeSync(3, Buffer.from([255, 255, 255, 255])); return new Promise(() => {}); },
+  forge: () => { fs.writeSync(3, Buffer.alloc(13, 65)); return new Promise(() => {}); },
+  flood: () => { fs.writeSync(3, Buffer.from([255, 255, 255, 255, 4, 1, 0, 0, 0, 0, 0, 0, 0])); return new Promise(() => {}); },
 })[input.do]();
 `;
 const uri = 'isolated/ko/1.0/run';
@@ -34,7 +34,7 @@ describe('what the code of a knowledge object can reach', () => {
   before(async () => {
     activator = await TestActivator.start();
     runtime = await TestRuntime.start(activator, { KGRID_SOME_PASSWORD: 'hidden', TZ: 'America/Detroit' });
-    for (const name of ['ko', 'neighbour']) {
+    for (const name of ['ko', 'other']) {
       await runtime.activate({
         uri: `isolated/${name}/1.0/run`,
         ko: `isolated/${name}/v1`,
@@ -61,7 +61,7 @@ describe('what the code of a knowledge object can reach', () => {
 
   it('reads its own files and no others, and writes none', async () => {
     assert.equal((await run({ do: 'own' })).body['result'], true);
-    const { cwd } = (await runtime.post('isolated/neighbour/1.0/run', { do: 'env' })).body['result'] as { cwd: string };
+    const { cwd } = (await runtime.post('isolated/other/1.0/run', { do: 'env' })).body['result'] as { cwd: string };
     assert.ok(existsSync(join(cwd, 'src/index.js')));
     for (const input of [
       { do: 'read', path: '/etc/passwd' },
@@ -91,7 +91,7 @@ describe('what the code of a knowledge object can reach', () => {
   it('shares nothing with another knowledge object', async () => {
     assert.equal((await run({ do: 'global' })).body['result'], 1);
     assert.equal((await run({ do: 'global' })).body['result'], 2);
-    assert.equal((await runtime.post('isolated/neighbour/1.0/run', { do: 'global' })).body['result'], 1);
+    assert.equal((await runtime.post('isolated/other/1.0/run', { do: 'global' })).body['result'], 1);
   });
 
   for (const what of ['forge', 'flood']) {

@@ -43,10 +43,17 @@ export class TestRuntime implements AsyncDisposable {
     this.#printed = printed.events;
   }
 
-  /** @param settings added to the environment; a cache folder given there is not removed at the end. */
-  static async start(activator: TestActivator, settings: Readonly<Record<string, string>> = {}): Promise<TestRuntime> {
+  /**
+   * @param settings added to the environment; a cache folder given there is not removed at the end.
+   * @param folder where the runtime lies.
+   */
+  static async start(
+    activator: TestActivator,
+    settings: Readonly<Record<string, string>> = {},
+    folder = join(import.meta.dirname, '..'),
+  ): Promise<TestRuntime> {
     const cacheDir = settings['KGRID_NODE_CACHE_DIR'] ?? (await temporaryFolder());
-    const child = spawn(process.execPath, [join(import.meta.dirname, '../main.ts')], {
+    const child = spawn(process.execPath, [join(folder, 'main.ts')], {
       env: {
         PATH: process.env['PATH'],
         HOME: cacheDir,

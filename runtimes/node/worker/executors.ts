@@ -1,6 +1,7 @@
 /** `global.cxt`: how a knowledge object calls another. The calls go through the runtime to the activator. */
 import type { AsyncLocalStorage } from 'node:async_hooks';
-import { encode } from './frames.ts';
+import { frame } from '../../../src/engines/sandbox/frames.ts';
+import { kinds } from './messages.ts';
 
 interface Waiting {
   resolve(result: unknown): void;
@@ -9,14 +10,14 @@ interface Waiting {
 
 export class Executors {
   readonly #waiting = new Map<number, Waiting>();
-  readonly #send: (message: string) => void;
+  readonly #send: (message: Buffer) => void;
   readonly #current: AsyncLocalStorage<number>;
   /** What calls have failed with: it is never said of the input of the one that made them. */
   readonly #failures = new WeakSet();
   #last = 0;
 
   /** @param current the number of the call that the running code belongs to. */
-  constructor(send: (message: string) => void, current: AsyncLocalStorage<number>) {
+  constructor(send: (message: Buffer) => void, current: AsyncLocalStorage<number>) {
     this.#send = send;
     this.#current = current;
   }
@@ -38,7 +39,7 @@ export class Executors {
       const number = ++this.#last;
       this.#waiting.set(number, { resolve, reject });
       const call = JSON.stringify({ uri: String(uri), contentType: String(contentType), body });
-      this.#send(encode('N', number, this.#current.getStore() ?? 0, call));
+      this.#send(frame(kinds.nested, number, this.#current.getStore() ?? 0, call));
     });
   }
 

@@ -3,10 +3,11 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Socket } from 'node:net';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { frame, FrameReader } from '../../../src/engines/sandbox/frames.ts';
 import { describe, failureOf, type Failure } from './describe.ts';
 import { Executors } from './executors.ts';
-import { answers, encode, frame, FrameReader } from './frames.ts';
 import { LoadError, loadFunction, type Endpoint, type KnowledgeFunction } from './load.ts';
+import { answers, kinds } from './messages.ts';
 import { restrict } from './restrict.ts';
 import { dataPipe, Shared } from './shared.ts';
 import { OddNumber, writeResult } from './write-result.ts';
@@ -39,17 +40,17 @@ process.on('uncaughtException', (error) => {
   console.error(`Uncaught ${description}`);
   if (call !== undefined) fail(call, error);
   else {
-    send(encode('F', 0, 0, description));
+    send(frame(kinds.fatal, 0, 0, description));
     process.exit(1);
   }
 });
 
-const reader = new FrameReader(0xffff_ffff, (kind, a, b, body) => {
-  if (kind === 'C') call(a, b >> 1, (b & 1) === 1, body);
-  else if (kind === 'L') load(a, b);
-  else if (kind === 'R') executors.reply(a, b, body);
-  else if (kind === 'E') endpoints[a] = { endpoint: parse(body) as Endpoint };
-  else if (kind === 'P') send(encode('P', 0, 0, ''));
+const reader = new FrameReader((kind, a, b, body) => {
+  if (kind === kinds.call) call(a, b >> 1, (b & 1) === 1, body);
+  else if (kind === kinds.load) load(a, b);
+  else if (kind === kinds.reply) executors.reply(a, b, body);
+  else if (kind === kinds.endpoint) endpoints[a] = { endpoint: parse(body) as Endpoint };
+  else if (kind === kinds.ping) send(frame(kinds.ping, 0, 0, ''));
 });
 pipe.on('data', (chunk: Buffer) => {
   startTurn();
@@ -61,14 +62,14 @@ pipe.on('close', () => process.exit(0));
 process.on('exit', flush);
 
 /** Messages of one turn of the event loop are written together, unless the calls of that turn take long. */
-function send(message: string): void {
+function send(message: Buffer): void {
   if (!flushing) {
     startTurn();
     setImmediate(flush);
   }
   if (!shared.put(message)) {
     flush();
-    if (!shared.put(message)) pipe.write(frame(message));
+    if (!shared.put(message)) pipe.write(message);
   }
   if (performance.now() - turn > 5) flush();
 }
@@ -154,5 +155,5 @@ function refuse(number: number, description: string): void {
 }
 
 function answer(number: number, kind: number, body: string): void {
-  if (open.delete(number)) send(encode('A', number, kind, body));
+  if (open.delete(number)) send(frame(kinds.answer, number, kind, body));
 }

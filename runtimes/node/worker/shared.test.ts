@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { encode, FrameReader } from './frames.ts';
+import { frame, FrameReader } from '../../../src/engines/sandbox/frames.ts';
+import { kinds } from './messages.ts';
 import { Shared } from './shared.ts';
 
 describe('the memory shared with the watchdog', () => {
@@ -37,11 +38,11 @@ describe('the memory shared with the watchdog', () => {
   it('keeps messages until they are taken, and refuses what does not fit', () => {
     const shared = new Shared();
     assert.equal(shared.take(), undefined);
-    assert.equal(shared.put(encode('A', 1, 0, '"ä"')), true);
-    assert.equal(shared.put(encode('A', 2, 0, 'x'.repeat(60_000))), true);
-    assert.equal(shared.put(encode('A', 3, 0, 'x'.repeat(60_000))), false);
+    assert.equal(shared.put(frame(kinds.answer, 1, 0, '"ä"')), true);
+    assert.equal(shared.put(frame(kinds.answer, 2, 0, 'x'.repeat(60_000))), true);
+    assert.equal(shared.put(frame(kinds.answer, 3, 0, 'x'.repeat(60_000))), false);
     const seen: number[] = [];
-    const reader = new FrameReader(1_000_000, (_, number) => seen.push(number));
+    const reader = new FrameReader((_, number) => seen.push(number));
     reader.push(shared.take() ?? assert.fail());
     assert.deepEqual(seen, [1, 2]);
     assert.equal(shared.take(), undefined);

@@ -36,32 +36,31 @@ export class Shared {
   }
 
   /** Adds a message to those that wait; false where it does not fit. */
-  put(message: string): boolean {
-    const bytes = Buffer.byteLength(message);
+  put(message: Buffer): boolean {
+    const bytes = message.length;
     this.#lock();
     const length = this.#slots[slots.length] ?? 0;
     const fits = length + bytes <= outboxBytes;
     if (fits) {
-      this.#outbox.write(message, length);
+      message.copy(this.#outbox, length);
       this.#slots[slots.length] = length + bytes;
     }
     this.#unlock();
     return fits;
   }
 
-  /** Takes out the messages that wait, as a frame; undefined where there are none. */
+  /** Takes out the messages that wait; undefined where there are none. */
   take(): Buffer | undefined {
     this.#lock();
     const length = this.#slots[slots.length] ?? 0;
-    let frame: Buffer | undefined;
+    let messages: Buffer | undefined;
     if (length > 0) {
-      frame = Buffer.allocUnsafe(4 + length);
-      frame.writeUInt32BE(length, 0);
-      this.#outbox.copy(frame, 4, 0, length);
+      messages = Buffer.allocUnsafe(length);
+      this.#outbox.copy(messages, 0, 0, length);
       this.#slots[slots.length] = 0;
     }
     this.#unlock();
-    return frame;
+    return messages;
   }
 
   /** Held for microseconds only, and never while code of the knowledge object runs. */

@@ -1,7 +1,8 @@
 /** The thread beside the main one: ends the process when the runtime is gone, and seals the worker when asked to. */
 import { Socket } from 'node:net';
 import { workerData } from 'node:worker_threads';
-import { encode, frame } from './frames.ts';
+import { frame } from '../../../src/engines/sandbox/frames.ts';
+import { kinds } from './messages.ts';
 import { controlPipe, Shared } from './shared.ts';
 
 const shared = new Shared(workerData as SharedArrayBuffer);
@@ -11,7 +12,7 @@ control.on('data', () => {
   const last = shared.seal();
   const answers = shared.take();
   if (answers) control.write(answers);
-  control.write(frame(encode('S', last, 0, '')));
+  control.write(frame(kinds.sealed, last, 0, ''));
 });
 control.on('error', () => undefined);
 control.on('close', () => process.kill(process.pid, 'SIGKILL'));

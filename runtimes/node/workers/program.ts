@@ -5,7 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
-import { extname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { codeOf } from '../lib/errors.ts';
 
 export interface WorkerProgram {
@@ -15,15 +15,23 @@ export interface WorkerProgram {
   readonly folder: string;
 }
 
+/** The codec that the workers share with the service. */
+const frames = join(import.meta.dirname, '../../../src/engines/sandbox/frames.ts');
+const imports = /from '(\.{1,2}\/[\w./-]+\.ts)'/g;
+const moduleName = (path: string): string => `${basename(path, '.ts')}.mjs`;
+
 export async function prepareWorkerProgram(cacheDir: string): Promise<WorkerProgram> {
   const source = join(import.meta.dirname, '../worker');
-  if (extname(import.meta.filename) === '.js') return { main: join(source, 'main.js'), folder: source };
-
-  const files = (await readdir(source)).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts')).sort();
+  const own = (await readdir(source)).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts')).sort();
+  const files = [...own.map((file) => join(source, file)), frames];
   const modules = await Promise.all(
     files.map(async (file) => {
-      const code = stripTypeScriptTypes(await readFile(join(source, file), 'utf8'));
-      return { name: file.replace(/\.ts$/, '.mjs'), code: code.replace(/(from '\.\/[\w-]+)\.ts'/g, "$1.mjs'") };
+      const code = stripTypeScriptTypes(await readFile(file, 'utf8'));
+      // All lie in one folder then.
+      return {
+        name: moduleName(file),
+        code: code.replace(imports, (_, path: string) => `from './${moduleName(path)}'`),
+      };
     }),
   );
   const digest = createHash('sha256').update(JSON.stringify(modules)).digest('hex').slice(0, 32);

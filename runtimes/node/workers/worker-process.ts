@@ -3,7 +3,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync, writeFile } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Failure } from '../worker/describe.ts';
-import { answers, encode, frame, FrameReader, type Kind } from '../worker/frames.ts';
+import { frame, FrameReader } from '../../../src/engines/sandbox/frames.ts';
+import { answers, kinds, maxBytesOf } from '../worker/messages.ts';
 import { controlPipe, dataPipe } from '../worker/shared.ts';
 import type { Call, Reason } from './call.ts';
 import { logPrintedLines } from './printed-lines.ts';
@@ -31,8 +32,8 @@ export interface WorkerEvents {
 /** What the process needs beside the heap: Node itself, the young generation, code. */
 const memoryBesideHeapMb = 150;
 const replyMs = 200;
-/** Messages of a turn go together, unless their text became longer than texts can be. */
-const maxBatchCharacters = 1_000_000;
+/** Messages of a turn go together up to this size: a write costs more than a message. */
+const maxBatchBytes = 1_000_000;
 
 export class WorkerProcess {
   /** By number, in the order they were sent. */
@@ -47,7 +48,8 @@ export class WorkerProcess {
   /** Calls that wait for another endpoint and take no place meanwhile. */
   #waiting = 0;
   #last = 0;
-  #out = '';
+  #out: Buffer[] = [];
+  #outBytes = 0;
   #reason: string | undefined;
   #outOfMemory = false;
   #wanted = false;
@@ -93,7 +95,7 @@ export class WorkerProcess {
   }
 
   define(index: number, endpoint: { file: string; root: string; function: string }): void {
-    this.#write(encode('E', index, 0, JSON.stringify(endpoint)));
+    this.#write(frame(kinds.endpoint, index, 0, JSON.stringify(endpoint)));
   }
 
   send(call: Call, index: number): void {
@@ -103,7 +105,9 @@ export class WorkerProcess {
     this.loaded.add(index);
     const { kind, body, json } = call.input;
     this.#write(
-      kind === 'load' ? encode('L', number, index, '') : encode('C', number, index * 2 + (json ? 1 : 0), body),
+      kind === 'load'
+        ? frame(kinds.load, number, index, '')
+        : frame(kinds.call, number, index * 2 + (json ? 1 : 0), body),
     );
   }
 
@@ -111,12 +115,12 @@ export class WorkerProcess {
   reply(number: number, callNumber: number, status: number, body: string): void {
     const call = this.open.get(callNumber);
     if (call && (call.nested -= 1) === 0) this.#waiting -= 1;
-    this.#write(encode('R', number, status, body));
+    this.#write(frame(kinds.reply, number, status, body));
   }
 
   ping(): void {
     this.pingedAt = performance.now();
-    this.#write(encode('P', 0, 0, ''));
+    this.#write(frame(kinds.ping, 0, 0, ''));
   }
 
   /** From here on no call begins. @returns the number of the last that did; undefined where that cannot be known. */
@@ -166,16 +170,19 @@ export class WorkerProcess {
     return `The knowledge object passed its memory limit of ${this.#options.memoryLimitMb} MB`;
   }
 
-  #write(message: string): void {
-    if (this.#out && this.#out.length + message.length > maxBatchCharacters) this.#flush();
-    if (!this.#out) setImmediate(() => this.#flush());
-    this.#out += message;
+  #write(message: Buffer): void {
+    if (this.#outBytes > 0 && this.#outBytes + message.length > maxBatchBytes) this.#flush();
+    if (this.#outBytes === 0) setImmediate(() => this.#flush());
+    this.#out.push(message);
+    this.#outBytes += message.length;
   }
 
   #flush(): void {
-    if (!this.#out) return;
-    const out = frame(this.#out);
-    this.#out = '';
+    const [first, ...others] = this.#out;
+    if (first === undefined) return;
+    const out = others.length === 0 ? first : Buffer.concat(this.#out, this.#outBytes);
+    this.#out = [];
+    this.#outBytes = 0;
     if (this.#data.writable) this.#data.write(out);
   }
 
@@ -183,7 +190,10 @@ export class WorkerProcess {
     const { outputLimit, bodyLimit } = this.#options;
     const largest = outputLimit + 2 * bodyLimit + 1_000_000;
     for (const pipe of [this.#data, this.#control]) {
-      const reader = new FrameReader(largest, (kind, a, b, body) => this.#take(kind, a, b, body));
+      const reader = new FrameReader(
+        (kind, a, b, body) => this.#take(kind, a, b, body),
+        (kind) => maxBytesOf(kind, largest),
+      );
       pipe
         .on('error', () => undefined)
         .on('data', (chunk: Buffer) => {
@@ -212,8 +222,8 @@ export class WorkerProcess {
     });
   }
 
-  #take(kind: Kind, a: number, b: number, body: string): void {
-    if (kind === 'A') {
+  #take(kind: number, a: number, b: number, body: string): void {
+    if (kind === kinds.answer) {
       const call = this.open.get(a);
       if (!call) return;
       const failure = b === answers.result ? undefined : reasonOf(b, JSON.parse(body) as Failure);
@@ -222,13 +232,14 @@ export class WorkerProcess {
       if (this.open.size === 0) this.idleSince = this.lastHeard;
       call.settle(failure ? { ok: false, ...failure } : { ok: true, result: body });
       this.#events.freed(this);
-    } else if (kind === 'N') {
+    } else if (kind === kinds.nested) {
       const call = this.open.get(b);
       if (call && (call.nested += 1) === 1) this.#waiting += 1;
       this.#events.nested(this, a, b, body);
       this.#events.freed(this);
-    } else if (kind === 'S') this.#onSealed?.(a);
-    else if (kind === 'F') this.#reason ??= `${body} (it was not caught and ended the process of the knowledge object)`;
+    } else if (kind === kinds.sealed) this.#onSealed?.(a);
+    else if (kind === kinds.fatal)
+      this.#reason ??= `${body} (it was not caught and ended the process of the knowledge object)`;
   }
 
   #end(how: string): void {
