@@ -5,20 +5,18 @@
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import module, { createRequire } from 'node:module';
-import { constants, homedir } from 'node:os';
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { keepCompiledCode } from '../src/compile-cache.js';
 
 const LEAST_NODE = 24;
 const CANNOT_RUN = 3;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-/** Halves the time until a command does something. */
-const COMPILED = join(homedir(), '.cache', 'kgrid-activator', 'compiled');
-const MAIN = join(dirname(fileURLToPath(import.meta.url)), 'main.ts');
 
 if (Number(process.versions.node.split('.')[0]) >= LEAST_NODE) {
-  module.enableCompileCache(COMPILED);
+  keepCompiledCode();
   await import('./main.ts');
 } else {
   const node = installedNode();
@@ -43,8 +41,8 @@ function installedNode() {
 
 /** Runs the commands there, and ends as they end. */
 function handOver(node) {
-  const env = { NODE_COMPILE_CACHE: COMPILED, ...process.env };
-  const child = spawn(node, [MAIN, ...process.argv.slice(2)], { stdio: 'inherit', env });
+  const launcher = fileURLToPath(import.meta.url);
+  const child = spawn(node, [launcher, ...process.argv.slice(2)], { stdio: 'inherit', env: process.env });
   for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
   child.once('error', (error) => {
     process.stderr.write(`kgrid cannot start ${node}: ${error.message}\n`);

@@ -1,6 +1,5 @@
 // What `npm start` runs: plain JavaScript, so that a Node which is too old for the service can still say so.
-import * as module from 'node:module';
-import { fileURLToPath } from 'node:url';
+import { keepCompiledCode } from './compile-cache.js';
 
 const LEAST_NODE = 24;
 
@@ -11,6 +10,5 @@ if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
   process.exit(1);
 }
 
-// Compiled code is kept for the next start, which then takes half the time.
-module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)));
+keepCompiledCode();
 await import('./main.ts');

@@ -1,10 +1,10 @@
 /** What the commands ask of an activator, over HTTP. */
 import { createWriteStream } from 'node:fs';
-import { STATUS_CODES } from 'node:http';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
 import { messageOf } from '../../src/lib/errors.ts';
+import { STATUS_CODES } from '../../src/lib/http-module.ts';
 import { withoutEndSlashes } from '../../src/lib/text.ts';
 import { bytes } from '../../src/shelf/zip/refusal.ts';
 import { ioFailure } from './exit.ts';

@@ -1,8 +1,8 @@
 /** The one place where errors become answers, in the two forms of the specification. */
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { STATUS_CODES } from 'node:http';
 import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
 import { malformedRequest, ServiceError, tooManyOpen, unsupportedMediaType } from '../lib/errors.ts';
+import { STATUS_CODES } from '../lib/http-module.ts';
 import { isOutOfHandles } from '../lib/out-of-handles.ts';
 import { humanTime } from '../lib/time.ts';
 

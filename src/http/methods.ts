@@ -1,7 +1,7 @@
 /** Declares a path with the methods it has; all others answer 405 with `Allow`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RouteShorthandOptions } from 'fastify';
-import { METHODS as httpMethods } from 'node:http';
 import { methodNotAllowed } from '../lib/errors.ts';
+import * as http from '../lib/http-module.ts';
 import type { Access } from './access/access.ts';
 import { pathOf } from './errors.ts';
 
@@ -16,7 +16,7 @@ export interface Operation {
 }
 
 /** Every method that can arrive; OPTIONS is answered for all paths alike. */
-export const METHODS: readonly HTTPMethods[] = httpMethods.filter(
+export const METHODS: readonly HTTPMethods[] = http.METHODS.filter(
   (method) => method !== 'OPTIONS' && method !== 'CONNECT',
 );
 

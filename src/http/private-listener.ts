@@ -4,9 +4,9 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createServer } from '../lib/http-module.ts';
 
 export interface PrivateListener extends AsyncDisposable {
   /** `http://127.0.0.1:<port>`. */

@@ -69,6 +69,13 @@ const SILENT_TIMEOUT_MS = 120_000;
 /** More than what proxies keep connections open for, so that they close first. */
 const KEEP_ALIVE_MS = 65_000;
 
+/** Routes check by code of their own; the compilers of schemas are a tenth of the processor time of a start. */
+const NO_SCHEMAS = { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } };
+
+function noSchemas(): never {
+  throw new TypeError('Routes have no schemas here');
+}
+
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { config, shelf, activator, engines } = options;
   const log = options.log.child({ part: 'http' }, { level: options.log.level === 'info' ? 'warn' : options.log.level });
@@ -84,6 +91,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     exposeHeadRoutes: false,
     // What comes on open connections while the service stops is answered, and its connection closed.
     return503OnClosing: false,
+    schemaController: NO_SCHEMAS,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_SEGMENT_CHARACTERS },
     http: {
       // `host-header.ts` says it in words.

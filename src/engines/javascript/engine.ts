@@ -17,7 +17,7 @@ import { uptime } from '../../lib/uptime.ts';
 import { placeIn } from './stack-place.ts';
 import { ConsoleBudget } from './console-budget.ts';
 import type { Found, LoadRequest } from './load-request.ts';
-import { sandboxCommand } from './program.ts';
+import { sandboxCommand, sandboxProgram } from './program.ts';
 
 /** Remembers code that was seen to load. */
 export interface KnownLoads {
@@ -52,11 +52,12 @@ export class JavascriptEngine implements Engine {
 
   constructor(options: JavascriptOptions) {
     this.#options = options;
+    let program: string | undefined;
     this.#scheduler = new Scheduler({
       sandboxes: options.sandboxes,
       memoryMb: options.isolateMemoryMb,
       queueLimit: options.queueLimit,
-      start: (events) => new SandboxProcess(sandboxCommand(), events),
+      start: (events) => new SandboxProcess(sandboxCommand((program ??= sandboxProgram())), events),
       answer,
       warn: (facts, message) => options.log.warn(facts, message),
     });

@@ -1,24 +1,27 @@
 /** How a sandbox process of this engine is started: Node with isolated-vm, and nothing that it may read but its program. */
 import { existsSync, realpathSync } from 'node:fs';
+import { getCompileCacheDir } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { programText } from '../sandbox/program-text.ts';
 import type { Command } from '../sandbox/sandbox-process.ts';
 
-const PROGRAM = fileURLToPath(
-  new URL(`./sandbox/main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
-);
+const START = fileURLToPath(new URL('../sandbox/start.js', import.meta.url));
 /** As the permission model sees them: without symbolic links. */
 const ENGINES_FOLDER = realpathSync(fileURLToPath(new URL('..', import.meta.url)));
 const NODE_MODULES = realpathSync(fileURLToPath(new URL('../', import.meta.resolve('isolated-vm'))));
 /** … and as modules are found where they are linked, such as a `node_modules` that several working copies share. */
 const LINKED = [
   fileURLToPath(new URL('..', import.meta.url)),
-  ...foldersAbove(PROGRAM)
+  ...foldersAbove(START)
     .map((folder) => join(folder, 'node_modules'))
     .filter((folder) => existsSync(folder)),
 ];
 
-export const sandboxCommand = (): Command => ({
+/** What a sandbox of this engine runs; kept where Node keeps compiled code, which is trusted as much. */
+export const sandboxProgram = (): string => programText(import.meta.resolve('./sandbox/main.ts'), getCompileCacheDir());
+
+export const sandboxCommand = (program: string): Command => ({
   program: process.execPath,
   args: [
     // isolated-vm needs it; the rest is a second line of defence: no files but its own program, no child processes, no threads.
@@ -27,9 +30,10 @@ export const sandboxCommand = (): Command => ({
     '--permission',
     '--allow-addons',
     ...[ENGINES_FOLDER, NODE_MODULES, ...LINKED, '/etc/alpine-release'].map((path) => `--allow-fs-read=${path}`),
-    PROGRAM,
+    START,
   ],
   env: {},
+  input: program,
 });
 
 function foldersAbove(path: string): string[] {

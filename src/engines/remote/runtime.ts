@@ -1,6 +1,5 @@
 /** One remote runtime: a server elsewhere, or a child of ours, that runs endpoints of one engine. */
-import { Client, Pool } from 'undici';
-import type { Dispatcher } from 'undici';
+import type * as Undici from 'undici';
 import { messageOf } from '../../lib/errors.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import { withoutEndSlashes } from '../../lib/text.ts';
@@ -27,7 +26,7 @@ export interface RequestOptions {
   readonly setting?: string;
   readonly signal?: AbortSignal;
   /** The connection; one that is kept alive when left out. */
-  readonly over?: Dispatcher;
+  readonly over?: Undici.Dispatcher;
 }
 
 /** What a runtime says of itself. */
@@ -72,7 +71,7 @@ export class Runtime {
   closed = false;
   #up = true;
   readonly #secret: string | undefined;
-  readonly #pools = new Map<string, Pool>();
+  readonly #pools = new Map<string, Undici.Pool>();
   /** It was never asked, or a connection was lost: another program may have its port. */
   #doubtful = true;
   /** Milliseconds of `uptime()` at which it last said who it is. */
@@ -172,7 +171,8 @@ export class Runtime {
     const clock = AbortSignal.timeout(timeout);
     const target = new URL(url);
     try {
-      const response = await (options.over ?? this.#pool(target.origin, isNested(options))).request({
+      const over = options.over ?? (await this.#pool(target.origin, isNested(options)));
+      const response = await over.request({
         path: target.pathname + target.search,
         method,
         ...(body === undefined ? {} : { body }),
@@ -215,6 +215,7 @@ export class Runtime {
 
   async #ask(timeout: number): Promise<Info | 'silent' | undefined> {
     // On a connection of its own, which ends with the question: one that is kept would keep a single thread busy.
+    const { Client } = await loadClient();
     const over = new Client(new URL(this.url).origin, { connect: { timeout: CONNECT_TIMEOUT_MS } });
     const said = await this.request(`${this.url}/info`, { method: 'GET', timeout, limit: MAX_INFO_BYTES, over }).then(
       (answer) => this.#itsOwn(answer),
@@ -244,22 +245,27 @@ export class Runtime {
   }
 
   /** Calls of one KO by another have connections of their own: those that wait for them hold the others. */
-  #pool(origin: string, nested: boolean): Pool {
+  async #pool(origin: string, nested: boolean): Promise<Undici.Pool> {
     const key = nested ? `${origin} nested` : origin;
-    let pool = this.#pools.get(key);
-    if (pool === undefined) {
-      pool = new Pool(origin, {
-        connections: MAX_CONNECTIONS,
-        connect: { timeout: CONNECT_TIMEOUT_MS },
-        keepAliveTimeout: 30_000,
-        pipelining: 1,
-      });
-      pool.on('disconnect', () => (this.#doubtful = true));
-      this.#pools.set(key, pool);
-    }
+    const known = this.#pools.get(key);
+    if (known !== undefined) return known;
+    const { Pool } = await loadClient();
+    const others = this.#pools.get(key);
+    if (others !== undefined) return others;
+    const pool = new Pool(origin, {
+      connections: MAX_CONNECTIONS,
+      connect: { timeout: CONNECT_TIMEOUT_MS },
+      keepAliveTimeout: 30_000,
+      pipelining: 1,
+    });
+    pool.on('disconnect', () => (this.#doubtful = true));
+    this.#pools.set(key, pool);
     return pool;
   }
 }
+
+/** A service without runtimes never needs it, and its loading is a fifth of a start. */
+const loadClient = (): Promise<typeof Undici> => import('undici');
 
 /** As if the connection had been refused: nothing was sent. */
 const NOT_THERE = { code: 'ECONNREFUSED' };

@@ -28,6 +28,8 @@ export interface Command {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** What comes by its standard input. */
+  readonly input: string;
 }
 
 export interface ProcessEvents {
@@ -61,14 +63,16 @@ export class SandboxProcess implements Sandbox {
   alive = true;
   #isUnresponsive = false;
 
-  constructor({ program, args, env }: Command, events: ProcessEvents) {
+  constructor({ program, args, env, input }: Command, events: ProcessEvents) {
     const [file, all] = diesWithActivator
       ? [SETPRIV, ['--pdeathsig', 'KILL', '--no-new-privs', '--', program, ...args]]
       : [program, args];
     // Not in a session of its own: the kernel may share the cores among sessions first, and then priorities count for nothing.
-    this.#child = spawn(file, all, { env: { ...env }, cwd: '/', stdio: ['ignore', 'ignore', 'pipe', 'pipe'] });
+    this.#child = spawn(file, all, { env: { ...env }, cwd: '/', stdio: ['pipe', 'ignore', 'pipe', 'pipe'] });
     // A process for which no handle was left has no pipes: `error` tells of it in a moment.
     const pipes: ChildProcess['stdio'] | undefined = this.#child.stdio;
+    // Of one that ends before it has read, `exit` tells.
+    this.#child.stdin?.on('error', () => undefined).end(input);
     this.#socket = (pipes?.[3] as Duplex | undefined) ?? silence();
     this.#listen(events);
     // The first to go when the machine runs out of memory.

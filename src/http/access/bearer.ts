@@ -1,5 +1,5 @@
 /** OAuth 2.0 bearer tokens (RFC 6750) that are signed JWTs. */
-import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, type JWTPayload } from 'jose';
+import type * as Jose from 'jose';
 import type { OauthOptions } from './access.ts';
 import { createIssuer, withoutSlash } from './issuer.ts';
 import type { Principal } from './principal.ts';
@@ -34,16 +34,19 @@ export type BearerCheck = (token: string) => Promise<{ principal: Principal } | 
 
 /** @throws startRefused for an issuer address that is not https, loopback excepted. */
 export function createBearerCheck(options: OauthOptions, keyCooldownMs = KEY_COOLDOWN_MS): BearerCheck {
+  // Loaded for those who configure it, and before the first token comes.
+  const loading = import('jose');
   const keysOfIssuer = createIssuer(options.issuer, keyCooldownMs);
 
   return async (token) => {
+    const jose = await loading;
     try {
       // What cannot be right in any case is refused before the issuer gets asked, so that nobody can make this
       // service send requests by sending it garbage.
-      const fault = faultOf(token, options.issuer);
+      const fault = faultOf(token, options.issuer, jose);
       if (fault !== undefined) return { refused: fault };
       const { issuer, key } = await keysOfIssuer();
-      const { payload } = await jwtVerify(token, key, {
+      const { payload } = await jose.jwtVerify(token, key, {
         issuer,
         audience: options.audience,
         algorithms: ALGORITHMS,
@@ -52,20 +55,20 @@ export function createBearerCheck(options: OauthOptions, keyCooldownMs = KEY_COO
       });
       return { principal: { name: nameOf(payload), kind: 'oauth', scopes: scopesOf(payload) } };
     } catch (error) {
-      if (error instanceof errors.JOSEError) return { refused: error.message };
+      if (error instanceof jose.errors.JOSEError) return { refused: error.message };
       throw error;
     }
   };
 }
 
-function faultOf(token: string, issuer: string): string | undefined {
+function faultOf(token: string, issuer: string, jose: typeof Jose): string | undefined {
   if (token.length > MAX_TOKEN_LENGTH) return `the token is longer than ${MAX_TOKEN_LENGTH} characters`;
   if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return 'the token is not a signed JWT';
   let algorithm: unknown;
-  let claims: JWTPayload;
+  let claims: Jose.JWTPayload;
   try {
-    algorithm = decodeProtectedHeader(token).alg;
-    claims = decodeJwt(token);
+    algorithm = jose.decodeProtectedHeader(token).alg;
+    claims = jose.decodeJwt(token);
   } catch {
     return 'the token is not a signed JWT';
   }
@@ -77,13 +80,13 @@ function faultOf(token: string, issuer: string): string | undefined {
   return undefined;
 }
 
-function nameOf(claims: JWTPayload): string {
+function nameOf(claims: Jose.JWTPayload): string {
   const name = [claims.sub, claims['client_id'], claims['azp']].find((claim) => typeof claim === 'string');
   return typeof name === 'string' ? name.slice(0, MAX_NAME_LENGTH) : 'unnamed';
 }
 
 /** `scope` is text divided by spaces (RFC 9068); some issuers write `scp`, as text or as a list. */
-function scopesOf(claims: JWTPayload): string[] {
+function scopesOf(claims: Jose.JWTPayload): string[] {
   return [claims['scope'], claims['scp']]
     .flat()
     .flatMap((claim) => (typeof claim === 'string' ? claim.split(' ') : []))

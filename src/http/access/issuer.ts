@@ -1,5 +1,5 @@
 /** The OAuth 2.0 issuer: where its signing keys are, and the keys themselves, fetched when first needed and kept. */
-import { createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import type { JWTVerifyGetKey } from 'jose';
 import { messageOf, startRefused } from '../../lib/errors.ts';
 import { isLoopback } from '../../lib/loopback.ts';
 
@@ -35,6 +35,7 @@ export function createIssuer(address: string, keyCooldownMs: number): () => Prom
 async function discover(address: string, cooldownDuration: number, forget: () => void): Promise<IssuerKeys> {
   try {
     const { issuer, jwksUri } = await readMetadata(address);
+    const { createRemoteJWKSet, errors } = await import('jose');
     const keys = createRemoteJWKSet(new URL(jwksUri), { timeoutDuration: TIMEOUT_MS, cooldownDuration });
     const key: JWTVerifyGetKey = async (header, token) => {
       try {

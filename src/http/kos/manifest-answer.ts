@@ -1,7 +1,7 @@
 /** What the caller of a manifest hears beside the list of what was imported. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from '../../lib/http-module.ts';
 import { pathOf } from '../errors.ts';
 
 /** An entry that was not imported. */

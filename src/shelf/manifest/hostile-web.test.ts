@@ -23,23 +23,25 @@ interface Options {
   secure?: boolean;
   private?: boolean;
   lookup?: Lookup;
+  /** Milliseconds an import may take; little where it is to come to its end. */
+  timeout?: number;
 }
 
 /** Imports one location and gives its id or the reason. */
 async function attempt(
   location: string,
-  { secure = false, private: allowed = false, lookup }: Options = {},
+  { secure = false, private: allowed = false, lookup, timeout = 30_000 }: Options = {},
 ): Promise<string> {
   const importer = createManifestImporter({
     config: { profile: secure ? 'secure' : 'dev', fileManifests: [], privateManifests: allowed },
     target: bench.target({ ...DEFAULT_PACKAGE_LIMITS, zipped: 5 * MB }),
     log: { debug: () => undefined },
-    manifestLimits: { ...MANIFEST_LIMITS, timeout: 400, manifest: MB },
+    manifestLimits: { ...MANIFEST_LIMITS, timeout, manifest: MB },
     ...(lookup === undefined ? {} : { lookup }),
   });
   const start = performance.now();
   const [outcome, ...others] = await importer.importPosted([location]);
-  assert.ok(performance.now() - start < 10_000, 'in time');
+  assert.ok(performance.now() - start < 60_000, 'in time');
   assert.deepEqual(others, []);
   assert.deepEqual(await bench.staged(), [], 'nothing is staged');
   const reason = outcome?.error?.message ?? '';
@@ -119,9 +121,14 @@ const answers: Record<string, [Answer, RegExp]> = {
 const host = await web(Object.fromEntries(Object.entries(answers).map(([path, [answer]]) => [path, answer])));
 after(() => host[Symbol.asyncDispose]());
 
+const COMES_TO_ITS_LIMIT = /gave no whole answer/;
+
 for (const [path, [, expected]] of Object.entries(answers)) {
   test(`a location that answers as ${path.slice(1)}`, async () =>
-    assert.match(await attempt(host.url + path), expected));
+    assert.match(
+      await attempt(host.url + path, COMES_TO_ITS_LIMIT.test(expected.source) ? { timeout: 400 } : {}),
+      expected,
+    ));
 }
 
 test('an unknown host is an error in words', async () => {

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { pipeline } from 'node:stream';
 import type { Readable, Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { Agent, buildConnector, request } from 'undici';
+import type { Agent } from 'undici';
 import { importRefused } from '../../lib/errors.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { addressProblem, checkedLookup } from './addresses.ts';
@@ -26,28 +26,27 @@ export interface OpenedLocation {
 
 /** Fetches from addresses that other people name. Every connection is checked, on each hop. */
 export class HttpClient implements AsyncDisposable {
-  readonly #agent: Agent;
-  readonly #redirects: number;
+  readonly #options: HttpClientOptions;
+  #agent: Promise<Agent> | undefined;
 
-  constructor({ privateAddresses, redirects, lookup }: HttpClientOptions) {
-    const connect = buildConnector({ lookup: checkedLookup(privateAddresses, lookup), timeout: 10_000 });
-    this.#redirects = redirects;
-    this.#agent = new Agent({
-      connect: (options, callback) => {
-        // No resolver is asked for an address, so that the check of the lookup does not see it.
-        const problem = isIP(options.hostname) === 0 ? undefined : addressProblem(options.hostname, privateAddresses);
-        if (problem === undefined) connect(options, callback);
-        else callback(problem, null);
-      },
-    });
+  constructor(options: HttpClientOptions) {
+    this.#options = options;
   }
 
   /** @throws importRefused when the answer is not 2xx; what undici throws. The signal also ends the body. */
   async get(location: URL, accept: string, signal: AbortSignal): Promise<OpenedLocation> {
+    const { redirects } = this.#options;
+    const dispatcher = await (this.#agent ??= makeAgent(this.#options));
     let url = location;
-    for (let hop = 0; hop <= this.#redirects; hop++) {
+    for (let hop = 0; hop <= redirects; hop++) {
       const headers = { accept, 'accept-encoding': 'identity', 'user-agent': 'kgrid-activator' };
-      const answer = await request(url, { dispatcher: this.#agent, signal, headers });
+      const answer = await dispatcher.request({
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: 'GET',
+        signal,
+        headers,
+      });
       const { statusCode, body } = answer;
       // A body that nobody reads to its end fails when it is let go.
       body.on('error', () => undefined);
@@ -59,12 +58,26 @@ export class HttpClient implements AsyncDisposable {
         throw importRefused(`answered with the status ${statusCode}`);
       url = redirectTarget(next, url);
     }
-    throw importRefused(`redirects more than ${this.#redirects} times`);
+    throw importRefused(`redirects more than ${redirects} times`);
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#agent.destroy();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.#agent)?.destroy();
   }
+}
+
+/** The library is loaded for the first address: most services never ask one. */
+async function makeAgent({ privateAddresses, lookup }: HttpClientOptions): Promise<Agent> {
+  const undici = await import('undici');
+  const connect = undici.buildConnector({ lookup: checkedLookup(privateAddresses, lookup), timeout: 10_000 });
+  return new undici.Agent({
+    connect: (options, callback) => {
+      // No resolver is asked for an address, so that the check of the lookup does not see it.
+      const problem = isIP(options.hostname) === 0 ? undefined : addressProblem(options.hostname, privateAddresses);
+      if (problem === undefined) connect(options, callback);
+      else callback(problem, null);
+    },
+  });
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);

@@ -1,0 +1,16 @@
+/**
+ * Starts a program that comes by standard input, as a list of modules of which the first is the main one: what such a
+ * process may read and write allows no cache of compiled code, and to strip types itself takes it half of its start.
+ */
+import { readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+
+const STANDARD_INPUT = 0;
+
+const modules = JSON.parse(readFileSync(STANDARD_INPUT, 'utf8'));
+const sources = new Map(modules);
+registerHooks({
+  load: (url, context, nextLoad) =>
+    sources.has(url) ? { format: 'module', source: sources.get(url), shortCircuit: true } : nextLoad(url, context),
+});
+await import(modules[0][0]);
