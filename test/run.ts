@@ -1,19 +1,24 @@
 /**
  * Runs all tests but those of the slow rings, which have scripts of their own; with `--python` those of the python
- * runtime beside them.
+ * runtime beside them. Files that are named are run alone; `--times` tells the processor time of each.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { LIST, timesTable } from './support/processor-time.ts';
 import { testFiles } from './support/test-files.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..');
 /** Files at a time on each core: most of them wait for services and browsers half of their time. */
 const FILES_PER_CORE = 1.5;
 const CORES = 2;
+/** Most processes of tests are short, and much of that is the collection of garbage that their end would save. */
+const FEWER_COLLECTIONS = ['--min-semi-space-size=16'];
 
 process.env['NODE_COMPILE_CACHE'] ??= join(PROJECT, 'node_modules/.cache/compiled');
 
@@ -25,7 +30,17 @@ async function pythonTests(): Promise<{ passed: boolean; printed: string }> {
 }
 
 const python = process.argv.includes('--python') ? pythonTests() : undefined;
-const tests = run({ files: testFiles(PROJECT), cwd: PROJECT, concurrency: Math.round(CORES * FILES_PER_CORE) });
+const named = process.argv.slice(2).filter((each) => !each.startsWith('--'));
+const files = named.length > 0 ? named.map((each) => resolve(each)) : testFiles(PROJECT);
+const times = process.argv.includes('--times') ? join(mkdtempSync(join(tmpdir(), 'kgrid-times-')), 'list') : undefined;
+if (times !== undefined) process.env[LIST] = times;
+const measuring = times === undefined ? [] : ['--import', join(PROJECT, 'test/support/processor-time.ts')];
+const tests = run({
+  files,
+  cwd: PROJECT,
+  concurrency: Math.round(CORES * FILES_PER_CORE),
+  execArgv: [...FEWER_COLLECTIONS, ...measuring],
+});
 tests.on('test:fail', () => (process.exitCode = 1));
 const printed = tests.compose(spec);
 printed.pipe(process.stdout);
@@ -35,3 +50,4 @@ if (python !== undefined) {
   process.stdout.write(`\nThe python runtime:\n${said}`);
   if (!passed) process.exitCode = 1;
 }
+if (times !== undefined) process.stdout.write(`\n${timesTable(readFileSync(times, 'utf8'))}`);
