@@ -5,13 +5,14 @@ import { koKey } from './knowledge-object/id.ts';
 import type { Logger } from './lib/log.ts';
 
 export function reportActivation({ activator, shelf }: App, log: Logger, url: string): void {
-  const { endpoints, failures } = activator.set;
+  const { endpoints, failures, withoutEndpoints } = activator.set;
   const report = (each: Endpoint): void => reportEndpoint(each, log, url);
   const active = endpoints.filter((each) => each.status === 'ACTIVATED');
   const waiting = endpoints.filter((each) => each.status === 'LOADED');
   active.forEach(report);
   endpoints.filter((each) => each.status === 'FAILED_TO_ACTIVATE').forEach(report);
   for (const { id, cause } of failures) log.warn(`  ${koKey(id)} does not run: ${cause}`);
+  for (const { id, cause } of withoutEndpoints) log.info(`  ${koKey(id)} ${cause}`);
   for (const { where, cause } of shelf.damage()) log.warn(`  ${where} on the shelf is not served: ${cause}`);
   const soon = waiting.length === 0 ? '' : `, ${waiting.length} more are being activated`;
   log.info(

@@ -10,7 +10,7 @@ import { examineAll } from '../lib/examine.ts';
 import { EXIT, CommandFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
 import { printFindings } from '../lib/findings.ts';
-import { entriesOf, inspectAll } from '../lib/inspect.ts';
+import { inspectAll } from '../lib/inspect.ts';
 import type { Inspection } from '../lib/inspect.ts';
 import { openSources } from '../lib/ko-source.ts';
 import type { KoSource } from '../lib/ko-source.ts';
@@ -159,9 +159,10 @@ async function printEndpoint(
   terminal: Terminal,
 ): Promise<void> {
   const { id, status, detail = '' } = endpoint;
-  const entry = entriesOf(ko.deployment).find(({ path }) => id.endsWith(path));
+  const declared = ko.declared.find(({ entry }) => id.endsWith(entry.path));
   const word = isActive(endpoint) ? terminal.good(status) : terminal.bad(status);
-  terminal.print(`  ${word}  ${entry?.method.toUpperCase() ?? ''} ${url}/${id}`);
-  if (!isActive(endpoint) && entry !== undefined)
-    printFindings(source, [await activationProblem(source, ko.deployment, entry, detail)], terminal);
+  terminal.print(`  ${word}  ${declared?.entry.method.toUpperCase() ?? ''} ${url}/${id}`);
+  if (isActive(endpoint) || declared === undefined) return;
+  const { from, entry } = declared;
+  printFindings(source, [await activationProblem(source, from.deployment, entry, detail)], terminal);
 }

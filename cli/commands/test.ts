@@ -125,12 +125,13 @@ async function testOne(
   const findings = stoppers(inspection);
   if (ko !== undefined && here !== undefined) {
     const trial = { source, ko, examples, ...here };
-    findings.push(...foreignEngines(ko.deployment, []), ...(await activationProblems(trial)));
+    findings.push(...ko.services.flatMap((each) => foreignEngines(each.deployment, [])));
+    findings.push(...(await activationProblems(trial)));
   }
   // What keeps an endpoint from running stands before the examples that fail for it.
   printFindings(source, sorted(findings), terminal);
   if (ko === undefined) return { inspection, findings, results: [] };
-  const address = { key: ko.key, apiVersion: ko.service.apiVersion ?? ko.id.version };
+  const address = { key: ko.key, apiVersion: ko.services[0]?.apiVersion ?? ko.id.version };
   const results = await runExamples(
     client,
     address,

@@ -46,7 +46,7 @@ export async function activateSources(
 
 /** The runtimes that have to be started for these. */
 export function runtimesFor(inspections: readonly Inspection[]): string[] {
-  const engines = inspections.flatMap(({ deployment }) => (deployment === undefined ? [] : entriesOf(deployment)));
+  const engines = inspections.flatMap(({ services }) => services.flatMap(({ deployment }) => entriesOf(deployment)));
   const remote = engines.map(({ engine }) => engine).filter((name) => ENGINES.get(name)?.local === false);
   return [...new Set(remote)];
 }

@@ -1,7 +1,8 @@
 /** What an author probably did not mean, though it would run. */
-import type { LoadedKo } from '../../src/activation/loaded-ko.ts';
+import type { LoadedKo, LoadedService } from '../../src/activation/loaded-ko.ts';
 import { isEndpointPart } from '../../src/knowledge-object/id.ts';
-import { METADATA_FILE, metadataProblem, withoutDot } from '../../src/knowledge-object/metadata.ts';
+import { METADATA_FILE, metadataProblem } from '../../src/knowledge-object/metadata.ts';
+import { withoutDot } from '../../src/knowledge-object/package-path.ts';
 import { warning } from './findings.ts';
 import type { Finding } from './findings.ts';
 import type { KoSource } from './ko-source.ts';
@@ -9,20 +10,31 @@ import { EXAMPLES_FILE } from './worked-examples.ts';
 import type { WorkedExample } from './worked-examples.ts';
 
 export function authorWarnings(ko: LoadedKo, source: KoSource, examples: readonly WorkedExample[]): Finding[] {
-  return [...metadataWarnings(ko, source), ...serviceWarnings(ko), ...exampleWarnings(ko, source, examples)];
+  return [
+    ...metadataWarnings(ko, source),
+    ...ko.services.flatMap((each) => serviceWarnings(ko, each)),
+    ...exampleWarnings(ko, source, examples),
+  ];
 }
 
-function metadataWarnings({ details, key, deployment }: LoadedKo, { files }: KoSource): Finding[] {
+function metadataWarnings({ details, key, declared }: LoadedKo, { files }: KoSource): Finding[] {
   const found: Finding[] = [];
   const warn = (field: string, message: string): unknown =>
     found.push(warning(METADATA_FILE, metadataProblem(details.text, field, message).line, message));
-  const { hasPayload } = JSON.parse(details.text) as Record<string, unknown>;
-  const [first] = [...deployment.endpoints.values()].flat();
-  const entry = first?.entry ?? 'src/index.js';
+  // The second generation has no word for it.
+  const { hasPayload = details.generation === 1 ? undefined : '' } = JSON.parse(details.text) as Record<
+    string,
+    unknown
+  >;
+  const entry = declared[0]?.entry.entry ?? 'src/index.js';
   if (hasPayload === undefined)
     warn('hasPayload', `hasPayload is missing: add "hasPayload": "${entry}", the main code file`);
   // Where the deployment names the same file, that it is missing is a problem already.
-  else if (typeof hasPayload === 'string' && ![...files.keys(), entry].includes(withoutDot(hasPayload)))
+  else if (
+    typeof hasPayload === 'string' &&
+    hasPayload !== '' &&
+    ![...files.keys(), entry].includes(withoutDot(hasPayload))
+  )
     warn(
       'hasPayload',
       `hasPayload names ${hasPayload}, which is not in the package: name the main code file, such as ${entry}`,
@@ -35,7 +47,7 @@ function metadataWarnings({ details, key, deployment }: LoadedKo, { files }: KoS
   return found;
 }
 
-function serviceWarnings({ service, deployment, id }: LoadedKo): Finding[] {
+function serviceWarnings({ id }: LoadedKo, { service, deployment }: LoadedService): Finding[] {
   const { file } = service;
   const found: Finding[] = [];
   if (service.apiVersion === undefined) {
@@ -85,16 +97,16 @@ function serviceWarnings({ service, deployment, id }: LoadedKo): Finding[] {
   return found;
 }
 
-function exampleWarnings({ deployment }: LoadedKo, { files }: KoSource, examples: readonly WorkedExample[]): Finding[] {
+function exampleWarnings({ services }: LoadedKo, { files }: KoSource, examples: readonly WorkedExample[]): Finding[] {
   if (!files.has(EXAMPLES_FILE)) {
     return [
       warning(EXAMPLES_FILE, undefined, 'there are no worked examples: add calls and the answers they must give'),
     ];
   }
   const tried = new Set(examples.map(({ endpoint }) => endpoint));
-  return [...deployment.endpoints].flatMap(([path, [entry]]) =>
-    tried.has(path)
-      ? []
-      : [warning(deployment.file, entry?.line, `${path} has no worked example: add one to ${EXAMPLES_FILE}`)],
+  return services.flatMap(({ deployment: { file, endpoints } }) =>
+    [...endpoints].flatMap(([path, [entry]]) =>
+      tried.has(path) ? [] : [warning(file, entry?.line, `${path} has no worked example: add one to ${EXAMPLES_FILE}`)],
+    ),
   );
 }

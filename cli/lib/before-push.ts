@@ -2,7 +2,6 @@
 import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import type { ActivatorClient } from './client.ts';
 import { CommandFailure, EXIT, usageFailure } from './exit.ts';
-import { entriesOf } from './inspect.ts';
 import { placeIn } from './ko-source.ts';
 import { packageDifferences } from './package-differences.ts';
 import type { FileDifference } from './package-differences.ts';
@@ -28,8 +27,8 @@ export function requireEngines(
   engines: readonly EngineState[],
   { url }: ActivatorClient,
 ): void {
-  const missing = ready.flatMap(({ source, ko: { deployment } }) =>
-    entriesOf(deployment).flatMap(({ engine, line }) => {
+  const missing = ready.flatMap(({ source, ko }) =>
+    ko.declared.flatMap(({ from: { deployment }, entry: { engine, line } }) => {
       const why = absence(engines, engine);
       return why === undefined
         ? []

@@ -3,7 +3,7 @@ import { compileProblems } from './compile.ts';
 import { ENGINES, foreignEngine } from './engines.ts';
 import { problem, sorted } from './findings.ts';
 import type { Finding } from './findings.ts';
-import { entriesOf } from './inspect.ts';
+
 import type { Inspection } from './inspect.ts';
 import type { LocalActivator } from './local-activator.ts';
 import { inOneLine } from './report-examples.ts';
@@ -44,9 +44,9 @@ export async function checkKnowledgeObject(
   const failed = results.filter(({ passed }) => !passed);
   findings.push(...failed.map((result) => problem(EXAMPLES_FILE, result.line, inOneLine(result))));
   // Of an engine that is a slip of the pen, or not named, it is said already.
-  const named = entriesOf(ko.deployment).filter(
-    (each) => ENGINES.has(each.engine) || foreignEngine(each) !== undefined,
-  );
+  const named = ko.declared
+    .map(({ entry }) => entry)
+    .filter((each) => ENGINES.has(each.engine) || foreignEngine(each) !== undefined);
   return {
     inspection,
     findings: sorted(findings),

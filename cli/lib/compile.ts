@@ -10,14 +10,11 @@ import { readSource } from './ko-source.ts';
 import type { KoSource } from './ko-source.ts';
 
 /** Also of endpoints whose descriptors disagree, so that one run names everything. */
-export async function compileProblems(
-  { source, metadata, deployment }: Inspection,
-  engine: Engine,
-): Promise<Finding[]> {
-  if (deployment === undefined) return [];
+export async function compileProblems({ source, metadata, services }: Inspection, engine: Engine): Promise<Finding[]> {
   const id = metadata?.id ?? { naan: 'unknown', name: 'unknown', version: 'unknown' };
   const findings: Finding[] = [];
-  for (const entry of entriesOf(deployment)) {
+  const declared = services.flatMap(({ deployment }) => entriesOf(deployment).map((entry) => ({ deployment, entry })));
+  for (const { deployment, entry } of declared) {
     const complete = entry.problems.length === 0 && entry.artifacts.every((path) => source.files.has(path));
     if (entry.engine !== engine.name || !complete) continue;
     const plan: EndpointPlan = {

@@ -4,20 +4,22 @@ import { pointerKey } from '../../src/knowledge-object/descriptors/service.ts';
 import { parseYaml } from '../../src/knowledge-object/descriptors/yaml-document.ts';
 import type { YamlDocument } from '../../src/knowledge-object/descriptors/yaml-document.ts';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
-import type { KoMetadata } from '../../src/knowledge-object/metadata.ts';
 import { ServiceError } from '../../src/lib/errors.ts';
 import { warning } from './findings.ts';
 import type { Finding } from './findings.ts';
+import type { Inspection } from './inspect.ts';
 import { readSource } from './ko-source.ts';
 import type { KoSource } from './ko-source.ts';
 import { EXAMPLES_FILE } from './worked-examples.ts';
 
-export async function descriptorWarnings(source: KoSource, metadata: KoMetadata | undefined): Promise<Finding[]> {
-  const { hasServiceSpecification: service, hasDeploymentSpecification: deployment } = metadata ?? {};
+export async function descriptorWarnings(
+  source: KoSource,
+  { services, deployments }: Inspection['descriptors'],
+): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const path of new Set([METADATA_FILE, service, deployment, EXAMPLES_FILE])) {
-    if (path === undefined || !source.files.has(path)) continue;
-    findings.push(...warningsOf((await readSource(source, path)).toString('utf8'), path, path === service));
+  for (const path of new Set([METADATA_FILE, ...services, ...deployments, EXAMPLES_FILE])) {
+    if (!source.files.has(path)) continue;
+    findings.push(...warningsOf((await readSource(source, path)).toString('utf8'), path, services.includes(path)));
   }
   return findings;
 }

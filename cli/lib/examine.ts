@@ -1,5 +1,4 @@
 /** What the descriptors of an inspected knowledge object say beyond what an activator reads of them. */
-import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
 import { unknownDeploymentKeys } from './deployment-keys.ts';
 import { foreignEngines } from './engines.ts';
 import type * as Examples from './example-findings.ts';
@@ -38,16 +37,17 @@ async function examine(
   { openapiFindings, exampleFindings, workedExampleFindings, validator }: Tools,
   engines: readonly string[] | undefined,
 ): Promise<Inspection> {
-  const { source, metadata, examples, findings } = inspection;
-  const { hasServiceSpecification: service = METADATA_FILE, hasDeploymentSpecification: deployment = METADATA_FILE } =
-    metadata ?? {};
-  const found = inspection.ko === undefined ? [] : foreignEngines(inspection.ko.deployment, engines);
+  const { source, descriptors, examples, findings } = inspection;
+  const found = (inspection.ko?.services ?? []).flatMap(({ deployment }) => foreignEngines(deployment, engines));
   const textOf = async (path: string): Promise<string | undefined> =>
-    path === METADATA_FILE || !source.files.has(path) ? undefined : (await readSource(source, path)).toString('utf8');
-  const ofDeployment = await textOf(deployment);
-  if (ofDeployment !== undefined) found.push(...unknownDeploymentKeys(ofDeployment, deployment));
-  const placed = read(await textOf(service), service);
-  if (placed !== undefined) {
+    source.files.has(path) ? (await readSource(source, path)).toString('utf8') : undefined;
+  for (const deployment of descriptors.deployments) {
+    const text = await textOf(deployment);
+    if (text !== undefined) found.push(...unknownDeploymentKeys(text, deployment));
+  }
+  for (const service of descriptors.services) {
+    const placed = read(await textOf(service), service);
+    if (placed === undefined) continue;
     found.push(...(await openapiFindings(placed, service, validator)), ...exampleFindings(placed, service));
     const calls = read(await textOf(EXAMPLES_FILE), EXAMPLES_FILE);
     if (calls !== undefined) found.push(...workedExampleFindings(placed, service, examples, calls));

@@ -1,5 +1,6 @@
 /** Worked examples that cannot be right, whatever the code does. */
 import type { LoadedKo } from '../../src/activation/loaded-ko.ts';
+import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
 import { ENGINES } from './engines.ts';
 import { problem } from './findings.ts';
 import type { Finding } from './findings.ts';
@@ -20,11 +21,14 @@ export function exampleProblems(ko: LoadedKo, examples: readonly WorkedExample[]
   });
 }
 
-function addressProblem({ deployment }: LoadedKo, { endpoint, method }: WorkedExample): string | undefined {
-  const entries = deployment.endpoints.get(endpoint);
-  if (entries === undefined) {
-    const known = [...deployment.endpoints.keys()].join(', ') || 'none';
-    return `calls ${endpoint}, which ${deployment.file} does not deploy; it deploys: ${known}`;
+function addressProblem({ services }: LoadedKo, { endpoint, method }: WorkedExample): string | undefined {
+  const deployments = services.map(({ deployment }) => deployment);
+  const deployment = deployments.find(({ endpoints }) => endpoints.has(endpoint));
+  const entries = deployment?.endpoints.get(endpoint);
+  if (deployment === undefined || entries === undefined) {
+    const known = deployments.flatMap(({ endpoints }) => [...endpoints.keys()]).join(', ') || 'none';
+    const files = deployments.map(({ file }) => file).join(' and ') || METADATA_FILE;
+    return `calls ${endpoint}, which ${files} does not deploy; it deploys: ${known}`;
   }
   if (entries.some((each) => each.method === method)) return undefined;
   const [first] = entries;
@@ -37,20 +41,21 @@ function addressProblem({ deployment }: LoadedKo, { endpoint, method }: WorkedEx
 
 /** The request would be refused with 415; at fault is most often the descriptor. */
 function mediaTypeProblem(
-  { service }: LoadedKo,
+  { services }: LoadedKo,
   { endpoint, method, contentType, expected, line }: WorkedExample,
 ): Finding | undefined {
   if (method === 'get' || expected.kind === 'error') return undefined;
-  const operation = service.paths.get(endpoint)?.methods.get(method);
+  const from = services.find(({ deployment }) => deployment.endpoints.has(endpoint));
+  const operation = from?.service.paths.get(endpoint)?.methods.get(method);
   const declared = operation?.requestMediaTypes;
-  if (operation === undefined || declared === undefined) return undefined;
+  if (from === undefined || operation === undefined || declared === undefined) return undefined;
   const type = bare(contentType);
   const fits = declared
     .map(bare)
     .some((each) => each === type || each === '*/*' || (each.endsWith('/*') && type.startsWith(each.slice(0, -1))));
   if (fits) return undefined;
   return problem(
-    service.file,
+    from.service.file,
     operation.line,
     `${endpoint} takes ${declared.join(', ')}, but the example in ${EXAMPLES_FILE}:${line} sends ${contentType}: correct the media type under requestBody.content, or set contentType there`,
   );

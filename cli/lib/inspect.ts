@@ -10,7 +10,7 @@ import type { KoMetadata } from '../../src/knowledge-object/metadata.ts';
 import { METADATA_FILE, metadataProblem } from '../../src/knowledge-object/metadata.ts';
 import type { PackageProblem } from '../../src/lib/errors.ts';
 import { inspectPackage } from '../../src/shelf/import/check-package.ts';
-import type { InspectedPackage } from '../../src/shelf/import/check-package.ts';
+import type { CheckedService, InspectedPackage } from '../../src/shelf/import/check-package.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import type { KoPackage } from '../../src/shelf/shelf.ts';
 import { bytes } from '../../src/shelf/zip/refusal.ts';
@@ -33,7 +33,10 @@ export interface Inspection {
   readonly source: KoSource;
   /** Present where it can be read, whatever else is wrong. */
   readonly metadata?: KoMetadata;
-  readonly deployment?: Deployment;
+  /** Those whose descriptors can be read. */
+  readonly services: readonly CheckedService[];
+  /** The paths of all descriptors that are there. */
+  readonly descriptors: { readonly services: readonly string[]; readonly deployments: readonly string[] };
   /** Present when the package can be imported. */
   readonly ko?: LoadedKo;
   readonly examples: readonly WorkedExample[];
@@ -41,9 +44,12 @@ export interface Inspection {
   readonly findings: readonly Finding[];
 }
 
+/** Nothing of it can be read. */
+const NONE: Inspection['descriptors'] = { services: [], deployments: [] };
+
 export async function inspect(source: KoSource): Promise<Inspection> {
   if (source.damage !== undefined) {
-    return { source, examples: [], findings: [problem('', undefined, source.damage)] };
+    return { source, services: [], descriptors: NONE, examples: [], findings: [problem('', undefined, source.damage)] };
   }
   const read = (path: string): Promise<Buffer> => readSource(source, path);
   const found = await inspectPackage(read, source.files, DEFAULT_PACKAGE_LIMITS);
@@ -59,21 +65,28 @@ export async function inspect(source: KoSource): Promise<Inspection> {
   if (ko !== undefined) {
     const disagreements = [
       ...koProblems(ko),
-      ...entriesOf(ko.deployment).flatMap((each) => withMeant(each, endpointProblems(ko, each, enginesFor(each)))),
+      ...ko.declared.flatMap(({ from, entry }) =>
+        withMeant(entry, endpointProblems(ko, from, entry, enginesFor(entry))),
+      ),
     ];
     findings.push(...disagreements.map(({ file, line, message }) => problem(file, line, withReason(message, source))));
     findings.push(...exampleProblems(ko, examples));
     findings.push(...authorWarnings(ko, source, examples));
   }
-  findings.push(...(await descriptorWarnings(source, found.metadata)));
-  findings.push(...(await templateTexts(source, found.metadata)));
+  const descriptors = {
+    services: [...new Set([...found.named, ...found.deployed.map(({ service }) => service)])],
+    deployments: found.deployed.map(({ deployment }) => deployment),
+  };
+  findings.push(...(await descriptorWarnings(source, descriptors)));
+  findings.push(...(await templateTexts(source, descriptors)));
   findings.push(...publicFileWarnings(source));
-  const garbled = await textProblems(source, found);
+  const garbled = await textProblems(source, found.services, descriptors);
   const readable = findings.filter(({ file }) => garbled.every((each) => each.file !== file));
   return {
     source,
     ...(found.metadata === undefined ? {} : { metadata: found.metadata }),
-    ...(found.deployment === undefined ? {} : { deployment: withEngineNames(found.deployment) }),
+    services: found.services.map((each) => ({ ...each, deployment: withEngineNames(each.deployment) })),
+    descriptors,
     ...(ko === undefined || found.problems.length > 0 ? {} : { ko }),
     examples,
     // What else is said of a file that is no text only follows from that.
@@ -92,7 +105,7 @@ export async function inspectAll(sources: readonly KoSource[]): Promise<Inspecti
   const ofOneId = Map.groupBy(inspections, ({ metadata }) => (metadata === undefined ? undefined : koKey(metadata.id)));
   return inspections.map((each) => {
     if (each.metadata === undefined) return each;
-    const { source, metadata, deployment, examples, findings } = each;
+    const { source, metadata, services, descriptors, examples, findings } = each;
     const key = koKey(metadata.id);
     const duplicate = ofOneId.get(key)?.find((other) => other !== each);
     if (duplicate === undefined) return each;
@@ -101,7 +114,8 @@ export async function inspectAll(sources: readonly KoSource[]): Promise<Inspecti
     return {
       source,
       metadata,
-      ...(deployment === undefined ? {} : { deployment }),
+      services,
+      descriptors,
       examples,
       findings: sorted([...findings, problem(METADATA_FILE, line, words)]),
     };
@@ -130,10 +144,10 @@ export const entriesOf = (deployment: Deployment): DeploymentEntry[] => [...depl
 /** Also where artifacts are missing: its descriptors can be compared all the same. */
 async function loadedKo(
   source: KoSource,
-  { metadata, service, deployment }: InspectedPackage,
+  { metadata, services, deployed }: InspectedPackage,
   read: (path: string) => Promise<Buffer>,
 ): Promise<LoadedKo | undefined> {
-  if (metadata === undefined || service === undefined || deployment === undefined) return undefined;
+  if (metadata === undefined || services.length < deployed.length) return undefined;
   return LoadedKo.load(packageOf(source, metadata, (await read(METADATA_FILE)).toString('utf8')));
 }
 

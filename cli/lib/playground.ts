@@ -125,7 +125,7 @@ export class Playground {
 }
 
 const unreadable = (source: KoSource, why: string, isNew: boolean): Change => ({
-  inspection: { source, examples: [], findings: [] },
+  inspection: { source, services: [], descriptors: { services: [], deployments: [] }, examples: [], findings: [] },
   findings: [problem('', undefined, `it cannot be read: ${why}`)],
   isNew,
   isServed: false,

@@ -60,7 +60,12 @@ export async function reportChanges(
     }
     const trial = trialOf(change, session);
     const ofEndpoints =
-      trial === undefined ? [] : [...foreignEngines(trial.ko.deployment, []), ...(await activationProblems(trial))];
+      trial === undefined
+        ? []
+        : [
+            ...trial.ko.services.flatMap(({ deployment }) => foreignEngines(deployment, [])),
+            ...(await activationProblems(trial)),
+          ];
     const problems = sorted([...change.findings.filter(({ severity }) => severity === 'problem'), ...ofEndpoints]);
     const runs = trial !== undefined && session.runsTests;
     const results = runs ? await tryExamples(trial, (name) => terminal.progress(`${name} …`)) : [];

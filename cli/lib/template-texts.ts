@@ -1,17 +1,17 @@
 /** What `create` leaves to the author to say. */
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
-import type { KoMetadata } from '../../src/knowledge-object/metadata.ts';
 import { warning } from './findings.ts';
 import type { Finding } from './findings.ts';
+import type { Inspection } from './inspect.ts';
 import { readSource } from './ko-source.ts';
 import type { KoSource } from './ko-source.ts';
 
 /** A line of a template, with the field where it stands in one. */
 const TEMPLATE_TEXT = /^\s*(?:"?(?<field>\w+)"?\s*:\s*)?"?Say here what /;
 
-export async function templateTexts(source: KoSource, metadata: KoMetadata | undefined): Promise<Finding[]> {
+export async function templateTexts(source: KoSource, { services }: Inspection['descriptors']): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const path of [METADATA_FILE, metadata?.hasServiceSpecification ?? '', 'README.md']) {
+  for (const path of [METADATA_FILE, ...services, 'README.md']) {
     if (!source.files.has(path)) continue;
     for (const [i, line] of (await readSource(source, path)).toString('utf8').split('\n').entries()) {
       const found = TEMPLATE_TEXT.exec(line);

@@ -1,10 +1,11 @@
 /** Files that must be text in UTF-8, and are not: what is read of them all the same is not what their author wrote. */
 import { isUtf8 } from 'node:buffer';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
-import type { InspectedPackage } from '../../src/shelf/import/check-package.ts';
+import type { CheckedService } from '../../src/shelf/import/check-package.ts';
 import { ENGINES } from './engines.ts';
 import { problem } from './findings.ts';
 import type { Finding } from './findings.ts';
+import type { Inspection } from './inspect.ts';
 import { readSource } from './ko-source.ts';
 import type { KoSource } from './ko-source.ts';
 import { EXAMPLES_FILE } from './worked-examples.ts';
@@ -13,9 +14,10 @@ const CODE = /\.(js|mjs|cjs|json|py)$/;
 
 export async function textProblems(
   source: KoSource,
-  { metadata, deployment }: Pick<InspectedPackage, 'metadata' | 'deployment'>,
+  services: readonly CheckedService[],
+  descriptors: Inspection['descriptors'],
 ): Promise<Finding[]> {
-  const entries = deployment === undefined ? [] : [...deployment.endpoints.values()].flat();
+  const entries = services.flatMap(({ deployment }) => [...deployment.endpoints.values()].flat());
   // What is served as it is may be in any encoding.
   const code = entries
     .filter(({ engine }) => ENGINES.get(engine)?.method !== 'get')
@@ -23,8 +25,8 @@ export async function textProblems(
   const texts = new Set([
     METADATA_FILE,
     EXAMPLES_FILE,
-    metadata?.hasServiceSpecification ?? '',
-    metadata?.hasDeploymentSpecification ?? '',
+    ...descriptors.services,
+    ...descriptors.deployments,
     ...code.filter((path) => CODE.test(path)),
   ]);
   const findings: Finding[] = [];

@@ -39,7 +39,7 @@ export async function tryExamples(
       exampleProblems(ko, [each]).length === 0 &&
       (runs(each) || (endpointOf(each) !== undefined && each.expected.kind === 'error')),
   );
-  const address = { key: ko.key, apiVersion: ko.service.apiVersion ?? ko.id.version };
+  const address = { key: ko.key, apiVersion: ko.services[0]?.apiVersion ?? ko.id.version };
   const results = await runExamples(new ActivatorClient(activator.url), address, tried, onProgress, activator.places);
   const examined = new Map(tried.map((example) => [example.line, runs(example)]));
   return results.filter(({ passed, line }) => passed || examined.get(line) === true);
@@ -50,13 +50,15 @@ export async function activationProblems({ source, ko, activator, runtimes }: Tr
   const failed = activator
     .endpointsOf(ko.key)
     .filter(
-      ({ status, entry }) =>
+      ({ status, entry, from }) =>
         status === 'FAILED_TO_ACTIVATE' &&
         isHere(entry.engine, runtimes) &&
-        koProblems(ko).length === 0 &&
-        endpointProblems(ko, entry, ENGINES).length === 0,
+        koProblems(ko, [from]).length === 0 &&
+        endpointProblems(ko, from, entry, ENGINES).length === 0,
     );
-  return Promise.all(failed.map(({ entry, detail = '' }) => activationProblem(source, ko.deployment, entry, detail)));
+  return Promise.all(
+    failed.map(({ from, entry, detail = '' }) => activationProblem(source, from.deployment, entry, detail)),
+  );
 }
 
 /** It runs in the activator itself, or in one of these runtimes. */

@@ -21,7 +21,8 @@ import { EndpointSet } from './endpoint-set.ts';
 import type { LoadFailure } from './endpoint-set.ts';
 import type { KnownPackages } from './known-packages.ts';
 import { isTransient, LoadedKo } from './loaded-ko.ts';
-import { idOf, saysNothingOfTheKo, unreadOf } from './loading.ts';
+import type { LoadedService } from './loaded-ko.ts';
+import { declaredBy, idOf, saysNothingOfTheKo, unreadOf } from './loading.ts';
 import type { Declared, Loading } from './loading.ts';
 import { Retries } from './retries.ts';
 import { ALL, decidedSoon, ofEngine, ofKo, ofKos } from './selection.ts';
@@ -191,7 +192,7 @@ export class Activator {
       kept.push(...present.filter((each) => concerned(each) && unread.has(each.ko.key)));
       const wanted = declared.filter(({ entry }) => selection.engine(entry.engine));
       const { endpoints, made } = this.#endpoints([
-        ...kept.map((each) => ({ ko: each.ko, entry: each.entry, present: each })),
+        ...kept.map((each) => ({ ko: each.ko, from: each.from, entry: each.entry, present: each })),
         ...wanted,
       ]);
       for (const ko of opened) ko.settle();
@@ -200,7 +201,7 @@ export class Activator {
         this.#queue.add(each);
       }
       await decidedSoon(made, patience);
-      const allFailures = [...old.failures.filter(({ id }) => !selection.ko(id)), ...failures];
+      const allFailures = [...old.unloaded.filter(({ id }) => !selection.ko(id)), ...failures];
       this.#set =
         names === undefined ? new EndpointSet(endpoints, allFailures) : old.with(names, endpoints, allFailures);
       this.#coming.clear();
@@ -231,9 +232,11 @@ export class Activator {
           if (ko === undefined) return;
           opened.push(ko);
         }
-        const deployed = [...ko.deployment.endpoints.values()].flat();
-        for (const entry of deployed) declared.push({ ko, entry });
-        if (deployed.length === 0) throw new Error(`${ko.deployment.file} deploys no endpoint`);
+        const deployed = declaredBy(ko, this.#engines);
+        for (const each of deployed) declared.push(each);
+        const [first] = ko.services;
+        if (first === undefined) failures.push({ id, cause: 'deploys no endpoint', isFault: false });
+        else if (deployed.length === 0) throw new Error(`${first.deployment.file} deploys no endpoint`);
       } catch (thrown) {
         if (saysNothingOfTheKo(thrown)) refusal ??= thrown;
         failures.push({ id, cause: messageOf(thrown), transient: isTransient(thrown) });
@@ -271,30 +274,29 @@ export class Activator {
   #endpoints(declared: readonly Declared[]): { endpoints: Endpoint[]; made: Endpoint[] } {
     const newest = new Map<string, string>();
     for (const each of declared) {
-      const id = idOf(each, each.ko.apiVersion);
+      const id = idOf(each, each.from.apiVersion);
       const other = newest.get(id);
       if (other === undefined || compareVersions(other, each.ko.id.version) < 0) newest.set(id, each.ko.id.version);
     }
     const made: Endpoint[] = [];
-    const problems = new Map<LoadedKo, string | undefined>();
+    const problems = new Map<LoadedService, string | undefined>();
     const endpoints = declared.map((each) => {
-      const id = idOf(each, each.ko.apiVersion);
+      const id = idOf(each, each.from.apiVersion);
       // "The newest KO version has the id […]; the others are active under their KO version in that place."
       const own = newest.get(id) === each.ko.id.version ? id : idOf(each, each.ko.id.version);
       if (each.present?.id === own) return each.present;
-      if (!problems.has(each.ko)) problems.set(each.ko, koDisagreement(each.ko));
-      const endpoint = this.#make(own, each, problems.get(each.ko));
+      if (!problems.has(each.from)) problems.set(each.from, koDisagreement(each.ko, each.from));
+      const endpoint = this.#make(own, each, problems.get(each.from));
       made.push(endpoint);
       return endpoint;
     });
     return { endpoints, made };
   }
 
-  /** `koProblem`: why no endpoint of the KO may run. */
-  #make(id: string, { ko, entry }: Declared, koProblem: string | undefined): Endpoint {
-    const problem = koProblem ?? endpointDisagreement(ko, entry, this.#engines);
-    return new Endpoint(id, ko, entry, this.#engines.get(entry.engine), problem, (each) =>
-      this.#queue.prioritize(each),
-    );
+  /** `koProblem`: why no endpoint of the service may run. */
+  #make(id: string, declared: Declared, koProblem: string | undefined): Endpoint {
+    const { ko, from, entry, conflict } = declared;
+    const problem = koProblem ?? conflict ?? endpointDisagreement(ko, from, entry, this.#engines);
+    return new Endpoint(id, declared, this.#engines.get(entry.engine), problem, (each) => this.#queue.prioritize(each));
   }
 }

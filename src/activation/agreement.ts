@@ -6,24 +6,33 @@ import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment
 import type { Engine } from '../engines/engine.ts';
 import { isEndpointPart, koKey, parseArk, parseKoId } from '../knowledge-object/id.ts';
 import { escapeForMessage } from '../knowledge-object/escape-for-message.ts';
+import type { Service } from '../knowledge-object/descriptors/service.ts';
 import { metadataProblem } from '../knowledge-object/metadata.ts';
+import type { KoMetadata } from '../knowledge-object/metadata.ts';
+import { plainAtId } from '../knowledge-object/places.ts';
 import type { PackageProblem } from '../lib/errors.ts';
 import { MAX_URL_CHARACTERS, someOf, withoutEndSlashes } from '../lib/text.ts';
 import { missingArtifact } from '../shelf/import/check-package.ts';
-import type { LoadedKo } from './loaded-ko.ts';
+import type { LoadedKo, LoadedService } from './loaded-ko.ts';
 
-/** Why no endpoint of the KO may run; undefined when its ids and its address agree. */
-export const koDisagreement = (ko: LoadedKo): string | undefined => koProblems(ko)[0]?.message;
+/** Why no endpoint of this service may run; undefined when the ids of the KO and its address agree. */
+export const koDisagreement = (ko: LoadedKo, from: LoadedService): string | undefined =>
+  koProblems(ko, [from])[0]?.message;
 
 /** Why this endpoint may not run; undefined when the descriptors agree on it. */
-export const endpointDisagreement = (ko: LoadedKo, entry: DeploymentEntry, engines: Engines): string | undefined =>
-  endpointProblems(ko, entry, engines)[0]?.message;
+export const endpointDisagreement = (
+  ko: LoadedKo,
+  from: LoadedService,
+  entry: DeploymentEntry,
+  engines: Engines,
+): string | undefined => endpointProblems(ko, from, entry, engines)[0]?.message;
 
 type Engines = Pick<ReadonlyMap<string, Pick<Engine, 'name' | 'method'>>, 'get'> & { keys(): Iterable<string> };
 
-/** All in which the ids and the address of a KO disagree. */
-export function koProblems(ko: LoadedKo): PackageProblem[] {
-  const { details, service } = ko;
+/** All in which the ids of a KO and the addresses of its services disagree. */
+export function koProblems(ko: LoadedKo, services: readonly LoadedService[] = ko.services): PackageProblem[] {
+  const { details } = ko;
+  const { identifiers, version } = details.claims;
   const stored = ko.key;
   const problems: PackageProblem[] = [];
   const report = (field: string, message: string): unknown =>
@@ -31,48 +40,72 @@ export function koProblems(ko: LoadedKo): PackageProblem[] {
   if (koKey(details.id) !== stored) {
     report(
       '@id',
-      `@id in metadata.json is ${koKey(details.id)}, but the knowledge object is on the shelf as ${stored}`,
+      `@id in metadata.json is ${bothNames(details)}, but the knowledge object is on the shelf as ${stored}`,
     );
   }
-  if (details.identifier !== undefined) {
-    const named = parseArk(details.identifier) ?? parseKoId(details.identifier);
-    if (named === undefined || koKey(named) !== stored) {
-      report(
-        'identifier',
-        `identifier in metadata.json is ${escapeForMessage(details.identifier)}, but @id is ${stored}: expected ark:/${stored}`,
-      );
-    }
+  const [identifier] = identifiers;
+  if (identifier !== undefined && !identifiers.some((each) => namedBy(each) === stored)) {
+    report(
+      'identifier',
+      `identifier in metadata.json is ${escapeForMessage(identifier)}, but @id is ${stored}: expected ark:/${stored}`,
+    );
   }
-  if (details.version !== undefined && details.version !== ko.id.version) {
+  if (version !== undefined && version !== ko.id.version) {
     report(
       'version',
-      `version in metadata.json is ${escapeForMessage(details.version)}, but @id ends with ${ko.id.version}: make them the same`,
+      `version in metadata.json is ${escapeForMessage(version)}, but @id ends with ${ko.id.version}: make them the same`,
     );
   }
-  const inService = (message: string | undefined, line: number | undefined): unknown =>
-    message === undefined ? 0 : problems.push({ message, file: service.file, ...(line === undefined ? {} : { line }) });
-  inService(apiVersionProblem(ko), service.lines.apiVersion);
-  inService(addressDisagreement(ko, service.servers[0]), service.lines.servers);
+  for (const { service } of new Map(services.map((each) => [each.service.file, each])).values()) {
+    const inService = (message: string | undefined, line: number | undefined): unknown =>
+      message === undefined
+        ? 0
+        : problems.push({ message, file: service.file, ...(line === undefined ? {} : { line }) });
+    inService(apiVersionProblem(service), service.lines.apiVersion);
+    inService(addressDisagreement(ko, service), service.lines.servers);
+  }
   return problems;
 }
 
+/** The place that an identifier of the first generation's form names. */
+function namedBy(identifier: string): string | undefined {
+  const id = parseArk(identifier) ?? parseKoId(identifier);
+  return id === undefined ? undefined : koKey(id);
+}
+
+/** The `@id`, and the place that it means where that is another text. */
+const bothNames = ({ atId, id }: KoMetadata): string =>
+  plainAtId(atId) === koKey(id) ? koKey(id) : `${escapeForMessage(atId)}, which is ${koKey(id)}`;
+
 /** "`info.version` of the service descriptor is the API version", and a part of the endpoint's path. */
-function apiVersionProblem({ service }: LoadedKo): string | undefined {
-  const { apiVersion, file, lines } = service;
+function apiVersionProblem({ apiVersion, file, lines }: Service): string | undefined {
   if (apiVersion === undefined || isEndpointPart(apiVersion)) return undefined;
   const at = lines.apiVersion === undefined ? file : `${file} line ${lines.apiVersion}`;
   return `info.version (${at}) is '${escapeForMessage(apiVersion)}', which is no API version: use 1 to 64 letters, digits and . _ ~ -`;
 }
 
-function addressDisagreement(ko: LoadedKo, address: string | undefined): string | undefined {
-  const { service } = ko;
-  const base = `/${ko.id.naan}/${ko.id.name}`;
-  const expected = `expected ${base} or ${base}/${service.apiVersion ?? '<info.version>'}`;
-  if (address === undefined) return `${service.file} has no servers: add "servers: [{ url: ${base} }]"`;
+function addressDisagreement({ id, details }: LoadedKo, { servers, apiVersion, file }: Service): string | undefined {
+  const [address] = servers;
+  const base = `/${id.naan}/${id.name}`;
+  const { addresses } = details.claims;
+  const expected = [`${base} or ${base}/${apiVersion ?? '<info.version>'}`, ...addresses].join(' or ');
+  if (address === undefined) return `${file} has no servers: add "servers: [{ url: ${base} }]"`;
   const path = pathOf(address);
-  const allowed = [base, ...(service.apiVersion === undefined ? [] : [`${base}/${service.apiVersion}`])];
-  if (path !== undefined && allowed.includes(path)) return undefined;
-  return `servers[0].url in ${service.file} is ${escapeForMessage(address)}: ${expected}`;
+  const allowed = [base, ...(apiVersion === undefined ? [] : [`${base}/${apiVersion}`])];
+  if (path !== undefined && (allowed.includes(path) || isAmong(addresses, path))) return undefined;
+  return `servers[0].url in ${file} is ${escapeForMessage(address)}: expected ${expected}`;
+}
+
+/** An `@id` may hold what an address has in another spelling. */
+const isAmong = (addresses: readonly string[], path: string): boolean =>
+  addresses.length > 0 && addresses.map(decoded).includes(decoded(path));
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function pathOf(address: string): string | undefined {
@@ -82,8 +115,12 @@ function pathOf(address: string): string | undefined {
 }
 
 /** All in which the descriptors disagree on an endpoint. */
-export function endpointProblems(ko: LoadedKo, entry: DeploymentEntry, engines: Engines): PackageProblem[] {
-  const { service, deployment } = ko;
+export function endpointProblems(
+  ko: LoadedKo,
+  { service, deployment }: LoadedService,
+  entry: DeploymentEntry,
+  engines: Engines,
+): PackageProblem[] {
   const place = { file: deployment.file, line: entry.line };
   // What else is said of an entry that cannot be read would only follow from that.
   if (entry.problems.length > 0) return entry.problems.map((message) => ({ message, ...place }));
@@ -116,7 +153,9 @@ export function endpointProblems(ko: LoadedKo, entry: DeploymentEntry, engines: 
       ...place,
     });
   }
-  const missing = new Set([...entry.artifacts, entry.entry].filter((path) => !ko.package.files.has(path)));
+  const missing = new Set(
+    [...entry.artifacts, entry.entry].filter((path) => path !== '' && !ko.package.files.has(path)),
+  );
   for (const path of missing) problems.push(missingArtifact(path, deployment.file, entry.line));
   return problems;
 }

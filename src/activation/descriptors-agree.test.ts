@@ -10,15 +10,19 @@ const ENGINES = new Map(
 );
 const made = (parts: Partial<JavascriptParts> = {}): Ko => javascriptKo('', { naan: 'a', name: 'b', ...parts });
 
-const ofKo = async (parts: Partial<JavascriptParts>): Promise<string | undefined> =>
-  koDisagreement(await loaded(made(parts)));
+const ofKo = async (parts: Partial<JavascriptParts>): Promise<string | undefined> => disagreementIn(made(parts));
+
+/** What is wrong with the only service. */
+async function disagreementIn(from: Ko): Promise<string | undefined> {
+  const it = await loaded(from);
+  return koDisagreement(it, it.services[0] ?? assert.fail());
+}
 
 /** What is wrong with the only endpoint. */
 async function ofEndpoint(from: Ko): Promise<string | undefined> {
   const it = await loaded(from);
-  const [entry] = [...it.deployment.endpoints.values()].flat();
-  assert.ok(entry !== undefined);
-  return endpointDisagreement(it, entry, ENGINES);
+  const [{ from: service, entry } = assert.fail()] = it.declared;
+  return endpointDisagreement(it, service, entry, ENGINES);
 }
 
 test('ids that name the same knowledge object agree, in each way of writing them', async () => {
@@ -49,7 +53,7 @@ test('ids that disagree are named with what is expected', async () => {
       ...original,
       files: { ...original.files, 'metadata.json': JSON.stringify({ ...original.metadata, ...metadata }) },
     };
-    assert.match(String(koDisagreement(await loaded(put))), message);
+    assert.match(String(await disagreementIn(put)), message);
   }
 });
 
@@ -110,9 +114,8 @@ test('code is posted to and resources are got', async () => {
 test('artifacts and the entry must be in the package, and each that is not is named', async () => {
   const parts = { deployment: { artifact: ['src/index.js', 'src/none.js', 'gone.json'], entry: 'src/none.js' } };
   const it = await loaded(made(parts));
-  const [entry] = [...it.deployment.endpoints.values()].flat();
-  assert.ok(entry !== undefined);
-  const messages = endpointProblems(it, entry, ENGINES).map(({ message }) => message);
+  const [{ from, entry } = assert.fail()] = it.declared;
+  const messages = endpointProblems(it, from, entry, ENGINES).map(({ message }) => message);
   assert.equal(messages.length, 2);
   assert.match(messages[0] ?? '', /src\/none\.js/);
   assert.match(messages[1] ?? '', /gone\.json/);
@@ -120,9 +123,8 @@ test('artifacts and the entry must be in the package, and each that is not is na
 
 test('what is said of an entry that cannot be read is only that', async () => {
   const it = await loaded(made({ deployment: { engine: undefined, artifact: undefined } }));
-  const [entry] = [...it.deployment.endpoints.values()].flat();
-  assert.ok(entry !== undefined);
-  const messages = endpointProblems(it, entry, ENGINES).map(({ message }) => message);
+  const [{ from, entry } = assert.fail()] = it.declared;
+  const messages = endpointProblems(it, from, entry, ENGINES).map(({ message }) => message);
   assert.deepEqual(messages, [...entry.problems]);
   assert.ok(messages.length > 0 && messages.every((each) => !each.includes('not known here')), messages.join());
 });

@@ -13,18 +13,24 @@ import { methodOf, NameEndpoints } from './name-endpoints.ts';
 /** "An HTTP method key (`post` or `get`)": one path may have both. */
 export type EndpointMethod = 'post' | 'get';
 
-/** A KO of which nothing could be loaded. */
+/** A KO that has no endpoints, since none could be loaded, or since it declares none. */
 export interface LoadFailure {
   readonly id: KoId;
   readonly cause: string;
   /** True where it is tried again: the knowledge object could not be read at that moment. */
   readonly transient?: boolean;
+  /** False where it is as it should be: the KO declares no endpoint, and need not. */
+  readonly isFault?: boolean;
 }
 
 export class EndpointSet implements CallScope {
   /** Ordered as `comparePlaces` says. */
   readonly endpoints: readonly Endpoint[];
+  /** All that has no endpoints, failures or not. */
+  readonly unloaded: readonly LoadFailure[];
   readonly failures: readonly LoadFailure[];
+  /** Those that declare no endpoint, and need not. */
+  readonly withoutEndpoints: readonly LoadFailure[];
   /** No id has more of them. */
   readonly mostSegments: number;
   readonly #names: LayeredMap<NameEndpoints>;
@@ -35,14 +41,16 @@ export class EndpointSet implements CallScope {
   /** `replaces`: the set in which these names, and no others, have other endpoints. */
   constructor(
     endpoints: readonly Endpoint[],
-    failures: readonly LoadFailure[],
+    unloaded: readonly LoadFailure[],
     replaces?: { readonly set: EndpointSet; readonly names: readonly KoName[] },
   ) {
     const sorted = endpoints.toSorted(comparePlaces);
     const groups = Map.groupBy(sorted, ({ ko }) => nameKey(ko.id));
     const made = [...groups].map(([key, each]) => [key, new NameEndpoints(each)] as const);
     const most = sorted.reduce((segments, { id }) => Math.max(segments, id.split('/').length), 0);
-    this.failures = failures;
+    this.unloaded = unloaded;
+    this.failures = unloaded.filter(({ isFault }) => isFault !== false);
+    this.withoutEndpoints = unloaded.filter(({ isFault }) => isFault === false);
     if (replaces === undefined) {
       this.endpoints = sorted;
       this.#names = LayeredMap.of(made);
@@ -56,9 +64,9 @@ export class EndpointSet implements CallScope {
     this.mostSegments = Math.max(set.mostSegments, most);
   }
 
-  /** The set in which these KOs have these endpoints and no others, at the cost of these; `failures` are those of all. */
-  with(names: readonly KoName[], endpoints: readonly Endpoint[], failures: readonly LoadFailure[]): EndpointSet {
-    return new EndpointSet(endpoints, failures, { set: this, names });
+  /** The set in which these KOs have these endpoints and no others, at the cost of these; `unloaded` are those of all. */
+  with(names: readonly KoName[], endpoints: readonly Endpoint[], unloaded: readonly LoadFailure[]): EndpointSet {
+    return new EndpointSet(endpoints, unloaded, { set: this, names });
   }
 
   /** The endpoints of all versions of a KO, in their order. */

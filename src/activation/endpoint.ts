@@ -5,7 +5,7 @@ import { endpointNotFound, messageOf, overloaded } from '../lib/errors.ts';
 import { localTimestamp } from '../lib/time.ts';
 import { ActivationFailure } from '../engines/engine.ts';
 import type { CallTarget, Engine, EndpointPlan, Executor } from '../engines/engine.ts';
-import type { LoadedKo } from './loaded-ko.ts';
+import type { LoadedKo, LoadedService } from './loaded-ko.ts';
 
 /** `LOADED`: not decided yet. */
 export type EndpointStatus = 'LOADED' | 'ACTIVATED' | 'FAILED_TO_ACTIVATE';
@@ -13,10 +13,19 @@ export type EndpointStatus = 'LOADED' | 'ACTIVATED' | 'FAILED_TO_ACTIVATE';
 /** Milliseconds that a call waits for an activation that may take minutes. */
 const WAIT_MS = 30_000;
 
+/** What a knowledge object declares. */
+export interface DeclaredEndpoint {
+  readonly ko: LoadedKo;
+  readonly from: LoadedService;
+  readonly entry: DeploymentEntry;
+}
+
 export class Endpoint implements CallTarget {
   /** `<naan>/<name>/<apiVersion>/<endpoint>`, or with the KO version where a newer KO version has that id. */
   readonly id: string;
   readonly ko: LoadedKo;
+  /** The service of the KO that has it. */
+  readonly from: LoadedService;
   readonly entry: DeploymentEntry;
   readonly engine: Engine | undefined;
   readonly apiVersion: string;
@@ -45,19 +54,19 @@ export class Endpoint implements CallTarget {
   /** `problem`: why it is not worth trying. `prioritize`: asks for its activation to come next. */
   constructor(
     id: string,
-    ko: LoadedKo,
-    entry: DeploymentEntry,
+    { ko, from, entry }: DeclaredEndpoint,
     engine: Engine | undefined,
     problem: string | undefined,
     prioritize: (endpoint: Endpoint) => void,
   ) {
     this.id = id;
     this.ko = ko;
+    this.from = from;
     this.entry = entry;
     this.engine = engine;
-    this.apiVersion = ko.apiVersion;
+    this.apiVersion = from.apiVersion;
     this.name = entry.path.slice(1);
-    const declared = ko.service.paths.get(entry.path)?.methods.get(entry.method);
+    const declared = from.service.paths.get(entry.path)?.methods.get(entry.method);
     this.accepts = declared?.requestMediaTypes ?? ['application/json'];
     this.responds = declared?.responseMediaTypes ?? [];
     this.#problem = problem;

@@ -1,8 +1,11 @@
 /** A knowledge object as it was read from the shelf: what a refresh activates again without reading anew. */
 import { withEngineNames } from '../engines/table.ts';
+import { withPackagePaths } from '../knowledge-object/deployed-artifacts.ts';
+import { deployedServices } from '../knowledge-object/deployed-services.ts';
+import type { DeployedService } from '../knowledge-object/deployed-services.ts';
 import { readHere } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
-import type { Deployment } from '../knowledge-object/descriptors/deployment.ts';
+import type { Deployment, DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
 import type { Service } from '../knowledge-object/descriptors/service.ts';
 import { isEndpointPart, koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
@@ -14,14 +17,29 @@ import type { KoPackage } from '../shelf/shelf.ts';
 
 import type { Descriptors, KnownPackages } from './known-packages.ts';
 
+/** What a knowledge object has for an activator: its endpoints are those of its services. */
+export interface LoadedService {
+  readonly service: Service;
+  /** The artifacts are relative to the package. */
+  readonly deployment: Deployment;
+  /** Where the deployment descriptor lies in the package; empty for the root. */
+  readonly folder: string;
+  /** Those with the same number are of one service: of these, what deploys the same path are alternatives. */
+  readonly of: number;
+  /** Of its endpoints: `info.version` of the service descriptor, or the KO version where that is missing or no version. */
+  readonly apiVersion: string;
+}
+
 export class LoadedKo {
   readonly id: KoId;
   readonly key: string;
   /** The metadata as JSON text, as it was loaded. */
   readonly metadata: string;
   readonly details: KoMetadata;
-  readonly service: Service;
-  readonly deployment: Deployment;
+  /** None where it deploys nothing. */
+  readonly services: readonly LoadedService[];
+  /** Path of its service descriptor, also where it deploys nothing. */
+  readonly descriptor: string | undefined;
   readonly package: KoPackage;
   /** Code is read once, so that an exploded folder which a person edits changes nothing before a reload. */
   readonly #artifacts = new Map<string, Promise<Buffer>>();
@@ -29,39 +47,43 @@ export class LoadedKo {
   readonly #unread = new Set<string>();
   #users = 0;
 
-  private constructor(pkg: KoPackage, details: KoMetadata, service: Service, deployment: Deployment) {
+  private constructor(
+    pkg: KoPackage,
+    details: KoMetadata,
+    services: readonly LoadedService[],
+    descriptor: string | undefined,
+  ) {
     this.package = pkg;
     this.id = pkg.entry.id;
     this.key = koKey(this.id);
     this.metadata = details.text;
     this.details = details;
-    this.service = service;
-    this.deployment = deployment;
+    this.services = services;
+    this.descriptor = descriptor;
   }
 
   /** Reads metadata and descriptors. The package is released when it fails. @throws Error with the cause for the operator; tooManyOpen. */
   static async load(pkg: KoPackage, known?: KnownPackages, reader: DescriptorReader = readHere): Promise<LoadedKo> {
     try {
-      const details = parseMetadata(pkg.entry.metadata);
-      const service = await readDescriptor(pkg, details.hasServiceSpecification, 'hasServiceSpecification');
-      const deployment = await readDescriptor(pkg, details.hasDeploymentSpecification, 'hasDeploymentSpecification');
-      const parse = async (): Promise<Descriptors> => ({
-        service: await reader.service(service.text, service.path),
-        deployment: await reader.deployment(deployment.text, deployment.path),
-      });
-      const key = digestOf(service.path, service.text, deployment.path, deployment.text);
-      const descriptors = await (known === undefined ? parse() : known.descriptors(key, parse));
-      return new LoadedKo(pkg, details, descriptors.service, withEngineNames(descriptors.deployment));
+      // "Later PUTs of metadata never move a KO", nor does another default.
+      const details = parseMetadata(pkg.entry.metadata, pkg.entry.id.naan);
+      const { services: deployed, descriptor, problems } = deployedServices(details, pkg.files);
+      const [problem] = problems;
+      if (problem !== undefined) throw new Error(problem.message);
+      const services: LoadedService[] = [];
+      for (const each of deployed) services.push(await loadService(pkg, each, known, reader));
+      return new LoadedKo(pkg, details, services, descriptor);
     } catch (thrown) {
       pkg.release();
       throw isTransient(thrown) ? thrown : new Error(messageOf(thrown), { cause: thrown });
     }
   }
 
-  /** Of its endpoints: `info.version` of the service descriptor, or the KO version where that is missing or no version. */
-  get apiVersion(): string {
-    const { apiVersion } = this.service;
-    return apiVersion !== undefined && isEndpointPart(apiVersion) ? apiVersion : this.id.version;
+  /** All endpoints that its services declare, in their order. */
+  get declared(): { readonly from: LoadedService; readonly entry: DeploymentEntry }[] {
+    return this.services.flatMap((from) =>
+      [...from.deployment.endpoints.values()].flat().map((entry) => ({ from, entry })),
+    );
   }
 
   /** An artifact's bytes, as they were when first asked for. */
@@ -107,13 +129,26 @@ export class LoadedKo {
 export const isTransient = (thrown: unknown): thrown is ServiceError =>
   thrown instanceof ServiceError && thrown.status === 503;
 
-async function readDescriptor(
+async function loadService(
   pkg: KoPackage,
-  path: string | undefined,
-  field: string,
-): Promise<{ path: string; text: string }> {
-  if (path === undefined)
-    throw new Error(`metadata.json has no ${field}: add the path of that descriptor in the package`);
-  if (!pkg.files.has(path)) throw new Error(`${path} is not in the package, but metadata.json names it as ${field}`);
-  return { path, text: (await pkg.read(path)).toString('utf8') };
+  { service: servicePath, deployment: deploymentPath, folder, of }: DeployedService,
+  known: KnownPackages | undefined,
+  reader: DescriptorReader,
+): Promise<LoadedService> {
+  const textOf = async (path: string): Promise<string> => (await pkg.read(path)).toString('utf8');
+  const [serviceText, deploymentText] = [await textOf(servicePath), await textOf(deploymentPath)];
+  const parse = async (): Promise<Descriptors> => ({
+    service: await reader.service(serviceText, servicePath),
+    deployment: await reader.deployment(deploymentText, deploymentPath),
+  });
+  const key = digestOf(servicePath, serviceText, deploymentPath, deploymentText);
+  const { service, deployment } = await (known === undefined ? parse() : known.descriptors(key, parse));
+  const { apiVersion } = service;
+  return {
+    service,
+    deployment: withEngineNames(withPackagePaths(deployment, folder, pkg.files)),
+    folder,
+    of,
+    apiVersion: apiVersion !== undefined && isEndpointPart(apiVersion) ? apiVersion : pkg.entry.id.version,
+  };
 }

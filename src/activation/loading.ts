@@ -1,7 +1,7 @@
 /** What the shelf gave, and the endpoints that it declares. */
-import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
+import type { Engine } from '../engines/engine.ts';
 import type { ServiceError } from '../lib/errors.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { DeclaredEndpoint, Endpoint } from './endpoint.ts';
 import type { EndpointSet, LoadFailure } from './endpoint-set.ts';
 import { isTransient } from './loaded-ko.ts';
 import type { LoadedKo } from './loaded-ko.ts';
@@ -20,10 +20,43 @@ export interface Loading {
 }
 
 /** An endpoint that a deployment descriptor declares; `present` when it is there already. */
-export interface Declared {
-  readonly ko: LoadedKo;
-  readonly entry: DeploymentEntry;
+export interface Declared extends DeclaredEndpoint {
   readonly present?: Endpoint;
+  /** Why it cannot run beside another one. */
+  readonly conflict?: string;
+}
+
+type Engines = Pick<ReadonlyMap<string, Pick<Engine, 'local' | 'health'>>, 'get'>;
+
+/**
+ * The endpoints of a KO, each path once. Of the implementations of one service the first counts whose engine runs here;
+ * what two services deploy cannot run.
+ */
+export function declaredBy(ko: LoadedKo, engines: Engines): Declared[] {
+  const found = new Map<string, Declared>();
+  for (const { from, entry } of ko.declared) {
+    const key = `${entry.method} ${entry.path}`;
+    const other = found.get(key);
+    if (other === undefined) found.set(key, { ko, from, entry });
+    else if (other.from.of !== from.of)
+      found.set(key, { ...other, conflict: other.conflict ?? conflictOf(other, { ko, from, entry }) });
+    else if (!runsHere(engines, other.entry.engine) && runsHere(engines, entry.engine))
+      found.set(key, { ...other, from, entry });
+  }
+  return [...found.values()];
+}
+
+/** Also where its runtime is on its way. */
+function runsHere(engines: Engines, name: string): boolean {
+  const engine = engines.get(name);
+  if (engine === undefined) return false;
+  const { status, details } = engine.health();
+  return engine.local || status === 'UP' || details['starting'] === true;
+}
+
+function conflictOf(one: Declared, other: Declared): string {
+  const [first = '', second = ''] = [one, other].map(({ from, entry }) => `${from.deployment.file} line ${entry.line}`);
+  return `${one.entry.path} is deployed by two services, in ${first} and in ${second}: take it out of one of them`;
 }
 
 /** What could not be read, or whose endpoints could not, for a reason that passes. */
@@ -34,5 +67,5 @@ export const unreadOf = ({ endpoints, failures }: EndpointSet): readonly LoadFai
     .map((each) => ({ id: each.ko.id, cause: each.detail ?? '', transient: true })),
 ];
 
-export const idOf = ({ ko, entry }: Declared, version: string): string =>
+export const idOf = ({ ko, entry }: Pick<Declared, 'ko' | 'entry'>, version: string): string =>
   `${ko.id.naan}/${ko.id.name}/${version}${entry.path}`;

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { stringify } from 'yaml';
 import type { Activator } from '../activation/activator.ts';
+import type { LoadFailure } from '../activation/endpoint-set.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import type { Lifecycle } from '../lifecycle.ts';
@@ -37,6 +38,9 @@ function shelfPart(shelf: Shelf): unknown {
   };
 }
 
+/** As it should be, and said, since nothing of it can be called. */
+const toWithoutEndpoints = ({ id, cause }: LoadFailure): unknown => ({ knowledgeObject: koKey(id), detail: cause });
+
 export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions): void {
   const { activator, shelf, engines } = options;
 
@@ -59,7 +63,7 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
       [...engines.values()].map((engine) => [`${engine.name}Engine`, engines.health(engine)]),
     );
     const manifests = options.lifecycle.manifests.health();
-    const { endpoints, failures } = activator.set;
+    const { endpoints, failures, withoutEndpoints } = activator.set;
     const failed = [
       ...[...failures.filter(({ transient }) => transient !== true), ...activator.unread].map(({ id, cause }) => ({
         knowledgeObject: koKey(id),
@@ -70,7 +74,12 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
     return {
       activationService: {
         status: 'UP',
-        details: { kos: (await shelf.list()).length, endpoints: endpoints.length, failures: failed },
+        details: {
+          kos: (await shelf.list()).length,
+          endpoints: endpoints.length,
+          failures: failed,
+          ...(withoutEndpoints.length === 0 ? {} : { withoutEndpoints: withoutEndpoints.map(toWithoutEndpoints) }),
+        },
       },
       ...adapters,
       shelf: shelfPart(shelf),

@@ -11,12 +11,21 @@ test('the known fields are read and the text is kept as it is', () => {
     "unknown": 1.50, "__proto__": {"x": 1} }\n`;
   assert.deepEqual(parseMetadata(text), {
     id: { naan: 'naan', name: 'name', version: 'v1.0' },
+    atId: 'naan/name/v1.0',
+    generation: 1,
     identifier: 'ark:/naan/name/v1.0',
     version: 'v1.0',
     title: 'T',
     description: 'D',
-    hasServiceSpecification: 'service.yaml',
-    hasDeploymentSpecification: 'd/deployment.yaml',
+    claims: { identifiers: ['ark:/naan/name/v1.0'], version: 'v1.0', addresses: [] },
+    services: [
+      {
+        specification: 'service.yaml',
+        implementations: [{ folder: '', deployment: 'd/deployment.yaml', isForActivator: true }],
+        fields: { specification: 'hasServiceSpecification', deployment: 'hasDeploymentSpecification' },
+      },
+    ],
+    hasDefaults: false,
     text,
   });
 });

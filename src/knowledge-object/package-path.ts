@@ -14,3 +14,6 @@ export function isPackagePath(path: string): boolean {
 
 const isSegment = (segment: string): boolean =>
   segment !== '' && segment !== '.' && segment !== '..' && Buffer.byteLength(segment) <= MAX_SEGMENT_BYTES;
+
+/** A path in a package as people write it: a leading `./` says nothing. */
+export const withoutDot = (path: string): string => path.replace(/^(\.\/+)+/, '');

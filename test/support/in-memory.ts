@@ -96,20 +96,11 @@ export async function endpointsOf(
   engine: Engine,
   prioritize: (endpoint: Endpoint) => void = () => undefined,
 ): Promise<Endpoint[]> {
-  const from = await loaded(ko);
-  return [...from.deployment.endpoints.values()]
-    .flat()
-    .map(
-      (entry) =>
-        new Endpoint(
-          `${ko.naan}/${ko.name}/${from.apiVersion}${entry.path}`,
-          from,
-          entry,
-          engine,
-          undefined,
-          prioritize,
-        ),
-    );
+  const it = await loaded(ko);
+  return it.declared.map(({ from, entry }) => {
+    const id = `${ko.naan}/${ko.name}/${from.apiVersion}${entry.path}`;
+    return new Endpoint(id, { ko: it, from, entry }, engine, undefined, prioritize);
+  });
 }
 
 /** As `endpointsOf`, but decided: active, or failed with that detail. */

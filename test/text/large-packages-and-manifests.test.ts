@@ -35,7 +35,7 @@ const check = (ko: Ko, reader?: BackgroundReader): Promise<unknown> =>
     (path) => Promise.resolve(Buffer.from(ko.files[path] ?? '')),
     new Map(Object.entries(ko.files).map(([path, text]) => [path, { path, size: Buffer.byteLength(text) }])),
     DEFAULT_PACKAGE_LIMITS,
-    reader,
+    { descriptors: reader },
   );
 
 test('a large descriptor costs an import and a load little', async () => {

@@ -23,9 +23,10 @@ import { Negotiation } from '../../src/http/execution/negotiation.ts';
 import { allowedAt, endpointAt, keyOf, nothingActive, resourceAt } from '../../src/http/execution/resolve-endpoint.ts';
 import { parseDeployment } from '../../src/knowledge-object/descriptors/deployment.ts';
 import { parseService } from '../../src/knowledge-object/descriptors/service.ts';
+import type { Service } from '../../src/knowledge-object/descriptors/service.ts';
 import { parseArk, parseKoId } from '../../src/knowledge-object/id.ts';
-import { readMetadata, withoutDot } from '../../src/knowledge-object/metadata.ts';
-import { isPackagePath } from '../../src/knowledge-object/package-path.ts';
+import { readMetadata } from '../../src/knowledge-object/metadata.ts';
+import { isPackagePath, withoutDot } from '../../src/knowledge-object/package-path.ts';
 import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import { compareVersions } from '../../src/knowledge-object/version-order.ts';
 import { oneLine, withoutEndSlashes, withoutSlashes, withoutStartSlashes } from '../../src/lib/text.ts';
@@ -73,8 +74,9 @@ const [endpoint] = pages;
 assert.ok(endpoint !== undefined);
 const set = new EndpointSet(pages, []);
 const agreeing = await loaded(javascriptKo('', { naan: 'a' }));
-const withService = (service: Partial<LoadedKo['service']>): LoadedKo =>
-  ({ ...agreeing, id: agreeing.id, service: { ...agreeing.service, ...service } }) as LoadedKo;
+const [{ from, entry } = assert.fail()] = agreeing.declared;
+const withService = (service: Partial<Service>): LoadedKo =>
+  ({ ...agreeing, services: [{ ...from, service: { ...from.service, ...service } }] }) as unknown as LoadedKo;
 const withDetails = (details: Partial<LoadedKo['details']>): LoadedKo =>
   ({ ...agreeing, details: { ...agreeing.details, ...details } }) as LoadedKo;
 
@@ -194,7 +196,12 @@ const rows: Parser[] = [
     (url) => koProblems(withService({ servers: [url] })),
     DESCRIPTOR,
   ),
-  row('koProblems: identifier', ['ark:', '/', ''], (identifier) => koProblems(withDetails({ identifier })), METADATA),
+  row(
+    'koProblems: identifier',
+    ['ark:', '/', ''],
+    (identifier) => koProblems(withDetails({ claims: { identifiers: [identifier], addresses: [] } })),
+    METADATA,
+  ),
   row(
     'endpointProblems',
     ['', '/a\n', '/b'],
@@ -203,8 +210,8 @@ const rows: Parser[] = [
         text.split('\n').map((path, i) => [`${path}${i}`, { methods: new Map<string, never>(), line: 1 }]),
       );
       const ko = withService({ paths });
-      const [entry] = [...agreeing.deployment.endpoints.values()].flat();
-      return entry === undefined ? 0 : Array.from({ length: 50 }, () => endpointProblems(ko, entry, new Map()));
+      const [service = assert.fail()] = ko.services;
+      return Array.from({ length: 50 }, () => endpointProblems(ko, service, entry, new Map()));
     },
     MB,
   ),

@@ -111,10 +111,11 @@ const whyFailed = ({ id, detail = '' }: Endpoint): string => `${id} failed to ac
 
 /** A KO on the shelf without endpoints: it was never loaded, or could not be. */
 function whyIdle(set: EndpointSet, key: string): string {
-  const failure = set.failures.find(({ id }) => koKey(id) === key);
-  return failure === undefined
+  const known = set.unloaded.find(({ id }) => koKey(id) === key);
+  if (known?.isFault === false) return `${key} ${known.cause}`;
+  return known === undefined
     ? `${key} is on the shelf but not active: GET /actuator/activation/reload/${key} activates it`
-    : `${key} does not run: ${failure.cause}`;
+    : `${key} does not run: ${known.cause}`;
 }
 
 /** "Detail names the naan/name/endpoint that has no active endpoints": the key without a version. */

@@ -64,15 +64,14 @@ export function wordsIn(metadata: string): { readonly title?: unknown; readonly 
 const linkStart = (address: string): string =>
   JSON.stringify(`${address}/doc?url=${encodeURIComponent(address)}`).slice(1, -1);
 
-const titleOf = ({ ko }: Endpoint): string => cutWords(ko.details.title ?? ko.service.title ?? ko.key);
+const titleOf = ({ ko, from }: Endpoint): string => cutWords(ko.details.title ?? from.service.title ?? ko.key);
 
 /** With `detail` where there is something to say. */
 function textOf(endpoint: Endpoint): Text {
-  const { ko } = endpoint;
+  const { ko, from } = endpoint;
   const path = `/kos/${ko.key}`;
-  const file = ko.details.hasServiceSpecification ?? 'service.yaml';
   // A file may be named `my service#2.yaml`: the path leads to it all the same.
-  const descriptor = `${path}/${file.split('/').map(encodeURIComponent).join('/')}`;
+  const descriptor = `${path}/${from.service.file.split('/').map(encodeURIComponent).join('/')}`;
   const rest = JSON.stringify({
     hasServiceSpecification: descriptor,
     activated: endpoint.activated,

@@ -1,6 +1,6 @@
 import { isEndpointPart } from '../id.ts';
 import { importRefused } from '../../lib/errors.ts';
-import { withoutDot } from '../metadata.ts';
+import { withoutDot } from '../package-path.ts';
 import { escapeForMessage } from '../escape-for-message.ts';
 import { readYamlTree } from './yaml-tree.ts';
 import type { YamlMap, YamlNode, YamlTree } from './yaml-tree.ts';
@@ -18,11 +18,14 @@ export interface DeploymentEntry {
   /** The artifact that holds the function; empty when there is no artifact. */
   readonly entry: string;
   readonly function?: string;
+  /** The installable package that holds the code, and the module in it that holds the function. */
+  readonly package?: string;
+  readonly module?: string;
   /** As written, such as `call`. */
   readonly isolation?: string;
   /** Milliseconds. */
   readonly timeout?: number;
-  /** All that the descriptor says beside path, method, engine, artifacts, entry and function. */
+  /** All that the descriptor says beside path, method, engine, artifacts, entry, function, package and module. */
   readonly raw: Readonly<Record<string, unknown>>;
   /** Line in the descriptor, from 1. */
   readonly line: number;
@@ -40,7 +43,7 @@ export interface Deployment {
 /**
  * Reads a deployment descriptor: "a map from endpoint path to an HTTP method key (`post` or `get`)", or the older
  * shape `endpoints: {"/path": {artifact, engine, function}}`, whose method is `get` for the engine `resource` and
- * `post` for all others.
+ * `post` for all others. What stands below `engine` counts as if it stood beside it.
  * @throws importRefused when the file is not YAML or does not hold a map.
  */
 export function parseDeployment(text: string, file: string): Deployment {
@@ -95,7 +98,8 @@ const MAX_PATH_CHARACTERS = 1024;
 
 function readEntry(tree: YamlTree, path: string, method: string | undefined, place: Place): DeploymentEntry {
   const problems: string[] = [];
-  const fields = tree.map(place.node) ?? new Map<string, Place>();
+  const own = tree.map(place.node) ?? new Map<string, Place>();
+  const fields = new Map([...(tree.map(own.get('engine')?.node) ?? []), ...own]);
   if (path.length > MAX_PATH_CHARACTERS)
     problems.push(`is no endpoint path: it has more than ${MAX_PATH_CHARACTERS} characters`);
   else if (!path.slice(1).split('/').every(isEndpointPart)) {
@@ -107,7 +111,9 @@ function readEntry(tree: YamlTree, path: string, method: string | undefined, pla
   }
   const engine = engineOf(tree, fields);
   if (engine === '') problems.push('names no engine: add a line such as "engine: javascript"');
-  const artifacts = artifactsOf(tree, fields.get('artifact')?.node, problems);
+  const module = textOf(tree, fields, 'module', problems);
+  const packageName = textOf(tree, fields, 'package', problems);
+  const artifacts = artifactsOf(tree, fields.get('artifact')?.node, module === undefined, problems);
   const named = textOf(tree, fields, 'entry', problems);
   const entry = artifacts.length === 1 || named === undefined ? artifacts[0] : withoutDot(named);
   if (entry !== undefined && !artifacts.includes(entry)) {
@@ -123,9 +129,11 @@ function readEntry(tree: YamlTree, path: string, method: string | undefined, pla
     artifacts,
     entry: entry ?? '',
     ...(name === undefined ? {} : { function: name }),
+    ...(packageName === undefined ? {} : { package: packageName }),
+    ...(module === undefined ? {} : { module }),
     ...(isolation === undefined ? {} : { isolation }),
     ...(timeout === undefined ? {} : { timeout }),
-    raw: rawOf(tree, fields),
+    raw: rawOf(tree, own),
     line: place.line,
     problems: problems.map(
       (problem) => `${tree.file} line ${String(place.line)}: ${escapeForMessage(path)} ${problem}`,
@@ -133,18 +141,20 @@ function readEntry(tree: YamlTree, path: string, method: string | undefined, pla
   };
 }
 
-/** `engine: javascript` or `engine: {name: javascript}`, compared without case. */
+/** `engine: javascript` or `engine: {name: javascript, …}`, compared without case. */
 function engineOf(tree: YamlTree, fields: YamlMap | undefined): string {
   const node = fields?.get('engine')?.node;
   const text = tree.text(node) ?? tree.text(tree.get(node, 'name')?.node);
   return text?.trim().toLowerCase() ?? '';
 }
 
-function artifactsOf(tree: YamlTree, node: YamlNode, problems: string[]): string[] {
+/** `isNeeded`: an installable package has all its files. */
+function artifactsOf(tree: YamlTree, node: YamlNode, isNeeded: boolean, problems: string[]): string[] {
   const items = tree.list(node) ?? (node === undefined ? [] : [node]);
   const paths = items.map((item) => tree.text(item)).filter((text) => text !== undefined && text !== '');
   if (paths.length < items.length) problems.push('has an artifact that is not the path of a file');
-  else if (paths.length === 0) problems.push('names no artifact: add a line such as "artifact: src/index.js"');
+  else if (paths.length === 0 && isNeeded)
+    problems.push('names no artifact: add a line such as "artifact: src/index.js"');
   return paths.map((path) => withoutDot(path ?? ''));
 }
 
@@ -162,7 +172,7 @@ function timeoutOf(text: string | undefined, problems: string[]): number | undef
   return undefined;
 }
 
-const READ = new Set(['artifact', 'engine', 'entry', 'function']);
+const READ = new Set(['artifact', 'engine', 'entry', 'function', 'package', 'module']);
 
 function rawOf(tree: YamlTree, fields: YamlMap): Record<string, unknown> {
   const rest = [...fields].filter(([key]) => !READ.has(key));

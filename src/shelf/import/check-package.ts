@@ -2,7 +2,10 @@ import { readHere } from '../../knowledge-object/descriptors/descriptor-reader.t
 import type { DescriptorReader } from '../../knowledge-object/descriptors/descriptor-reader.ts';
 import type { Deployment } from '../../knowledge-object/descriptors/deployment.ts';
 import type { Service } from '../../knowledge-object/descriptors/service.ts';
-import { METADATA_FILE, metadataProblem, readMetadata, tooManyValues } from '../../knowledge-object/metadata.ts';
+import { withPackagePaths } from '../../knowledge-object/deployed-artifacts.ts';
+import { deployedServices } from '../../knowledge-object/deployed-services.ts';
+import type { DeployedService } from '../../knowledge-object/deployed-services.ts';
+import { METADATA_FILE, readMetadata, tooManyValues } from '../../knowledge-object/metadata.ts';
 import type { KoMetadata } from '../../knowledge-object/metadata.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { ServiceError, importRefused } from '../../lib/errors.ts';
@@ -13,8 +16,13 @@ import type { PackageLimits } from './limits.ts';
 
 export interface CheckedPackage {
   readonly metadata: KoMetadata;
-  readonly deployment: Deployment;
+  /** Its services for an activator; none where it deploys nothing. */
+  readonly services: readonly CheckedService[];
+}
+
+export interface CheckedService {
   readonly service: Service;
+  readonly deployment: Deployment;
 }
 
 const MAX_NAMED = 5;
@@ -34,16 +42,29 @@ export async function checkPackage(
   read: Read,
   files: Files,
   limits: CheckLimits,
-  descriptors?: DescriptorReader,
+  { descriptors, defaultNaan }: CheckOptions = {},
 ): Promise<CheckedPackage> {
-  const { metadata, deployment, service, problems } = await inspectPackage(read, files, limits, descriptors);
-  if (metadata === undefined || deployment === undefined || service === undefined || problems.length > 0) {
+  const options = { ...(descriptors && { descriptors }), ...(defaultNaan === undefined ? {} : { defaultNaan }) };
+  const { metadata, services, problems } = await inspectPackage(read, files, limits, options);
+  if (metadata === undefined || problems.length > 0)
     throw importRefused(list(problems.map(({ message }) => message)), { problems });
-  }
-  return { metadata, deployment, service };
+  return { metadata, services };
 }
 
-export interface InspectedPackage extends Partial<CheckedPackage> {
+export interface CheckOptions {
+  readonly descriptors?: DescriptorReader | undefined;
+  /** Of knowledge objects whose `@id` is a word or a URL. */
+  readonly defaultNaan?: string | undefined;
+}
+
+export interface InspectedPackage {
+  readonly metadata?: KoMetadata;
+  /** Those whose descriptors can be read. */
+  readonly services: readonly CheckedService[];
+  /** The paths of all descriptors that are there, read or not. */
+  readonly deployed: readonly DeployedService[];
+  /** The paths of service descriptors that are named and there. */
+  readonly named: readonly string[];
   /** All that would be refused, and why. */
   readonly problems: readonly PackageProblem[];
 }
@@ -53,7 +74,7 @@ export async function inspectPackage(
   read: Read,
   files: Files,
   limits: CheckLimits,
-  reader: DescriptorReader = readHere,
+  { descriptors: reader = readHere, defaultNaan }: CheckOptions = {},
 ): Promise<InspectedPackage> {
   const problems: PackageProblem[] = [];
   /** What a step gives; its refusal is a problem of that file. */
@@ -78,30 +99,37 @@ export async function inspectPackage(
     if (problem !== undefined) throw importRefused(`${METADATA_FILE} ${problem}`);
     return decoded;
   });
-  if (text === undefined) return { problems };
-  const { metadata, descriptors, problems: ofMetadata } = readMetadata(text);
+  if (text === undefined) return { services: [], deployed: [], named: [], problems };
+  const { metadata, readable, problems: ofMetadata } = readMetadata(text, defaultNaan);
   problems.push(...ofMetadata);
-  if (descriptors === undefined) return { problems };
+  if (readable === undefined) return { services: [], deployed: [], named: [], problems };
+  const { services: deployed, named, problems: ofFiles } = deployedServices(readable, files);
+  problems.push(...ofFiles);
 
-  const descriptor = async <T>(
-    field: keyof typeof descriptors,
-    parse: (text: string, file: string) => Promise<T>,
-  ): Promise<T | undefined> => {
-    const path = descriptors[field];
-    const report = (message: string): undefined => void problems.push(metadataProblem(text, field, message));
-    // It is among the problems of the metadata.
-    if (path === '') return undefined;
-    if (path === undefined) return report(`${METADATA_FILE} has no ${field}: it must name the descriptor's file`);
-    if (!files.has(path)) return report(missing(path, `${field} in ${METADATA_FILE}`));
-    return attempt(path, async () => parse((await sized(path, limits.descriptor)).toString(), escapeForMessage(path)));
+  const textIn = async (path: string): Promise<string> => (await sized(path, limits.descriptor)).toString();
+  /** A service may have several deployments. */
+  const parsed = new Map<string, Promise<Service | undefined>>();
+  const serviceIn = (path: string): Promise<Service | undefined> => {
+    const known =
+      parsed.get(path) ?? attempt(path, async () => reader.service(await textIn(path), escapeForMessage(path)));
+    parsed.set(path, known);
+    return known;
   };
-  const service = await descriptor('hasServiceSpecification', (...given) => reader.service(...given));
-  const deployment = await descriptor('hasDeploymentSpecification', (...given) => reader.deployment(...given));
-  if (deployment !== undefined) problems.push(...missingArtifacts(deployment, files));
+  for (const path of named) await serviceIn(path);
+  const services: CheckedService[] = [];
+  for (const { service: path, deployment: file, folder } of deployed) {
+    const service = files.has(path) ? await serviceIn(path) : undefined;
+    const deployment = await attempt(file, async () => reader.deployment(await textIn(file), escapeForMessage(file)));
+    if (deployment === undefined) continue;
+    const placed = withPackagePaths(deployment, folder, files);
+    problems.push(...missingArtifacts(placed, files));
+    if (service !== undefined) services.push({ service, deployment: placed });
+  }
   return {
     ...(metadata === undefined ? {} : { metadata }),
-    ...(service === undefined ? {} : { service }),
-    ...(deployment === undefined ? {} : { deployment }),
+    services,
+    deployed,
+    named,
     problems,
   };
 }

@@ -14,7 +14,8 @@ function check(files: Files): Promise<CheckedPackage> {
 }
 
 test('a package gives its metadata and descriptors', async () => {
-  const { metadata, deployment, service } = await check(koFiles({ id: 'a/b/v1.0', apiVersion: '1.10' }));
+  const { metadata, services } = await check(koFiles({ id: 'a/b/v1.0', apiVersion: '1.10' }));
+  const [{ deployment, service } = assert.fail()] = services;
   assert.deepEqual(metadata.id, { naan: 'a', name: 'b', version: 'v1.0' });
   assert.deepEqual([...deployment.endpoints.keys()], ['/score']);
   assert.equal(service.apiVersion, '1.10');

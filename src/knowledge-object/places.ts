@@ -1,0 +1,73 @@
+/** Where on the shelf a knowledge object stands, whatever its `@id` looks like. */
+import { digestOf } from '../lib/digest.ts';
+import { MAX_URL_CHARACTERS, withoutEndSlashes } from '../lib/text.ts';
+import { RESERVED_NAANS, parseArk, parseKoId } from './id.ts';
+import type { KoId } from './id.ts';
+import { escapeForMessage } from './escape-for-message.ts';
+
+/** Of ids that are words or URLs, where no setting says otherwise. */
+export const DEFAULT_NAAN = 'kgrid';
+export const DEFAULT_VERSION = 'v1.0';
+
+const MAX_CHARACTERS = 64;
+
+/** An `@id` in the form in which two are compared: "sometimes with `_:` in front", or with a slash at the end. */
+export const plainAtId = (atId: string): string => withoutEndSlashes(atId.replace(/^_:/, ''));
+
+/** An `@id` of three parts, which names the place itself; undefined for words and URLs. */
+export const threeParts = (atId: string): KoId | undefined => parseKoId(plainAtId(atId)) ?? parseArk(plainAtId(atId));
+
+export interface PlaceOptions {
+  /** `dc:version`, or what stands for it. */
+  readonly version?: string | undefined;
+  /** Of ids that are words or URLs. */
+  readonly defaultNaan?: string | undefined;
+}
+
+/** "An `@id` of three valid parts as before. Otherwise `<naan>/<name>/<version>`": made of its last part. */
+export function placeOf(atId: string, { version, defaultNaan = DEFAULT_NAAN }: PlaceOptions = {}): KoId {
+  const plain = plainAtId(atId);
+  return (
+    threeParts(plain) ?? {
+      naan: defaultNaan,
+      name: asPart(plain.slice(plain.lastIndexOf('/') + 1)) ?? `ko.${digestOf(plain).slice(0, 12)}`,
+      version: asPart(version ?? '') ?? DEFAULT_VERSION,
+    }
+  );
+}
+
+/** "Letters, digits, periods; the rest becomes a period; periods at the ends are cut, runs of them become one." */
+function asPart(text: string): string | undefined {
+  const parts = text.split(/[^A-Za-z0-9]/).filter((part) => part !== '');
+  const cut = parts.join('.').slice(0, MAX_CHARACTERS);
+  return cut === '' ? undefined : cut.replace(/\.$/, '');
+}
+
+/** Why there can be no knowledge object of this `@id`, as the end of a sentence; undefined where there can. */
+export function atIdProblem(atId: string): string | undefined {
+  const plain = plainAtId(atId.trim());
+  if (plain === '') return 'is empty: give the knowledge object a name';
+  if (plain.length > MAX_URL_CHARACTERS) return `has more than ${MAX_URL_CHARACTERS} characters`;
+  const naan = threeParts(plain)?.naan;
+  if (naan !== undefined && RESERVED_NAANS.has(naan))
+    return `has the naan "${naan}", which is a path of this service: choose another`;
+  const last = plain.slice(plain.lastIndexOf('/') + 1);
+  if (threeParts(plain) === undefined && isRange(last))
+    return `is ${escapeForMessage(JSON.stringify(atId))}, a range of versions: name one version`;
+  return undefined;
+}
+
+/** `>=1.0`, `^v1`, `[1.0,2.0)`, `1.*`, `v1.0 - v2.0`, `v1.0||v2.0`; also behind a name, as in `bmi@^1.0`. */
+function isRange(text: string): boolean {
+  const from = /(?:@|[<>^~]|==)=?\s?[<>^~=[(*v\d]/.exec(text);
+  const version = from === null ? text : text.slice(from.index).replace(/^@/, '');
+  return RANGES.some((each) => each.test(version.trim()));
+}
+
+const RANGES: readonly RegExp[] = [
+  /^(?:[<>^~]=?|==?) ?v?\d+(?:[.,| ]|$)/,
+  /^[[(] ?v?[\d.]* ?, ?v?[\d.]* ?[\])]$/,
+  /^(?:v?\d[\d.]*)?\*$/,
+  /^v?\d+\.[\d.]*(?: - |-)v?\d+\.[\d.]*$/,
+  /^v?\d[\d.]* ?\|\| ?v?\d/,
+];
