@@ -12,10 +12,9 @@ import { bodyNotReadable, methodNotAllowed } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { pathOf } from '../errors.ts';
 import type { HeldBytes } from '../held-bytes.ts';
-import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
 import type { RequestGate } from '../request-gate.ts';
 import { traceOf } from '../request-ids.ts';
-import { policyFor } from '../send-file.ts';
+import { EndpointAnswers } from './endpoint-answers.ts';
 import { Negotiation } from './negotiation.ts';
 import type { AnswerForm } from './negotiation.ts';
 
@@ -26,6 +25,12 @@ export interface Target {
   readonly json: boolean;
   readonly form: AnswerForm;
   readonly trace: CallTrace;
+}
+
+/** What is made once for an endpoint. */
+interface Known {
+  readonly negotiation: Negotiation;
+  readonly answers: EndpointAnswers;
 }
 
 export interface HttpCallsOptions {
@@ -50,7 +55,7 @@ class ClientGone {
 
 export class HttpCalls {
   readonly #options: HttpCallsOptions;
-  readonly #negotiations = new WeakMap<Endpoint, Negotiation>();
+  readonly #known = new WeakMap<Endpoint, Known>();
 
   constructor(options: HttpCallsOptions) {
     this.#options = options;
@@ -59,7 +64,7 @@ export class HttpCalls {
   /** "Order of checks: 404, 405, 415, 406, body." @throws methodNotAllowed; unsupportedMediaType; notAcceptable. */
   accept(request: IncomingMessage, endpoint: Endpoint, set: EndpointSet, requestId: string): Target {
     if (endpoint.entry.method !== 'post') throw methodNotAllowed('POST', pathOf(request.url ?? ''), ['GET', 'HEAD']);
-    const negotiation = this.#negotiationOf(endpoint);
+    const { negotiation } = this.#knownOf(endpoint);
     const json = negotiation.readsJson(request.headers['content-type']);
     const form = negotiation.answerForm(request.headers.accept);
     return { endpoint, set, json, form, trace: traceOf(request, requestId) };
@@ -81,7 +86,9 @@ export class HttpCalls {
       caller: request.socket.remoteAddress,
     };
     const result = await this.#options.calls.invoke({ endpoint, set }, input, new ClientGone(response));
-    this.#write(request, response, endpoint, form, result, text, trace.requestId);
+    const headers = this.#options.gate.headers(request, trace.requestId);
+    const answer = { form, result, inputs: text, headers, withoutBody: false };
+    this.#knownOf(endpoint).answers.write(response, this.#options.held, answer);
   }
 
   /** The list of a resource endpoint, in the form of any other answer. @throws notAcceptable. */
@@ -92,58 +99,24 @@ export class HttpCalls {
     set: EndpointSet,
     requestId: string,
   ): Promise<void> {
-    const form = this.#negotiationOf(endpoint).answerForm(request.headers.accept);
+    const { negotiation, answers } = this.#knownOf(endpoint);
+    const form = negotiation.answerForm(request.headers.accept);
     const executor = await endpoint.executor();
     const call = { body: '', contentType: '', json: false, deadline: Infinity, depth: 0, scope: set };
     const result = await executor.execute(call);
     const written = form.kind === 'minimal' ? form : ({ kind: 'wrapped' } as const);
-    this.#write(request, response, endpoint, written, result, '', requestId);
+    const headers = this.#options.gate.headers(request, requestId);
+    const withoutBody = request.method === 'HEAD';
+    answers.write(response, this.#options.held, { form: written, result, inputs: '', headers, withoutBody });
   }
 
-  #negotiationOf(endpoint: Endpoint): Negotiation {
-    let known = this.#negotiations.get(endpoint);
+  #knownOf(endpoint: Endpoint): Known {
+    let known = this.#known.get(endpoint);
     if (known === undefined) {
-      known = new Negotiation(endpoint);
-      this.#negotiations.set(endpoint, known);
+      known = { negotiation: new Negotiation(endpoint), answers: new EndpointAnswers(endpoint) };
+      this.#known.set(endpoint, known);
     }
     return known;
-  }
-
-  /** Writes `{"result": …, "info": {"ko": …, "inputs": …}}` around texts that are JSON already. */
-  #write(
-    request: IncomingMessage,
-    response: ServerResponse,
-    endpoint: Endpoint,
-    form: AnswerForm,
-    result: string,
-    inputs: string,
-    requestId: string,
-  ): void {
-    let type = 'application/json';
-    let body: string;
-    let policy: readonly string[] = [];
-    if (form.kind === 'minimal') body = result;
-    else if (form.kind === 'text' && result.startsWith('"')) {
-      type = `${form.type}; charset=utf-8`;
-      // A form of any site can lead a browser here, and the result may hold what it sent.
-      policy = ['content-security-policy', policyFor(form.type)];
-      body = JSON.parse(result) as string;
-    } else body = `{"result":${result},"info":{"ko":${endpoint.ko.metadata},"inputs":${JSON.stringify(inputs)}}}`;
-    const length = Buffer.byteLength(body);
-    this.#options.held.until(response, length);
-    response.writeHead(200, [
-      'content-type',
-      type,
-      'content-length',
-      String(length),
-      'content-location',
-      `/${endpoint.id}`,
-      PACKAGE_DIGEST_HEADER,
-      packageDigestOf(endpoint.ko.package.entry),
-      ...policy,
-      ...this.#options.gate.headers(request, requestId),
-    ]);
-    response.end(request.method === 'HEAD' ? undefined : body);
   }
 }
 
