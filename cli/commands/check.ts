@@ -43,7 +43,7 @@ Problems are printed as file:line: what is wrong and what to do. Exit code: 0 no
 unless --strict is given), 1 some.`,
     )
     .action(async (paths: string[], options: CheckOptions) => {
-      process.exitCode = await check(context, paths, options);
+      context.exitCode = await check(context, paths, options);
     });
 }
 

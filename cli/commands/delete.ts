@@ -37,7 +37,7 @@ Exit code: 0 deleted, 1 it is not there, 2 nobody could be asked or the answer w
 refuses the login.`,
     )
     .action(async (named: string, options: DeleteOptions) => {
-      process.exitCode = await remove(context, named, options);
+      context.exitCode = await remove(context, named, options);
     });
 }
 

@@ -37,7 +37,7 @@ What push would add is "added", what would go with it "removed". Exit code: 0 th
 compared.`,
     )
     .action(async (path: string, named: string | undefined, options: DiffOptions) => {
-      process.exitCode = await compare(context, path, named, options).catch((thrown: unknown) => {
+      context.exitCode = await compare(context, path, named, options).catch((thrown: unknown) => {
         // As other programs that compare: 1 only ever means that there are differences.
         if (!(thrown instanceof CommandFailure)) throw thrown;
         throw new CommandFailure(EXIT.usage, thrown.message, { cause: thrown });

@@ -37,7 +37,7 @@ Examples:
 Hidden files, node_modules, __pycache__ and the like stay behind, and are listed. Exit code: 0 packed, 1 problems.`,
     )
     .action(async (folder: string, options: PackOptions) => {
-      process.exitCode = await packFolder(context, folder, options);
+      context.exitCode = await packFolder(context, folder, options);
     });
 }
 

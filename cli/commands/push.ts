@@ -57,7 +57,7 @@ endpoint that does not run, 2 a version with another content is there and was no
 out of reach or refuses the login.`,
     )
     .action(async (paths: string[], options: PushOptions) => {
-      process.exitCode = await push(context, paths, options);
+      context.exitCode = await push(context, paths, options);
     });
 }
 

@@ -36,7 +36,7 @@ object the one that was stored last becomes the entry. The others go to .removed
 Stop the activator first. Exit code: 0 all is whole, 1 something is damaged and stays so.`,
     )
     .action(async (folder: string, options: RepairOptions) => {
-      process.exitCode = await repairFolder(context, folder, options);
+      context.exitCode = await repairFolder(context, folder, options);
     });
   const clean = new Command('clean')
     .exitOverride()
@@ -53,7 +53,7 @@ While an activator has the shelf, what it removed itself stays: endpoints may st
 Exit code: 0 done, 2 nothing was deleted because --yes is missing.`,
     )
     .action(async (folder: string, options: CleanOptions) => {
-      process.exitCode = await cleanFolder(context, folder, options);
+      context.exitCode = await cleanFolder(context, folder, options);
     });
   return new Command('shelf')
     .description('Repair or tidy up the folder of a shelf')

@@ -39,7 +39,7 @@ knowledge object are active; 1 not so; 3 the activator is out of reach.`,
     .action(async (named: string | undefined, options: StatusOptions) => {
       const terminal = context.terminal(options);
       const client = remoteActivator(options, context.env, terminal);
-      process.exitCode = await (named === undefined ? ofActivator(client, terminal) : ofKo(named, client, terminal));
+      context.exitCode = await (named === undefined ? ofActivator(client, terminal) : ofKo(named, client, terminal));
     });
 }
 

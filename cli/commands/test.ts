@@ -53,7 +53,7 @@ Examples:
 The examples are those of worked-examples.yaml. Exit code: 0 all passed, 1 one failed or there are none.`,
     )
     .action(async (paths: string[], options: TestOptions) => {
-      process.exitCode = await test(context, paths, options);
+      context.exitCode = await test(context, paths, options);
     });
 }
 

@@ -1,4 +1,6 @@
 import { constants } from 'node:os';
+import { EXIT } from './exit.ts';
+import type { ExitCode } from './exit.ts';
 import { createTerminal } from './terminal.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -10,6 +12,11 @@ export interface Context {
   readonly terminal: (options: { readonly json?: boolean }) => Terminal;
   /** Resolves when the person wants the command to end, which then has a while to do so. */
   readonly interrupted: () => Promise<void>;
+  /** What is printed where the command line itself is wrong, or asks for help. */
+  readonly write: (text: string) => void;
+  readonly writeError: (text: string) => void;
+  /** Set by the command. */
+  exitCode: ExitCode;
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -27,6 +34,9 @@ export function processContext(): Context {
   }
   return {
     env: process.env,
+    write: (text) => void process.stdout.write(text),
+    writeError: (text) => void process.stderr.write(text),
+    exitCode: EXIT.ok,
     terminal: ({ json = false }) =>
       createTerminal({ json, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr }),
     interrupted: () =>

@@ -25,9 +25,9 @@ export interface Terminal {
 
 export interface TerminalOptions {
   readonly json: boolean;
-  readonly stdin: NodeJS.ReadStream;
-  readonly stdout: NodeJS.WriteStream;
-  readonly stderr: NodeJS.WriteStream;
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 }
 
 const CLEAR_LINE = '\r\x1b[2K';
@@ -38,8 +38,10 @@ export function createTerminal({ json, stdin, stdout, stderr }: TerminalOptions)
     styleText(format, text, { stream: stdout });
   let shown = false;
   const progress = (text: string): void => {
-    if (!stderr.isTTY || json || (text === '' && !shown)) return;
-    stderr.write(`${CLEAR_LINE}${harmless(text).slice(0, (stderr.columns || 80) - 1)}`);
+    if (stderr.isTTY !== true || json || (text === '' && !shown)) return;
+    // A terminal may say that it has none.
+    const width = stderr.columns === undefined || stderr.columns === 0 ? 80 : stderr.columns;
+    stderr.write(`${CLEAR_LINE}${harmless(text).slice(0, width - 1)}`);
     shown = text !== '';
   };
   return {
@@ -56,7 +58,7 @@ export function createTerminal({ json, stdin, stdout, stderr }: TerminalOptions)
     },
     progress,
     async confirm(question) {
-      if (json || !stdin.isTTY || !stderr.isTTY) return undefined;
+      if (json || stdin.isTTY !== true || stderr.isTTY !== true) return undefined;
       progress('');
       // Without `terminal` the keys stay the system's: Ctrl-C is a signal as everywhere else.
       const reader = createInterface({ input: stdin, output: stderr, terminal: false });

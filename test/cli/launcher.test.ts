@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fromTemplate, kgrid, PROJECT, startKgrid, temporaryFolder } from './kgrid.ts';
+import { fromTemplate, kgrid, kgridProcess, PROJECT, startKgrid, temporaryFolder } from './kgrid.ts';
 import { clientOf } from '../acceptance/support/knowledge-grid.ts';
 
 /** What the launcher sees of a machine whose own Node is too old for the commands. */
@@ -12,10 +12,10 @@ const OLD_NODE = [
 ];
 
 test('an older Node hands over to that of the project, with its arguments, output and exit code', async () => {
-  const help = await kgrid(['create', '--help'], { node: OLD_NODE });
+  const help = await kgridProcess(['create', '--help'], { node: OLD_NODE });
   assert.deepEqual([help.code, help.stderr], [0, '']);
   assert.match(help.stdout, /Usage: kgrid create/);
-  const wrong = await kgrid(['create', '--engine', 'perl', 'x'], { node: OLD_NODE });
+  const wrong = await kgridProcess(['create', '--engine', 'perl', 'x'], { node: OLD_NODE });
   assert.equal(wrong.code, 2);
   assert.match(wrong.stderr, /Allowed choices are (?:\w+, )+\w+\./);
 });
@@ -59,12 +59,12 @@ test('a wrong call ends with 2 and says what is right', async () => {
 
 test('the version is that of the project', async () => {
   const { version } = JSON.parse(await readFile(join(PROJECT, 'package.json'), 'utf8')) as { version: string };
-  const { code, stdout } = await kgrid(['--version']);
+  const { code, stdout } = await kgridProcess(['--version']);
   assert.deepEqual([code, stdout], [0, `${version}\n`]);
 });
 
 test('a file that is not there ends with 3', async () => {
-  const { code, stderr } = await kgrid(['check', 'no/such/folder']);
+  const { code, stderr } = await kgridProcess(['check', 'no/such/folder']);
   assert.deepEqual([code, stderr], [3, 'There is no file or folder no/such/folder\n']);
 });
 
