@@ -5,7 +5,6 @@ import type { KoId, KoName } from '../knowledge-object/id.ts';
 import { firstWhere } from '../lib/first-where.ts';
 import { LayeredMap } from '../lib/layered-map.ts';
 import { withoutSlashes } from '../lib/text.ts';
-import type { CallScope } from '../engines/engine.ts';
 import type { Endpoint } from './endpoint.ts';
 import { comparePlaces } from './endpoint-order.ts';
 import { methodOf, NameEndpoints } from './name-endpoints.ts';
@@ -23,7 +22,7 @@ export interface LoadFailure {
   readonly isFault?: boolean;
 }
 
-export class EndpointSet implements CallScope {
+export class EndpointSet {
   /** Ordered as `comparePlaces` says. */
   readonly endpoints: readonly Endpoint[];
   /** All that has no endpoints, failures or not. */

@@ -4,11 +4,12 @@
  */
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { EndpointSet } from '../activation/endpoint-set.ts';
-import type { CallTrace } from '../engines/engine.ts';
+import type { CallScope, CallSignal, CallTrace, NestedCall } from '../engines/engine.ts';
 import type { CallOrigin } from '../engines/call-token.ts';
-import { malformedRequest, ServiceError } from '../lib/errors.ts';
+import { callerGone, endpointNotFound, ServiceError } from '../lib/errors.ts';
 import { uptime } from '../lib/uptime.ts';
 import type { FailedCalls } from './failed-calls.ts';
+import type { HeldBytes } from './held-bytes.ts';
 
 /** What is called, and the set in which it was found: what it calls in turn comes from there. */
 export interface CallTarget {
@@ -22,7 +23,8 @@ export interface CallInput {
   readonly text: string;
   readonly contentType: string;
   readonly json: boolean;
-  readonly trace: CallTrace;
+  /** Of a call by one of several that run together nobody knows whose it is. */
+  readonly trace: CallTrace | undefined;
   /** Of the call by another knowledge object; a client's where it is left out. */
   readonly origin?: CallOrigin | undefined;
   readonly caller: string | undefined;
@@ -34,36 +36,76 @@ export type CallOutcome = string;
 /** Learns of each call once it has ended: the id of its endpoint, when it began by `uptime()`, and the milliseconds that it took. */
 export type CallObserver = (route: string, outcome: CallOutcome, start: number, duration: number) => void;
 
-export class Calls {
-  readonly #failures: FailedCalls;
-  readonly #observe: CallObserver;
+export interface CallsOptions {
+  /** Takes account of the inputs. */
+  readonly held: HeldBytes;
+  readonly failures: FailedCalls;
+  readonly observe: CallObserver;
+}
 
-  constructor(failures: FailedCalls, observe: CallObserver) {
-    this.#failures = failures;
-    this.#observe = observe;
+export class Calls {
+  readonly #options: CallsOptions;
+  #scope: SetScope | undefined;
+
+  constructor(options: CallsOptions) {
+    this.#options = options;
   }
 
   /**
-   * Gives the result as JSON text. What waits for an activation does not begin once `signal` is aborted.
+   * Gives the result as JSON text. What waits, for an activation or in the queue of an engine, does not begin once
+   * `signal` is aborted.
    * @throws ServiceError as of executors, and where the endpoint cannot be called.
    */
-  async invoke(target: CallTarget, input: CallInput, signal?: Pick<AbortSignal, 'aborted'>): Promise<string> {
+  async invoke(target: CallTarget, input: CallInput, signal?: CallSignal): Promise<string> {
     const { endpoint, set } = target;
     const { body, contentType, json, trace, origin, caller } = input;
+    const { held, failures, observe } = this.#options;
     const start = uptime();
     let outcome = 'done';
+    let bytes = 0;
     try {
+      bytes = held.hold(body.length);
       const executor = endpoint.ready() ?? (await endpoint.executor());
-      if (signal?.aborted === true) throw malformedRequest('The client went away before the call began');
+      if (signal?.aborted === true) throw callerGone('The client went away before its call began');
       const { depth, deadline } = origin ?? OF_CLIENT;
-      return await executor.execute({ body, contentType, json, deadline, depth, trace, scope: set, caller });
+      const scope = this.#scopeOf(set);
+      return await executor.execute({ body, contentType, json, deadline, depth, trace, scope, caller, signal });
     } catch (thrown) {
       outcome = thrown instanceof ServiceError ? thrown.code : 'internal';
-      this.#failures.note(thrown, { endpoint, trace, input: input.text, json });
+      failures.note(thrown, { endpoint, trace, input: input.text, json });
       throw thrown;
     } finally {
-      this.#observe(endpoint.id, outcome, start, uptime() - start);
+      held.shrink(bytes);
+      observe(endpoint.id, outcome, start, uptime() - start);
     }
+  }
+
+  /** One for each set: calls in one scope may run together. */
+  #scopeOf(set: EndpointSet): SetScope {
+    if (this.#scope?.set !== set) this.#scope = new SetScope(this, set);
+    return this.#scope;
+  }
+}
+
+class SetScope implements CallScope {
+  readonly set: EndpointSet;
+  readonly #calls: Calls;
+
+  constructor(calls: Calls, set: EndpointSet) {
+    this.#calls = calls;
+    this.set = set;
+  }
+
+  find(id: string): Endpoint | undefined {
+    return this.set.find(id);
+  }
+
+  async call(id: string, { body, depth, deadline, signal, ...input }: NestedCall): Promise<string> {
+    const { set } = this;
+    const endpoint = set.find(id);
+    if (endpoint === undefined) throw endpointNotFound(`${id} is not active`);
+    const nested = { body, text: body, origin: { depth, deadline }, trace: undefined, caller: undefined, ...input };
+    return this.#calls.invoke({ endpoint, set }, nested, signal);
   }
 }
 

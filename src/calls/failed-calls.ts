@@ -22,7 +22,7 @@ const PERIOD_MS = 10_000;
 
 export interface FailedCall {
   readonly endpoint: Endpoint;
-  readonly trace: CallTrace;
+  readonly trace: CallTrace | undefined;
   /** The body. */
   readonly input: string;
   readonly json: boolean;

@@ -7,6 +7,7 @@ import { executionFailed, ServiceError } from '../lib/errors.ts';
 import { Calls } from './calls.ts';
 import type { CallInput } from './calls.ts';
 import { FailedCalls } from './failed-calls.ts';
+import { HeldBytes } from './held-bytes.ts';
 
 const set = {} as EndpointSet;
 const input: CallInput = {
@@ -14,7 +15,7 @@ const input: CallInput = {
   trace: { requestId: 'r', traceparent: undefined },
 };
 
-function callsOf(execute: Executor['execute']) {
+function callsOf(execute: Executor['execute'], held = new HeldBytes(1e9)) {
   const activated = Promise.withResolvers<void>();
   const executor: Executor = { execute, dispose: () => undefined };
   const endpoint = {
@@ -24,9 +25,11 @@ function callsOf(execute: Executor['execute']) {
   } as unknown as Endpoint;
   const seen: [string, string, boolean][] = [];
   const log = { info: () => undefined, warn: () => undefined };
-  const calls = new Calls(new FailedCalls(log), (route, outcome, start, duration) =>
-    seen.push([route, outcome, start > 0 && duration >= 0]),
-  );
+  const calls = new Calls({
+    held,
+    failures: new FailedCalls(log),
+    observe: (route, outcome, start, duration) => seen.push([route, outcome, start > 0 && duration >= 0]),
+  });
   return { calls, target: { endpoint, set }, activate: activated.resolve, seen };
 }
 
@@ -56,4 +59,40 @@ test('a call whose client goes while it waits for the activation does not begin'
   await assert.rejects(call, ServiceError);
   assert.equal(ran, 0);
   assert.equal(await calls.invoke(target, input, new AbortController().signal), '1');
+});
+
+test('a call by code is run, measured and refused as any other', async () => {
+  const found = new Map<string, unknown>();
+  const own = { find: (id: string) => found.get(id) } as EndpointSet;
+  const { calls, target, activate, seen } = callsOf(async ({ depth, scope, trace, signal, body }) => {
+    if (depth === 2) return JSON.stringify([body, trace?.requestId, signal?.aborted]);
+    const nested = { body: 'inner', contentType: 'text/plain', json: false, deadline: Infinity, trace, signal };
+    return scope.call(depth === 0 ? 'a/b/1/run' : 'a/b/1/none', { ...nested, depth: depth + 1 });
+  });
+  found.set('a/b/1/run', target.endpoint);
+  activate();
+  await assert.rejects(
+    calls.invoke({ ...target, set: own }, input, new AbortController().signal),
+    (thrown: unknown) => thrown instanceof ServiceError && thrown.status === 404,
+  );
+  found.set('a/b/1/none', target.endpoint);
+  assert.equal(await calls.invoke({ ...target, set: own }, input, new AbortController().signal), '["inner","r",false]');
+  assert.deepEqual(
+    seen.map(([, outcome]) => outcome),
+    ['endpoint-not-found', 'endpoint-not-found', 'done', 'done', 'done'],
+  );
+});
+
+test('inputs are held while their calls run, and no longer, however these end', async () => {
+  const running = Promise.withResolvers<string>();
+  const { calls, target, activate, seen } = callsOf(() => running.promise, new HeldBytes(250_000));
+  activate();
+  const large: CallInput = { ...input, body: 'x'.repeat(100_000) };
+  const first = [calls.invoke(target, large), calls.invoke(target, large)];
+  await assert.rejects(calls.invoke(target, large), /--max-held/);
+  const small = calls.invoke(target, input);
+  running.reject(executionFailed('broken'));
+  for (const call of [...first, small]) await assert.rejects(call, /broken/);
+  for (let i = 0; i < 5; i++) await assert.rejects(calls.invoke(target, large), /broken/);
+  assert.equal(seen.filter(([, outcome]) => outcome === 'overloaded').length, 1);
 });

@@ -49,9 +49,14 @@ export interface Call {
   readonly trace?: CallTrace | undefined;
   /** Finds the endpoints that this call may call: the set that was active when the outermost call began. */
   readonly scope: CallScope;
+  /** Once it is aborted nobody waits for the answer: what has not begun is not begun any more. */
+  readonly signal?: CallSignal | undefined;
   /** Whom it comes from, such as the address of a client: those take turns where there is not enough for all. */
   readonly caller?: string | undefined;
 }
+
+/** What is asked when a call has its turn; listening to each call would cost all of them. */
+export type CallSignal = Pick<AbortSignal, 'aborted'>;
 
 /** By which a request is known in logs, here and elsewhere. */
 export interface CallTrace {
@@ -63,14 +68,17 @@ export interface CallTrace {
 export interface CallScope {
   /** The active endpoint of that id, in any of the spellings that a client may use; undefined when there is none. */
   find(id: string): CallTarget | undefined;
+  /** Calls one for another KO, as any call is run and measured. @throws ServiceError as executors; endpointNotFound. */
+  call(id: string, call: NestedCall): Promise<string>;
 }
+
+/** A call by code, in the scope of the call for which that runs. */
+export type NestedCall = Omit<Call, 'scope' | 'body'> & { readonly body: string };
 
 /** An endpoint as another KO sees it. */
 export interface CallTarget {
   /** What runs it, once its activation is decided. */
   ready(): Executor | undefined;
-  /** Waits for the activation where it is not decided yet. @throws ServiceError when it cannot be called. */
-  executor(): Promise<Executor>;
 }
 
 /** An activated endpoint. */

@@ -12,8 +12,8 @@ import {
 } from '../lib/errors.ts';
 import { withoutMark } from '../lib/byte-order-mark.ts';
 import { GrowingBytes } from '../lib/growing-bytes.ts';
-import { noRoom } from './held-bytes.ts';
-import type { HeldBytes } from './held-bytes.ts';
+import { noRoom } from '../calls/held-bytes.ts';
+import type { HeldBytes } from '../calls/held-bytes.ts';
 import { uptime } from '../lib/uptime.ts';
 
 export interface BodyLimits {

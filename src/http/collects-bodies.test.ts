@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { Bodies, installBodyParser, isJson, mediaTypeOf, requireJson, textBody } from './body.ts';
 import { sendError } from './errors.ts';
-import { HeldBytes } from './held-bytes.ts';
+import { HeldBytes } from '../calls/held-bytes.ts';
 
 function serving(handler: (request: FastifyRequest) => unknown, limits = { bytes: 100, time: 10_000 }, held = 1e9) {
   const app = Fastify();

@@ -62,6 +62,8 @@ const define =
 export const endpointNotFound = define('endpoint-not-found', 404, 'Endpoint not found');
 export const notFound = define('not-found', 404, 'Not Found');
 export const malformedRequest = define('malformed-request', 400, 'Bad Request');
+/** Nobody hears of it but the log and who measures calls. */
+export const callerGone = define('caller-gone', 400, 'Bad Request');
 export const bodyNotReadable = define('body-not-readable', 400, 'Http Message Not Readable');
 export const requestTimedOut = (message: string): ServiceError =>
   new ServiceError('request-timed-out', 408, 'Request Timeout', message, { headers: { connection: 'close' } });

@@ -81,7 +81,12 @@ export class TestJavascript implements AsyncDisposable {
   readonly #scope: CallScope = {
     find: (id): CallTarget | undefined => {
       const executor = this.active.get(id);
-      return executor && { ready: () => executor, executor: () => Promise.resolve(executor) };
+      return executor && { ready: () => executor };
+    },
+    call: (id, call) => {
+      const executor = this.active.get(id);
+      if (executor === undefined) throw new Error(`${id} is not active`);
+      return executor.execute({ ...call, scope: this.#scope });
     },
   };
 }

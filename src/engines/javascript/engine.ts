@@ -166,7 +166,7 @@ function answer(lane: Lane, work: Work, question: Question): { text: string } | 
   const target = work.calls[0]?.scope.find(question.id);
   if (question.question === 'find') return { text: JSON.stringify(placeOf(lane, target)) };
   if (target === undefined) return { text: refuse(`${question.id} is not active`) };
-  return { outside: () => callOutside(target, question, work) };
+  return { outside: () => callOutside(question, work) };
 }
 
 function placeOf(lane: Lane, target: CallTarget | undefined): Found {
@@ -179,25 +179,28 @@ function placeOf(lane: Lane, target: CallTarget | undefined): Found {
 }
 
 /** A call of an endpoint in another engine, or of one that is not activated yet. */
-async function callOutside(target: CallTarget, question: Question, work: Work): Promise<string> {
+async function callOutside(question: Question, work: Work): Promise<string> {
   const outer = work.calls[0];
   if (outer === undefined) return 'null';
-  const call: Call = {
-    body: question.body,
-    contentType: question.contentType === '' ? 'text/plain' : question.contentType,
-    json: question.contentType === 'application/json',
-    deadline: uptime() + question.left,
-    depth: question.depth,
-    // Of calls that share a batch nobody knows which one asks.
-    trace: work.calls.length === 1 ? outer.trace : undefined,
-    scope: outer.scope,
-  };
+  // Of calls that share a batch nobody knows which one asks.
+  const { trace, signal } = work.calls.length === 1 ? outer : NOBODY;
+  const { id, body, contentType, depth } = question;
   try {
-    return await (await target.executor()).execute(call);
+    return await outer.scope.call(id, {
+      body,
+      contentType: contentType === '' ? 'text/plain' : contentType,
+      json: contentType === 'application/json',
+      deadline: uptime() + question.left,
+      depth,
+      trace,
+      signal,
+    });
   } catch (thrown) {
     return refuse(messageOf(thrown));
   }
 }
+
+const NOBODY = { trace: undefined, signal: undefined };
 
 class JavascriptExecutor implements Executor {
   readonly endpoint: Endpoint;
@@ -229,6 +232,7 @@ class JavascriptExecutor implements Executor {
         beginBy: limit < deadline ? limit : deadline,
         deadline,
         caller: call.caller ?? '',
+        signal: call.signal,
         resolve,
         reject,
       });

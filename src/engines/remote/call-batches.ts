@@ -2,11 +2,11 @@
  * Sends many calls of one endpoint in one request, where the runtime offers it: what comes while two requests are
  * on their way forms the next one. Answers come as they are ready, so that a slow call holds up no other.
  */
-import { executionFailed } from '../../lib/errors.ts';
+import { callerGone, executionFailed } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { areAlike } from '../like-deadlines.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
-import type { CallTrace } from '../engine.ts';
+import type { CallSignal, CallTrace } from '../engine.ts';
 import { failureIn, failureOf } from './answers.ts';
 import { RuntimeUnreachable } from './runtime.ts';
 
@@ -22,15 +22,17 @@ export interface BatchedCall {
   /** Milliseconds of `uptime()`. */
   readonly deadline: number;
   readonly trace?: CallTrace | undefined;
+  readonly signal?: CallSignal | undefined;
 }
 
-/** Sends inputs joined by NUL; gives the bytes of the answer as they come. */
+/** Sends inputs joined by NUL, unless all callers are gone before their turn; gives the bytes of the answer as they come. */
 export type SendCalls = (
   body: string,
   depth: number,
   deadline: number,
   traces: readonly (CallTrace | undefined)[],
   onChunk: (chunk: Buffer) => void,
+  isGone: () => boolean,
 ) => Promise<void>;
 
 interface Waiting extends BatchedCall {
@@ -81,6 +83,11 @@ export class CallBatches {
     let traces = 0;
     const now = uptime();
     for (let next = this.#queue[0]; next !== undefined && batch.length < MOST_CALLS; next = this.#queue[0]) {
+      if (isAbandoned(next)) {
+        this.#queue.shift();
+        next.reject(callerGone('The client went away before its call began'));
+        continue;
+      }
       characters += next.input.length;
       traces += lengthOf(next.trace);
       const first = batch[0] ?? next;
@@ -97,6 +104,7 @@ export class CallBatches {
   }
 
   #start(calls: readonly Waiting[]): void {
+    if (calls.length === 0) return;
     this.#recent++;
     let young = true;
     const age = (): void => {
@@ -113,7 +121,8 @@ export class CallBatches {
     }
     const reader = new RecordReader((record) => settle(calls, record));
     const traces = calls.map(({ trace }) => trace);
-    this.#send(body, calls[0]?.depth ?? 0, deadline, traces, (chunk) => reader.push(chunk))
+    const isGone = (): boolean => calls.every(isAbandoned);
+    this.#send(body, calls[0]?.depth ?? 0, deadline, traces, (chunk) => reader.push(chunk), isGone)
       .then(() => failRest(calls, () => new RuntimeUnreachable('the runtime ended its answer too early')))
       .catch((error: unknown) => failRest(calls, () => error))
       .finally(() => {
@@ -122,6 +131,8 @@ export class CallBatches {
       });
   }
 }
+
+const isAbandoned = ({ signal }: BatchedCall): boolean => signal?.aborted === true;
 
 const lengthOf = (trace: CallTrace | undefined): number =>
   trace === undefined ? 2 : trace.requestId.length + (trace.traceparent?.length ?? 0) + 2;

@@ -38,17 +38,17 @@ export class Holder {
     const deadline = Math.min(uptime() + this.#options.callTimeout, call.deadline);
     const input = call.json ? call.body.toString() : undefined;
     return this.#at.batch && input !== undefined && !input.includes('\0')
-      ? this.#batches.call({ input, depth: call.depth, deadline, trace: call.trace })
+      ? this.#batches.call({ input, depth: call.depth, deadline, trace: call.trace, signal: call.signal })
       : this.#single(call, deadline);
   }
 
   async #single(call: Call, deadline: number): Promise<string> {
     await this.runtime.confirm(deadline - uptime());
     const send = () =>
-      this.runtime.request(
-        this.#at.url,
-        this.#requestOf(call.body, call.contentType, call.depth, deadline, [call.trace]),
-      );
+      this.runtime.request(this.#at.url, {
+        ...this.#requestOf(call.body, call.contentType, call.depth, deadline, [call.trace]),
+        isGone: () => call.signal?.aborted === true,
+      });
     const answer = await send();
     return resultOf(answer.status === 404 ? (await this.#activateAgain(), await send()) : answer);
   }
@@ -59,14 +59,19 @@ export class Holder {
     deadline: number,
     traces: readonly (CallTrace | undefined)[],
     onChunk: (chunk: Buffer) => void,
+    isGone: () => boolean,
   ): Promise<void> {
     await this.runtime.confirm(deadline - uptime());
     let refusal = '';
     const send = () =>
-      this.runtime.stream(this.#at.url, this.#requestOf(body, CALLS_TYPE, depth, deadline, traces), (chunk, status) => {
-        if (status === 200) onChunk(chunk);
-        else refusal += chunk.toString('utf8');
-      });
+      this.runtime.stream(
+        this.#at.url,
+        { ...this.#requestOf(body, CALLS_TYPE, depth, deadline, traces), isGone },
+        (chunk, status) => {
+          if (status === 200) onChunk(chunk);
+          else refusal += chunk.toString('utf8');
+        },
+      );
     let { status } = await send();
     if (status === 404) {
       await this.#activateAgain();

@@ -5,6 +5,7 @@ import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import { withoutEndSlashes } from '../../lib/text.ts';
 import { DEPTH_HEADER } from '../call-headers.ts';
 import { uptime } from '../../lib/uptime.ts';
+import { ConnectionSlots } from './connection-slots.ts';
 import { HeldEndpoints } from './held-endpoints.ts';
 import { engineName } from '../table.ts';
 
@@ -25,6 +26,8 @@ export interface RequestOptions {
   /** What a person may set for it, where that is less, or for one of many answers. */
   readonly setting?: string;
   readonly signal?: AbortSignal;
+  /** True once nobody waits for the answer: what waits for a connection is not sent any more. */
+  readonly isGone?: () => boolean;
   /** The connection; one that is kept alive when left out. */
   readonly over?: Undici.Dispatcher;
 }
@@ -72,6 +75,7 @@ export class Runtime {
   #up = true;
   readonly #secret: string | undefined;
   readonly #pools = new Map<string, Undici.Pool>();
+  readonly #slots = new Map<string, ConnectionSlots>();
   /** It was never asked, or a connection was lost: another program may have its port. */
   #doubtful = true;
   /** Milliseconds of `uptime()` at which it last said who it is. */
@@ -167,8 +171,26 @@ export class Runtime {
     options: RequestOptions,
     onChunk: (chunk: Buffer, status: number) => void,
   ): Promise<Omit<RuntimeAnswer, 'body'>> {
+    const clock = AbortSignal.timeout(options.timeout);
+    if (options.over !== undefined) return this.#send(url, options, clock, onChunk);
+    const slots = this.#slotsOf(new URL(url).origin, isNested(options));
+    await slots.take(options.isGone ?? isThere, clock).catch((thrown: unknown) => {
+      throw clock.aborted ? this.#silent(options.timeout, thrown) : thrown;
+    });
+    try {
+      return await this.#send(url, options, clock, onChunk);
+    } finally {
+      slots.free();
+    }
+  }
+
+  async #send(
+    url: string,
+    options: RequestOptions,
+    clock: AbortSignal,
+    onChunk: (chunk: Buffer, status: number) => void,
+  ): Promise<Omit<RuntimeAnswer, 'body'>> {
     const { method, body, headers, timeout, limit, setting = `${limit} bytes`, signal } = options;
-    const clock = AbortSignal.timeout(timeout);
     const target = new URL(url);
     try {
       const over = options.over ?? (await this.#pool(target.origin, isNested(options)));
@@ -244,9 +266,16 @@ export class Runtime {
     return own ? info : undefined;
   }
 
+  #slotsOf(origin: string, nested: boolean): ConnectionSlots {
+    const key = keyOf(origin, nested);
+    const slots = this.#slots.get(key) ?? new ConnectionSlots(MAX_CONNECTIONS);
+    this.#slots.set(key, slots);
+    return slots;
+  }
+
   /** Calls of one KO by another have connections of their own: those that wait for them hold the others. */
   async #pool(origin: string, nested: boolean): Promise<Undici.Pool> {
-    const key = nested ? `${origin} nested` : origin;
+    const key = keyOf(origin, nested);
     const known = this.#pools.get(key);
     if (known !== undefined) return known;
     const { Pool } = await loadClient();
@@ -266,6 +295,10 @@ export class Runtime {
 
 /** A service without runtimes never needs it, and its loading is a fifth of a start. */
 const loadClient = (): Promise<typeof Undici> => import('undici');
+
+const keyOf = (origin: string, nested: boolean): string => (nested ? `${origin} nested` : origin);
+
+const isThere = (): boolean => false;
 
 /** As if the connection had been refused: nothing was sent. */
 const NOT_THERE = { code: 'ECONNREFUSED' };

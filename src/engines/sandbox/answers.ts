@@ -1,5 +1,5 @@
 /** What callers hear of an answer, and of a call that has none. */
-import { bodyNotReadable, executionFailed, invalidInput, overloaded } from '../../lib/errors.ts';
+import { bodyNotReadable, callerGone, executionFailed, invalidInput, overloaded } from '../../lib/errors.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Line } from './from-process.ts';
 import type { RunFailure } from './protocol.ts';
@@ -18,15 +18,22 @@ function codeFailed(message: string, stack: string | undefined, { parts }: Endpo
   return executionFailed(message, found && { place: { file: found.file, line: found.line } });
 }
 
-/** Takes away the calls that got no turn within their time, and answers them. */
+/** Takes away the calls that were abandoned or got no turn within their time, and answers them. */
 export function expire(calls: PendingCall[], now: number, endpoint: Endpoint): void {
   for (let i = calls.length - 1; i >= 0; i--) {
     const call = calls[i];
-    if (call === undefined || call.beginBy > now) continue;
+    if (call === undefined || (call.beginBy > now && !call.isAbandoned)) continue;
     calls.splice(i, 1);
-    call.giveUp(noTurn(endpoint, call));
+    call.giveUp(whyNoTurn(endpoint, call));
   }
 }
+
+export const whyNoTurn = (endpoint: Endpoint, call: PendingCall): Error =>
+  call.isAbandoned ? abandoned(endpoint) : noTurn(endpoint, call);
+
+/** Nobody waits for it any more. */
+export const abandoned = ({ id }: Pick<Endpoint, 'id'>): Error =>
+  callerGone(`The client went away before its call of ${id} began`);
 
 /** "A call that got no turn within its time is 503 with `Retry-After`; one that ran beyond its limit is 500." */
 export function noTurn({ id, limit }: Endpoint, { deadline }: PendingCall): Error {

@@ -7,7 +7,7 @@ import { endpointWith } from './support/endpoints.ts';
 import { PendingCall, Work } from './work.ts';
 import type { CallParts } from './work.ts';
 
-const SCOPE: CallScope = { find: () => undefined };
+const SCOPE: CallScope = { find: () => undefined, call: () => Promise.reject(new Error('nothing is called')) };
 
 function endpointOf(count: number, { freshContext = false, quick = true } = {}): Endpoint {
   const endpoint = endpointWith({ oneByOne: freshContext });
@@ -68,7 +68,7 @@ test('the slower the code, the smaller the batch, so that it ends long before it
 
 test('calls that were interrupted before, of another depth, deadline or set, or with much to read, do not join', () => {
   const endpoint = endpointOf(0);
-  const other: CallScope = { find: () => undefined };
+  const other: CallScope = { find: () => undefined, call: () => Promise.reject(new Error('nothing is called')) };
   endpoint.queue.push(
     call(endpoint, 1),
     interrupted(endpoint, 2),

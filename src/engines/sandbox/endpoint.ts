@@ -1,6 +1,7 @@
 /** One endpoint whose code runs in sandboxes: its waiting calls, and its track record. */
 import type { CodePlace } from '../../lib/code-place.ts';
 import { areAlike } from '../like-deadlines.ts';
+import { abandoned } from './answers.ts';
 import type { Level } from './from-process.ts';
 import { batchSize } from './policy.ts';
 import type { Policy, TrackRecord } from './policy.ts';
@@ -70,6 +71,16 @@ export class Endpoint implements TrackRecord {
     return this.isKnown ? mean : Math.max(mean, unknownMicroseconds);
   }
 
+  /** True where a call waits. Those at the head of the queue that were abandoned leave it. */
+  hasCalls(): boolean {
+    for (let next = this.queue[0]; next !== undefined; next = this.queue[0]) {
+      if (!next.isAbandoned) return true;
+      this.queue.shift();
+      next.giveUp(abandoned(this));
+    }
+    return false;
+  }
+
   /** Takes the next calls that may share a batch: one that never ran, or is slow, goes alone. */
   take(alone: boolean, now: number): PendingCall[] {
     const first = this.queue.shift();
@@ -79,6 +90,7 @@ export class Endpoint implements TrackRecord {
     const most = batchSize(this.#mean, this.#policy);
     let characters = first.input.length;
     for (;;) {
+      if (!this.hasCalls()) return batch;
       const next = this.queue[0];
       if (next === undefined || batch.length >= most || next.attempts > 0) return batch;
       characters += next.input.length;

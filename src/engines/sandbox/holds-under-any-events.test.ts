@@ -74,7 +74,7 @@ const faults: Readonly<Record<string, { found: RegExp; how: (t: TestContext) => 
     },
   },
   'a call is given to two processes': {
-    found: /not in a queue cannot be taken|runs twice/,
+    found: /not in a queue cannot be taken|runs twice|in its queue, and counts/,
     how: (t) => {
       const take = originalOf(Endpoint.prototype, 'take');
       t.mock.method(Endpoint.prototype, 'take', function (this: Endpoint, ...each: Parameters<typeof take>) {

@@ -2,7 +2,7 @@
  * Calls whose bodies are large run in processes of their own: what it takes to parse a body is its caller's doing, so it
  * holds up no small call, and says nothing of the code. Callers have their turns one after the other.
  */
-import { noTurn } from './answers.ts';
+import { whyNoTurn } from './answers.ts';
 import { DedicatedLanes } from './dedicated-lanes.ts';
 import type { DedicatedLane } from './dedicated-lanes.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -39,7 +39,7 @@ export class LargeBodies {
     return this.#large.next() ?? this.#veryLarge.next();
   }
 
-  /** Answers the calls that got no turn by then. */
+  /** Answers the calls that were abandoned or got no turn by then. */
   expire(now: number): void {
     this.#large.expire(now);
     this.#veryLarge.expire(now);
@@ -85,9 +85,10 @@ class Turns {
 
   expire(now: number): void {
     for (const waiting of [...this.#waiting.values()].flat()) {
-      if (waiting.call.beginBy > now) continue;
+      const { endpoint, call } = waiting;
+      if (call.beginBy > now && !call.isAbandoned) continue;
       this.#take(waiting);
-      waiting.call.giveUp(noTurn(waiting.endpoint, waiting.call));
+      call.giveUp(whyNoTurn(endpoint, call));
     }
   }
 
@@ -105,7 +106,9 @@ class Turns {
     if (busy.length >= largeProcesses || busy.filter(({ lane }) => !lane.isWaiting).length >= largeRunning)
       return undefined;
     for (const own of this.#waiting.values()) {
-      const next = own.find(({ endpoint, call }) => !busy.some(({ lane }) => isOf(lane, endpoint, call)));
+      const next = own.find(
+        ({ endpoint, call }) => !call.isAbandoned && !busy.some(({ lane }) => isOf(lane, endpoint, call)),
+      );
       if (next !== undefined) return next;
     }
     return undefined;

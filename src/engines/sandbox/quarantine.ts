@@ -50,7 +50,7 @@ export class Quarantine {
   /** An endpoint whose next call may begin, and the process for it. It goes to the end of the line. */
   nextCall(): { dedicated: DedicatedLane; endpoint: Endpoint } | undefined {
     for (const endpoint of [...this.#waiting]) {
-      if (endpoint.queue.length === 0 || !endpoint.quarantined) this.#waiting.delete(endpoint);
+      if (!endpoint.quarantined || !endpoint.hasCalls()) this.#waiting.delete(endpoint);
       else if (this.lanes.running(endpoint) < callsAtOnce(endpoint, this.#context.policy)) {
         const dedicated = this.#laneFor(endpoint);
         if (dedicated === undefined) continue;

@@ -148,7 +148,7 @@ export class WaitingWork {
     this.#pending.delete(endpoint);
     if (endpoint.quarantined) return this.#quarantine.offer(endpoint);
     const most = this.#policy.batchesInFlight * this.#fast.count;
-    while (endpoint.counts.inFlight < most && endpoint.queue.length > 0) {
+    while (endpoint.counts.inFlight < most && endpoint.hasCalls()) {
       const lane = this.#fast.forCalls(endpoint);
       if (lane === undefined) return void this.#pending.add(endpoint);
       this.#send(lane, Work.ofCalls(endpoint, endpoint.take(false, this.#clock.now())), false);

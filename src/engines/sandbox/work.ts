@@ -2,7 +2,7 @@
  * The life of work, and the only place that changes it: queued → sent → asking → answered, requeued or failed. A call is
  * settled once, by the work that has it, or in its queue when its time is over. What is not a step of this life throws.
  */
-import type { CallScope, CallTrace } from '../engine.ts';
+import type { CallScope, CallSignal, CallTrace } from '../engine.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export type WorkState = 'queued' | 'sent' | 'asking' | 'answered' | 'requeued' | 'failed';
@@ -70,6 +70,7 @@ export interface CallParts {
   readonly deadline: number;
   /** Who sent it: large bodies are shared out among those. */
   readonly caller: string;
+  readonly signal?: CallSignal | undefined;
   readonly resolve: (result: string) => void;
   readonly reject: (error: Error) => void;
 }
@@ -82,6 +83,7 @@ export class PendingCall {
   readonly trace: CallTrace | undefined;
   readonly deadline: number;
   readonly caller: string;
+  readonly signal: CallSignal | undefined;
   readonly #endpoint: Endpoint;
   readonly #resolve: (result: string) => void;
   readonly #reject: (error: Error) => void;
@@ -96,6 +98,7 @@ export class PendingCall {
     this.trace = parts.trace;
     this.deadline = parts.deadline;
     this.caller = parts.caller;
+    this.signal = parts.signal;
     this.#endpoint = endpoint;
     this.#beginBy = parts.beginBy;
     this.#resolve = parts.resolve;
@@ -106,6 +109,11 @@ export class PendingCall {
   /** Milliseconds of the clock by which it must have its turn. */
   get beginBy(): number {
     return this.#beginBy;
+  }
+
+  /** Nobody waits for its answer any more. */
+  get isAbandoned(): boolean {
+    return this.signal?.aborted === true;
   }
 
   /** How often it was interrupted; from then on it runs alone. */

@@ -5,13 +5,13 @@ import type { Endpoint } from '../../activation/endpoint.ts';
 import type { EndpointSet } from '../../activation/endpoint-set.ts';
 import type { Calls } from '../../calls/calls.ts';
 import { DEADLINE_HEADER, TOKEN_HEADER } from '../../engines/call-headers.ts';
-import type { CallTrace } from '../../engines/engine.ts';
+import type { CallSignal, CallTrace } from '../../engines/engine.ts';
 import type { CallOrigin, CallTokens } from '../../engines/call-token.ts';
 import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { bodyNotReadable, methodNotAllowed } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { pathOf } from '../errors.ts';
-import type { HeldBytes } from '../held-bytes.ts';
+import type { HeldBytes } from '../../calls/held-bytes.ts';
 import type { RequestGate } from '../request-gate.ts';
 import { traceOf } from '../request-ids.ts';
 import { EndpointAnswers } from './endpoint-answers.ts';
@@ -34,6 +34,7 @@ interface Known {
 }
 
 export interface HttpCallsOptions {
+  /** Takes account of the answers. */
   readonly held: HeldBytes;
   readonly tokens: CallTokens;
   readonly calls: Calls;
@@ -41,7 +42,7 @@ export interface HttpCallsOptions {
 }
 
 /** True once nobody can read the answer; cheaper than a controller for each call. */
-class ClientGone {
+class ClientGone implements CallSignal {
   readonly #response: ServerResponse;
 
   constructor(response: ServerResponse) {
@@ -74,7 +75,6 @@ export class HttpCalls {
   async run(request: IncomingMessage, response: ServerResponse, target: Target, body: Buffer): Promise<void> {
     const { endpoint, set, json, form, trace } = target;
     if (json && !isUtf8(body)) throw bodyNotReadable('The request body is not valid UTF-8');
-    this.#options.held.until(response, body.length);
     const text = body.toString('utf8');
     const input = {
       body: json ? withoutMark(text) : body,
@@ -101,9 +101,12 @@ export class HttpCalls {
   ): Promise<void> {
     const { negotiation, answers } = this.#knownOf(endpoint);
     const form = negotiation.answerForm(request.headers.accept);
-    const executor = await endpoint.executor();
-    const call = { body: '', contentType: '', json: false, deadline: Infinity, depth: 0, scope: set };
-    const result = await executor.execute(call);
+    const input = {
+      ...{ body: '', text: '', contentType: '', json: false, trace: traceOf(request, requestId) },
+      origin: travelled(request.headers, this.#options.tokens),
+      caller: request.socket.remoteAddress,
+    };
+    const result = await this.#options.calls.invoke({ endpoint, set }, input, new ClientGone(response));
     const written = form.kind === 'minimal' ? form : ({ kind: 'wrapped' } as const);
     const headers = this.#options.gate.headers(request, requestId);
     const withoutBody = request.method === 'HEAD';

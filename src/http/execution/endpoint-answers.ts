@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import type { HeaderList } from '../access/cors.ts';
-import type { HeldBytes } from '../held-bytes.ts';
+import type { HeldBytes } from '../../calls/held-bytes.ts';
 import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
 import { policyFor } from '../send-file.ts';
 import type { AnswerForm } from './negotiation.ts';

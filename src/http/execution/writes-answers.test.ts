@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { Endpoint } from '../../activation/endpoint.ts';
-import { HeldBytes } from '../held-bytes.ts';
+import { HeldBytes } from '../../calls/held-bytes.ts';
 import { EndpointAnswers } from './endpoint-answers.ts';
 import type { Answer } from './endpoint-answers.ts';
 

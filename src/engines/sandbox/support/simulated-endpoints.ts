@@ -58,6 +58,8 @@ export interface Report {
   calls: number;
   answered: number;
   refused: number;
+  /** Nobody waited for them any more. */
+  left: number;
   failed: number;
   nested: number;
   processes: number;

@@ -37,7 +37,18 @@ export class Simulation {
 
   constructor(seed: number) {
     this.random = new Random(seed);
-    this.report = { seed, steps: 0, calls: 0, answered: 0, refused: 0, failed: 0, nested: 0, processes: 0, reloads: 0 };
+    this.report = {
+      seed,
+      steps: 0,
+      calls: 0,
+      answered: 0,
+      refused: 0,
+      failed: 0,
+      left: 0,
+      nested: 0,
+      processes: 0,
+      reloads: 0,
+    };
     const { random } = this;
     // Bodies are large from here on, so that they cost the simulation little.
     this.#policy = { ...policyFor(random.between(1, 4)), largeCharacters: 200, veryLargeCharacters: 1000 };
@@ -182,6 +193,9 @@ export class Simulation {
     const deadline =
       nested === undefined ? (hasCallerDeadline ? now + random.between(1, 1000) : Infinity) : now + nested.left;
     const open: Open = { id, since: now, simulated };
+    const signal = { aborted: false };
+    // Some callers go before they have an answer.
+    if (!this.#isDraining && random.chance(0.1)) clock.after(random.between(0, 3000), () => (signal.aborted = true));
     this.#open.set(id, open);
     simulated.open++;
     simulated.waitingSince ??= now;
@@ -195,7 +209,8 @@ export class Simulation {
     this.#scheduler.submit(endpoint, {
       input: JSON.stringify(script),
       depth: nested?.depth ?? 0,
-      scope: { find: () => undefined },
+      scope: { find: () => undefined, call: () => Promise.reject(new Error('nothing is called')) },
+      signal,
       beginBy: Math.min(now + endpoint.limit, deadline),
       deadline,
       caller: nested?.caller ?? `caller ${random.between(1, simulated.callers)}`,
@@ -207,7 +222,10 @@ export class Simulation {
       },
       reject: (error) => {
         if (!(error instanceof ServiceError)) this.fault(`call ${id} hears ${String(error)}`);
-        else if (error.status === 503) report.refused++;
+        else if (error.code === 'caller-gone') {
+          if (!signal.aborted) this.fault(`call ${id} hears that it was left`);
+          report.left++;
+        } else if (error.status === 503) report.refused++;
         else if (this.#isDrained) this.fault(`call ${id} hears once all faults ended: ${error.message}`);
         else report.failed++;
         end();

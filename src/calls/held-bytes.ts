@@ -12,6 +12,7 @@ export class HeldBytes {
   readonly #most: number;
   #held = 0;
 
+  /** `most`: bytes. */
   constructor(most: number) {
     this.#most = most;
   }
@@ -19,9 +20,16 @@ export class HeldBytes {
   /** Holds bytes until the response has been sent, or its connection is gone. @throws noRoom. */
   until(response: ServerResponse, bytes: number): void {
     // Whoever has gone already is not told again.
-    if (bytes <= SMALL_BYTES || response.closed) return;
+    if (response.closed) return;
+    const held = this.hold(bytes);
+    if (held > 0) response.once('close', () => this.shrink(held));
+  }
+
+  /** Holds bytes, where they are many. @returns what to let go with `shrink`. @throws noRoom. */
+  hold(bytes: number): number {
+    if (bytes <= SMALL_BYTES) return 0;
     if (!this.grow(bytes, bytes)) throw noRoom();
-    response.once('close', () => this.shrink(bytes));
+    return bytes;
   }
 
   /** Holds more memory for what has `size` bytes now; false when there is no room. */
