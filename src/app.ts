@@ -129,6 +129,7 @@ export async function createApp({
         secret,
         address: privateListener.url,
         cache: cache ?? state.cache,
+        sourceBuilds: config.sourceBuilds,
         callTimeout: config.limits.runtime,
         maxResult: config.limits.result,
         maxBody: config.limits.body,

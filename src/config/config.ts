@@ -8,7 +8,7 @@ import { readKey, readPassword } from './secret-file.ts';
 import { SETTINGS } from './settings.ts';
 import type { OptionName } from './settings.ts';
 import type { Setting } from './setting.ts';
-import { toChoice, toCount, toDuration, toFlag, toHost, toPort, toSize, toUrl } from './values.ts';
+import { toChoice, toCount, toDuration, toFlag, toHost, toKoName, toPort, toSize, toUrl } from './values.ts';
 
 export interface Limits {
   /** Bytes. */
@@ -61,6 +61,8 @@ export interface Config {
   readonly limits: Limits;
   readonly sandboxes: number;
   readonly runtimes: readonly string[];
+  /** `<naan>/<name>` of KOs in python whose dependencies may be built from their sources. */
+  readonly sourceBuilds: readonly string[];
   readonly properties: Readonly<Record<string, string>>;
   readonly logLevel: string;
   readonly logFormat: 'auto' | 'text' | 'json';
@@ -104,6 +106,10 @@ export function toConfig(raw: RawSettings): Config {
         .map((name) => name.trim()),
       read.source('runtimes'),
     ),
+    sourceBuilds: read
+      .list('allow-source-builds')
+      .flatMap((names) => names.split(','))
+      .map((name) => toKoName(name.trim(), read.source('allow-source-builds'))),
     properties: propertiesOf(read.list('property'), read.source('property')),
     logLevel: read.as('log-level', (value, source) =>
       toChoice(value, source, ['debug', 'info', 'warn', 'error', 'silent']),

@@ -41,5 +41,7 @@ test('an option without content is refused, a variable without content is not th
 test('a runtime that there is not is refused with those there are', () => {
   assert.throws(() => configOf(['--runtimes', 'ruby']), /'ruby', but must be any of node, python, or none alone/);
   assert.deepEqual(configOf(['--runtimes', 'none']).runtimes, []);
+  assert.throws(() => configOf(['--allow-source-builds', 'a/b/v1']), /'a\/b\/v1', but must be the naan\/name of a/);
+  assert.deepEqual(configOf([], { KGRID_ALLOW_SOURCE_BUILDS: 'a/b, c/d' }).sourceBuilds, ['a/b', 'c/d']);
   assert.deepEqual(configOf([], { KGRID_RUNTIMES: 'node, python' }).runtimes, ['node', 'python']);
 });

@@ -195,6 +195,13 @@ export const SETTINGS = [
     help: `Runtimes to start and supervise: ${RUNTIME_NAMES.join(', ')}, or none`,
   },
   {
+    option: 'allow-source-builds',
+    env: 'KGRID_ALLOW_SOURCE_BUILDS',
+    kind: 'list',
+    group: 'Engines',
+    help: 'naan/name of a knowledge object in python whose dependencies may be built from sources; may repeat',
+  },
+  {
     option: 'property',
     env: 'KGRID_PROPERTY',
     kind: 'list',

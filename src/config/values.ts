@@ -1,4 +1,5 @@
 /** Turns the text of a setting into its value. All throw startRefused, naming the setting and what is allowed. */
+import { isKoPart } from '../knowledge-object/id.ts';
 import { startRefused } from '../lib/errors.ts';
 import { withoutEndSlashes } from '../lib/text.ts';
 import { withoutCredentials } from '../lib/without-credentials.ts';
@@ -15,6 +16,13 @@ export function toPort(value: string, source: string): number {
 export function toCount(value: string, source: string): number {
   if (/^[1-9]\d{0,8}$/.test(value)) return Number(value);
   throw refuse(source, value, 'a whole number from 1 on');
+}
+
+/** `<naan>/<name>`. */
+export function toKoName(value: string, source: string): string {
+  const parts = value.split('/');
+  if (parts.length === 2 && parts.every(isKoPart)) return value;
+  throw refuse(source, value, 'the naan/name of a knowledge object');
 }
 
 const DURATIONS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, '': 1 };

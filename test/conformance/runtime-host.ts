@@ -59,6 +59,7 @@ export async function startRuntime(name: string): Promise<EngineUnderTest> {
     secret,
     address,
     cache: folder.path,
+    sourceBuilds: [],
     maxBody: 1e6,
     environment: process.env,
     log,

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from kgrid_python_runtime.worker.frames import INPUT_NONE
 from kgrid_runtime.activation_request import ActivationRequest
-from kgrid_runtime.dependencies import Dependencies
 from kgrid_runtime.endpoints import Endpoint, Endpoints
 from kgrid_runtime.failures import Failure, activation_failed
+from kgrid_runtime.installer.installer import Installer
 from kgrid_runtime.log import Log
-from kgrid_runtime.package_cache import PackageCache
+from kgrid_runtime.package_cache import Package, PackageCache
 from kgrid_runtime.workers.call import Call
 from kgrid_runtime.workers.process import Code
 from kgrid_runtime.workers.runner import Runner
@@ -40,20 +41,21 @@ class Activation:
     def __init__(
         self,
         packages: PackageCache,
-        dependencies: Dependencies,
+        installer: Installer,
         runners: Runners,
         endpoints: Endpoints,
         log: Log,
         execution_timeout: float,
     ) -> None:
         self._packages = packages
-        self._dependencies = dependencies
+        self._installer = installer
         self._runners = runners
         self._endpoints = endpoints
         self._log = log
         self._load_timeout = execution_timeout
         self._jobs: dict[str, _Job] = {}
         self._activating: list[Runner] = []
+        self._installing: list[Path] = []
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
     async def activate(self, request: ActivationRequest) -> Endpoint:
@@ -90,6 +92,11 @@ class Activation:
             self._log.info(f"Deactivated {uri}")
         return was_active
 
+    def in_use(self) -> set[Path]:
+        """Folders that active endpoints need, and those that are being installed for."""
+        codes = [runner.code for runner in self._endpoints.runners().union(self._activating)]
+        return {*self._installing, *(path for code in codes for path in (code.root, *code.installed))}
+
     def _keep_used(self) -> None:
         self._runners.keep_only(self._endpoints.runners().union(self._activating))
 
@@ -119,19 +126,25 @@ class Activation:
         try:
             return await self._steps(job)
         except OSError as error:
-            raise activation_failed(f"The runtime cannot store what it needs: {error.strerror}") from error
+            reason = error.strerror or "files cannot be copied"
+            raise activation_failed(f"The runtime cannot store what it needs: {reason}") from error
 
     async def _steps(self, job: _Job) -> Endpoint:
         request = job.request
         job.doing = "fetching artifacts"
         package = await self._packages.obtain(request)
-        job.doing = "installing dependencies"
-        dependencies = await self._dependencies.obtain(package)
+        self._installing.append(package.root)
+        try:
+            code = await self._install(job, package)
+        except (Failure, OSError):
+            self._installing.remove(package.root)
+            await self._discard_unused(package)
+            raise
+        self._installing.remove(package.root)
         job.doing = "waiting for other activations"
         async with self._turn:
             job.doing = "loading the code"
-            folder = request.entry.rpartition("/")[0]
-            runner = self._runners.of(Code(request.ko, package.root, folder, dependencies))
+            runner = self._runners.of(code)
             endpoint = Endpoint(request, runner)
             self._activating.append(runner)
             try:
@@ -141,6 +154,25 @@ class Activation:
                 self._activating.remove(runner)
                 self._keep_used()
         return endpoint
+
+    async def _install(self, job: _Job, package: Package) -> Code:
+        """Raises Failure and OSError."""
+
+        def progress(doing: str) -> None:
+            job.doing = doing
+
+        job.doing = "waiting for other installations"
+        named = job.request.package
+        if named is None:
+            installed = await self._installer.requirements_of(package, progress)
+            return Code(job.request.ko, package.root, job.request.entry.rpartition("/")[0], installed)
+        installed = await self._installer.package(package, named.folder, progress)
+        return Code(job.request.ko, package.root, "", installed, named.module.partition(".")[0])
+
+    async def _discard_unused(self, package: Package) -> None:
+        """Nothing is left of what could not be installed."""
+        if package.root not in self.in_use():
+            await self._packages.discard(package)
 
     async def _load(self, endpoint: Endpoint) -> None:
         """Loads the function in the worker. Raises Failure."""

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import json
+import keyword
+import os
 import re
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from kgrid_runtime.failures import bad_request
 
 _MOST_ARTIFACTS = 5000
 _KO_IN_URL = re.compile(r"/proxy/artifacts/([^/]+)/([^/]+)/([^/]+)/$")
+_OWN = {"kgrid_python_runtime", "kgrid_runtime"}
 _URI = re.compile(r"[A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+){3}")
+
+
+@dataclass(frozen=True)
+class PythonPackage:
+    """What to import of a knowledge object that is an installable package."""
+
+    folder: str
+    """Of the package; empty for the knowledge object's root."""
+    module: str
+    """With the package, such as `bmi.api`."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +41,7 @@ class ActivationRequest:
     entry: str
     function: str
     checksum: str | None
+    package: PythonPackage | None
 
 
 def read_activation_request(body: bytes) -> ActivationRequest:
@@ -54,8 +70,47 @@ def read_activation_request(body: bytes) -> ActivationRequest:
     if checksum is not None and not isinstance(checksum, str):
         checksum = json.dumps(checksum)
     return ActivationRequest(
-        uri, _ko(base_url, uri), base_url, paths, entry, _text(value, "function"), checksum or None
+        uri,
+        _ko(base_url, uri),
+        base_url,
+        paths,
+        entry,
+        _text(value, "function"),
+        checksum or None,
+        _package(value, entry),
     )
+
+
+def _package(value: dict[str, object], entry: str) -> PythonPackage | None:
+    """Where `package`, `module` or both are named. `folder` is that of the entry unless it is told."""
+    named = [(key, str(value[key])) for key in ("package", "module") if value.get(key)]
+    if not named:
+        return None
+    for key, name in named:
+        if len(name) > 500 or not all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split(".")):
+            raise bad_request(f"The {key} {name[:100]!r} is no name that Python could import")
+    module = ".".join(name for _, name in named)
+    top = module.partition(".")[0]
+    if top in _standard_modules() or top in _OWN:
+        raise bad_request(
+            f"The package {top} has the name of a module of {'the runtime' if top in _OWN else 'the standard library'},"
+            " which would be imported in its place; give it another name"
+        )
+    folder = value.get("folder")
+    if folder is None:
+        folder = entry.rpartition("/")[0]
+    if folder == "":
+        return PythonPackage("", module)
+    return PythonPackage(_path(folder), module)
+
+
+def _standard_modules() -> frozenset[str]:
+    found = getattr(sys, "stdlib_module_names", None)
+    if found is not None:
+        return frozenset(found)
+    # Before Python 3.10.
+    files = {file.name.partition(".")[0] for file in Path(os.__file__).parent.iterdir()} - {"site-packages"}
+    return frozenset({*files, *sys.builtin_module_names})
 
 
 def _text(value: dict[str, object], key: str) -> str:

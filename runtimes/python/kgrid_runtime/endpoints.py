@@ -22,7 +22,8 @@ class Endpoint:
     @property
     def target(self) -> bytes:
         """What a worker is told to run."""
-        return f"{self.request.entry}\0{self.request.function}".encode()
+        package = self.request.package
+        return f"{self.request.entry if package is None else package.module}\0{self.request.function}".encode()
 
     @property
     def key(self) -> str:

@@ -13,12 +13,14 @@ from kgrid_python_runtime.worker.confine import stay_unreadable
 from kgrid_runtime.activation import Activation
 from kgrid_runtime.activator import Activator
 from kgrid_runtime.api import Api
-from kgrid_runtime.dependencies import Dependencies
+from kgrid_runtime.cache_limits import CacheLimits
 from kgrid_runtime.endpoints import Endpoints
 from kgrid_runtime.http.client import Client
 from kgrid_runtime.http.connection import Connection, HttpLimits
 from kgrid_runtime.http.request import Request, SizeLimits
 from kgrid_runtime.http.server import Server
+from kgrid_runtime.installer.environments import Environments
+from kgrid_runtime.installer.installer import Installer
 from kgrid_runtime.log import Log
 from kgrid_runtime.package_cache import PackageCache
 from kgrid_runtime.parent_watch import HandedOver, read_first_line, watch_stdin
@@ -55,12 +57,13 @@ async def _run(settings: Settings, handed_over: HandedOver, log: Log) -> int:
     client = Client()
     activator = Activator(settings, client, handed_over.secret)
     packages = PackageCache(settings.cache_folder, settings.cache_strategy, activator)
-    dependencies = Dependencies(
-        settings.cache_folder, settings.install_timeout, {**os.environ, **handed_over.installer}
+    environments = Environments(settings.cache_folder)
+    installer = Installer(
+        environments, settings.install, {**os.environ, **handed_over.installer}, settings.source_builds, log
     )
     runners = Runners(settings.workers, ActivatorRequests(activator), log, settings.cache_folder / "scratch")
     endpoints = Endpoints()
-    activation = Activation(packages, dependencies, runners, endpoints, log, settings.workers.execution_timeout)
+    activation = Activation(packages, installer, runners, endpoints, log, settings.workers.execution_timeout)
     stop = asyncio.Event()
     api: list[Api] = []
 
@@ -70,7 +73,7 @@ async def _run(settings: Settings, handed_over: HandedOver, log: Log) -> int:
     server = Server(handle, HttpLimits(SizeLimits(body=max(settings.workers.body, _CONTROL_BODY))))
     try:
         packages.prepare()
-        dependencies.prepare()
+        environments.prepare()
         runners.prepare()
         port = await server.listen(settings.host, settings.port)
     except OSError as error:
@@ -96,11 +99,13 @@ async def _run(settings: Settings, handed_over: HandedOver, log: Log) -> int:
     if settings.stop_with_stdin:
         watch_stdin(stop.set, lambda: os._exit(0), _CLOSE_SECONDS + 2)
     _announce(url)
-    registering = asyncio.ensure_future(registration.keep())
+    limits = CacheLimits(settings.cache_folder, settings.cache_size, activation.in_use)
+    lasting = [asyncio.ensure_future(each) for each in (registration.keep(), limits.keep())]
     await stop.wait()
-    registering.cancel()
+    for task in lasting:
+        task.cancel()
     await server.close(_CLOSE_SECONDS)
-    dependencies.kill()
+    installer.kill()
     runners.kill()
     client.close()
     return 0

@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 import json
 import shutil
-import time
 from collections import defaultdict
 from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
@@ -26,7 +25,6 @@ REQUIREMENTS = "requirements.txt"
 _LARGEST_FILE = 100 * 1024 * 1024
 _LARGEST_PACKAGE = 300 * 1024 * 1024
 _AT_ONCE = 4
-_KEEP_SECONDS = 30 * 24 * 3600
 
 # Digest of each file, None for one that the knowledge object does not have.
 Index = dict[str, "str | None"]
@@ -34,9 +32,18 @@ Index = dict[str, "str | None"]
 
 @dataclass(frozen=True)
 class Package:
+    ko: str
+    """<naan>/<name>/<version>"""
     key: str
     root: Path
     requirements: Path | None
+    index: Index
+
+    def digests_in(self, folder: str) -> dict[str, str]:
+        """Of each file in a folder, by path from there; the empty folder is the root."""
+        start = f"{folder}/" if folder else ""
+        files = {path: digest for path, digest in self.index.items() if digest is not None}
+        return {path[len(start) :]: digest for path, digest in files.items() if path.startswith(start)}
 
 
 class PackageCache:
@@ -49,13 +56,10 @@ class PackageCache:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def prepare(self) -> None:
-        """Makes the folders, and drops what was interrupted or not used for 30 days. Raises OSError."""
+        """Makes the folders, and drops what was interrupted. Raises OSError."""
         scratch.prepare(self._staging)
         for folder in (self._packages, self._latest):
             folder.mkdir(parents=True, exist_ok=True)
-        for package in self._packages.iterdir():
-            if time.time() - package.stat().st_mtime > _KEEP_SECONDS:
-                shutil.rmtree(package, ignore_errors=True)
 
     async def obtain(self, request: ActivationRequest) -> Package:
         """The artifacts of the request, fetched where they are not there yet. Raises Failure and OSError."""
@@ -69,7 +73,15 @@ class PackageCache:
         root = self._packages / key / "files"
         named = sorted((p for p in paths if p.rpartition("/")[2] == REQUIREMENTS), key=len)
         requirements = root / named[0] if named else None
-        return Package(key, root, requirements if requirements is not None and requirements.is_file() else None)
+        is_there = requirements is not None and requirements.is_file()
+        return Package(request.ko, key, root, requirements if is_there else None, self._index(key))
+
+    async def discard(self, package: Package) -> None:
+        async with self._locks[package.ko]:
+            await asyncio.to_thread(shutil.rmtree, self._packages / package.key, True)
+            latest = self._latest / _digest(package.ko.encode())
+            if latest.is_file() and latest.read_text() == package.key:
+                latest.unlink()
 
     def _cached(self, request: ActivationRequest, paths: list[str]) -> str | None:
         if self._strategy == "always":

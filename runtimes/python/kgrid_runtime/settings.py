@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from kgrid_runtime.installer.steps import InstallLimits
+
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 CACHE_STRATEGIES = ("never", "always", "use_checksum")
@@ -41,7 +43,10 @@ class Settings:
     heartbeat: float
     cache_strategy: str
     cache_folder: Path
-    install_timeout: float
+    cache_size: int
+    install: InstallLimits
+    source_builds: frozenset[str]
+    """`naan/name` of knowledge objects whose dependencies may be built from their sources."""
     workers: WorkerLimits
     stop_with_stdin: bool
     debug: bool
@@ -65,7 +70,12 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         heartbeat=read.number("KGRID_PROXY_HEARTBEAT_INTERVAL", 30, 0, 86400),
         cache_strategy=read.choice("KGRID_PYTHON_CACHE_STRATEGY", CACHE_STRATEGIES, "use_checksum"),
         cache_folder=Path(read.text("KGRID_PYTHON_CACHE_DIR", "~/.cache/kgrid-python-runtime")).expanduser().absolute(),
-        install_timeout=read.number("KGRID_PYTHON_INSTALL_TIMEOUT", 600, 1, 86400),
+        cache_size=read.size("KGRID_PYTHON_CACHE_SIZE", "10G", "0"),
+        install=InstallLimits(
+            seconds=read.number("KGRID_PYTHON_INSTALL_TIMEOUT", 600, 1, 86400),
+            size=read.size("KGRID_PYTHON_INSTALL_SIZE", "4G", "1M"),
+        ),
+        source_builds=read.names("KGRID_PYTHON_ALLOW_SOURCE_BUILDS"),
         workers=WorkerLimits(
             execution_timeout=read.number("KGRID_PYTHON_EXECUTION_TIMEOUT", 29, 0.1, 86400),
             idle_timeout=read.number("KGRID_PYTHON_IDLE_TIMEOUT", 300, 0.1, 86400),
@@ -110,6 +120,13 @@ class _Reader:
         if value is None or value < (_bytes(least) or 0):
             raise BadSetting(f"{name} must be a size of at least {least}, such as 512M or 2G, not '{text}'")
         return value
+
+    def names(self, name: str) -> frozenset[str]:
+        names = frozenset(part.strip().strip("/") for part in self.text(name, "").split(",") if part.strip())
+        for each in names:
+            if re.fullmatch(r"[A-Za-z0-9.]+/[A-Za-z0-9.]+", each) is None:
+                raise BadSetting(f"{name} must be a list such as naan/name,naan/other, not '{each}'")
+        return names
 
     def url(self, name: str, default: str) -> SplitResult:
         text = self.text(name, default)

@@ -57,7 +57,7 @@ def test_requirements_that_cannot_be_met_are_reported_in_the_words_of_pip(runtim
     runtime.publish("deps/bad/v1.0", {"src/main.py": USE, "requirements.txt": "lib==7.0\n"})
     answer = runtime.try_activate("deps/bad/v1.0")
     assert answer.status == 500
-    assert answer.description.startswith("Installing dependencies failed: ERROR: ")
+    assert answer.description.startswith("Installing dependencies failed: Could not find")
     assert "No matching distribution found for lib==7.0" in answer.description
     assert str(runtime.cache) not in answer.description
     # Another try is another try.
@@ -84,8 +84,8 @@ def test_a_worker_that_its_dependencies_keep_from_starting_is_an_error(runtime: 
     assert answer.description.endswith("does not start: its process ended with exit code 9")
 
 
-def make_slow_source(folder: Path) -> str:
-    """Requires a source distribution that is built when there is `go` beside it; `pid` names the builder."""
+def make_slow_source(folder: Path) -> dict[str, str]:
+    """Files of a package that is built when there is `go` in the folder; `pid` there names the builder."""
     backend = f"""
 import os, time, zipfile
 from pathlib import Path
@@ -100,23 +100,24 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         wheel.writestr("slow-1.0.dist-info/RECORD", "")
     return "slow-1.0-py3-none-any.whl"
 """
-    source = folder / "slow"
-    source.mkdir(parents=True)
-    (source / "backend.py").write_text(backend)
-    (source / "pyproject.toml").write_text(
+    folder.mkdir()
+    project = (
         '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
         '[project]\nname = "slow"\nversion = "1.0"\n'
     )
-    return f"slow @ file://{source}\n"
+    return {
+        "parts/slow/backend.py": backend,
+        "parts/slow/pyproject.toml": project,
+        "requirements.txt": "./parts/slow\n",
+    }
 
 
 def test_a_long_installation_is_reported_as_in_processing_until_it_ends(start: StartRuntime, tmp_path: Path) -> None:
-    patient = start(PIP_NO_INDEX="1")
-    impatient = start(PIP_NO_INDEX="1", KGRID_PYTHON_INSTALL_TIMEOUT="6")
+    patient = start(PIP_NO_INDEX="1", KGRID_PYTHON_ALLOW_SOURCE_BUILDS="deps/slow,deps/late")
+    impatient = start(PIP_NO_INDEX="1", KGRID_PYTHON_ALLOW_SOURCE_BUILDS="deps/late", KGRID_PYTHON_INSTALL_TIMEOUT="6")
     source = "import slow\ndef main(value):\n    return slow.x\n"
     for name in ("slow", "late"):
-        requirements = make_slow_source(tmp_path / name)
-        patient.publish(f"deps/{name}/v1.0", {"src/main.py": source, "requirements.txt": requirements})
+        patient.publish(f"deps/{name}/v1.0", {"src/main.py": source, **make_slow_source(tmp_path / name)})
     quick = patient.add("deps/quick/v1.0", "def main(value):\n    return 1\n")
     late = patient.run_later(lambda: impatient.try_activate("deps/late/v1.0"))
     slow = patient.try_activate("deps/slow/v1.0")
@@ -124,7 +125,7 @@ def test_a_long_installation_is_reported_as_in_processing_until_it_ends(start: S
     for first in (slow, late.result()):
         assert first.status == 503
         assert first.json["status"] == "Endpoint is in processing, try again later."
-        assert first.json["description"] == "installing dependencies"
+        assert first.json["description"] == "installing dependencies: slow"
         assert first.headers["retry-after"] == "2"
         assert 4.5 < first.seconds < 7
     # Asking again goes on waiting for the same installation.

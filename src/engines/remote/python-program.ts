@@ -11,11 +11,12 @@ const run = promisify(execFile);
 export const pythonProgram: RuntimeProgram = {
   command: 'python3',
   args: ['-m', 'kgrid_runtime'],
-  variables: ({ callSeconds, result, body, memory }, cache) => ({
+  variables: ({ callSeconds, result, body, memory }, cache, sourceBuilds) => ({
     PYTHONPATH: join(RUNTIMES, 'python'),
     PYTHONUNBUFFERED: '1',
     KGRID_PYTHON_ENV_PORT: '0',
     KGRID_PYTHON_CACHE_DIR: cache,
+    KGRID_PYTHON_ALLOW_SOURCE_BUILDS: sourceBuilds.join(','),
     KGRID_PYTHON_EXECUTION_TIMEOUT: String(callSeconds),
     // Bytes.
     KGRID_PYTHON_OUTPUT_LIMIT: String(result),

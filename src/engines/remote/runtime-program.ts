@@ -15,8 +15,11 @@ export interface RuntimeLimits {
 export interface RuntimeProgram {
   readonly command: string;
   readonly args: readonly string[];
-  /** Its settings, as variables. `cache`: where it keeps what it fetched and installed. */
-  variables(limits: RuntimeLimits, cache: string): Readonly<Record<string, string>>;
+  /**
+   * Its settings, as variables. `cache`: where it keeps what it fetched and installed. `sourceBuilds`: `<naan>/<name>`
+   * of KOs whose dependencies may be built from their sources.
+   */
+  variables(limits: RuntimeLimits, cache: string, sourceBuilds: readonly string[]): Readonly<Record<string, string>>;
   /** Why it cannot run here, and what to do; undefined where it can. */
   absence(environment: Readonly<Record<string, string>>): Promise<string | undefined>;
 }

@@ -15,6 +15,8 @@ export interface OwnRuntimesOptions {
   readonly address: string;
   /** Where runtimes keep what they fetched and installed. */
   readonly cache: string;
+  /** `<naan>/<name>` of KOs whose dependencies may be built from their sources. */
+  readonly sourceBuilds: readonly string[];
   /** Milliseconds a call may take here; theirs ends a little earlier. */
   readonly callTimeout: number;
   /** Bytes. */
@@ -64,7 +66,11 @@ function start(options: OwnRuntimesOptions, name: string, program: RuntimeProgra
       PATH: [join(RUNTIMES, '../node_modules/.bin'), options.environment['PATH'] ?? ''].join(delimiter),
       KGRID_PROXY_ADAPTER_URL: options.address,
       KGRID_RUNTIME_PARENT: 'stdin',
-      ...program.variables(runtimeLimits(callSeconds, maxResult, maxBody), join(options.cache, name)),
+      ...program.variables(
+        runtimeLimits(callSeconds, maxResult, maxBody),
+        join(options.cache, name),
+        options.sourceBuilds,
+      ),
     },
     handedOver: { secret: options.secret, installer: only(options.environment, FOR_INSTALLERS) },
     onEnd: (url) => {

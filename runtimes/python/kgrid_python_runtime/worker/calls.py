@@ -19,7 +19,7 @@ from kgrid_python_runtime.worker.counters import BEGUN, HEARD
 from kgrid_python_runtime.worker.ending import end_on_error
 from kgrid_python_runtime.worker.failure import Describer, Failure
 from kgrid_python_runtime.worker.frames import CALL_HEAD, FAILURE, INPUT_NONE, RESULT, FrameBuffer, frame
-from kgrid_python_runtime.worker.loader import Loader
+from kgrid_python_runtime.worker.loader import Functions
 from kgrid_python_runtime.worker.values import read_input, write_result
 
 STACK = 8 * 1024 * 1024
@@ -28,7 +28,12 @@ _ANY_LENGTH = 1 << 32
 
 class Calls:
     def __init__(
-        self, descriptor: int, counters: memoryview, loader: Loader, describer: Describer, limits: tuple[int, int, int]
+        self,
+        descriptor: int,
+        counters: memoryview,
+        loader: Functions,
+        describer: Describer,
+        limits: tuple[int, int, int],
     ) -> None:
         """`counters`: see `counters.py`. `limits`: calls that run at once, threads, bytes of a result."""
         self._descriptor = descriptor

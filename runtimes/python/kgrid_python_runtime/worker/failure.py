@@ -26,9 +26,15 @@ class Failure(Exception):
 
 
 class Describer:
-    def __init__(self, root: str, hidden: dict[str, str], entry_folder: str = "") -> None:
-        """`root` is the knowledge object's folder; `hidden` maps further folders to what is said instead."""
+    def __init__(
+        self, root: str, hidden: dict[str, str], entry_folder: str = "", listed: str = "requirements.txt"
+    ) -> None:
+        """`root` is the knowledge object's folder; `hidden` maps further folders to what is said instead.
+
+        `listed`: where its packages are listed.
+        """
         self._root = root + "/"
+        self._listed = listed
         self._own = [root, self._root + entry_folder]
         folders = {**hidden, root: ""}
         self._hidden = sorted(folders.items(), key=lambda pair: -len(pair[0]))
@@ -59,7 +65,7 @@ class Describer:
     def one_line(self, error: BaseException, loading: bool) -> str:
         name = type(error).__name__
         message = error.msg if isinstance(error, SyntaxError) and error.filename else _message(error)
-        text = self._cut(f"{name}: {message}" if message else name) + advice(error, self._own)
+        text = self._cut(f"{name}: {message}" if message else name) + advice(error, self._own, self._listed)
         place = self._place(error) if loading else None
         return text if place is None else f"{text} ({place[0]} line {place[1]})"
 

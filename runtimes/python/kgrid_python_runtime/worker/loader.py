@@ -18,21 +18,59 @@ Function = Callable[[object], object]
 _ALWAYS_LOADED = {"abc", "codecs", "genericpath", "io", "os", "posixpath", "site", "stat", "threading"}
 
 
-class Loader:
-    def __init__(self, root: str, entry_folder: str, dependencies: str | None, basics: set[str]) -> None:
-        """`basics`: names of modules that the interpreter itself needs."""
-        self._root = root
-        self._basics = basics | _ALWAYS_LOADED
+class Functions:
+    """Functions of modules, each looked up once."""
+
+    def __init__(self) -> None:
         self._lock = threading.RLock()
         self._functions: dict[bytes, Function] = {}
+
+    def function(self, target: bytes) -> Function:
+        """The function of the target `<entry>\\0<function>`, loaded once. Raises whatever its module raises."""
+        found = self._functions.get(target)
+        if found is None:
+            with self._lock:
+                found = self._functions[target] = self._load(*target.decode().split("\0"))
+        return found
+
+    def _load(self, entry: str, name: str) -> Function:
+        value: object = self._module(entry)
+        for part in name.split("."):
+            if not hasattr(value, part):
+                raise Failure(500, "AttributeError", f"Function {name} is not defined in {entry}")
+            value = getattr(value, part)
+        if not callable(value):
+            raise Failure(500, "TypeError", f"{name} in {entry} is not a function")
+        return value
+
+    def _module(self, entry: str) -> types.ModuleType:
+        raise NotImplementedError
+
+
+class PackageLoader(Functions):
+    """Finds the functions of a knowledge object that is an installed package, by the names of its modules."""
+
+    def __init__(self, installed: list[str]) -> None:
+        super().__init__()
+        _add_installed(installed)
+
+    def _module(self, entry: str) -> types.ModuleType:
+        return importlib.import_module(entry)
+
+
+class Loader(Functions):
+    """Finds the functions of a knowledge object that is a folder of files, by the paths of its modules."""
+
+    def __init__(self, root: str, entry_folder: str, installed: list[str], basics: set[str]) -> None:
+        """`installed`: folders with packages. `basics`: names of modules that the interpreter itself needs."""
+        super().__init__()
+        self._root = root
+        self._basics = basics | _ALWAYS_LOADED
         # As when a script is run: its own folder comes before the standard library. Dependencies come last.
         beside = os.path.join(root, entry_folder) if entry_folder else root
         self._folders = list(dict.fromkeys([beside, root]))
         sys.path[:0] = self._folders
-        if dependencies is not None:
-            import site  # noqa: PLC0415
-
-            site.addsitedir(dependencies)
+        _add_installed(installed)
         self._forget_shadowed()
         self._claim_packages()
 
@@ -57,24 +95,6 @@ class Loader:
                 package = types.ModuleType(name)
                 package.__path__ = [folder]
                 sys.modules[name] = package
-
-    def function(self, target: bytes) -> Function:
-        """The function of the target `<entry>\\0<function>`, loaded once. Raises whatever its module raises."""
-        found = self._functions.get(target)
-        if found is None:
-            with self._lock:
-                found = self._functions[target] = self._load(*target.decode().split("\0"))
-        return found
-
-    def _load(self, entry: str, name: str) -> Function:
-        value: object = self._module(entry)
-        for part in name.split("."):
-            if not hasattr(value, part):
-                raise Failure(500, "AttributeError", f"Function {name} is not defined in {entry}")
-            value = getattr(value, part)
-        if not callable(value):
-            raise Failure(500, "TypeError", f"{name} in {entry} is not a function")
-        return value
 
     def _module(self, entry: str) -> types.ModuleType:
         if not os.path.isfile(os.path.join(self._root, entry)):
@@ -105,3 +125,12 @@ class Loader:
             del sys.modules[name]
             raise
         return module
+
+
+def _add_installed(folders: list[str]) -> None:
+    """At the end of the path: nothing there can stand in for a module of the standard library."""
+    if folders:
+        import site  # noqa: PLC0415
+
+        for folder in folders:
+            site.addsitedir(folder)

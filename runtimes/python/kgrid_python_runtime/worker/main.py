@@ -21,7 +21,7 @@ def main() -> None:
     from kgrid_python_runtime.worker.control import read_control  # noqa: PLC0415
     from kgrid_python_runtime.worker.counters import COUNTERS_SIZE  # noqa: PLC0415
     from kgrid_python_runtime.worker.failure import Describer  # noqa: PLC0415
-    from kgrid_python_runtime.worker.loader import Loader  # noqa: PLC0415
+    from kgrid_python_runtime.worker.loader import Functions, Loader, PackageLoader  # noqa: PLC0415
     from kgrid_python_runtime.worker.requests import Requests  # noqa: PLC0415
 
     sys.path.remove(home)
@@ -36,12 +36,16 @@ def main() -> None:
 
     root = options["root"]
     hidden = {options["scratch"]: "", sys.prefix: "python", sys.base_prefix: "python", home: "runtime"}
-    if options["dependencies"] is not None:
-        hidden[options["dependencies"]] = "dependencies"
-    loader = Loader(root, options["entryFolder"], options["dependencies"], _started_with)
+    installed, own_package = options["installed"], options["ownPackage"]
+    hidden.update(dict.fromkeys(installed, "dependencies"))
+    if own_package is None:
+        loader: Functions = Loader(root, options["entryFolder"], installed, _started_with)
+        describer = Describer(root, hidden, options["entryFolder"])
+    else:
+        loader = PackageLoader(installed)
+        describer = Describer(installed[0], {**hidden, root: ""}, own_package, "the dependencies of the package")
     limits = (options["concurrency"], options["threads"], options["outputLimit"])
     counters = memoryview(mmap.mmap(counter, COUNTERS_SIZE)).cast("Q")
-    describer = Describer(root, hidden, options["entryFolder"])
     # One line of the log, like the exception of a call, and not one for each frame.
     threading.excepthook = lambda failed: describer.log(failed.exc_value)
     calls = Calls(call_socket, counters, loader, describer, limits)

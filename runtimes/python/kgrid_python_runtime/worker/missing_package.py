@@ -35,8 +35,11 @@ _DISTRIBUTIONS = {
 }
 
 
-def advice(error: BaseException, folders: list[str]) -> str:
-    """What to add to an error's text, or nothing. `folders`: where the knowledge object's own modules lie."""
+def advice(error: BaseException, folders: list[str], listed: str) -> str:
+    """What to add to an error's text, or nothing.
+
+    `folders`: where the knowledge object's own modules lie; `listed`: where its packages are listed.
+    """
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     if not isinstance(name, str):
         return ""
@@ -44,7 +47,7 @@ def advice(error: BaseException, folders: list[str]) -> str:
     # A part of a package that is there, a module of the knowledge object itself, or one that this Python lacks.
     if top in sys.modules or top in _standard_modules() or any(_has(folder, top) for folder in folders):
         return ""
-    return f": the package {_DISTRIBUTIONS.get(top, top)} is not installed; add it to requirements.txt"
+    return f": the package {_DISTRIBUTIONS.get(top, top)} is not installed; add it to {listed}"
 
 
 def _standard_modules() -> frozenset[str]:

@@ -44,7 +44,10 @@ class Code:
     root: Path
     entry_folder: str
     """Relative to the root; empty for the root itself."""
-    dependencies: Path | None
+    installed: tuple[Path, ...]
+    """Folders with packages."""
+    own_package: str | None = None
+    """Its top name, where the knowledge object's own code is one of these."""
 
 
 class WorkerProcess:
@@ -148,7 +151,8 @@ class WorkerProcess:
             "parent": os.getpid(),
             "root": str(code.root),
             "entryFolder": code.entry_folder,
-            "dependencies": None if code.dependencies is None else str(code.dependencies),
+            "installed": [str(folder) for folder in code.installed],
+            "ownPackage": code.own_package,
             "scratch": str(self._scratch),
             "concurrency": limits.concurrency,
             "threads": max(limits.concurrency, min(limits.concurrency * (_DEEPEST + 1), _MOST_THREADS)),

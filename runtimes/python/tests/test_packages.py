@@ -1,0 +1,347 @@
+"""Knowledge objects that are installable packages: `package`, `module` and `function` name what is called."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tarfile
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import StartRuntime
+from tests.harness.activator import FakeActivator
+from tests.harness.packages import make_backend, package_files, self_building
+from tests.harness.runtime import Answer, Runtime, temporary_folder
+from tests.harness.wheels import make_wheel
+
+TELL = "import lib\ndef run(value):\n    return [lib.version, value]\n"
+ECHO = "def run(value):\n    return value\n"
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheels")
+    make_backend(folder)
+    make_wheel(folder, "lib", "1.0", {"lib.py": "version = '1.0'\n"})
+    make_wheel(folder, "lib", "2.0", {"lib.py": "version = '2.0'\n"})
+    make_wheel(folder, "old_lib", "1.0", {"old_lib.py": ""}, "lib<2")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def runtime(activator: FakeActivator, wheels: Path) -> Generator[Runtime]:
+    """One for all tests that leave it as it was: what they have in common is installed once."""
+    folder = temporary_folder()
+    runtime = Runtime(activator, folder, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheels))
+    yield runtime
+    runtime.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def try_package(runtime: Runtime, ko: str, name: str = "bmi", folder: str = "", **more: Any) -> Answer:
+    entry = next(
+        (
+            f"{folder}{file}"
+            for file in ("pyproject.toml", "setup.py")
+            if f"{ko}/{folder}{file}" in runtime.activator.files
+        ),
+        f"{folder}{name}/api.py",
+    )
+    named: dict[str, Any] = {"entry": entry, "package": name, "module": "api", "function": "run", **more}
+    return finally_activate(runtime, ko, named)
+
+
+def finally_activate(runtime: Runtime, ko: str, named: dict[str, Any]) -> Answer:
+    """Asks again while it is in processing, as activators do."""
+    answer = runtime.try_activate(ko, **named)
+    while answer.status == 503:
+        answer = runtime.try_activate(ko, **named)
+    return answer
+
+
+def add_package(runtime: Runtime, ko: str, files: dict[str, str], name: str = "bmi", **more: Any) -> str:
+    runtime.publish(ko, files)
+    answer = try_package(runtime, ko, name, **more)
+    assert answer.status == 200, answer.text
+    return f"/{answer.json['uri']}"
+
+
+def left_in(cache: Path) -> set[Path]:
+    """Without what several packages have in common, which is installed as a whole."""
+    return {file for folder in ("installing", "packages", "staging", "latest") for file in (cache / folder).iterdir()}
+
+
+def test_a_package_is_built_with_its_backend_and_called_with_what_it_requires(runtime: Runtime) -> None:
+    files = package_files("bmi", TELL, requires=["lib<2", "absent; extra == 'cli'"])
+    path = add_package(runtime, "pkg/one/v1.0", files)
+    assert runtime.call(path, {"height": 1.8}).result == ["1.0", {"height": 1.8}]
+
+
+def test_what_is_cached_starts_again_without_index_and_without_building(start: StartRuntime, wheels: Path) -> None:
+    runtime = start(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheels))
+    files = package_files("bmi", TELL, "service/", requires=["lib"])
+    add_package(runtime, "pkg/warm/v1.0", files, folder="service/", checksum="1")
+    runtime.close()
+    again = start(PIP_NO_INDEX="1", PIP_FIND_LINKS="/nonexistent", PATH="/nonexistent")
+    answer = try_package(again, "pkg/warm/v1.0", folder="service/", checksum="1")
+    assert again.call(f"/{answer.json['uri']}", 1).result == ["2.0", 1]
+    # Another version of the knowledge object with the same package is installed already.
+    path = add_package(again, "pkg/warm/v2.0", {**files, "README.md": "new"}, folder="service/", checksum="2")
+    assert again.call(path, 2).result == ["2.0", 2]
+
+
+def test_packages_with_different_versions_of_one_dependency_do_not_meet(runtime: Runtime) -> None:
+    paths = [
+        add_package(runtime, f"pkg/v{version}/v1.0", package_files("bmi", TELL, requires=[f"lib=={version}"]))
+        for version in ("1.0", "2.0")
+    ]
+    assert [runtime.call(path, None).result[0] for path in paths] == ["1.0", "2.0"]
+
+
+def test_modules_may_have_dots_or_stand_alone_and_resources_lie_in_the_package(runtime: Runtime) -> None:
+    files = {
+        **package_files("deep", ECHO),
+        "deep/inner/__init__.py": "",
+        "deep/inner/calc.py": "import pathlib\ndef run(value):\n    beside = pathlib.Path(__file__).parents[2]\n"
+        "    return (beside / 'metadata.json').read_text()\n",
+        "single.py": "class Tools:\n    @staticmethod\n    def run(value):\n        return 'alone'\n",
+        "metadata.json": "{}",
+    }
+    runtime.publish("pkg/deep/v1.0", files)
+    dotted = try_package(runtime, "pkg/deep/v1.0", "deep", module="inner.calc")
+    alone = try_package(
+        runtime, "pkg/deep/v1.0", "deep", endpoint="alone", package="", module="single", function="Tools.run"
+    )
+    assert [runtime.call(f"/{each.json['uri']}", None).result for each in (dotted, alone)] == ["{}", "alone"]
+
+
+def test_requirements_beside_the_package_are_installed_too(runtime: Runtime) -> None:
+    files = package_files("bmi", TELL)
+    path = add_package(runtime, "pkg/reqs/v1.0", {**files, "requirements.txt": "lib==1.0\n"})
+    assert runtime.call(path, None).result[0] == "1.0"
+    # Where the package itself says what it requires, a list that cannot be met is only a line of the log.
+    files = package_files("bmi", TELL, requires=["lib"])
+    path = add_package(runtime, "pkg/extra/v1.0", {**files, "requirements.txt": "-e .\nno-such-tool\n"})
+    assert runtime.call(path, None).result[0] == "2.0"
+    assert any("without its requirements.txt" in line.get("text", "") for line in runtime.logged)
+
+
+def test_a_wheel_in_dist_is_taken_where_the_sources_cannot_be_built(runtime: Runtime, tmp_path: Path) -> None:
+    for version in ("1.9", "1.10"):
+        make_wheel(tmp_path, "bmi", version, {"bmi/__init__.py": "", "bmi/api.py": f"def run(v): return '{version}'\n"})
+    for ko, files in {
+        "pkg/wheel/v1.0": {"README.md": ""},
+        "pkg/broken/v1.0": package_files("bmi", "", script="1 / 0"),
+    }.items():
+        runtime.publish(ko, files)
+        for file in tmp_path.glob("*.whl"):
+            runtime.activator.files[f"{ko}/dist/{file.name}"] = file.read_bytes()
+        answer = try_package(runtime, ko, entry="README.md" if "README.md" in files else "pyproject.toml")
+        assert answer.status == 200, answer.text
+        assert runtime.call(f"/{answer.json['uri']}", None).result == "1.10"
+
+
+def test_an_exception_names_its_place_in_the_package(runtime: Runtime) -> None:
+    path = add_package(runtime, "pkg/place/v1.0", package_files("bmi", "def run(value):\n    return 1 / value\n"))
+    answer = runtime.call(path, 0)
+    assert answer.json["place"] == {"file": "bmi/api.py", "line": 2}
+    assert answer.description == "ZeroDivisionError: division by zero"
+
+
+@pytest.mark.parametrize(
+    ("files", "more", "said"),
+    [
+        (
+            {"README.md": ""},
+            {"entry": "README.md"},
+            "Building the package failed: there is no pyproject.toml, setup.py",
+        ),
+        ({"pyproject.toml": "[project"}, {}, "Building the package failed: pyproject.toml cannot be read: "),
+        (
+            {"pyproject.toml": '[build-system]\nrequires = ["no-such-backend"]\nbuild-backend = "no"\n'},
+            {},
+            "Installing dependencies failed: Could not find a version that satisfies the requirement no-such-backend",
+        ),
+        (
+            {"pyproject.toml": '[build-system]\nrequires = ["tinybuild"]\nbuild-backend = "other.api"\n'},
+            {},
+            "Building the package failed: its build backend other.api cannot be loaded: No module named 'other'",
+        ),
+        (
+            {"pyproject.toml": '[build-system]\nrequires = ["--index-url=http://x/"]\nbuild-backend = "no"\n'},
+            {},
+            "Building the package failed: '--index-url=http://x/' is no requirement",
+        ),
+        (
+            {"pyproject.toml": '[project]\nname = "bmi"\nrequires-python = ">=3.99"\n'},
+            {},
+            "Building the package failed: it requires Python >=3.99, and here is Python 3.",
+        ),
+        (
+            package_files("bmi", ECHO, python=">=3.99"),
+            {},
+            "Installing the package failed: Package 'bmi' requires a different Python: ",
+        ),
+        (
+            package_files("bmi", ECHO, requires=["old-lib", "lib>=2"]),
+            {},
+            "Installing dependencies failed: Cannot install lib>=2 and old-lib==1.0 because these package versions "
+            "have conflicting dependencies; The user requested lib>=2; old-lib 1.0 depends on lib<2",
+        ),
+        (package_files("bmi", ECHO, buildRequires=["nowhere"]), {}, "No matching distribution found for nowhere"),
+        (
+            package_files("bmi", ECHO, script="raise ValueError('bad')"),
+            {},
+            "Building the package failed: ValueError: bad",
+        ),
+    ],
+)
+def test_a_package_that_cannot_be_installed_says_why_and_leaves_nothing(
+    runtime: Runtime, files: dict[str, str], more: dict[str, Any], said: str
+) -> None:
+    before = left_in(runtime.cache)
+    runtime.activator.files = {}
+    runtime.publish("pkg/bad/v1.0", files)
+    answer = try_package(runtime, "pkg/bad/v1.0", **more)
+    assert answer.status == 500
+    assert said in answer.description
+    assert str(runtime.cache) not in answer.text
+    assert left_in(runtime.cache) == before
+
+
+@pytest.mark.parametrize(
+    ("code", "more", "said"),
+    [
+        (ECHO, {"function": "walk"}, "Function walk is not defined in bmi.api"),
+        (ECHO, {"module": "web"}, "ModuleNotFoundError: No module named 'bmi.web'"),
+        ("import lib\n", {}, "the package lib is not installed; add it to the dependencies of the package"),
+        ("import json\nraise ValueError(json.__file__)\n", {}, "(bmi/api.py line 2)"),
+    ],
+)
+def test_a_package_that_has_no_such_function_says_so(
+    runtime: Runtime, code: str, more: dict[str, Any], said: str
+) -> None:
+    runtime.publish("pkg/load/v1.0", package_files("bmi", code))
+    answer = try_package(runtime, "pkg/load/v1.0", **more)
+    assert answer.status == 500
+    assert said in answer.description
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"package": "json"}, "The package json has the name of a module of the standard library"),
+        (
+            {"package": "kgrid_python_runtime"},
+            "The package kgrid_python_runtime has the name of a module of the runtime",
+        ),
+        ({"package": "a-b"}, "The package 'a-b' is no name that Python could import"),
+        ({"module": "../x"}, "The module '../x' is no name that Python could import"),
+        ({"folder": "../x"}, "is not a path within the knowledge object"),
+    ],
+)
+def test_names_that_cannot_be_imported_are_refused(runtime: Runtime, named: dict[str, Any], said: str) -> None:
+    runtime.publish("pkg/names/v1.0", package_files("bmi", ECHO))
+    answer = try_package(runtime, "pkg/names/v1.0", **named)
+    assert answer.status == 400
+    assert said in answer.description
+
+
+def test_the_index_that_cannot_be_reached_is_named_as_the_cause_without_its_password(start: StartRuntime) -> None:
+    runtime = start(PIP_INDEX_URL="http://user:secret@127.0.0.1:9/simple", PIP_RETRIES="1", PIP_CONFIG_FILE="/dev/null")
+    runtime.publish("pkg/offline/v1.0", package_files("bmi", ECHO))
+    answer = try_package(runtime, "pkg/offline/v1.0")
+    assert "failed: the package index cannot be reached (" in answer.description
+    assert "refused" in answer.description
+    assert "secret" not in answer.text
+
+
+def test_dependencies_are_built_from_sources_only_where_the_operator_permits_it(
+    start: StartRuntime, wheels: Path, tmp_path: Path
+) -> None:
+    sources = tmp_path / "onlysrc-1.0"
+    (sources).mkdir()
+    for name, text in {
+        "pyproject.toml": '[build-system]\nrequires = ["tinybuild"]\nbuild-backend = "tinybuild"\n',
+        "PKG-INFO": "Metadata-Version: 2.1\nName: onlysrc\nVersion: 1.0\n",
+        "tiny.json": json.dumps({"name": "onlysrc"}),
+        "onlysrc.py": "x = 'built'\n",
+    }.items():
+        (sources / name).write_text(text)
+    index = tmp_path / "index"
+    index.mkdir()
+    with tarfile.open(index / "onlysrc-1.0.tar.gz", "w:gz") as archive:
+        archive.add(sources, "onlysrc-1.0")
+    runtime = start(
+        PIP_NO_INDEX="1", PIP_FIND_LINKS=f"{wheels} {index}", KGRID_PYTHON_ALLOW_SOURCE_BUILDS="pkg/may,other/ko"
+    )
+    code = "import onlysrc\ndef run(value):\n    return onlysrc.x\n"
+    for name, wanted in {"may": "onlysrc", "mayNot": "onlysrc>=0.5"}.items():
+        runtime.publish(f"pkg/{name}/v1.0", package_files("bmi", code, requires=[wanted]))
+    runtime.publish("pkg/first/v1.0", {"src/main.py": "def main(v): pass", "requirements.txt": "onlysrc\n"})
+    runtime.publish(
+        "pkg/local/v1.0", {**package_files("x", ""), "src/main.py": "def main(v): pass", "requirements.txt": "./\n"}
+    )
+    for answer, name, what in (
+        (try_package(runtime, "pkg/mayNot/v1.0"), "mayNot", "onlysrc 1.0"),
+        (finally_activate(runtime, "pkg/first/v1.0", {}), "first", "onlysrc 1.0"),
+        (finally_activate(runtime, "pkg/local/v1.0", {}), "local", "a dependency"),
+    ):
+        assert answer.description == (
+            f"Installing dependencies failed: {what} is there as sources only, and to build it would run its code with "
+            f"the network open; --allow-source-builds pkg/{name} permits that"
+        )
+    permitted = try_package(runtime, "pkg/may/v1.0")
+    assert runtime.call(f"/{permitted.json['uri']}", None).result == "built"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("-r /etc/passwd", "names a file outside of the knowledge object"),
+        ("--requirement=../../other.txt", "names a file outside of the knowledge object"),
+        ("-r more.txt", "names a file outside of the knowledge object"),
+        ("lib @ file:///tmp/lib.whl", "names a file outside of the knowledge object"),
+        ("--index-url http://user:pass@${PIP_INDEX_URL}/", "uses a variable of the environment"),
+    ],
+)
+def test_requirements_read_nothing_of_the_host(runtime: Runtime, line: str, why: str) -> None:
+    files = {"src/main.py": "def main(v): pass", "requirements.txt": f"lib ~= 1.0  # /x\n{line}\n"}
+    runtime.publish("pkg/lines/v1.0", {**files, "more.txt": "-c ~/x\n"})
+    answer = runtime.try_activate("pkg/lines/v1.0")
+    assert why in answer.description
+    assert "pass@" not in answer.description
+
+
+HOSTILE = {
+    "loops": ("while True: pass", "passed the limit of 3 s"),
+    "eats": (
+        "import time\nfor n in range(99):\n  open(f'{n}', 'wb').write(bytes(1000000))\ntime.sleep(60)",
+        "wrote more than",
+    ),
+    "prints": ("while True: print('x' * 100000)", "printed more than 64 MB"),
+    "one_file": ("open('f', 'wb').write(bytes(99000000))", "Building the package failed"),
+    "hoards": ("x = bytes(3 << 30)", "passed its memory limit"),
+    "dies": ("import os\nos._exit(0)", "Building the package failed"),
+    "writes": ("open(mark, 'w')", "PermissionError"),
+    "connects": ("import socket\nsocket.create_connection(('127.0.0.1', port), 2)", "Building the package failed: "),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_code_that_builds_keeps_its_limits_and_leaves_nothing(start: StartRuntime, kind: str) -> None:
+    seconds = "3" if kind == "loops" else "100"
+    runtime = start(PIP_NO_INDEX="1", KGRID_PYTHON_INSTALL_TIMEOUT=seconds, KGRID_PYTHON_INSTALL_SIZE="20M")
+    mark = runtime.cache / "mark"
+    code, said = HOSTILE[kind]
+    begin = f"mark = {str(mark)!r}\nport = {runtime.activator.port}\n"
+    ko = f"pkg/{kind}/v1.0"
+    runtime.publish(ko, self_building("bmi", begin + code))
+    answer = try_package(runtime, ko)
+    assert said in answer.description
+    assert str(runtime.cache) not in answer.text
+    assert not mark.exists()
+    assert not left_in(runtime.cache)
