@@ -1,0 +1,34 @@
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import { hostname } from 'node:os';
+import type { Config } from '../../config/config.ts';
+import { isLoopback } from '../../lib/loopback.ts';
+import type { AuditStore } from '../../shelf/audit-store.ts';
+import type { AccessOptions } from './access.ts';
+
+export interface AccessParts {
+  readonly isOwnRuntime: (request: FastifyRequest) => boolean;
+  readonly log: FastifyBaseLogger;
+  /** None on a read-only shelf. */
+  readonly auditStore: AuditStore | undefined;
+}
+
+/** The access rules that the configuration asks for. */
+export const accessOptionsOf = (config: Config, { isOwnRuntime, log, auditStore }: AccessParts): AccessOptions => ({
+  profile: config.profile,
+  secureExecution: config.secureExecution,
+  ...(config.basic === undefined ? {} : { basic: config.basic }),
+  ...(config.oauth === undefined ? {} : { oauth: config.oauth }),
+  corsOrigins: config.cors,
+  loopbackOnly: isLoopback(config.host),
+  publicHosts: config.publicUrl === undefined ? [] : [new URL(config.publicUrl).host],
+  allowedHosts: [...config.allowedHosts, ...config.cors.map((origin) => new URL(origin).hostname), ...machineNames()],
+  isOwnRuntime,
+  log,
+  auditStore,
+});
+
+/** With its domain and without. */
+function machineNames(): string[] {
+  const name = hostname();
+  return [name, name.split('.', 1)[0] ?? name];
+}

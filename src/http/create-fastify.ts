@@ -1,0 +1,67 @@
+/** Fastify as this service uses it, before it has any rule or route. */
+import Fastify, { LogController } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { Config } from '../config/config.ts';
+import { notFound } from '../lib/errors.ts';
+import { answerBrokenRequests } from './broken-requests.ts';
+import { badUrl, pathOf, sendError } from './errors.ts';
+import { installMethods } from './methods.ts';
+import type { RequestIds } from './request-ids.ts';
+
+/** Paths of a package can be long; the router's own limit is 100 characters a segment. */
+const MAX_SEGMENT_CHARACTERS = 1024;
+const HEADERS_TIMEOUT_MS = 10_000;
+/** A connection on which nothing moves, such as that of a client that does not read its answer. */
+const SILENT_TIMEOUT_MS = 120_000;
+/** More than what proxies keep connections open for, so that they close first. */
+const KEEP_ALIVE_MS = 65_000;
+
+/** Routes check by code of their own; the compilers of schemas are a tenth of the processor time of a start. */
+const NO_SCHEMAS = { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } };
+
+function noSchemas(): never {
+  throw new TypeError('Routes have no schemas here');
+}
+
+export function createFastify(
+  { limits, trustProxy }: Config,
+  ids: RequestIds,
+  log: FastifyBaseLogger,
+): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy,
+    bodyLimit: limits.body,
+    requestTimeout: limits.upload,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionTimeout: SILENT_TIMEOUT_MS,
+    exposeHeadRoutes: false,
+    // What comes on open connections while the service stops is answered, and its connection closed.
+    return503OnClosing: false,
+    schemaController: NO_SCHEMAS,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_SEGMENT_CHARACTERS },
+    http: {
+      // `host-header.ts` says it in words.
+      requireHostHeader: false,
+      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, limits.request),
+      connectionsCheckingInterval: 1000,
+    },
+    frameworkErrors: (error, request, reply) => {
+      const refused = error.code === 'FST_ERR_BAD_URL' ? badUrl(pathOf(request.url)) : error;
+      // The router refused the URL before any route was known.
+      void sendError(request, reply, refused);
+    },
+    genReqId: ids.of,
+    clientErrorHandler: answerBrokenRequests(ids),
+  });
+  // A logger for each request would cost more than most requests log; what is logged names the request's id.
+  app.setChildLoggerFactory((logger) => logger);
+  installMethods(app);
+  app.server.maxConnections = limits.connections;
+  app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
+  app.setNotFoundHandler((request, reply) =>
+    sendError(request, reply, notFound(`There is nothing at ${pathOf(request.url)}`)),
+  );
+  return app;
+}

@@ -1,0 +1,80 @@
+/** `GET /actuator/health`. */
+import type { Activator } from '../../activation/activator.ts';
+import type { LoadFailure } from '../../activation/endpoint-set.ts';
+import type { EngineRegistry } from '../../engines/engine-registry.ts';
+import { koKey } from '../../knowledge-object/id.ts';
+import type { Lifecycle } from '../../lifecycle.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Shelf } from '../../shelf/shelf.ts';
+import { isAuthenticated } from '../access/principal.ts';
+import type { Operation } from '../methods.ts';
+
+export interface HealthOptions {
+  readonly activator: Activator;
+  readonly shelf: Shelf;
+  readonly engines: EngineRegistry;
+  readonly lifecycle: Lifecycle;
+}
+
+export const readHealth = (options: HealthOptions): Operation => ({
+  access: 'health',
+  handler: async (request, reply) => {
+    void reply.header('cache-control', 'no-store');
+    const problem = options.lifecycle.stopping
+      ? 'the service stops'
+      : await options.shelf.check().then(() => undefined, messageOf);
+    // "When the activator is DOWN the body is only `status: DOWN`."
+    if (problem !== undefined) {
+      request.log.error({ requestId: request.id, problem }, 'health is DOWN');
+      return reply.code(503).send({ status: 'DOWN' });
+    }
+    if (!isAuthenticated(request)) return { status: 'UP' };
+    return { status: 'UP', components: await componentsOf(options) };
+  },
+});
+
+async function componentsOf({ activator, shelf, engines, lifecycle }: HealthOptions): Promise<Record<string, unknown>> {
+  const adapters = Object.fromEntries(
+    [...engines.values()].map((engine) => [`${engine.name}Engine`, engines.health(engine)]),
+  );
+  const manifests = lifecycle.manifests.health();
+  const { endpoints, failures, withoutEndpoints } = activator.set;
+  const failed = [
+    ...[...failures.filter(({ transient }) => transient !== true), ...activator.unread].map(({ id, cause }) => ({
+      knowledgeObject: koKey(id),
+      cause,
+    })),
+    ...shelf.damage().map(({ where, cause }) => ({ onShelf: where, cause })),
+  ];
+  return {
+    activationService: {
+      status: 'UP',
+      details: {
+        kos: (await shelf.list()).length,
+        endpoints: endpoints.length,
+        failures: failed,
+        ...(withoutEndpoints.length === 0 ? {} : { withoutEndpoints: withoutEndpoints.map(toWithoutEndpoints) }),
+      },
+    },
+    ...adapters,
+    shelf: shelfComponent(shelf),
+    ...(manifests === undefined ? {} : { startManifests: manifests }),
+  };
+}
+
+/** As it should be, and said, since nothing of it can be called. */
+const toWithoutEndpoints = ({ id, cause }: LoadFailure): unknown => ({ knowledgeObject: koKey(id), detail: cause });
+
+/** A shelf that can be read and no longer written is DOWN, and leaves the whole UP: what is active runs. */
+function shelfComponent(shelf: Shelf): unknown {
+  const { problem, details } = shelf.condition();
+  return {
+    status: problem === undefined ? 'UP' : 'DOWN',
+    details: {
+      type: shelf.type,
+      created: shelf.created.toISOString(),
+      ...details,
+      ...(problem === undefined ? {} : { problem }),
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** All routes of the service. */
+import multipart from '@fastify/multipart';
+import type { FastifyInstance } from 'fastify';
+import { activationRoutes } from './activation-routes.ts';
+import { auditRoutes } from './audit-routes.ts';
+import { endpointRoutes } from './endpoint-routes.ts';
+import type { HttpCalls } from './execution/calls.ts';
+import { executionRoutes } from './execution/execution-routes.ts';
+import { healthRoutes } from './health/health-routes.ts';
+import { kosRoutes } from './kos/kos-routes.ts';
+import { EndpointTexts } from './listings/endpoint-texts.ts';
+import { openapiRoutes } from './openapi-routes.ts';
+import { pageDataRoutes } from './pages/page-data.ts';
+import { pageRoutes } from './pages/send-page.ts';
+import { proxyRoutes } from './proxy-routes.ts';
+import type { RequestGate } from './request-gate.ts';
+import { rootRoutes } from './root-routes.ts';
+import type { ServerOptions } from './server.ts';
+
+export interface RouteParts extends ServerOptions {
+  readonly gate: RequestGate;
+  readonly calls: HttpCalls;
+  /** Calls so far. */
+  readonly executed: () => number;
+}
+
+export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
+  const { config, shelf, activator, engines, lifecycle, gate, calls, executed } = parts;
+  const { publicUrl } = config;
+  const texts = new EndpointTexts();
+  rootRoutes(app, publicUrl);
+  pageRoutes(app);
+  const login = { execution: gate.isClosed('execution'), details: gate.isClosed('info') };
+  pageDataRoutes(app, { activator, shelf, login });
+  openapiRoutes(app);
+  endpointRoutes(app, { activator, publicUrl, texts });
+  activationRoutes(app, activator);
+  proxyRoutes(app, { activator, runtimes: parts.runtimes, isOwnRuntime: parts.isOwnRuntime, publicUrl });
+  auditRoutes(app, parts.auditStore);
+  healthRoutes(app, {
+    activator,
+    shelf,
+    engines,
+    version: parts.version,
+    lifecycle,
+    totals: () => ({ requests: gate.requests, calls: executed() }),
+    lostLines: parts.lostLines,
+  });
+  await app.register(async (scope) => {
+    await scope.register(multipart);
+    kosRoutes(scope, { ...parts.imports, manifests: parts.manifests, activator }, texts);
+  });
+  executionRoutes(app, { activator, shelf, calls, arriving: () => lifecycle.manifests.arriving });
+}
