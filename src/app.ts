@@ -1,26 +1,22 @@
 /** Builds the service from its configuration; nothing here listens yet. */
 import type { FastifyInstance } from 'fastify';
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Activator } from './activation/activator.ts';
 import { KnownPackages } from './activation/known-packages.ts';
 import type { Config } from './config/config.ts';
+import { packageLimitsOf } from './config/package-limits.ts';
 import { CallTokens } from './engines/call-token.ts';
 import { EngineRegistry } from './engines/engine-registry.ts';
-import { SECRET_HEADER } from './engines/remote/runtime.ts';
 import { RuntimeRegistry } from './engines/remote/runtime-registry.ts';
-import { startOwnRuntimes } from './engines/remote/start-own-runtimes.ts';
 import { makeEngines } from './engines/table.ts';
-import { openPrivateListener } from './http/private-listener.ts';
-import type { PrivateListener } from './http/private-listener.ts';
 import { createServer } from './http/server.ts';
 import { BackgroundReader } from './knowledge-object/descriptors/background-reader.ts';
 import type { Lifecycle } from './lifecycle.ts';
-import { disposeAll, inOrder } from './lib/in-order.ts';
+import { inOrder } from './lib/in-order.ts';
 import { messageOf } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
+import { OwnRuntimes } from './own-runtimes.ts';
 import { AuditFiles } from './shelf/file-store/audit-files.ts';
 import { createManifestImporter } from './shelf/manifest/create-manifest-importer.ts';
-import type { PackageLimits } from './shelf/import/limits.ts';
 import type { ManifestImporter } from './shelf/manifest-importer.ts';
 import { openShelf } from './shelf/open-shelf.ts';
 import type { Shelf } from './shelf/shelf.ts';
@@ -75,7 +71,7 @@ export async function createApp({
   const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version}`);
   const engines = new EngineRegistry();
   const tokens = new CallTokens(config.callKey);
-  const secret = randomBytes(32).toString('base64url');
+  const own = new OwnRuntimes();
   const runtimes = new RuntimeRegistry({
     engines,
     callTimeout: config.limits.runtime,
@@ -83,16 +79,14 @@ export async function createApp({
     maxResult: config.limits.result,
     queueLimit: config.limits.queue,
     tokens,
-    secret,
+    secret: own.secret,
     expiry: config.limits.runtimeExpiry,
     log: log.child({ part: 'runtimes' }),
   });
   await makeEngines({ config, known, engines, log }, (name) => runtimes.engine(name));
-  let privateListener: PrivateListener | undefined;
-  let own: Promise<AsyncDisposable[]> = Promise.resolve([]);
   const activator = new Activator({ shelf, engines, known, descriptors, log: log.child({ part: 'activation' }) });
   engines.on('runtime', (engine, alone) => activator.runtimeCame(engine, alone));
-  const imports = { shelf, spool: state.spool, limits: packageLimitsOf(config), descriptors };
+  const imports = { shelf, spool: state.spool, limits: packageLimitsOf(config.limits), descriptors };
   const manifests = createManifestImporter({
     config,
     target: imports,
@@ -112,7 +106,7 @@ export async function createApp({
     auditStore,
     runtimes,
     tokens,
-    isOwnRuntime: ({ raw }) => privateListener?.hasReceived(raw) === true,
+    isOwnRuntime: ({ raw }) => own.sent(raw),
   });
   return {
     server,
@@ -120,29 +114,19 @@ export async function createApp({
     activator,
     engines,
     manifests,
-    async startRuntimes() {
-      if (config.runtimes.length === 0) return;
-      privateListener = await openPrivateListener(server, ({ headers }) => sameSecret(headers[SECRET_HEADER], secret));
-      own = startOwnRuntimes({
-        names: config.runtimes,
+    startRuntimes: () =>
+      own.start(server, {
+        config,
         registry: runtimes,
-        secret,
-        address: privateListener.url,
         cache: cache ?? state.cache,
-        sourceBuilds: config.sourceBuilds,
-        callTimeout: config.limits.runtime,
-        maxResult: config.limits.result,
-        maxBody: config.limits.body,
         environment,
         log: log.child({ part: 'runtimes' }),
-      });
-    },
+      }),
     async [Symbol.asyncDispose]() {
       await inOrder([
         () => activator.dispose(),
         () => runtimes[Symbol.dispose](),
-        async () => disposeAll(await own),
-        () => privateListener?.[Symbol.asyncDispose](),
+        () => own[Symbol.asyncDispose](),
         () => engines[Symbol.asyncDispose](),
         () => descriptors[Symbol.asyncDispose](),
         () => known.save(),
@@ -152,21 +136,4 @@ export async function createApp({
       ]);
     },
   };
-}
-
-function packageLimitsOf({ limits }: Config): PackageLimits {
-  return {
-    zipped: limits.package,
-    unpacked: limits.unpacked,
-    file: limits.file,
-    entries: limits.entries,
-    metadata: limits.metadata,
-    descriptor: limits.descriptor,
-  };
-}
-
-function sameSecret(given: string | string[] | undefined, secret: string): boolean {
-  if (typeof given !== 'string') return false;
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(secret));
 }

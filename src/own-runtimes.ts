@@ -1,0 +1,60 @@
+/** The runtimes that come with the service, and the private listener on which they reach it. */
+import type { FastifyInstance } from 'fastify';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Config } from './config/config.ts';
+import { SECRET_HEADER } from './engines/remote/runtime.ts';
+import type { RuntimeRegistry } from './engines/remote/runtime-registry.ts';
+import { startOwnRuntimes } from './engines/remote/start-own-runtimes.ts';
+import { openPrivateListener } from './http/private-listener.ts';
+import type { PrivateListener } from './http/private-listener.ts';
+import { disposeAll, inOrder } from './lib/in-order.ts';
+import type { Logger } from './lib/log.ts';
+
+export interface OwnRuntimesOptions {
+  readonly config: Config;
+  readonly registry: RuntimeRegistry;
+  /** Where they keep what they fetched and installed. */
+  readonly cache: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly log: Logger;
+}
+
+export class OwnRuntimes implements AsyncDisposable {
+  /** They alone know it, for as long as this process runs. */
+  readonly secret = randomBytes(32).toString('base64url');
+  #listener: PrivateListener | undefined;
+  #started: Promise<AsyncDisposable[]> = Promise.resolve([]);
+
+  /** Whether one of them sent the request. */
+  sent(request: IncomingMessage): boolean {
+    return this.#listener?.hasReceived(request) === true;
+  }
+
+  /** Resolves before they are there. */
+  async start(server: FastifyInstance, { config, ...options }: OwnRuntimesOptions): Promise<void> {
+    if (config.runtimes.length === 0) return;
+    const { secret } = this;
+    this.#listener = await openPrivateListener(server, ({ headers }) => isSame(headers[SECRET_HEADER], secret));
+    this.#started = startOwnRuntimes({
+      ...options,
+      names: config.runtimes,
+      secret,
+      address: this.#listener.url,
+      sourceBuilds: config.sourceBuilds,
+      callTimeout: config.limits.runtime,
+      maxResult: config.limits.result,
+      maxBody: config.limits.body,
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await inOrder([async () => disposeAll(await this.#started), () => this.#listener?.[Symbol.asyncDispose]()]);
+  }
+}
+
+function isSame(given: string | string[] | undefined, secret: string): boolean {
+  if (typeof given !== 'string') return false;
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(secret));
+}
