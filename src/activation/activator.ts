@@ -15,6 +15,8 @@ import { SerialQueue } from '../lib/serial-queue.ts';
 import { mapBounded } from '../lib/map-bounded.ts';
 import type { Shelf, ShelfEntry } from '../shelf/shelf.ts';
 import { ActivationQueue } from './activation-queue.ts';
+import { becameActive } from './became-active.ts';
+import type { BecameActive } from './became-active.ts';
 import { endpointDisagreement, koDisagreement } from './agreement.ts';
 import { Endpoint } from './endpoint.ts';
 import { EndpointSet } from './endpoint-set.ts';
@@ -106,12 +108,12 @@ export class Activator {
   }
 
   /** "Discard all endpoints, reload every KO from the shelf, activate all endpoints." */
-  reloadAll(): Promise<void> {
+  reloadAll(): Promise<BecameActive[]> {
     return this.#change('reload', ALL);
   }
 
   /** "Discard endpoints of one KO, reload it, activate its endpoints"; all its versions when none is given. @throws koNotFound. */
-  reload(naan: string, name: string, version?: string): Promise<void> {
+  reload(naan: string, name: string, version?: string): Promise<BecameActive[]> {
     return this.#change('reload', ofKo(naan, name, version));
   }
 
@@ -133,21 +135,21 @@ export class Activator {
   }
 
   /** Takes in what was just imported. */
-  reloadImported(ids: readonly KoId[]): Promise<void> {
+  reloadImported(ids: readonly KoId[]): Promise<BecameActive[]> {
     return this.#change('reload', ofKos(ids));
   }
 
   /** "Reactivate and replace every loaded endpoint; no shelf reload." */
-  refreshAll(): Promise<void> {
+  refreshAll(): Promise<BecameActive[]> {
     return this.#change('refresh', ALL);
   }
 
-  refreshEngine(engine: string): Promise<void> {
+  refreshEngine(engine: string): Promise<BecameActive[]> {
     return this.#change('refresh', ofEngine(engineName(engine)));
   }
 
   /** @throws koNotFound. */
-  refresh(naan: string, name: string, version?: string): Promise<void> {
+  refresh(naan: string, name: string, version?: string): Promise<BecameActive[]> {
     return this.#change('refresh', ofKo(naan, name, version));
   }
 
@@ -167,7 +169,7 @@ export class Activator {
   }
 
   /** `patience`: milliseconds until the new set takes the place of the old with slow remote endpoints still `LOADED`. */
-  #change(kind: 'reload' | 'refresh', selection: Selection, patience = WAIT_MS): Promise<void> {
+  #change(kind: 'reload' | 'refresh', selection: Selection, patience = WAIT_MS): Promise<BecameActive[]> {
     return this.#changes.run('set', async () => {
       const began = Date.now();
       const old = this.#set;
@@ -210,6 +212,7 @@ export class Activator {
       this.#retries.watch();
       void this.#known?.save();
       this.#log.info({ change: kind, endpoints: made.length, milliseconds: Date.now() - began }, `${kind} done`);
+      return becameActive(made, present);
     });
   }
 

@@ -1,8 +1,11 @@
 /** The Activation API: "all GET; all respond 303 redirecting to `/endpoints`". */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
+import type { BecameActive } from '../activation/became-active.ts';
 import { malformedRequest } from '../lib/errors.ts';
+import { someOf } from '../lib/text.ts';
 import { audit } from './access/audit.ts';
+import type { AuditEntry } from './access/audit.ts';
 import { prefixOf } from './address.ts';
 import { askedVersion } from './asked-version.ts';
 import { declare } from './methods.ts';
@@ -15,7 +18,7 @@ interface Named {
 }
 
 export function activationRoutes(app: FastifyInstance, activator: Activator): void {
-  const act = (action: 'refresh' | 'reload', change: (named: Named, request: FastifyRequest) => Promise<void>) => ({
+  const act = (action: 'refresh' | 'reload', change: (named: Named) => Promise<readonly BecameActive[]>) => ({
     GET: {
       access: 'activation' as const,
       // "`HEAD` on these paths is 405: it must not act."
@@ -25,13 +28,14 @@ export function activationRoutes(app: FastifyInstance, activator: Activator): vo
         const v = askedVersion(request);
         const whole = { ...named, ...(named.version === undefined && v !== undefined ? { version: v } : {}) };
         const subject = Object.values(whole).join('/') || 'all';
+        let active: readonly BecameActive[];
         try {
-          await change(whole, request);
+          active = await change(whole);
         } catch (thrown) {
           audit(request, { action, subject, outcome: 'failed' });
           throw thrown;
         }
-        audit(request, { action, subject, outcome: 'done' });
+        audit(request, { action, subject, ...digestsOf(active, whole.name !== undefined), outcome: 'done' });
         return reply
           .code(303)
           .header('location', `${prefixOf(request)}/endpoints`)
@@ -69,4 +73,17 @@ export function activationRoutes(app: FastifyInstance, activator: Activator): vo
     declare(app, `${base}/reload/:naan/:name`, reloadKo);
     declare(app, `${base}/reload/:naan/:name/:version`, reloadKo);
   }
+}
+
+/** KOs that an audit record names. */
+const MAX_NAMED = 100;
+
+/** Which content is active since: of a KO that was named always, of all others where it is another than before. */
+function digestsOf(active: readonly BecameActive[], isNamed: boolean): Pick<AuditEntry, 'digest' | 'digests'> {
+  const told = isNamed ? active : active.filter(({ isNew }) => isNew);
+  const [first] = told;
+  if (first === undefined) return {};
+  if (isNamed && told.length === 1) return { digest: first.digest };
+  const all = told.map(({ ko, digest }) => `${ko} ${digest}`);
+  return { digests: someOf(all, MAX_NAMED) };
 }

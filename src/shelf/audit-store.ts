@@ -11,6 +11,8 @@ export interface AuditRecord {
   readonly subject: string;
   /** Of the package, where there is one: hex. */
   readonly digest?: string;
+  /** Of several packages, each behind its KO: `<naan>/<name>/<version> <hex>, …`. */
+  readonly digests?: string;
   /** `sha256:<old>, sha256:<new>` of what an import changed. */
   readonly Replaced?: string;
   readonly outcome: 'done' | 'failed' | 'refused';

@@ -99,3 +99,35 @@ test('calls carry the digest of what is active, the shelf that of what is there'
   await service.get(`/actuator/activation/reload/${before.id}`);
   assert.deepEqual(await digests(), [now, now]);
 });
+
+test('the audit says which content a reload or refresh made active', async () => {
+  await using service = await startService();
+  const naan = uniqueNaan();
+  const before = javascriptKo(CODE, { naan });
+  const after: Ko = { ...before, files: { ...before.files, 'more.txt': 'more' } };
+  const other = javascriptKo(CODE, { naan, version: 'v2.0', apiVersion: '2.0' });
+  const [old, now, second] = await Promise.all([before, after, other].map((ko) => computed(filesOf(ko))));
+  const audited = async (path: string): Promise<unknown[]> => {
+    assert.equal((await service.get(`/actuator/activation/${path}`)).status, 303);
+    const [{ action, digest, digests } = {}] = (await service.get('/actuator/audit?limit=1')).list;
+    return [action, typeof digest === 'string' ? `sha256:${digest}` : undefined, digests];
+  };
+  const hex = (digest = ''): string => digest.replace('sha256:', '');
+  await service.add(before);
+  assert.deepEqual(await audited(`reload/${before.id}`), ['reload', old, undefined]);
+  await service.importZip(await zipOf(after.files));
+  assert.deepEqual(await audited(`refresh/${before.id}`), ['refresh', old, undefined], 'what was loaded');
+  assert.deepEqual(await audited('refresh'), ['refresh', undefined, undefined], 'the same as before');
+  assert.deepEqual(await audited('reload'), ['reload', undefined, `${before.id} ${hex(now)}`]);
+  await service.add(other);
+  const both = `${before.id} ${hex(now)}, ${other.id} ${hex(second)}`;
+  assert.deepEqual(await audited(`reload/${naan}/ko`), ['reload', undefined, both]);
+  await service.delete(`/kos/${before.id}`);
+  assert.deepEqual(await audited(`reload/${before.id}`), ['reload', undefined, undefined], 'nothing is active');
+  await service.put(`/kos/${other.id}`, { ...other.metadata, title: 'Another' });
+  const digest = (await service.get(`/kos/${other.id}`)).headers[HEADER];
+  assert.notEqual(digest, second);
+  assert.deepEqual(await audited(`reload/${other.id}`), ['reload', digest, undefined]);
+  const call = await service.send('POST', pathOf(other), { body: '1', headers: JSON_TYPE });
+  assert.equal(call.headers[HEADER], digest);
+});
