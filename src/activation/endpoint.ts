@@ -163,6 +163,7 @@ export class Endpoint implements CallTarget {
       artifacts: entry.artifacts,
       entry: entry.entry,
       function: entry.function,
+      installs: installsOf(entry),
       options: { isolation: entry.isolation === 'call' ? 'call' : 'ko', timeout: entry.timeout },
       descriptor: entry.raw,
       checksum: ko.package.entry.digest,
@@ -170,3 +171,12 @@ export class Endpoint implements CallTarget {
     };
   }
 }
+
+const installsOf = ({ installs, package: name, module }: DeploymentEntry): EndpointPlan['installs'] =>
+  installs === undefined
+    ? undefined
+    : {
+        ...(name === undefined ? {} : { package: name }),
+        ...(module === undefined ? {} : { module }),
+        folder: installs,
+      };

@@ -19,6 +19,8 @@ export interface EndpointPlan {
   readonly entry: string;
   /** Name of the entry function; the default export or `module.exports` when absent. */
   readonly function: string | undefined;
+  /** Of code that is a package to install: its names, and its folder, whose files the artifacts are. */
+  readonly installs?: { readonly package?: string; readonly module?: string; readonly folder: string } | undefined;
   readonly options: EndpointOptions;
   /** What else the deployment descriptor says, for remote runtimes. */
   readonly descriptor: Readonly<Record<string, unknown>>;

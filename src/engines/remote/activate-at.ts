@@ -69,6 +69,7 @@ function requestOf(plan: EndpointPlan, address: string): Record<string, unknown>
   const { naan, name, version } = plan.ko;
   return {
     ...plan.descriptor,
+    ...plan.installs,
     uri: plan.id,
     baseUrl: `${address}/proxy/artifacts/${naan}/${name}/${version}/`,
     artifact: plan.artifacts,

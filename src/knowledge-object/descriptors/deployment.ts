@@ -21,6 +21,8 @@ export interface DeploymentEntry {
   /** The installable package that holds the code, and the module in it that holds the function. */
   readonly package?: string;
   readonly module?: string;
+  /** Folder of that package, where it is to be installed; empty for the root. */
+  readonly installs?: string;
   /** As written, such as `call`. */
   readonly isolation?: string;
   /** Milliseconds. */
@@ -93,6 +95,9 @@ function readPath(tree: YamlTree, key: string, place: Place, methodIsNeeded: boo
   return [readEntry(tree, path, engine, place)];
 }
 
+/** Engines whose code may be a package to install. */
+const INSTALLS = /\bpython\b/;
+
 /** Characters. */
 const MAX_PATH_CHARACTERS = 1024;
 
@@ -113,7 +118,8 @@ function readEntry(tree: YamlTree, path: string, method: string | undefined, pla
   if (engine === '') problems.push('names no engine: add a line such as "engine: javascript"');
   const module = textOf(tree, fields, 'module', problems);
   const packageName = textOf(tree, fields, 'package', problems);
-  const artifacts = artifactsOf(tree, fields.get('artifact')?.node, module === undefined, problems);
+  const isPackage = (module ?? packageName) !== undefined && INSTALLS.test(engine);
+  const artifacts = artifactsOf(tree, fields.get('artifact')?.node, !isPackage, problems);
   const named = textOf(tree, fields, 'entry', problems);
   const entry = artifacts.length === 1 || named === undefined ? artifacts[0] : withoutDot(named);
   if (entry !== undefined && !artifacts.includes(entry)) {
@@ -131,6 +137,7 @@ function readEntry(tree: YamlTree, path: string, method: string | undefined, pla
     ...(name === undefined ? {} : { function: name }),
     ...(packageName === undefined ? {} : { package: packageName }),
     ...(module === undefined ? {} : { module }),
+    ...(isPackage && artifacts.length === 0 ? { installs: '' } : {}),
     ...(isolation === undefined ? {} : { isolation }),
     ...(timeout === undefined ? {} : { timeout }),
     raw: rawOf(tree, own),

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { pathOf } from '../acceptance/support/knowledge-grid.ts';
+import { uniqueNaan } from '../acceptance/support/ko.ts';
+import type { Ko } from '../acceptance/support/ko.ts';
+import { startService, temporaryFolder } from '../acceptance/support/service.ts';
+import type { OwnService } from '../acceptance/support/service.ts';
+import { packageFiles, packageKo } from './support/python-package.ts';
+import { remoteKo } from './support/remote-ko.ts';
+import { until } from './support/until.ts';
+
+const naan = uniqueNaan();
+const shelf = await temporaryFolder();
+after(() => shelf[Symbol.asyncDispose]());
+
+const start = (env: Readonly<Record<string, string>>): Promise<OwnService> =>
+  startService({
+    shelf: shelf.path,
+    args: ['--runtimes', 'python', '--allow-source-builds', `${naan}/permitted`],
+    env: { PIP_CONFIG_FILE: '/dev/null', PIP_NO_INDEX: '1', PIP_FIND_LINKS: shelf.path, ...env },
+  });
+
+async function decided(service: OwnService, { name }: Ko): Promise<string> {
+  return until(
+    `${name} is decided`,
+    async () => {
+      const { status, detail = '' } = (await service.get(`/endpoints/${naan}/${name}/1.0/run`)).object;
+      return status === 'LOADED' ? undefined : `${String(status)} ${String(detail)}`;
+    },
+    120_000,
+  );
+}
+
+const code = 'def run(patient):\n    return round(patient["weight"] / patient["height"] ** 2, 1)\n';
+const patient = { weight: 70, height: 1.75 };
+
+test('a package is installed, called, and there again after a restart without pip', async () => {
+  const ko = packageKo(naan, 'bmi', packageFiles('bmi', code, 'python/'));
+  const call = async (service: OwnService): Promise<unknown> => {
+    assert.equal(await decided(service, ko), 'ACTIVATED ');
+    return (await service.post(pathOf(ko), patient)).object['result'];
+  };
+  {
+    await using service = await start({});
+    await service.add(ko);
+    await service.reload(ko);
+    assert.equal(await call(service), 22.9);
+  }
+  // What pip would need is gone.
+  await using service = await start({ PIP_FIND_LINKS: '/nonexistent', PIP_REQUIRE_VIRTUALENV: '1' });
+  assert.equal(await call(service), 22.9);
+});
+
+test('what is wrong with a package is the detail of its endpoint, and leaves nothing behind', async () => {
+  const missing = packageFiles('bmi', code, 'python/');
+  delete missing['python/pyproject.toml'];
+  const kos: [ko: Ko, detail: RegExp][] = [
+    [
+      packageKo(naan, 'stdlib', packageFiles('json', code, 'python/'), 'json'),
+      /: The package json has the name of a mod/,
+    ],
+    [
+      packageKo(naan, 'noproject', missing),
+      /^FAILED_TO_ACTIVATE python\/deployment\.yaml line \d+: \/run names a package/,
+    ],
+    [
+      packageKo(naan, 'broken', {
+        ...packageFiles('bmi', code, 'python/'),
+        'python/backend.py': 'raise ValueError("x")',
+      }),
+      /: Building the package failed: its build backend backend cannot be loaded: x$/,
+    ],
+    [
+      packageKo(naan, 'nobackend', { 'python/pyproject.toml': '[project]\nname = "bmi"\nversion = "1"\n' }),
+      /: Installing dependencies failed: .*No matching distribution found for setuptools>=40\.8\.0$/,
+    ],
+  ];
+  await using service = await start({});
+  await service.add(...kos.map(([ko]) => ko));
+  await Promise.all(kos.map(([ko]) => service.reload(ko)));
+  for (const [ko, detail] of kos) assert.match(await decided(service, ko), detail);
+  const cache = join(shelf.path, '.kgrid/runtimes/python');
+  assert.deepEqual(await readdir(join(cache, 'installing')), []);
+});
+
+test('dependencies are built from sources where --allow-source-builds names the knowledge object', async () => {
+  const source = Object.entries(packageFiles('lib', 'value = 7\n', 'parts/lib/'));
+  const files = {
+    'src/main.py': 'import lib.api\ndef run(x): return lib.api.value',
+    'requirements.txt': './parts/lib\n',
+  };
+  const [permitted, refused] = ['permitted', 'refused'].map((name) =>
+    remoteKo({ naan, name, engine: 'python', code: { ...files, ...Object.fromEntries(source) } }),
+  ) as [Ko, Ko];
+  await using service = await start({});
+  await service.add(permitted, refused);
+  await Promise.all([permitted, refused].map((ko) => service.reload(ko)));
+  assert.equal(await decided(service, permitted), 'ACTIVATED ');
+  assert.equal((await service.post(pathOf(permitted), {})).object['result'], 7);
+  assert.match(await decided(service, refused), new RegExp(`; --allow-source-builds ${naan}/refused permits that$`));
+});
