@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { open, type FileHandle } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline, Readable, Transform } from 'node:stream';
 import { koKey } from '../../knowledge-object/id.ts';
@@ -8,7 +8,7 @@ import { binaryNotFound, packageDamaged, shelfNotReadable, tooManyOpen, type Ser
 import { isOutOfHandles } from '../../lib/out-of-handles.ts';
 import type { KoPackage, ShelfEntry } from '../shelf.ts';
 import { errnoOf, isTransient } from '../disk-errors.ts';
-import { READ_REGULAR } from './hash-file.ts';
+import { READ_REGULAR, readRegular } from './hash-file.ts';
 import { sha256, type HashedFile, type PackageContent } from './package-content.ts';
 
 /** Up to this size a file is read and verified before its first byte is given out. */
@@ -50,8 +50,7 @@ export class OpenPackage implements KoPackage {
   async read(path: string): Promise<Buffer> {
     const known = this.#file(path);
     if (path === METADATA_FILE) return Buffer.from(this.entry.metadata);
-    await using file = await this.#open(path);
-    const bytes = await this.#readVerified(path, () => file.readFile());
+    const bytes = await this.#at(path, readRegular);
     if (this.#options.verify && sha256(bytes) !== known.sha256) throw this.#changed(path);
     return bytes;
   }
@@ -62,7 +61,7 @@ export class OpenPackage implements KoPackage {
       const bytes = await this.read(path);
       return Readable.from([range ? bytes.subarray(range.start, range.end + 1) : bytes], { objectMode: false });
     }
-    const file = await this.#open(path);
+    const file = await this.#at(path, (place) => open(place, READ_REGULAR));
     const bytes = file.createReadStream(range);
     if (!this.#options.verify) return bytes;
     if ((await file.stat()).size !== known.size) {
@@ -98,12 +97,13 @@ export class OpenPackage implements KoPackage {
     return known;
   }
 
-  async #open(path: string): Promise<FileHandle> {
+  /** Again where the folder was moved meanwhile. */
+  async #at<T>(path: string, use: (place: string) => Promise<T>): Promise<T> {
     const { place } = this.#options;
     for (;;) {
       const folder = place.path;
       try {
-        return await this.#readVerified(path, () => open(join(folder, path), READ_REGULAR));
+        return await this.#readVerified(path, () => use(join(folder, path)));
       } catch (thrown) {
         await place.moving;
         if (place.path === folder) throw thrown;
