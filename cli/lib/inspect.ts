@@ -157,6 +157,7 @@ export function packageOf(source: KoSource, { id }: KoMetadata, metadata: string
   return {
     entry: { id, metadata, digest: '', etag: '' },
     files: source.files,
+    digestOf: () => undefined,
     read,
     stream: async (path) => Readable.from([await read(path)]),
     release: () => undefined,

@@ -8,7 +8,6 @@ import { engineName } from '../engines/table.ts';
 import { koKey, parseKoId } from '../knowledge-object/id.ts';
 import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import type { KoId, KoName } from '../knowledge-object/id.ts';
-import { compareVersions } from '../knowledge-object/version-order.ts';
 import { koNotFound, messageOf } from '../lib/errors.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
@@ -24,8 +23,9 @@ import type { LoadFailure } from './endpoint-set.ts';
 import type { KnownPackages } from './known-packages.ts';
 import { isTransient, LoadedKo } from './loaded-ko.ts';
 import type { LoadedService } from './loaded-ko.ts';
-import { declaredBy, idOf, saysNothingOfTheKo, unreadOf } from './loading.ts';
+import { declaredBy, idOf, newestVersions, saysNothingOfTheKo, unreadOf } from './loading.ts';
 import type { Declared, Loading } from './loading.ts';
+import { readLater } from './read-later.ts';
 import { Retries } from './retries.ts';
 import { ALL, decidedSoon, ofEngine, ofKo, ofKos } from './selection.ts';
 import type { Selection } from './selection.ts';
@@ -54,6 +54,8 @@ export class Activator {
   readonly #whenLoaded = Promise.withResolvers<void>();
   /** True once the shelf was read for the first time. */
   loaded = false;
+  /** Settles when all that the start took as known was read. */
+  readLater = Promise.resolve();
   /** Knowledge objects whose endpoints are being activated, by key: they are not in the set yet. */
   readonly #coming = new Map<string, LoadedKo>();
   readonly #retries: Retries;
@@ -94,7 +96,9 @@ export class Activator {
     const local = this.#set.endpoints.filter((each) => each.engine?.local !== false);
     const decided = Promise.all(local.map((each) => each.decided)).then(() => {
       this.#retries.watch();
+      this.#known?.endStart();
       void this.#known?.save();
+      this.readLater = readLater(this, () => this.#retries.isDisposed);
     });
     this.#retries.watch();
     return { decided };
@@ -270,17 +274,12 @@ export class Activator {
 
   async #open(id: KoId): Promise<LoadedKo | undefined> {
     const pkg = await this.#shelf.open(id);
-    return pkg === undefined ? undefined : LoadedKo.load(pkg, this.#known, this.#descriptors);
+    return pkg && LoadedKo.load(pkg, this.#known, this.#descriptors, !this.loaded);
   }
 
   /** Gives each declared endpoint its id, and makes it where it is not present under that id already. */
   #endpoints(declared: readonly Declared[]): { endpoints: Endpoint[]; made: Endpoint[] } {
-    const newest = new Map<string, string>();
-    for (const each of declared) {
-      const id = idOf(each, each.from.apiVersion);
-      const other = newest.get(id);
-      if (other === undefined || compareVersions(other, each.ko.id.version) < 0) newest.set(id, each.ko.id.version);
-    }
+    const newest = newestVersions(declared);
     const made: Endpoint[] = [];
     const problems = new Map<LoadedService, string | undefined>();
     const endpoints = declared.map((each) => {

@@ -2,7 +2,7 @@
 import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { endpointNotFound, messageOf, overloaded } from '../lib/errors.ts';
-import { localTimestamp } from '../lib/time.ts';
+import { localTimestamp, preciseNow } from '../lib/time.ts';
 import { ActivationFailure } from '../engines/engine.ts';
 import type { CallTarget, Engine, EndpointPlan, Executor } from '../engines/engine.ts';
 import type { LoadedKo, LoadedService } from './loaded-ko.ts';
@@ -42,11 +42,11 @@ export class Endpoint implements CallTarget {
   detail: string | undefined;
   /** True where it failed because something could not be read at that moment: it is tried again. */
   transient = false;
-  /** Local date-time of the activation. */
-  activated: string | undefined;
   readonly #problem: string | undefined;
   readonly #prioritize: (endpoint: Endpoint) => void;
   readonly #abort = new AbortController();
+  /** Milliseconds since 1970. A text of it would be 400 bytes. */
+  #activatedAt: number | undefined;
   #begun = false;
   #executor: Executor | undefined;
   #decide!: () => void;
@@ -97,8 +97,13 @@ export class Endpoint implements CallTarget {
       this.detail = messageOf(thrown);
       this.transient = this.ko.isUnread;
     }
-    this.activated = localTimestamp();
+    this.#activatedAt = preciseNow();
     this.#decide();
+  }
+
+  /** Local date-time of the activation. */
+  get activated(): string | undefined {
+    return this.#activatedAt === undefined ? undefined : localTimestamp(this.#activatedAt);
   }
 
   ready(): Executor | undefined {

@@ -84,12 +84,19 @@ export class KnownPackages {
     this.#add(works ? 'loads' : 'no longer loads', key);
   }
 
+  /** What nobody has asked for belongs to packages that are gone. */
+  endStart(): void {
+    this.#kept.descriptors.clear();
+    this.#kept.loads.clear();
+  }
+
   #keptDescriptors(key: string): Descriptors | undefined {
     const bytes = this.#kept.descriptors.get(key);
+    // As long as one is left, all the bytes of the file are held.
+    this.#kept.descriptors.delete(key);
     try {
       return bytes && (deserialize(bytes) as Descriptors);
     } catch {
-      this.#kept.descriptors.delete(key);
       return undefined;
     }
   }
@@ -150,7 +157,7 @@ export class KnownPackages {
 
   #bytesOf(key: string): Buffer | undefined {
     const used = this.#used.descriptors.get(key);
-    return this.#kept.descriptors.get(key) ?? (used && serialize(used));
+    return used && serialize(used);
   }
 }
 

@@ -15,6 +15,7 @@ import { messageOf, ServiceError } from '../lib/errors.ts';
 import { digestOf } from '../lib/digest.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 
+import { DescriptorFile } from './descriptor-file.ts';
 import type { Descriptors, KnownPackages } from './known-packages.ts';
 
 /** What a knowledge object has for an activator: its endpoints are those of its services. */
@@ -29,6 +30,8 @@ export interface LoadedService {
   /** Of its endpoints: `info.version` of the service descriptor, or the KO version where that is missing or no version. */
   readonly apiVersion: string;
 }
+
+const NONE: readonly string[] = [];
 
 export class LoadedKo {
   readonly id: KoId;
@@ -46,12 +49,15 @@ export class LoadedKo {
   /** Artifacts that could not be read when they were asked for last, for a reason that passes. */
   readonly #unread = new Set<string>();
   #users = 0;
+  /** Descriptors that are known and were not read. */
+  #taken: readonly string[];
 
   private constructor(
     pkg: KoPackage,
     details: KoMetadata,
     services: readonly LoadedService[],
     descriptor: string | undefined,
+    taken: readonly string[],
   ) {
     this.package = pkg;
     this.id = pkg.entry.id;
@@ -60,10 +66,19 @@ export class LoadedKo {
     this.details = details;
     this.services = services;
     this.descriptor = descriptor;
+    this.#taken = taken;
   }
 
-  /** Reads metadata and descriptors. The package is released when it fails. @throws Error with the cause for the operator; tooManyOpen. */
-  static async load(pkg: KoPackage, known?: KnownPackages, reader: DescriptorReader = readHere): Promise<LoadedKo> {
+  /**
+   * Reads metadata and descriptors. The package is released when it fails. `takesKnown`: descriptors that are known by
+   * the digests of the shelf are not read. @throws Error with the cause for the operator; tooManyOpen.
+   */
+  static async load(
+    pkg: KoPackage,
+    known?: KnownPackages,
+    reader: DescriptorReader = readHere,
+    takesKnown = false,
+  ): Promise<LoadedKo> {
     try {
       // "Later PUTs of metadata never move a KO", nor does another default.
       const details = parseMetadata(pkg.entry.metadata, pkg.entry.id.naan);
@@ -71,8 +86,17 @@ export class LoadedKo {
       const [problem] = problems;
       if (problem !== undefined) throw new Error(problem.message);
       const services: LoadedService[] = [];
-      for (const each of deployed) services.push(await loadService(pkg, each, known, reader));
-      return new LoadedKo(pkg, details, services, descriptor);
+      const taken: string[] = [];
+      for (const each of deployed) {
+        const files: [DescriptorFile, DescriptorFile] = [
+          new DescriptorFile(pkg, each.service),
+          new DescriptorFile(pkg, each.deployment),
+        ];
+        if (!takesKnown) for (const file of files) await file.text();
+        services.push(await loadService(pkg, each, files, known, reader));
+        taken.push(...files.filter((file) => !file.wasRead).map(({ path }) => path));
+      }
+      return new LoadedKo(pkg, details, services, descriptor, taken);
     } catch (thrown) {
       pkg.release();
       throw isTransient(thrown) ? thrown : new Error(messageOf(thrown), { cause: thrown });
@@ -109,6 +133,25 @@ export class LoadedKo {
     return this.#unread.size > 0;
   }
 
+  /** False where its descriptors were taken as known. */
+  get wasRead(): boolean {
+    return this.#taken.length === 0;
+  }
+
+  /** Reads the descriptors. False where they are not what was stored. */
+  async isSound(): Promise<boolean> {
+    this.retain();
+    try {
+      for (const path of this.#taken) await this.package.read(path);
+      this.#taken = NONE;
+      return true;
+    } catch (thrown) {
+      return isTransient(thrown);
+    } finally {
+      this.release();
+    }
+  }
+
   /** Keeps the files readable until `release`. */
   retain(): void {
     this.#users++;
@@ -131,18 +174,18 @@ export const isTransient = (thrown: unknown): thrown is ServiceError =>
 
 async function loadService(
   pkg: KoPackage,
-  { service: servicePath, deployment: deploymentPath, folder, of }: DeployedService,
+  { folder, of }: DeployedService,
+  [serviceFile, deploymentFile]: [DescriptorFile, DescriptorFile],
   known: KnownPackages | undefined,
   reader: DescriptorReader,
 ): Promise<LoadedService> {
-  const textOf = async (path: string): Promise<string> => (await pkg.read(path)).toString('utf8');
-  const [serviceText, deploymentText] = [await textOf(servicePath), await textOf(deploymentPath)];
   const parse = async (): Promise<Descriptors> => ({
-    service: await reader.service(serviceText, servicePath),
-    deployment: await reader.deployment(deploymentText, deploymentPath),
+    service: await reader.service(await serviceFile.text(), serviceFile.path),
+    deployment: await reader.deployment(await deploymentFile.text(), deploymentFile.path),
   });
-  const key = digestOf(servicePath, serviceText, deploymentPath, deploymentText);
-  const { service, deployment } = await (known === undefined ? parse() : known.descriptors(key, parse));
+  const key = async (): Promise<string> =>
+    digestOf(serviceFile.path, await serviceFile.digest(), deploymentFile.path, await deploymentFile.digest());
+  const { service, deployment } = await (known === undefined ? parse() : known.descriptors(await key(), parse));
   const { apiVersion } = service;
   return {
     service,

@@ -1,5 +1,6 @@
 /** What the shelf gave, and the endpoints that it declares. */
 import type { Engine } from '../engines/engine.ts';
+import { compareVersions } from '../knowledge-object/version-order.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import type { DeclaredEndpoint, Endpoint } from './endpoint.ts';
 import type { EndpointSet, LoadFailure } from './endpoint-set.ts';
@@ -69,3 +70,14 @@ export const unreadOf = ({ endpoints, failures }: EndpointSet): readonly LoadFai
 
 export const idOf = ({ ko, entry }: Pick<Declared, 'ko' | 'entry'>, version: string): string =>
   `${ko.id.naan}/${ko.id.name}/${version}${entry.path}`;
+
+/** The newest KO version of those that declare the same endpoint, by its id. */
+export function newestVersions(declared: readonly Declared[]): ReadonlyMap<string, string> {
+  const newest = new Map<string, string>();
+  for (const each of declared) {
+    const id = idOf(each, each.from.apiVersion);
+    const other = newest.get(id);
+    if (other === undefined || compareVersions(other, each.ko.id.version) < 0) newest.set(id, each.ko.id.version);
+  }
+  return newest;
+}

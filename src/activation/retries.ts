@@ -44,6 +44,10 @@ export class Retries {
     await this.#run();
   }
 
+  get isDisposed(): boolean {
+    return this.#disposed;
+  }
+
   dispose(): void {
     this.#disposed = true;
     clearTimeout(this.#timer);

@@ -2,8 +2,11 @@
 
 const pad = (value: number, digits = 2): string => String(value).padStart(digits, '0');
 
+/** Milliseconds since 1970, with their fraction. */
+export const preciseNow = (): number => performance.timeOrigin + performance.now();
+
 /** "local date-time, ISO 8601 without zone, with fractional seconds": `2026-11-20T11:39:15.963169`. */
-export function localTimestamp(now: number = performance.timeOrigin + performance.now()): string {
+export function localTimestamp(now: number = preciseNow()): string {
   const date = new Date(now);
   const micros = Math.floor((now - Math.floor(now)) * 1000);
   const day = `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;

@@ -35,6 +35,8 @@ export interface KoPackage {
   readonly entry: ShelfEntry;
   /** By path, sorted; `metadata.json` included. */
   readonly files: ReadonlyMap<string, PackageFile>;
+  /** sha256 of what `read` gives, as lower-case hex; undefined where only reading can tell. */
+  digestOf(path: string): string | undefined;
   /** @throws packageDamaged when the file is missing or is not what was stored; binaryNotFound for an unknown path. */
   read(path: string): Promise<Buffer>;
   /** `range` is in bytes, both ends inclusive. @throws as `read`. */

@@ -24,6 +24,10 @@ export class MemoryPackage implements KoPackage {
     this.#contents = files;
   }
 
+  digestOf(): undefined {
+    return undefined;
+  }
+
   read(path: string): Promise<Buffer> {
     return Promise.resolve(Buffer.from(this.#contents[path] ?? ''));
   }

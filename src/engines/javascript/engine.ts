@@ -64,13 +64,12 @@ export class JavascriptEngine implements Engine {
   }
 
   async activate(plan: EndpointPlan): Promise<Executor> {
-    const load = await this.#loadRequestOf(plan);
-    const endpoint = this.#endpointOf(plan, load);
+    const endpoint = this.#endpointOf(plan, await this.#loadRequestOf(plan));
     const { known } = this.#options;
     const key = digestOf(`${plan.id}\n${endpoint.parts.loadText}`);
     const problem = known?.loads(key) === true ? '' : await this.#scheduler.load(endpoint);
     known?.rememberLoad(key, problem === '');
-    if (problem === '') return new JavascriptExecutor(endpoint, load, this.#scheduler);
+    if (problem === '') return new JavascriptExecutor(endpoint, this.#scheduler);
     this.#scheduler.forget(endpoint);
     throw new ActivationFailure(this.#toErrorMessage(problem, plan));
   }
@@ -110,7 +109,8 @@ export class JavascriptEngine implements Engine {
   }
 
   #endpointOf(plan: EndpointPlan, load: LoadRequest): Endpoint {
-    const { limit, heapMb, maxResult, freshContext, files } = load;
+    const { limit, heapMb, maxResult, freshContext } = load;
+    const files = Object.keys(load.files);
     const isOwn = limit < this.#options.executionTimeout;
     return new Endpoint(
       {
@@ -124,7 +124,7 @@ export class JavascriptEngine implements Engine {
         memoryLimitedBy: '--isolate-memory',
         oneByOne: freshContext,
         log: this.#logOf(plan),
-        placeIn: (stack) => placeIn(stack, (file) => Object.hasOwn(files, file)),
+        placeIn: (stack) => placeIn(stack, (file) => files.includes(file)),
       },
       this.#scheduler.policy,
     );
@@ -173,9 +173,9 @@ function placeOf(lane: Lane, target: CallTarget | undefined): Found {
   if (target === undefined) return { kind: 'none' };
   const executor = target.ready();
   if (!(executor instanceof JavascriptExecutor)) return { kind: 'elsewhere' };
-  const { endpoint, load } = executor;
+  const { endpoint } = executor;
   const at = { kind: 'here' as const, slot: endpoint.slot, limit: endpoint.limit };
-  return lane.knows(endpoint) ? at : { ...at, load };
+  return lane.knows(endpoint) ? at : { ...at, load: JSON.parse(endpoint.parts.loadText) as LoadRequest };
 }
 
 /** A call of an endpoint in another engine, or of one that is not activated yet. */
@@ -204,12 +204,10 @@ const NOBODY = { trace: undefined, signal: undefined };
 
 class JavascriptExecutor implements Executor {
   readonly endpoint: Endpoint;
-  readonly load: LoadRequest;
   readonly #scheduler: Scheduler;
 
-  constructor(endpoint: Endpoint, load: LoadRequest, scheduler: Scheduler) {
+  constructor(endpoint: Endpoint, scheduler: Scheduler) {
     this.endpoint = endpoint;
-    this.load = load;
     this.#scheduler = scheduler;
   }
 

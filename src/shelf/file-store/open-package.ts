@@ -47,6 +47,10 @@ export class OpenPackage implements KoPackage {
     return this.#options.content.files;
   }
 
+  digestOf(path: string): string | undefined {
+    return this.#options.verify ? this.files.get(path)?.sha256 : undefined;
+  }
+
   async read(path: string): Promise<Buffer> {
     const known = this.#file(path);
     if (path === METADATA_FILE) return Buffer.from(this.entry.metadata);
