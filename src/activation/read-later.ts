@@ -18,7 +18,7 @@ export async function readLater(activator: Loaded, isOver: () => boolean): Promi
   const kos = new Set(activator.set.endpoints.map(({ ko }) => ko));
   const taken = [...kos].filter((ko) => !ko.wasRead);
   for (let at = 0; at < taken.length; at += READS_AT_ONCE) {
-    if (at > 0) await wait(PAUSE_MS, undefined, { ref: false });
+    await wait(PAUSE_MS, undefined, { ref: false });
     if (isOver()) return;
     const some = taken.slice(at, at + READS_AT_ONCE);
     const sound = await Promise.all(some.map((ko) => ko.isSound()));

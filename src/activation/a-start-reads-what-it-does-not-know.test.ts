@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { test } from 'node:test';
+import pino from 'pino';
+import { javascriptKo, zipOf } from '../../test/acceptance/support/ko.ts';
+import { temporaryFolder } from '../../test/conformance/temporary-folder.ts';
+import { ManualEngine } from '../../test/support/in-memory.ts';
+import { packagesIn } from '../../test/support/stored-packages.ts';
+import { openFileShelf } from '../shelf/file-store/open-file-shelf.ts';
+import { importZip } from '../shelf/import/import-zip.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../shelf/import/limits.ts';
+import type { Shelf } from '../shelf/shelf.ts';
+import { Activator } from './activator.ts';
+import { KnownPackages } from './known-packages.ts';
+
+const NAMES = ['one', 'three', 'two'];
+const DESCRIPTORS = ['deployment.yaml', 'service.yaml'];
+
+class ReadyEngine extends ManualEngine {
+  override activate(...[plan]: Parameters<ManualEngine['activate']>) {
+    const executor = super.activate(plan);
+    this.succeed(plan.id);
+    return executor;
+  }
+}
+
+/** The shelf, and which files of its packages were read since this was asked last. */
+function counting(shelf: Shelf): { counted: Shelf; reads: () => string[] } {
+  const reads: string[] = [];
+  const open: Shelf['open'] = async (id) => {
+    const pkg = await shelf.open(id);
+    return (
+      pkg && {
+        entry: pkg.entry,
+        files: pkg.files,
+        digestOf: (path) => pkg.digestOf(path),
+        read: (path) => {
+          reads.push(`${id.name}/${path}`);
+          return pkg.read(path);
+        },
+        stream: (path, range) => pkg.stream(path, range),
+        release: () => pkg.release(),
+      }
+    );
+  };
+  const counted: Pick<Shelf, 'list' | 'versions' | 'open' | 'rescan' | 'damage' | 'readAgain'> = {
+    list: () => shelf.list(),
+    versions: (naan, name) => shelf.versions(naan, name),
+    open,
+    rescan: (names) => shelf.rescan(names),
+    damage: () => shelf.damage(),
+    readAgain: () => shelf.readAgain(),
+  };
+  return { counted: counted as Shelf, reads: () => reads.splice(0).sort() };
+}
+
+async function startOn(shelf: Shelf, known: string): Promise<{ activator: Activator; remembered: KnownPackages }> {
+  const remembered = await KnownPackages.open(known, '1');
+  const engines = new Map([['javascript', new ReadyEngine()]]);
+  const activator = new Activator({ shelf, engines, known: remembered, log: pino({ level: 'silent' }) });
+  await (
+    await activator.start()
+  ).decided;
+  return { activator, remembered };
+}
+
+test('a second start reads no descriptor that it knows, reads them when it is over, and finds what is damaged', async () => {
+  await using folder = await temporaryFolder();
+  const all = NAMES.flatMap((name) => DESCRIPTORS.map((file) => `${name}/${file}`));
+  const known = join(folder.path, 'known');
+  {
+    await using shelf = await openFileShelf(folder.path);
+    for (const name of NAMES) {
+      const { files } = javascriptKo('function run() {}', { naan: 'a', name });
+      await importZip(Readable.from([await zipOf(files)]), {
+        shelf,
+        spool: folder.path,
+        limits: DEFAULT_PACKAGE_LIMITS,
+      });
+    }
+    const { counted, reads } = counting(shelf);
+    const { activator, remembered } = await startOn(counted, known);
+    assert.deepEqual(reads(), all, 'a first start reads each of them once');
+    await activator.readLater;
+    assert.deepEqual(reads(), []);
+    await remembered.save();
+    activator.dispose();
+  }
+  const [, three] = packagesIn(folder.path);
+  assert.ok(three !== undefined);
+  await using shelf = await openFileShelf(folder.path);
+  const { counted, reads } = counting(shelf);
+  const place = join(folder.path, '.kgrid/objects', three, 'service.yaml');
+  const text = readFileSync(place, 'utf8');
+  writeFileSync(place, text.replace('paths', 'paths'.toUpperCase()));
+  const damaged = /\/a\/(\w+)/.exec(text)?.[1] ?? '';
+
+  const { activator } = await startOn(counted, known);
+
+  assert.deepEqual(reads(), []);
+  await activator.readLater;
+  const rest = `${damaged}/deployment.yaml`;
+  assert.deepEqual(
+    [...new Set(reads())],
+    all.filter((path) => path !== rest),
+  );
+  assert.deepEqual(
+    activator.set.failures.map(({ id, cause }) => [id.name, /service\.yaml is not what was stored/.test(cause)]),
+    [[damaged, true]],
+  );
+  assert.equal(activator.set.endpoints.filter(({ status }) => status === 'ACTIVATED').length, 2);
+  assert.deepEqual(
+    shelf.damage().map(({ where }) => where.split('/')[1]),
+    [damaged],
+  );
+  const whole = NAMES.find((name) => name !== damaged) ?? '';
+  reads();
+  await activator.reload('a', whole);
+  assert.deepEqual(
+    reads(),
+    DESCRIPTORS.map((file) => `${whole}/${file}`),
+    'a reload reads them',
+  );
+  activator.dispose();
+});
