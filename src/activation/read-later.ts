@@ -10,7 +10,7 @@ const PAUSE_MS = 20;
 /** What it asks of the activator. */
 interface Loaded {
   readonly set: { readonly endpoints: readonly { readonly ko: LoadedKo }[] };
-  reloadImported(ids: readonly KoId[]): Promise<void>;
+  reloadImported(ids: readonly KoId[]): Promise<unknown>;
 }
 
 /** Resolves when it `isOver`, or all that is loaded was read and what is not as it was stored was loaded anew. Never rejects. */
