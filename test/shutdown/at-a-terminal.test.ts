@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { clientOf, pathOf } from '../acceptance/support/knowledge-grid.ts';
+import type { Answer } from '../acceptance/support/client.ts';
 import type { Client } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import { PROJECT, temporaryFolder } from '../acceptance/support/service.ts';
@@ -66,7 +67,7 @@ async function startAtTerminal(): Promise<Terminal> {
     logged,
     type: (keys) => child.stdin.write(keys),
     close: () => child.stdin.end(),
-    gone: () => assertGone(processes, 5000),
+    gone: () => assertGone(processes),
     async [Symbol.asyncDispose]() {
       child.stdin.end();
       await ended;
@@ -75,22 +76,30 @@ async function startAtTerminal(): Promise<Terminal> {
   };
 }
 const begun = ({ msg }: LogLine): boolean => msg === 'begun';
+/** @throws where the call is answered before its code says that it runs. */
+async function hasBegun(terminal: Terminal, call: Promise<Answer>): Promise<void> {
+  const early = call.then(({ text }) => assert.fail(`answered already: ${text}`));
+  // It is answered later too.
+  early.catch(() => undefined);
+  await Promise.race([terminal.logged(begun), early]);
+}
+
 const is =
   (name: string) =>
   ({ event }: LogLine): boolean =>
     event === name;
 
-test('one Ctrl-C lets a call in progress finish', { timeout: 60_000 }, async () => {
+test('one Ctrl-C lets a call in progress finish', { timeout: 180_000 }, async () => {
   await using terminal = await startAtTerminal();
   const call = terminal.client.post(pathOf(slow), 1);
-  await terminal.logged(begun);
+  await hasBegun(terminal, call);
   terminal.type(CTRL_C);
   assert.equal((await call).object['result'], 2);
   await terminal.logged(is('stopped'));
   await terminal.gone();
 });
 
-test('a second Ctrl-C, once the service says so, ends it at once', { timeout: 60_000 }, async () => {
+test('a second Ctrl-C, once the service says so, ends it at once', { timeout: 180_000 }, async () => {
   await using terminal = await startAtTerminal();
   const call = terminal.client.post(pathOf(spinner), 1).catch(() => undefined);
   await terminal.logged(begun);
@@ -101,10 +110,10 @@ test('a second Ctrl-C, once the service says so, ends it at once', { timeout: 60
   await terminal.gone();
 });
 
-test('a terminal that is closed lets a call in progress finish', { timeout: 60_000 }, async () => {
+test('a terminal that is closed lets a call in progress finish', { timeout: 180_000 }, async () => {
   await using terminal = await startAtTerminal();
   const call = terminal.client.post(pathOf(slow), 1);
-  await terminal.logged(begun);
+  await hasBegun(terminal, call);
   terminal.close();
   assert.equal((await call).object['result'], 2);
   await terminal.gone();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, matchesGlob, relative, resolve } from 'node:path';
 import { test } from 'node:test';
-import { SLOW_RINGS, testFiles } from './test-files.ts';
+import { SHORT_ROUNDS, SLOW_RINGS, testFiles } from './test-files.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
 /** Not of the project: what was installed, and what runs left behind. */
@@ -18,6 +18,10 @@ test('every file of tests is run by a script of the project', async () => {
     (path) => path.endsWith('.test.ts') && !NOT_OURS.test(path),
   );
   assert.ok(all.length > 100);
+  assert.deepEqual(
+    SHORT_ROUNDS.filter((path) => !run.has(path)),
+    [],
+  );
   assert.deepEqual(
     all.filter((path) => !run.has(path) && !globs.some((glob) => matchesGlob(path, glob))),
     [],

@@ -4,16 +4,29 @@ import { join } from 'node:path';
 /** Rings of their own: `npm run test:<name>`. */
 export const SLOW_RINGS = ['hostile', 'load', 'shutdown'] as const;
 
+/** Of those rings, the files that take a few seconds: a short form of load and shutdown in every run. Of hostile code that is in `test/acceptance`. */
+export const SHORT_ROUNDS = [
+  'test/load/clock-jumps.test.ts',
+  'test/load/slow-connections.test.ts',
+  'test/load/waiting-calls.test.ts',
+  'test/shutdown/at-a-terminal.test.ts',
+  'test/shutdown/by-npm.test.ts',
+  'test/shutdown/sandboxes-killed.test.ts',
+  'test/shutdown/steps-that-fail.test.ts',
+  'test/shutdown/what-was-begun.test.ts',
+];
+
 /** Where the files are that take longest: they begin first, so that none is left over at the end. */
 const LONGEST = ['test/acceptance/', 'test/documents/', 'test/pages/', 'test/', 'runtimes/', 'bench/', ''];
 
-/** All files of tests but those of the slow rings, the longest first. */
+/** All files of tests but the long ones of the slow rings, those first that take longest. */
 export function testFiles(project: string): string[] {
   const found = globSync(['{bench,cli,runtimes,src,test}/**/*.test.ts'], {
     cwd: project,
     exclude: (name) => name === 'node_modules',
   });
-  const isSlow = (path: string): boolean => SLOW_RINGS.some((ring) => path.startsWith(`test/${ring}/`));
+  const isSlow = (path: string): boolean =>
+    !SHORT_ROUNDS.includes(path) && SLOW_RINGS.some((ring) => path.startsWith(`test/${ring}/`));
   const rank = (path: string): number => LONGEST.findIndex((start) => path.startsWith(start));
   return found
     .filter((path) => !isSlow(path))
