@@ -1,22 +1,22 @@
 /** Puts the runtime together from its settings. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Activations } from './activation/activations.ts';
 import { Artifacts } from './activation/artifacts.ts';
 import { CacheLimiter } from './activation/cache-limits.ts';
 import { Cache } from './activation/cache.ts';
-import { parseDescriptor } from './activation/descriptor.ts';
 import { Endpoints } from './activation/endpoints.ts';
 import { ActivatorClient } from './activator/client.ts';
 import { Registration } from './activator/registration.ts';
 import { Installs } from './dependencies/installs.ts';
 import { Npm } from './dependencies/npm.ts';
-import { readJson } from './http/body.ts';
+import { controlRoutes, deactivate } from './http/control-routes.ts';
 import { createExecute } from './http/execute.ts';
-import { createRuntimeServer, describeEndpoint, type Handler } from './http/server.ts';
-import { isInProcessing, messageOf, refused } from './lib/errors.ts';
+import { createRuntimeServer, type Handler } from './http/server.ts';
+import { messageOf } from './lib/errors.ts';
 import type { Log } from './lib/log.ts';
 import type { Settings } from './settings.ts';
 import { Hosts } from './workers/hosts.ts';
@@ -32,7 +32,6 @@ export interface Runtime {
   kill(): void;
 }
 
-const maxControlBodyBytes = 5_000_000;
 const stopMs = 10_000;
 
 export async function startRuntime(settings: Settings, log: Log): Promise<Runtime> {
@@ -63,12 +62,7 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
   const server = createRuntimeServer({
     routes,
     endpoints,
-    deactivate: (uri) => {
-      activations.forget(uri);
-      const wasActive = endpoints.deactivate(uri);
-      if (wasActive) log.info('deactivated', { uri });
-      return { id: uri, uri, status: wasActive ? 'Deactivated' : 'Not active' };
-    },
+    deactivate: deactivate({ activations, endpoints, log }),
     execute: createExecute(endpoints, settings),
     secret: settings.secret,
     log,
@@ -79,28 +73,7 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
 
   const identity = { app: 'KGrid Node Runtime', version: ownVersion(), engine: 'node', url: url() } as const;
   const registration = new Registration(activator, identity, settings.heartbeatMs, log);
-  Object.assign(routes, {
-    'GET /info': () => ({ ...identity, status: 'up', endpoints: endpoints.all.length, workers: hosts.workerCount }),
-    'GET /endpoints': () => endpoints.all.map(describeEndpoint),
-    'GET /register': () => registration.register(true),
-    'POST /endpoints': async (request) => {
-      const descriptor = parseDescriptor(await readJson(request, maxControlBodyBytes));
-      const { uri } = descriptor;
-      try {
-        const answer = await activations.activate(descriptor);
-        log.info('activated', { uri });
-        return answer;
-      } catch (error) {
-        log[isInProcessing(error) ? 'debug' : 'warn']('not activated', { uri, reason: messageOf(error) });
-        throw error;
-      }
-    },
-    'POST /dependencies': async (request) => {
-      const dependencies = parseDependencies(await readJson(request, maxControlBodyBytes));
-      await installs.fetch(dependencies);
-      return { status: 'Dependencies are in the cache of the installer', dependencies };
-    },
-  } satisfies Record<string, Handler>);
+  Object.assign(routes, controlRoutes({ activations, endpoints, hosts, identity, installs, log, registration }));
   registration.start();
   limiter.start((error) => log.warn('the cache could not be looked through', { reason: messageOf(error) }));
 
@@ -117,28 +90,23 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
     kill,
     stop: async () => {
       registration.stop();
-      const closed = new Promise((resolve) => server.close(resolve));
-      const idle = setInterval(() => server.closeIdleConnections(), 100);
-      const late = new Promise((resolve) => setTimeout(resolve, stopMs).unref());
-      await Promise.race([closed, late]);
-      clearInterval(idle);
+      await drain(server);
       kill();
     },
   };
 }
 
+/** Lets open requests end, for a while. */
+async function drain(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  const idle = setInterval(() => server.closeIdleConnections(), 100);
+  const late = new Promise((resolve) => setTimeout(resolve, stopMs).unref());
+  await Promise.race([closed, late]);
+  clearInterval(idle);
+}
+
 /** Beside the result, the activator's answer holds the metadata of the KO and the input as a text. */
 const nestedAnswerLimit = ({ outputLimit, bodyLimit }: Settings): number => outputLimit + 2 * bodyLimit + 2_000_000;
-
-/** `{"name": "range", …}`, also below the key `dependencies`. @throws RuntimeError 400. */
-function parseDependencies(body: unknown): Record<string, string> {
-  const outer = body as { readonly dependencies?: unknown } | null;
-  const wanted: unknown = outer?.dependencies ?? outer;
-  const fits =
-    typeof wanted === 'object' && wanted !== null && Object.values(wanted).every((range) => typeof range === 'string');
-  if (!fits || Array.isArray(wanted)) throw refused('The body must be {"<package>": "<version range>", …}');
-  return wanted as Record<string, string>;
-}
 
 function addressOf({ address, family, port }: AddressInfo): string {
   const open = address === '0.0.0.0' || address === '::';

@@ -1,0 +1,76 @@
+/** The routes by which an activator, or an operator, steers the runtime. */
+import type { Activations } from '../activation/activations.ts';
+import { parseDescriptor } from '../activation/descriptor.ts';
+import type { EndpointAnswer, Endpoints } from '../activation/endpoints.ts';
+import type { Registration, RuntimeIdentity } from '../activator/registration.ts';
+import type { Installs } from '../dependencies/installs.ts';
+import { isInProcessing, messageOf, refused } from '../lib/errors.ts';
+import type { Log } from '../lib/log.ts';
+import type { Hosts } from '../workers/hosts.ts';
+import { readJson } from './body.ts';
+import { describeEndpoint, type Handler } from './server.ts';
+
+export interface ControlParts {
+  readonly activations: Activations<EndpointAnswer>;
+  readonly endpoints: Endpoints;
+  readonly hosts: Hosts;
+  readonly identity: RuntimeIdentity;
+  readonly installs: Installs;
+  readonly log: Log;
+  readonly registration: Registration;
+}
+
+const maxBodyBytes = 5_000_000;
+
+/** By `METHOD /path`. */
+export const controlRoutes = (parts: ControlParts): Record<string, Handler> => ({
+  'GET /info': () => ({
+    ...parts.identity,
+    status: 'up',
+    endpoints: parts.endpoints.all.length,
+    workers: parts.hosts.workerCount,
+  }),
+  'GET /endpoints': () => parts.endpoints.all.map(describeEndpoint),
+  'GET /register': () => parts.registration.register(true),
+  'POST /endpoints': activate(parts),
+  'POST /dependencies': async (request) => {
+    const dependencies = parseDependencies(await readJson(request, maxBodyBytes));
+    await parts.installs.fetch(dependencies);
+    return { status: 'Dependencies are in the cache of the installer', dependencies };
+  },
+});
+
+const activate =
+  ({ activations, log }: ControlParts): Handler =>
+  async (request) => {
+    const descriptor = parseDescriptor(await readJson(request, maxBodyBytes));
+    const { uri } = descriptor;
+    try {
+      const answer = await activations.activate(descriptor);
+      log.info('activated', { uri });
+      return answer;
+    } catch (error) {
+      log[isInProcessing(error) ? 'debug' : 'warn']('not activated', { uri, reason: messageOf(error) });
+      throw error;
+    }
+  };
+
+/** Answers `DELETE /endpoints/{uri}`. */
+export const deactivate =
+  ({ activations, endpoints, log }: Pick<ControlParts, 'activations' | 'endpoints' | 'log'>) =>
+  (uri: string): object => {
+    activations.forget(uri);
+    const wasActive = endpoints.deactivate(uri);
+    if (wasActive) log.info('deactivated', { uri });
+    return { id: uri, uri, status: wasActive ? 'Deactivated' : 'Not active' };
+  };
+
+/** `{"name": "range", …}`, also below the key `dependencies`. @throws RuntimeError 400. */
+function parseDependencies(body: unknown): Record<string, string> {
+  const outer = body as { readonly dependencies?: unknown } | null;
+  const wanted: unknown = outer?.dependencies ?? outer;
+  const fits =
+    typeof wanted === 'object' && wanted !== null && Object.values(wanted).every((range) => typeof range === 'string');
+  if (!fits || Array.isArray(wanted)) throw refused('The body must be {"<package>": "<version range>", …}');
+  return wanted as Record<string, string>;
+}
