@@ -6,7 +6,7 @@ import type { ExitCode } from '../lib/exit.ts';
 import { fieldsOf } from '../lib/fields.ts';
 import { toKey } from '../lib/named-ko.ts';
 import { notThere, refusal } from '../lib/refusal.ts';
-import { remoteActivator, withRemoteOptions } from '../lib/remote.ts';
+import { connect, withRemoteOptions } from '../lib/remote.ts';
 import type { RemoteOptions } from '../lib/remote.ts';
 import { isActive } from '../lib/report-endpoints.ts';
 import { count } from '../lib/terminal.ts';
@@ -14,7 +14,6 @@ import { count } from '../lib/terminal.ts';
 interface DeleteOptions extends RemoteOptions {
   readonly yes?: boolean;
   readonly refresh?: boolean;
-  readonly json?: boolean;
 }
 
 export function deleteCommand(context: Context): Command {
@@ -22,8 +21,7 @@ export function deleteCommand(context: Context): Command {
     .description('Take a knowledge object off the shelf of an activator')
     .argument('<id>', 'with its version, such as hello/welcome/v1.0')
     .option('--yes', 'do not ask first')
-    .option('--refresh', 'end its endpoints too; without this they stay active until a refresh')
-    .option('--json', 'print the result as JSON');
+    .option('--refresh', 'end its endpoints too; without this they stay active until a refresh');
   return withRemoteOptions(command, 'address of the activator')
     .addHelpText(
       'after',
@@ -42,8 +40,7 @@ refuses the login.`,
 }
 
 async function remove(context: Context, named: string, options: DeleteOptions): Promise<ExitCode> {
-  const terminal = context.terminal(options);
-  const client = remoteActivator(options, context.env, terminal);
+  const { terminal, client } = connect(context, options);
   const key = toKey(named);
   const stored = await client.send(`/kos/${key}`);
   if (stored.status === 404) throw notThere(key, client);

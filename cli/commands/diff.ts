@@ -8,14 +8,13 @@ import { findKey } from '../lib/named-ko.ts';
 import { packageDifferences, textDifference } from '../lib/package-differences.ts';
 import { printDifferences, printPatch } from '../lib/report-differences.ts';
 import { notThere } from '../lib/refusal.ts';
-import { remoteActivator, withRemoteOptions } from '../lib/remote.ts';
+import { connect, withRemoteOptions } from '../lib/remote.ts';
 import type { RemoteOptions } from '../lib/remote.ts';
 import { fetchPackage } from '../lib/remote-package.ts';
 import { koKey } from '../../src/knowledge-object/id.ts';
 
 interface DiffOptions extends RemoteOptions {
   readonly text: boolean;
-  readonly json?: boolean;
 }
 
 export function diffCommand(context: Context): Command {
@@ -23,8 +22,7 @@ export function diffCommand(context: Context): Command {
     .description('Compare a knowledge object here with the one at an activator')
     .argument('<dir|zip>', 'the one here')
     .argument('[id]', 'the one there; when left out that of the same id')
-    .option('--no-text', 'only name the files')
-    .option('--json', 'print the result as JSON');
+    .option('--no-text', 'only name the files');
   return withRemoteOptions(command, 'address of the activator')
     .addHelpText(
       'after',
@@ -51,8 +49,7 @@ async function compare(
   named: string | undefined,
   options: DiffOptions,
 ): Promise<ExitCode> {
-  const terminal = context.terminal(options);
-  const client = remoteActivator(options, context.env, terminal);
+  const { terminal, client } = connect(context, options);
   await using here = await openSource(path);
   if (here.damage !== undefined) throw usageFailure(`${here.label}: ${here.damage}`);
   const key = named === undefined ? await keyOf(here) : await findKey(named, client);

@@ -3,15 +3,11 @@ import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
 import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import type { ListedEndpoint, ListedKo } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
-import { remoteActivator, withRemoteOptions } from '../lib/remote.ts';
+import { connect, withRemoteOptions } from '../lib/remote.ts';
 import type { RemoteOptions } from '../lib/remote.ts';
 import { summaryOf } from '../lib/report-endpoints.ts';
 import { columns } from '../lib/table.ts';
 import { count } from '../lib/terminal.ts';
-
-interface ListOptions extends RemoteOptions {
-  readonly json?: boolean;
-}
 
 interface Row extends ListedKo {
   /** False of one that was deleted and is active until a refresh. */
@@ -22,8 +18,7 @@ interface Row extends ListedKo {
 export function listCommand(context: Context): Command {
   const command = new Command('list')
     .description('List the knowledge objects of an activator')
-    .argument('[text]', 'only those whose id, title or engine holds this text, in any case')
-    .option('--json', 'print the result as JSON');
+    .argument('[text]', 'only those whose id, title or engine holds this text, in any case');
   return withRemoteOptions(command, 'address of the activator')
     .addHelpText(
       'after',
@@ -35,14 +30,13 @@ Examples:
 
 Exit code: 0 listed, also where there are none; 3 the activator is out of reach.`,
     )
-    .action(async (text: string | undefined, options: ListOptions) => {
+    .action(async (text: string | undefined, options: RemoteOptions) => {
       await list(context, text, options);
     });
 }
 
-async function list(context: Context, text: string | undefined, options: ListOptions): Promise<void> {
-  const terminal = context.terminal(options);
-  const client = remoteActivator(options, context.env, terminal);
+async function list(context: Context, text: string | undefined, options: RemoteOptions): Promise<void> {
+  const { terminal, client } = connect(context, options);
   const [stored, endpoints] = await Promise.all([client.knowledgeObjects(), client.endpoints()]);
   const all = rowsOf(stored, endpoints);
   const rows = text === undefined ? all : all.filter((row) => holds(row, text.toLowerCase()));

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { Context } from '../lib/context.ts';
 import { findKey } from '../lib/named-ko.ts';
 import { notThere } from '../lib/refusal.ts';
-import { remoteActivator, withRemoteOptions } from '../lib/remote.ts';
+import { connect, withRemoteOptions } from '../lib/remote.ts';
 import type { RemoteOptions } from '../lib/remote.ts';
 import { fetchPackage } from '../lib/remote-package.ts';
 import { saveFolder, saveZip } from '../lib/save-package.ts';
@@ -12,7 +12,6 @@ import { count } from '../lib/terminal.ts';
 interface PullOptions extends RemoteOptions {
   readonly output?: string;
   readonly force?: boolean;
-  readonly json?: boolean;
 }
 
 export function pullCommand(context: Context): Command {
@@ -23,8 +22,7 @@ export function pullCommand(context: Context): Command {
       '-o, --output <dir|zip>',
       'where to write it; a zip where this ends with .zip (default: <naan>-<name>-<version> here)',
     )
-    .option('--force', 'write over files that are there; others in that folder stay')
-    .option('--json', 'print the result as JSON');
+    .option('--force', 'write over files that are there; others in that folder stay');
   return withRemoteOptions(command, 'address of the activator')
     .addHelpText(
       'after',
@@ -42,8 +40,7 @@ Exit code: 0 written, 1 it is not there, 2 something would be overwritten, 3 the
 }
 
 async function pull(context: Context, named: string, options: PullOptions): Promise<void> {
-  const terminal = context.terminal(options);
-  const client = remoteActivator(options, context.env, terminal);
+  const { terminal, client } = connect(context, options);
   const key = await findKey(named, client);
   terminal.progress(`fetching ${key} …`);
   await using found = await fetchPackage(client, key);

@@ -18,7 +18,7 @@ import { pack } from '../lib/pack.ts';
 import { enginesAt, lookBefore, requireEngines } from '../lib/before-push.ts';
 import { activate, upload } from '../lib/publish.ts';
 import type { Ready } from '../lib/publish.ts';
-import { remoteActivator, withRemoteOptions } from '../lib/remote.ts';
+import { connect, withRemoteOptions } from '../lib/remote.ts';
 import type { RemoteOptions } from '../lib/remote.ts';
 import { printChecked } from '../lib/report-checked.ts';
 import { isActive } from '../lib/report-endpoints.ts';
@@ -30,7 +30,6 @@ interface PushOptions extends RemoteOptions {
   readonly with: readonly string[];
   readonly replace?: boolean;
   readonly anyEngine?: boolean;
-  readonly json?: boolean;
 }
 
 export function pushCommand(context: Context): Command {
@@ -40,8 +39,7 @@ export function pushCommand(context: Context): Command {
     .option('--no-test', 'do not load their code and run their worked examples on this machine first')
     .option('--with <dir|zip...>', 'knowledge objects that these call; they are not uploaded', [])
     .option('--replace', 'replace versions that are there with another content, without asking')
-    .option('--any-engine', 'upload also what needs an engine that is not there')
-    .option('--json', 'print the result as JSON');
+    .option('--any-engine', 'upload also what needs an engine that is not there');
   return withRemoteOptions(command, 'address of the activator')
     .addHelpText(
       'after',
@@ -62,8 +60,7 @@ out of reach or refuses the login.`,
 }
 
 async function push(context: Context, paths: readonly string[], options: PushOptions): Promise<ExitCode> {
-  const terminal = context.terminal(options);
-  const client = remoteActivator(options, context.env, terminal);
+  const { terminal, client } = connect(context, options);
   await using sources = await openSources(paths, terminal);
   const checked = options.test
     ? await tryHere(context, sources, options, terminal)

@@ -7,7 +7,7 @@ import type { ExitCode } from '../lib/exit.ts';
 import { fieldsOf } from '../lib/fields.ts';
 import { findKey } from '../lib/named-ko.ts';
 import { notThere } from '../lib/refusal.ts';
-import { remoteActivator, withRemoteOptions } from '../lib/remote.ts';
+import { connect, withRemoteOptions } from '../lib/remote.ts';
 import type { RemoteOptions } from '../lib/remote.ts';
 import { readHealth } from '../lib/remote-health.ts';
 import type { Health } from '../lib/remote-health.ts';
@@ -16,15 +16,10 @@ import { columns } from '../lib/table.ts';
 import { count } from '../lib/terminal.ts';
 import type { Terminal } from '../lib/terminal.ts';
 
-interface StatusOptions extends RemoteOptions {
-  readonly json?: boolean;
-}
-
 export function statusCommand(context: Context): Command {
   const command = new Command('status')
     .description('Say how an activator is, or one of its knowledge objects')
-    .argument('[id]', 'such as hello/welcome/v1.0; without the version the newest')
-    .option('--json', 'print the result as JSON');
+    .argument('[id]', 'such as hello/welcome/v1.0; without the version the newest');
   return withRemoteOptions(command, 'address of the activator')
     .addHelpText(
       'after',
@@ -36,9 +31,8 @@ Examples:
 Engines and packages that cannot be served are shown to those who log in. Exit code: 0 it is UP, or all endpoints of the
 knowledge object are active; 1 not so; 3 the activator is out of reach.`,
     )
-    .action(async (named: string | undefined, options: StatusOptions) => {
-      const terminal = context.terminal(options);
-      const client = remoteActivator(options, context.env, terminal);
+    .action(async (named: string | undefined, options: RemoteOptions) => {
+      const { terminal, client } = connect(context, options);
       context.exitCode = await (named === undefined ? ofActivator(client, terminal) : ofKo(named, client, terminal));
     });
 }

@@ -22,10 +22,10 @@ import type { Terminal } from '../lib/terminal.ts';
 import { activationProblems } from '../lib/try-knowledge-object.ts';
 import type { Trial } from '../lib/try-knowledge-object.ts';
 import { EXAMPLES_FILE } from '../lib/worked-examples.ts';
+import { mapBounded } from '../../src/lib/map-bounded.ts';
 
 interface TestOptions extends RemoteOptions {
   readonly with: readonly string[];
-  readonly json?: boolean;
 }
 
 /** What came of one knowledge object. */
@@ -39,8 +39,7 @@ export function testCommand(context: Context): Command {
   const command = new Command('test')
     .description('Run the worked examples of knowledge objects at a real activator')
     .argument('<dir|zip...>', 'knowledge objects, or folders of them')
-    .option('--with <dir|zip...>', 'knowledge objects that these call', [])
-    .option('--json', 'print the result as JSON');
+    .option('--with <dir|zip...>', 'knowledge objects that these call', []);
   return withRemoteOptions(command, 'run them at this activator, where the knowledge objects are active')
     .addHelpText(
       'after',
@@ -97,7 +96,7 @@ async function testHere(
   await using activator = await activateSources(all, { env, terminal, runtimes, showConsole: true });
   const client = new ActivatorClient(activator.url);
   // Awaited here: the activator must outlive the calls.
-  return await inSequence(all.slice(0, sources.length), (each) =>
+  return await mapBounded(all.slice(0, sources.length), 1, (each) =>
     testOne(each, client, terminal, { activator, runtimes }),
   );
 }
@@ -109,7 +108,7 @@ async function testThere(
   terminal: Terminal,
 ): Promise<Tested[]> {
   const client = remoteActivator(options, env, terminal);
-  return inSequence(await inspectAll(sources), (each) => testOne(each, client, terminal));
+  return mapBounded(await inspectAll(sources), 1, (each) => testOne(each, client, terminal));
 }
 
 async function testOne(
@@ -154,10 +153,4 @@ function stoppers({ findings, examples }: Inspection): Finding[] {
       'there are no worked examples, so nothing was tried: add calls and the answers they must give',
     ),
   ];
-}
-
-async function inSequence<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (const item of items) results.push(await work(item));
-  return results;
 }

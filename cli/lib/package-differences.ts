@@ -74,12 +74,12 @@ async function textOf(source: KoSource, path: string): Promise<string | undefine
   const json = path === METADATA_FILE ? asJson(content) : content;
   return json === content || Buffer.isBuffer(json)
     ? content.toString('utf8')
-    : `${JSON.stringify(inOrder(json), null, 2)}\n`;
+    : `${JSON.stringify(withSortedKeys(json), null, 2)}\n`;
 }
 
-function inOrder(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inOrder);
+function withSortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedKeys);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, each]) => [key, inOrder(each)]));
+  return Object.fromEntries(entries.map(([key, each]) => [key, withSortedKeys(each)]));
 }

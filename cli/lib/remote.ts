@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { isLoopback } from '../../src/lib/loopback.ts';
 import { ActivatorClient } from './client.ts';
 import type { Login } from './client.ts';
-import type { Environment } from './context.ts';
+import type { Context, Environment } from './context.ts';
 import { usageFailure } from './exit.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -12,16 +12,23 @@ export interface RemoteOptions {
   readonly user?: string;
   readonly passwordEnv?: string;
   readonly tokenEnv?: string;
+  readonly json?: boolean;
 }
 
 export const withRemoteOptions = (command: Command, what: string): Command =>
   command
+    .option('--json', 'print the result as JSON')
     .option('--url <url>', `${what} (or KGRID_URL)`)
     .option('--user <name>', 'log in there as this user (or KGRID_USER)')
     .option('--password-env <variable>', 'variable with the password (default: KGRID_PASSWORD)')
     .option('--token-env <variable>', 'variable with an OAuth 2.0 bearer token (default: KGRID_TOKEN)');
 
 /** @throws CommandFailure when the address is none, or only half of a login is given. */
+export function connect(context: Context, options: RemoteOptions): { terminal: Terminal; client: ActivatorClient } {
+  const terminal = context.terminal(options);
+  return { terminal, client: remoteActivator(options, context.env, terminal) };
+}
+
 export function remoteActivator(options: RemoteOptions, env: Environment, terminal: Terminal): ActivatorClient {
   const given = options.url ?? present(env['KGRID_URL']);
   if (given === undefined) throw usageFailure('Name the activator with --url http://…, or set KGRID_URL');

@@ -1,4 +1,5 @@
 /** Reads the settings from options and variables: "Option before `KGRID_*` before alias." */
+import { parseArgs } from 'node:util';
 import { startRefused } from '../lib/errors.ts';
 import { SETTINGS } from './settings.ts';
 import type { OptionName } from './settings.ts';
@@ -28,23 +29,34 @@ export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): A
 
 function readOptions(argv: readonly string[]): Map<OptionName, RawValue> | 'help' {
   const found = new Map<OptionName, { values: string[]; source: string }>();
-  const rest = [...argv];
-  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
-    if (word === '--help' || word === '-h') return 'help';
-    const [, name = '', , inline] = /^--([^=]*)(=(.*))?$/s.exec(word) ?? [];
-    const setting = SETTINGS.find((each) => each.option === name);
-    if (setting === undefined)
-      throw startRefused(`Unknown option ${word.split('=')[0] ?? ''}${suggestion(name)}; --help lists all`);
-    const value = inline ?? (setting.kind === 'flag' ? 'true' : rest.shift());
+  const { tokens } = parseArgs({ args: [...argv], options: OPTIONS, strict: false, tokens: true });
+  for (const token of tokens) {
+    if (token.kind !== 'option') throw unknown(argv[token.index] ?? '');
+    const { name, rawName, value = 'true' } = token;
+    if (name === HELP) return 'help';
+    const setting = SETTINGS.find(({ option }) => rawName === `--${option}`);
+    if (setting === undefined) throw unknown(rawName);
     // An empty value is a variable of a script that was never set: it must not mean all addresses or this folder.
-    if (value === undefined || value.trim() === '') throw startRefused(`Option --${name} needs a value`);
-    const known = found.get(setting.option) ?? { values: [], source: `--${name}` };
+    if ((setting.kind !== 'flag' && token.value === undefined) || value.trim() === '')
+      throw startRefused(`Option --${name} needs a value`);
+    const known = found.get(setting.option) ?? { values: [], source: rawName };
     if (known.values.length > 0 && setting.kind !== 'list') throw startRefused(`Option --${name} is given twice`);
     known.values.push(value);
     found.set(setting.option, known);
   }
   return found;
 }
+
+const HELP = 'help';
+const OPTIONS = {
+  [HELP]: { type: 'boolean', short: 'h' },
+  ...Object.fromEntries(
+    SETTINGS.map(({ option, kind }) => [option, { type: kind === 'flag' ? 'boolean' : 'string' }] as const),
+  ),
+} as const;
+
+const unknown = (word: string): Error =>
+  startRefused(`Unknown option ${word}${suggestion(word.replace(/^--/, ''))}; --help lists all`);
 
 function suggestion(name: string): string {
   const near = SETTINGS.find(
