@@ -18,6 +18,7 @@ import { OwnRuntimes } from './own-runtimes.ts';
 import { AuditFiles } from './shelf/file-store/audit-files.ts';
 import { createManifestImporter } from './shelf/manifest/create-manifest-importer.ts';
 import type { ManifestImporter } from './shelf/manifest-importer.ts';
+import { discardRegularly } from './shelf/discard-regularly.ts';
 import { openShelf } from './shelf/open-shelf.ts';
 import type { Shelf } from './shelf/shelf.ts';
 import { openState } from './shelf/state-folder.ts';
@@ -62,13 +63,14 @@ export async function createApp({
   const onWarning = (message: string, cause?: unknown): void =>
     log.warn({ part: 'shelf', ...(cause === undefined ? {} : { cause: messageOf(cause) }) }, message);
   const places = { address: `http://${config.host}:${config.port}`, onWarning };
-  const shelf = await openShelf(location, places);
+  const shelf = await openShelf(location, { ...places, keepRemoved: config.keepRemoved });
   const state = await openState({ ...places, shelf: location, folder: config.state }).catch(async (thrown: unknown) => {
     await shelf[Symbol.asyncDispose]();
     throw thrown;
   });
   const auditStore = state.audit === undefined ? undefined : new AuditFiles(state.audit, config.limits.audit);
   const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version}`);
+  const discarding = discardRegularly(shelf, onWarning);
   const engines = new EngineRegistry();
   const tokens = new CallTokens(config.callKey);
   const own = new OwnRuntimes();
@@ -124,6 +126,7 @@ export async function createApp({
       }),
     async [Symbol.asyncDispose]() {
       await inOrder([
+        () => discarding[Symbol.dispose](),
         () => activator.dispose(),
         () => runtimes[Symbol.dispose](),
         () => own[Symbol.asyncDispose](),

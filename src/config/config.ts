@@ -8,7 +8,7 @@ import { readKey, readPassword } from './secret-file.ts';
 import { SETTINGS } from './settings.ts';
 import type { OptionName } from './settings.ts';
 import type { Setting } from './setting.ts';
-import { toChoice, toCount, toDuration, toFlag, toHost, toKoName, toPort, toSize, toUrl } from './values.ts';
+import { toChoice, toCount, toDuration, toFlag, toHost, toKoName, toNumber, toPort, toSize, toUrl } from './values.ts';
 
 export interface Limits {
   /** Bytes. */
@@ -46,6 +46,8 @@ export interface Config {
   readonly shelf: string | undefined;
   /** Folder of what the activator keeps for itself; undefined: with the shelf. */
   readonly state: string | undefined;
+  /** How much is kept of what is deleted or replaced. */
+  readonly keepRemoved: { readonly count: number; readonly age: number };
   readonly manifests: readonly string[];
   readonly manifestRequired: boolean;
   readonly fileManifests: readonly string[];
@@ -68,6 +70,8 @@ export interface Config {
   readonly logFormat: 'auto' | 'text' | 'json';
 }
 
+const MILLISECONDS_OF_DAY = 86_400_000;
+
 /** @throws startRefused for a value that is not allowed. */
 export function toConfig(raw: RawSettings): Config {
   const read = new Reader(raw);
@@ -83,6 +87,10 @@ export function toConfig(raw: RawSettings): Config {
     shutdownGrace: read.as('shutdown-grace', toDuration),
     shelf,
     state: read.text('state'),
+    keepRemoved: {
+      count: read.as('keep-removed', toNumber),
+      age: read.as('keep-removed-days', toNumber) * MILLISECONDS_OF_DAY,
+    },
     manifests: read.list('manifest'),
     manifestRequired: manifestRequiredOf(read),
     fileManifests: read.list('allow-file-manifests').map((folder) => resolve(folder)),

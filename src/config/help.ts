@@ -7,6 +7,7 @@ const PLACEHOLDERS: Readonly<Record<Setting['kind'], string>> = {
   duration: 'DURATION',
   size: 'SIZE',
   count: 'NUMBER',
+  number: 'NUMBER',
   flag: '',
   choice: '',
   list: 'TEXT',

@@ -104,6 +104,22 @@ export const SETTINGS = [
     help: 'Let manifests posted over HTTP import from private and loopback addresses in the secure profile',
   },
   {
+    option: 'keep-removed',
+    env: 'KGRID_KEEP_REMOVED',
+    kind: 'number',
+    default: '10',
+    group: 'Shelf',
+    help: 'Packages of each version that are kept after they were deleted or replaced, the latest; 0 keeps none',
+  },
+  {
+    option: 'keep-removed-days',
+    env: 'KGRID_KEEP_REMOVED_DAYS',
+    kind: 'number',
+    default: '30',
+    group: 'Shelf',
+    help: 'Days that they are kept; 0 keeps none',
+  },
+  {
     option: 'user',
     env: 'KGRID_USER',
     aliases: ['SPRING_SECURITY_USER_NAME'],

@@ -25,6 +25,11 @@ export function toKoName(value: string, source: string): string {
   throw refuse(source, value, 'the naan/name of a knowledge object');
 }
 
+export function toNumber(value: string, source: string): number {
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  throw refuse(source, value, 'a whole number from 0 on');
+}
+
 const DURATIONS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, '': 1 };
 
 /** In milliseconds. */

@@ -155,6 +155,8 @@ export const shelfNotReadable = (message: string, cause: unknown): ServiceError 
     headers: { 'retry-after': '1' },
     cause,
   });
+/** What was to be put back is not kept; the message says what is. */
+export const packageNotKept = define('package-not-kept', 404, 'Not Found');
 /** A file of a package is missing or is not what was stored. */
 export const packageDamaged = define('package-damaged', 500, 'Internal Server Error');
 

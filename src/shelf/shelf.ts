@@ -69,6 +69,36 @@ export interface ListRange {
   readonly limit?: number | undefined;
 }
 
+/** A package that was deleted or replaced and is kept. */
+export interface RemovedPackage {
+  readonly id: KoId;
+  readonly digest: string;
+  readonly removed: Date;
+  /** `replaced` by another package, or by other metadata alone. */
+  readonly why: 'deleted' | 'replaced';
+}
+
+/** How much is kept of what is deleted or replaced. Where one of them is 0, nothing is. */
+export interface KeepRemoved {
+  /** Packages of each KO version, the latest. */
+  readonly count: number;
+  /** Milliseconds since they were deleted or replaced. */
+  readonly age: number;
+}
+
+export interface RestoreOptions {
+  /** By default that of what was deleted or replaced last. */
+  readonly digest?: string | undefined;
+  /** Entity tags of which one must be the current one. */
+  readonly ifMatch?: readonly string[] | undefined;
+}
+
+export interface Restored {
+  readonly entry: ShelfEntry;
+  /** The digest of what was there under that id, where its content was another. */
+  readonly replaced: string | undefined;
+}
+
 /** Something on the shelf that cannot be served, in words for the operator. */
 export interface ShelfDamage {
   /** What it is, such as `a/b/v1.0` or the name of a folder on the shelf. */
@@ -110,6 +140,22 @@ export interface Shelf extends AsyncDisposable {
   replaceMetadata(id: KoId, metadata: string, ifMatch?: readonly string[]): Promise<ShelfEntry>;
   /** @throws koNotFound; preconditionFailed; shelfNotWritable. */
   remove(id: KoId, ifMatch?: readonly string[]): Promise<void>;
+  /**
+   * What was deleted or replaced and is kept, of one KO or of all, the latest first. What is there now is never among
+   * it, and of equal content only the latest.
+   */
+  removed(id?: KoId): Promise<readonly RemovedPackage[]>;
+  /**
+   * Makes a package that is kept the KO of its id again, whole and durable; what was there is kept then. It changes
+   * nothing where that digest is there already.
+   * @throws packageNotKept; preconditionFailed; packageDamaged; shelfFull; shelfNotWritable.
+   */
+  restore(id: KoId, options?: RestoreOptions): Promise<Restored>;
+  /**
+   * Gives back the space of what is kept beyond its bounds. Each change does so for its KO; whoever opened the shelf
+   * calls this at intervals for the rest. @returns how many packages went.
+   */
+  discardRemoved(): Promise<number>;
   /**
    * Looks again for what people put on the shelf by hand, of these KOs or of all. What people did to others may wait
    * for the next look at all.

@@ -3,17 +3,26 @@
  * `src/shelf/file-store/keeps-the-shelf-contract.test.ts`.
  */
 import { describe, test } from 'node:test';
-import type { Shelf } from '../../src/shelf/shelf.ts';
+import type { KeepRemoved, Shelf } from '../../src/shelf/shelf.ts';
 import { concurrencyTests } from './shelf-concurrency.ts';
 import { importTests } from './shelf-imports.ts';
 import { listingTests } from './shelf-listings.ts';
+import { removedTests } from './shelf-removed.ts';
 import { openPackageTests } from './shelf-open-packages.ts';
 import { writeTests } from './shelf-writes.ts';
+
+export interface StorageOptions {
+  readonly keep?: KeepRemoved;
+  /** Epoch milliseconds, by which the age of what is kept is told. */
+  readonly now?: () => number;
+}
 
 /** One empty place to store packages in: a folder, a database schema. */
 export interface ShelfStorage extends AsyncDisposable {
   /** Opens the shelf there. Called again when the earlier one is disposed, it finds what was stored. */
-  open(): Promise<Shelf>;
+  open(options?: StorageOptions): Promise<Shelf>;
+  /** How many sets of files are stored, of KOs and of what is kept of them. */
+  packages(): Promise<number>;
 }
 
 /** Registers one test that gets a storage of its own; the shelves that it opens are closed after it. */
@@ -30,6 +39,7 @@ export function shelfConformance(store: string, makeStorage: () => Promise<Shelf
     listingTests(testWithShelf);
     openPackageTests(testWithShelf);
     writeTests(testWithShelf);
+    removedTests(testWithShelf);
     concurrencyTests(testWithShelf);
   });
 }

@@ -15,6 +15,7 @@ async function make(store: CrashStore, change: Change): Promise<void> {
   const { op, id } = change;
   if (op === 'import') await store.import(id, filesOf(id, change.generation), metadataOf(id, change.generation));
   else if (op === 'metadata') await store.replaceMetadata(id, metadataOf(id, change.generation));
+  else if (op === 'restore') await store.restore(id);
   else await store.remove(id);
   journal.acknowledged(change);
 }
@@ -49,7 +50,7 @@ async function changeOnce(killAt: number, op: Change['op']): Promise<void> {
   const store = await stores[name as StoreName](dir, (step) => {
     if (counting && steps.push(step) - 1 === killAt) process.kill(process.pid, 'SIGKILL');
   });
-  const generation = journal.lastGeneration() + 1;
+  const generation = op === 'restore' ? 0 : journal.lastGeneration() + 1;
   counting = true;
   await make(store, op === 'remove' ? { op, id: 'a/b/v1' } : { op, id: 'a/b/v1', generation });
   process.stdout.write(JSON.stringify(steps));

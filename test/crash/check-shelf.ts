@@ -15,12 +15,16 @@ interface Pointer {
   readonly files: readonly { readonly path: string; readonly size: number; readonly sha256: string }[];
   readonly metadataSha256: string;
   readonly metadata: string;
+  /** Of what is kept of a folder of a person: its name in `.removed/`. */
+  readonly removed?: string;
 }
 
 export interface Findings {
   readonly problems: string[];
   /** Files and metadata by KO, `metadata.json` included. */
   readonly packages: Map<Id, Map<string, string>>;
+  /** Packages that were deleted or replaced and are kept, by KO. */
+  readonly kept: Map<Id, Map<string, string>[]>;
   /** Folders below `objects/` that no entry refers to, records of such, and everything in `staging/`. */
   readonly leftovers: string[];
 }
@@ -30,12 +34,14 @@ const sha256 = (data: string | Buffer): string => createHash('sha256').update(da
 /** Verifies each package by its digests. */
 export function checkShelf(dir: string): Findings {
   const stateFolder = join(dir, '.kgrid');
-  const findings: Findings = { problems: [], packages: new Map(), leftovers: [] };
+  const findings: Findings = { problems: [], packages: new Map(), kept: new Map(), leftovers: [] };
   const referred = new Set<string>();
   for (const folder of readdirSync(dir).filter((name) => !name.startsWith('.'))) {
     const found = contentOf(join(dir, folder));
     const { '@id': id } = JSON.parse(found.get('metadata.json') ?? '{}') as { '@id'?: string };
     findings.packages.set(id ?? folder, found);
+    // It stays beside a package that was imported under its id.
+    if (id !== undefined) findings.kept.set(id, [found]);
   }
   for (const name of listing(join(stateFolder, 'index'))) {
     try {
@@ -49,9 +55,27 @@ export function checkShelf(dir: string): Findings {
       findings.problems.push(`${name}: ${String(thrown)}`);
     }
   }
+  readKept(dir, stateFolder, findings, referred);
   const unreferred = listing(join(stateFolder, 'objects')).filter((name) => !referred.has(name.replace(/\.json$/, '')));
   findings.leftovers.push(...listing(join(stateFolder, 'staging')), ...unreferred);
   return findings;
+}
+
+function readKept(dir: string, stateFolder: string, findings: Findings, referred: Set<string>): void {
+  for (const name of listing(join(stateFolder, 'kept')).flatMap((folder) =>
+    listing(join(stateFolder, 'kept', folder)).map((file) => join(folder, file)),
+  )) {
+    const pointer = JSON.parse(readFileSync(join(stateFolder, 'kept', name), 'utf8')) as Pointer;
+    const { id, folder, removed, metadata } = pointer;
+    if (removed === undefined) referred.add(folder);
+    const place = removed === undefined ? join(stateFolder, 'objects', folder) : join(dir, '.removed', removed);
+    // As a kill leaves it before the folder of a person is moved away.
+    if (removed !== undefined && !existsSync(place)) continue;
+    const content = contentOf(place);
+    content.delete('metadata.json');
+    findings.problems.push(...faults(pointer, content));
+    findings.kept.set(id, [...(findings.kept.get(id) ?? []), content.set('metadata.json', metadata)]);
+  }
 }
 
 /** Says how the files in a folder differ from what the pointer names. */
@@ -99,6 +123,14 @@ export function judge({ problems, packages }: Findings, possible: Possible): Ver
   }
   for (const id of packages.keys()) if (!possible.has(id)) verdict.problems.push(`${id} was never imported`);
   return verdict;
+}
+
+/** The KOs of which the state before is neither kept nor there. */
+export function lostOf({ packages, kept }: Findings, previous: ReadonlyMap<Id, State>): Id[] {
+  return [...previous].flatMap(([id, state]) => {
+    const found = [packages.get(id) ?? new Map<string, string>(), ...(kept.get(id) ?? [])];
+    return found.some((each) => isWhole(id, state, each)) ? [] : [id];
+  });
 }
 
 function isWhole(id: Id, { files, metadata }: State, found: ReadonlyMap<string, string>): boolean {

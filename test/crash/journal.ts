@@ -1,9 +1,12 @@
 import { appendFileSync, readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import type { Id, State } from './generations.ts';
 
 /** A change that is made to the shelf; `generation` is what it brings. */
 export type Change =
   | { readonly op: 'import'; readonly id: Id; readonly generation: number }
+  /** Of what was deleted or replaced last, which is that generation. */
+  | { readonly op: 'restore'; readonly id: Id; readonly generation: number }
   | { readonly op: 'metadata'; readonly id: Id; readonly generation: number }
   | { readonly op: 'remove'; readonly id: Id };
 
@@ -50,6 +53,23 @@ export class Journal {
     return states;
   }
 
+  /** What the last change of each KO, if it was made, deleted or replaced. */
+  previous(): ReadonlyMap<Id, State> {
+    const [now, previous] = [new Map<Id, State | null>(), new Map<Id, State>()];
+    for (const line of this.#lines()) {
+      const id = line.is === 'found' ? line.id : line.change.id;
+      const before = now.get(id) ?? null;
+      if (line.is === 'found') {
+        now.set(id, line.state);
+        if (isDeepStrictEqual(line.state, previous.get(id))) previous.delete(id);
+      } else if (line.is === 'begun') {
+        if (before === null) previous.delete(id);
+        else previous.set(id, before);
+      } else now.set(id, apply(before, line.change));
+    }
+    return previous;
+  }
+
   /** How many changes were acknowledged. */
   acknowledgements(): number {
     return this.#lines().filter((line) => line.is === 'acknowledged').length;
@@ -75,6 +95,7 @@ export class Journal {
 
 function apply(before: State | null, change: Change): State | null {
   if (change.op === 'remove') return null;
-  if (change.op === 'import') return { files: change.generation, metadata: change.generation };
+  if (change.op === 'import' || change.op === 'restore')
+    return { files: change.generation, metadata: change.generation };
   return before && { ...before, metadata: change.generation };
 }

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { koKey } from '../../src/knowledge-object/id.ts';
 import { openShelf } from '../../src/shelf/open-shelf.ts';
 import { temporaryFolder, type TemporaryFolder } from '../conformance/temporary-folder.ts';
-import { checkShelf, judge } from './check-shelf.ts';
+import { checkShelf, judge, lostOf } from './check-shelf.ts';
 import { filesOf, metadataOf } from './generations.ts';
 import { Journal, type Change } from './journal.ts';
 import { stores, type StoreName } from './stores.ts';
@@ -16,7 +16,7 @@ import { stores, type StoreName } from './stores.ts';
 const CHANGER = join(import.meta.dirname, 'changer.ts');
 
 /** What a change is made to: nothing, a KO that was imported, or a KO that a person put there as a folder. */
-export type Origin = 'nothing' | 'imported' | 'folder';
+export type Origin = 'nothing' | 'imported' | 'folder' | 'replaced' | 'removed' | 'removed folder';
 
 /** A shelf and the journal of what was done to it, in a folder of their own. */
 export class CrashSite implements AsyncDisposable {
@@ -48,12 +48,20 @@ export class CrashSite implements AsyncDisposable {
   /** Brings KO `a/b/v1` to where a change starts from. */
   async prepare(origin: Origin): Promise<void> {
     if (origin === 'nothing') return;
-    this.#journal.found('a/b/v1', { files: 0, metadata: 0 });
-    if (origin === 'imported') {
-      const store = await stores[this.#store](this.shelf, () => undefined);
-      await store.import('a/b/v1', filesOf('a/b/v1', 0), metadataOf('a/b/v1', 0));
-      return store.close();
-    }
+    const there = { replaced: { files: 1, metadata: 1 }, removed: null, 'removed folder': null };
+    this.#journal.found('a/b/v1', origin in there ? there[origin as keyof typeof there] : { files: 0, metadata: 0 });
+    if (origin.endsWith('folder')) await this.#putFolder();
+    if (origin === 'folder') return;
+    const store = await stores[this.#store](this.shelf, () => undefined);
+    const put = (generation: number): Promise<void> =>
+      store.import('a/b/v1', filesOf('a/b/v1', generation), metadataOf('a/b/v1', generation));
+    if (origin !== 'removed folder') await put(0);
+    if (origin === 'replaced') await put(1);
+    if (origin.startsWith('removed')) await store.remove('a/b/v1');
+    await store.close();
+  }
+
+  async #putFolder(): Promise<void> {
     for (const [path, content] of Object.entries({
       ...filesOf('a/b/v1', 0),
       'metadata.json': metadataOf('a/b/v1', 0),
@@ -96,7 +104,8 @@ export class CrashSite implements AsyncDisposable {
     const opened = await this.#openAgain();
     const findings = checkShelf(this.shelf);
     const { problems } = judge(findings, this.#journal.possible());
-    return [...opened, ...problems, ...findings.leftovers.map((name) => `left after a start: ${name}`)];
+    const lost = lostOf(findings, this.#journal.previous()).map((id) => `what ${id} was before is not kept`);
+    return [...opened, ...problems, ...lost, ...findings.leftovers.map((name) => `left after a start: ${name}`)];
   }
 
   acknowledgements(): number {

@@ -17,6 +17,9 @@ export const scenarios: readonly Scenario[] = [
   { name: 'an import over a folder', origin: 'folder', op: 'import' },
   { name: 'new metadata in a folder', origin: 'folder', op: 'metadata' },
   { name: 'a removal of a folder', origin: 'folder', op: 'remove' },
+  { name: 'a restore', origin: 'replaced', op: 'restore' },
+  { name: 'a restore of what was removed', origin: 'removed', op: 'restore' },
+  { name: 'a restore of a folder', origin: 'removed folder', op: 'restore' },
 ];
 
 export interface Outcome {

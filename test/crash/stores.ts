@@ -11,6 +11,8 @@ export interface CrashStore {
   import(id: Id, files: Files, metadata: string): Promise<void>;
   replaceMetadata(id: Id, metadata: string): Promise<void>;
   remove(id: Id): Promise<void>;
+  /** What was deleted or replaced last. */
+  restore(id: Id): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -24,7 +26,7 @@ const idOf = (text: Id): KoId => {
 
 /** The file store of the service. */
 export const openFileStore: OpenStore = async (dir, onStep) => {
-  const shelf = await openFileShelf(dir, { onStep });
+  const shelf = await openFileShelf(dir, { onStep, keepRemoved: { count: 3, age: 86_400_000 } });
   return {
     async import(id, files, metadata) {
       await using staging = await shelf.stage();
@@ -37,6 +39,9 @@ export const openFileStore: OpenStore = async (dir, onStep) => {
       await shelf.replaceMetadata(idOf(id), metadata);
     },
     remove: (id) => shelf.remove(idOf(id)),
+    async restore(id) {
+      await shelf.restore(idOf(id));
+    },
     async close() {
       await shelf[Symbol.asyncDispose]();
     },
@@ -83,6 +88,7 @@ export const openNaiveStore: OpenStore = (dir, onStep) => {
       rmSync(join(index, `${nameOf(id)}.json`));
       return Promise.resolve();
     },
+    restore: () => Promise.reject(new Error('It keeps nothing')),
     close: () => Promise.resolve(),
   });
 };

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { startRefused } from '../../lib/errors.ts';
 import { isMissing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
+import { loadKept } from './kept-packages.ts';
 import { pointerNames } from './load-index.ts';
 import { folderOfName, isOfObjects, type ShelfLayout } from './shelf-layout.ts';
 
@@ -10,8 +11,9 @@ import { folderOfName, isOfObjects, type ShelfLayout } from './shelf-layout.ts';
  * @throws startRefused where packages lie beside an index that is missing, or is empty without the mark that it may be.
  */
 export function requireIndex(layout: ShelfLayout): void {
-  const packages = new Set(namesIn(layout.objects).filter(isOfObjects).map(folderOfName)).size;
-  if (packages === 0 || pointerNames(layout).length > 0) return;
+  if (pointerNames(layout).length > 0) return;
+  const packages = packagesOn(layout).size;
+  if (packages === 0) return;
   const isThere = existsSync(layout.index);
   if (isThere && existsSync(layout.emptyMark)) return;
   const many = packages === 1 ? '1 package' : `${String(packages)} packages`;
@@ -19,6 +21,13 @@ export function requireIndex(layout: ShelfLayout): void {
     `--shelf: ${layout.root} has ${many} in .kgrid/objects, but the index of them, .kgrid/index, is ${isThere ? 'empty' : 'missing'}: ` +
       `put it back from a backup, or rebuild it with: npx kgrid shelf repair ${quoted(layout.root)}`,
   );
+}
+
+/** But those that were deleted or replaced and are kept: what is on the shelf has a record. */
+function packagesOn(layout: ShelfLayout): Set<string> {
+  const names = namesIn(layout.objects).filter(isOfObjects);
+  const kept = new Set(loadKept(layout).map(({ folder }) => folder));
+  return new Set(names.filter((name) => !kept.has(name)).map(folderOfName));
 }
 
 /** Says on the disk whether the index may be empty. */

@@ -13,6 +13,7 @@ import { folderStamp, readExploded, stampFolder, type HashCache } from './explod
 import { findExploded, unreadable } from './find-exploded.ts';
 import { OpenPackage, type PackagePlace } from './open-package.ts';
 import { keyOf, type PackageContent } from './package-content.ts';
+import type { KeptPackages } from './kept-packages.ts';
 import type { RemovedFolder } from './removed-folder.ts';
 import { stagingName, type ShelfLayout } from './shelf-layout.ts';
 
@@ -26,6 +27,14 @@ export interface ExplodedKo {
   readonly place: PackagePlace;
   /** The folder has not changed while this is the same; undefined when that is not sure. */
   readonly stamp: string | undefined;
+}
+
+export interface ExplodedPackagesOptions {
+  readonly layout: ShelfLayout;
+  readonly disk: DurableFiles;
+  readonly changes: ChangeLog;
+  readonly removed: RemovedFolder;
+  readonly kept: KeptPackages;
 }
 
 /** The KOs that lie exploded on the shelf, as they were when they were last looked at. */
@@ -43,14 +52,15 @@ export class ExplodedPackages {
   readonly #queue = new SerialQueue();
 
   readonly #removed: RemovedFolder;
-
+  readonly #kept: KeptPackages;
   readonly #changes: ChangeLog;
 
-  constructor(layout: ShelfLayout, disk: DurableFiles, changes: ChangeLog, removed: RemovedFolder) {
+  constructor({ layout, disk, changes, removed, kept }: ExplodedPackagesOptions) {
     this.#changes = changes;
     this.#layout = layout;
     this.#disk = disk;
     this.#removed = removed;
+    this.#kept = kept;
   }
 
   get folders(): readonly ExplodedKo[] {
@@ -110,11 +120,11 @@ export class ExplodedPackages {
   }
 
   /** Moves all folders with this id into `.removed/`. Packages that are open go on reading from there. */
-  async moveAway(key: string): Promise<void> {
+  async moveAway(key: string, why: 'deleted' | 'replaced'): Promise<void> {
     const known = (): ExplodedKo[] => this.#folders.filter(({ content }) => keyOf(content) === key);
     if (!this.#served.has(key)) return;
     await this.#alone(async () => {
-      for (const ko of known()) await this.#moveAway(ko);
+      for (const ko of known()) await this.#moveAway(ko, why);
     });
   }
 
@@ -167,9 +177,11 @@ export class ExplodedPackages {
     this.#show(found, damage);
   }
 
-  async #moveAway(ko: ExplodedKo): Promise<void> {
+  async #moveAway(ko: ExplodedKo, why: 'deleted' | 'replaced'): Promise<void> {
     const target = await this.#removed.place(basename(ko.where));
     const from = ko.place.path;
+    // Before it goes: without the folder there it says nothing.
+    await this.#kept.add(ko.content, why, { removed: basename(target) });
     await this.#rename(ko, target);
     try {
       await this.#removed.sync();

@@ -1,18 +1,32 @@
 import { readdir } from 'node:fs/promises';
 import { koKey, nameKey, parseKoId, type KoId, type KoName } from '../../knowledge-object/id.ts';
-import { METADATA_FILE, parseMetadata } from '../../knowledge-object/metadata.ts';
-import { koNotFound, preconditionFailed, shelfNotWritable } from '../../lib/errors.ts';
+import { koNotFound, shelfNotWritable } from '../../lib/errors.ts';
 import type { ChangeLog } from '../change-log.ts';
-import type { KoPackage, ListRange, Shelf, ShelfCondition, ShelfDamage, ShelfEntry, Staging } from '../shelf.ts';
+import type {
+  KoPackage,
+  ListRange,
+  RemovedPackage,
+  Restored,
+  RestoreOptions,
+  Shelf,
+  ShelfCondition,
+  ShelfDamage,
+  ShelfEntry,
+  Staging,
+} from '../shelf.ts';
 import { Catalog } from './catalog.ts';
 import { readOnlyShelf, shelfUnreadable, writing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import type { ExplodedKo, ExplodedPackages } from './exploded-packages.ts';
 import type { Unreadable } from './load-index.ts';
 import type { Owner } from './owner-lock.ts';
+import type { KeptPackages } from './kept-packages.ts';
+import type { Pointer } from './pointer.ts';
 import type { RemovedFolder } from './removed-folder.ts';
+import { RemovedPackages } from './removed-packages.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import { stagingName, type ShelfLayout } from './shelf-layout.ts';
+import { copyFiles, isFor, requireMatch } from './rules-of-changes.ts';
 import { StagedPackage, type Publish } from './staged-package.ts';
 import type { StoredPackages, Warn } from './stored-packages.ts';
 
@@ -23,6 +37,7 @@ export interface FileShelfParts {
   readonly exploded: ExplodedPackages;
   readonly changes: ChangeLog;
   readonly removed: RemovedFolder;
+  readonly kept: KeptPackages;
   /** Undefined on a shelf that this process may only read. */
   readonly owner: Owner | undefined;
   readonly warn: Warn;
@@ -34,6 +49,7 @@ export class FileShelf implements Shelf {
   readonly created = new Date();
   readonly #parts: FileShelfParts;
   readonly #catalog: Catalog;
+  readonly #removed: RemovedPackages;
   /** Writes to one KO follow each other; the last to be committed stays. */
   readonly #writes = new SerialQueue();
   #closed = false;
@@ -41,6 +57,7 @@ export class FileShelf implements Shelf {
   constructor(parts: FileShelfParts) {
     this.#parts = parts;
     this.#catalog = new Catalog(parts.stored, parts.exploded, parts.changes);
+    this.#removed = new RemovedPackages({ ...parts, current: (id) => this.#entry(id)?.digest });
   }
 
   list(range?: ListRange): Promise<readonly ShelfEntry[]> {
@@ -48,7 +65,7 @@ export class FileShelf implements Shelf {
   }
 
   find(id: KoId): Promise<ShelfEntry | undefined> {
-    return Promise.resolve(this.#catalog.find(koKey(id))?.content.entry);
+    return Promise.resolve(this.#entry(id));
   }
 
   versions(naan: string, name: string): Promise<readonly ShelfEntry[]> {
@@ -85,8 +102,10 @@ export class FileShelf implements Shelf {
       if (ko === undefined) throw koNotFound(koKey(id));
       requireMatch(ko.content.entry, ifMatch);
       if (!('place' in ko)) await this.#parts.stored.replaceMetadata(ko, metadata);
-      else if (isFor(id, metadata)) await this.#parts.exploded.replaceMetadata(ko, metadata);
-      else await this.#takeIn(ko, metadata);
+      else if (isFor(id, metadata)) {
+        if (this.#parts.kept.keepsAny) await this.#keepCopy(ko);
+        await this.#parts.exploded.replaceMetadata(ko, metadata);
+      } else await this.#takeIn(ko, metadata);
       return this.#catalog.find(koKey(id))?.content.entry ?? ko.content.entry;
     });
   }
@@ -99,9 +118,40 @@ export class FileShelf implements Shelf {
       const ko = this.#catalog.find(koKey(id));
       if (ko === undefined && !stored.unreadable.has(key)) throw koNotFound(key);
       requireMatch(ko?.content.entry, ifMatch);
-      await exploded.moveAway(key);
+      await exploded.moveAway(key, 'deleted');
       if (stored.kos.has(key) || stored.unreadable.has(key)) await stored.remove(id);
     });
+  }
+
+  removed(id?: KoId): Promise<readonly RemovedPackage[]> {
+    return this.#removed.list(id);
+  }
+
+  restore(id: KoId, { digest, ifMatch }: RestoreOptions = {}): Promise<Restored> {
+    return this.#write(id, async () => {
+      await this.#refresh(id);
+      const before = this.#entry(id);
+      if (before !== undefined && before.digest === digest) {
+        requireMatch(before, ifMatch);
+        return { entry: before, replaced: undefined };
+      }
+      const chosen = await this.#removed.find(id, digest);
+      requireMatch(before, ifMatch);
+      const entry =
+        chosen.folder === undefined
+          ? await this.#copyIn(id, await this.#removed.exploded(chosen))
+          : await this.#adopt(await this.#removed.stored(chosen));
+      return { entry, replaced: before?.digest };
+    });
+  }
+
+  async discardRemoved(): Promise<number> {
+    if (this.#parts.owner === undefined || this.#closed) return 0;
+    this.#requireOwner();
+    let gone = 0;
+    for (const id of await this.#removed.ids())
+      gone += await this.#writes.run(koKey(id), () => this.#removed.discard(id));
+    return gone;
   }
 
   async rescan(names?: readonly KoName[]): Promise<void> {
@@ -176,34 +226,61 @@ export class FileShelf implements Shelf {
   }
 
   async #take(id: KoId, staged: StagedPackage): Promise<ShelfEntry> {
-    const { stored, exploded, warn } = this.#parts;
     const content = await staged.seal(id);
-    const before = this.#catalog.find(koKey(id))?.content.entry.digest;
-    await stored.take(content, staged.content);
+    const before = this.#entry(id)?.digest;
+    await this.#parts.stored.take(content, staged.content);
     if (before !== content.entry.digest) staged.replaced = before;
-    try {
-      await exploded.moveAway(koKey(id));
-    } catch (thrown) {
-      warn(`${koKey(id)} was imported, but its former folder could not be moved to .removed`, thrown);
-    }
+    await this.#moveFormerFolder(id);
     return content.entry;
+  }
+
+  async #adopt(pointer: Pointer): Promise<ShelfEntry> {
+    const { entry } = pointer.content;
+    await this.#parts.stored.adopt(pointer);
+    await this.#moveFormerFolder(entry.id);
+    return entry;
+  }
+
+  async #moveFormerFolder(id: KoId): Promise<void> {
+    try {
+      await this.#parts.exploded.moveAway(koKey(id), 'replaced');
+    } catch (thrown) {
+      this.#parts.warn(`${koKey(id)} was imported, but its former folder could not be moved to .removed`, thrown);
+    }
   }
 
   /** "Later PUTs of metadata never move a KO": a folder whose metadata names another id could not keep its own. */
   async #takeIn(ko: ExplodedKo, metadata: string): Promise<void> {
-    await using staged = await this.#stage((id, each) => this.#take(id, each));
-    const folder = this.#parts.exploded.open(ko);
-    for (const path of ko.content.files.keys()) {
-      await staged.write(path, path === METADATA_FILE ? Buffer.from(metadata) : await folder.stream(path));
-    }
-    await staged.commit(ko.content.entry.id);
+    await this.#copyIn(ko.content.entry.id, this.#parts.exploded.open(ko), metadata);
+  }
+
+  async #copyIn(id: KoId, from: KoPackage, metadata?: string): Promise<ShelfEntry> {
+    await using staged = await this.#stage((_id, each) => this.#take(id, each));
+    await copyFiles(from, staged, metadata);
+    return await staged.commit(id);
+  }
+
+  /** What is changed in the folder of a person is kept as a package of its own. */
+  async #keepCopy(ko: ExplodedKo): Promise<void> {
+    const { exploded, stored } = this.#parts;
+    const { entry } = ko.content;
+    await using staged = await this.#stage(async (id, each) => {
+      await stored.keepCopy(await each.seal(id), each.content);
+      return entry;
+    });
+    await copyFiles(exploded.open(ko), staged);
+    await staged.commit(entry.id);
+  }
+
+  #entry(id: KoId): ShelfEntry | undefined {
+    return this.#catalog.find(koKey(id))?.content.entry;
   }
 
   async #write<T>(id: KoId, work: () => Promise<T>): Promise<T> {
     this.#requireWritable();
     return this.#writes.run(koKey(id), () => {
       this.#requireOwner();
-      return writing(work);
+      return writing(work).finally(() => this.#removed.discard(id));
     });
   }
 
@@ -216,19 +293,5 @@ export class FileShelf implements Shelf {
   #requireOwner(): void {
     const problem = this.#parts.owner?.problem();
     if (problem !== undefined) throw shelfNotWritable(`${problem}.`);
-  }
-}
-
-function requireMatch(entry: ShelfEntry | undefined, ifMatch: readonly string[] | undefined): void {
-  if (ifMatch === undefined || (entry !== undefined && ifMatch.some((tag) => tag === entry.etag || tag === '*')))
-    return;
-  throw preconditionFailed('The knowledge object has changed meanwhile: its entity tag is not one of If-Match.');
-}
-
-function isFor(id: KoId, metadata: string): boolean {
-  try {
-    return koKey(parseMetadata(metadata).id) === koKey(id);
-  } catch {
-    return false;
   }
 }

@@ -4,14 +4,16 @@ import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { startRefused, type ServiceError } from '../../lib/errors.ts';
 import { ChangeLog } from '../change-log.ts';
-import type { Shelf } from '../shelf.ts';
+import type { KeepRemoved, Shelf } from '../shelf.ts';
 import { isReadOnly, isTransient, reasonOf } from '../disk-errors.ts';
 import { DurableFiles, makeFolder, syncFolder, tryToWrite, type OnStep } from './durable-files.ts';
 import { requireIndex } from './empty-index.ts';
 import { ExplodedPackages } from './exploded-packages.ts';
 import { FileShelf } from './file-shelf.ts';
+import { KeptPackages } from './kept-packages.ts';
 import { takeOwnership } from './owner-lock.ts';
 import { RemovedFolder } from './removed-folder.ts';
+import { removeUnreferenced } from './remove-unreferenced.ts';
 import { shelfLayout, type ShelfLayout } from './shelf-layout.ts';
 import { StoredPackages, type Warn } from './stored-packages.ts';
 
@@ -21,6 +23,10 @@ const READ_AGAIN_AFTER = [50, 200, 800];
 export interface FileShelfOptions {
   /** Shown to a second activator that is started on the same shelf. */
   readonly address?: string | undefined;
+  /** How much is kept of what is deleted or replaced; undefined: nothing comes to that, and nothing goes of it. */
+  readonly keepRemoved?: KeepRemoved | undefined;
+  /** For tests: epoch milliseconds. */
+  readonly now?: (() => number) | undefined;
   /** Hears what went wrong without failing an operation. */
   readonly onWarning?: Warn | undefined;
   /** For tests: called before each durable step, by name. What it throws fails the step. */
@@ -42,12 +48,17 @@ export async function openFileShelf(dir: string, options: FileShelfOptions = {})
     const disk = new DurableFiles(options.onStep);
     const changes = new ChangeLog();
     const removed = new RemovedFolder(layout, disk);
-    const stored = await eventually(dir, () => Promise.resolve(new StoredPackages(layout, disk, changes, warn)));
-    if (owner !== undefined) await stored.removeUnreferenced(removed);
-    const exploded = new ExplodedPackages(layout, disk, changes, removed);
+    const kept = new KeptPackages({ layout, disk, bounds: options.keepRemoved, now: options.now ?? Date.now });
+    const parts = { layout, disk, changes, removed, kept, warn };
+    const stored = await eventually(dir, () => Promise.resolve(new StoredPackages(parts)));
+    if (owner !== undefined) {
+      await stored.noteIndex();
+      await removeUnreferenced(parts, stored);
+    }
+    const exploded = new ExplodedPackages(parts);
     await eventually(dir, () => exploded.scan());
     void removed.count();
-    return new FileShelf({ layout, disk, stored, exploded, changes, removed, owner, warn });
+    return new FileShelf({ ...parts, stored, exploded, owner });
   } catch (thrown) {
     owner?.release();
     throw thrown;
@@ -97,7 +108,7 @@ function refusal(dir: string, found: Stats | undefined, thrown: unknown): Servic
 /** @returns false for a shelf that this process may only read. */
 async function makeWritable(layout: ShelfLayout): Promise<boolean> {
   try {
-    for (const folder of [layout.staging, layout.objects, layout.index]) {
+    for (const folder of [layout.staging, layout.objects, layout.index, layout.kept]) {
       const made = await makeFolder(folder);
       // A folder that is lost with the power takes along what was stored in it.
       if (made !== undefined) await syncFolder(dirname(made));

@@ -20,6 +20,18 @@ export function renderRecord(pointer: Pointer, stored: Date): string {
   return JSON.stringify({ ...fieldsOf(pointer), stored: stored.toISOString() }, null, 1);
 }
 
+/** What is kept says what its pointer did; of a folder of a person, where in `.removed/` it lies. */
+export function renderKept(content: PackageContent, place: { folder: string } | { removed: string }): string {
+  const folder = 'folder' in place ? place.folder : content.artifactsDigest;
+  return JSON.stringify({ ...fieldsOf({ content, folder }), ...('removed' in place ? place : {}) }, null, 1);
+}
+
+/** The name in `.removed/` that such a text says; undefined where the files are in `objects/`. */
+export function placeOfKept(text: string): string | undefined {
+  const { removed } = asRecord(JSON.parse(text));
+  return typeof removed === 'string' && /^[^/]+$/.test(removed) && !/^\.\.?$/.test(removed) ? removed : undefined;
+}
+
 function fieldsOf({ content, folder }: Pointer) {
   const { id, metadata } = content.entry;
   const metadataSha256 = content.files.get(METADATA_FILE)?.sha256;

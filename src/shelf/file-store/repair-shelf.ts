@@ -2,6 +2,8 @@ import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/pr
 import { join } from 'node:path';
 import { reasonOf } from '../disk-errors.ts';
 import { DurableFiles, syncFolder } from './durable-files.ts';
+import type { KeptPackage } from './kept-name.ts';
+import { loadKept } from './kept-packages.ts';
 import { loadIndex, pointerNames } from './load-index.ts';
 import { findOrphans, moveOrphan } from './orphans.ts';
 import { takeOwnership } from './owner-lock.ts';
@@ -79,8 +81,14 @@ async function repair(layout: ShelfLayout): Promise<RepairReport> {
   // An entry that cannot be read may be the one of a package that nothing else names.
   const mayBeNamed = [...broken.values()].some(({ folder }) => folder === undefined);
   const movedAway: RepairReport['movedAway'] = [];
+  const stays = new Set(loadKept(layout).map(({ folder }) => folder));
   for (const each of found) {
-    if (serving.has(each.folder) || (each.pointer === undefined && mayBeNamed)) continue;
+    if (serving.has(each.folder)) continue;
+    if (stays.has(each.folder)) {
+      await rm(join(layout.objects, recordName(each.folder)), { force: true });
+      continue;
+    }
+    if (each.pointer === undefined && mayBeNamed) continue;
     const { place } = await moveOrphan({ layout, disk, removed }, each.folder);
     movedAway.push({ folder: each.folder, why: whyNot(each), to: `.removed/${place}` });
   }
@@ -91,11 +99,20 @@ async function repair(layout: ShelfLayout): Promise<RepairReport> {
 /** The packages to which no whole entry refers, the newest first. */
 async function inspectOthers(layout: ShelfLayout, entries: ReadonlyMap<string, Pointer>): Promise<Found[]> {
   const referred = new Set([...entries.values()].map(({ folder }) => folder));
+  const kept = loadKept(layout);
   const found: Found[] = [];
-  for (const folder of await findOrphans(layout, referred)) found.push(await inspect(layout, folder));
+  for (const folder of await findOrphans(layout, referred)) {
+    const each = await inspect(layout, folder);
+    const isKept = kept.some((other) => isOf(each, other));
+    found.push(isKept ? { ...each, fault: 'it was deleted or replaced, and is kept' } : each);
+  }
   const byAge = ({ stored, folder }: Found): string => `${stored} ${folder}`;
   return found.sort((a, b) => (byAge(a) < byAge(b) ? 1 : -1));
 }
+
+/** What was deleted or replaced does not come back by itself: a record beside it is what a kill left. */
+const isOf = ({ folder, pointer }: Found, kept: KeptPackage): boolean =>
+  folder === kept.folder && pointer?.content.entry.digest === kept.digest;
 
 async function inspect(layout: ShelfLayout, folder: string): Promise<Found> {
   try {

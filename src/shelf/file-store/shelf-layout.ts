@@ -14,6 +14,8 @@ export interface ShelfLayout extends OwnedPlace {
   readonly objects: string;
   /** One pointer file a KO: what is on the shelf is what these say. */
   readonly index: string;
+  /** One folder a KO, with a file for each package of it that was deleted or replaced and is kept. */
+  readonly kept: string;
   /** There while the index is empty for a reason: nothing was imported, or all was deleted. */
   readonly emptyMark: string;
   /** Exploded KOs that were deleted or replaced, and packages that belong to no KO. */
@@ -33,6 +35,7 @@ export function shelfLayout(root: string): ShelfLayout {
     staging: join(home, 'staging'),
     objects,
     index,
+    kept: join(home, 'kept'),
     emptyMark: join(home, 'empty'),
     removed: join(root, '.removed'),
   };
@@ -41,7 +44,10 @@ export function shelfLayout(root: string): ShelfLayout {
 /** A part of an id holds no `-`, so that a name stands for one id only. */
 export const pointerName = (id: KoId): string => `${id.naan}-${id.name}-${id.version}.json`;
 
-/** The id that a pointer file of this name is for; undefined when it is none. */
+/** The folder in `kept/` of a KO. */
+export const keptName = (id: KoId): string => pointerName(id).replace(/\.json$/, '');
+
+/** The id that a pointer file, or a folder in `kept/`, of this name is for; undefined when it is none. */
 export const idOfPointerName = (name: string): KoId | undefined =>
   parseKoId(name.replace(/\.json$/, '').replaceAll('-', '/'));
 

@@ -1,4 +1,5 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import { packageDamaged, shelfNotReadable } from '../../lib/errors.ts';
@@ -8,17 +9,24 @@ import { isMissing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { EmptyMark } from './empty-index.ts';
 import { Leases } from './leases.ts';
+import type { KeptPackages } from './kept-packages.ts';
 import { loadEntry, loadIndex, type LoadedIndex, type StoredKo, type Unreadable } from './load-index.ts';
 import { OpenPackage } from './open-package.ts';
-import { findOrphans, moveOrphan } from './orphans.ts';
 import { artifactsOf, describePackage, keyOf, type PackageContent } from './package-content.ts';
 import { faultOf } from './package-faults.ts';
 import { PackageRecords } from './package-records.ts';
 import { renderPointer } from './pointer.ts';
-import type { RemovedFolder } from './removed-folder.ts';
 import { pointerName, recordName, stagingName, type ShelfLayout } from './shelf-layout.ts';
 
 export type Warn = (message: string, cause?: unknown) => void;
+
+export interface StoredPackagesOptions {
+  readonly layout: ShelfLayout;
+  readonly disk: DurableFiles;
+  readonly changes: ChangeLog;
+  readonly kept: KeptPackages;
+  readonly warn: Warn;
+}
 
 /**
  * The KOs that were imported: immutable package folders, and a pointer file for each KO that is replaced by
@@ -33,11 +41,13 @@ export class StoredPackages {
   readonly #leases: Leases;
   readonly #records: PackageRecords;
   readonly #emptyMark: EmptyMark;
+  readonly #kept: KeptPackages;
   readonly #warn: Warn;
 
-  constructor(layout: ShelfLayout, disk: DurableFiles, changes: ChangeLog, warn: Warn) {
+  constructor({ layout, disk, changes, kept, warn }: StoredPackagesOptions) {
     this.#layout = layout;
     this.#disk = disk;
+    this.#kept = kept;
     this.#warn = warn;
     this.#records = new PackageRecords(layout, disk);
     this.#emptyMark = new EmptyMark(layout, disk);
@@ -77,19 +87,14 @@ export class StoredPackages {
     for (const [key, each] of unreadable) this.#loaded.unreadable.set(key, each);
   }
 
-  /** For the owner of the shelf, before it serves: uploads that did not end go, and packages of no KO move to `.removed/`. */
-  async removeUnreferenced(removed: RemovedFolder): Promise<void> {
-    for (const name of await readdir(this.#layout.staging)) await this.#clear(join(this.#layout.staging, name));
+  /** For the owner of the shelf, before it serves: notes what is on it, so that the index can be told from a lost one. */
+  async noteIndex(): Promise<void> {
     await this.#markEmpty();
     try {
       await this.#records.addMissing([...this.kos.values()]);
     } catch (thrown) {
       this.#warn('The index could not be noted beside the packages, from which it could be rebuilt', thrown);
     }
-    // An entry that cannot be read may refer to any folder, and a person may yet repair it.
-    if (this.unreadable.size > 0) return;
-    const referred = new Set([...this.kos.values()].map((ko) => ko.folder));
-    for (const folder of await findOrphans(this.#layout, referred)) await this.#moveOrphan(folder, removed);
   }
 
   /** Why an entry of the index cannot be opened. @throws packageDamaged; shelfNotReadable. */
@@ -115,9 +120,11 @@ export class StoredPackages {
     });
   }
 
-  /** Makes a folder of files that are on the disk the package of this KO. @param source is moved away. */
+  /** Makes a folder of files that are on the disk the package of this KO. @param source is moved away where its files are new. */
   async take(content: PackageContent, source: string): Promise<void> {
-    const folder = `${content.artifactsDigest}-${crypto.randomUUID()}`;
+    const known = await this.#wholeFolder(content);
+    if (known !== undefined) return this.adopt({ content, folder: known });
+    const folder = newFolder(content);
     const target = join(this.#layout.objects, folder);
     await this.#disk.move('package', source, target);
     try {
@@ -133,26 +140,49 @@ export class StoredPackages {
     }
   }
 
-  async replaceMetadata(ko: StoredKo, metadata: string): Promise<void> {
+  replaceMetadata(ko: StoredKo, metadata: string): Promise<void> {
     const content = describePackage(ko.content.entry.id, metadata, artifactsOf(ko.content));
-    const changed = { content, folder: ko.folder, damage: ko.damage };
-    const putBack = await this.#records.replace(changed);
+    return this.adopt({ content, folder: ko.folder, damage: ko.damage });
+  }
+
+  /** Makes a package of which the files lie in `objects/` that of its KO. */
+  async adopt(ko: StoredKo): Promise<void> {
+    const putBack = await this.#records.replace(ko);
     try {
-      await this.#publish(changed);
+      await this.#publish(ko);
     } catch (thrown) {
       await putBack().catch(() => undefined);
       throw thrown;
     }
   }
 
+  /** Keeps a copy of what is about to be changed in place. @param source is moved away where its files are new. */
+  async keepCopy(content: PackageContent, source: string): Promise<void> {
+    const folder = (await this.#wholeFolder(content)) ?? newFolder(content);
+    const target = join(this.#layout.objects, folder);
+    if (!existsSync(target)) await this.#disk.move('package', source, target);
+    await this.#disk.syncFolder('packages', this.#layout.objects);
+    await this.#kept.add(content, 'replaced', { folder });
+  }
+
   async remove(id: KoId): Promise<void> {
     const key = koKey(id);
     const before = this.kos.get(key);
-    if (this.kos.size + this.unreadable.size === 1) await this.#emptyMark.set(true);
-    await this.#point(id, undefined);
+    await this.#keeping(before, 'deleted', async () => {
+      if (this.kos.size + this.unreadable.size === 1) await this.#emptyMark.set(true);
+      await this.#point(id, undefined);
+    });
     this.#show(key, undefined);
     await this.#markEmpty();
-    if (before !== undefined) await this.#retire(before.folder);
+    if (before !== undefined) await this.retire(id, before.folder);
+  }
+
+  /** A package folder to which its KO or what is kept of it may not refer any more. */
+  async retire(id: KoId, folder: string): Promise<void> {
+    if (this.kos.get(koKey(id))?.folder === folder) return;
+    await this.#removeRecord(folder);
+    const isKept = (await this.#kept.list(id)).some((each) => each.folder === folder);
+    if (!isKept) await this.#leases.retire(folder);
   }
 
   /** Looks again at the packages that are damaged: a person may have repaired them. */
@@ -180,17 +210,48 @@ export class StoredPackages {
   async #publish(ko: StoredKo): Promise<void> {
     const { id } = ko.content.entry;
     const before = this.kos.get(koKey(id));
-    await this.#point(id, ko);
+    const other = before?.content.entry.digest === ko.content.entry.digest ? undefined : before;
+    await this.#keeping(other, 'replaced', () => this.#point(id, ko));
     this.#show(koKey(id), ko);
     await this.#markEmpty();
-    if (before !== undefined && before.folder !== ko.folder) await this.#retire(before.folder);
+    if (before !== undefined) await this.retire(id, before.folder);
   }
 
-  async #retire(folder: string): Promise<void> {
+  /** What is about to go is kept before it goes, so that a kill loses none. */
+  async #keeping(before: StoredKo | undefined, why: 'deleted' | 'replaced', work: () => Promise<void>): Promise<void> {
+    const kept = before && (await this.#kept.add(before.content, why, { folder: before.folder }));
+    try {
+      await work();
+    } catch (thrown) {
+      // Where the disk does not even say that all is as it was, both stay: what is there is not shown as kept.
+      if (kept !== undefined && (await this.#isAt(before))) await this.#kept.drop(kept).catch(() => undefined);
+      throw thrown;
+    }
+  }
+
+  /** A folder of this KO that has the same files, whole: what is there or kept twice costs once. */
+  async #wholeFolder(content: PackageContent): Promise<string | undefined> {
+    const { id } = content.entry;
+    const kept = await this.#kept.list(id);
+    const folders = new Set([this.kos.get(koKey(id))?.folder, ...kept.map(({ folder }) => folder)]);
+    for (const folder of folders) {
+      if (folder?.startsWith(`${content.artifactsDigest}-`) !== true) continue;
+      const fault = await faultOf(this.#layout, { content, folder }).catch(() => 'unreadable');
+      if (fault === undefined) return folder;
+    }
+    return undefined;
+  }
+
+  async #isAt(ko: StoredKo | undefined): Promise<boolean> {
+    if (ko === undefined) return false;
+    const name = join(this.#layout.index, pointerName(ko.content.entry.id));
+    return (await readFile(name, 'utf8').catch(() => undefined)) === textOf(ko);
+  }
+
+  async #removeRecord(folder: string): Promise<void> {
     await this.#records.remove(folder).catch((thrown: unknown) => {
       this.#warn('The record of a replaced or deleted knowledge object could not be removed', thrown);
     });
-    await this.#leases.retire(folder);
   }
 
   async #markEmpty(): Promise<void> {
@@ -233,24 +294,8 @@ export class StoredPackages {
       return !isMissing(thrown);
     }
   }
-
-  async #clear(path: string): Promise<void> {
-    try {
-      await this.#disk.remove('leftover', path);
-    } catch (thrown) {
-      this.#warn('A leftover of an import that did not end could not be removed', thrown);
-    }
-  }
-
-  async #moveOrphan(folder: string, removed: RemovedFolder): Promise<void> {
-    try {
-      const { place, key } = await moveOrphan({ layout: this.#layout, disk: this.#disk, removed }, folder);
-      const what = key === undefined ? '' : `, once of ${key},`;
-      this.#warn(`.kgrid/objects/${folder}${what} belongs to no knowledge object: it was moved to .removed/${place}`);
-    } catch (thrown) {
-      this.#warn(`.kgrid/objects/${folder} belongs to no knowledge object, and cannot be moved to .removed`, thrown);
-    }
-  }
 }
 
 const textOf = (ko: StoredKo | undefined): string | undefined => ko && renderPointer(ko);
+
+const newFolder = ({ artifactsDigest }: PackageContent): string => `${artifactsDigest}-${crypto.randomUUID()}`;
