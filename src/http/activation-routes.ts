@@ -8,6 +8,7 @@ import { audit } from './access/audit.ts';
 import type { AuditEntry } from './access/audit.ts';
 import { prefixOf } from './address.ts';
 import { askedVersion } from './asked-version.ts';
+import { withoutSilenceLimit } from './long-work.ts';
 import { declare } from './methods.ts';
 
 interface Named {
@@ -30,7 +31,7 @@ export function activationRoutes(app: FastifyInstance, activator: Activator): vo
         const subject = Object.values(whole).join('/') || 'all';
         let active: readonly BecameActive[];
         try {
-          active = await change(whole);
+          active = await withoutSilenceLimit(request, () => change(whole));
         } catch (thrown) {
           audit(request, { action, subject, outcome: 'failed' });
           throw thrown;

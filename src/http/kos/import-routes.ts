@@ -12,6 +12,7 @@ import { parseManifestText } from '../../shelf/manifest/parse-manifest.ts';
 import { audit } from '../access/audit.ts';
 import { mediaTypeOf, requireJson, textBody } from '../body.ts';
 import type { Operation } from '../methods.ts';
+import { withoutSilenceLimit } from '../long-work.ts';
 import { sendOutcome } from './manifest-answer.ts';
 import type { ManifestProblem } from './manifest-answer.ts';
 import { uploadedPackage } from './upload.ts';
@@ -82,7 +83,8 @@ function importByJson(action: string, run: (body: unknown) => Promise<readonly M
     access: 'shelf-write',
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       requireJson(request);
-      const outcomes = await run(jsonOf(request));
+      const manifest = jsonOf(request);
+      const outcomes = await withoutSilenceLimit(request, () => run(manifest));
       const added = outcomes.flatMap(({ id }) => (id === undefined ? [] : [`${koKey(id)}/`]));
       const problems = await logged(request, outcomes);
       const changed = outcomes.flatMap(({ id, digests }) => (id && digests ? [[koKey(id), digests] as const] : []));
