@@ -3,6 +3,7 @@ import { chain } from './chain.ts';
 import { executeAsync } from './execute-async.ts';
 import { execute } from './execute.ts';
 import { hundred } from './hundred.ts';
+import { idle } from './idle.ts';
 import { node } from './node.ts';
 import { python } from './python.ts';
 import { reads } from './reads.ts';
@@ -25,5 +26,6 @@ export const CASES: readonly BenchCase[] = [
   spinner,
   start,
   scale,
+  idle,
   sandboxes,
 ];

@@ -66,6 +66,7 @@ export class JavascriptEngine implements Engine {
   async activate(plan: EndpointPlan): Promise<Executor> {
     const endpoint = this.#endpointOf(plan, await this.#loadRequestOf(plan));
     const { known } = this.#options;
+    this.#scheduler.prepare();
     const key = digestOf(`${plan.id}\n${endpoint.parts.loadText}`);
     const problem = known?.loads(key) === true ? '' : await this.#scheduler.load(endpoint);
     known?.rememberLoad(key, problem === '');

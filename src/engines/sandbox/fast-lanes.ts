@@ -1,7 +1,8 @@
 /**
  * The processes of the fast lane, and the spare that takes the place of one that is set aside. Code that nobody knows
  * yet runs only while the spare is ready, and what has a good record overtakes a silent process there: so that it
- * never waits until a process has been started.
+ * never waits until a process has been started. After a while without work there is no spare; the first call then
+ * need not wait for the next one, since it holds up nobody.
  */
 import type { Endpoint } from './endpoint.ts';
 import { Lane } from './lane.ts';
@@ -9,20 +10,43 @@ import type { LaneContext } from './lane.ts';
 import { bytesAllowed, isStuck, mayWaitForSpare } from './policy.ts';
 
 export class FastLanes {
+  readonly count: number;
   readonly #context: LaneContext;
+  /** None until there is code to run. */
   readonly #lanes: Lane[] = [];
-  #spare: Lane;
+  #spare: Lane | undefined;
+  /** The spare that is started with the first work after a rest. */
+  #firstSpare: Lane | undefined;
+  #rests = 0;
   /** Loads code at activation, so that no call stands behind it; there only while it is needed. */
   #loader: Lane | undefined;
 
   constructor(context: LaneContext, count: number) {
     this.#context = context;
-    for (let i = 0; i < count; i++) this.#lanes.push(new Lane(context));
-    this.#spare = new Lane(context);
+    this.count = count;
   }
 
-  get count(): number {
-    return this.#lanes.length;
+  /** Starts the processes for calls, where there are none yet. */
+  prepare(): void {
+    while (this.#lanes.length < this.count) this.#lanes.push(new Lane(this.#context));
+  }
+
+  /** There is work. */
+  wake(): void {
+    this.#rests++;
+    this.prepare();
+    if (this.#spare === undefined) this.#spare = this.#firstSpare = new Lane(this.#context);
+  }
+
+  /** There is none any more: unless it comes again soon, the spare goes. */
+  rest(): void {
+    const { clock, policy } = this.#context;
+    const rest = ++this.#rests;
+    clock.after(policy.spareIdleMs, () => {
+      if (rest !== this.#rests) return;
+      this.#spare?.end();
+      this.#spare = this.#firstSpare = undefined;
+    });
   }
 
   get isIdle(): boolean {
@@ -31,7 +55,7 @@ export class FastLanes {
 
   /** All processes, the spare included. */
   all(): Lane[] {
-    return [...this.#lanes, this.#spare, ...(this.#loader === undefined ? [] : [this.#loader])];
+    return [...this.#lanes, this.#spare, this.#loader].filter((lane) => lane !== undefined);
   }
 
   /** The process that loads code, if it runs. */
@@ -43,9 +67,9 @@ export class FastLanes {
   /** The process that has the least to do, if one may take the next calls of an endpoint. */
   forCalls(endpoint: Endpoint): Lane | undefined {
     const { clock, policy } = this.#context;
-    const spare = this.#spare.ready && this.#spare.process.alive ? this.#spare : undefined;
+    const spare = this.#spare?.ready === true && this.#spare.process.alive ? this.#spare : undefined;
     const { isKnown } = endpoint;
-    if (!isKnown && spare === undefined) {
+    if (!isKnown && spare === undefined && !this.#holdsUpNobody) {
       const left = (endpoint.queue[0]?.beginBy ?? 0) - clock.now();
       if (mayWaitForSpare(left, endpoint.limit, policy)) return undefined;
     }
@@ -58,13 +82,19 @@ export class FastLanes {
     return overtakes && spare !== undefined && this.#isFree(spare) ? spare : best;
   }
 
+  /** It is the first work after a rest. */
+  get #holdsUpNobody(): boolean {
+    return this.#spare === this.#firstSpare && this.#lanes.every((lane) => lane.open.length === 0);
+  }
+
   /** Puts the spare in the place of a process that leaves. */
   replace(lane: Lane): void {
     if (lane === this.#loader) this.#loader = undefined;
     const at = this.#lanes.indexOf(lane);
     if (at < 0 && lane !== this.#spare) return;
-    if (at >= 0) this.#lanes[at] = this.#spare;
-    this.#spare = new Lane(this.#context);
+    const hasSpare = this.#spare !== undefined;
+    if (at >= 0) this.#lanes[at] = this.#spare ?? new Lane(this.#context);
+    this.#spare = hasSpare ? new Lane(this.#context) : undefined;
   }
 
   /** Those that have been silent for too long. */

@@ -23,6 +23,13 @@ export interface LaneEvents {
   onExit(lane: Lane, work: readonly Work[], reason: string): void;
 }
 
+/** Answers what code asks of the activator, in the form of its program. Called outside of the sandbox when `outside`. */
+export type AnswerQuestion = (
+  lane: Lane,
+  work: Work,
+  question: Question,
+) => { text: string } | { outside: () => Promise<string> };
+
 /** What all lanes of a scheduler share. */
 export interface LaneContext {
   readonly events: LaneEvents;

@@ -21,6 +21,8 @@ export function policyFor(cores: number) {
     memoryCheckMs: 100,
     /** With nothing to do, the looks go on so long, until processes that have grown were replaced. */
     idleUntilAsleepMs: 4000,
+    /** … and so long after that the spare is ended, which takes some 45 MB. */
+    spareIdleMs: 30_000,
 
     /** Batches of one endpoint on their way to each process of the fast lane: the next is there when one is answered. */
     batchesInFlight: 2,

@@ -21,22 +21,19 @@ import { availableParallelism } from 'node:os';
 import { endedLoading, ending, errorOf, expire, isFromOutside, noTurn, outcomeOf } from './answers.ts';
 import { queueFull, sandboxEnded } from './answers.ts';
 import type { DedicatedLanes } from './dedicated-lanes.ts';
-import { realClock } from './clock.ts';
-import type { Clock } from './clock.ts';
+import { realClock, type Clock } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
 import { FastLanes } from './fast-lanes.ts';
 import type { Line } from './from-process.ts';
-import type { Lane, LaneContext } from './lane.ts';
+import type { AnswerQuestion, Lane, LaneContext } from './lane.ts';
 import { LargeBodies } from './large-bodies.ts';
-import { afterCrash, isStarved, policyFor } from './policy.ts';
-import type { Policy } from './policy.ts';
+import { afterCrash, isStarved, policyFor, type Policy } from './policy.ts';
 import type { Question, RunFailure } from './protocol.ts';
 import { Quarantine } from './quarantine.ts';
 import type { StartSandbox } from './sandbox-process.ts';
 import { Starts } from './starts.ts';
 import { WaitingWork } from './waiting-work.ts';
-import { PendingCall, Work } from './work.ts';
-import type { CallParts } from './work.ts';
+import { PendingCall, Work, type CallParts } from './work.ts';
 
 export interface SchedulerOptions {
   /** Processes of the fast lane. */
@@ -45,12 +42,7 @@ export interface SchedulerOptions {
   readonly memoryMb: number;
   readonly queueLimit: number;
   readonly start: StartSandbox;
-  /** Answers what code asks of the activator, in the form of its program. Called outside of the sandbox when `outside`. */
-  readonly answer: (
-    lane: Lane,
-    work: Work,
-    question: Question,
-  ) => { text: string } | { outside: () => Promise<string> };
+  readonly answer: AnswerQuestion;
   readonly warn: (facts: Record<string, unknown>, message: string) => void;
   readonly clock?: Clock;
   readonly policy?: Policy;
@@ -118,6 +110,11 @@ export class Scheduler implements Disposable {
   /** Why there is no sandbox, while that is so. */
   get problem(): string | undefined {
     return this.#starts.problem;
+  }
+
+  /** Starts what the first call of any endpoint needs, so that it does not wait for that. */
+  prepare(): void {
+    if (!this.#closed) this.#fast.prepare();
   }
 
   /** Runs the top level of an endpoint's code once. Gives the problem, or empty text. */
@@ -330,6 +327,7 @@ export class Scheduler implements Disposable {
     this.#active.add(endpoint);
     this.#idleSince = undefined;
     if (this.#stopTicking !== undefined || this.#closed) return;
+    this.#fast.wake();
     this.#lastTick = this.#clock.now();
     this.#stopTicking = this.#clock.every(this.policy.tickMs, () => this.#tick());
   }
@@ -365,5 +363,6 @@ export class Scheduler implements Disposable {
     if (this.#idleSince === undefined || now - this.#idleSince <= this.policy.idleUntilAsleepMs) return;
     this.#stopTicking?.();
     this.#stopTicking = undefined;
+    this.#fast.rest();
   }
 }
