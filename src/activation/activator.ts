@@ -58,6 +58,8 @@ export class Activator {
   readLater = Promise.resolve();
   /** Knowledge objects whose endpoints are being activated, by key: they are not in the set yet. */
   readonly #coming = new Map<string, LoadedKo>();
+  /** Endpoints that failed for a reason that passes. */
+  readonly #unread = new Set<Endpoint>();
   readonly #retries: Retries;
 
   constructor(options: ActivatorOptions) {
@@ -159,7 +161,7 @@ export class Activator {
 
   /** Why a KO, of any version, could not be read, where that may pass. */
   unreadable(naan: string, name: string): string | undefined {
-    return this.unread.find(({ id }) => id.naan === naan && id.name === name)?.cause;
+    return unreadOf(this.#set.failuresOf({ naan, name }), this.#set.ofName({ naan, name }))[0]?.cause;
   }
 
   /** Tries again now what could not be read. Never rejects. */
@@ -255,7 +257,7 @@ export class Activator {
 
   /** What could not be read, or whose endpoints could not, for a reason that passes. */
   get unread(): readonly LoadFailure[] {
-    return unreadOf(this.#set);
+    return unreadOf(this.#set.failures, this.#unread);
   }
 
   async #tryAgain(): Promise<void> {
@@ -269,6 +271,7 @@ export class Activator {
 
   #discard(endpoint: Endpoint): void {
     this.#queue.remove(endpoint);
+    this.#unread.delete(endpoint);
     endpoint.dispose();
   }
 
@@ -299,6 +302,9 @@ export class Activator {
   #make(id: string, declared: Declared, koProblem: string | undefined): Endpoint {
     const { ko, from, entry, conflict } = declared;
     const problem = koProblem ?? conflict ?? endpointDisagreement(ko, from, entry, this.#engines);
-    return new Endpoint(id, declared, this.#engines.get(entry.engine), problem, (each) => this.#queue.prioritize(each));
+    const engine = this.#engines.get(entry.engine);
+    const endpoint = new Endpoint(id, declared, engine, problem, (each) => this.#queue.prioritize(each));
+    void endpoint.decided.then(() => endpoint.transient && this.#unread.add(endpoint));
+    return endpoint;
   }
 }

@@ -85,4 +85,9 @@ test('a reload of one KO asks the shelf for that one alone, and leaves all other
   assert.deepEqual(asked, ['look at two', 'two']);
   const same = activator.set.endpoints.map((each, at) => each === before.endpoints[at]);
   assert.deepEqual(same, [true, true, false], 'one, three, two');
+
+  const all = t.mock.fn(() => before.endpoints);
+  Object.defineProperty(activator.set, 'endpoints', { get: all });
+  assert.deepEqual([activator.unreadable('a', 'one'), activator.unread], [undefined, []]);
+  assert.equal(all.mock.callCount(), 0, 'a 404 looks at no other endpoint');
 });

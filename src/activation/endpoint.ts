@@ -95,7 +95,8 @@ export class Endpoint implements CallTarget {
     } catch (thrown) {
       this.status = 'FAILED_TO_ACTIVATE';
       this.detail = messageOf(thrown);
-      this.transient = this.ko.isUnread;
+      // One that was replaced meanwhile is not tried again.
+      this.transient = this.ko.isUnread && !this.#abort.signal.aborted;
     }
     this.#activatedAt = preciseNow();
     this.#decide();

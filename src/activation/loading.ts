@@ -3,7 +3,7 @@ import type { Engine } from '../engines/engine.ts';
 import { compareVersions } from '../knowledge-object/version-order.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import type { DeclaredEndpoint, Endpoint } from './endpoint.ts';
-import type { EndpointSet, LoadFailure } from './endpoint-set.ts';
+import type { LoadFailure } from './endpoint-set.ts';
 import { isTransient } from './loaded-ko.ts';
 import type { LoadedKo } from './loaded-ko.ts';
 
@@ -61,9 +61,9 @@ function conflictOf(one: Declared, other: Declared): string {
 }
 
 /** What could not be read, or whose endpoints could not, for a reason that passes. */
-export const unreadOf = ({ endpoints, failures }: EndpointSet): readonly LoadFailure[] => [
+export const unreadOf = (failures: readonly LoadFailure[], endpoints: Iterable<Endpoint>): readonly LoadFailure[] => [
   ...failures.filter(({ transient }) => transient),
-  ...endpoints
+  ...[...endpoints]
     .filter((each) => each.transient && each.status === 'FAILED_TO_ACTIVATE')
     .map((each) => ({ id: each.ko.id, cause: each.detail ?? '', transient: true })),
 ];

@@ -3,6 +3,7 @@ import { compareIds, compareNames } from '../../knowledge-object/id-order.ts';
 import { firstWhere } from '../../lib/first-where.ts';
 import type { ChangeLog } from '../change-log.ts';
 import type { ListRange, ShelfDamage, ShelfEntry } from '../shelf.ts';
+import { Duplicates } from './duplicates.ts';
 import type { ExplodedKo, ExplodedPackages } from './exploded-packages.ts';
 import type { StoredKo } from './load-index.ts';
 import { keyOf } from './package-content.ts';
@@ -16,6 +17,7 @@ export class Catalog {
   readonly #stored: StoredPackages;
   readonly #exploded: ExplodedPackages;
   readonly #changes: ChangeLog;
+  readonly #duplicates: Duplicates;
   #listed: { readonly revision: number; readonly entries: readonly ShelfEntry[] } | undefined;
 
   /** `changes`: of both. */
@@ -23,6 +25,7 @@ export class Catalog {
     this.#stored = stored;
     this.#exploded = exploded;
     this.#changes = changes;
+    this.#duplicates = new Duplicates(exploded, changes, (key) => this.find(key));
   }
 
   find(key: string): StoredKo | ExplodedKo | undefined {
@@ -67,7 +70,7 @@ export class Catalog {
       cause,
       transient,
     }));
-    return [...unreadable, ...damaged, ...this.#exploded.damage, ...this.#duplicates()];
+    return [...unreadable, ...damaged, ...this.#exploded.damage, ...this.#duplicates.list()];
   }
 
   #sorted(): ShelfEntry[] {
@@ -86,15 +89,5 @@ export class Catalog {
       placed.splice(at, isThere ? 1 : 0, ...(now === undefined ? [] : [now]));
     }
     return placed;
-  }
-
-  #duplicates(): ShelfDamage[] {
-    return this.#exploded.folders.flatMap((ko) => {
-      const key = keyOf(ko.content);
-      const serving = this.find(key);
-      if (serving === undefined || serving === ko) return [];
-      const other = 'place' in serving ? `the folder ${serving.where}` : 'a package that was imported';
-      return [{ where: ko.where, cause: `its "@id" ${key} is that of ${other}; remove one of the two` }];
-    });
   }
 }

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path';
-import { koKey, nameKey, type KoId, type KoName } from '../../knowledge-object/id.ts';
+import { nameKey, type KoId, type KoName } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { tooManyOpen } from '../../lib/errors.ts';
 import { isOutOfHandles } from '../../lib/out-of-handles.ts';
@@ -43,6 +43,8 @@ export class ExplodedPackages {
   #folders: readonly ExplodedKo[] = [];
   /** The first of each id, by `koKey`. */
   #served: ReadonlyMap<string, ExplodedKo> = new Map();
+  /** All folders of each id, by `koKey`. */
+  #byKey: ReadonlyMap<string, readonly ExplodedKo[]> = new Map();
   #damage: readonly ShelfDamage[] = [];
   #coming: Promise<void> | undefined;
   readonly #hashes: HashCache = new Map();
@@ -69,6 +71,11 @@ export class ExplodedPackages {
 
   get served(): ReadonlyMap<string, ExplodedKo> {
     return this.#served;
+  }
+
+  /** All folders with that id; the first is served unless it was imported. */
+  foldersOf(key: string): readonly ExplodedKo[] {
+    return this.#byKey.get(key) ?? [];
   }
 
   /** Folders and files that cannot be served, whatever else is on the shelf. */
@@ -121,7 +128,7 @@ export class ExplodedPackages {
 
   /** Moves all folders with this id into `.removed/`. Packages that are open go on reading from there. */
   async moveAway(key: string, why: 'deleted' | 'replaced'): Promise<void> {
-    const known = (): ExplodedKo[] => this.#folders.filter(({ content }) => keyOf(content) === key);
+    const known = (): readonly ExplodedKo[] => this.foldersOf(key);
     if (!this.#served.has(key)) return;
     await this.#alone(async () => {
       for (const ko of known()) await this.#moveAway(ko, why);
@@ -204,13 +211,12 @@ export class ExplodedPackages {
 
   #show(folders: readonly ExplodedKo[], damage: readonly ShelfDamage[]): void {
     const served = new Map<string, ExplodedKo>();
-    for (const ko of folders) {
-      const key = koKey(ko.content.entry.id);
-      if (!served.has(key)) served.set(key, ko);
-    }
+    const byKey = Map.groupBy(folders, ({ content }) => keyOf(content));
+    for (const [key, [first]] of byKey) if (first !== undefined) served.set(key, first);
     const before = this.#served;
     this.#folders = folders;
     this.#served = served;
+    this.#byKey = byKey;
     for (const [key, { content }] of served)
       if (before.get(key)?.content.entry.etag !== content.entry.etag) this.#changes.note(content.entry.id);
     for (const [key, { content }] of before) if (!served.has(key)) this.#changes.note(content.entry.id);
