@@ -52,7 +52,7 @@ async function remove(context: Context, named: string, options: DeleteOptions): 
     if (answer === undefined) throw usageFailure(`Nobody can be asked here: say --yes to delete ${key}`);
     if (!answer) throw usageFailure('Nothing was deleted');
   }
-  const active = (await client.endpoints()).filter((each) => each.ko === key && isActive(each));
+  const active = (await client.endpointsOf(key)).filter(isActive);
   // What was shown is what goes, not what another put there meanwhile.
   const etag = stored.headers.get('etag');
   const answer = await client.send(`/kos/${key}`, {

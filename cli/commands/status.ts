@@ -69,8 +69,11 @@ function printEngines({ engines = [] }: Health, terminal: Terminal): void {
 
 async function ofKo(named: string, client: ActivatorClient, terminal: Terminal): Promise<ExitCode> {
   const key = await findKey(named, client);
-  const [stored, all, health] = await Promise.all([client.send(`/kos/${key}`), client.endpoints(), readHealth(client)]);
-  const endpoints = all.filter(({ ko }) => ko === key);
+  const [stored, endpoints, health] = await Promise.all([
+    client.send(`/kos/${key}`),
+    client.endpointsOf(key),
+    readHealth(client),
+  ]);
   const onShelf = stored.status === 200;
   const failure = health.failures.find(({ what }) => what === key);
   if (!onShelf && endpoints.length === 0 && failure === undefined) throw notThere(key, client);

@@ -49,6 +49,9 @@ export interface Login {
   readonly authorization: string;
 }
 
+/** Entries of a page. */
+const PAGE_ENTRIES = 1000;
+
 export class ActivatorClient {
   /** Without a slash at its end. */
   readonly url: string;
@@ -81,9 +84,14 @@ export class ActivatorClient {
     });
   }
 
-  /** @throws CommandFailure when the answer is not that of an activator. */
-  async endpoints(): Promise<ListedEndpoint[]> {
-    return (await this.#list('/endpoints')).map((each) => ({
+  /** `ko`: `<naan>/<name>/<version>`. @throws CommandFailure as `endpoints`. */
+  async endpointsOf(ko: string): Promise<ListedEndpoint[]> {
+    return (await this.endpoints(`/kos/${ko}`)).filter((each) => each.ko === ko);
+  }
+
+  /** `search`: what an activator that knows it may leave out all others by. @throws CommandFailure when the answer is not that of an activator. */
+  async endpoints(search?: string): Promise<ListedEndpoint[]> {
+    return (await this.#list('/endpoints', search)).map((each) => ({
       id: textOf(each['@id']).replace(/^\//, ''),
       ko: textOf(each['knowledgeObject']).replace(/^\/?kos\//, ''),
       engine: textOf(each['engine']),
@@ -101,11 +109,33 @@ export class ActivatorClient {
     });
   }
 
-  async #list(path: string): Promise<Fields[]> {
-    const answer = await this.send(path);
-    const { status, body } = answer;
-    if (status !== 200 || !Array.isArray(body)) throw this.strange(`GET ${path}`, answer);
-    return body.map(fieldsOf);
+  /** Reads page by page; an activator that knows no pages gives the whole list at once. */
+  async #list(list: string, search?: string): Promise<Fields[]> {
+    const query = new URLSearchParams({ limit: String(PAGE_ENTRIES), ...(search === undefined ? {} : { q: search }) });
+    const entries: Fields[] = [];
+    const asked = new Set<string>();
+    for (let path: string | undefined = `${list}?${query.toString()}`; path !== undefined;) {
+      asked.add(path);
+      const answer: Answer = await this.send(path);
+      const { status, body } = answer;
+      if (status !== 200 || !Array.isArray(body)) throw this.strange(`GET ${path}`, answer);
+      for (const each of body) entries.push(fieldsOf(each));
+      path = this.#nextOf(list, answer);
+      if (path !== undefined && asked.has(path))
+        throw this.strange(`GET ${path}`, { status, body: { Error: 'its Link leads round in a circle' } });
+    }
+    return entries;
+  }
+
+  /** The page to which an answer leads, in the same list: the login goes nowhere else. */
+  #nextOf(list: string, { headers, status }: Answer): string | undefined {
+    const link = headers.get('link');
+    const [, target] = /^<([^<>]*)>; rel="next"$/.exec(link ?? '') ?? [];
+    if (target === undefined) return undefined;
+    const next = URL.parse(target, this.url + list);
+    if (next?.origin !== new URL(this.url).origin || !next.pathname.endsWith(list))
+      throw this.strange(`GET ${list}`, { status, body: { Error: `its Link leads elsewhere: ${target}` } });
+    return list + next.search;
   }
 
   /** What to say where an answer is not that of an activator. */

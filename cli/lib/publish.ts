@@ -35,7 +35,7 @@ export async function activate(ko: LoadedKo, client: ActivatorClient, terminal: 
   const answer = await client.send(`/actuator/activation/reload/${ko.key}`);
   if (answer.status !== 303) throw refusal(answer, client, `does not activate ${ko.key}`);
   for (;;) {
-    const endpoints = (await client.endpoints()).filter((each) => each.ko === ko.key);
+    const endpoints = await client.endpointsOf(ko.key);
     const slow = endpoints.find(({ status }) => status === 'LOADED');
     if (slow === undefined) return endpoints;
     terminal.progress(`${slow.id}: ${slow.detail ?? 'is being activated'} …`);

@@ -33,7 +33,7 @@ export async function runExamples(
   onProgress: (name: string) => void = () => undefined,
   places?: FailedPlaces,
 ): Promise<ExampleResult[]> {
-  const listed = (await client.endpoints()).filter((each) => each.ko === key);
+  const listed = await client.endpointsOf(key);
   const results: ExampleResult[] = [];
   for (const example of examples) {
     onProgress(example.name);
