@@ -5,6 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 
+// A signal to the whole group, such as Ctrl-C, is for the activator, which lets calls finish and then ends the sandboxes.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
+
 const STANDARD_INPUT = 0;
 
 const modules = JSON.parse(readFileSync(STANDARD_INPUT, 'utf8'));

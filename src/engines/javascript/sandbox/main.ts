@@ -250,8 +250,6 @@ const messageOf = (thrown: unknown): string =>
   (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, MAX_MESSAGE_CHARACTERS + 500);
 const since = (began: bigint): number => Math.min(0xffffffff, Number((process.hrtime.bigint() - began) / 1000n));
 
-// A signal to the whole group, such as Ctrl-C, is for the activator, which lets calls finish and then ends the sandboxes.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 pipe.send(READY, 0, 0, '');
 for (;;) {
   const { kind, a, b, text } = pipe.next();
