@@ -117,13 +117,20 @@ function emptyWhereMissing(thrown: unknown): string {
   throw thrown;
 }
 
-/** A line that broke off, as when the power fails, is no record. */
+/** A line that broke off, as when the power fails, is no record, nor is what somebody wrote by hand. */
 function linesOf(text: string): KeptAuditRecord[] {
   return text.split('\n').flatMap((line) => {
     try {
-      return line === '' ? [] : [JSON.parse(line) as KeptAuditRecord];
+      const value = line === '' ? undefined : (JSON.parse(line) as unknown);
+      return isRecord(value) ? [value] : [];
     } catch {
       return [];
     }
   });
+}
+
+function isRecord(value: unknown): value is KeptAuditRecord {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, time, who, subject } = value as Partial<Record<keyof KeptAuditRecord, unknown>>;
+  return Number.isSafeInteger(id) && [time, who, subject].every((field) => typeof field === 'string');
 }

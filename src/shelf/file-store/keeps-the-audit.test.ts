@@ -70,3 +70,31 @@ test('no more is kept than may be, and the oldest goes first', async () => {
   again.append(record('next'));
   assert.equal((await again.read({ limit: 1 })).records[0]?.id, 2001);
 });
+
+test('lines that are no records, and files that are larger than they should be, keep nobody from the others', async () => {
+  await using dir = await temporaryFolder();
+  {
+    using store = new AuditFiles(dir.path, MOST);
+    store.append(record('first'));
+  }
+  const [name = ''] = await readdir(dir.path);
+  const odd = [
+    'null',
+    '7',
+    '"text"',
+    '[]',
+    '{}',
+    '{"id":"x","time":5}',
+    '\0\0\0',
+    '{"id":2,"time":"2026-11-22T00:00:00Z"}',
+  ];
+  await appendFile(join(dir.path, name), `${odd.join('\n')}\n${'x'.repeat(20_000_000)}\n`);
+  using store = new AuditFiles(dir.path, 1e9);
+  store.append(record('last'));
+  for (const query of [{}, { ko: 'first' }, { who: 'ann' }, { since: 1 }]) {
+    const found = await subjects(store, query);
+    assert.deepEqual(found, 'ko' in query ? ['first'] : ['last', 'first'], JSON.stringify(query));
+  }
+  const { records } = await store.read({ limit: 1 });
+  assert.ok((records[0]?.id ?? 0) > 1, 'ids grow');
+});
