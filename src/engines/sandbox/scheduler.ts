@@ -18,18 +18,15 @@
  * | no turn in time            | failed, from its queue                                                     |
  */
 import { availableParallelism } from 'node:os';
-import { endedLoading, ending, errorOf, expire, isFromOutside, noTurn, outcomeOf } from './answers.ts';
-import { queueFull, sandboxEnded } from './answers.ts';
-import type { DedicatedLanes } from './dedicated-lanes.ts';
+import { ending, errorOf, expire, outcomeOf, queueFull } from './answers.ts';
 import { realClock, type Clock } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
-import { FastLanes } from './fast-lanes.ts';
 import type { Line } from './from-process.ts';
 import type { AnswerQuestion, Lane, LaneContext } from './lane.ts';
-import { LargeBodies } from './large-bodies.ts';
-import { afterCrash, isStarved, policyFor, type Policy } from './policy.ts';
+import { Lanes } from './lanes.ts';
+import { policyFor, type Policy } from './policy.ts';
+import { ProcessRemoval } from './process-removal.ts';
 import type { Question, RunFailure } from './protocol.ts';
-import { Quarantine } from './quarantine.ts';
 import type { StartSandbox } from './sandbox-process.ts';
 import { Starts } from './starts.ts';
 import { WaitingWork } from './waiting-work.ts';
@@ -53,12 +50,9 @@ export class Scheduler implements Disposable {
   readonly #options: SchedulerOptions;
   readonly #clock: Clock;
   readonly #starts: Starts;
-  readonly #fast: FastLanes;
-  readonly #quarantine: Quarantine;
-  readonly #large: LargeBodies;
+  readonly #lanes: Lanes;
   readonly #waiting: WaitingWork;
-  /** Processes that do one work at a time. */
-  readonly #dedicated: readonly DedicatedLanes[];
+  readonly #removal: ProcessRemoval;
   /** Endpoints that have anything to do. */
   readonly #active = new Set<Endpoint>();
   #stopTicking: (() => void) | undefined;
@@ -92,19 +86,17 @@ export class Scheduler implements Disposable {
       policy: this.policy,
       starts: this.#starts,
     };
-    this.#quarantine = new Quarantine(context, options.memoryMb);
-    this.#fast = new FastLanes(context, options.sandboxes);
-    this.#large = new LargeBodies(context, options.memoryMb);
-    this.#waiting = new WaitingWork(this.#fast, this.#quarantine, this.#large, this.#clock, this.policy);
-    this.#dedicated = [this.#quarantine.lanes, ...this.#large.lanes];
+    this.#lanes = new Lanes(context, options.sandboxes, options.memoryMb);
+    this.#waiting = new WaitingWork(this.#lanes, this.#clock, this.policy);
+    this.#removal = new ProcessRemoval(context, this.#lanes, this.#waiting, options.warn);
   }
 
   get processes(): number {
-    return this.#lanes().length;
+    return this.#lanes.all().length;
   }
 
   get quarantined(): number {
-    return this.#quarantine.lanes.size;
+    return this.#lanes.quarantine.lanes.size;
   }
 
   /** Why there is no sandbox, while that is so. */
@@ -114,7 +106,7 @@ export class Scheduler implements Disposable {
 
   /** Starts what the first call of any endpoint needs, so that it does not wait for that. */
   prepare(): void {
-    if (!this.#closed) this.#fast.prepare();
+    if (!this.#closed) this.#lanes.fast.prepare();
   }
 
   /** Runs the top level of an endpoint's code once. Gives the problem, or empty text. */
@@ -147,7 +139,7 @@ export class Scheduler implements Disposable {
     this.#closed = true;
     this.#waiting.close();
     this.#stopTicking?.();
-    const open = this.#lanes().flatMap((lane) => {
+    const open = this.#lanes.all().flatMap((lane) => {
       lane.end();
       return lane.open.splice(0);
     });
@@ -156,20 +148,12 @@ export class Scheduler implements Disposable {
       else work.fail(ending);
     }
     const waiting = [...this.#active].flatMap(({ queue }) => queue.splice(0));
-    for (const call of [...waiting, ...this.#large.clear()]) call.giveUp(ending());
-  }
-
-  #lanes(): Lane[] {
-    return [...this.#fast.all(), ...this.#dedicated.flatMap((lanes) => [...lanes.all()])];
-  }
-
-  #lanesWith(lane: Lane): DedicatedLanes | undefined {
-    return this.#dedicated.find((lanes) => lanes.has(lane));
+    for (const call of [...waiting, ...this.#lanes.large.clear()]) call.giveUp(ending());
   }
 
   /** What a lane and an endpoint do after an answer. */
   #goOn(lane: Lane, endpoint: Endpoint): void {
-    const lanes = this.#lanesWith(lane);
+    const lanes = this.#lanes.dedicatedWith(lane);
     lanes?.free(lane);
     this.#waiting.giveOutAfter(endpoint, lanes === undefined);
     this.#releaseIfIdle(endpoint);
@@ -178,7 +162,7 @@ export class Scheduler implements Disposable {
   #releaseIfIdle(endpoint: Endpoint): void {
     if (!endpoint.counts.isNothing) return;
     this.#active.delete(endpoint);
-    if (endpoint.disposed) for (const lane of this.#lanes()) lane.forget(endpoint);
+    if (endpoint.disposed) for (const lane of this.#lanes.all()) lane.forget(endpoint);
   }
 
   // ----- what sandboxes say -----
@@ -210,7 +194,7 @@ export class Scheduler implements Disposable {
     if ('text' in answer) return lane.reply(answer.text);
     const { endpoint, kind } = work;
     if (kind !== 'large') endpoint.callsOut = true;
-    if (this.#lanesWith(lane) === undefined) this.#setAside(lane);
+    if (this.#lanes.dedicatedWith(lane) === undefined) this.#removal.setAside(lane);
     // Nothing has left the sandbox yet, so each of several can begin again, in a process of its own.
     if (work.state === 'requeued') return this.#waiting.giveOut();
     work.blame(endpoint.timedOut);
@@ -223,102 +207,16 @@ export class Scheduler implements Disposable {
     });
   }
 
-  /** A process ended by itself, or by somebody else; `works` is what it had not answered. */
   #onExit(lane: Lane, works: readonly Work[], reason: string): void {
     if (this.#closed) return;
-    if (!lane.ready) return this.#onFailedStart(lane, works, reason);
-    const lanes = this.#lanesWith(lane);
-    const wasAlone = lanes?.isAlone(lane) === true;
-    lanes?.remove(lane);
-    this.#fast.replace(lane);
-    const [atFault, ...rest] = works;
-    if (atFault === undefined) this.#options.warn({ reason }, 'a sandbox ended');
-    else this.#onCrash(atFault, reason, wasAlone);
-    this.#waiting.takeBack(rest);
-    this.#waiting.giveOut();
-    if (atFault !== undefined) this.#releaseIfIdle(atFault.endpoint);
-  }
-
-  #onCrash(work: Work, reason: string, wasAlone: boolean): void {
-    const { endpoint, calls, calledOut } = work;
-    this.#options.warn({ endpoint: endpoint.id, reason }, 'a sandbox ended during a call');
-    work.blame(endpoint.timedOut);
-    const attempts = calls[0]?.attempts ?? 0;
-    const crash = { isLoad: work.kind === 'load', attempts, calledOut, wasAlone, isFromOutside: isFromOutside(reason) };
-    const next = afterCrash(crash, this.policy);
-    if (next === 'load again') this.#loadAgain(work, endedLoading(reason));
-    else if (next === 'requeue') this.#waiting.tryAlone(work);
-    else work.fail(() => sandboxEnded(endpoint, reason));
-    this.#waiting.offer(endpoint);
-  }
-
-  /** Calls that wait end by their limit where no sandbox comes up, and loads after some attempts. */
-  #onFailedStart(lane: Lane, works: readonly Work[], reason: string): void {
-    this.#options.warn({ reason }, 'a sandbox process cannot be started');
-    this.#lanesWith(lane)?.remove(lane);
-    this.#waiting.takeBack(works);
-    const pause = this.#starts.onFailed(reason);
-    if (this.#starts.areHopeless) {
-      for (const load of this.#waiting.takeLoads()) load.endLoad(`a sandbox process cannot be started: ${reason}`);
-    }
-    this.#clock.after(pause, () => {
-      if (this.#closed) return;
-      this.#fast.replace(lane);
-      this.#waiting.giveOut();
-    });
-  }
-
-  // ----- work that goes back -----
-
-  #loadAgain(work: Work, problem: string): void {
-    if (work.attempts + 1 >= this.policy.mostAttempts) return work.endLoad(problem);
-    work.waitAgain(true);
-    this.#waiting.addLoad(work);
-  }
-
-  /** A silent process leaves the fast lane with the work that it is at. */
-  #setAside(lane: Lane): void {
-    const [atFault] = lane.open;
-    const rest = lane.takeRest();
-    this.#fast.replace(lane);
-    if (atFault !== undefined) {
-      atFault.endpoint.quarantine();
-      if (atFault.calls.length > 1) {
-        lane.open.length = 0;
-        lane.end();
-        this.#waiting.tryAlone(atFault);
-      } else {
-        if (lane.isSuspected && isStarved(lane.suspect(), this.policy)) atFault.begin(this.#clock.now());
-        this.#quarantine.adopt(lane);
-      }
-    }
-    this.#waiting.takeBack(rest);
-  }
-
-  /** A process that has grown large leaves with the batch that it is at. */
-  #recycle(lane: Lane): void {
-    const rest = lane.takeRest();
-    this.#fast.replace(lane);
-    if (lane.open.length === 0) lane.end();
-    else this.#quarantine.adopt(lane);
-    this.#waiting.takeBack(rest);
+    const endpoint = this.#removal.onExit(lane, works, reason);
+    if (endpoint !== undefined) this.#releaseIfIdle(endpoint);
   }
 
   /** Ends a process that does one work at a time, and answers its call. */
   #end(lane: Lane, why: 'timeout' | 'memory'): void {
-    const [work] = lane.open.splice(0);
-    this.#lanesWith(lane)?.remove(lane);
-    lane.end();
-    if (work === undefined) return;
-    const { endpoint, kind } = work;
-    if (work.hasBegun || why === 'memory') {
-      work.blame(why === 'memory' || !work.isShortened);
-      if (kind === 'load') work.endLoad(why);
-      else work.fail(() => errorOf({ why, message: '' }, work));
-    } else if (kind === 'load') this.#loadAgain(work, 'no sandbox came to run it');
-    else work.fail((call) => noTurn(endpoint, call));
-    this.#waiting.offer(endpoint);
-    this.#releaseIfIdle(endpoint);
+    const endpoint = this.#removal.end(lane, why);
+    if (endpoint !== undefined) this.#releaseIfIdle(endpoint);
   }
 
   // ----- the clock -----
@@ -327,7 +225,7 @@ export class Scheduler implements Disposable {
     this.#active.add(endpoint);
     this.#idleSince = undefined;
     if (this.#stopTicking !== undefined || this.#closed) return;
-    this.#fast.wake();
+    this.#lanes.fast.wake();
     this.#lastTick = this.#clock.now();
     this.#stopTicking = this.#clock.every(this.policy.tickMs, () => this.#tick());
   }
@@ -337,32 +235,31 @@ export class Scheduler implements Disposable {
     const isLate = now - this.#lastTick > this.policy.lateTickMs;
     this.#lastTick = now;
     if (!isLate) {
-      for (const lane of this.#fast.stuck(now)) this.#setAside(lane);
-      for (const lanes of this.#dedicated) for (const lane of lanes.overdue(now)) this.#end(lane, 'timeout');
+      for (const lane of this.#lanes.fast.stuck(now)) this.#removal.setAside(lane);
+      for (const lane of this.#lanes.overdue(now)) this.#end(lane, 'timeout');
       this.#waiting.giveOut();
     }
     for (const endpoint of this.#active) {
       expire(endpoint.queue, now, endpoint);
       this.#releaseIfIdle(endpoint);
     }
-    this.#large.expire(now);
+    this.#lanes.large.expire(now);
     if (now - this.#lastMemoryCheck >= this.policy.memoryCheckMs) {
       this.#lastMemoryCheck = now;
-      for (const lanes of this.#dedicated) for (const lane of lanes.tooLarge()) this.#end(lane, 'memory');
-      for (const lane of this.#fast.tooLarge(now)) this.#recycle(lane);
+      for (const lane of this.#lanes.tooLarge()) this.#end(lane, 'memory');
+      for (const lane of this.#lanes.fast.tooLarge(now)) this.#removal.recycle(lane);
       this.#waiting.giveOut();
     }
-    this.#fast.endUseless(now);
-    for (const lanes of this.#dedicated) lanes.endIdle(now);
+    this.#lanes.endUseless(now);
     this.#stopWhenIdle(now);
   }
 
   #stopWhenIdle(now: number): void {
-    const isIdle = this.#active.size === 0 && this.#fast.isIdle && this.#dedicated.every((lanes) => lanes.size === 0);
+    const isIdle = this.#active.size === 0 && this.#lanes.isIdle;
     this.#idleSince = isIdle ? (this.#idleSince ?? now) : undefined;
     if (this.#idleSince === undefined || now - this.#idleSince <= this.policy.idleUntilAsleepMs) return;
     this.#stopTicking?.();
     this.#stopTicking = undefined;
-    this.#fast.rest();
+    this.#lanes.fast.rest();
   }
 }

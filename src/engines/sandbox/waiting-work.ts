@@ -3,6 +3,7 @@ import type { Clock } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { FastLanes } from './fast-lanes.ts';
 import type { Lane } from './lane.ts';
+import type { Lanes } from './lanes.ts';
 import type { LargeBodies } from './large-bodies.ts';
 import { byTrackRecord } from './policy.ts';
 import type { Policy } from './policy.ts';
@@ -25,12 +26,16 @@ export class WaitingWork {
   #isFlushing = false;
   #isClosed = false;
 
-  constructor(fast: FastLanes, quarantine: Quarantine, large: LargeBodies, clock: Clock, policy: Policy) {
+  constructor({ fast, quarantine, large }: Lanes, clock: Clock, policy: Policy) {
     this.#fast = fast;
     this.#quarantine = quarantine;
     this.#large = large;
     this.#clock = clock;
     this.#policy = policy;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   addLoad(work: Work): void {
