@@ -26,6 +26,7 @@ from kgrid_runtime.package_cache import Package
 
 _OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--progress-bar", "off")
 _METADATA = "metadata.json"
+_DEPENDENCIES = "installing dependencies"
 _NOTE = "kgrid-install.json"
 _LARGEST_METADATA = 1024 * 1024
 # Asking for what is required to build, for what the backend requires further, and building.
@@ -138,17 +139,16 @@ class Installer:
                 break
             if last or not isinstance(needs, list):
                 break
-            tell("fetching the build backend")
             lines = [str(need) for need in needs]
             for line in lines:
                 _check_named(line, "pyproject.toml")
-            environment = (await self._requirements(work, lines, None, tell))[0]
+            environment = (await self._requirements(work, lines, None, tell, "fetching the build backend"))[0]
         said = ended.outcome.get("failure")
         reason = one_sentence(said) if isinstance(said, str) else reason_of(ended.output)
         raise activation_failed(f"Building the package failed: {reason}")
 
     async def _requirements(
-        self, work: _Work, lines: list[str], file: Path | None, progress: Progress
+        self, work: _Work, lines: list[str], file: Path | None, progress: Progress, doing: str = _DEPENDENCIES
     ) -> tuple[Path, ...]:
         """The folder with what the lines and the file require, if that is anything."""
         listed = _lines_of(file)
@@ -160,19 +160,19 @@ class Installer:
         key = key_of("requirements", "\n".join(sorted(lines)), "\n".join(listed), own, str(work.sources))
 
         async def make(staging: Path, made: Path, tell: Progress) -> None:
-            await self._install_requirements(work, (lines, file), staging, made, tell)
+            tell(doing)
+            await self._install_requirements(work, (lines, file), staging, made, lambda name: tell(f"{doing}: {name}"))
 
         return (await self._environments.obtain(key, make, progress),)
 
     async def _install_requirements(
-        self, work: _Work, wanted: tuple[list[str], Path | None], staging: Path, made: Path, tell: Progress
+        self, work: _Work, wanted: tuple[list[str], Path | None], staging: Path, made: Path, fetching: Progress
     ) -> None:
-        tell("installing dependencies")
         lines, file = wanted
         arguments = ["--prefer-binary" if work.sources else "--only-binary=:all:", "--target", str(made), *lines]
         if file is not None:
             arguments += ["-r", str(file)]
-        ended = await self._pip(work, staging, arguments, lambda name: tell(f"installing dependencies: {name}"))
+        ended = await self._pip(work, staging, arguments, fetching)
         if ended.code != 0:
             raise activation_failed(f"Installing dependencies failed: {_why(ended, work.package.ko)}")
 
