@@ -63,7 +63,11 @@ export async function createApp({
   const onWarning = (message: string, cause?: unknown): void =>
     log.warn({ part: 'shelf', ...(cause === undefined ? {} : { cause: messageOf(cause) }) }, message);
   const places = { address: `http://${config.host}:${config.port}`, onWarning };
-  const shelf = await openShelf(location, { ...places, keepRemoved: config.keepRemoved });
+  const shelf = await openShelf(location, {
+    ...places,
+    defaultNaan: config.defaultNaan,
+    keepRemoved: config.keepRemoved,
+  });
   const state = await openState({ ...places, shelf: location, folder: config.state }).catch(async (thrown: unknown) => {
     await shelf[Symbol.asyncDispose]();
     throw thrown;

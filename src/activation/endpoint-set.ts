@@ -1,10 +1,13 @@
 /** All loaded endpoints at one moment: never changed, but replaced as a whole. */
-import { compareNames } from '../knowledge-object/id-order.ts';
-import { nameKey } from '../knowledge-object/id.ts';
+import { compareIds, compareNames } from '../knowledge-object/id-order.ts';
+import { koKey, nameKey, parseKoId } from '../knowledge-object/id.ts';
 import type { KoId, KoName } from '../knowledge-object/id.ts';
+import { plainAtId } from '../knowledge-object/places.ts';
 import { firstWhere } from '../lib/first-where.ts';
 import { LayeredMap } from '../lib/layered-map.ts';
 import { withoutSlashes } from '../lib/text.ts';
+import { atIdNames, nextAtIdNames } from './at-id-names.ts';
+import type { AtIdNames } from './at-id-names.ts';
 import type { Endpoint } from './endpoint.ts';
 import { comparePlaces } from './endpoint-order.ts';
 import { methodOf, NameEndpoints } from './name-endpoints.ts';
@@ -33,6 +36,7 @@ export class EndpointSet {
   /** No id has more of them. */
   readonly mostSegments: number;
   readonly #names: LayeredMap<NameEndpoints>;
+  readonly #atIds: AtIdNames;
   /** Made when they are first asked for. */
   #engines: Map<string, Endpoint[]> | undefined;
   #failed: Map<string, LoadFailure[]> | undefined;
@@ -53,12 +57,15 @@ export class EndpointSet {
     if (replaces === undefined) {
       this.endpoints = sorted;
       this.#names = LayeredMap.of(made);
+      this.#atIds = atIdNames(sorted);
       this.mostSegments = most;
       return;
     }
     const { set, names } = replaces;
     const gone = names.map((each) => [nameKey(each), undefined] as const);
     this.#names = set.#names.with([...gone, ...made]);
+    const before = names.flatMap((each) => set.ofName(each));
+    this.#atIds = nextAtIdNames(set.#atIds, before, sorted);
     this.endpoints = set.#spliced(names, groups);
     this.mostSegments = Math.max(set.mostSegments, most);
   }
@@ -71,6 +78,16 @@ export class EndpointSet {
   /** The endpoints of all versions of a KO, in their order. */
   ofName(name: KoName): readonly Endpoint[] {
     return this.#names.get(nameKey(name))?.endpoints ?? [];
+  }
+
+  /** The endpoints of the KO with this `@id`, in any of its spellings; of several versions those of the newest. */
+  ofAtId(atId: string): readonly Endpoint[] {
+    const plain = plainAtId(atId);
+    const own = parseKoId(plain);
+    const names = [...(own === undefined ? [] : [own]), ...(this.#atIds.get(plain) ?? [])];
+    const found = names.flatMap((name) => this.ofName(name)).filter(({ ko }) => ko.atId === plain);
+    const [newest] = found.map(({ ko }) => ko.id).sort((a, b) => compareIds(b, a));
+    return newest === undefined ? [] : found.filter(({ ko }) => ko.key === koKey(newest));
   }
 
   /** The endpoints of an engine, in their order. */

@@ -34,6 +34,23 @@ test('endpoints are ordered by naan, name, natural version and endpoint', async 
   ]);
 });
 
+test('a knowledge object is found by its @id, in any spelling, and follows each change', async () => {
+  const second = (atId: string, version: string): Ko =>
+    javascriptKo('', { naan: 'kgrid', name: 'bmi', version, metadata: { '@id': atId, 'koio:kgrid': '2', version } });
+  const set = await setOf(second('bmi', 'v1.0'), second('_:bmi', 'v10.0'), code('b', 'v1', '1.0'));
+  const keysOf = (from: EndpointSet, atId: string): string[] => from.ofAtId(atId).map(({ ko: each }) => each.key);
+  for (const atId of ['bmi', '_:bmi', 'bmi/']) assert.deepEqual(keysOf(set, atId), ['kgrid/bmi/v10.0'], atId);
+  for (const atId of ['a/b/v1', 'ark:/a/b/v1', 'a/b/v1/']) assert.deepEqual(keysOf(set, atId), ['a/b/v1'], atId);
+  for (const atId of ['', 'b', 'a/b', 'kgrid/bmi/v1.0', 'BMI']) assert.deepEqual(keysOf(set, atId), [], atId);
+
+  const name = { naan: 'kgrid', name: 'bmi' };
+  const url = 'https://example.org/bmi';
+  const renamed = set.with([name], await decidedEndpointsOf(second(url, 'v1.0'), engine), []);
+  assert.deepEqual([keysOf(renamed, 'bmi'), keysOf(renamed, url)], [[], ['kgrid/bmi/v1.0']]);
+  assert.deepEqual(keysOf(renamed.with([name], [], []), url), []);
+  assert.deepEqual(keysOf(set, 'bmi'), ['kgrid/bmi/v10.0'], 'the old set stays what it was');
+});
+
 test('a version is an API version first and a KO version else', async () => {
   const set = await setOf(code('b', 'v1', '1.0'), code('b', 'v2', 'v1'));
   assert.equal(set.versioned('a/b/1.0/run')?.ko.id.version, 'v1');

@@ -13,6 +13,7 @@ import { parseMetadata } from '../knowledge-object/metadata.ts';
 import type { KoMetadata } from '../knowledge-object/metadata.ts';
 import { messageOf, ServiceError } from '../lib/errors.ts';
 import { digestOf } from '../lib/digest.ts';
+import { plainAtId } from '../knowledge-object/places.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 
 import { DescriptorFile } from './descriptor-file.ts';
@@ -36,6 +37,8 @@ const NONE: readonly string[] = [];
 export class LoadedKo {
   readonly id: KoId;
   readonly key: string;
+  /** Its `@id`, in the form in which two are compared; the key, where it names its place itself. */
+  readonly atId: string;
   /** The metadata as JSON text, as it was loaded. */
   readonly metadata: string;
   readonly details: KoMetadata;
@@ -62,6 +65,7 @@ export class LoadedKo {
     this.package = pkg;
     this.id = pkg.entry.id;
     this.key = koKey(this.id);
+    this.atId = plainAtId(details.atId);
     this.metadata = details.text;
     this.details = details;
     this.services = services;

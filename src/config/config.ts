@@ -8,7 +8,19 @@ import { readKey, readPassword } from './secret-file.ts';
 import { SETTINGS } from './settings.ts';
 import type { OptionName } from './settings.ts';
 import type { Setting } from './setting.ts';
-import { toChoice, toCount, toDuration, toFlag, toHost, toKoName, toNumber, toPort, toSize, toUrl } from './values.ts';
+import {
+  toChoice,
+  toCount,
+  toDuration,
+  toFlag,
+  toHost,
+  toKoName,
+  toNaan,
+  toNumber,
+  toPort,
+  toSize,
+  toUrl,
+} from './values.ts';
 
 export interface Limits {
   /** Bytes. */
@@ -48,6 +60,7 @@ export interface Config {
   readonly state: string | undefined;
   /** How much is kept of what is deleted or replaced. */
   readonly keepRemoved: { readonly count: number; readonly age: number };
+  readonly defaultNaan: string;
   readonly manifests: readonly string[];
   readonly manifestRequired: boolean;
   readonly fileManifests: readonly string[];
@@ -91,6 +104,7 @@ export function toConfig(raw: RawSettings): Config {
       count: read.as('keep-removed', toNumber),
       age: read.as('keep-removed-days', toNumber) * MILLISECONDS_OF_DAY,
     },
+    defaultNaan: read.as('default-naan', toNaan),
     manifests: read.list('manifest'),
     manifestRequired: manifestRequiredOf(read),
     fileManifests: read.list('allow-file-manifests').map((folder) => resolve(folder)),

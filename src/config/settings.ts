@@ -1,4 +1,5 @@
 import { RUNTIME_NAMES } from '../engines/table.ts';
+import { DEFAULT_NAAN } from '../knowledge-object/places.ts';
 import { LIMIT_SETTINGS } from './limit-settings.ts';
 import type { Setting } from './setting.ts';
 
@@ -71,6 +72,14 @@ export const SETTINGS = [
     kind: 'text',
     group: 'Shelf',
     help: 'Folder for what the activator keeps beside the packages: audit, caches (default: .kgrid in the shelf folder)',
+  },
+  {
+    option: 'default-naan',
+    env: 'KGRID_DEFAULT_NAAN',
+    kind: 'text',
+    default: DEFAULT_NAAN,
+    group: 'Shelf',
+    help: 'Naan of the places of knowledge objects whose @id is a word or a URL',
   },
   {
     option: 'manifest',

@@ -1,5 +1,5 @@
 /** Turns the text of a setting into its value. All throw startRefused, naming the setting and what is allowed. */
-import { isKoPart } from '../knowledge-object/id.ts';
+import { RESERVED_NAANS, isKoPart } from '../knowledge-object/id.ts';
 import { startRefused } from '../lib/errors.ts';
 import { withoutEndSlashes } from '../lib/text.ts';
 import { withoutCredentials } from '../lib/without-credentials.ts';
@@ -69,6 +69,12 @@ export function toUrl(value: string, source: string): string {
     throw startRefused(`${source} must have no user and no password`);
   if (url !== null && /^https?:$/.test(url.protocol)) return withoutEndSlashes(value);
   throw refuse(source, value, 'an http or https URL');
+}
+
+/** A naan that no path of the service has. */
+export function toNaan(value: string, source: string): string {
+  if (isKoPart(value) && !RESERVED_NAANS.has(value)) return value;
+  throw refuse(source, value, `1 to 64 letters, digits and periods, and none of ${[...RESERVED_NAANS].join(', ')}`);
 }
 
 /** A name of a machine, which may have a port. */

@@ -2,10 +2,12 @@
 import { withoutMark } from '../lib/byte-order-mark.ts';
 import { importRefused } from '../lib/errors.ts';
 import type { PackageProblem } from '../lib/errors.ts';
+import { koKey } from './id.ts';
 import type { KoId } from './id.ts';
 import { LinkedObject } from './linked-data.ts';
 import type { Report } from './metadata-parts.ts';
 import { metadataProblem, parseObject } from './metadata-text.ts';
+import { plainAtId } from './places.ts';
 import { readFirstGeneration } from './read-first-generation.ts';
 import { isSecondGeneration, readSecondGeneration } from './read-second-generation.ts';
 import type { DeclaredServices } from './service-refs.ts';
@@ -53,6 +55,13 @@ export function parseMetadata(source: string, defaultNaan?: string): KoMetadata 
   const { metadata, problems } = readMetadata(source, defaultNaan);
   if (metadata === undefined) throw importRefused(problems.map(({ message }) => message).join('; '), { problems });
   return metadata;
+}
+
+/** The `@id` in a `metadata.json`, as `plainAtId` gives it, where it is not the text of this place. */
+export function otherAtId(place: KoId, metadata: string): string | undefined {
+  const atId = parseObject(withoutMark(metadata), [])?.['@id'];
+  const plain = typeof atId === 'string' ? plainAtId(atId) : undefined;
+  return plain === koKey(place) ? undefined : plain;
 }
 
 /** What a `metadata.json` says, as far as it can be read. */

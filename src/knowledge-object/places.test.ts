@@ -47,6 +47,7 @@ test('whatever the @id, its place has valid parts, and two ids that differ in no
 
 test('two spellings of one @id are one', () => {
   for (const spelled of ['bmi', '_:bmi', 'bmi/']) assert.equal(plainAtId(spelled), 'bmi');
+  for (const spelled of ['a/b/c', '_:a/b/c/', 'ark:/a/b/c', 'ark:a/b/c']) assert.equal(plainAtId(spelled), 'a/b/c');
 });
 
 const refused: [atId: string, problem: RegExp][] = [

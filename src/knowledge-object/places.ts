@@ -1,7 +1,7 @@
 /** Where on the shelf a knowledge object stands, whatever its `@id` looks like. */
 import { digestOf } from '../lib/digest.ts';
 import { MAX_URL_CHARACTERS, withoutEndSlashes } from '../lib/text.ts';
-import { RESERVED_NAANS, parseArk, parseKoId } from './id.ts';
+import { RESERVED_NAANS, koKey, parseArk, parseKoId } from './id.ts';
 import type { KoId } from './id.ts';
 import { escapeForMessage } from './escape-for-message.ts';
 
@@ -12,10 +12,18 @@ export const DEFAULT_VERSION = 'v1.0';
 const MAX_CHARACTERS = 64;
 
 /** An `@id` in the form in which two are compared: "sometimes with `_:` in front", or with a slash at the end. */
-export const plainAtId = (atId: string): string => withoutEndSlashes(atId.replace(/^_:/, ''));
+export function plainAtId(atId: string): string {
+  const id = threeParts(atId);
+  return id === undefined ? withoutMarks(atId) : koKey(id);
+}
 
 /** An `@id` of three parts, which names the place itself; undefined for words and URLs. */
-export const threeParts = (atId: string): KoId | undefined => parseKoId(plainAtId(atId)) ?? parseArk(plainAtId(atId));
+export function threeParts(atId: string): KoId | undefined {
+  const text = withoutMarks(atId);
+  return parseKoId(text) ?? parseArk(text);
+}
+
+const withoutMarks = (atId: string): string => withoutEndSlashes(atId.replace(/^_:/, ''));
 
 export interface PlaceOptions {
   /** `dc:version`, or what stands for it. */

@@ -14,7 +14,10 @@ export interface PackageFile {
 
 /** What the shelf knows of a KO without opening its package. */
 export interface ShelfEntry {
+  /** Its place on the shelf. */
   readonly id: KoId;
+  /** Its `@id`, as `plainAtId` gives it, where that is another text than the place. */
+  readonly atId?: string | undefined;
   /** The text of `metadata.json`, byte for byte as it was imported or put. */
   readonly metadata: string;
   /**
@@ -57,7 +60,7 @@ export interface Staging extends AsyncDisposable {
   read(path: string): Promise<Buffer>;
   /**
    * Makes the package the KO of this id, whole and durable, in place of the one that was there.
-   * `metadata.json` must be among the files.
+   * `metadata.json` must be among the files. @throws importRefused where a KO of another `@id` has the place.
    */
   commit(id: KoId): Promise<ShelfEntry>;
 }
@@ -118,6 +121,8 @@ export interface ShelfCondition {
 export interface Shelf extends AsyncDisposable {
   /** Shown in the health details, for example `file`. */
   readonly type: string;
+  /** The naan of the places of KOs whose `@id` is a word or a URL. */
+  readonly defaultNaan: string;
   /** When this shelf was opened. */
   readonly created: Date;
   /** KOs, ordered by naan, name and natural version: all, or those of a part at the cost of that part. */
@@ -125,6 +130,8 @@ export interface Shelf extends AsyncDisposable {
   find(id: KoId): Promise<ShelfEntry | undefined>;
   /** The versions of one KO, oldest first. */
   versions(naan: string, name: string): Promise<readonly ShelfEntry[]>;
+  /** The KOs whose `@id` is this, in any of its spellings, the oldest version first. */
+  withAtId(atId: string): Promise<readonly ShelfEntry[]>;
   /** Grows with every change of what is on the shelf, and only with these. */
   revision(): Promise<number>;
   /** The KOs that were put, replaced or removed after a revision; undefined where that is too long ago to be known. */

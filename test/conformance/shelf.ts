@@ -4,6 +4,7 @@
  */
 import { describe, test } from 'node:test';
 import type { KeepRemoved, Shelf } from '../../src/shelf/shelf.ts';
+import { atIdTests } from './shelf-at-ids.ts';
 import { concurrencyTests } from './shelf-concurrency.ts';
 import { importTests } from './shelf-imports.ts';
 import { listingTests } from './shelf-listings.ts';
@@ -40,6 +41,7 @@ export function shelfConformance(store: string, makeStorage: () => Promise<Shelf
     openPackageTests(testWithShelf);
     writeTests(testWithShelf);
     removedTests(testWithShelf);
+    atIdTests(testWithShelf);
     concurrencyTests(testWithShelf);
   });
 }

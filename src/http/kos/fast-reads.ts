@@ -54,6 +54,7 @@ function prepare(entry: ShelfEntry): Prepared {
   const body = metadataText(entry);
   const headers = {
     ...METADATA_HEADERS,
+    'content-location': `/kos/${koKey(entry.id)}`,
     etag: entry.etag,
     [PACKAGE_DIGEST_HEADER]: packageDigestOf(entry),
     'content-length': String(Buffer.byteLength(body)),

@@ -17,6 +17,7 @@ export async function sendKo(
 ): Promise<unknown> {
   if (!wantsZip(request)) {
     void reply.header(PACKAGE_DIGEST_HEADER, packageDigestOf(entry));
+    void reply.header('content-location', `/kos/${koKey(entry.id)}`);
     return sendJson(request, reply, Buffer.from(metadataText(entry)), entry.etag);
   }
   const pkg = await shelf.open(entry.id);

@@ -1,6 +1,7 @@
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import { compareIds, compareNames } from '../../knowledge-object/id-order.ts';
 import { firstWhere } from '../../lib/first-where.ts';
+import { AtIdIndex } from '../at-id-index.ts';
 import type { ChangeLog } from '../change-log.ts';
 import type { ListRange, ShelfDamage, ShelfEntry } from '../shelf.ts';
 import { Duplicates } from './duplicates.ts';
@@ -18,6 +19,7 @@ export class Catalog {
   readonly #exploded: ExplodedPackages;
   readonly #changes: ChangeLog;
   readonly #duplicates: Duplicates;
+  readonly #atIds: AtIdIndex;
   #listed: { readonly revision: number; readonly entries: readonly ShelfEntry[] } | undefined;
 
   /** `changes`: of both. */
@@ -26,6 +28,10 @@ export class Catalog {
     this.#exploded = exploded;
     this.#changes = changes;
     this.#duplicates = new Duplicates(exploded, changes, (key) => this.find(key));
+    this.#atIds = new AtIdIndex(
+      { find: (id) => this.find(koKey(id))?.content.entry, list: () => this.#list() },
+      changes,
+    );
   }
 
   find(key: string): StoredKo | ExplodedKo | undefined {
@@ -59,6 +65,11 @@ export class Catalog {
     let end = first;
     for (let id = entries[end]?.id; id?.naan === naan && id.name === name; id = entries[end]?.id) end++;
     return entries.slice(first, end);
+  }
+
+  /** The KOs of an `@id`, the oldest version first. */
+  withAtId(atId: string): readonly ShelfEntry[] {
+    return this.#atIds.find(atId);
   }
 
   damage(): readonly ShelfDamage[] {

@@ -1,4 +1,5 @@
 /** Folders whose id is that of what is served in their place: looked for only where something changed since. */
+import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { koKey } from '../../knowledge-object/id.ts';
 import type { ChangeLog } from '../change-log.ts';
 import type { ShelfDamage } from '../shelf.ts';
@@ -38,10 +39,17 @@ export class Duplicates {
     const hidden = serving === undefined ? [] : this.#exploded.foldersOf(key).filter((ko) => ko !== serving);
     if (serving === undefined || hidden.length === 0) return void this.#found.delete(key);
     const other = 'place' in serving ? `the folder ${serving.where}` : 'a package that was imported';
-    const cause = `its "@id" ${key} is that of ${other}; remove one of the two`;
+    const its = atIdOf(serving);
+    const causeFor = (ko: ExplodedKo): string =>
+      atIdOf(ko) === its
+        ? `its "@id" ${its} is that of ${other}; remove one of the two`
+        : `its "@id" ${atIdOf(ko)} falls on the place ${key}, as does ${its} of ${other}; give one of the two another name or version`;
     this.#found.set(
       key,
-      hidden.map(({ where }) => ({ where, cause })),
+      hidden.map((ko) => ({ where: ko.where, cause: causeFor(ko) })),
     );
   }
 }
+
+const atIdOf = ({ content: { entry } }: StoredKo | ExplodedKo): string =>
+  escapeForMessage(entry.atId ?? koKey(entry.id));

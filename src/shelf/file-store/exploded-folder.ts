@@ -1,6 +1,6 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { METADATA_FILE, parseMetadata } from '../../knowledge-object/metadata.ts';
+import { METADATA_FILE, otherAtId, parseMetadata } from '../../knowledge-object/metadata.ts';
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
 import { isMissing } from '../disk-errors.ts';
 import { hashFile } from './hash-file.ts';
@@ -52,17 +52,18 @@ export const folderStamp = (stamps: readonly FileStamp[]): string | undefined =>
 export async function readExploded(
   root: string,
   cache: HashCache,
+  defaultNaan: string,
 ): Promise<{ content: PackageContent; stamp: string | undefined }> {
   const stamps = await stampFolder(root);
   const metadata = textOfMetadata(await readFile(join(root, METADATA_FILE)));
-  const { id } = parseMetadata(metadata);
+  const { id } = parseMetadata(metadata, defaultNaan);
   const files: HashedFile[] = [];
   for (const file of stamps) {
     if (file.path === METADATA_FILE) continue;
     const sha256 = await hashOf(join(root, file.path), file, cache);
     if (sha256 !== undefined) files.push({ path: file.path, size: file.size, sha256 });
   }
-  return { content: describePackage(id, metadata, files), stamp: folderStamp(stamps) };
+  return { content: describePackage(id, metadata, files, otherAtId(id, metadata)), stamp: folderStamp(stamps) };
 }
 
 /** @returns undefined when the file was removed meanwhile. */

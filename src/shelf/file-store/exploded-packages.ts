@@ -35,6 +35,8 @@ export interface ExplodedPackagesOptions {
   readonly changes: ChangeLog;
   readonly removed: RemovedFolder;
   readonly kept: KeptPackages;
+  /** The naan of the places of KOs whose `@id` is a word or a URL. */
+  readonly defaultNaan: string;
 }
 
 /** The KOs that lie exploded on the shelf, as they were when they were last looked at. */
@@ -57,7 +59,10 @@ export class ExplodedPackages {
   readonly #kept: KeptPackages;
   readonly #changes: ChangeLog;
 
-  constructor({ layout, disk, changes, removed, kept }: ExplodedPackagesOptions) {
+  readonly #defaultNaan: string;
+
+  constructor({ layout, disk, changes, removed, kept, defaultNaan }: ExplodedPackagesOptions) {
+    this.#defaultNaan = defaultNaan;
     this.#changes = changes;
     this.#layout = layout;
     this.#disk = disk;
@@ -165,7 +170,7 @@ export class ExplodedPackages {
         const same = spared(where);
         if (same !== undefined) return void found.push(same);
         const place = known.get(where)?.place ?? { path };
-        found.push({ where, place, ...(await readExploded(path, this.#hashes)) });
+        found.push({ where, place, ...(await readExploded(path, this.#hashes, this.#defaultNaan)) });
       } catch (thrown) {
         if (isOutOfHandles(thrown)) throw tooManyOpen(thrown);
         damage.push(isTransient(thrown) ? unreadable(where, thrown) : { where, cause: reasonOf(thrown) });

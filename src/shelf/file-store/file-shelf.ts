@@ -14,6 +14,7 @@ import type {
   ShelfEntry,
   Staging,
 } from '../shelf.ts';
+import { requirePlace } from '../require-place.ts';
 import { Catalog } from './catalog.ts';
 import { readOnlyShelf, shelfUnreadable, writing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
@@ -31,6 +32,7 @@ import { StagedPackage, type Publish } from './staged-package.ts';
 import type { StoredPackages, Warn } from './stored-packages.ts';
 
 export interface FileShelfParts {
+  readonly defaultNaan: string;
   readonly layout: ShelfLayout;
   readonly disk: DurableFiles;
   readonly stored: StoredPackages;
@@ -47,6 +49,7 @@ export interface FileShelfParts {
 export class FileShelf implements Shelf {
   readonly type = 'file';
   readonly created = new Date();
+  readonly defaultNaan: string;
   readonly #parts: FileShelfParts;
   readonly #catalog: Catalog;
   readonly #removed: RemovedPackages;
@@ -56,6 +59,7 @@ export class FileShelf implements Shelf {
 
   constructor(parts: FileShelfParts) {
     this.#parts = parts;
+    this.defaultNaan = parts.defaultNaan;
     this.#catalog = new Catalog(parts.stored, parts.exploded, parts.changes);
     this.#removed = new RemovedPackages({ ...parts, current: (id) => this.#entry(id)?.digest });
   }
@@ -70,6 +74,10 @@ export class FileShelf implements Shelf {
 
   versions(naan: string, name: string): Promise<readonly ShelfEntry[]> {
     return Promise.resolve(this.#catalog.versions(naan, name));
+  }
+
+  withAtId(atId: string): Promise<readonly ShelfEntry[]> {
+    return Promise.resolve(this.#catalog.withAtId(atId));
   }
 
   revision(): Promise<number> {
@@ -227,9 +235,10 @@ export class FileShelf implements Shelf {
 
   async #take(id: KoId, staged: StagedPackage): Promise<ShelfEntry> {
     const content = await staged.seal(id);
-    const before = this.#entry(id)?.digest;
+    const there = this.#entry(id);
+    requirePlace(content.entry, there);
     await this.#parts.stored.take(content, staged.content);
-    if (before !== content.entry.digest) staged.replaced = before;
+    if (there?.digest !== content.entry.digest) staged.replaced = there?.digest;
     await this.#moveFormerFolder(id);
     return content.entry;
   }

@@ -2,6 +2,7 @@ import type { Stats } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { DEFAULT_NAAN } from '../../knowledge-object/places.ts';
 import { startRefused, type ServiceError } from '../../lib/errors.ts';
 import { ChangeLog } from '../change-log.ts';
 import type { KeepRemoved, Shelf } from '../shelf.ts';
@@ -27,6 +28,8 @@ export interface FileShelfOptions {
   readonly keepRemoved?: KeepRemoved | undefined;
   /** For tests: epoch milliseconds. */
   readonly now?: (() => number) | undefined;
+  /** The naan of the places of KOs whose `@id` is a word or a URL. */
+  readonly defaultNaan?: string | undefined;
   /** Hears what went wrong without failing an operation. */
   readonly onWarning?: Warn | undefined;
   /** For tests: called before each durable step, by name. What it throws fails the step. */
@@ -39,6 +42,7 @@ export interface FileShelfOptions {
  */
 export async function openFileShelf(dir: string, options: FileShelfOptions = {}): Promise<Shelf> {
   const warn = options.onWarning ?? (() => undefined);
+  const { defaultNaan = DEFAULT_NAAN } = options;
   const layout = shelfLayout(await shelfFolder(dir, warn));
   requireIndex(layout);
   const writable = await makeWritable(layout);
@@ -49,7 +53,7 @@ export async function openFileShelf(dir: string, options: FileShelfOptions = {})
     const changes = new ChangeLog();
     const removed = new RemovedFolder(layout, disk);
     const kept = new KeptPackages({ layout, disk, bounds: options.keepRemoved, now: options.now ?? Date.now });
-    const parts = { layout, disk, changes, removed, kept, warn };
+    const parts = { layout, disk, changes, removed, kept, warn, defaultNaan };
     const stored = await eventually(dir, () => Promise.resolve(new StoredPackages(parts)));
     if (owner !== undefined) {
       await stored.noteIndex();

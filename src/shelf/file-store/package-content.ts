@@ -20,15 +20,23 @@ export interface PackageContent {
 
 export const sha256 = (data: string | Buffer): string => hash('sha256', data);
 
-/** @param files all files of the package but `metadata.json`, in any order. */
-export function describePackage(id: KoId, metadata: string, files: readonly HashedFile[]): PackageContent {
+/**
+ * @param files all files of the package but `metadata.json`, in any order.
+ * @param atId see `ShelfEntry`: found out when metadata is taken in, so that nothing of it is read at a start.
+ */
+export function describePackage(
+  id: KoId,
+  metadata: string,
+  files: readonly HashedFile[],
+  atId: string | undefined,
+): PackageContent {
   const artifacts = files.toSorted(byPath);
   const artifactsDigest = sha256(lines(artifacts));
   const metadataFile = { path: METADATA_FILE, size: Buffer.byteLength(metadata), sha256: sha256(metadata) };
   const etag = `"${sha256(`${artifactsDigest} ${metadataFile.sha256}`).slice(0, 32)}"`;
   const all = [...artifacts, metadataFile].sort(byPath);
   return {
-    entry: { id, metadata, digest: packageDigest(all), etag },
+    entry: { id, ...(atId === undefined ? {} : { atId }), metadata, digest: packageDigest(all), etag },
     artifactsDigest,
     files: new Map(all.map((file) => [file.path, file])),
   };

@@ -33,11 +33,20 @@ export function placeOfKept(text: string): string | undefined {
 }
 
 function fieldsOf({ content, folder }: Pointer) {
-  const { id, metadata } = content.entry;
+  const { id, atId, metadata } = content.entry;
   const metadataSha256 = content.files.get(METADATA_FILE)?.sha256;
   const files = artifactsOf(content);
   // The digest keeps its first meaning on the disk, so that another version of the service can read it.
-  return { format: FORMAT, id: koKey(id), digest: content.artifactsDigest, folder, files, metadataSha256, metadata };
+  return {
+    format: FORMAT,
+    id: koKey(id),
+    atId,
+    digest: content.artifactsDigest,
+    folder,
+    files,
+    metadataSha256,
+    metadata,
+  };
 }
 
 /** @returns the time at which the package was stored or got its metadata, as sortable text; empty where it is not said. @throws as `parsePointer`. */
@@ -54,7 +63,8 @@ export function parsePointer(text: string): Pointer {
   const folder = asText(fields.folder);
   if (id === undefined || !/^[0-9a-f-]+$/.test(folder)) throw new Error('its id or folder is not one');
   if (!Array.isArray(fields.files)) throw new Error('it has no list of files');
-  const content = describePackage(id, asText(fields.metadata), fields.files.map(asFile));
+  const atId = typeof fields.atId === 'string' ? fields.atId : undefined;
+  const content = describePackage(id, asText(fields.metadata), fields.files.map(asFile), atId);
   // The digests cover the list of files and the metadata: a changed byte in either shows.
   if (content.artifactsDigest !== fields.digest || content.files.get(METADATA_FILE)?.sha256 !== fields.metadataSha256) {
     throw new Error('its content does not have the digests that it names');

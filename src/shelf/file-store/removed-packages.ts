@@ -65,7 +65,7 @@ export class RemovedPackages {
   async exploded(chosen: KeptPackage): Promise<OpenPackage> {
     const { removed = '' } = await this.#read(chosen);
     const path = join(this.#options.layout.removed, removed);
-    const found = await readExploded(path, new Map()).catch((thrown: unknown) => {
+    const found = await readExploded(path, new Map(), chosen.id.naan).catch((thrown: unknown) => {
       if (isTransient(thrown)) throw thrown;
       return undefined;
     });

@@ -19,7 +19,7 @@ export function requireMatch(entry: ShelfEntry | undefined, ifMatch: readonly st
 /** Whether metadata name this KO. */
 export function isFor(id: KoId, metadata: string): boolean {
   try {
-    return koKey(parseMetadata(metadata).id) === koKey(id);
+    return koKey(parseMetadata(metadata, id.naan).id) === koKey(id);
   } catch {
     return false;
   }

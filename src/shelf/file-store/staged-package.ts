@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import type { Readable } from 'node:stream';
-import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
+import { METADATA_FILE, otherAtId } from '../../knowledge-object/metadata.ts';
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
 import type { KoId } from '../../knowledge-object/id.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
@@ -81,7 +81,7 @@ export class StagedPackage implements Staging {
     await rm(join(this.content, METADATA_FILE));
     const artifacts = [...this.files.values()].filter((file) => file.path !== METADATA_FILE);
     for (const folder of foldersOf(artifacts)) await this.#disk.syncFolder('folder', join(this.content, folder));
-    return describePackage(id, metadata, artifacts);
+    return describePackage(id, metadata, artifacts, otherAtId(id, metadata));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
+import { otherAtId } from '../../knowledge-object/metadata.ts';
 import { packageDamaged, shelfNotReadable } from '../../lib/errors.ts';
 import type { ChangeLog } from '../change-log.ts';
 import type { KoPackage } from '../shelf.ts';
@@ -141,7 +142,8 @@ export class StoredPackages {
   }
 
   replaceMetadata(ko: StoredKo, metadata: string): Promise<void> {
-    const content = describePackage(ko.content.entry.id, metadata, artifactsOf(ko.content));
+    const { id } = ko.content.entry;
+    const content = describePackage(id, metadata, artifactsOf(ko.content), otherAtId(id, metadata));
     return this.adopt({ content, folder: ko.folder, damage: ko.damage });
   }
 

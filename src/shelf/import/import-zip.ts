@@ -37,7 +37,10 @@ export async function importZip(content: Readable, options: ImportTarget): Promi
   await using zip = await openZip(file.path, limits);
   const root = packageRoot(zip.entries);
   for (const entry of zip.entries) await staging.write(entry.path.slice(root.length), zip.open(entry));
-  const { metadata } = await checkPackage((path) => staging.read(path), staging.files, limits, { descriptors });
+  const { metadata } = await checkPackage((path) => staging.read(path), staging.files, limits, {
+    descriptors,
+    defaultNaan: shelf.defaultNaan,
+  });
   const entry = await staging.commit(metadata.id);
   return { entry, digests: staging.replaced && `sha256:${staging.replaced}, sha256:${entry.digest}` };
 }
