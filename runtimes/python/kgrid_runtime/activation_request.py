@@ -77,15 +77,17 @@ def read_activation_request(body: bytes) -> ActivationRequest:
         entry,
         _text(value, "function"),
         checksum or None,
-        _package(value, entry),
+        _package(value),
     )
 
 
-def _package(value: dict[str, object], entry: str) -> PythonPackage | None:
-    """Where `package`, `module` or both are named. `folder` is that of the entry unless it is told."""
+def _package(value: dict[str, object]) -> PythonPackage | None:
+    """Where there is a `folder` to install: `package`, `module` or both say what to import."""
+    if value.get("folder") is None:
+        return None
     named = [(key, str(value[key])) for key in ("package", "module") if value.get(key)]
     if not named:
-        return None
+        raise bad_request("package or module must be a text")
     for key, name in named:
         if len(name) > 500 or not all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split(".")):
             raise bad_request(f"The {key} {name[:100]!r} is no name that Python could import")
@@ -96,12 +98,7 @@ def _package(value: dict[str, object], entry: str) -> PythonPackage | None:
             f"The package {top} has the name of a module of {'the runtime' if top in _OWN else 'the standard library'},"
             " which would be imported in its place; give it another name"
         )
-    folder = value.get("folder")
-    if folder is None:
-        folder = entry.rpartition("/")[0]
-    if folder == "":
-        return PythonPackage("", module)
-    return PythonPackage(_path(folder), module)
+    return PythonPackage(_path(value["folder"]) if value["folder"] != "" else "", module)
 
 
 def _standard_modules() -> frozenset[str]:

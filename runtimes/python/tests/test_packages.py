@@ -50,7 +50,14 @@ def try_package(runtime: Runtime, ko: str, name: str = "bmi", folder: str = "", 
         ),
         f"{folder}{name}/api.py",
     )
-    named: dict[str, Any] = {"entry": entry, "package": name, "module": "api", "function": "run", **more}
+    named: dict[str, Any] = {
+        "entry": entry,
+        "folder": folder.rstrip("/"),
+        "package": name,
+        "module": "api",
+        "function": "run",
+        **more,
+    }
     return finally_activate(runtime, ko, named)
 
 

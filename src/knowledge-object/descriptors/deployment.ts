@@ -27,7 +27,7 @@ export interface DeploymentEntry {
   readonly isolation?: string;
   /** Milliseconds. */
   readonly timeout?: number;
-  /** All that the descriptor says beside path, method, engine, artifacts, entry, function, package and module. */
+  /** All that the descriptor says beside path, method, engine, artifacts, entry and function. */
   readonly raw: Readonly<Record<string, unknown>>;
   /** Line in the descriptor, from 1. */
   readonly line: number;
@@ -179,7 +179,7 @@ function timeoutOf(text: string | undefined, problems: string[]): number | undef
   return undefined;
 }
 
-const READ = new Set(['artifact', 'engine', 'entry', 'function', 'package', 'module']);
+const READ = new Set(['artifact', 'engine', 'entry', 'function']);
 
 function rawOf(tree: YamlTree, fields: YamlMap): Record<string, unknown> {
   const rest = [...fields].filter(([key]) => !READ.has(key));
