@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   status: async () => (await import('./commands/status.ts')).statusCommand,
   diff: async () => (await import('./commands/diff.ts')).diffCommand,
   pull: async () => (await import('./commands/pull.ts')).pullCommand,
+  rollback: async () => (await import('./commands/rollback.ts')).rollbackCommand,
   delete: async () => (await import('./commands/delete.ts')).deleteCommand,
   shelf: async () => (await import('./commands/shelf.ts')).shelfCommand,
 };

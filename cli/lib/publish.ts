@@ -30,7 +30,11 @@ export async function upload(
 }
 
 /** Gives its endpoints when all are decided. @throws CommandFailure. */
-export async function activate(ko: LoadedKo, client: ActivatorClient, terminal: Terminal): Promise<ListedEndpoint[]> {
+export async function activate(
+  ko: Pick<LoadedKo, 'key'>,
+  client: ActivatorClient,
+  terminal: Terminal,
+): Promise<ListedEndpoint[]> {
   terminal.progress(`activating ${ko.key} …`);
   const answer = await client.send(`/actuator/activation/reload/${ko.key}`);
   if (answer.status !== 303) throw refusal(answer, client, `does not activate ${ko.key}`);

@@ -3,6 +3,7 @@ import multipart from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
 import { activationRoutes } from './activation-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
+import { removedRoutes } from './removed-routes.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
 import type { HttpCalls } from './execution/calls.ts';
 import { executionRoutes } from './execution/execution-routes.ts';
@@ -37,6 +38,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   activationRoutes(app, activator);
   proxyRoutes(app, { activator, runtimes: parts.runtimes, isOwnRuntime: parts.isOwnRuntime, publicUrl });
   auditRoutes(app, parts.auditStore);
+  removedRoutes(app, shelf, parts.auditStore);
   healthRoutes(app, {
     activator,
     shelf,

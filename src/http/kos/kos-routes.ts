@@ -12,6 +12,7 @@ import { paramsOf } from './ko-params.ts';
 import { orArk } from './read-ark.ts';
 import { readFile } from './read-file.ts';
 import { readAnyVersion, readKo } from './read-ko.ts';
+import { asFileNamed, restoreKo } from './restore-ko.ts';
 import { replaceMetadata } from './replace-metadata.ts';
 
 export function kosRoutes(app: FastifyInstance, imports: ImportOptions, texts: EndpointTexts): void {
@@ -30,6 +31,10 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions, texts: E
     GET: open(orArk(context, readKo(context))),
     PUT: replaceMetadata(context),
     DELETE: deleteKo(context),
+  });
+  declare(app, '/kos/:naan/:name/:version/restore', {
+    GET: open(asFileNamed('restore', orArk(context, readFile(context)))),
+    POST: restoreKo(context),
   });
   declare(app, '/kos/:naan/:name/:version/*', { GET: open(orArk(context, readFile(context))) });
 }

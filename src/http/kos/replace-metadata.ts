@@ -16,11 +16,17 @@ export const replaceMetadata = ({ shelf, limits }: KoContext): Operation => ({
   access: 'shelf-write',
   handler: async (request, reply) => {
     const id = idOf(request);
-    await requireKo(shelf, id);
+    const before = await requireKo(shelf, id);
     requireJson(request);
     const text = readMetadata(request, limits.metadata);
     const entry = await shelf.replaceMetadata(id, text, expectedTags(request));
-    audit(request, { action: 'replace metadata', subject: koKey(id), digest: entry.digest, outcome: 'done' });
+    audit(request, {
+      action: 'replace metadata',
+      subject: koKey(id),
+      digest: entry.digest,
+      ...(before.digest === entry.digest ? {} : { Replaced: `sha256:${before.digest}, sha256:${entry.digest}` }),
+      outcome: 'done',
+    });
     void reply.header(PACKAGE_DIGEST_HEADER, packageDigestOf(entry));
     return sendJson(request, reply, Buffer.from(metadataText(entry)), entry.etag);
   },

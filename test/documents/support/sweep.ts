@@ -110,6 +110,7 @@ function listings(): Step[] {
     '/actuator/health/readiness',
     '/actuator/info',
     '/actuator/audit',
+    '/actuator/removed',
   ];
   const scripts = ['overview', 'card', 'objects', 'files', 'login', 'read', 'element', 'doc', 'descriptor', 'answers'];
   const others = ['pages.css', 'icon.svg', 'swagger-ui.css', 'swagger-ui-bundle.js'];
@@ -149,6 +150,7 @@ function listings(): Step[] {
     ['get', '/endpoints/{naan}/{name}/{apiVersion}/{endpoint}', `/endpoints/${NAAN}/code/9/run`],
     ...health.flatMap((path) => both(path)),
     ['get', '/actuator/audit', '/actuator/audit?limit=0'],
+    ['get', '/actuator/removed', '/actuator/removed?limit=0'],
     ...['application/yaml', 'text/yaml', 'application/x-yaml', 'text/vnd.yaml'].map((accept): Step => [
       'get',
       '/actuator/info',
@@ -217,6 +219,7 @@ async function shelf(): Promise<Step[]> {
     ['put', KO, path, raw('{}', 'text/plain')],
     ['put', KO, path, json('x'.repeat(MAX_BODY_BYTES))],
     ['put', KO, `/kos/${NAAN}/code/v9`, json({})],
+    ...restores(path),
     ['get', '/kos/ark:/{naan}/{name}', `/kos/ark:/${NAAN}/code`],
     ['get', '/kos/ark:/{naan}/{name}', `/kos/ark:/${NAAN}/none`],
     ['get', '/kos/ark:/{naan}/{name}', `/kos/ark:/${NAAN}/code?limit=x`],
@@ -234,6 +237,21 @@ async function shelf(): Promise<Step[]> {
       ['post', manifest, manifest, raw('[]', 'text/plain')],
       ['post', manifest, manifest, json(['x'.repeat(MAX_BODY_BYTES)])],
     ]),
+  ];
+}
+
+function restores(ko: string): Step[] {
+  const [path, url] = [`${KO}/restore`, `${ko}/restore`];
+  return [
+    ['post', path, url, {}],
+    ['post', path, url, json({ digest: `sha256:${'0'.repeat(64)}` })],
+    ['post', path, url, json({ digest: 'none' })],
+    ['post', path, url, raw('{}', 'text/plain')],
+    ['post', path, url, json('x'.repeat(MAX_BODY_BYTES))],
+    ['post', path, url, withHeaders({ 'if-match': '"another"' })],
+    ['post', path, url, {}],
+    ['get', path, url],
+    ['head', path, url],
   ];
 }
 
@@ -262,6 +280,8 @@ function runtimes(): Step[] {
 const removal: Step[] = [
   ['delete', KO, `/kos/${code.id}`, withHeaders({ 'if-match': '"another"' })],
   ['delete', KO, `/kos/${code.id}`],
+  ['delete', KO, `/kos/${code.id}`],
+  ['post', `${KO}/restore`, `/kos/${code.id}/restore`, {}],
   ['delete', KO, `/kos/${code.id}`],
 ];
 
