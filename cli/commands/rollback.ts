@@ -19,7 +19,6 @@ interface RollbackOptions extends RemoteOptions {
   readonly to?: string;
   readonly list?: boolean;
   readonly reload: boolean;
-  readonly json?: boolean;
 }
 
 /** One package that is kept, as `GET /actuator/removed` shows it. */
@@ -37,8 +36,7 @@ export function rollbackCommand(context: Context): Command {
     .argument('<id>', 'with its version, such as hello/welcome/v1.0')
     .option('--to <digest>', 'the package of this digest, or of one that begins so (default: the last one)')
     .option('--list', 'only say what is kept')
-    .option('--no-reload', 'leave active what is active, until a reload')
-    .option('--json', 'print the result as JSON');
+    .option('--no-reload', 'leave active what is active, until a reload');
   return withRemoteOptions(command, 'address of the activator')
     .addHelpText(
       'after',
