@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import shutil
 import tarfile
@@ -14,7 +16,7 @@ import pytest
 from tests.conftest import StartRuntime
 from tests.harness.activator import FakeActivator
 from tests.harness.packages import make_backend, package_files, self_building
-from tests.harness.runtime import Answer, Runtime, temporary_folder
+from tests.harness.runtime import Answer, Runtime, temporary_folder, wait_until
 from tests.harness.wheels import make_wheel
 
 TELL = "import lib\ndef run(value):\n    return [lib.version, value]\n"
@@ -321,6 +323,34 @@ def test_requirements_read_nothing_of_the_host(runtime: Runtime, line: str, why:
     answer = runtime.try_activate("pkg/lines/v1.0")
     assert why in answer.description
     assert "pass@" not in answer.description
+
+
+def builders(cache: Path) -> list[int]:
+    """Processes that build in a cache."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit() and f"{cache}/installing".encode() in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+def test_two_requests_at_once_share_one_build_which_ends_with_a_runtime_that_is_killed(start: StartRuntime) -> None:
+    runtime = start(PIP_NO_INDEX="1")
+    folder = runtime.cache / "installing"
+    runtime.publish("pkg/killed/v1.0", self_building("bmi", "while True: pass"))
+    asked = [runtime.run_later(lambda: try_package(runtime, "pkg/killed/v1.0")) for _ in range(2)]
+    # Each build is a process that waits for the one that runs the code.
+    wait_until(lambda: len(builders(runtime.cache)) >= 2, 30)
+    assert len(list(folder.iterdir())) == 1
+    runtime.process.kill()
+    runtime.process.wait()
+    wait_until(lambda: not builders(runtime.cache))
+    for each in asked:
+        assert isinstance(each.exception(30), (OSError, http.client.HTTPException))
+    assert list(folder.iterdir())
+    start(PIP_NO_INDEX="1")
+    assert not list(folder.iterdir())
 
 
 HOSTILE = {
