@@ -74,7 +74,7 @@ test('what is wrong with a package is the detail of its endpoint, and leaves not
     ],
     [
       packageKo(naan, 'nobackend', { 'python/pyproject.toml': '[project]\nname = "bmi"\nversion = "1"\n' }),
-      /: Installing dependencies failed: .*No matching distribution found for setuptools>=40\.8\.0$/,
+      /: Fetching the build backend failed: .*No matching distribution found for setuptools>=40\.8\.0$/,
     ],
   ];
   await using service = await start({});

@@ -172,7 +172,7 @@ def test_an_exception_names_its_place_in_the_package(runtime: Runtime) -> None:
         (
             {"pyproject.toml": '[build-system]\nrequires = ["no-such-backend"]\nbuild-backend = "no"\n'},
             {},
-            "Installing dependencies failed: Could not find a version that satisfies the requirement no-such-backend",
+            "Fetching the build backend failed: Could not find a version that satisfies the requirement no-such-backend",
         ),
         (
             {"pyproject.toml": '[build-system]\nrequires = ["tinybuild"]\nbuild-backend = "other.api"\n'},

@@ -20,7 +20,7 @@ from kgrid_runtime.installer.requirement_lines import (
     names_own_files,
     requirement_lines,
 )
-from kgrid_runtime.installer.steps import Ended, InstallLimits, Steps
+from kgrid_runtime.installer.steps import Doing, Ended, InstallLimits, Steps
 from kgrid_runtime.log import Log
 from kgrid_runtime.package_cache import Package
 
@@ -90,9 +90,8 @@ class Installer:
 
     async def _install_package(self, work: _Work, staging: Path, made: Path, tell: Progress) -> None:
         wheel = await self._wheel(work, staging, tell)
-        tell("installing the package")
-        arguments = ["--no-deps", "--no-index", "--target", str(made), str(wheel)]
-        ended = await self._pip(work, staging, arguments, lambda _name: None)
+        arguments = ["--no-deps", "--no-index", "--only-binary=:all:", "--target", str(made), *wheel]
+        ended = await self._pip(work, staging, arguments, Doing("installing the package", tell))
         if ended.code != 0:
             raise activation_failed(f"Installing the package failed: {reason_of(ended.output)}")
         requires = await asyncio.to_thread(_requires_of, made)
@@ -114,30 +113,32 @@ class Installer:
             shutil.copyfile(work.folder / _METADATA, made / _METADATA)
         (made / _NOTE).write_text(json.dumps({"requires": requires, "requirements": listed is not None}))
 
-    async def _wheel(self, work: _Work, staging: Path, tell: Progress) -> Path:
-        ready = sorted((work.folder / "dist").glob("*.whl"), key=lambda file: _numbers(file.name))
+    async def _wheel(self, work: _Work, staging: Path, tell: Progress) -> list[str]:
+        """What tells pip which wheel to install."""
+        ready = sorted((work.folder / "dist").glob("*-*-*.whl"), key=lambda file: _numbers(file.name))
         try:
-            return await self._build(work, staging, tell)
+            return [str(await self._build(work, staging, tell))]
         except Failure as failure:
             if not ready:
                 raise
-            self._log.warn(f"{work.package.ko} runs from its {ready[-1].name}: {failure.description}")
-            return ready[-1]
+            name, version = ready[-1].name.split("-")[:2]
+            self._log.warn(f"{work.package.ko} runs from its wheel {name} {version}: {failure.description}")
+            # Of one version there may be wheels for several platforms.
+            return ["--find-links", str(work.folder / "dist"), f"{name}=={version}"]
 
     async def _build(self, work: _Work, staging: Path, tell: Progress) -> Path:
         source = staging / "source"
         await asyncio.to_thread(shutil.copytree, work.folder, source)
         environment: Path | None = None
         for step in range(_MOST_BUILD_STEPS):
-            tell("building the package")
             last = step == _MOST_BUILD_STEPS - 1
-            ended = await self._steps.build(staging, source, environment, last)
+            ended = await self._steps.build(staging, source, environment, last, Doing("building the package", tell))
             needs, wheel = ended.outcome.get("needs"), ended.outcome.get("wheel")
             if isinstance(wheel, str) and wheel.endswith(".whl") and "/" not in wheel:
                 if (staging / "wheel" / wheel).is_file():
                     return staging / "wheel" / wheel
                 break
-            if last or not isinstance(needs, list):
+            if last or not isinstance(needs, list) or not needs:
                 break
             lines = [str(need) for need in needs]
             for line in lines:
@@ -160,25 +161,24 @@ class Installer:
         key = key_of("requirements", "\n".join(sorted(lines)), "\n".join(listed), own, str(work.sources))
 
         async def make(staging: Path, made: Path, tell: Progress) -> None:
-            tell(doing)
-            await self._install_requirements(work, (lines, file), staging, made, lambda name: tell(f"{doing}: {name}"))
+            await self._install_requirements(work, (lines, file), staging, made, Doing(doing, tell))
 
         return (await self._environments.obtain(key, make, progress),)
 
     async def _install_requirements(
-        self, work: _Work, wanted: tuple[list[str], Path | None], staging: Path, made: Path, fetching: Progress
+        self, work: _Work, wanted: tuple[list[str], Path | None], staging: Path, made: Path, doing: Doing
     ) -> None:
         lines, file = wanted
         arguments = ["--prefer-binary" if work.sources else "--only-binary=:all:", "--target", str(made), *lines]
         if file is not None:
             arguments += ["-r", str(file)]
-        ended = await self._pip(work, staging, arguments, fetching)
+        ended = await self._pip(work, staging, arguments, doing)
         if ended.code != 0:
-            raise activation_failed(f"Installing dependencies failed: {_why(ended, work.package.ko)}")
+            raise activation_failed(f"{doing.what[0].upper()}{doing.what[1:]} failed: {_why(ended, work.package.ko)}")
 
-    async def _pip(self, work: _Work, staging: Path, arguments: list[str], fetching: Progress) -> Ended:
+    async def _pip(self, work: _Work, staging: Path, arguments: list[str], doing: Doing) -> Ended:
         return await self._steps.pip(
-            staging, work.folder, ["install", *_OPTIONS, *self._retries, *arguments], work.sources, fetching
+            staging, work.folder, ["install", *_OPTIONS, *self._retries, *arguments], work.sources, doing
         )
 
 

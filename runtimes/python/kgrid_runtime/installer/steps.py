@@ -49,6 +49,14 @@ class Ended:
     outcome: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Doing:
+    """What a step does, in words such as `building the package`, and whom to tell how far it is."""
+
+    what: str
+    tell: Callable[[str], None]
+
+
 class Steps:
     def __init__(self, limits: InstallLimits, environment: Mapping[str, str]) -> None:
         path = {"PATH": environment.get("PATH", "/usr/local/bin:/usr/bin:/bin"), "LANG": "C.UTF-8"}
@@ -58,15 +66,12 @@ class Steps:
         self._turn = asyncio.Semaphore(_AT_ONCE)
         self._processes: set[asyncio.subprocess.Process] = set()
 
-    async def pip(
-        self, work: Path, folder: Path, arguments: list[str], sources: bool, said: Callable[[str], None]
-    ) -> Ended:
-        """Runs pip in `folder`; `sources`: code of packages may run. `said` hears which package is fetched."""
+    async def pip(self, work: Path, folder: Path, arguments: list[str], sources: bool, doing: Doing) -> Ended:
+        """Runs pip in `folder`; `sources`: code of packages may run. Tells which package is fetched."""
         request = {"arguments": arguments, "sources": sources, "work": str(work)}
-        what = "Installing dependencies"
-        return await self._run(what, ["-I", str(_HERE / "fetch.py")], request, work, folder, self._for_pip, said)
+        return await self._run(doing, ["-I", str(_HERE / "fetch.py")], request, work, folder, self._for_pip)
 
-    async def build(self, work: Path, source: Path, environment: Path | None, last: bool) -> Ended:
+    async def build(self, work: Path, source: Path, environment: Path | None, last: bool, doing: Doing) -> Ended:
         """Builds the package in `source`."""
         request = {
             "source": str(source),
@@ -84,7 +89,7 @@ class Steps:
             variables["PYTHONPATH"] = str(environment)
             variables["PATH"] = f"{environment / 'bin'}:{variables['PATH']}"
         command = ["-I", "-S", "-B", str(_HERE / "build.py")]
-        return await self._run("Building the package", command, request, work, source, variables, lambda _name: None)
+        return await self._run(doing, command, request, work, source, variables)
 
     def kill(self) -> None:
         for process in self._processes:
@@ -92,16 +97,19 @@ class Steps:
 
     async def _run(
         self,
-        what: str,
+        doing: Doing,
         command: list[str],
         request: Mapping[str, object],
         work: Path,
         folder: Path,
         environment: Mapping[str, str],
-        said: Callable[[str], None],
     ) -> Ended:
+        what = doing.what[0].upper() + doing.what[1:]
         (work / "outcome.json").unlink(missing_ok=True)
+        if self._turn.locked():
+            doing.tell("waiting for other installations")
         async with self._turn:
+            doing.tell(doing.what)
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, *command, json.dumps({"parent": os.getpid(), **request})),
                 stdin=asyncio.subprocess.DEVNULL,
@@ -112,7 +120,7 @@ class Steps:
                 start_new_session=True,
             )
             self._processes.add(process)
-            output = _Output(what, said)
+            output = _Output(what, doing)
             watching = asyncio.ensure_future(self._watch(what, process, work))
             reading = asyncio.ensure_future(output.read(process))
             try:
@@ -146,9 +154,9 @@ class Steps:
 
 
 class _Output:
-    def __init__(self, what: str, said: Callable[[str], None]) -> None:
+    def __init__(self, what: str, doing: Doing) -> None:
         self._what = what
-        self._said = said
+        self._doing = doing
         self._kept = b""
         self._total = 0
 
@@ -169,7 +177,7 @@ class _Output:
                 _kill(process)
             self._kept = (self._kept + data)[-_LAST_OUTPUT:]
             for name in _COLLECTING.findall(data)[-1:]:
-                self._said(name.decode())
+                self._doing.tell(f"{self._doing.what}: {name.decode()}")
         await process.wait()
 
 
