@@ -39,8 +39,12 @@ function metadataWarnings({ details, key, declared }: LoadedKo, { files }: KoSou
       'hasPayload',
       `hasPayload names ${hasPayload}, which is not in the package: name the main code file, such as ${entry}`,
     );
-  if (details.identifier === undefined) warn('identifier', `identifier is missing: add "identifier": "ark:/${key}"`);
-  if (details.version === undefined) warn('version', `version is missing: add "version": "${key.split('/')[2] ?? ''}"`);
+  if (details.generation === 1 && details.identifier === undefined)
+    warn('identifier', `identifier is missing: add "identifier": "ark:/${key}"`);
+  if (details.version === undefined) {
+    const term = details.generation === 1 ? 'version' : 'dc:version';
+    warn('version', `version is missing: add "${term}": "${key.split('/')[2] ?? ''}"`);
+  }
   if (details.title === undefined) warn('title', 'title is missing: lists show the id in its place');
   if (details.description === undefined)
     warn('description', 'description is missing: say what the result means, and for whom');
@@ -98,6 +102,8 @@ function serviceWarnings({ id }: LoadedKo, { service, deployment }: LoadedServic
 }
 
 function exampleWarnings({ services }: LoadedKo, { files }: KoSource, examples: readonly WorkedExample[]): Finding[] {
+  if (services.length === 0)
+    return [warning(METADATA_FILE, undefined, 'it deploys no endpoint: an activator keeps it and runs nothing of it')];
   if (!files.has(EXAMPLES_FILE)) {
     return [
       warning(EXAMPLES_FILE, undefined, 'there are no worked examples: add calls and the answers they must give'),

@@ -45,6 +45,13 @@ test('durations are in ms, s, m or h, and milliseconds without a unit', () => {
   });
 });
 
+test('the naan of words and URLs is one that may be in an address', () => {
+  table(({ defaultNaan }) => defaultNaan, 'default-naan', { '99999': '99999', 'kgrid.org': 'kgrid.org' });
+  assert.equal(configOf([]).defaultNaan, 'kgrid');
+  for (const value of ['a/b', 'kos', 'endpoints', '..', 'a b', 'ä', 'x'.repeat(65)])
+    assert.match(refusalOf([`--default-naan=${value}`]), /^--default-naan is '.*', but must be 1 to 64 letters/);
+});
+
 test('sizes are in B, KB, MB or GB of 1024, and bytes without a unit', () => {
   table(({ limits }) => limits.body, 'max-body', {
     '1': 1,

@@ -84,6 +84,16 @@ export class LinkedObject {
     return textsOf(this.find(term, order)?.value);
   }
 
+  /** What stands for each thing of a term: its name or title where it is an object that has one, else its text. */
+  names(term: string, order?: readonly Vocabulary[]): string[] {
+    return itemsOf(this.find(term, order)?.value).flatMap((item) => {
+      if (!isObject(item)) return textsOf(item);
+      const node = new LinkedObject(item, this.#names);
+      const name = node.text('name') ?? node.text('title') ?? node.text('label');
+      return name === undefined ? textsOf(item['@value'] ?? item['@id']) : [name];
+    });
+  }
+
   /** All objects of a term; a text is one that has only this `@id`. */
   objects(term: string, order?: readonly Vocabulary[]): LinkedObject[] {
     return itemsOf(this.find(term, order)?.value).flatMap((item) => {

@@ -28,6 +28,7 @@ import { parseArk, parseKoId } from '../../src/knowledge-object/id.ts';
 import { readMetadata } from '../../src/knowledge-object/metadata.ts';
 import { isPackagePath, withoutDot } from '../../src/knowledge-object/package-path.ts';
 import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
+import { atIdProblem, placeOf as shelfPlaceOf } from '../../src/knowledge-object/places.ts';
 import { compareVersions } from '../../src/knowledge-object/version-order.ts';
 import { oneLine, withoutEndSlashes, withoutSlashes, withoutStartSlashes } from '../../src/lib/text.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
@@ -177,6 +178,9 @@ const rows: Parser[] = [
   // Packages
   row('parseKoId', ['a/b/c', '/', ''], parseKoId),
   row('parseArk', ['ark:', '/', 'a'], parseArk),
+  ...['a-', '<', '@ ', '1.', '['].map((again) =>
+    row(`places: ${again}`, ['a/', again, '1'], (text) => [shelfPlaceOf(text, { version: text }), atIdProblem(text)]),
+  ),
   row('compareVersions', ['v', '1.', '0'], (text) => compareVersions(text, `${text}1`), 64 * 1024),
   row('isPackagePath', ['a', '/', 'b'], isPackagePath),
   row('withoutDot', ['', './', '/'], withoutDot),
@@ -188,6 +192,11 @@ const rows: Parser[] = [
   row('metadata: an open string', ['{"@id":1,"a":"', '\\"', ''], readMetadata, METADATA),
   row('metadata: spaces', ['{"@id":1,"a":"b"', ' ', '}'], readMetadata, METADATA),
   row('metadata: brackets', ['{"version":1,"@id":', '[', ''], readMetadata, METADATA),
+  row('metadata: terms', ['{"@id":"a",', '"dc:a":1,', '"koio:kgrid":2}'], readMetadata, METADATA),
+  row('metadata: names', ['{"@context":{', '"a":"a:b",', '"b":"a:a"},"a:a":1,"dc:title":1}'], readMetadata, METADATA),
+  row('metadata: types', ['{"@id":"a","hasService":{"@type":"', '/#', '"}}'], readMetadata, METADATA),
+  row('metadata: folders', ['{"@id":"a","hasService":{"implementedBy":"', './', '"}}'], readMetadata, METADATA),
+  row('metadata: nested lists', ['{"@id":"a","dc:title":', '[', '1'], readMetadata, METADATA),
   row('metadata: excerpts', ['{"a":', ', ..."', ''], readMetadata, METADATA),
   row('koProblems: slashes', ['/a/b', '/', 'c'], (url) => koProblems(withService({ servers: [url] })), DESCRIPTOR),
   row(

@@ -108,7 +108,7 @@ export class KoLists {
     let text = this.#searched.get(entry);
     if (text === undefined) {
       const { title, keywords } = wordsIn(metadataText(entry));
-      text = searchTextOf([`/kos/${koKey(entry.id)}`, title, keywords]);
+      text = searchTextOf([`/kos/${koKey(entry.id)}`, title, keywords, entry.atId]);
       this.#searched.set(entry, text);
     }
     return text;

@@ -1,5 +1,8 @@
 /** The endpoint representation of the specification as JSON text, which is made once for each endpoint that is decided. */
 import type { Endpoint } from '../../activation/endpoint.ts';
+import { LinkedObject } from '../../knowledge-object/linked-data.ts';
+import { parseObject } from '../../knowledge-object/metadata-text.ts';
+import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { cutWords } from '../../lib/text.ts';
 import { searchTextOf } from '../pages/search.js';
 
@@ -33,7 +36,14 @@ export class EndpointTexts {
     let text = this.#searched.get(endpoint);
     if (text === undefined) {
       const { ko, id, entry } = endpoint;
-      text = searchTextOf([`/kos/${ko.key}`, id, entry.engine, titleOf(endpoint), wordsIn(ko.metadata).keywords]);
+      text = searchTextOf([
+        `/kos/${ko.key}`,
+        id,
+        entry.engine,
+        titleOf(endpoint),
+        wordsIn(ko.metadata).keywords,
+        ko.atId,
+      ]);
       this.#searched.set(endpoint, text);
     }
     return text;
@@ -53,11 +63,9 @@ export class EndpointTexts {
 
 /** What metadata say in words, whatever an author gave as such. */
 export function wordsIn(metadata: string): { readonly title?: unknown; readonly keywords?: unknown } {
-  try {
-    return (JSON.parse(metadata) as object | null) ?? {};
-  } catch {
-    return {};
-  }
+  const fields = parseObject(withoutMark(metadata), []);
+  const root = fields === undefined ? undefined : LinkedObject.of(fields);
+  return { title: root?.find('title')?.value, keywords: root?.find('keywords')?.value };
 }
 
 /** The form for an endpoint, up to the path of its descriptor. */

@@ -40,10 +40,12 @@ const linksOf = (object) => {
   return links;
 };
 
+const otherName = ({ atId }) => (atId === undefined ? [] : [' ', element('code', atId)]);
+
 // Knowledge objects may share a title, never an id.
 export const card = (object, endpoints) =>
   element('li', [
-    element('h2', [object.title + ' ', element('code', idOf(object))]),
+    element('h2', [object.title + ' ', element('code', idOf(object)), ...otherName(object)]),
     element('ul', endpoints.map(endpointItem)),
     linksOf(object),
   ]);

@@ -1,6 +1,9 @@
 // What the service says of knowledge objects, brought together by their ids.
 const NEXT = 'It is on the shelf and becomes active with the next refresh: /actuator/activation/refresh';
+const NOTHING = 'It deploys no endpoint.';
 const PROBLEM = 'It has a problem and does not run. A login shows which.';
+
+const titleOf = (value) => (typeof value === 'object' ? value?.['@value'] : value);
 
 /**
  * Every knowledge object version that is loaded or on the shelf, with its endpoints.
@@ -19,15 +22,22 @@ export function objectsOf({ endpoints, shelf, failures, state }) {
     object.descriptor = endpoint.hasServiceSpecification;
     object.endpoints.push(endpoint);
   }
+  const seen = new Map();
   for (const metadata of shelf) {
-    const id = String(metadata['@id']).replace(/\/$/, '');
+    const atId = String(metadata['@id']).replace(/^_:/, '').replace(/\/$/, '');
+    const nth = seen.get(atId) ?? 0;
+    seen.set(atId, nth + 1);
+    const places = Object.hasOwn(state.places, atId) ? state.places[atId] : [];
+    const id = places[nth] ?? atId;
     const object = objectAt('/kos/' + id);
+    if (id !== atId) object.atId = atId;
     object.isOnShelf = true;
-    object.title ??= String(metadata.title ?? id);
-    object.keywords = [metadata.keywords ?? []].flat();
+    object.title ??= String(metadata.title ?? titleOf(metadata['dc:title']) ?? atId);
+    object.keywords = [metadata.keywords ?? metadata['koio:keywords'] ?? metadata['schema:keywords'] ?? []].flat();
     if (object.endpoints.length > 0) continue;
     const why = failures?.find((each) => each.knowledgeObject === id)?.cause;
-    const detail = why ?? (state.problems.includes(id) ? PROBLEM : NEXT);
+    const idle = state.withoutEndpoints.includes(id) ? NOTHING : NEXT;
+    const detail = why ?? (state.problems.includes(id) ? PROBLEM : idle);
     object.endpoints.push({ status: 'NONE', detail });
   }
   for (const { onShelf, cause } of failures ?? []) {

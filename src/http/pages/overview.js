@@ -66,7 +66,10 @@ const show = () => {
   const status = form.elements.status.value;
   const matches = (object) => (endpoint) =>
     (status === '' || endpoint.status === status) &&
-    isFoundBy(searchTextOf([object.path, endpoint['@id'], endpoint.engine, object.title, object.keywords]), text);
+    isFoundBy(
+      searchTextOf([object.path, endpoint['@id'], endpoint.engine, object.title, object.keywords, object.atId ?? '']),
+      text,
+    );
   const shown = objects
     .map((object) => ({ object, endpoints: object.endpoints.filter(matches(object)) }))
     .filter(({ endpoints }) => endpoints.length > 0);

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Activator } from '../../activation/activator.ts';
 import { isKoPart, koKey } from '../../knowledge-object/id.ts';
 import { notFound } from '../../lib/errors.ts';
-import type { Shelf } from '../../shelf/shelf.ts';
+import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import { matchesEtag } from '../conditional.ts';
 import { declare } from '../methods.ts';
 
@@ -19,16 +19,19 @@ export function pageDataRoutes(app: FastifyInstance, { activator, shelf, login }
   /** Says that something has a problem, never which: whoever may see details reads them in the health of the service. */
   const overview = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     if (!activator.loaded) await activator.whenLoaded;
-    const { endpoints, failures } = activator.set;
+    const { endpoints, failures, withoutEndpoints } = activator.set;
+    const entries = await shelf.list();
     const damage = shelf.damage();
     const state = createHash('sha256');
-    for (const { id, etag } of await shelf.list()) state.update(`${koKey(id)} ${etag}\n`);
+    for (const { id, etag } of entries) state.update(`${koKey(id)} ${etag}\n`);
     for (const { id, status, detail, activated } of endpoints)
       state.update(`${id} ${status} ${activated ?? ''} ${detail ?? ''}\n`);
-    for (const { id, cause } of failures) state.update(`${koKey(id)} ${cause}\n`);
+    for (const { id, cause } of [...failures, ...withoutEndpoints]) state.update(`${koKey(id)} ${cause}\n`);
     for (const { where, cause } of damage) state.update(`${where} ${cause}\n`);
     return send(request, reply, state.update(JSON.stringify(login)).digest('base64url'), {
       problems: failures.map(({ id }) => koKey(id)),
+      withoutEndpoints: withoutEndpoints.map(({ id }) => koKey(id)),
+      places: placesOf(entries),
       unreadable: damage.length,
       login,
     });
@@ -48,6 +51,15 @@ export function pageDataRoutes(app: FastifyInstance, { activator, shelf, login }
 
   declare(app, '/doc/overview.json', { GET: { access: 'open', handler: overview } });
   declare(app, '/doc/files/:naan/:name/:version', { GET: { access: 'open', handler: files } });
+}
+
+/** Where the KOs stand whose `@id` does not say so, by this, in the order of `GET /kos`. */
+function placesOf(entries: readonly ShelfEntry[]): Record<string, string[]> {
+  const places = new Map<string, string[]>();
+  for (const { id, atId } of entries) {
+    if (atId !== undefined) places.set(atId, [...(places.get(atId) ?? []), koKey(id)]);
+  }
+  return Object.fromEntries(places);
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, state: string, body: object): FastifyReply {
