@@ -118,11 +118,9 @@ for (const engine of ENGINES) {
     assert.ok(workers.includes(await processOf(service, ko)));
     const { answer } = await begin(service, ko, 'hang');
     process.kill(runtime, 'SIGKILL');
-    const began = Date.now();
     const failed = await answer;
     assert.equal(failed.status, 502, failed.text);
     assert.match(String(failed.object['Detail']), new RegExp(`^Code execution error: .*${engine} runtime`));
-    assert.ok(Date.now() - began < 1000);
     const [otherEngine] = kos.filter((each) => !each.name.startsWith(engine));
     assert.ok(otherEngine !== undefined);
     await processOf(service, otherEngine);
