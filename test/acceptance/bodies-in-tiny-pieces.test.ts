@@ -16,7 +16,8 @@ const LAST = '0\r\n\r\n';
 
 const owned = new AsyncDisposableStack();
 after(() => owned.disposeAsync());
-const service = owned.use(await startService());
+// So many pieces take a busy machine a while.
+const service = owned.use(await startService({ args: ['--request-timeout', '10m', '--upload-timeout', '10m'] }));
 const naan = uniqueNaan();
 const length = javascriptKo('function run(text) { return text.length; }', { naan, name: 'length' });
 const large = resourceKo({ naan, name: 'large', resources: { 'large.bin': randomBytes(20 * MB) } });
