@@ -11,7 +11,6 @@ import { makeEngines } from './engines/table.ts';
 import { createServer } from './http/server.ts';
 import { BackgroundReader } from './knowledge-object/descriptors/background-reader.ts';
 import type { Lifecycle } from './lifecycle.ts';
-import { inOrder } from './lib/in-order.ts';
 import { messageOf } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
 import { OwnRuntimes } from './own-runtimes.ts';
@@ -48,7 +47,7 @@ export interface AppOptions {
   readonly lostLines: () => number;
 }
 
-/** @throws startRefused. */
+/** Where it throws, all that was made before is ended. @throws startRefused. */
 export async function createApp({
   config,
   shelf: location,
@@ -59,38 +58,41 @@ export async function createApp({
   log,
   lostLines,
 }: AppOptions): Promise<App> {
-  const descriptors = new BackgroundReader();
+  await using owned = new AsyncDisposableStack();
   const onWarning = (message: string, cause?: unknown): void =>
     log.warn({ part: 'shelf', ...(cause === undefined ? {} : { cause: messageOf(cause) }) }, message);
   const places = { address: `http://${config.host}:${config.port}`, onWarning };
-  const shelf = await openShelf(location, {
-    ...places,
-    defaultNaan: config.defaultNaan,
-    keepRemoved: config.keepRemoved,
-  });
-  const state = await openState({ ...places, shelf: location, folder: config.state }).catch(async (thrown: unknown) => {
-    await shelf[Symbol.asyncDispose]();
-    throw thrown;
-  });
-  const auditStore = state.audit === undefined ? undefined : new AuditFiles(state.audit, config.limits.audit);
+  const shelf = owned.use(
+    await openShelf(location, { ...places, defaultNaan: config.defaultNaan, keepRemoved: config.keepRemoved }),
+  );
+  const state = owned.use(await openState({ ...places, shelf: location, folder: config.state }));
+  const auditStore = owned.use(
+    state.audit === undefined ? undefined : new AuditFiles(state.audit, config.limits.audit),
+  );
   const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version}`);
-  const discarding = discardRegularly(shelf, onWarning);
-  const engines = new EngineRegistry();
+  owned.defer(() => known.save());
+  const descriptors = owned.use(new BackgroundReader());
+  const engines = owned.use(new EngineRegistry());
   const tokens = new CallTokens(config.callKey);
-  const own = new OwnRuntimes();
-  const runtimes = new RuntimeRegistry({
-    engines,
-    callTimeout: config.limits.runtime,
-    activationTimeout: config.limits.activation,
-    maxResult: config.limits.result,
-    queueLimit: config.limits.queue,
-    tokens,
-    secret: own.secret,
-    expiry: config.limits.runtimeExpiry,
-    log: log.child({ part: 'runtimes' }),
-  });
+  const own = owned.use(new OwnRuntimes());
+  const runtimes = owned.use(
+    new RuntimeRegistry({
+      engines,
+      callTimeout: config.limits.runtime,
+      activationTimeout: config.limits.activation,
+      maxResult: config.limits.result,
+      queueLimit: config.limits.queue,
+      tokens,
+      secret: own.secret,
+      expiry: config.limits.runtimeExpiry,
+      log: log.child({ part: 'runtimes' }),
+    }),
+  );
   await makeEngines({ config, known, engines, log }, (name) => runtimes.engine(name));
-  const activator = new Activator({ shelf, engines, known, descriptors, log: log.child({ part: 'activation' }) });
+  const activator = owned.use(
+    new Activator({ shelf, engines, known, descriptors, log: log.child({ part: 'activation' }) }),
+  );
+  owned.use(discardRegularly(shelf, onWarning));
   engines.on('runtime', (engine, alone) => activator.runtimeCame(engine, alone));
   const imports = { shelf, spool: state.spool, limits: packageLimitsOf(config.limits), descriptors };
   const manifests = createManifestImporter({
@@ -114,6 +116,8 @@ export async function createApp({
     tokens,
     isOwnRuntime: ({ raw }) => own.sent(raw),
   });
+  owned.defer(() => server.close());
+  const all = owned.move();
   return {
     server,
     shelf,
@@ -128,19 +132,6 @@ export async function createApp({
         environment,
         log: log.child({ part: 'runtimes' }),
       }),
-    async [Symbol.asyncDispose]() {
-      await inOrder([
-        () => discarding[Symbol.dispose](),
-        () => activator.dispose(),
-        () => runtimes[Symbol.dispose](),
-        () => own[Symbol.asyncDispose](),
-        () => engines[Symbol.asyncDispose](),
-        () => descriptors[Symbol.asyncDispose](),
-        () => known.save(),
-        () => auditStore?.[Symbol.dispose](),
-        () => shelf[Symbol.asyncDispose](),
-        () => state[Symbol.dispose](),
-      ]);
-    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }

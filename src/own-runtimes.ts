@@ -8,7 +8,7 @@ import type { RuntimeRegistry } from './engines/remote/runtime-registry.ts';
 import { startOwnRuntimes } from './engines/remote/start-own-runtimes.ts';
 import { openPrivateListener } from './http/private-listener.ts';
 import type { PrivateListener } from './http/private-listener.ts';
-import { disposeAll, inOrder } from './lib/in-order.ts';
+import { disposeAll } from './lib/dispose.ts';
 import type { Logger } from './lib/log.ts';
 
 export interface OwnRuntimesOptions {
@@ -49,7 +49,9 @@ export class OwnRuntimes implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await inOrder([async () => disposeAll(await this.#started), () => this.#listener?.[Symbol.asyncDispose]()]);
+    await using owned = new AsyncDisposableStack();
+    owned.use(this.#listener);
+    owned.defer(async () => disposeAll(await this.#started));
   }
 }
 

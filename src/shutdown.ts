@@ -6,7 +6,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { App } from './app.ts';
 import type { Lifecycle } from './lifecycle.ts';
-import { inOrder } from './lib/in-order.ts';
+import { errorsIn } from './lib/dispose.ts';
 import type { Logger } from './lib/log.ts';
 
 const POLL_MS = 100;
@@ -58,12 +58,13 @@ export class Shutdown {
   }
 
   /** Gives the exit code. */
-  async #stop({ server, ...app }: App): Promise<0 | 1> {
+  async #stop(app: App): Promise<0 | 1> {
     try {
-      await inOrder([() => this.#drain(server.server), () => server.close(), () => app[Symbol.asyncDispose]()]);
+      await using owned = new AsyncDisposableStack();
+      owned.use(app);
+      owned.defer(() => this.#drain(app.server.server));
     } catch (thrown) {
-      for (const err of thrown instanceof AggregateError ? thrown.errors : [thrown])
-        this.#log.error({ err: err as unknown }, 'A step of the stop failed');
+      for (const err of errorsIn(thrown)) this.#log.error({ err }, 'A step of the stop failed');
       this.#log.info({ event: 'stopped' }, 'Stopped, but not in order');
       return 1;
     }

@@ -15,7 +15,6 @@ import type { Environment } from './context.ts';
 import { FailedPlaces, withPlace } from './failed-places.ts';
 import { ioFailure } from './exit.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-import type { TemporaryFolder } from './temporary-folder.ts';
 import { versionOfProject } from './version.ts';
 
 export interface LocalOptions {
@@ -41,49 +40,41 @@ export class LocalActivator implements AsyncDisposable {
   readonly app: App;
   /** Where the code of calls that failed did so. */
   readonly places: FailedPlaces;
-  readonly #folder: TemporaryFolder;
+  readonly #owned: AsyncDisposableStack;
 
-  private constructor(url: string, shelf: string, app: App, places: FailedPlaces, folder: TemporaryFolder) {
+  private constructor(url: string, shelf: string, app: App, places: FailedPlaces, owned: AsyncDisposableStack) {
     this.url = url;
     this.shelf = shelf;
     this.app = app;
     this.places = places;
-    this.#folder = folder;
+    this.#owned = owned;
   }
 
   /** Listens, and has read the shelf. @throws CommandFailure where the port is taken. */
   static async start(options: LocalOptions): Promise<LocalActivator> {
-    const folder = await temporaryFolder();
-    try {
-      const shelf = join(folder.path, 'shelf');
-      await mkdir(shelf);
-      await options.fill(shelf);
-      const places = new FailedPlaces();
-      const app = await createApp({
-        config: toConfig(settingsOf(options)),
-        shelf,
-        version: versionOfProject(),
-        lifecycle: new Lifecycle(),
-        environment: options.env,
-        cache: join(homedir(), '.cache', 'kgrid-activator'),
-        log: authorsLog(options, places),
-        lostLines: () => 0,
-      });
-      try {
-        await listen(app, options.port);
-        const { port } = app.server.server.address() as AddressInfo;
-        await app.startRuntimes();
-        await app.activator.start();
-        return new LocalActivator(`http://${HOST}:${port}`, shelf, app, places, folder);
-      } catch (thrown) {
-        await app.server.close();
-        await app[Symbol.asyncDispose]();
-        throw thrown;
-      }
-    } catch (thrown) {
-      await folder[Symbol.asyncDispose]();
-      throw thrown;
-    }
+    await using owned = new AsyncDisposableStack();
+    const folder = owned.use(await temporaryFolder());
+    const shelf = join(folder.path, 'shelf');
+    await mkdir(shelf);
+    await options.fill(shelf);
+    const places = new FailedPlaces();
+    const app = await createApp({
+      config: toConfig(settingsOf(options)),
+      shelf,
+      version: versionOfProject(),
+      lifecycle: new Lifecycle(),
+      environment: options.env,
+      cache: join(homedir(), '.cache', 'kgrid-activator'),
+      log: authorsLog(options, places),
+      lostLines: () => 0,
+    });
+    owned.use(app);
+    owned.defer(() => app.server.server.closeAllConnections());
+    await listen(app, options.port);
+    const { port } = app.server.server.address() as AddressInfo;
+    await app.startRuntimes();
+    await app.activator.start();
+    return new LocalActivator(`http://${HOST}:${port}`, shelf, app, places, owned.move());
   }
 
   /** The endpoints of a KO, by its `<naan>/<name>/<version>`. */
@@ -102,10 +93,7 @@ export class LocalActivator implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.app.server.server.closeAllConnections();
-    await this.app.server.close();
-    await this.app[Symbol.asyncDispose]();
-    await this.#folder[Symbol.asyncDispose]();
+    await this.#owned.disposeAsync();
   }
 }
 

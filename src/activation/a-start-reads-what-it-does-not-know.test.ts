@@ -86,7 +86,7 @@ test('a second start reads no descriptor that it knows, reads them when it is ov
     await activator.readLater;
     assert.deepEqual(reads(), []);
     await remembered.save();
-    activator.dispose();
+    activator[Symbol.dispose]();
   }
   const [, three] = packagesIn(folder.path);
   assert.ok(three !== undefined);
@@ -123,5 +123,5 @@ test('a second start reads no descriptor that it knows, reads them when it is ov
     DESCRIPTORS.map((file) => `${whole}/${file}`),
     'a reload reads them',
   );
-  activator.dispose();
+  activator[Symbol.dispose]();
 });

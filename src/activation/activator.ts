@@ -42,7 +42,7 @@ export interface ActivatorOptions {
 const WAIT_MS = 10_000;
 const CONCURRENT_LOADS = 16;
 
-export class Activator {
+export class Activator implements Disposable {
   readonly #shelf: Shelf;
   readonly #engines: Engines;
   readonly #known: KnownPackages | undefined;
@@ -169,7 +169,7 @@ export class Activator {
     return this.#retries.now();
   }
 
-  dispose(): void {
+  [Symbol.dispose](): void {
     this.#retries.dispose();
     for (const each of this.#set.endpoints) each.dispose();
   }

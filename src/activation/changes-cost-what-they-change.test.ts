@@ -73,7 +73,7 @@ test('a reload of one KO asks the shelf for that one alone, and leaves all other
     engines: new Map([['javascript', engine]]),
     log: pino({ level: 'silent' }),
   });
-  t.after(() => activator.dispose());
+  t.after(() => activator[Symbol.dispose]());
   await (
     await activator.start()
   ).decided;

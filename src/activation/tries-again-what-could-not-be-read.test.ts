@@ -48,7 +48,7 @@ function setUp(t: TestContext) {
     engines: new Map([['javascript', engine]]),
     log: pino({ level: 'silent' }),
   });
-  t.after(() => activator.dispose());
+  t.after(() => activator[Symbol.dispose]());
   const statuses = (): string[] =>
     activator.set.endpoints.map(({ id, status }) => `${id.split('/')[1] ?? ''} ${status}`);
   const settle = async (): Promise<void> => {

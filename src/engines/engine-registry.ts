@@ -1,6 +1,6 @@
 /** The engines that are here now, by name, and what happens to them: for whoever looks one up, or watches. */
 import { EventEmitter } from 'node:events';
-import { disposeAll } from '../lib/in-order.ts';
+import { disposeAll } from '../lib/dispose.ts';
 import type { Engine, EngineHealth } from './engine.ts';
 
 /** What can be looked up; a `Map` by name does for a test. */

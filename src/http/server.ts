@@ -50,7 +50,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const { config, shelf, activator, lifecycle } = options;
   const log = options.log.child({ part: 'http' }, { level: options.log.level === 'info' ? 'warn' : options.log.level });
   const gate = new RequestGate({ profile: config.profile, secureExecution: config.secureExecution, log });
+  await using owned = new AsyncDisposableStack();
   const app = createFastify(config, gate.ids, log);
+  owned.defer(() => app.close());
   app.addHook('onRequest', (request, reply, done) => {
     gate.count();
     // What is sent is what its Content-Type says, whatever a browser thinks of its bytes.
@@ -80,6 +82,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   // Once the service stops, the router ends connections as it answers.
   installFastPaths(app.server, paths, () => !lifecycle.stopping);
   installFastPaths(app.server, [refuseOddHosts(gate)], () => true);
+  owned.move();
   return app;
 }
 

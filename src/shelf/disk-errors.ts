@@ -58,3 +58,9 @@ export const readOnlyShelf = (cause?: unknown): ServiceError =>
   shelfNotWritable('The shelf is read-only: knowledge objects on it can be read and run, not added or changed.', {
     cause,
   });
+
+/** Why something cannot be a folder that is written to. */
+export function whyUnusable(thrown: unknown): string {
+  const reason = reasonOf(thrown);
+  return reason === 'EEXIST' || reason === 'ENOTDIR' ? 'it is a file, or lies below one' : reason;
+}

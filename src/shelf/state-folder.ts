@@ -7,7 +7,7 @@ import { realpath } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { startRefused } from '../lib/errors.ts';
-import { isFull, isMissing, isReadOnly, reasonOf } from './disk-errors.ts';
+import { isFull, isMissing, isReadOnly, reasonOf, whyUnusable } from './disk-errors.ts';
 import { makeFolder, tryToWrite } from './file-store/durable-files.ts';
 import { takeOwnership, type Owner } from './file-store/owner-lock.ts';
 import { SHELF_HOME } from './file-store/shelf-layout.ts';
@@ -107,11 +107,7 @@ async function requireWritable(home: string): Promise<void> {
     await makeFolder(home);
     await tryToWrite(home);
   } catch (thrown) {
-    const why =
-      reasonOf(thrown) === 'EEXIST' || reasonOf(thrown) === 'ENOTDIR'
-        ? 'it is a file, or lies below one'
-        : reasonOf(thrown);
-    throw startRefused(`--state: the folder ${home} cannot be written: ${why}`, { cause: thrown });
+    throw startRefused(`--state: the folder ${home} cannot be written: ${whyUnusable(thrown)}`, { cause: thrown });
   }
 }
 

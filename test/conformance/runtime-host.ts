@@ -8,7 +8,7 @@ import { EngineRegistry } from '../../src/engines/engine-registry.ts';
 import type { Registration } from '../../src/engines/remote/runtime.ts';
 import { RuntimeRegistry } from '../../src/engines/remote/runtime-registry.ts';
 import { startOwnRuntimes } from '../../src/engines/remote/start-own-runtimes.ts';
-import { disposeAll } from '../../src/lib/in-order.ts';
+import { disposeAll } from '../../src/lib/dispose.ts';
 import type { EngineUnderTest } from './engine.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

@@ -26,7 +26,7 @@ async function declaredRoutes(): Promise<Set<string>> {
   const folder = await mkdtemp(join(tmpdir(), 'kgrid-documents-'));
   diagnostics.subscribe('fastify.initialization', watch);
   try {
-    await using app = await createApp({
+    const app = await createApp({
       config: toConfig(new Map()),
       shelf: folder,
       version: '0',
@@ -36,7 +36,7 @@ async function declaredRoutes(): Promise<Set<string>> {
       log: createLog({ level: 'silent', format: 'json' }, new Output(1)),
       lostLines: () => 0,
     });
-    await app.server.close();
+    await app[Symbol.asyncDispose]();
   } finally {
     diagnostics.unsubscribe('fastify.initialization', watch);
     await rm(folder, { recursive: true, force: true });

@@ -10,7 +10,7 @@ const source = (path: string): string => JSON.stringify(new URL(`../../src/${pat
 const PROGRAM = `
   import Fastify from 'fastify';
   import { createLog } from ${source('lib/log.ts')};
-  import { inOrder, disposeAll } from ${source('lib/in-order.ts')};
+  import { disposeAll } from ${source('lib/dispose.ts')};
   import { Lifecycle } from ${source('lifecycle.ts')};
   import { Output } from ${source('lib/output.ts')};
   import { Shutdown } from ${source('shutdown.ts')};
@@ -26,15 +26,13 @@ const PROGRAM = `
       log.info({ ended: name });
     },
   });
-  new Shutdown(1000, new Lifecycle(), log, false).watch({
-    server,
-    [Symbol.asyncDispose]: () => inOrder([
-      () => { throw new Error('the activator'); },
-      () => disposeAll([owned('a runtime', true), owned('another runtime')]),
-      () => Promise.reject('what is no error'),
-      owned('the shelf')[Symbol.asyncDispose],
-    ]),
-  });
+  const all = new AsyncDisposableStack();
+  all.use(owned('the shelf'));
+  all.defer(() => Promise.reject('what is no error'));
+  all.defer(() => disposeAll([owned('a runtime', true), owned('another runtime')]));
+  all.defer(() => { throw new Error('the activator'); });
+  all.defer(() => server.close());
+  new Shutdown(1000, new Lifecycle(), log, false).watch({ server, [Symbol.asyncDispose]: () => all.disposeAsync() });
   log.info({ event: 'listening' });
   process.on('exit', () => output.flush());`;
 

@@ -5,9 +5,10 @@
 import { appendFileSync, closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startRefused } from '../../lib/errors.ts';
 import { fits } from '../audit-store.ts';
 import type { AuditPage, AuditQuery, AuditRecord, AuditStore, KeptAuditRecord } from '../audit-store.ts';
-import { isMissing } from '../disk-errors.ts';
+import { isMissing, whyUnusable } from '../disk-errors.ts';
 
 /** Bytes of a file: few enough to be read without keeping calls waiting. */
 const MAX_FILE_BYTES = 2 ** 20;
@@ -31,17 +32,21 @@ export class AuditFiles implements AuditStore {
   /** The last file ends in the midst of a line, as when the power failed or the disk was full. */
   #isTorn = false;
 
-  /** `most`: bytes of all files together. @throws Error when the folder cannot be made or read. */
+  /** `most`: bytes of all files together. @throws startRefused when the folder cannot be made or read. */
   constructor(folder: string, most: number) {
     this.#folder = folder;
     this.#most = most;
     this.#largest = Math.min(MAX_FILE_BYTES, Math.floor(most / MIN_FILES));
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    this.#files = readdirSync(folder)
-      .filter((name) => NAME.test(name))
-      .sort()
-      .map((name) => ({ name, size: statSync(join(folder, name)).size }));
-    this.#resume();
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      this.#files = readdirSync(folder)
+        .filter((name) => NAME.test(name))
+        .sort()
+        .map((name) => ({ name, size: statSync(join(folder, name)).size }));
+      this.#resume();
+    } catch (thrown) {
+      throw startRefused(`--state: the audit cannot be kept in ${folder}: ${whyUnusable(thrown)}`, { cause: thrown });
+    }
   }
 
   append(record: AuditRecord): void {
