@@ -29,6 +29,7 @@ export async function compileProblems({ source, metadata, services }: Inspection
       options: { isolation: entry.isolation === 'call' ? 'call' : 'ko', timeout: entry.timeout },
       descriptor: entry.raw,
       checksum: '',
+      files: source.files,
       read: (path) => readSource(source, path),
     };
     try {
@@ -60,7 +61,10 @@ export async function activationProblem(
         message: `${found.message}; engine javascript has nothing of Node: use the engine node for that`,
       };
     return /\bSyntaxError\b/.test(detail) && (await isTypeScript(source, place))
-      ? { ...found, message: `${found.message}; TypeScript is not run: compile it to JavaScript` }
+      ? {
+          ...found,
+          message: `${found.message}; TypeScript is run from files whose names end with .ts: rename it, or compile it to JavaScript`,
+        }
       : found;
   }
   return problem(deployment.file, entry.line, `${entry.path}: ${detail}${await functionsIn(source, entry, detail)}`);
@@ -73,7 +77,6 @@ const TYPED =
   /^\s*(export\s+)?(declare|interface|enum|type)\s+\w+|\bimport type\b|[(,]\s*\w+\?:|\(\s*\w+\s*:\s*\w|\)\s*:\s*[\w<>[\]]+\s*(=>|\{)|\b(const|let|var)\s+\w+\s*:/;
 
 async function isTypeScript(source: KoSource, { file, line }: { file: string; line: number }): Promise<boolean> {
-  if (/\.[cm]?tsx?$/.test(file)) return true;
   if (!/\.[cm]?jsx?$/.test(file)) return false;
   return TYPED.test((await readSource(source, file)).toString('utf8').split('\n')[line - 1] ?? '');
 }

@@ -10,7 +10,7 @@ import { readSource } from './ko-source.ts';
 import type { KoSource } from './ko-source.ts';
 import { EXAMPLES_FILE } from './worked-examples.ts';
 
-const CODE = /\.(js|mjs|cjs|json|py)$/;
+const CODE = /\.([cm]?[jt]s|json|py)$/;
 
 export async function textProblems(
   source: KoSource,

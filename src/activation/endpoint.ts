@@ -173,6 +173,7 @@ export class Endpoint implements CallTarget {
       options: { isolation: entry.isolation === 'call' ? 'call' : 'ko', timeout: entry.timeout },
       descriptor: entry.raw,
       checksum: ko.package.entry.digest,
+      files: ko.package.files,
       read: (path) => ko.artifact(path),
     };
   }

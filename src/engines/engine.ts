@@ -26,6 +26,8 @@ export interface EndpointPlan {
   readonly descriptor: Readonly<Record<string, unknown>>;
   /** Changes with any file of the package. */
   readonly checksum: string;
+  /** All files of the package, by path. */
+  readonly files: { get(path: string): { readonly size: number } | undefined };
   /** A file of the package, as it was loaded. */
   readonly read: (path: string) => Promise<Buffer>;
 }

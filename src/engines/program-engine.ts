@@ -24,6 +24,8 @@ export interface ProgramEngineOptions {
   readonly program: Readonly<Record<string, string>>;
 }
 
+const NONE: EndpointPlan['files'] = new Map();
+
 /** Where the program lies beside the artifacts. */
 const FOLDER = '.engine';
 const RUN = `${FOLDER}/run.js`;
@@ -51,6 +53,7 @@ export class ProgramEngine implements Engine {
       artifacts: [...files.keys()],
       entry: RUN,
       function: undefined,
+      files: NONE,
       read: (path) => Promise.resolve(Buffer.from(files.get(path) ?? '')),
     };
     try {

@@ -108,7 +108,7 @@ const mistakes: [string, Break, RegExp][] = [
   [
     'TypeScript',
     (file) => edit(file('src/index.js'), 'calculate(input)', 'calculate(input: Input)'),
-    /^src\/index\.js:«function calculate\(input: Input\) \{» SyntaxError: Unexpected token ':'; TypeScript is not run: compile it to JavaScript$/,
+    /^src\/index\.js:«function calculate\(input: Input\) \{» SyntaxError: Unexpected token ':'; TypeScript is run from files whose names end with \.ts: rename it, or compile it to JavaScript$/,
   ],
   [
     'code that fails when it is loaded',

@@ -74,6 +74,7 @@ export class EngineHost implements AsyncDisposable {
       options: { isolation: 'ko', timeout: undefined },
       descriptor: {},
       checksum: JSON.stringify(files),
+      files: new Map(Object.entries(files).map(([path, text]) => [path, { size: text.length }])),
       read: (path) => Promise.resolve(Buffer.from(files[path] ?? '')),
     };
     return this.engine.activate(plan, { progress: () => undefined, signal: new AbortController().signal });

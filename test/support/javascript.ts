@@ -10,6 +10,8 @@ export interface PlanParts {
   readonly function?: string | undefined;
   readonly options?: Partial<EndpointPlan['options']>;
   readonly files?: Readonly<Record<string, string>>;
+  /** In the package beside the artifacts. */
+  readonly unlisted?: Readonly<Record<string, string>>;
 }
 
 /** Endpoints that the code of others may call, by id. */
@@ -39,9 +41,10 @@ export class TestJavascript implements AsyncDisposable {
   /** Activates code that defines `run`; it can be called by other code under its id. @throws ActivationFailure. */
   async activate(
     code: string,
-    { id = 'a/b/1.0/run', entry = 'src/index.js', files, options, ...parts }: PlanParts = {},
+    { id = 'a/b/1.0/run', entry = 'src/index.js', files, unlisted, options, ...parts }: PlanParts = {},
   ): Promise<Executor> {
     const contents: Readonly<Record<string, string>> = { [entry]: code, ...files };
+    const all = { ...contents, ...unlisted };
     const executor = await this.engine.activate({
       id,
       ko: { naan: 'a', name: 'b', version: 'v1.0' },
@@ -54,7 +57,8 @@ export class TestJavascript implements AsyncDisposable {
       options: { isolation: 'ko', timeout: undefined, ...options },
       descriptor: {},
       checksum: '',
-      read: (path) => Promise.resolve(Buffer.from(contents[path] ?? '')),
+      files: new Map(Object.entries(all).map(([path, text]) => [path, { size: Buffer.byteLength(text) }])),
+      read: (path) => Promise.resolve(Buffer.from(all[path] ?? '')),
     });
     this.active.set(id, executor);
     return executor;

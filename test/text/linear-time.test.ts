@@ -102,6 +102,7 @@ const plan: EndpointPlan = {
   options: { isolation: 'ko', timeout: undefined },
   descriptor: {},
   checksum: '',
+  files: new Map(),
   read: () => Promise.reject(new Error('nothing is there')),
 };
 const answering = (fields: object, status = 200): Runtime =>

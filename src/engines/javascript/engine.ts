@@ -1,6 +1,5 @@
 /** The `javascript` engine: code nobody vetted, in V8 isolates inside processes that may be ended at any time. */
 import type { Logger } from 'pino';
-import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { digestOf } from '../../lib/digest.ts';
 import { bodyNotReadable, executionFailed, messageOf } from '../../lib/errors.ts';
 import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
@@ -16,8 +15,10 @@ import type { Work } from '../sandbox/work.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { placeIn } from './stack-place.ts';
 import { ConsoleBudget } from './console-budget.ts';
+import { readCode } from './code-files.ts';
 import type { Found, LoadRequest } from './load-request.ts';
 import { sandboxCommand, sandboxProgram } from './program.ts';
+import { TypeStripper } from './typescript/type-stripper.ts';
 
 /** Remembers code that was seen to load. */
 export interface KnownLoads {
@@ -48,6 +49,7 @@ export class JavascriptEngine implements Engine {
   readonly local = true;
   readonly #options: JavascriptOptions;
   readonly #scheduler: Scheduler;
+  readonly #stripper = new TypeStripper();
   #slots = 0;
 
   constructor(options: JavascriptOptions) {
@@ -64,7 +66,8 @@ export class JavascriptEngine implements Engine {
   }
 
   async activate(plan: EndpointPlan): Promise<Executor> {
-    const endpoint = this.#endpointOf(plan, await this.#loadRequestOf(plan));
+    const load = await this.#loadRequestOf(plan);
+    const endpoint = this.#endpointOf(plan, load);
     const { known } = this.#options;
     this.#scheduler.prepare();
     const key = digestOf(`${plan.id}\n${endpoint.parts.loadText}`);
@@ -72,7 +75,7 @@ export class JavascriptEngine implements Engine {
     known?.rememberLoad(key, problem === '');
     if (problem === '') return new JavascriptExecutor(endpoint, this.#scheduler);
     this.#scheduler.forget(endpoint);
-    throw new ActivationFailure(this.#toErrorMessage(problem, plan));
+    throw new ActivationFailure(this.#toErrorMessage(problem, plan, Object.keys(load.files)));
   }
 
   health(): EngineHealth {
@@ -87,16 +90,13 @@ export class JavascriptEngine implements Engine {
     return { sandboxes: this.#scheduler.processes, quarantined: this.#scheduler.quarantined };
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#scheduler[Symbol.dispose]();
-    return Promise.resolve();
+    await this.#stripper[Symbol.asyncDispose]();
   }
 
   async #loadRequestOf(plan: EndpointPlan): Promise<LoadRequest> {
-    const files: Record<string, string> = Object.create(null) as Record<string, string>;
-    for (const path of new Set([plan.entry, ...plan.artifacts])) {
-      if (path === plan.entry || CODE.test(path)) files[path] = withoutMark((await plan.read(path)).toString('utf8'));
-    }
+    const code = await readCode(plan, this.#stripper);
     return {
       heapMb: this.#options.isolateMemoryMb,
       maxResult: this.#options.maxResult,
@@ -104,7 +104,7 @@ export class JavascriptEngine implements Engine {
       entry: plan.entry,
       function: plan.function ?? '',
       freshContext: plan.options.isolation === 'call',
-      files,
+      ...code,
       properties: { ...this.#options.properties },
     };
   }
@@ -148,7 +148,7 @@ export class JavascriptEngine implements Engine {
     return Math.min(plan.options.timeout ?? Infinity, this.#options.executionTimeout);
   }
 
-  #toErrorMessage(problem: string, plan: EndpointPlan): string {
+  #toErrorMessage(problem: string, plan: EndpointPlan, files: readonly string[]): string {
     if (problem === 'timeout')
       return `the top level of ${plan.entry} does not end within ${this.#limitOf(plan) / 1000} s; move long work into the function`;
     if (problem === 'memory')
@@ -156,7 +156,7 @@ export class JavascriptEngine implements Engine {
     // isolated-vm writes the place as `[file:line:column]`.
     const words = problem.replace(/^Error: /, '').replace(/ \[([^[\]]+):(\d+):(\d+)\]$/, ' ($1 line $2, column $3)');
     // What is thrown and is no error has no place.
-    return plan.artifacts.some((file) => words.includes(file)) ? words : `${words} (${plan.entry})`;
+    return files.some((file) => words.includes(file)) ? words : `${words} (${plan.entry})`;
   }
 }
 
@@ -242,5 +242,3 @@ class JavascriptExecutor implements Executor {
     this.#scheduler.forget(this.endpoint);
   }
 }
-
-const CODE = /\.(js|mjs|cjs|json)$/i;

@@ -9,7 +9,12 @@ export interface LoadRequest {
   entry: string;
   function: string;
   freshContext: boolean;
+  /** JavaScript and JSON, by path. */
   files: Record<string, string>;
+  /** Why some of them cannot be loaded. */
+  faults: Record<string, string>;
+  /** Names of types that were taken out of them. */
+  types: readonly string[];
   /** What `context.getProperty` knows. */
   properties: Record<string, string>;
 }

@@ -86,7 +86,7 @@ export const AT_ACTIVATION: readonly Mistake[] = [
   },
   { words: 'The top level does not end', make: code('while (true);') },
   {
-    words: 'An imported file that is not an artifact',
+    words: 'An imported file that is not there',
     make: code("import { words } from './words.js';\nexport function welcome() {}"),
   },
   {

@@ -1,10 +1,10 @@
 /** One endpoint's code in a context of its own, ready to be called. */
 import ivm from 'isolated-vm';
-import { posix } from 'node:path';
 import { placeIn } from '../stack-place.ts';
 import { MAX_MESSAGE_CHARACTERS, MAX_STACK_CHARACTERS } from '../../sandbox/from-process.ts';
 import type { RunFailure } from '../../sandbox/protocol.ts';
 import type { LoadRequest } from '../load-request.ts';
+import { findFile, linkModules, sourceOf } from './modules.ts';
 
 /** Answers what code asks while it runs; see `Guest` in `guest.js`. */
 export type Host = (question: string, id: string, body: string, kind: string) => string;
@@ -76,8 +76,8 @@ export class Realm {
 }
 
 function loadCode(isolate: ivm.Isolate, context: ivm.Context, load: LoadRequest, get: (name: string) => Enter): void {
-  const source = load.files[load.entry] ?? '';
-  const script = load.entry.endsWith('.mjs') ? undefined : compileScript(isolate, source, load.entry);
+  const source = sourceOf(load, load.entry);
+  const script = /\.m[jt]s$/.test(load.entry) ? undefined : compileScript(isolate, source, load.entry);
   const kind =
     script === undefined ? loadModule(isolate, context, load, get) : runScript(isolate, context, script, load, get);
   if (kind === 'function') return;
@@ -121,7 +121,11 @@ function requireFrom(isolate: ivm.Isolate, context: ivm.Context, load: LoadReque
   if (Object.keys(load.files).length < 2) return undefined;
   const source = new ivm.Callback((path: string) => load.files[path] ?? '');
   const resolve = new ivm.Callback(
-    withoutStack((wanted: string, from: string) => '=' + resolveArtifact(load, wanted, from)),
+    withoutStack((wanted: string, from: string) => {
+      const path = findFile(load, wanted, from);
+      sourceOf(load, path);
+      return '=' + path;
+    }),
   );
   return context.evalClosureSync(REQUIRE, [source, resolve, load.entry], { result: { reference: true } }).derefInto();
 }
@@ -162,20 +166,7 @@ function loadModule(
   load: LoadRequest,
   get: (name: string) => Enter,
 ): unknown {
-  const modules = new Map<string, ivm.Module>();
-  const names = new Map<ivm.Module, string>();
-  const compile = (path: string): ivm.Module => {
-    const known = modules.get(path);
-    if (known !== undefined) return known;
-    const module = isolate.compileModuleSync(load.files[path] ?? '', { filename: path });
-    modules.set(path, module);
-    names.set(module, path);
-    return module;
-  };
-  const main = compile(load.entry);
-  main.instantiateSync(context, (wanted, from) =>
-    compile(resolveArtifact(load, wanted, names.get(from) ?? load.entry)),
-  );
+  const main = linkModules(isolate, context, load);
   evaluate(isolate, context, main, load);
   const wanted = load.function === '' ? 'default' : load.function;
   for (const name of wanted === 'default' ? ['default'] : [wanted, 'default']) {
@@ -199,20 +190,6 @@ function evaluate(isolate: ivm.Isolate, context: ivm.Context, main: ivm.Module, 
   } catch {
     throw new Error(`the top level of ${load.entry} awaits something that never settles`);
   }
-}
-
-/** The artifact that a relative path means, with or without its extension. */
-function resolveArtifact(load: LoadRequest, wanted: string, from: string): string {
-  if (!/^\.{0,2}\//.test(wanted)) {
-    throw new Error(
-      `${from} asks for '${wanted}': only other artifacts are there, by relative path such as './${wanted}'`,
-    );
-  }
-  const path = wanted.startsWith('/') ? wanted.slice(1) : posix.join(posix.dirname(from), wanted);
-  for (const candidate of [path, `${path}.js`, `${path}.mjs`, `${path}.json`, `${path}/index.js`]) {
-    if (Object.hasOwn(load.files, candidate)) return candidate;
-  }
-  throw new Error(`${from} asks for '${wanted}', but ${path} is not among the artifacts of the deployment descriptor`);
 }
 
 /** Puts the place where code threw while it loaded behind its message, as isolated-vm does for syntax errors. */
