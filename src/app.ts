@@ -126,6 +126,7 @@ export async function createApp({
     manifests,
     startRuntimes: () =>
       own.start(server, {
+        onAbsent: (engine) => activator.engineIsAbsent(engine),
         config,
         registry: runtimes,
         cache: cache ?? state.cache,

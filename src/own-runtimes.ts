@@ -17,6 +17,8 @@ export interface OwnRuntimesOptions {
   /** Where they keep what they fetched and installed. */
   readonly cache: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Hears of the engines whose runtime cannot run. */
+  readonly onAbsent: (engine: string) => void;
   readonly log: Logger;
 }
 

@@ -23,7 +23,7 @@ import type { LoadFailure } from './endpoint-set.ts';
 import type { KnownPackages } from './known-packages.ts';
 import { isTransient, LoadedKo } from './loaded-ko.ts';
 import type { LoadedService } from './loaded-ko.ts';
-import { declaredBy, idOf, newestVersions, saysNothingOfTheKo, unreadOf } from './loading.ts';
+import { declaredBy, hasAlternative, idOf, newestVersions, saysNothingOfTheKo, unreadOf } from './loading.ts';
 import type { Declared, Loading } from './loading.ts';
 import { readLater } from './read-later.ts';
 import { Retries } from './retries.ts';
@@ -136,6 +136,18 @@ export class Activator implements Disposable {
         // Those that wait for a runtime take this one themselves.
         const wait = concerned.every((each) => each.status === 'LOADED' && each.engine !== undefined);
         return wait ? undefined : this.#change('refresh', ofEngine(engine), alone ? 0 : WAIT_MS);
+      })
+      .catch((thrown: unknown) => this.#log.error({ engine, err: thrown }, 'activation failed'));
+  }
+
+  /** There will be no runtime of that engine: services with another implementation take that. */
+  engineIsAbsent(engine: string): void {
+    void this.#changes
+      .run('set', () => Promise.resolve())
+      .then(() => {
+        const kos = new Set(this.#set.endpoints.filter((each) => each.entry.engine === engine).map(({ ko }) => ko));
+        const concerned = [...kos].filter((ko) => hasAlternative(ko, engine)).map(({ id }) => id);
+        return concerned.length === 0 ? undefined : this.#change('refresh', ofKos(concerned));
       })
       .catch((thrown: unknown) => this.#log.error({ engine, err: thrown }, 'activation failed'));
   }

@@ -47,6 +47,16 @@ export function declaredBy(ko: LoadedKo, engines: Engines): Declared[] {
   return [...found.values()];
 }
 
+/** Whether what that engine would run is implemented for another one too. */
+export const hasAlternative = (ko: LoadedKo, engine: string): boolean =>
+  ko.declared.some(
+    ({ from, entry }) =>
+      entry.engine === engine &&
+      ko.declared.some(
+        (other) => other.from.of === from.of && other.entry.path === entry.path && other.entry.engine !== engine,
+      ),
+  );
+
 /** Also where its runtime is on its way. */
 function runsHere(engines: Engines, name: string): boolean {
   const engine = engines.get(name);

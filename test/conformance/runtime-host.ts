@@ -54,6 +54,7 @@ export async function startRuntime(name: string): Promise<EngineUnderTest> {
   const registered = once(engines, 'runtime');
   const own = await startOwnRuntimes({
     ...limits,
+    onAbsent: () => undefined,
     names: [name],
     registry,
     secret,

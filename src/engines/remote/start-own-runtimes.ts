@@ -17,6 +17,8 @@ export interface OwnRuntimesOptions {
   readonly cache: string;
   /** `<naan>/<name>` of KOs whose dependencies may be built from their sources. */
   readonly sourceBuilds: readonly string[];
+  /** Hears of the engines whose runtime cannot run. */
+  readonly onAbsent: (engine: string) => void;
   /** Milliseconds a call may take here; theirs ends a little earlier. */
   readonly callTimeout: number;
   /** Bytes. */
@@ -49,6 +51,7 @@ async function startOne(options: OwnRuntimesOptions, name: string): Promise<OwnR
   const engine = options.registry.engine(name);
   engine.absence = absence;
   engine.starting = false;
+  options.onAbsent(name);
   options.log.warn({ runtime: name }, absence);
   return undefined;
 }
