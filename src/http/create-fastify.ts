@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { notFound } from '../lib/errors.ts';
 import { answerBrokenRequests } from './broken-requests.ts';
 import { badUrl, pathOf, sendError } from './errors.ts';
-import { installMethods } from './methods.ts';
+import { Methods } from './methods.ts';
 import type { RequestIds } from './request-ids.ts';
 
 /** Paths of a package can be long; the router's own limit is 100 characters a segment. */
@@ -28,6 +28,7 @@ export function createFastify(
   ids: RequestIds,
   log: FastifyBaseLogger,
 ): FastifyInstance {
+  const methods = new Methods();
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -52,12 +53,13 @@ export function createFastify(
       // The router refused the URL before any route was known.
       void sendError(request, reply, refused);
     },
+    rewriteUrl: methods.rewriteUrl,
     genReqId: ids.of,
     clientErrorHandler: answerBrokenRequests(ids),
   });
   // A logger for each request would cost more than most requests log; what is logged names the request's id.
   app.setChildLoggerFactory((logger) => logger);
-  installMethods(app);
+  methods.install(app);
   app.server.maxConnections = limits.connections;
   app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
   app.setNotFoundHandler((request, reply) =>

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import Fastify from 'fastify';
 import { test } from 'node:test';
 import { sendError } from './errors.ts';
-import { METHODS, declare, installMethods } from './methods.ts';
+import { METHODS, Methods, declare } from './methods.ts';
 
 const asked = async (method: string, url: string) => {
-  await using app = Fastify({ exposeHeadRoutes: false });
-  installMethods(app);
+  const methods = new Methods();
+  await using app = Fastify({ exposeHeadRoutes: false, rewriteUrl: methods.rewriteUrl });
+  methods.install(app);
   app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
   const handler = (): string => 'done';
   declare(app, '/both', { GET: { access: 'open', handler }, DELETE: { access: 'shelf-write', handler } });
@@ -34,4 +35,26 @@ test('every other method that there is gets 405 with those it has', async () => 
     }
   }
   assert.ok(METHODS.length > 20, 'the rare ones too');
+});
+
+test('what no path has costs each path one route', async () => {
+  const methods = new Methods();
+  await using app = Fastify({ exposeHeadRoutes: false, rewriteUrl: methods.rewriteUrl });
+  methods.install(app);
+  const routed: string[] = [];
+  app.addHook('onRoute', ({ method }) => void routed.push(...[method].flat()));
+  declare(app, '/reads', { GET: { access: 'open', handler: () => 'done' } });
+  assert.deepEqual(routed, ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH']);
+});
+
+test('what comes before and after the router sees the method that was sent', async () => {
+  const methods = new Methods();
+  await using app = Fastify({ exposeHeadRoutes: false, rewriteUrl: methods.rewriteUrl });
+  methods.install(app);
+  const seen: string[] = [];
+  app.addHook('onRequest', (request, _reply, done) => done(void seen.push(request.method)));
+  app.addHook('onResponse', (request, _reply, done) => done(void seen.push(request.method)));
+  declare(app, '/reads', { GET: { access: 'open', handler: () => 'done' } });
+  for (const url of ['/reads', '/nothing']) await app.inject({ method: 'PROPFIND', url });
+  assert.deepEqual(seen, Array(4).fill('PROPFIND'));
 });

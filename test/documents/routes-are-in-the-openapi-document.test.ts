@@ -20,7 +20,7 @@ async function declaredRoutes(): Promise<Set<string>> {
     const { fastify } = message as { fastify: FastifyInstance };
     fastify.addHook('onRoute', ({ method, url }) => {
       const methods = [method].flat();
-      if (!methods.includes('TRACE')) for (const each of methods) routes.add(`${each} ${url}`);
+      if (!methods.includes('PATCH')) for (const each of methods) routes.add(`${each} ${url}`);
     });
   };
   const folder = await mkdtemp(join(tmpdir(), 'kgrid-documents-'));

@@ -8,7 +8,7 @@ import { RESERVED_NAANS, koKey } from '../../knowledge-object/id.ts';
 import type { Shelf } from '../../shelf/shelf.ts';
 import { askedVersion } from '../asked-version.ts';
 import { pathOf } from '../errors.ts';
-import { METHODS } from '../methods.ts';
+import { ROUTED } from '../methods.ts';
 import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
 import { sendFile } from '../send-file.ts';
 import type { HttpCalls, Target } from './calls.ts';
@@ -91,7 +91,7 @@ export function executionRoutes(app: FastifyInstance, { activator, shelf, calls,
   app.route({ method: 'POST', url: '/:naan/:name/*', config, onRequest: decide, handler: execute });
   app.route({ method: ['GET', 'HEAD'], url: '/:naan/:name/*', config, handler: read });
   app.route({
-    method: METHODS.filter((method) => !['GET', 'HEAD', 'POST'].includes(method)),
+    method: ROUTED.filter((method) => !['GET', 'HEAD', 'POST'].includes(method)),
     url: '/:naan/:name/*',
     config: { access: 'open' },
     onRequest: async (request) => {
