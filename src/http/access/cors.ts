@@ -11,12 +11,23 @@ export type HeaderList = readonly string[];
 
 const EXPOSED = [
   'access-control-expose-headers',
-  'Content-Location, ETag, KGrid-Package-Digest, Location, Retry-After, X-Request-Id',
-];
-/** Of changes of the shelf too. */
-const EXPOSED_OF_CHANGES = [
-  'access-control-expose-headers',
-  `${EXPOSED[1] ?? ''}, KGrid-Manifest-Errors, KGrid-Replaced, KGrid-Still-Active`,
+  [
+    'Accept-Ranges',
+    'Allow',
+    'Content-Disposition',
+    'Content-Location',
+    'Content-Range',
+    'ETag',
+    'KGrid-Manifest-Errors',
+    'KGrid-Package-Digest',
+    'KGrid-Replaced',
+    'KGrid-Still-Active',
+    'Link',
+    'Location',
+    'Retry-After',
+    'WWW-Authenticate',
+    'X-Request-Id',
+  ].join(', '),
 ];
 const NONE: HeaderList = [];
 const ANY_ORIGIN: HeaderList = ['access-control-allow-origin', '*', ...EXPOSED];
@@ -52,7 +63,7 @@ export function createCors(corsOrigins: ReadonlySet<string>): Cors {
   const listed = (request: FastifyRequest): HeaderList => {
     const { origin } = request.headers;
     return origin !== undefined && corsOrigins.has(origin)
-      ? ['access-control-allow-origin', origin, 'vary', 'Origin', ...EXPOSED_OF_CHANGES]
+      ? ['access-control-allow-origin', origin, 'vary', 'Origin', ...EXPOSED]
       : NONE;
   };
   return {
