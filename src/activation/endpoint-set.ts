@@ -1,6 +1,6 @@
 /** All loaded endpoints at one moment: never changed, but replaced as a whole. */
 import { compareIds, compareNames } from '../knowledge-object/id-order.ts';
-import { koKey, nameKey, parseKoId } from '../knowledge-object/id.ts';
+import { nameKey, parseKoId } from '../knowledge-object/id.ts';
 import type { KoId, KoName } from '../knowledge-object/id.ts';
 import { plainAtId } from '../knowledge-object/places.ts';
 import { firstWhere } from '../lib/first-where.ts';
@@ -80,14 +80,13 @@ export class EndpointSet {
     return this.#names.get(nameKey(name))?.endpoints ?? [];
   }
 
-  /** The endpoints of the KO with this `@id`, in any of its spellings; of several versions those of the newest. */
+  /** The endpoints of the KOs with this `@id`, in any of its spellings: several versions may have one, the newest comes first. */
   ofAtId(atId: string): readonly Endpoint[] {
     const plain = plainAtId(atId);
     const own = parseKoId(plain);
-    const names = [...(own === undefined ? [] : [own]), ...(this.#atIds.get(plain) ?? [])];
-    const found = names.flatMap((name) => this.ofName(name)).filter(({ ko }) => ko.atId === plain);
-    const [newest] = found.map(({ ko }) => ko.id).sort((a, b) => compareIds(b, a));
-    return newest === undefined ? [] : found.filter(({ ko }) => ko.key === koKey(newest));
+    const names = own === undefined ? (this.#atIds.get(plain) ?? []) : [own];
+    const found = names.flatMap((name) => this.ofName(name));
+    return found.filter(({ ko }) => ko.atId === plain && ko.isAtHome).sort((a, b) => compareIds(b.ko.id, a.ko.id));
   }
 
   /** The endpoints of an engine, in their order. */

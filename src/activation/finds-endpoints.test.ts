@@ -39,7 +39,8 @@ test('a knowledge object is found by its @id, in any spelling, and follows each 
     javascriptKo('', { naan: 'kgrid', name: 'bmi', version, metadata: { '@id': atId, 'koio:kgrid': '2', version } });
   const set = await setOf(second('bmi', 'v1.0'), second('_:bmi', 'v10.0'), code('b', 'v1', '1.0'));
   const keysOf = (from: EndpointSet, atId: string): string[] => from.ofAtId(atId).map(({ ko: each }) => each.key);
-  for (const atId of ['bmi', '_:bmi', 'bmi/']) assert.deepEqual(keysOf(set, atId), ['kgrid/bmi/v10.0'], atId);
+  const both = ['kgrid/bmi/v10.0', 'kgrid/bmi/v1.0'];
+  for (const atId of ['bmi', '_:bmi', 'bmi/']) assert.deepEqual(keysOf(set, atId), both, atId);
   for (const atId of ['a/b/v1', 'ark:/a/b/v1', 'a/b/v1/']) assert.deepEqual(keysOf(set, atId), ['a/b/v1'], atId);
   for (const atId of ['', 'b', 'a/b', 'kgrid/bmi/v1.0', 'BMI']) assert.deepEqual(keysOf(set, atId), [], atId);
 
@@ -48,7 +49,7 @@ test('a knowledge object is found by its @id, in any spelling, and follows each 
   const renamed = set.with([name], await decidedEndpointsOf(second(url, 'v1.0'), engine), []);
   assert.deepEqual([keysOf(renamed, 'bmi'), keysOf(renamed, url)], [[], ['kgrid/bmi/v1.0']]);
   assert.deepEqual(keysOf(renamed.with([name], [], []), url), []);
-  assert.deepEqual(keysOf(set, 'bmi'), ['kgrid/bmi/v10.0'], 'the old set stays what it was');
+  assert.deepEqual(keysOf(set, 'bmi'), both, 'the old set stays what it was');
 });
 
 test('a version is an API version first and a KO version else', async () => {

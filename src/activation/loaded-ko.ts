@@ -114,6 +114,11 @@ export class LoadedKo {
     );
   }
 
+  /** False where its metadata were given the `@id` of another place: then it does not run. */
+  get isAtHome(): boolean {
+    return koKey(this.details.id) === this.key;
+  }
+
   /** An artifact's bytes, as they were when first asked for. */
   artifact(path: string): Promise<Buffer> {
     let bytes = this.#artifacts.get(path);

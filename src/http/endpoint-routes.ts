@@ -8,11 +8,15 @@ import { engineName } from '../engines/table.ts';
 import { endpointNotFound } from '../lib/errors.ts';
 import { addressOf } from './address.ts';
 import { askedVersion } from './asked-version.ts';
+import { behindFirst, spellingsOf, textsOf } from './at-id-path.ts';
+import { wantedByAtId } from './execution/find-endpoint.ts';
+import { keyOf } from './execution/resolve-endpoint.ts';
 import type { EndpointTexts } from './listings/endpoint-texts.ts';
 import { linkNext, listQueryOf } from './listings/list-query.ts';
 import { pageOf } from './listings/page-of.ts';
 import { WholeList } from './listings/whole-list.ts';
 import { declare } from './methods.ts';
+import type { Operation } from './methods.ts';
 import { isFoundBy } from './pages/search.js';
 
 /** One path may have code and a resource. */
@@ -22,6 +26,8 @@ export interface EndpointRoutesOptions {
   readonly activator: Activator;
   readonly publicUrl: string | undefined;
   readonly texts: EndpointTexts;
+  /** `POST /endpoints/<@id>/<endpoint>`. */
+  readonly executeByAtId: Operation;
 }
 
 interface List {
@@ -32,7 +38,8 @@ interface List {
   readonly descending?: boolean;
 }
 
-export function endpointRoutes(app: FastifyInstance, { activator, publicUrl, texts }: EndpointRoutesOptions): void {
+export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOptions): void {
+  const { activator, publicUrl, texts, executeByAtId } = options;
   const whole = new WholeList(texts);
   const send = (reply: FastifyReply, body: string | Buffer): FastifyReply =>
     reply.type('application/json; charset=utf-8').send(body);
@@ -45,6 +52,15 @@ export function endpointRoutes(app: FastifyInstance, { activator, publicUrl, tex
       },
     },
   });
+
+  /** All endpoints of the KO whose `@id` the path is. */
+  const ofKo = (request: FastifyRequest): readonly Endpoint[] => {
+    for (const atId of textsOf(behindFirst(request.url)).flatMap(spellingsOf)) {
+      const all = activator.set.ofAtId(atId);
+      if (all.length > 0) return all.filter(({ ko }) => ko === all[0]?.ko);
+    }
+    return [];
+  };
 
   /** The page of a list that the query asks for; all of it where it asks for none. */
   const sendList = (request: FastifyRequest, reply: FastifyReply, list: List): FastifyReply => {
@@ -78,19 +94,18 @@ export function endpointRoutes(app: FastifyInstance, { activator, publicUrl, tex
     '/endpoints/:engine',
     get((request, reply) => {
       const { engine = '' } = request.params as { engine?: string };
-      const endpoints = activator.set.ofEngine(engineName(engine));
+      const ofEngine = activator.set.ofEngine(engineName(engine));
+      const endpoints = ofEngine.length > 0 ? ofEngine : ofKo(request);
       return sendList(request, reply, { endpoints, path: `/endpoints/${encodeURIComponent(engine)}` });
     }),
   );
-  declare(
-    app,
-    '/endpoints/:naan/:name/*',
-    get((request, reply) => {
-      const { naan = '', name = '', '*': rest = '' } = request.params as Record<string, string>;
+  declare(app, '/endpoints/*', {
+    ...get((request, reply) => {
       const v = askedVersion(request);
-      const key = `${naan}/${name}/${rest.replace(/\/$/, '')}`;
+      const key = keyOf(behindFirst(request.url));
       const exact = activator.set.versioned(key);
       if (exact !== undefined) return send(reply, texts.of(exact, addressOf(request, publicUrl)));
+      const [naan = '', name = ''] = key.split('/');
       const versions = activator.set.versions(key);
       const wanted =
         v === undefined
@@ -98,12 +113,19 @@ export function endpointRoutes(app: FastifyInstance, { activator, publicUrl, tex
           : versions.filter((each) =>
               BOTH.some((method) => each === activator.set.versioned(`${naan}/${name}/${v}/${each.name}`, method)),
             );
-      if (wanted.length === 0)
-        throw endpointNotFound(`No endpoints found for ${key}${v === undefined ? '' : ` with version ${v}`}`);
       const path = `/endpoints/${key.split('/').map(encodeURIComponent).join('/')}`;
-      return sendList(request, reply, { endpoints: wanted, path, descending: true });
+      if (wanted.length > 0) return sendList(request, reply, { endpoints: wanted, path, descending: true });
+      // "GET under `/endpoints` […] first mean what the specification says […], then the `@id`."
+      const named = wantedByAtId(request, activator.set).in(activator.set, 'post');
+      if (named !== undefined) return send(reply, texts.of(named, addressOf(request, publicUrl)));
+      const all = ofKo(request);
+      const atId = all[0]?.ko.atId;
+      if (atId !== undefined)
+        return sendList(request, reply, { endpoints: all, path: `/endpoints/${encodeURIComponent(atId)}` });
+      throw endpointNotFound(`No endpoints found for ${key}${v === undefined ? '' : ` with version ${v}`}`);
     }),
-  );
+    POST: executeByAtId,
+  });
 }
 
 function isBehind(after: EndpointPlace | undefined, descending: boolean): (endpoint: Endpoint) => boolean {

@@ -61,7 +61,14 @@ export function answerOf(thrown: unknown, url: string, requestId: string, log: F
 /** Answers a request of a route with an error. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): FastifyReply {
   const { status, headers, body } = answerOf(thrown, request.url, request.id, request.log);
-  for (const header of ['content-disposition', 'content-length', 'content-range', 'etag', 'cache-control'])
+  for (const header of [
+    'content-disposition',
+    'content-length',
+    'content-location',
+    'content-range',
+    'etag',
+    'cache-control',
+  ])
     void reply.removeHeader(header);
   return reply.code(status).headers(headers).send(body);
 }

@@ -53,10 +53,12 @@ export class Methods {
   }
 }
 
+/** `refusal`: what is better said than which methods the path has. */
 export function declare(
   app: FastifyInstance,
   url: string,
   operations: Partial<Record<'GET' | 'POST' | 'PUT' | 'DELETE', Operation>>,
+  refusal: (request: FastifyRequest) => Promise<Error | undefined> = () => Promise.resolve(undefined),
 ): void {
   const allowed: HTTPMethods[] = [];
   for (const [method, operation] of Object.entries(operations)) {
@@ -74,7 +76,9 @@ export function declare(
     method: ROUTED.filter((method) => !allowed.includes(method)),
     url,
     config: { access: 'open' },
-    onRequest: (request, _reply, done) => done(methodNotAllowed(request.method, pathOf(request.url), allowed)),
+    onRequest: async (request) => {
+      throw (await refusal(request)) ?? methodNotAllowed(request.method, pathOf(request.url), allowed);
+    },
     handler: (_request, reply) => reply,
   });
 }

@@ -6,7 +6,8 @@ import { auditRoutes } from './audit-routes.ts';
 import { removedRoutes } from './removed-routes.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
 import type { HttpCalls } from './execution/calls.ts';
-import { executionRoutes } from './execution/execution-routes.ts';
+import { execution, executionRoutes } from './execution/execution-routes.ts';
+import { EndpointFinder, wantedByAtId } from './execution/find-endpoint.ts';
 import { healthRoutes } from './health/health-routes.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
 import { EndpointTexts } from './listings/endpoint-texts.ts';
@@ -34,7 +35,10 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   const login = { execution: gate.isClosed('execution'), details: gate.isClosed('info') };
   pageDataRoutes(app, { activator, shelf, login });
   openapiRoutes(app);
-  endpointRoutes(app, { activator, publicUrl, texts });
+  const finder = new EndpointFinder({ activator, shelf, arriving: () => lifecycle.manifests.arriving });
+  const executing = { activator, finder, calls };
+  const executeByAtId = execution(executing, (request) => wantedByAtId(request, activator.set));
+  endpointRoutes(app, { activator, publicUrl, texts, executeByAtId });
   activationRoutes(app, activator);
   proxyRoutes(app, { activator, runtimes: parts.runtimes, isOwnRuntime: parts.isOwnRuntime, publicUrl });
   auditRoutes(app, parts.auditStore);
@@ -52,5 +56,5 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     await scope.register(multipart);
     kosRoutes(scope, { ...parts.imports, manifests: parts.manifests, activator }, texts);
   });
-  executionRoutes(app, { activator, shelf, calls, arriving: () => lifecycle.manifests.arriving });
+  executionRoutes(app, executing);
 }

@@ -1,7 +1,7 @@
 import { escapeForMessage } from '../knowledge-object/escape-for-message.ts';
 import { koKey } from '../knowledge-object/id.ts';
-import { parseMetadata } from '../knowledge-object/metadata.ts';
 import { importRefused } from '../lib/errors.ts';
+import { isAtHome } from './entry-of-at-id.ts';
 import type { ShelfEntry } from './shelf.ts';
 
 /** "Two different `@id`s that would fall on one place: the second import is refused and both are named." @throws importRefused. */
@@ -12,13 +12,4 @@ export function requirePlace(coming: ShelfEntry, there: ShelfEntry | undefined):
   throw importRefused(
     `@id ${its ?? ''} falls on the place ${key}, where ${other ?? ''} is on the shelf: give one of them another name or version`,
   );
-}
-
-/** A PUT may give a KO an `@id` of another place: it stays, does not run, and what it was may come back. */
-function isAtHome({ id, metadata }: ShelfEntry): boolean {
-  try {
-    return koKey(parseMetadata(metadata, id.naan).id) === koKey(id);
-  } catch {
-    return false;
-  }
 }

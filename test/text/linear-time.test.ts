@@ -146,6 +146,7 @@ const negotiation = (): Negotiation => new Negotiation(endpoint);
 const service = (text: string): unknown => parseService(text, 'service.yaml');
 const deployment = (text: string): unknown => parseDeployment(text, 'deployment.yaml');
 const files = new Map<string, unknown>();
+const asked = undefined;
 
 const rows: Parser[] = [
   ...(['withoutSlashes', 'withoutEndSlashes', 'withoutStartSlashes'] as const).map((name) =>
@@ -161,7 +162,7 @@ const rows: Parser[] = [
   row('resourceAt with a version', ['a/b', '/c', '/d'], (text) => resourceAt(set, text, 'v1')),
   row('endpointAt', ['a/b', '/c', '/d'], (text) => endpointAt(set, text, text, 'post')),
   row('allowedAt', ['a/b', '/c', '/d'], (text) => allowedAt(set, text, 'v1')),
-  row('nothingActive', ['a/b', '/c', '/d'], (text) => nothingActive(set, text, 'v1', 'post', ['v1.0'])),
+  row('nothingActive', ['a/b', '/c', '/d'], (key) => nothingActive(set, { key, version: 'v1', asked }, [])),
   row('pathOf', ['http://', 'a', ''], pathOf),
   row('Accept of an endpoint', ['', 'text/a,', 'text/b'], (text) => negotiation().answerForm(text)),
   row('Accept of an endpoint: parameters', ['text/a', ';a="', ''], (text) => negotiation().answerForm(text)),

@@ -92,7 +92,11 @@ test('the 404 says what is active, what failed and why, and what is on the shelf
   const failures = [{ id: { naan: 'a', name: 'b', version: 'v4.0' }, cause: 'service.yaml is not YAML' }];
   const set = new EndpointSet([...active, ...failed], failures);
   const detail = (key: string, onShelf: string[] = [], version?: string): string =>
-    nothingActive(set, key, version, 'post', onShelf).message;
+    nothingActive(
+      set,
+      { key, version, asked: endpointAt(set, key, version, 'post') },
+      onShelf.map((each) => ({ id: { naan: 'a', name: 'b', version: each } })),
+    ).message;
   assert.equal(detail('x/y/z'), 'No active endpoints found for x/y/z');
   assert.equal(
     detail('a/b/3.0/run', ['v3.0']),

@@ -1,9 +1,13 @@
 /** Finds the endpoint that a path means. */
 import type { Endpoint } from '../../activation/endpoint.ts';
 import type { EndpointMethod, EndpointSet } from '../../activation/endpoint-set.ts';
+import { methodOf } from '../../activation/name-endpoints.ts';
+import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { koKey } from '../../knowledge-object/id.ts';
 import { endpointNotFound } from '../../lib/errors.ts';
-import { withoutSlashes } from '../../lib/text.ts';
+import { someOf, withoutSlashes } from '../../lib/text.ts';
+import type { ShelfEntry } from '../../shelf/shelf.ts';
+import type { Reading } from '../at-id-path.ts';
 import { badUrl } from '../errors.ts';
 
 /** Characters: more than the longest id of an endpoint and the longest path of an artifact, with a percent sign for each byte. */
@@ -38,6 +42,30 @@ export function endpointAt(
   const exact = set.versioned(key, method);
   if (exact !== undefined) return exact;
   return version === undefined ? set.newest(key, method) : set.versioned(withVersion(key, version), method);
+}
+
+/** The endpoint that the first of these readings means: of several KO versions with one `@id` the newest that is active. */
+export function endpointOfAtId(
+  set: EndpointSet,
+  readings: readonly Reading[],
+  version: string | undefined,
+  method: EndpointMethod,
+): Endpoint | undefined {
+  for (const { atId, rest } of readings) {
+    const named = set.ofAtId(atId).filter(({ name }) => name === rest);
+    // "The segment or `v` is matched with API versions first, then with KO versions."
+    const byApi = named.filter(({ apiVersion }) => apiVersion === version);
+    const byKo = named.filter(({ ko }) => ko.id.version === version);
+    const found = preferred(version === undefined ? named : byApi.length > 0 ? byApi : byKo, method);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function preferred(endpoints: readonly Endpoint[], method: EndpointMethod): Endpoint | undefined {
+  const fitting = endpoints.filter((each) => methodOf(each) === method);
+  const choice = fitting.length > 0 ? fitting : endpoints;
+  return choice.find((each) => !hasFailed(each)) ?? choice[0];
 }
 
 /** The methods that 405 names in `Allow`. */
@@ -79,30 +107,44 @@ function firstSlashes(key: string, most: number): number[] {
   return found;
 }
 
+/** What was asked for and is not active. */
+export interface Missing {
+  readonly key: string;
+  readonly version: string | undefined;
+  /** What is there and failed. */
+  readonly asked: Endpoint | undefined;
+}
+
 /** The 404 of an address at which nothing is active, with all that helps to find out why. */
 export function nothingActive(
   set: EndpointSet,
-  key: string,
-  version: string | undefined,
-  method: EndpointMethod,
-  onShelf: readonly string[],
+  missing: Missing,
+  onShelf: readonly Pick<ShelfEntry, 'id' | 'atId'>[],
 ): Error {
-  const { address, asked } = addressOf(set, key, version, method);
-  const sentences = [`No active endpoints found for ${address}`];
+  const { asked } = missing;
+  const address = addressOf(missing);
+  const [naan = '', name = ''] = address.split('/');
+  const loaded = set.ofName({ naan, name });
+  const sentences = [`No active endpoints found for ${address}${otherNames(loaded, onShelf)}`];
   const others = set.versions(address);
   const active = others.filter((each) => !hasFailed(each)).map((each) => each.apiVersion);
   if (active.length > 0) sentences.push(`active API versions: ${[...new Set(active)].join(', ')}`);
   sentences.push(...(asked === undefined ? others : [asked]).filter(hasFailed).map(whyFailed));
-  const [naan = '', name = ''] = key.split('/');
   if (others.length === 0 && asked === undefined && onShelf.length > 0) {
-    const loaded = set.ofName({ naan, name });
     const callable = new Set(loaded.filter((each) => !hasFailed(each)).map((each) => each.name));
     if (callable.size > 0) sentences.push(`endpoints of ${naan}/${name}: ${[...callable].join(', ')}`);
     sentences.push(...loaded.filter(hasFailed).slice(0, MOST_NAMED).map(whyFailed));
-    const idle = onShelf.filter((each) => !loaded.some((endpoint) => endpoint.ko.id.version === each));
-    for (const each of idle.slice(0, MOST_NAMED)) sentences.push(whyIdle(set, `${naan}/${name}/${each}`));
+    const idle = onShelf.filter(({ id }) => !loaded.some(({ ko }) => ko.key === koKey(id)));
+    for (const { id } of idle.slice(0, MOST_NAMED)) sentences.push(whyIdle(set, koKey(id)));
   }
   return endpointNotFound(sentences.join('; '));
+}
+
+/** The `@id`s, where they are not the place. */
+function otherNames(loaded: readonly Endpoint[], onShelf: readonly Pick<ShelfEntry, 'atId'>[]): string {
+  const ofLoaded = loaded.map(({ ko }) => (ko.atId === ko.key ? undefined : ko.atId));
+  const names = new Set([...ofLoaded, ...onShelf.map(({ atId }) => atId)].filter((atId) => atId !== undefined));
+  return names.size === 0 ? '' : ` (@id ${someOf([...names].map(escapeForMessage), MOST_NAMED)})`;
 }
 
 const MOST_NAMED = 3;
@@ -119,14 +161,8 @@ function whyIdle(set: EndpointSet, key: string): string {
 }
 
 /** "Detail names the naan/name/endpoint that has no active endpoints": the key without a version. */
-function addressOf(
-  set: EndpointSet,
-  key: string,
-  version: string | undefined,
-  method: EndpointMethod,
-): { address: string; asked: Endpoint | undefined } {
-  const asked = endpointAt(set, key, version, method);
-  if (asked !== undefined) return { address: asked.address, asked };
+function addressOf({ key, asked }: Missing): string {
+  if (asked !== undefined) return asked.address;
   const [naan = '', name = '', ...rest] = key.split('/');
-  return { address: rest.length > 1 ? `${naan}/${name}/${rest.slice(1).join('/')}` : key, asked };
+  return rest.length > 1 ? `${naan}/${name}/${rest.slice(1).join('/')}` : key;
 }

@@ -1,5 +1,7 @@
 /** The Shelf API. */
 import type { FastifyInstance } from 'fastify';
+import { notFound } from '../../lib/errors.ts';
+import { pathOf } from '../errors.ts';
 import type { EndpointTexts } from '../listings/endpoint-texts.ts';
 import { declare } from '../methods.ts';
 import type { Handler, Operation } from '../methods.ts';
@@ -9,6 +11,7 @@ import type { ImportOptions } from './import-routes.ts';
 import type { KoContext } from './ko-context.ts';
 import { KoLists } from './ko-lists.ts';
 import { paramsOf } from './ko-params.ts';
+import { orAtId, orRefusedAtId, refusedAtId } from './read-at-id.ts';
 import { orArk } from './read-ark.ts';
 import { readFile } from './read-file.ts';
 import { readAnyVersion, readKo } from './read-ko.ts';
@@ -23,20 +26,30 @@ export function kosRoutes(app: FastifyInstance, imports: ImportOptions, texts: E
   declare(app, '/kos', { GET: open((request, reply) => lists.all(request, reply)), POST: importByZip(imports) });
   declare(app, '/kos/manifest', { POST: importByManifest(imports) });
   declare(app, '/kos/manifest-list', { POST: importByManifestList(imports) });
-  declare(app, '/kos/:naan', {
-    GET: open((request, reply) => lists.ofNaan(request, reply, paramsOf(request).naan)),
-  });
-  declare(app, '/kos/:naan/:name', { GET: open(orArk(context, readAnyVersion(context))) });
+  const byAtId = (url: string, handler: Handler): void =>
+    declare(app, url, { GET: open(orAtId(context, handler)) }, (request) => refusedAtId(shelf, request));
+  byAtId('/kos/:naan', (request, reply) => lists.ofNaan(request, reply, paramsOf(request).naan));
+  byAtId('/kos/:naan/:name', orArk(context, readAnyVersion(context)));
+  const replace = replaceMetadata(context);
+  const remove = deleteKo(context);
   declare(app, '/kos/:naan/:name/:version', {
-    GET: open(orArk(context, readKo(context))),
-    PUT: replaceMetadata(context),
-    DELETE: deleteKo(context),
+    GET: open(orAtId(context, orArk(context, readKo(context)))),
+    PUT: { ...replace, handler: orRefusedAtId(context, replace.handler) },
+    DELETE: { ...remove, handler: orRefusedAtId(context, remove.handler) },
   });
-  declare(app, '/kos/:naan/:name/:version/restore', {
-    GET: open(asFileNamed('restore', orArk(context, readFile(context)))),
-    POST: restoreKo(context),
+  byAtId('/kos/:naan/:name/:version/*', orArk(context, readFile(context)));
+  byAtId('/kos/*', (request) => {
+    throw notFound(`There is nothing at ${pathOf(request.url)}`);
   });
-  declare(app, '/kos/:naan/:name/:version/*', { GET: open(orArk(context, readFile(context))) });
+  declare(
+    app,
+    '/kos/:naan/:name/:version/restore',
+    {
+      GET: open(orAtId(context, asFileNamed('restore', orArk(context, readFile(context))))),
+      POST: restoreKo(context),
+    },
+    (request) => refusedAtId(shelf, request),
+  );
 }
 
 const open = (handler: Handler): Operation => ({ access: 'open', handler });

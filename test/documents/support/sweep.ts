@@ -39,6 +39,7 @@ const PAGE = { origin: 'https://elsewhere.example' };
 
 const VERSIONED = '/{naan}/{name}/{apiVersion}/{endpoint}';
 const NEWEST = '/{naan}/{name}/{endpoint}';
+const BY_AT_ID = '/endpoints/{atId}/{endpoint}';
 const ARTIFACT = `${VERSIONED}/{artifact}`;
 const KO = '/kos/{naan}/{name}/{version}';
 const FILE = `${KO}/{path}`;
@@ -51,6 +52,7 @@ function calls(): Step[] {
       [
         [VERSIONED, `/${NAAN}/code/1.0/run`],
         [NEWEST, `/${NAAN}/code/run`],
+        [BY_AT_ID, `/endpoints/${code.id}/run`],
       ] as const
     ).flatMap(([path, url]): Step[] => [
       ['post', path, url, json({ a: 1 })],
@@ -84,6 +86,8 @@ function calls(): Step[] {
     ['post', NEWEST, `/${NAAN}/code/run?v=9`, json({})],
     ['post', VERSIONED, `/${NAAN}/code/9/run`, json({})],
     ['post', VERSIONED, '/no/such/1.0/endpoint', json({})],
+    ['post', BY_AT_ID, '/endpoints/no/such', json({})],
+    ['post', BY_AT_ID, `/endpoints/${files.id}/files`, json({})],
     ['get', VERSIONED, '/no/such/1.0/endpoint'],
     ['get', NEWEST, '/no/such/endpoint'],
     ...reads('get', VERSIONED, `/${NAAN}/files/files/table.csv`),
@@ -147,6 +151,8 @@ function listings(): Step[] {
     ['get', '/endpoints/{naan}/{name}/{endpoint}', `/endpoints/${NAAN}/code/none`],
     ['get', '/endpoints/{naan}/{name}/{endpoint}', `/endpoints/${NAAN}/code/run?limit=x`],
     ...both('/endpoints/{naan}/{name}/{apiVersion}/{endpoint}', `/endpoints/${NAAN}/code/1.0/run`),
+    ...both('/endpoints/{atId}/{endpoint}', `/endpoints/${encodeURIComponent(code.id)}/run`),
+    ['get', '/endpoints/{atId}/{endpoint}', '/endpoints/none/run'],
     ['get', '/endpoints/{naan}/{name}/{apiVersion}/{endpoint}', `/endpoints/${NAAN}/code/9/run`],
     ...health.flatMap((path) => both(path)),
     ['get', '/actuator/audit', '/actuator/audit?limit=0'],
@@ -227,6 +233,14 @@ async function shelf(): Promise<Step[]> {
     ['get', '/kos/ark:/{naan}/{name}/{version}', `/kos/ark:/${code.id}`],
     ['get', '/kos/ark:/{naan}/{name}/{version}', `/kos/ark:/${NAAN}/code/v9`],
     ['head', '/kos/ark:/{naan}/{name}/{version}', `/kos/ark:/${code.id}`],
+    ['get', '/kos/{naan}', `/kos/${encodeURIComponent(code.id)}`],
+    ['get', '/kos/{naan}', `/kos/${encodeURIComponent(code.id)}`, zipWanted],
+    ...reads('get', '/kos/{atId}/service', `/kos/${encodeURIComponent(code.id)}/service`),
+    ['head', '/kos/{atId}/service', `${path}/service`],
+    ['get', '/kos/{atId}/service', '/kos/none/service'],
+    ['get', '/kos/{atId}/doc', `${path}/doc`],
+    ['get', '/kos/{atId}/doc', '/kos/none/doc'],
+    ['head', '/kos/{atId}/doc', `${path}/doc`],
     ...reads('get', FILE, `${path}/service.yaml`),
     ...reads('get', FILE, `${path}/metadata.json`),
     ['get', FILE, `${path}/none.txt`],
