@@ -15,6 +15,7 @@ import { createLog } from './lib/log.ts';
 import { isLoopback } from './lib/loopback.ts';
 import type { Logger } from './lib/log.ts';
 import { Output } from './lib/output.ts';
+import { SpareHeap } from './lib/spare-heap.ts';
 import { reportActivation } from './report-activation.ts';
 import { Shutdown } from './shutdown.ts';
 import type { StartManifests } from './start-manifests.ts';
@@ -54,6 +55,10 @@ async function main(output: Output, errors: Output): Promise<void> {
   warnOfOpenAccess(config, log);
   await app.startRuntimes();
   await start(app, config, lifecycle.manifests, log);
+  const heap = new SpareHeap();
+  // Before the service is ready: nobody sends calls to it yet.
+  heap.giveBack();
+  heap.watch();
   lifecycle.started = true;
   reportActivation(app, log, url);
 }
