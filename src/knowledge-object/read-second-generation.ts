@@ -6,6 +6,7 @@ import { contextsOf } from './linked-data.ts';
 import type { LinkedObject } from './linked-data.ts';
 import type { MetadataParts, MetadataSource } from './metadata-parts.ts';
 import { METADATA_FILE } from './metadata-text.ts';
+import { withoutEndSlashes } from '../lib/text.ts';
 import { withoutDot } from './package-path.ts';
 import { atIdProblem, placeOf, plainAtId, threeParts } from './places.ts';
 import { defined, written } from './read-first-generation.ts';
@@ -43,8 +44,10 @@ export function readSecondGeneration(source: MetadataSource, defaultNaan: string
     ...defined('title', root.text('title', DC_FIRST)),
     ...defined('description', root.text('description', DC_FIRST)),
     claims: {
-      ...(atId === undefined || threeParts(atId) === undefined ? { identifiers: [] } : claimed(identifiers, version)),
-      addresses: atId === undefined ? [] : [`/endpoints/${plainAtId(atId)}`, `/${plainAtId(atId)}`],
+      ...(id === undefined || atId === undefined || threeParts(atId) === undefined
+        ? { identifiers: [] }
+        : claimed(id, identifiers, version)),
+      addresses: atId === undefined ? [] : addressesOf(atId),
     },
     services: servicesOf(root),
     hasDefaults: true,
@@ -53,19 +56,28 @@ export function readSecondGeneration(source: MetadataSource, defaultNaan: string
 
 /** "Identifier and version need agree only where they have the first generation's form." */
 const claimed = (
+  id: KoId,
   identifiers: readonly string[],
   version: string | undefined,
 ): { identifiers: string[]; version?: string } => ({
   identifiers: identifiers.filter((each) => idIn(each) !== undefined),
-  ...defined('version', version !== undefined && VERSION.test(version) ? version : undefined),
+  ...defined('version', version !== undefined && VERSION.test(version) ? versionLike(id.version, version) : undefined),
 });
+
+/** `1.0` at the end of an `@id` names the same as `v1.0`. */
+const versionLike = (own: string, version: string): string => (`v${own}` === version ? own : version);
+
+/** "`servers[0].url` may be `/endpoints/<@id>`, `/<@id>`": also with what stands in front of the `@id`. */
+const addressesOf = (atId: string): string[] =>
+  [...new Set([plainAtId(atId), withoutEndSlashes(atId)])].flatMap((each) => [`/endpoints/${each}`, `/${each}`]);
 
 const idIn = (identifier: string): KoId | undefined => parseArk(identifier) ?? parseKoId(identifier);
 
 function atIdOf({ fields, report }: MetadataSource): string | undefined {
   const value = fields['@id'];
   if (value === undefined || value === null) {
-    report('@id', `${METADATA_FILE} has no @id: add "@id" with the name of the knowledge object`);
+    const inGraph = fields['@graph'] === undefined ? '' : '; what stands in @graph is not read';
+    report('@id', `${METADATA_FILE} has no @id: add "@id" with the name of the knowledge object${inGraph}`);
     return undefined;
   }
   const problem = typeof value === 'string' ? atIdProblem(value) : `is ${written(value)}; it must be a text`;

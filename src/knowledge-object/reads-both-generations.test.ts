@@ -110,17 +110,28 @@ test('identifier and version must agree only where they have the form of the fir
     undefined,
   ]);
   assert.deepEqual(claims({ ...atId, 'dc:identifier': 'ark:StatinUse', 'dc:version': '1.0' }), [[], undefined]);
+  assert.deepEqual(claims({ '@id': '99999/fk4/1.0', 'dc:version': 'v1.0' }), [[], '1.0']);
+  assert.deepEqual(claims({ '@id': '99999/fk4/1.0', 'dc:version': 'v2.0' }), [[], 'v2.0']);
   assert.deepEqual(claims({ 'dc:identifier': 'ark:/99999/fk4/v1.0', 'dc:version': 'v7' }), [[], undefined]);
   assert.equal(read({ 'dc:identifier': ['ark:StatinUse', 'x'] }).identifier, 'ark:StatinUse');
 });
 
 test('the address of a service may be the @id', () => {
-  assert.deepEqual(read({ '@id': '_:bmi', hasService: [] }).claims.addresses, ['/endpoints/bmi', '/bmi']);
+  const addresses = (atId: string): unknown => read({ '@id': atId, hasService: [] }).claims.addresses;
+  assert.deepEqual(addresses('bmi/'), ['/endpoints/bmi', '/bmi']);
+  assert.deepEqual(addresses('_:bmi'), ['/endpoints/bmi', '/bmi', '/endpoints/_:bmi', '/_:bmi']);
+  assert.deepEqual(addresses('ark:/a/b/v1.0'), [
+    '/endpoints/a/b/v1.0',
+    '/a/b/v1.0',
+    '/endpoints/ark:/a/b/v1.0',
+    '/ark:/a/b/v1.0',
+  ]);
   assert.deepEqual(read({ '@id': 'a/b/v1.0' }).claims.addresses, []);
 });
 
 const refused: [fields: Record<string, unknown>, reason: RegExp][] = [
   [{ '@id': undefined }, /has no @id/],
+  [{ '@id': undefined, '@graph': [{ '@id': 'bmi' }] }, /has no @id: add .*; what stands in @graph is not read$/],
   [{ '@id': '' }, /^@id in metadata\.json is empty/],
   [{ '@id': 5 }, /^@id in metadata\.json is 5; it must be a text$/],
   [{ '@id': ['a'] }, /^@id in metadata\.json is \["a"\]; it must be a text$/],
