@@ -117,7 +117,8 @@ test('HTML, scripts and script links of a descriptor or of metadata do not run, 
   assert.equal(await ran(), undefined);
 
   await openEditor(page, service.url, `/kos/${ko.id}/service.yaml`);
-  await page.getByRole('heading', { name: 'Title <img' }).waitFor();
+  await page.getByRole('heading', { name: 'Title <img' }).last().waitFor();
+  await page.locator('.opblock').first().waitFor();
   const hrefs = await page.evaluate<string[]>(`[...document.querySelectorAll('a')].map((a) => a.href)`);
   assert.ok(hrefs.length > 4, 'the links of the descriptor are shown');
   assert.deepEqual(

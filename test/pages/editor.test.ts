@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { koKey } from '../../src/knowledge-object/id.ts';
+import { parseMetadata } from '../../src/knowledge-object/metadata.ts';
 import { exampleService } from './support/example-service.ts';
 import { execute, openEditor } from './support/editor.ts';
 import { measure } from './support/measure.ts';
@@ -25,7 +27,7 @@ test('every active example is called from its link in the overview, with the exa
       assert.deepEqual([status, new URL(url).pathname], [200, `/${id}`], JSON.stringify(answer));
       assert.notEqual(answer['result'] ?? null, null, id);
       const { ko } = answer['info'] as { ko: { '@id': string } };
-      assert.equal(`/kos/${ko['@id']}`, path);
+      assert.equal(`/kos/${koKey(parseMetadata(JSON.stringify(ko)).id)}`, path);
       called.push(id);
     }
   }

@@ -7,7 +7,8 @@ import { DESKTOP, theBrowser } from './support/visit.ts';
 
 const service = await exampleService();
 const browser = await theBrowser();
-const shelf = (await service.get('/kos')).list.map((each) => `/kos/${String(each['@id'])}/service.yaml`);
+const endpoints = (await service.get('/endpoints')).list;
+const shelf = [...new Set(endpoints.map((each) => String(each['hasServiceSpecification'])))];
 const NARROW = [320, 360, 390].map((width) => ({ width, height: 800 }));
 
 test('no form of an example can be scrolled sideways on a narrow screen, with all that it shows opened', async () => {

@@ -33,6 +33,8 @@ const linksOf = (object) => {
   const path = encodeURI(object.path.slice(1));
   if (object.endpoints.some((each) => each.status === 'ACTIVATED'))
     link('Try it', 'doc?url=' + encodeURIComponent(object.descriptor).replaceAll('%2F', '/'));
+  else link('About', 'doc?ko=' + encodeURI(id));
+  if (object.hasPage) link('Information page', path + '/index.html');
   if (object.descriptor !== undefined) link('Service descriptor', object.descriptor.slice(1));
   link('Metadata', path);
   link('Package', path + '?format=zip');

@@ -1,4 +1,5 @@
-// Opens the editor on the service descriptor that the address names. Only this service is ever asked.
+// Tells what a knowledge object is about, and opens the editor on its service descriptor. Only this service is ever asked.
+import { aboutPanel } from './about.js';
 import { answersPlugin } from './answers.js';
 import { idOf, operationsOf, withOwnServers, withoutOthers } from './descriptor.js';
 import { element } from './element.js';
@@ -74,9 +75,39 @@ const withLogin = (request) => {
   return { ...request, headers: { ...headers, ...request.headers }, credentials: 'omit' };
 };
 
+/** Of the knowledge object that the descriptor belongs to; undefined where it cannot be told. */
+const tellAbout = async (id) => {
+  const about = await read(base + '/doc/about/' + id).catch(() => undefined);
+  if (about === undefined) return undefined;
+  document.getElementById('about').replaceChildren(aboutPanel(base, about));
+  document.title = (about.title ?? about.id) + ' · KGrid Activator';
+  return about;
+};
+
+/** `?ko=` names a knowledge object, which need not have a descriptor. */
+const openKo = async (ko) => {
+  const id = ko.split('/').map(encodeURIComponent).join('/');
+  const about = await tellAbout(id);
+  if (about === undefined) return problem('There is no knowledge object ' + ko + ' on the shelf of this service');
+  if (about.descriptor !== undefined) {
+    const path = about.descriptor.split('/').map(encodeURIComponent).join('/');
+    return openEditor(URL.parse(base + '/kos/' + id + '/' + path, location.href));
+  }
+  note('This knowledge object has no service descriptor, and deploys no endpoint.');
+  document.querySelector('nav').append(filesOf(base + '/', id, ko));
+};
+
 const open = async () => {
+  const ko = new URLSearchParams(location.search).get('ko');
+  if (ko !== null && ko !== '') return openKo(ko);
   const url = await wantedDescriptor();
   if (url === undefined) return;
+  const id = idOf(base, url);
+  if (id !== undefined) await tellAbout(id);
+  return openEditor(url);
+};
+
+const openEditor = async (url) => {
   const endpoints = await endpointsOf(url);
   const id = idOf(base, url);
   await Promise.all([noteStates(id, endpoints), offerLogin().catch(() => undefined)]);
@@ -90,7 +121,7 @@ const open = async () => {
     if (descriptor === null || typeof descriptor !== 'object') return update(descriptor);
     // The only operation is what was wanted. The editor reads its settings whenever it draws.
     if (operationsOf(descriptor).length === 1) system.getConfigs().docExpansion = 'full';
-    if (descriptor.info?.title) document.title = descriptor.info.title + ' · KGrid Activator';
+    if (id === undefined && descriptor.info?.title) document.title = descriptor.info.title + ' · KGrid Activator';
     return update(withOwnServers(withoutOthers(descriptor, isOwn, note), { base, url, endpoints }));
   };
   window.SwaggerUIBundle({

@@ -4,6 +4,7 @@ import { objectsOf } from './objects.js';
 
 const state = {
   problems: [],
+  pages: ['kgrid/idle/v1.0'],
   withoutEndpoints: ['kgrid/idle/v1.0'],
   places: { bmi: ['kgrid/bmi/v1.0', 'kgrid/bmi/v2.0'], idle: ['kgrid/idle/v1.0'] },
 };

@@ -32,6 +32,7 @@ export function objectsOf({ endpoints, shelf, failures, state }) {
     const object = objectAt('/kos/' + id);
     if (id !== atId) object.atId = atId;
     object.isOnShelf = true;
+    object.hasPage = state.pages.includes(id);
     object.title ??= String(metadata.title ?? titleOf(metadata['dc:title']) ?? atId);
     object.keywords = [metadata.keywords ?? metadata['koio:keywords'] ?? metadata['schema:keywords'] ?? []].flat();
     if (object.endpoints.length > 0) continue;

@@ -1,12 +1,14 @@
-/** What the pages ask beside the interface for programs: whether anything changed, and the files of a package. */
+/** What the pages ask beside the interface for programs: whether anything changed, and what one package holds. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import type { Activator } from '../../activation/activator.ts';
 import { isKoPart, koKey } from '../../knowledge-object/id.ts';
 import { notFound } from '../../lib/errors.ts';
-import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
+import type { KoPackage, Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import { matchesEtag } from '../conditional.ts';
 import { declare } from '../methods.ts';
+import { aboutAnswer } from './about-answer.ts';
+import { OwnPages } from './own-pages.ts';
 
 export interface PageDataOptions {
   readonly activator: Activator;
@@ -16,6 +18,8 @@ export interface PageDataOptions {
 }
 
 export function pageDataRoutes(app: FastifyInstance, { activator, shelf, login }: PageDataOptions): void {
+  const ownPages = new OwnPages(shelf, activator);
+
   /** Says that something has a problem, never which: whoever may see details reads them in the health of the service. */
   const overview = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     if (!activator.loaded) await activator.whenLoaded;
@@ -28,29 +32,38 @@ export function pageDataRoutes(app: FastifyInstance, { activator, shelf, login }
       state.update(`${id} ${status} ${activated ?? ''} ${detail ?? ''}\n`);
     for (const { id, cause } of [...failures, ...withoutEndpoints]) state.update(`${koKey(id)} ${cause}\n`);
     for (const { where, cause } of damage) state.update(`${where} ${cause}\n`);
-    return send(request, reply, state.update(JSON.stringify(login)).digest('base64url'), {
+    return send(request, reply, state.update(JSON.stringify(login)).digest('base64url'), async () => ({
       problems: failures.map(({ id }) => koKey(id)),
       withoutEndpoints: withoutEndpoints.map(({ id }) => koKey(id)),
       places: placesOf(entries),
+      pages: await ownPages.among(entries),
       unreadable: damage.length,
       login,
-    });
+    }));
   };
 
-  const files = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const { naan = '', name = '', version = '' } = request.params as Record<string, string>;
-    const pkg = [naan, name, version].every(isKoPart) ? await shelf.open({ naan, name, version }) : undefined;
-    if (pkg === undefined) throw notFound(`There is no knowledge object ${naan}/${name}/${version} on the shelf`);
-    try {
-      const listed = [...pkg.files.values()].map(({ path, size }) => ({ path, size }));
-      return await send(request, reply, `${pkg.entry.digest.slice(0, 32)}-${listed.length}`, listed);
-    } finally {
-      pkg.release();
-    }
-  };
+  const ofPackage =
+    (what: string, tell: (pkg: KoPackage) => object) =>
+    async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+      const { naan = '', name = '', version = '' } = request.params as Record<string, string>;
+      const pkg = [naan, name, version].every(isKoPart) ? await shelf.open({ naan, name, version }) : undefined;
+      if (pkg === undefined) throw notFound(`There is no knowledge object ${naan}/${name}/${version} on the shelf`);
+      try {
+        const state = `${pkg.entry.digest.slice(0, 32)}-${pkg.files.size}-${what}`;
+        return await send(request, reply, state, () => tell(pkg));
+      } finally {
+        pkg.release();
+      }
+    };
+  const filesOf = ({ files }: KoPackage): object => [...files.values()].map(({ path, size }) => ({ path, size }));
 
   declare(app, '/doc/overview.json', { GET: { access: 'open', handler: overview } });
-  declare(app, '/doc/files/:naan/:name/:version', { GET: { access: 'open', handler: files } });
+  declare(app, '/doc/files/:naan/:name/:version', {
+    GET: { access: 'open', handler: ofPackage('files', filesOf) },
+  });
+  declare(app, '/doc/about/:naan/:name/:version', {
+    GET: { access: 'open', handler: ofPackage('about', aboutAnswer) },
+  });
 }
 
 /** Where the KOs stand whose `@id` does not say so, by this, in the order of `GET /kos`. */
@@ -62,8 +75,13 @@ function placesOf(entries: readonly ShelfEntry[]): Record<string, string[]> {
   return Object.fromEntries(places);
 }
 
-function send(request: FastifyRequest, reply: FastifyReply, state: string, body: object): FastifyReply {
+async function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  state: string,
+  body: () => object | Promise<object>,
+): Promise<FastifyReply> {
   const etag = `"${state}"`;
   void reply.headers({ 'cache-control': 'no-cache', etag });
-  return matchesEtag(request.headers['if-none-match'], etag) ? reply.code(304).send() : reply.send(body);
+  return matchesEtag(request.headers['if-none-match'], etag) ? reply.code(304).send() : reply.send(await body());
 }

@@ -24,6 +24,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const OWN = [
   'overview.html',
   'overview.js',
+  'about.js',
   'card.js',
   'objects.js',
   'files.js',

@@ -43,7 +43,6 @@ const BY_AT_ID = '/endpoints/{atId}/{endpoint}';
 const ARTIFACT = `${VERSIONED}/{artifact}`;
 const KO = '/kos/{naan}/{name}/{version}';
 const FILE = `${KO}/{path}`;
-const FILES = '/doc/files/{naan}/{name}/{version}';
 const ARTIFACTS = '/proxy/artifacts/{naan}/{name}/{version}/{path}';
 
 function calls(): Step[] {
@@ -116,7 +115,7 @@ function listings(): Step[] {
     '/actuator/audit',
     '/actuator/removed',
   ];
-  const scripts = ['overview', 'card', 'objects', 'files', 'login', 'read', 'element', 'doc', 'descriptor', 'answers'];
+  const scripts = 'overview card objects about files login read element doc descriptor answers'.split(' ');
   const others = ['pages.css', 'icon.svg', 'swagger-ui.css', 'swagger-ui-bundle.js'];
   const pages = [...scripts.map((name) => `${name}.js`), ...others];
   const both = (path: string, url = path): Step[] => [
@@ -133,9 +132,14 @@ function listings(): Step[] {
     ...pages.flatMap((page) => both('/doc/{file}', `/doc/${page}`)),
     ...both('/doc/overview.json'),
     ['get', '/doc/overview.json', '/doc/overview.json', withHeaders({ 'if-none-match': '*' })],
-    ...both(FILES, `/doc/files/${code.id}`),
-    ['get', FILES, `/doc/files/${code.id}`, withHeaders({ 'if-none-match': '*' })],
-    ['get', FILES, '/doc/files/no/such/ko'],
+    ...['files', 'about'].flatMap((what): Step[] => {
+      const [route, url] = [`/doc/${what}/{naan}/{name}/{version}`, `/doc/${what}/${code.id}`];
+      return [
+        ...both(route, url),
+        ['get', route, url, withHeaders({ 'if-none-match': '*' })],
+        ['get', route, `/doc/${what}/no/such/ko`],
+      ];
+    }),
     ...both('/openapi.json'),
     ...both('/openapi.yaml'),
     ...both('/endpoints'),
