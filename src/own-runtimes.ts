@@ -1,6 +1,6 @@
 /** The runtimes that come with the service, and the private listener on which they reach it. */
 import type { FastifyInstance } from 'fastify';
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Config } from './config/config.ts';
 import { SECRET_HEADER } from './engines/remote/runtime.ts';
@@ -9,6 +9,7 @@ import { startOwnRuntimes } from './engines/remote/start-own-runtimes.ts';
 import { openPrivateListener } from './http/private-listener.ts';
 import type { PrivateListener } from './http/private-listener.ts';
 import { disposeAll } from './lib/dispose.ts';
+import { sameSecret } from './lib/same-secret.ts';
 import type { Logger } from './lib/log.ts';
 
 export interface OwnRuntimesOptions {
@@ -37,7 +38,8 @@ export class OwnRuntimes implements AsyncDisposable {
   async start(server: FastifyInstance, { config, ...options }: OwnRuntimesOptions): Promise<void> {
     if (config.runtimes.length === 0) return;
     const { secret } = this;
-    this.#listener = await openPrivateListener(server, ({ headers }) => isSame(headers[SECRET_HEADER], secret));
+    const isSecret = sameSecret(secret);
+    this.#listener = await openPrivateListener(server, ({ headers }) => isSecret(headers[SECRET_HEADER]));
     this.#started = startOwnRuntimes({
       ...options,
       names: config.runtimes,
@@ -55,10 +57,4 @@ export class OwnRuntimes implements AsyncDisposable {
     owned.use(this.#listener);
     owned.defer(async () => disposeAll(await this.#started));
   }
-}
-
-function isSame(given: string | string[] | undefined, secret: string): boolean {
-  if (typeof given !== 'string') return false;
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(secret));
 }

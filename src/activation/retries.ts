@@ -1,4 +1,5 @@
 /** Tries again what failed for a reason that passes, less and less often, until it is over. */
+import { Backoff } from '../lib/backoff.ts';
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -13,7 +14,7 @@ export interface RetriesOptions {
 
 export class Retries {
   readonly #options: RetriesOptions;
-  #delay = FIRST_PAUSE_MS;
+  readonly #backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   /** When the last attempt ended, in milliseconds of `performance.now()`. */
@@ -30,12 +31,11 @@ export class Retries {
     if (!this.#options.isPending()) {
       clearTimeout(this.#timer);
       this.#timer = undefined;
-      this.#delay = FIRST_PAUSE_MS;
+      this.#backoff.reset();
       return;
     }
     if (this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => void this.#run(), this.#delay).unref();
-    this.#delay = Math.min(this.#delay * 2, LONGEST_PAUSE_MS);
+    this.#timer = setTimeout(() => void this.#run(), this.#backoff.next()).unref();
   }
 
   /** Tries at once, but for callers that ask again and again; those at the same time share one attempt. */

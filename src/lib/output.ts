@@ -4,6 +4,7 @@
  */
 import { constants, fstatSync, openSync, writevSync } from 'node:fs';
 import { isatty } from 'node:tty';
+import { Backoff } from './backoff.ts';
 import { uptime } from './uptime.ts';
 
 /** Bytes that are kept, … */
@@ -27,7 +28,7 @@ export class Output {
   /** Lines, the first of which may have begun. */
   #kept: Buffer[] = [];
   #cost = 0;
-  #pause = FIRST_PAUSE_MS;
+  readonly #backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   #timer: NodeJS.Timeout | undefined;
   #lost = 0;
   #unreported = 0;
@@ -67,9 +68,9 @@ export class Output {
     if (this.#kept.length === 0 || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#pause = this.#drain() ? FIRST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, this.#pause * 2);
+      if (this.#drain()) this.#backoff.reset();
       this.#lookLater();
-    }, this.#pause).unref();
+    }, this.#backoff.next()).unref();
   }
 
   /** Writes what is kept as far as it is taken; true where some was. */

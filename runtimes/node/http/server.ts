@@ -1,6 +1,6 @@
 /** The runtime's HTTP interface: one table of routes, and the secret that a supervised runtime asks for. */
-import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { sameSecret } from '../../../src/lib/same-secret.ts';
 import { secretHeader } from '../activator/client.ts';
 import {
   crossSite,
@@ -96,11 +96,6 @@ function pathOf(url: string): string {
 
 function secretCheck(secret: string | undefined): (request: IncomingMessage) => boolean {
   if (secret === undefined) return () => true;
-  const wanted = Buffer.from(secret);
-  return (request) => {
-    const given = request.headers[secretHeader];
-    if (typeof given !== 'string' || given.length !== secret.length) return false;
-    const bytes = Buffer.from(given);
-    return bytes.length === wanted.length && timingSafeEqual(bytes, wanted);
-  };
+  const isSecret = sameSecret(secret);
+  return ({ headers }) => isSecret(headers[secretHeader]);
 }

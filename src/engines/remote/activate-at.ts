@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ActivationContext, EndpointPlan } from '../engine.ts';
 import type { RemoteOptions } from './remote-options.ts';
+import { Backoff } from '../../lib/backoff.ts';
 import { MAX_URL_CHARACTERS, cutWords, oneLine, withoutEndSlashes, withoutStartSlashes } from '../../lib/text.ts';
 import { withoutCredentials } from '../../lib/without-credentials.ts';
 import { RuntimeUnreachable } from './runtime.ts';
@@ -30,7 +31,8 @@ export async function activateAt(
 ): Promise<ActivatedAt> {
   const began = uptime();
   const body = JSON.stringify(requestOf(plan, runtime.activator));
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+  const backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+  for (;;) {
     const left = options.activationTimeout - (uptime() - began);
     if (left <= 0)
       throw new Error(
@@ -60,7 +62,7 @@ export async function activateAt(
         throw thrown;
       }
     }
-    await wait(pause, undefined, { signal: context.signal });
+    await wait(backoff.next(), undefined, { signal: context.signal });
   }
 }
 

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import type { Logger } from 'pino';
+import { Backoff } from '../../lib/backoff.ts';
 import { withoutHostPaths } from '../../lib/host-paths.ts';
 import { uptime } from '../../lib/uptime.ts';
 import type { RemoteEngine } from './remote-engine.ts';
@@ -37,7 +38,7 @@ export class OwnRuntime implements AsyncDisposable {
   readonly #options: OwnRuntimeOptions;
   #child: ChildProcess | undefined;
   #url: string | undefined;
-  #pause = FIRST_PAUSE_MS;
+  readonly #backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   #timer: NodeJS.Timeout | undefined;
   #starting: NodeJS.Timeout | undefined;
   #stopping = false;
@@ -98,10 +99,11 @@ export class OwnRuntime implements AsyncDisposable {
       if (this.#url !== undefined) this.#options.onEnd(this.#url);
       this.#url = undefined;
       if (this.#stopping) return;
-      this.#pause = uptime() - began > STABLE_MS ? FIRST_PAUSE_MS : Math.min(LONGEST_PAUSE_MS, this.#pause * 2);
+      if (uptime() - began > STABLE_MS) this.#backoff.reset();
+      const pause = this.#backoff.next();
       engine.absence = `the ${engine.name} runtime ended (${tooLate || reason})${last === '' ? '' : `: ${withoutHostPaths(last)}`}; it is started again`;
-      log.error({ runtime: engine.name, reason: tooLate || reason, last, again: this.#pause }, 'a runtime ended');
-      this.#timer = setTimeout(() => this.#start(), this.#pause);
+      log.error({ runtime: engine.name, reason: tooLate || reason, last, again: pause }, 'a runtime ended');
+      this.#timer = setTimeout(() => this.#start(), pause);
       this.#timer.unref();
     };
     child.once('error', (error) => onEnd(error.message));

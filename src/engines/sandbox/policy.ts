@@ -59,7 +59,7 @@ export function policyFor(cores: number) {
     mostAttempts: 3,
     /** Starts of a process that fail in a row after which a load is given up. */
     mostFailedStarts: 3,
-    firstPauseMs: 100,
+    firstPauseMs: 200,
     longestPauseMs: 5000,
     /** A process that is not up by then never comes up. */
     startingMs: 60_000,
@@ -200,9 +200,6 @@ export function afterCrash(crash: Crash, { mostAttempts }: Policy): 'load again'
   const isAtFault = crash.wasAlone && !crash.isFromOutside;
   return crash.calledOut || crash.attempts + 1 >= mostAttempts || isAtFault ? 'fail' : 'requeue';
 }
-
-export const pauseAfter = (failedStarts: number, { firstPauseMs, longestPauseMs }: Policy): number =>
-  Math.min(longestPauseMs, firstPauseMs * 2 ** failedStarts);
 
 // ----- memory -----
 

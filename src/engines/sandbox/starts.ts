@@ -1,11 +1,12 @@
 /** How the starts of processes go: where they fail, the next are tried after pauses that grow. */
+import { Backoff } from '../../lib/backoff.ts';
 import type { Clock } from './clock.ts';
-import { pauseAfter } from './policy.ts';
 import type { Policy } from './policy.ts';
 
 export class Starts {
   readonly #clock: Clock;
   readonly #policy: Policy;
+  readonly #backoff: Backoff;
   #failed = 0;
   #pausedUntil = 0;
   #problem: string | undefined;
@@ -13,6 +14,7 @@ export class Starts {
   constructor(clock: Clock, policy: Policy) {
     this.#clock = clock;
     this.#policy = policy;
+    this.#backoff = new Backoff(policy.firstPauseMs, policy.longestPauseMs);
   }
 
   /** Why there is no sandbox, while that is so. */
@@ -31,6 +33,7 @@ export class Starts {
 
   onReady(): void {
     this.#failed = 0;
+    this.#backoff.reset();
     this.#pausedUntil = 0;
     this.#problem = undefined;
   }
@@ -39,7 +42,7 @@ export class Starts {
   onFailed(reason: string): number {
     this.#failed++;
     this.#problem = `a sandbox process cannot be started: ${reason}`;
-    const pause = pauseAfter(this.#failed, this.#policy);
+    const pause = this.#backoff.next();
     this.#pausedUntil = this.#clock.now() + pause;
     return pause;
   }
