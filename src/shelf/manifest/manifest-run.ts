@@ -88,12 +88,12 @@ export class ManifestRun {
     }
   }
 
-  async #importOne({ location, url, error }: ManifestEntry): Promise<ManifestOutcome> {
+  async #importOne({ location, url, beside, error }: ManifestEntry): Promise<ManifestOutcome> {
     if (url === undefined) return { location, ...(error === undefined ? {} : { error }) };
     const { target, sources, limits } = this.#options;
     let content: Readable | undefined;
     try {
-      ({ content } = await sources.open(url, ZIP, AbortSignal.timeout(limits.timeout)));
+      ({ content } = await sources.open(url, ZIP, AbortSignal.timeout(limits.timeout), beside));
       const { entry, digests } = await importZip(content, target);
       return { location, id: entry.id, ...(digests === undefined ? {} : { digests }) };
     } catch (thrown) {

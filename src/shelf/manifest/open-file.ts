@@ -21,7 +21,7 @@ export async function openFile(url: URL, policy: FilePolicy): Promise<Readable> 
   throw importRefused('is not a file');
 }
 
-function pathOf(url: URL): string {
+export function pathOf(url: URL): string {
   try {
     return fileURLToPath(url);
   } catch (cause) {
@@ -29,7 +29,8 @@ function pathOf(url: URL): string {
   }
 }
 
-async function allowedPath(path: string, policy: FilePolicy): Promise<string> {
+/** Its real path. @throws importRefused. */
+export async function allowedPath(path: string, policy: FilePolicy): Promise<string> {
   if (policy === 'any') return realpath(path).catch(refuse);
   const folders: string[] = [];
   for (const folder of policy.within) {
@@ -49,7 +50,7 @@ async function allowedPath(path: string, policy: FilePolicy): Promise<string> {
   return real;
 }
 
-function refuse(cause: unknown): never {
+export function refuse(cause: unknown): never {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   const reason = code === 'ENOENT' || code === 'ENOTDIR' ? 'names no file' : 'cannot be read';
   throw importRefused(reason, { cause });

@@ -1,6 +1,7 @@
 import { HttpClient } from './http-client.ts';
 import type { OpenedLocation } from './http-client.ts';
 import type { Lookup } from './addresses.ts';
+import { openBeside } from './open-beside.ts';
 import { openFile } from './open-file.ts';
 import type { FilePolicy } from './open-file.ts';
 import { isHttp } from './parse-manifest.ts';
@@ -28,11 +29,17 @@ export class Sources implements AsyncDisposable {
     this.#http = new HttpClient({ privateAddresses: policy.privateAddresses, redirects, lookup });
   }
 
-  /** @throws importRefused and what the system or undici throws. The signal also ends the content of the web. */
-  async open(url: URL, accept: string, signal: AbortSignal): Promise<OpenedLocation> {
+  /**
+   * @param beside the manifest whose folder it may not leave; a folder there is given as a zip.
+   * @throws importRefused and what the system or undici throws. The signal also ends the content of the web.
+   */
+  async open(url: URL, accept: string, signal: AbortSignal, beside?: URL): Promise<OpenedLocation> {
     const opened = isHttp(url)
       ? await this.#http.get(url, accept, signal)
-      : { content: await openFile(url, this.#files), url };
+      : {
+          content: await (beside === undefined ? openFile(url, this.#files) : openBeside(url, beside, this.#files)),
+          url,
+        };
     // It may fail before its reader comes, who then finds it failed.
     opened.content.on('error', () => undefined);
     return opened;
