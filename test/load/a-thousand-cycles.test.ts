@@ -19,7 +19,10 @@ const WEIGHT = 20_000;
 const owned = new AsyncDisposableStack();
 after(() => owned.disposeAsync());
 const service = owned.use(
-  await startService({ env: INSPECTED, args: ['--execution-timeout', '100ms', '--isolate-memory', '16MB'] }),
+  await startService({
+    env: INSPECTED,
+    args: ['--execution-timeout', '100ms', '--isolate-memory', '16MB', '--keep-removed', '0'],
+  }),
 );
 const heap = owned.use(await Heap.of(service));
 /** All but the audit, which is to keep what was done, within bounds of its own. */

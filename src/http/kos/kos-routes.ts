@@ -6,9 +6,9 @@ import type { EndpointTexts } from '../listings/endpoint-texts.ts';
 import { declare } from '../methods.ts';
 import type { Handler, Operation } from '../methods.ts';
 import { deleteKo } from './delete-ko.ts';
-import { importByManifest, importByManifestList, importByZip } from './import-routes.ts';
-import type { ImportOptions } from './import-routes.ts';
-import type { KoContext } from './ko-context.ts';
+import { importByManifest, importByManifestList } from './import-manifest.ts';
+import { importByZip } from './import-zip.ts';
+import type { KoContext, KoParts } from './ko-context.ts';
 import { KoLists } from './ko-lists.ts';
 import { paramsOf } from './ko-params.ts';
 import { orAtId, orRefusedAtId, refusedAtId } from './read-at-id.ts';
@@ -18,14 +18,14 @@ import { readAnyVersion, readKo } from './read-ko.ts';
 import { asFileNamed, restoreKo } from './restore-ko.ts';
 import { replaceMetadata } from './replace-metadata.ts';
 
-export function kosRoutes(app: FastifyInstance, imports: ImportOptions, texts: EndpointTexts): void {
+export function kosRoutes(app: FastifyInstance, imports: KoParts, texts: EndpointTexts): void {
   const { shelf, activator } = imports;
   const lists = new KoLists({ shelf, activator, texts });
   const context: KoContext = { ...imports, lists };
 
   declare(app, '/kos', { GET: open((request, reply) => lists.all(request, reply)), POST: importByZip(imports) });
-  declare(app, '/kos/manifest', { POST: importByManifest(imports) });
-  declare(app, '/kos/manifest-list', { POST: importByManifestList(imports) });
+  declare(app, '/kos/manifest', { POST: importByManifest(imports.manifests) });
+  declare(app, '/kos/manifest-list', { POST: importByManifestList(imports.manifests) });
   const byAtId = (url: string, handler: Handler): void =>
     declare(app, url, { GET: open(orAtId(context, handler)) }, (request) => refusedAtId(shelf, request));
   byAtId('/kos/:naan', (request, reply) => lists.ofNaan(request, reply, paramsOf(request).naan));

@@ -1,0 +1,68 @@
+/** `POST /kos/manifest` and `POST /kos/manifest-list`. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { koKey } from '../../knowledge-object/id.ts';
+import { bodyNotReadable, messageOf, ServiceError } from '../../lib/errors.ts';
+import { inTurns } from '../../lib/in-turns.ts';
+import type { ManifestImporter, ManifestOutcome } from '../../shelf/manifest-importer.ts';
+import { parseManifestText } from '../../shelf/manifest/parse-manifest.ts';
+import { audit } from '../access/audit.ts';
+import { requireJson, textBody } from '../body.ts';
+import { withoutSilenceLimit } from '../long-work.ts';
+import type { Operation } from '../methods.ts';
+import { sendOutcome } from './manifest-answer.ts';
+import type { ManifestProblem } from './manifest-answer.ts';
+import { logReplaced, replaced } from './replaced.ts';
+
+export function importByManifest(manifests: ManifestImporter): Operation {
+  return importByJson('manifest', (body) => manifests.importPosted(body));
+}
+
+export function importByManifestList(manifests: ManifestImporter): Operation {
+  return importByJson('manifest-list', (body) => manifests.importPostedList(body));
+}
+
+function importByJson(action: string, run: (body: unknown) => Promise<readonly ManifestOutcome[]>): Operation {
+  return {
+    access: 'shelf-write',
+    handler: async (request: FastifyRequest, reply: FastifyReply) => {
+      requireJson(request);
+      const manifest = jsonOf(request);
+      const outcomes = await withoutSilenceLimit(request, () => run(manifest));
+      const added = outcomes.flatMap(({ id }) => (id === undefined ? [] : [`${koKey(id)}/`]));
+      const problems = await logged(request, outcomes);
+      const changed = outcomes.flatMap(({ id, digests }) => (id && digests ? [[koKey(id), digests] as const] : []));
+      for (const [key, digests] of changed) logReplaced(request, key, digests);
+      audit(request, {
+        action: `import ${action}`,
+        subject: added.join(' ') || 'nothing',
+        ...replaced(changed.length === 0 ? undefined : changed.map((each) => each.join(' ')).join('; ')),
+        outcome: added.length > 0 ? 'done' : 'failed',
+      });
+      // "None loaded (also an empty list, or an object without a list): 400 with `[]`."
+      void reply.code(added.length > 0 ? 200 : 400).header('KGrid-Manifest-Errors', problems.length);
+      return sendOutcome(request, reply, added, problems);
+    },
+  };
+}
+
+/** Writes down why entries failed, so that the caller's request id leads there. */
+async function logged(request: FastifyRequest, outcomes: readonly ManifestOutcome[]): Promise<ManifestProblem[]> {
+  const problems = outcomes.flatMap(({ location, error }) =>
+    error === undefined ? [] : [{ location, detail: error.message }],
+  );
+  for await (const some of inTurns(problems)) {
+    for (const { location, detail } of some)
+      request.log.warn({ requestId: request.id, location, cause: detail }, 'manifest entry was not imported');
+  }
+  return problems;
+}
+
+function jsonOf(request: FastifyRequest): unknown {
+  try {
+    return parseManifestText(textBody(request));
+  } catch (thrown) {
+    if (thrown instanceof ServiceError && thrown.code === 'import-refused')
+      throw bodyNotReadable(`The manifest ${thrown.message}`);
+    throw bodyNotReadable(`The body is not JSON: ${messageOf(thrown)}`, { cause: thrown });
+  }
+}
