@@ -6,14 +6,19 @@ import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
 import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import type { OwnService } from '../acceptance/support/service.ts';
 import { remoteKo } from './support/remote-ko.ts';
+import { until } from './support/until.ts';
 
 const naan = uniqueNaan();
 const local = welcomeKo({ naan, name: 'local' });
 const node = remoteKo({ naan, name: 'node', engine: 'node', code: { 'src/index.js': 'exports.run = (n) => n + 1;' } });
 const python = remoteKo({ naan, name: 'python', engine: 'python', code: { 'src/main.py': 'def run(n): return n' } });
 
-const endpointOf = async (service: OwnService, name: string): Promise<JsonObject> =>
-  (await service.get(`/endpoints/${naan}/${name}/1.0/run`)).object;
+/** Once it is decided: a runtime may still be starting. */
+const endpointOf = (service: OwnService, name: string): Promise<JsonObject> =>
+  until(`the endpoint of ${name} is decided`, async () => {
+    const endpoint = (await service.get(`/endpoints/${naan}/${name}/1.0/run`)).object;
+    return endpoint['status'] === 'LOADED' ? undefined : endpoint;
+  });
 const componentOf = async (service: OwnService, name: string): Promise<unknown> =>
   ((await service.get('/actuator/health')).object['components'] as JsonObject)[name];
 

@@ -101,12 +101,12 @@ test('one Ctrl-C lets a call in progress finish', { timeout: 180_000 }, async ()
 
 test('a second Ctrl-C, once the service says so, ends it at once', { timeout: 180_000 }, async () => {
   await using terminal = await startAtTerminal();
-  const call = terminal.client.post(pathOf(spinner), 1).catch(() => undefined);
-  await terminal.logged(begun);
+  const call = terminal.client.post(pathOf(spinner), 1);
+  await hasBegun(terminal, call);
   terminal.type(CTRL_C);
   await terminal.logged(is('stopping-takes-time'));
   terminal.type(CTRL_C);
-  assert.equal(await call, undefined);
+  await assert.rejects(call);
   await terminal.gone();
 });
 

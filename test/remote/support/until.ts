@@ -7,7 +7,7 @@ const POLL_MS = 25;
 export async function until<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
-  within = 15_000,
+  within = 60_000,
 ): Promise<T> {
   const deadline = Date.now() + within;
   for (;;) {
