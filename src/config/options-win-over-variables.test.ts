@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { toConfig } from './config.ts';
-import type { Config } from './config.ts';
 import { readSettings } from './read-settings.ts';
 import { SETTINGS } from './settings.ts';
 import type { Setting } from './setting.ts';
-
-function configOf(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Config {
-  const given = readSettings(argv, env);
-  assert.ok(!given.help);
-  return toConfig(given.settings);
-}
+import { configOf } from './support/config-of.ts';
 
 /** The value under one of the names, as it was read, and where. */
 function readOf(option: string, argv: readonly string[], env: NodeJS.ProcessEnv) {

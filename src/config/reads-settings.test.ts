@@ -2,15 +2,7 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { folderOfShelf } from '../shelf/open-shelf.ts';
-import { toConfig } from './config.ts';
-import type { Config } from './config.ts';
-import { readSettings } from './read-settings.ts';
-
-function configOf(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Config {
-  const given = readSettings(argv, env);
-  assert.ok(!given.help);
-  return toConfig(given.settings);
-}
+import { configOf } from './support/config-of.ts';
 
 test('the shelf of the original may be absolute or lie beside the service', () => {
   const folders = {

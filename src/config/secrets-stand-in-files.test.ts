@@ -3,10 +3,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { ServiceError } from '../lib/errors.ts';
-import { toConfig } from './config.ts';
-import type { Config } from './config.ts';
-import { readSettings } from './read-settings.ts';
+import { configOf, refusalOf } from './support/config-of.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'kgrid-secrets-'));
 after(() => rm(folder, { recursive: true }));
@@ -16,23 +13,6 @@ async function file(content: string | Buffer, mode = 0o600): Promise<string> {
   await writeFile(path, content);
   await chmod(path, mode);
   return path;
-}
-
-function configOf(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Config {
-  const given = readSettings(argv, env);
-  assert.ok(!given.help);
-  return toConfig(given.settings);
-}
-
-function refusalOf(argv: readonly string[], env: NodeJS.ProcessEnv = {}): string {
-  try {
-    configOf(argv, env);
-  } catch (thrown) {
-    assert.ok(thrown instanceof ServiceError && thrown.code === 'start-refused', String(thrown));
-    assert.doesNotMatch(thrown.message, /\n/);
-    return thrown.message;
-  }
-  return assert.fail('it was accepted');
 }
 
 test('the password is the text of its file without the newline at its end', async () => {

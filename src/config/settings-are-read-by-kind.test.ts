@@ -1,30 +1,10 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { ServiceError } from '../lib/errors.ts';
-import { toConfig } from './config.ts';
 import type { Config } from './config.ts';
-import { readSettings } from './read-settings.ts';
 import { SETTINGS } from './settings.ts';
 import type { Setting } from './setting.ts';
-
-function configOf(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Config {
-  const given = readSettings(argv, env);
-  assert.ok(!given.help);
-  return toConfig(given.settings);
-}
-
-/** The one line that stops the start. */
-function refusalOf(argv: readonly string[], env: NodeJS.ProcessEnv = {}): string {
-  try {
-    configOf(argv, env);
-  } catch (thrown) {
-    assert.ok(thrown instanceof ServiceError && thrown.code === 'start-refused', String(thrown));
-    assert.doesNotMatch(thrown.message, /\n/);
-    return thrown.message;
-  }
-  return assert.fail(`${[...argv, ...Object.entries(env)].join(' ')} was accepted`);
-}
+import { configOf, refusalOf } from './support/config-of.ts';
 
 const table = <T>(read: (config: Config) => T, option: string, values: Readonly<Record<string, T>>): void => {
   for (const [written, value] of Object.entries(values)) {

@@ -1,5 +1,6 @@
 /** Stands for the service around an engine: makes plans, calls, and has a caller in another engine. */
-import type { Call, CallScope, CallTarget, EndpointPlan, Engine, Executor } from '../../src/engines/engine.ts';
+import type { EndpointPlan, Engine, Executor } from '../../src/engines/engine.ts';
+import { callsAmong } from '../support/calls-among.ts';
 import { TestJavascript } from '../support/javascript.ts';
 import type { EngineUnderTest } from './engine.ts';
 
@@ -14,6 +15,7 @@ export class EngineHost implements AsyncDisposable {
   readonly maxResultBytes: number;
   readonly #under: EngineUnderTest;
   readonly #active = new Map<string, Executor>();
+  readonly call = callsAmong(this.#active);
   readonly #caller = new TestJavascript();
   #kos = 0;
 
@@ -32,19 +34,6 @@ export class EngineHost implements AsyncDisposable {
   async activateAs(id: string, artifacts: Artifacts): Promise<string> {
     this.#active.set(id, await this.#activate(id, artifacts));
     return id;
-  }
-
-  async call(executor: Executor, input: unknown = null, more: Partial<Call> = {}): Promise<unknown> {
-    const result = await executor.execute({
-      body: JSON.stringify(input),
-      contentType: 'application/json',
-      json: true,
-      deadline: Infinity,
-      depth: 0,
-      scope: this.#scope,
-      ...more,
-    });
-    return JSON.parse(result);
   }
 
   /** Calls it from code of the engine `javascript`. */
@@ -79,16 +68,4 @@ export class EngineHost implements AsyncDisposable {
     };
     return this.engine.activate(plan, { progress: () => undefined, signal: new AbortController().signal });
   }
-
-  readonly #scope: CallScope = {
-    find: (id): CallTarget | undefined => {
-      const executor = this.#active.get(id);
-      return executor && { ready: () => executor };
-    },
-    call: (id, call) => {
-      const executor = this.#active.get(id);
-      if (executor === undefined) throw new Error(`${id} is not active`);
-      return executor.execute({ ...call, scope: this.#scope });
-    },
-  };
 }

@@ -3,23 +3,15 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { toConfig } from '../../src/config/config.ts';
-import type { Config } from '../../src/config/config.ts';
 import { helpText } from '../../src/config/help.ts';
-import { readSettings } from '../../src/config/read-settings.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
 import type { Setting } from '../../src/config/setting.ts';
 import { codesIn, tableOf } from './support/markdown.ts';
 import { PROJECT, markdownFiles, read } from './support/project.ts';
+import { configOf } from '../../src/config/support/config-of.ts';
 
 const settings: readonly Setting[] = SETTINGS;
 const document = read('docs/settings.md');
-
-function configOf(args: readonly string[], environment: NodeJS.ProcessEnv): Config {
-  const given = readSettings(args, environment);
-  assert.ok(!given.help);
-  return toConfig(given.settings);
-}
 
 /** The variables that the sources in a folder name. */
 function namedIn(folder: string): Set<string> {

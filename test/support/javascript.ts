@@ -1,8 +1,9 @@
 /** The real javascript engine with its sandbox processes, for code of a test. */
 import pino from 'pino';
-import type { Call, CallScope, CallTarget, EndpointPlan, Executor } from '../../src/engines/engine.ts';
+import type { EndpointPlan, Executor } from '../../src/engines/engine.ts';
 import { JavascriptEngine } from '../../src/engines/javascript/engine.ts';
 import type { JavascriptOptions } from '../../src/engines/javascript/engine.ts';
+import { callsAmong } from './calls-among.ts';
 
 export interface PlanParts {
   readonly id?: string;
@@ -20,6 +21,7 @@ export type Active = Map<string, Executor>;
 export class TestJavascript implements AsyncDisposable {
   readonly engine: JavascriptEngine;
   readonly active: Active = new Map();
+  readonly call = callsAmong(this.active);
   readonly log: Record<string, unknown>[] = [];
 
   constructor(options: Partial<JavascriptOptions> = {}) {
@@ -64,33 +66,7 @@ export class TestJavascript implements AsyncDisposable {
     return executor;
   }
 
-  /** Calls, and parses the result. @throws ServiceError. */
-  async call(executor: Executor, input: unknown = null, more: Partial<Call> = {}): Promise<unknown> {
-    const result = await executor.execute({
-      body: JSON.stringify(input),
-      contentType: 'application/json',
-      json: true,
-      deadline: Infinity,
-      depth: 0,
-      scope: this.#scope,
-      ...more,
-    });
-    return JSON.parse(result);
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     await this.engine[Symbol.asyncDispose]();
   }
-
-  readonly #scope: CallScope = {
-    find: (id): CallTarget | undefined => {
-      const executor = this.active.get(id);
-      return executor && { ready: () => executor };
-    },
-    call: (id, call) => {
-      const executor = this.active.get(id);
-      if (executor === undefined) throw new Error(`${id} is not active`);
-      return executor.execute({ ...call, scope: this.#scope });
-    },
-  };
 }
