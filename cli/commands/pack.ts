@@ -18,14 +18,16 @@ import { count } from '../lib/terminal.ts';
 
 interface PackOptions {
   readonly output?: string;
+  readonly tar?: boolean;
   readonly json?: boolean;
 }
 
 export function packCommand(context: Context): Command {
   return new Command('pack')
-    .description('Make the zip of a knowledge object; the same files always give the same bytes')
+    .description('Make the zip, or tar, of a knowledge object; the same files always give the same bytes')
     .argument('<dir>', 'the folder of a knowledge object')
     .option('-o, --output <file>', 'where to write it (default: <naan>-<name>-<version>.zip here)')
+    .option('--tar', 'make a .tar.gz; so does an output whose name ends with .tar.gz or .tgz')
     .option('--json', 'print the result as JSON')
     .addHelpText(
       'after',
@@ -33,6 +35,7 @@ export function packCommand(context: Context): Command {
 Examples:
   kgrid pack my-score                       writes <naan>-<name>-<version>.zip
   kgrid pack my-score -o dist/my-score.zip
+  kgrid pack my-score --tar                 writes <naan>-<name>-<version>.tar.gz
 
 Hidden files, node_modules, __pycache__ and the like stay behind, and are listed. Exit code: 0 packed, 1 problems.`,
     )
@@ -43,6 +46,7 @@ Hidden files, node_modules, __pycache__ and the like stay behind, and are listed
 
 async function packFolder(context: Context, folder: string, options: PackOptions): Promise<ExitCode> {
   const terminal = context.terminal(options);
+  const kind = options.tar === true || /\.(?:tar\.gz|tgz)$/i.test(options.output ?? '') ? 'tar' : 'zip';
   const found = await inspectForPacking(folder, options.output);
   const [inspection = found] = await examineAll([found]);
   const { source, findings } = inspection;
@@ -53,21 +57,21 @@ async function packFolder(context: Context, folder: string, options: PackOptions
     terminal.json({ ok: false, source: source.label, findings });
     return EXIT.problems;
   }
-  const { fileName, zip, packageDigest } = await pack(inspection);
+  const { fileName, archive, packageDigest } = await pack(inspection, kind);
   const file = options.output ?? fileName;
-  await write(file, zip);
-  const sha256 = createHash('sha256').update(zip).digest('hex');
+  await write(file, archive);
+  const sha256 = createHash('sha256').update(archive).digest('hex');
   for (const { path, why } of source.leftOut) terminal.print(`left out ${join(source.label, path)}: ${why}`);
   terminal.print(
-    `${terminal.good(file)}: ${koKey(inspection.metadata.id)}, ${count(source.files.size, 'file')}, ${zip.length} bytes`,
+    `${terminal.good(file)}: ${koKey(inspection.metadata.id)}, ${count(source.files.size, 'file')}, ${archive.length} bytes`,
   );
-  terminal.print(terminal.dim(`sha256 of the zip: ${sha256}`));
+  terminal.print(terminal.dim(`sha256 of the ${kind}: ${sha256}`));
   terminal.print(terminal.dim(`KGrid-Package-Digest: ${packageDigest}`));
   terminal.json({
     ok: true,
     ko: koKey(inspection.metadata.id),
     file,
-    bytes: zip.length,
+    bytes: archive.length,
     sha256,
     packageDigest,
     files: [...source.files.keys()],
@@ -77,7 +81,7 @@ async function packFolder(context: Context, folder: string, options: PackOptions
   return EXIT.ok;
 }
 
-/** A zip that is written into the folder itself must not become part of the next one. */
+/** An archive that is written into the folder itself must not become part of the next one. */
 async function inspectForPacking(folder: string, output: string | undefined): Promise<Inspection> {
   const found = await stat(folder).catch((cause: unknown) => {
     throw ioFailure(`There is no folder ${folder}`, cause);
@@ -89,15 +93,16 @@ async function inspectForPacking(folder: string, output: string | undefined): Pr
   const { naan, name, version } = inspection.metadata.id;
   const targets = new Set([
     `${naan}-${name}-${version}.zip`,
+    `${naan}-${name}-${version}.tar.gz`,
     ...(output === undefined ? [] : [relative(folder, resolve(output))]),
   ]);
   if (![...targets].some((path) => inspection.source.files.has(path))) return inspection;
   return inspect(await openFolder(folder, targets));
 }
 
-async function write(file: string, zip: Packed['zip']): Promise<void> {
+async function write(file: string, archive: Packed['archive']): Promise<void> {
   try {
-    await writeFile(file, zip);
+    await writeFile(file, archive);
   } catch (thrown) {
     throw ioFailure(`${file} cannot be written: ${messageOf(thrown)}`, thrown);
   }

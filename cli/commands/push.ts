@@ -146,7 +146,7 @@ const untried = (inspection: Inspection): Checked => ({
 async function makeReady({ inspection }: Checked): Promise<Ready> {
   const { source, ko } = inspection;
   if (ko === undefined) throw new CommandFailure(EXIT.problems, `${source.label} cannot be pushed`);
-  return { source, ko, zip: source.isZip ? await readFile(source.path) : (await pack(inspection)).zip };
+  return { source, ko, archive: source.isArchive ? await readFile(source.path) : (await pack(inspection)).archive };
 }
 
 async function printEndpoint(

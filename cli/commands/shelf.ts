@@ -5,7 +5,7 @@ import { messageOf, ServiceError } from '../../src/lib/errors.ts';
 import { deleteRemoved, listRemoved, type RemovedEntry } from '../../src/shelf/file-store/clean-removed.ts';
 import { repairShelf } from '../../src/shelf/file-store/repair-shelf.ts';
 import { folderOfShelf } from '../../src/shelf/open-shelf.ts';
-import { bytes } from '../../src/shelf/zip/refusal.ts';
+import { bytes } from '../../src/shelf/archive/archive.ts';
 import type { Context } from '../lib/context.ts';
 import { CommandFailure, EXIT, ioFailure, usageFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';

@@ -6,7 +6,7 @@ import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
 import { messageOf } from '../../src/lib/errors.ts';
 import { STATUS_CODES } from '../../src/lib/http-module.ts';
 import { withoutEndSlashes } from '../../src/lib/text.ts';
-import { bytes } from '../../src/shelf/zip/refusal.ts';
+import { bytes } from '../../src/shelf/archive/archive.ts';
 import { ioFailure } from './exit.ts';
 import { fieldsOf } from './fields.ts';
 import type { Fields } from './fields.ts';

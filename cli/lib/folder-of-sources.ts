@@ -14,10 +14,12 @@ export async function knowledgeObjectsAt(path: string, terminal: Terminal): Prom
   const { folders, damage } = await findExploded(path);
   if (damage.some(({ where }) => where === METADATA_FILE)) return [path];
   const leave = (where: string, why: string): void => terminal.note(`${join(path, where)} is left out: ${why}`);
-  for (const { where, cause } of damage) leave(where, /\.zip$/i.test(where) ? 'name the zip itself' : cause);
+  for (const { where, cause } of damage) leave(where, ARCHIVE.test(where) ? 'name the archive itself' : cause);
   for (const where of await tooDeep(path, folders)) leave(where, 'it is more than three levels deep, name it itself');
   return folders.length === 0 ? [path] : folders.map((folder) => join(path, folder));
 }
+
+const ARCHIVE = /\.(?:zip|tar\.gz|tgz)$/i;
 
 /** Folders with a `metadata.json` that are neither found nor part of what is found. */
 async function tooDeep(path: string, found: readonly string[]): Promise<string[]> {

@@ -13,7 +13,7 @@ import { inspectPackage } from '../../src/shelf/import/check-package.ts';
 import type { CheckedService, InspectedPackage } from '../../src/shelf/import/check-package.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import type { KoPackage } from '../../src/shelf/shelf.ts';
-import { bytes } from '../../src/shelf/zip/refusal.ts';
+import { bytes } from '../../src/shelf/archive/archive.ts';
 import { authorWarnings } from './author-warnings.ts';
 import { descriptorWarnings } from './descriptor-warnings.ts';
 import { engineLike, ENGINES, foreignEngine } from './engines.ts';

@@ -1,4 +1,4 @@
-/** What a person names on the command line: a folder or a zip file with a knowledge object. */
+/** What a person names on the command line: a folder or an archive with a knowledge object. */
 import { createWriteStream } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join, posix, relative, resolve } from 'node:path';
@@ -9,8 +9,8 @@ import { importRefused, messageOf, ServiceError } from '../../src/lib/errors.ts'
 import { withoutEndSlashes } from '../../src/lib/text.ts';
 import { packageRoot } from '../../src/shelf/import/import-zip.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
-import { openZip } from '../../src/shelf/zip/open-zip.ts';
-import type { ZipEntry } from '../../src/shelf/zip/open-zip.ts';
+import type { Archive } from '../../src/shelf/archive/archive.ts';
+import { openArchive } from '../../src/shelf/archive/open-archive.ts';
 import { ioFailure } from './exit.ts';
 import { knowledgeObjectsAt, statOf } from './folder-of-sources.ts';
 import { listPackageFiles } from './package-files.ts';
@@ -23,12 +23,12 @@ export interface KoSource extends AsyncDisposable {
   readonly path: string;
   /** The same for messages; places in it are `<label>/<path>:<line>`. */
   readonly label: string;
-  readonly isZip: boolean;
-  /** Where its files lie: the person's own folder, or where a zip was unpacked. */
+  readonly isArchive: boolean;
+  /** Where its files lie: the person's own folder, or where an archive was unpacked. */
   readonly folder: string;
   readonly files: ReadonlyMap<string, FolderFile>;
   readonly leftOut: readonly LeftOut[];
-  /** Why a zip cannot be read at all. */
+  /** Why an archive cannot be read at all. */
   readonly damage?: string;
 }
 
@@ -58,7 +58,7 @@ export async function openSources(
 }
 
 export async function openSource(path: string): Promise<KoSource> {
-  return (await statOf(path)).isDirectory() ? openFolder(path) : openZipFile(path);
+  return (await statOf(path)).isDirectory() ? openFolder(path) : openArchiveFile(path);
 }
 
 /** @throws CommandFailure. */
@@ -75,7 +75,7 @@ export async function openFolder(path: string, unless?: ReadonlySet<string>): Pr
 export const folderSource = (path: string, { files, leftOut }: Pick<FolderListing, 'files' | 'leftOut'>): KoSource => ({
   path,
   label: tidyLabel(path),
-  isZip: false,
+  isArchive: false,
   folder: path,
   files,
   leftOut,
@@ -83,9 +83,9 @@ export const folderSource = (path: string, { files, leftOut }: Pick<FolderListin
 });
 
 /** Unpacks it under the rules of an import. */
-export async function openZipFile(path: string, label = tidyLabel(path)): Promise<KoSource> {
+export async function openArchiveFile(path: string, label = tidyLabel(path)): Promise<KoSource> {
   const target = await temporaryFolder();
-  const source = { path, label, isZip: true, folder: target.path, leftOut: [] };
+  const source = { path, label, isArchive: true, folder: target.path, leftOut: [] };
   const dispose = { [Symbol.asyncDispose]: () => target[Symbol.asyncDispose]() };
   try {
     await unpack(path, target.path);
@@ -98,24 +98,26 @@ export async function openZipFile(path: string, label = tidyLabel(path)): Promis
 }
 
 async function unpack(path: string, target: string): Promise<void> {
-  await using zip = await openZip(path, DEFAULT_PACKAGE_LIMITS);
-  const root = rootOf(zip.entries);
-  for (const entry of zip.entries) {
+  await using archive = await openArchive(path, DEFAULT_PACKAGE_LIMITS);
+  const root = rootOf(archive);
+  for await (const entry of archive.unpack()) {
     const file = join(target, entry.path.slice(root.length));
     await mkdir(dirname(file), { recursive: true });
-    await pipeline(zip.open(entry), createWriteStream(file, { flags: 'wx' }));
+    await pipeline(entry.content, createWriteStream(file, { flags: 'wx' }));
   }
 }
 
 /** @throws importRefused, which names all where the zip holds several. */
-function rootOf(entries: readonly ZipEntry[]): string {
+function rootOf(archive: Archive): string {
   try {
-    return packageRoot(entries);
+    return packageRoot(archive);
   } catch (thrown) {
-    const several = entries.filter(({ path }) => posix.basename(path) === METADATA_FILE);
+    const several = archive.entries.filter(({ path }) => posix.basename(path) === METADATA_FILE);
     if (several.length < 2) throw thrown;
     const folders = several.map(({ path }) => escapeForMessage(`${posix.dirname(path)}/`)).join(', ');
-    throw importRefused(`The zip file holds several knowledge objects: ${folders}: make a zip of each`);
+    throw importRefused(
+      `The ${archive.kind} file holds several knowledge objects: ${folders}: make a ${archive.kind} of each`,
+    );
   }
 }
 

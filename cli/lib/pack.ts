@@ -1,11 +1,12 @@
-/** Zips a knowledge object, byte for byte as an activator would export it. */
+/** Packs a knowledge object into an archive, the zip byte for byte as an activator would export it. */
 import { buffer } from 'node:stream/consumers';
 import { hash } from 'node:crypto';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
 import { exportPackage } from '../../src/shelf/export/export-package.ts';
 import { packageDigest } from '../../src/shelf/file-store/package-content.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
-import { bytes } from '../../src/shelf/zip/refusal.ts';
+import { bytes } from '../../src/shelf/archive/archive.ts';
+import type { ArchiveKind } from '../../src/shelf/archive/archive.ts';
 import { CommandFailure, EXIT } from './exit.ts';
 import { packageOf } from './inspect.ts';
 import type { Inspection } from './inspect.ts';
@@ -15,26 +16,26 @@ import type { KoSource } from './ko-source.ts';
 export interface Packed {
   /** Of the content, as an activator has it in `KGrid-Package-Digest`. */
   readonly packageDigest: string;
-  /** `<naan>-<name>-<version>.zip` */
+  /** `<naan>-<name>-<version>.zip` or `.tar.gz`. */
   readonly fileName: string;
-  readonly zip: Buffer<ArrayBuffer>;
+  readonly archive: Buffer<ArrayBuffer>;
 }
 
 /** @throws CommandFailure when its metadata cannot be read, or it is larger than an activator takes. */
-export async function pack({ source, metadata }: Inspection): Promise<Packed> {
+export async function pack({ source, metadata }: Inspection, kind: ArchiveKind = 'zip'): Promise<Packed> {
   if (metadata === undefined) throw new CommandFailure(EXIT.problems, `${source.label} cannot be packed`);
   // The bytes of the file itself: an activator keeps the metadata as they are.
   const text = (await readSource(source, METADATA_FILE)).toString('utf8');
-  const { fileName, stream } = exportPackage(packageOf(source, metadata, text));
-  const zip = Buffer.from(await buffer(stream));
+  const { fileName, stream } = exportPackage(packageOf(source, metadata, text), kind);
+  const archive = Buffer.from(await buffer(stream));
   const { zipped } = DEFAULT_PACKAGE_LIMITS;
-  if (zip.length > zipped) {
+  if (archive.length > zipped) {
     throw new CommandFailure(
       EXIT.problems,
-      `${fileName} has ${bytes(zip.length)}; a package may have ${bytes(zipped)}: leave files out`,
+      `${fileName} has ${bytes(archive.length)}; a package may have ${bytes(zipped)}: leave files out`,
     );
   }
-  return { fileName, zip, packageDigest: await digestOf(source) };
+  return { fileName, archive, packageDigest: await digestOf(source) };
 }
 
 async function digestOf(source: KoSource): Promise<string> {

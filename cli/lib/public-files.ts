@@ -9,17 +9,17 @@ const PRIVATE = /^(?:.*?\/)?(?:\.[^/]+|node_modules)(?:\/|$)/;
 const OFF_THE_SHELF = /(^|\/)(\.git\/|\.DS_Store$)/;
 const MOST_NAMED = 3;
 
-export function publicFileWarnings({ isZip, files, leftOut }: KoSource): Finding[] {
-  const paths = isZip ? [...files.keys()] : leftOut.map(({ path }) => path);
+export function publicFileWarnings({ isArchive, files, leftOut }: KoSource): Finding[] {
+  const paths = isArchive ? [...files.keys()] : leftOut.map(({ path }) => path);
   const found = new Set(paths.map((path) => PRIVATE.exec(path)?.[0]).filter((each) => each !== undefined));
-  const named = [...found].filter((path) => isZip || !OFF_THE_SHELF.test(path));
+  const named = [...found].filter((path) => isArchive || !OFF_THE_SHELF.test(path));
   if (named.length === 0) return [];
   const some = [...named.slice(0, MOST_NAMED), ...(named.length > MOST_NAMED ? ['…'] : [])].join(', ');
   return [
     warning(
       '',
       undefined,
-      isZip
+      isArchive
         ? `${some} can be read by anybody, like all files of a package: leave them out, as kgrid pack does`
         : `${some} can be read by anybody where this folder lies on a shelf: take them out; kgrid pack leaves them out`,
     ),

@@ -10,18 +10,19 @@ import type { Terminal } from './terminal.ts';
 export interface Ready {
   readonly source: KoSource;
   readonly ko: LoadedKo;
-  readonly zip: Buffer<ArrayBuffer>;
+  /** A zip or a tar. */
+  readonly archive: Buffer<ArrayBuffer>;
 }
 
 /** Gives what it took the place of, if anything. @throws CommandFailure when it is not taken. */
 export async function upload(
-  { ko, zip }: Ready,
+  { ko, archive }: Ready,
   client: ActivatorClient,
   terminal: Terminal,
 ): Promise<string | undefined> {
   terminal.progress(`uploading ${ko.key} …`);
   const body = new FormData();
-  body.append('ko', new Blob([zip], { type: 'application/zip' }), `${ko.key.replaceAll('/', '-')}.zip`);
+  body.append('ko', new Blob([archive]), ko.key.replaceAll('/', '-'));
   const answer = await client.send('/kos', { method: 'POST', body });
   if (answer.status !== 200) throw refusal(answer, client, `does not take ${ko.key}`);
   const replaced = answer.headers.get('kgrid-replaced') ?? undefined;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import type { ActivatorClient } from './client.ts';
 import { ioFailure } from './exit.ts';
-import { openZipFile } from './ko-source.ts';
+import { openArchiveFile } from './ko-source.ts';
 import type { KoSource } from './ko-source.ts';
 import { refusal } from './refusal.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -26,7 +26,7 @@ export async function fetchPackage(client: ActivatorClient, key: string): Promis
       return undefined;
     }
     if (answer.status !== 200) throw refusal(answer, client, `does not give ${key}`);
-    const source = await openZipFile(zip, `${client.url}/kos/${key}`);
+    const source = await openArchiveFile(zip, `${client.url}/kos/${key}`);
     if (source.damage !== undefined) {
       await source[Symbol.asyncDispose]();
       throw ioFailure(`What ${client.url} gives for ${key} is no package: ${source.damage}`);

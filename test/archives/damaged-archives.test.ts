@@ -21,7 +21,7 @@ async function contents(zip: Buffer): Promise<Record<string, string>> {
   await writeFile(file, zip);
   await using archive = await openZip(file, DEFAULT_PACKAGE_LIMITS);
   const found: Record<string, string> = {};
-  for (const entry of archive.entries) found[entry.path] = (await buffer(archive.open(entry))).toString('latin1');
+  for await (const { path, content } of archive.unpack()) found[path] = (await buffer(content)).toString('latin1');
   return found;
 }
 

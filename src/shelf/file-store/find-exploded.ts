@@ -40,7 +40,7 @@ export async function findExploded(
       if (entry.isDirectory() && depth < MAX_DEPTH) await look(where, depth + 1);
       else if (entry.isSymbolicLink() && (await isFolder(join(root, where)))) {
         report(where, 'links are not followed, put the folder itself here');
-      } else if (entry.isFile() && /\.zip$/i.test(entry.name)) {
+      } else if (entry.isFile() && ARCHIVE.test(entry.name)) {
         report(where, 'import it with POST /kos, or unpack it here');
       }
     }
@@ -61,3 +61,5 @@ const isIgnored = (name: string): boolean => name.startsWith('.') || name === '_
 
 const isFolder = async (path: string): Promise<boolean> =>
   (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+
+const ARCHIVE = /\.(?:zip|tar\.gz|tgz)$/i;

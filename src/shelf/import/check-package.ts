@@ -11,7 +11,7 @@ import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { ServiceError, importRefused } from '../../lib/errors.ts';
 import type { PackageProblem } from '../../lib/errors.ts';
 import type { PackageFile } from '../shelf.ts';
-import { bytes } from '../zip/refusal.ts';
+import { bytes } from '../archive/archive.ts';
 import type { PackageLimits } from './limits.ts';
 
 export interface CheckedPackage {

@@ -1,8 +1,8 @@
-import type { ZipLimits } from '../zip/open-zip.ts';
+import type { ArchiveLimits } from '../archive/archive.ts';
 
 /** How large a package may be; all in bytes but `entries`, a count. */
-export interface PackageLimits extends ZipLimits {
-  /** The zip itself. */
+export interface PackageLimits extends ArchiveLimits {
+  /** The archive itself. */
   readonly zipped: number;
   readonly metadata: number;
   readonly descriptor: number;

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { packageTooLarge } from '../../lib/errors.ts';
 import { asWriteError } from '../disk-errors.ts';
 import { makeFolder } from '../file-store/durable-files.ts';
-import { bytes } from '../zip/refusal.ts';
+import { bytes } from '../archive/archive.ts';
 
 /** A stream that became a file, since a zip must be read at random. It goes with its disposal. */
 export interface SpooledFile extends AsyncDisposable {

@@ -6,7 +6,7 @@ import { mapBounded } from '../../lib/map-bounded.ts';
 import { importZip } from '../import/import-zip.ts';
 import type { ImportTarget } from '../import/import-zip.ts';
 import type { ManifestOutcome } from '../manifest-importer.ts';
-import { bytes } from '../zip/refusal.ts';
+import { bytes } from '../archive/archive.ts';
 import { listIn, parseManifest, parseManifestText } from './parse-manifest.ts';
 import type { ManifestEntry } from './parse-manifest.ts';
 import { toReadableError } from './reasons.ts';

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { getFileNameLowLevel } from 'yauzl';
 import type { ExtraField } from 'yauzl';
+import type { ArchiveKind } from '../archive/archive.ts';
 import { entryRefused } from './refusal.ts';
 
 const UTF8_NAME = 0x800;
@@ -51,11 +52,11 @@ export function unicodePath(raw: Buffer, extraFields: readonly ExtraField[]): Bu
 }
 
 /** Why an entry may not have this name: completes "The zip entry … "; undefined when it may. */
-export function nameProblem(name: string): string | undefined {
+export function nameProblem(name: string, kind: ArchiveKind = 'zip'): string | undefined {
   if (name === '') return 'has no name';
   if (/\p{Cc}/u.test(name)) return 'has a control character in its name';
   if (name.includes('\\')) {
-    return 'has a backslash in its name: the zip was made by a tool that writes Windows separators; make it with another tool, such as zip or 7-Zip';
+    return `has a backslash in its name: the ${kind} was made by a tool that writes Windows separators; make it with another tool, such as zip or 7-Zip`;
   }
   if (name.startsWith('/')) return 'has an absolute path: paths must be relative to the package';
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) return `has a name of more than ${MAX_NAME_BYTES} bytes`;

@@ -1,20 +1,13 @@
 import type { Entry } from 'yauzl';
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { readName } from './entry-name.ts';
-import { archiveRefused, bytes, entryRefused } from './refusal.ts';
-
-/** All in bytes but `entries`, a count. */
-export interface ZipLimits {
-  readonly unpacked: number;
-  readonly file: number;
-  readonly entries: number;
-}
+import { bytes } from '../archive/archive.ts';
+import type { ArchiveLimits } from '../archive/archive.ts';
+import { ratioProblem } from '../archive/check-entries.ts';
+import type { NamedEntry } from '../archive/check-entries.ts';
+import { entryRefused } from './refusal.ts';
 
 /** One entry of the central directory that keeps the rules; the sizes are promises until the content is read. */
-export interface CheckedEntry {
-  /** As it is, with a `/` at the end for a folder. */
-  readonly name: string;
-  readonly isFolder: boolean;
+export interface CheckedEntry extends NamedEntry {
   readonly method: number;
   readonly crc: number;
   readonly compressedSize: number;
@@ -53,11 +46,9 @@ const TYPES: Readonly<Record<number, string>> = {
 
 // Java writes folders as if they were compressed files; deflate makes 2 to 5 bytes of nothing.
 const EMPTY_DEFLATED_BYTES = 16;
-const MAX_RATIO = 200;
-const RATIO_COUNTS_FROM_BYTES = 10 * 2 ** 20;
 
 /** Checks what the central directory says of one entry. @throws importRefused */
-export function checkEntry(header: Entry, limits: ZipLimits): CheckedEntry {
+export function checkEntry(header: Entry, limits: ArchiveLimits): CheckedEntry {
   const name = readName(header.fileNameRaw, header.generalPurposeBitFlag, header.extraFields);
   const { generalPurposeBitFlag: flags, compressionMethod: method, compressedSize, uncompressedSize: size } = header;
   const refuse = (why: string): never => {
@@ -77,9 +68,8 @@ export function checkEntry(header: Entry, limits: ZipLimits): CheckedEntry {
     refuse('is a folder that holds data');
   if (method === STORED && size !== compressedSize) refuse('is stored as it is but has two different sizes');
   if (size > limits.file) refuse(`unpacks to ${bytes(size)}; a file may have ${bytes(limits.file)}`);
-  if (size > RATIO_COUNTS_FROM_BYTES && size > compressedSize * MAX_RATIO) {
-    refuse(`unpacks to more than ${MAX_RATIO} times its size, as no honest file of ${bytes(size)} does`);
-  }
+  const ratio = ratioProblem(size, compressedSize);
+  if (ratio !== undefined) refuse(ratio);
   return {
     name,
     isFolder,
@@ -91,37 +81,3 @@ export function checkEntry(header: Entry, limits: ZipLimits): CheckedEntry {
     header,
   };
 }
-
-/** Checks the entries against each other. @throws importRefused */
-export function checkEntries(entries: readonly CheckedEntry[], limits: ZipLimits): void {
-  const total = entries.reduce((sum, { size }) => sum + size, 0);
-  if (total > limits.unpacked) {
-    throw archiveRefused(`unpacks to ${bytes(total)}; a package may have ${bytes(limits.unpacked)}`);
-  }
-  const files = new Map<string, string>();
-  const folders = new Set<string>();
-  for (const { name, isFolder } of entries) {
-    const parts = folded(name)
-      .split('/')
-      .slice(0, isFolder ? -1 : undefined);
-    const key = parts.join('/');
-    if (!isFolder) {
-      const other = files.get(key);
-      if (other === name) throw entryRefused(name, 'is there twice');
-      if (other !== undefined)
-        throw entryRefused(
-          name,
-          `has the same name as "${escapeForMessage(other)}" where capitals or accents are not told apart`,
-        );
-      files.set(key, name);
-    }
-    for (let depth = isFolder ? parts.length : parts.length - 1; depth > 0; depth--) {
-      const folder = parts.slice(0, depth).join('/');
-      if (folders.has(folder)) break;
-      folders.add(folder);
-    }
-  }
-  for (const [key, name] of files) if (folders.has(key)) throw entryRefused(name, 'is both a file and a folder');
-}
-
-const folded = (name: string): string => name.normalize('NFC').toLowerCase();

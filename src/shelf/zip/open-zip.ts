@@ -1,39 +1,24 @@
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
 import { fromRandomAccessReaderPromise } from 'yauzl';
 import { messageOf, ServiceError } from '../../lib/errors.ts';
 import { readContent } from './content.ts';
 import { readEndRecord } from './end-record.ts';
-import { checkEntries, checkEntry } from './entry-rules.ts';
-import type { CheckedEntry, ZipLimits } from './entry-rules.ts';
+import { isContent } from '../archive/archive.ts';
+import type { Archive, ArchiveLimits, UnpackedFile } from '../archive/archive.ts';
+import { checkEntries } from '../archive/check-entries.ts';
+import { checkEntry } from './entry-rules.ts';
+import type { CheckedEntry } from './entry-rules.ts';
 import { FileReader } from './file-reader.ts';
 import { placeEntries } from './layout.ts';
 import type { PlacedEntry } from './layout.ts';
-import { archiveRefused } from './refusal.ts';
-
-export type { ZipLimits };
-
-/** One file of an archive. */
-export interface ZipEntry {
-  /** A checked relative path with `/` between its segments. */
-  readonly path: string;
-  /** Bytes, unpacked. */
-  readonly size: number;
-}
-
-export interface ZipArchive extends AsyncDisposable {
-  /** The files, in the order of the archive; folders, and what macOS adds (`__MACOSX/`, `.DS_Store`), are left out. */
-  readonly entries: readonly ZipEntry[];
-  /** The unpacked content. The stream fails with importRefused when it is not what the archive says (size, CRC). */
-  open(entry: ZipEntry): Readable;
-}
+import { archiveRefused, refused } from './refusal.ts';
 
 /**
  * Opens a zip file and checks all of it but the contents of its files.
  * @throws importRefused with the reason, and the entry where it is one.
  */
-export async function openZip(file: string, limits: ZipLimits): Promise<ZipArchive> {
+export async function openZip(file: string, limits: ArchiveLimits): Promise<Archive> {
   const handle = await open(file, 'r');
   try {
     return await readArchive(handle, limits);
@@ -46,7 +31,7 @@ export async function openZip(file: string, limits: ZipLimits): Promise<ZipArchi
 
 const isSystemError = (thrown: unknown): boolean => thrown instanceof Error && 'syscall' in thrown;
 
-async function readArchive(handle: FileHandle, limits: ZipLimits): Promise<ZipArchive> {
+async function readArchive(handle: FileHandle, limits: ArchiveLimits): Promise<Archive> {
   const { size } = await handle.stat();
   const reader = new FileReader(handle, size);
   const end = await readEndRecord(reader, size);
@@ -62,7 +47,7 @@ async function readArchive(handle: FileHandle, limits: ZipLimits): Promise<ZipAr
     entries.push(checkEntry(header, limits));
   }
   if (directorySize !== end.directorySize) throw archiveRefused('has more entries than its end record says');
-  checkEntries(entries, limits);
+  checkEntries(entries, limits, refused);
   return archiveOf(handle, await placeEntries(entries, end, zip, reader));
 }
 
@@ -71,19 +56,17 @@ const OUR_OWN_RULES = { autoClose: false, decodeStrings: false, validateEntrySiz
 
 const CENTRAL_HEADER_BYTES = 46;
 
-function archiveOf(handle: FileHandle, placed: readonly PlacedEntry[]): ZipArchive {
-  const files = new Map(placed.filter(isContent).map((entry) => [entry.name, entry]));
+function archiveOf(handle: FileHandle, placed: readonly PlacedEntry[]): Archive {
+  const files = placed.filter(({ name, isFolder }) => !isFolder && isContent(name));
   return {
-    entries: [...files.values()].map(({ name, size }) => ({ path: name, size })),
-    open: ({ path }) => {
-      const entry = files.get(path);
-      if (entry === undefined) throw new Error(`No such entry: ${path}`);
-      return readContent(handle, entry);
-    },
+    kind: 'zip',
+    entries: files.map(({ name, size }) => ({ path: name, size })),
+    unpack: () => unpack(handle, files),
     [Symbol.asyncDispose]: () => handle.close(),
   };
 }
 
-/** "`__MACOSX/`, `.DS_Store` ignored": what macOS adds to a folder that it zips. */
-const isContent = ({ name, isFolder }: CheckedEntry): boolean =>
-  !isFolder && !name.startsWith('__MACOSX/') && !/(?:^|\/)\.DS_Store$/.test(name);
+async function* unpack(handle: FileHandle, files: readonly PlacedEntry[]): AsyncGenerator<UnpackedFile> {
+  await Promise.resolve();
+  for (const entry of files) yield { path: entry.name, size: entry.size, content: readContent(handle, entry) };
+}

@@ -52,7 +52,7 @@ test('what is written is read back, sorted', async () => {
       zip.entries.map(({ path }) => path),
       ['a', 'b.txt', 'b/größe.bin', 'metadata.json'],
     );
-    for (const entry of zip.entries) assert.deepEqual(await buffer(zip.open(entry)), files[entry.path]);
+    for await (const { path, content } of zip.unpack()) assert.deepEqual(await buffer(content), files[path]);
   } finally {
     await rm(dir, { recursive: true });
   }
