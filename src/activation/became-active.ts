@@ -4,6 +4,8 @@ import type { Endpoint } from './endpoint.ts';
 export interface BecameActive {
   /** `<naan>/<name>/<version>`. */
   readonly ko: string;
+  /** Its `@id`, where that is another text. */
+  readonly atId: string | undefined;
   /** Of its package, as the shelf has it: hex. */
   readonly digest: string;
   /** False where the same content was active before. */
@@ -12,14 +14,19 @@ export interface BecameActive {
 
 /** `made`: the endpoints of the change, `before`: those in whose place they are. */
 export function becameActive(made: readonly Endpoint[], before: readonly Endpoint[]): BecameActive[] {
-  const old = digestsOf(before);
-  return [...digestsOf(made)].map(([ko, digest]) => ({ ko, digest, isNew: old.get(ko) !== digest }));
+  const old = contentOf(before);
+  return [...contentOf(made)].map(([ko, { atId, digest }]) => ({
+    ko,
+    atId: atId === ko ? undefined : atId,
+    digest,
+    isNew: old.get(ko)?.digest !== digest,
+  }));
 }
 
 /** Of a remote endpoint that is not decided yet it is what is on its way. */
-const digestsOf = (endpoints: readonly Endpoint[]): Map<string, string> =>
+const contentOf = (endpoints: readonly Endpoint[]): Map<string, { readonly atId: string; readonly digest: string }> =>
   new Map(
     endpoints
       .filter(({ status }) => status !== 'FAILED_TO_ACTIVATE')
-      .map(({ ko }) => [ko.key, ko.package.entry.digest]),
+      .map(({ ko }) => [ko.key, { atId: ko.atId, digest: ko.package.entry.digest }]),
   );

@@ -6,6 +6,7 @@ import { malformedRequest } from '../lib/errors.ts';
 import { someOf } from '../lib/text.ts';
 import { audit } from './access/audit.ts';
 import type { AuditEntry } from './access/audit.ts';
+import { atIdsOf, MAX_NAMED } from './access/audited-names.ts';
 import { prefixOf } from './address.ts';
 import { askedVersion } from './asked-version.ts';
 import { withoutSilenceLimit } from './long-work.ts';
@@ -76,15 +77,13 @@ export function activationRoutes(app: FastifyInstance, activator: Activator): vo
   }
 }
 
-/** KOs that an audit record names. */
-const MAX_NAMED = 100;
-
 /** Which content is active since: of a KO that was named always, of all others where it is another than before. */
-function digestsOf(active: readonly BecameActive[], isNamed: boolean): Pick<AuditEntry, 'digest' | 'digests'> {
+function digestsOf(active: readonly BecameActive[], isNamed: boolean): Pick<AuditEntry, 'atId' | 'digest' | 'digests'> {
   const told = isNamed ? active : active.filter(({ isNew }) => isNew);
   const [first] = told;
   if (first === undefined) return {};
-  if (isNamed && told.length === 1) return { digest: first.digest };
+  if (isNamed && told.length === 1)
+    return { digest: first.digest, ...(first.atId === undefined ? {} : { atId: first.atId }) };
   const all = told.map(({ ko, digest }) => `${ko} ${digest}`);
-  return { digests: someOf(all, MAX_NAMED) };
+  return { digests: someOf(all, MAX_NAMED), ...atIdsOf(told) };
 }

@@ -9,6 +9,8 @@ export interface AuditRecord {
   readonly action: string;
   /** What it was done to, such as a KO id, an engine or the url of a runtime. */
   readonly subject: string;
+  /** The `@id` of a KO whose place has another name; of several each behind its place. */
+  readonly atId?: string;
   /** Of the package, where there is one: hex. */
   readonly digest?: string;
   /** Of several packages, each behind its KO: `<naan>/<name>/<version> <hex>, …`. */

@@ -4,6 +4,8 @@ import type { KoId } from '../knowledge-object/id.ts';
 export interface ManifestOutcome {
   readonly location: string;
   readonly id?: KoId;
+  /** Its `@id`, where that is another text. */
+  readonly atId?: string | undefined;
   /** `sha256:<old>, sha256:<new>`, where the content of a version that was there is now another. */
   readonly digests?: string;
   readonly error?: Error;

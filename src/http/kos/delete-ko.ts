@@ -1,6 +1,7 @@
 /** `DELETE /kos/{naan}/{name}/{version}`. */
 import { koKey } from '../../knowledge-object/id.ts';
 import { audit } from '../access/audit.ts';
+import { atIdOf } from '../access/audited-names.ts';
 import type { Operation } from '../methods.ts';
 import type { KoContext } from './ko-context.ts';
 import { idOf, requireKo } from './ko-params.ts';
@@ -10,9 +11,9 @@ export const deleteKo = ({ shelf, activator }: KoContext): Operation => ({
   access: 'shelf-write',
   handler: async (request, reply) => {
     const id = idOf(request);
-    const { digest } = await requireKo(shelf, id);
+    const entry = await requireKo(shelf, id);
     await shelf.remove(id, expectedTags(request));
-    audit(request, { action: 'delete', subject: koKey(id), digest, outcome: 'done' });
+    audit(request, { action: 'delete', subject: koKey(id), ...atIdOf(entry), digest: entry.digest, outcome: 'done' });
     // "A package's files go away only when neither the shelf nor an active endpoint refers to them."
     const isActive = activator.set
       .ofName(id)

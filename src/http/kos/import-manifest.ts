@@ -6,6 +6,7 @@ import { inTurns } from '../../lib/in-turns.ts';
 import type { ManifestImporter, ManifestOutcome } from '../../shelf/manifest-importer.ts';
 import { parseManifestText } from '../../shelf/manifest/parse-manifest.ts';
 import { audit } from '../access/audit.ts';
+import { atIdsOf } from '../access/audited-names.ts';
 import { requireJson, textBody } from '../body.ts';
 import { withoutSilenceLimit } from '../long-work.ts';
 import type { Operation } from '../methods.ts';
@@ -35,6 +36,7 @@ function importByJson(action: string, run: (body: unknown) => Promise<readonly M
       audit(request, {
         action: `import ${action}`,
         subject: added.join(' ') || 'nothing',
+        ...atIdsOf(outcomes.flatMap(({ id, atId }) => (id === undefined ? [] : [{ ko: koKey(id), atId }]))),
         ...replaced(changed.length === 0 ? undefined : changed.map((each) => each.join(' ')).join('; ')),
         outcome: added.length > 0 ? 'done' : 'failed',
       });

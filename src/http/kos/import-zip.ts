@@ -5,6 +5,7 @@ import { ServiceError, unsupportedMediaType } from '../../lib/errors.ts';
 import { importZip } from '../../shelf/import/import-zip.ts';
 import type { ImportTarget } from '../../shelf/import/import-zip.ts';
 import { audit } from '../access/audit.ts';
+import { atIdOf } from '../access/audited-names.ts';
 import { mediaTypeOf } from '../body.ts';
 import type { Operation } from '../methods.ts';
 import { logReplaced, replaced } from './replaced.ts';
@@ -30,7 +31,14 @@ export function importByZip(target: ImportTarget): Operation {
         const upload = Readable.from(uploadedPackage(request, target.limits.zipped));
         const { entry, digests } = await importZip(upload, target);
         const key = koKey(entry.id);
-        audit(request, { action: 'import', subject: key, digest: entry.digest, ...replaced(digests), outcome: 'done' });
+        audit(request, {
+          action: 'import',
+          subject: key,
+          ...atIdOf(entry),
+          digest: entry.digest,
+          ...replaced(digests),
+          outcome: 'done',
+        });
         if (digests !== undefined) {
           logReplaced(request, key, digests);
           void reply.header('KGrid-Replaced', digests);

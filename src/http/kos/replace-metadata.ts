@@ -4,6 +4,7 @@ import { koKey } from '../../knowledge-object/id.ts';
 import { tooManyValues } from '../../knowledge-object/metadata.ts';
 import { messageOf, metadataNotReadable } from '../../lib/errors.ts';
 import { audit } from '../access/audit.ts';
+import { atIdOf } from '../access/audited-names.ts';
 import { requireJson, textBody } from '../body.ts';
 import type { Operation } from '../methods.ts';
 import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
@@ -23,6 +24,7 @@ export const replaceMetadata = ({ shelf, limits }: KoContext): Operation => ({
     audit(request, {
       action: 'replace metadata',
       subject: koKey(id),
+      ...atIdOf(entry),
       digest: entry.digest,
       ...(before.digest === entry.digest ? {} : { Replaced: `sha256:${before.digest}, sha256:${entry.digest}` }),
       outcome: 'done',

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { koKey } from '../../knowledge-object/id.ts';
 import { koNotFound, malformedRequest, messageOf } from '../../lib/errors.ts';
 import { audit } from '../access/audit.ts';
+import { atIdOf } from '../access/audited-names.ts';
 import { requireJson, textBody } from '../body.ts';
 import type { Handler, Operation } from '../methods.ts';
 import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
@@ -24,6 +25,7 @@ export const restoreKo = ({ shelf }: KoContext): Operation => ({
       audit(request, {
         action: 'restore',
         subject,
+        ...atIdOf(entry),
         digest: entry.digest,
         ...(digests === undefined ? {} : { Replaced: digests }),
         outcome: 'done',

@@ -3,6 +3,7 @@ import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { importRefused, malformedRequest, ServiceError } from '../../lib/errors.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
+import { otherAtId } from '../../knowledge-object/metadata.ts';
 import { importZip } from '../import/import-zip.ts';
 import type { ImportTarget } from '../import/import-zip.ts';
 import type { ManifestOutcome } from '../manifest-importer.ts';
@@ -95,7 +96,12 @@ export class ManifestRun {
     try {
       ({ content } = await sources.open(url, ZIP, AbortSignal.timeout(limits.timeout), beside));
       const { entry, digests } = await importZip(content, target);
-      return { location, id: entry.id, ...(digests === undefined ? {} : { digests }) };
+      return {
+        location,
+        id: entry.id,
+        atId: otherAtId(entry.id, entry.metadata),
+        ...(digests === undefined ? {} : { digests }),
+      };
     } catch (thrown) {
       return { location, error: toReadableError(thrown, limits.timeout) };
     } finally {
