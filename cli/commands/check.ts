@@ -9,6 +9,7 @@ import { examineAll } from '../lib/examine.ts';
 import { EXIT } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
 import { inspectAll } from '../lib/inspect.ts';
+import { libraryAdvice } from '../lib/library-advice.ts';
 import { openSources } from '../lib/ko-source.ts';
 import { printChecked } from '../lib/report-checked.ts';
 
@@ -39,7 +40,8 @@ Examples:
   kgrid check examples                 every knowledge object in a folder
   kgrid check my-score --strict        for a pipeline that lets nothing pass
 
-Problems are printed as file:line: what is wrong and what to do. Exit code: 0 none (there may be warnings,
+Below each stands which generation of knowledge objects it was read as, and what a library would miss: advice, never
+a warning. Problems are printed as file:line: what is wrong and what to do. Exit code: 0 none (there may be warnings,
 unless --strict is given), 1 some.`,
     )
     .action(async (paths: string[], options: CheckOptions) => {
@@ -64,6 +66,12 @@ async function check(
   for (const inspection of all.slice(0, sources.length)) {
     const one = await checkKnowledgeObject(inspection, activator, runtimes, terminal);
     printChecked(one, terminal, (engine) => (ENGINES.has(engine) ? '--run does' : 'it is not available here'));
+    const advice = libraryAdvice(inspection);
+    if (advice !== undefined) {
+      const lacks =
+        advice.missing.length === 0 ? '' : `; an entry in a library would also state ${advice.missing.join(', ')}`;
+      terminal.print(terminal.dim(`  read as generation ${advice.generation}${lacks}`));
+    }
     checked.push(one);
   }
   const fails = ({ findings }: Pick<Checked, 'findings'>): boolean =>
@@ -73,11 +81,13 @@ async function check(
   return ok ? EXIT.ok : EXIT.problems;
 }
 
-const asJson = ({ inspection: { source, metadata }, findings, examples, untried }: Checked, ok: boolean): unknown => ({
-  source: source.label,
-  ko: metadata === undefined ? null : koKey(metadata.id),
+const asJson = ({ inspection, findings, examples, untried }: Checked, ok: boolean): unknown => ({
+  source: inspection.source.label,
+  ko: inspection.metadata === undefined ? null : koKey(inspection.metadata.id),
   ok,
+  generation: inspection.metadata?.generation ?? null,
   findings,
+  advice: libraryAdvice(inspection)?.missing ?? [],
   examples,
   untried,
 });

@@ -12,6 +12,8 @@ import type { Terminal } from '../lib/terminal.ts';
 
 interface CreateOptions {
   readonly engine: string;
+  readonly model: '1' | '2';
+  readonly typescript?: boolean;
   readonly naan?: string;
   readonly name?: string;
   readonly version?: string;
@@ -29,6 +31,12 @@ export function createCommand({ terminal }: Context): Command {
       'the folder to make; its name is that of the knowledge object, unless --name says otherwise',
     )
     .addOption(new Option('--engine <engine>', 'what runs it').choices(ENGINE_NAMES).default('javascript'))
+    .addOption(
+      new Option('--model <generation>', 'the model of its metadata; 2 for javascript and python')
+        .choices(['1', '2'])
+        .default('1'),
+    )
+    .option('--typescript', 'with --model 2: code in TypeScript')
     .option('--naan <naan>', 'who gives out the name: a number, or a word (default: example)')
     .option('--name <name>', 'name of the knowledge object: letters, digits and periods')
     .option('--version <version>', 'its version (default: v1.0)')
@@ -41,7 +49,10 @@ Examples:
   kgrid create bleeding-risk --naan cardiology --name bleedingrisk
   kgrid create cardiology-bleedingrisk-v1.0          takes naan, name and version from the folder's name
   kgrid create my-model --engine python
-  kgrid create reference-card --engine resource`,
+  kgrid create reference-card --engine resource
+  kgrid create my-score --model 2                    also for the activators in Deno and Python
+  kgrid create my-score --model 2 --typescript
+  kgrid create my-model --model 2 --engine python    an installable package`,
     )
     .action(async (folder: string, options: CreateOptions) => {
       await create(terminal(options), folder, options);
@@ -54,15 +65,30 @@ async function create(terminal: Terminal, folder: string, options: CreateOptions
   if (/\p{Cc}/u.test(title)) throw usageFailure('--title must be one line of text');
   const apiVersion = id.version.replace(/^v(?=\d)/i, '');
   await requireEmpty(folder);
-  const template = join(TEMPLATES, options.engine);
+  const template = join(TEMPLATES, templateOf(options));
+  // Below a word of its own no package has the name of a module of Python.
+  const values = { ...id, apiVersion, title, package: `ko_${id.name.toLowerCase().replaceAll('.', '_')}` };
   const { files } = await listPackageFiles(template);
   for (const path of files.keys()) {
     const text = await readFile(join(template, path), 'utf8');
-    const target = join(folder, path);
+    const target = join(folder, path.replace('{{package}}', values.package));
     await mkdir(dirname(target), { recursive: true });
-    await writeFile(target, fillIn(text, path, { ...id, apiVersion, title }), { flag: 'wx' });
+    await writeFile(target, fillIn(text, path, values), { flag: 'wx' });
   }
-  report(terminal, folder, options.engine, koKey(id), [...files.keys()]);
+  const made = [...files.keys()].map((path) => path.replace('{{package}}', values.package));
+  report(terminal, folder, options.engine, koKey(id), made);
+}
+
+/** The folder of the template. @throws CommandFailure. */
+function templateOf({ engine, model, typescript }: CreateOptions): string {
+  if (model === '1') {
+    if (typescript === true) throw usageFailure('--typescript needs --model 2');
+    return engine;
+  }
+  if (engine === 'python' && typescript !== true) return 'python-2';
+  if (engine === 'javascript') return typescript === true ? 'typescript-2' : 'javascript-2';
+  const why = typescript === true ? '--typescript is for the engine javascript' : `--model 2 has no engine ${engine}`;
+  throw usageFailure(`${why}: use --engine javascript or --engine python`);
 }
 
 /** "Letters, digits and periods only inside each part." */
@@ -97,9 +123,9 @@ async function requireEmpty(folder: string): Promise<void> {
   throw usageFailure(`${folder} is there already and not empty: choose another folder, nothing was changed`);
 }
 
-/** Texts in JSON and YAML stand between double quotes there. */
+/** Texts in JSON, YAML and TOML stand between double quotes there. */
 function fillIn(text: string, path: string, values: Readonly<Record<string, string>>): string {
-  const quoted = /\.(json|yaml)$/.test(path);
+  const quoted = /\.(json|yaml|toml)$/.test(path);
   return text.replace(/\{\{(\w+)\}\}/g, (whole, key: string) => {
     const value = values[key];
     if (value === undefined) return whole;

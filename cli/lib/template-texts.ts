@@ -7,7 +7,7 @@ import { readSource } from './ko-source.ts';
 import type { KoSource } from './ko-source.ts';
 
 /** A line of a template, with the field where it stands in one. */
-const TEMPLATE_TEXT = /^\s*(?:"?(?<field>\w+)"?\s*:\s*)?"?Say here what /;
+const TEMPLATE_TEXT = /^\s*(?:"?(?<field>[\w:]+)"?\s*:\s*)?"?Say here what /;
 
 export async function templateTexts(source: KoSource, { services }: Inspection['descriptors']): Promise<Finding[]> {
   const findings: Finding[] = [];

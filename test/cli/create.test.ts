@@ -13,6 +13,10 @@ interface Checked {
   }[];
 }
 
+interface CheckedSecond {
+  kos: (Checked['kos'][number] & { generation: number; advice: string[] })[];
+}
+
 test('what create makes from each template passes its own check and test', async () => {
   await using folder = await temporaryFolder();
   const engines = ENGINE_NAMES;
@@ -109,4 +113,41 @@ test('an id that cannot be used is refused before anything is made', async () =>
     /give --naan in .*give --name in .*path of the activator/s,
   );
   assert.deepEqual(await filesIn(folder.path), []);
+});
+
+test('a knowledge object of the second generation is made in JavaScript, TypeScript and as a package of Python', async () => {
+  await using folder = await temporaryFolder();
+  const create = (...args: string[]) => kgrid(['create', ...args, '--model', '2'], { cwd: folder.path });
+  const title = 'A "quoted" \\ title';
+  const made = await Promise.all([
+    create('js'),
+    create('ts', '--typescript', '--title', title),
+    create('json', '--engine', 'python'),
+    create('wrong', '--engine', 'node'),
+    create('wrong', '--engine', 'python', '--typescript'),
+  ]);
+  assert.deepEqual(
+    made.map(({ code }) => code),
+    [0, 0, 0, 2, 2],
+  );
+  assert.match(made.map(({ stderr }) => stderr).join(''), /no engine node: use .*--typescript is for .* javascript/s);
+  assert.ok((await filesIn(join(folder.path, 'json'))).includes('ko_json/main.py'));
+  const { json } = await kgridJson<CheckedSecond>(['check', '.', '--run'], { cwd: folder.path });
+  assert.deepEqual(
+    json.kos.map(({ ko, generation, examples }) => [
+      ko,
+      generation,
+      examples.passed,
+      examples.failed + examples.notRun,
+    ]),
+    ['js', 'json', 'ts'].map((name) => [`example/${name}/v1.0`, 2, 3, 0]),
+    JSON.stringify(json),
+  );
+  for (const { advice, findings } of json.kos) {
+    assert.deepEqual(advice, ['a licence (dc:license)', 'evidence (koio:hasKnowledge with dc:source and dc:date)']);
+    assert.deepEqual(
+      findings.map(({ file, message }) => `${file}: ${message.split(' ', 1)[0] ?? ''}`),
+      ['README.md: this', 'metadata.json: dc:description', 'service.yaml: description'],
+    );
+  }
 });

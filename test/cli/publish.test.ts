@@ -52,7 +52,11 @@ test('the same files always give the same zip, and what stays behind is named', 
     'worked-examples.yaml',
   ]);
   const checked = await kgrid(['check', 'test-map-v1.0.zip'], { cwd });
-  assert.deepEqual([checked.code, checked.stdout], [0, 'test/map/v1.0: no problems, 3 worked examples passed\n']);
+  assert.equal(checked.code, 0);
+  assert.match(
+    checked.stdout,
+    /^test\/map\/v1\.0: no problems, 3 worked examples passed\n {2}read as generation 1; .*\n$/,
+  );
 });
 
 test('the digest that pack prints is the one that an activator has of it', async () => {
