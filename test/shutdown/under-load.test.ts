@@ -14,6 +14,7 @@ import { startService } from '../acceptance/support/service.ts';
 import type { OwnService } from '../acceptance/support/service.ts';
 import { footprintOf } from '../hostile/support/footprint.ts';
 import { Pace } from '../hostile/support/pace.ts';
+import { until } from '../remote/support/until.ts';
 import { RawClient, postHead } from '../load/support/raw-client.ts';
 import { assertGone } from './support/gone.ts';
 
@@ -180,7 +181,10 @@ test('a service that is stopped while it starts ends too', async () => {
     args: ['--shutdown-grace', `${GRACE}ms`],
   });
   using pace = new Pace();
-  const { children } = await footprintOf(service.pid);
+  const children = await until('it has begun to start sandboxes', async () => {
+    const found = (await footprintOf(service.pid)).children;
+    return found.length > 0 ? found : undefined;
+  });
   const began = Date.now();
   assert.deepEqual(await service.stop(), { code: 0, signal: null });
   const took = Date.now() - began;
