@@ -150,7 +150,7 @@ test('the 404 of a call says both names', async () => {
     status: 404,
     path,
     title: 'Endpoint not found',
-    detail: /^No active endpoints found for /,
+    detail: /^No active endpoints found for https:\/\/example\.org\/nothing\/run$/,
   });
 });
 

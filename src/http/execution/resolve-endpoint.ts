@@ -3,7 +3,7 @@ import type { Endpoint } from '../../activation/endpoint.ts';
 import type { EndpointMethod, EndpointSet } from '../../activation/endpoint-set.ts';
 import { methodOf } from '../../activation/name-endpoints.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
-import { koKey } from '../../knowledge-object/id.ts';
+import { isKoPart, koKey } from '../../knowledge-object/id.ts';
 import { endpointNotFound } from '../../lib/errors.ts';
 import { someOf, withoutSlashes } from '../../lib/text.ts';
 import type { ShelfEntry } from '../../shelf/shelf.ts';
@@ -164,5 +164,6 @@ function whyIdle(set: EndpointSet, key: string): string {
 function addressOf({ key, asked }: Missing): string {
   if (asked !== undefined) return asked.address;
   const [naan = '', name = '', ...rest] = key.split('/');
-  return rest.length > 1 ? `${naan}/${name}/${rest.slice(1).join('/')}` : key;
+  const hasVersion = rest.length > 1 && isKoPart(naan) && isKoPart(name);
+  return hasVersion ? `${naan}/${name}/${rest.slice(1).join('/')}` : key;
 }
