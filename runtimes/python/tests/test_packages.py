@@ -170,6 +170,11 @@ def test_an_exception_names_its_place_in_the_package(runtime: Runtime) -> None:
         ),
         ({"pyproject.toml": "[project"}, {}, "Building the package failed: pyproject.toml cannot be read: "),
         (
+            {"pyproject.toml": '[tool.poetry]\nname = "bmi"\n[tool.poetry.dependencies]\nlib = "^2"\n'},
+            {},
+            "Building the package failed: pyproject.toml names no build backend: add a [build-system]",
+        ),
+        (
             {"pyproject.toml": '[build-system]\nrequires = ["no-such-backend"]\nbuild-backend = "no"\n'},
             {},
             "Fetching the build backend failed: Could not find a version that satisfies the requirement no-such-",

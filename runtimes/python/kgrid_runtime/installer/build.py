@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 _LARGEST_PROJECT = 1_000_000
+_SETUP_FILES = ("setup.py", "setup.cfg")
 # What PEP 517 and 518 say of projects that name no backend.
 _STANDARD_BACKEND = "setuptools.build_meta:__legacy__"
 _STANDARD_REQUIRES = ["setuptools>=40.8.0"]
@@ -102,7 +103,7 @@ def _build(request: dict[str, Any]) -> dict[str, object]:
 def _build_system() -> tuple[list[str], str, list[str]]:
     """What is required to build, the backend, and where in the package it lies."""
     if not Path("pyproject.toml").exists():
-        if not Path("setup.py").exists() and not Path("setup.cfg").exists():
+        if not any(Path(name).exists() for name in _SETUP_FILES):
             raise Refused("there is no pyproject.toml, setup.py or setup.cfg")
         return _STANDARD_REQUIRES, _STANDARD_BACKEND, []
     with Path("pyproject.toml").open("rb") as file:
@@ -114,6 +115,9 @@ def _build_system() -> tuple[list[str], str, list[str]]:
     except (ValueError, RecursionError) as error:
         raise Refused(f"pyproject.toml cannot be read: {error}") from None
     _check_python(project.get("project", {}))
+    # Setuptools, which stands for a missing backend, would leave out what such a project says, as its dependencies.
+    if not {"build-system", "project"} & project.keys() and not any(Path(name).exists() for name in _SETUP_FILES):
+        raise Refused("pyproject.toml names no build backend: add a [build-system] with requires and build-backend")
     system = project.get("build-system", {})
     if not isinstance(system, dict):
         raise Refused("build-system in pyproject.toml is no table")
