@@ -9,6 +9,10 @@ import { escapeForMessage } from './escape-for-message.ts';
 export const SERVICE_FILE = 'service.yaml';
 export const DEPLOYMENT_FILE = 'deployment.yaml';
 
+/** In the order in which they are looked for: some write the other ending, and would deploy nothing without a word. */
+const SERVICE_FILES = [SERVICE_FILE, 'service.yml'] as const;
+const DEPLOYMENT_FILES = [DEPLOYMENT_FILE, 'deployment.yml'] as const;
+
 /** One deployment descriptor, and the service descriptor that it is for. */
 export interface DeployedService {
   readonly service: string;
@@ -81,8 +85,8 @@ export function deployedServices(metadata: ReadableMetadata, files: Files): Depl
   }
   // "… then to `service.yaml`/`deployment.yaml` at the root."
   const isUndeployed = services.length === 0 && problems.length === 0 && hasDefaults;
-  if (isUndeployed && first !== undefined && files.has(DEPLOYMENT_FILE))
-    add(first, 0, [{ deployment: DEPLOYMENT_FILE, folder: '' }]);
+  const atRoot = isUndeployed ? DEPLOYMENT_FILES.find((path) => files.has(path)) : undefined;
+  if (first !== undefined && atRoot !== undefined) add(first, 0, [{ deployment: atRoot, folder: '' }]);
   const named = refs.flatMap(({ specification, implementations }) =>
     specification !== undefined && files.has(specification) && implementations.some((each) => each.isForActivator)
       ? [specification]
@@ -116,15 +120,17 @@ interface Found {
 function found({ folder, deployment }: ImplementationRef, files: Files): Found[] {
   if (deployment !== undefined) return files.has(deployment) ? [{ deployment, folder: '' }] : [];
   if (folder === undefined) return [];
-  for (const each of new Set([folder, parentOf(folder)])) {
-    const path = join(each, DEPLOYMENT_FILE);
-    if (files.has(path)) return [{ deployment: path, folder: each }];
+  for (const name of DEPLOYMENT_FILES) {
+    for (const each of new Set([folder, parentOf(folder)])) {
+      const path = join(each, name);
+      if (files.has(path)) return [{ deployment: path, folder: each }];
+    }
   }
   return [];
 }
 
 const defaultSpecification = (folder: string, files: Files): string | undefined =>
-  [SERVICE_FILE, join(folder, SERVICE_FILE)].find((path) => files.has(path));
+  SERVICE_FILES.flatMap((name) => [name, join(folder, name)]).find((path) => files.has(path));
 
 const withoutSpecification = (deployment: string): string =>
   `${escapeForMessage(deployment)} deploys endpoints, but the package has no ${SERVICE_FILE}: add it, or name the service descriptor as hasServiceSpecification`;
