@@ -12,6 +12,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   play: async () => (await import('./commands/play.ts')).playCommand,
   check: async () => (await import('./commands/check.ts')).checkCommand,
   test: async () => (await import('./commands/test.ts')).testCommand,
+  page: async () => (await import('./commands/page.ts')).pageCommand,
   pack: async () => (await import('./commands/pack.ts')).packCommand,
   push: async () => (await import('./commands/push.ts')).pushCommand,
   list: async () => (await import('./commands/list.ts')).listCommand,
