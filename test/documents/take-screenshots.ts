@@ -20,6 +20,13 @@ async function overview(page: Page, url: string, path: string): Promise<void> {
   await page.screenshot({ path });
 }
 
+/** What a knowledge object says of itself. */
+async function about(page: Page, url: string, path: string): Promise<void> {
+  await page.goto(`${url}/doc?ko=kgrid/statin.use/v1.0`);
+  await page.locator('.opblock').first().waitFor();
+  await page.screenshot({ path });
+}
+
 /** A call that has been answered. */
 async function editor(page: Page, url: string, path: string): Promise<void> {
   await page.goto(`${url}/doc?url=/kos/cpic/warfarin/v1.0/service.yaml`);
@@ -47,6 +54,7 @@ try {
     const page = await browser.newPage({ viewport, colorScheme: 'light' });
     await overview(page, service.url, join(IMAGES, `overview${suffix}.png`));
     await editor(page, service.url, join(IMAGES, `editor${suffix}.png`));
+    if (suffix === '') await about(page, service.url, join(IMAGES, 'about.png'));
     await page.close();
   }
   await browser.close();
