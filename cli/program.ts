@@ -7,7 +7,8 @@ import { versionOfProject } from './lib/version.ts';
 
 type MakeCommand = (context: Context) => Command;
 
-const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
+/** By name, in the order of the help. */
+export const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   create: async () => (await import('./commands/create.ts')).createCommand,
   play: async () => (await import('./commands/play.ts')).playCommand,
   check: async () => (await import('./commands/check.ts')).checkCommand,

@@ -66,7 +66,7 @@ test('a folder is examined to its end, and what is left out is named', async () 
     ],
   );
   assert.deepEqual(stderr.split('\n').slice(0, -1), [
-    'shelf/packed.zip is left out: name the zip itself',
+    'shelf/packed.zip is left out: name the archive itself',
     'shelf/a/b/c/deep is left out: it is more than three levels deep, name it itself',
   ]);
 });

@@ -65,8 +65,8 @@ test('a runtime that ends again and again is started ever more rarely, says why,
     });
     await service.logged(({ again }) => again === 2000);
     const pauses = service.log.flatMap(({ msg, again }) => (msg === 'a runtime ended' ? [again] : []));
-    assert.deepEqual(pauses, [500, 1000, 2000]);
-    assert.equal((await readFile(starts, 'utf8')).split('\n').length - 1, 3);
+    assert.deepEqual(pauses, [250, 500, 1000, 2000]);
+    assert.equal((await readFile(starts, 'utf8')).split('\n').length - 1, 4);
     await companion.assertUndisturbed();
     await asPython(`exec ${PYTHON} "$@"`);
   }

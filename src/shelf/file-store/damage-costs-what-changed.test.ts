@@ -31,7 +31,7 @@ test('what hides a folder is looked for among what changed, and found as if all 
   const hidden = (): string[] => duplicates.list().map(({ where, cause }) => `${where}: ${cause}`);
   assert.deepEqual(hidden(), []);
   looked = 0;
-  imported.set('a/n7/v1', {} as StoredKo);
+  imported.set('a/n7/v1', { content: { entry: { id: idOf('a/n7/v1') } } } as StoredKo);
   log.note(idOf('a/n7/v1'));
   const cause = 'its "@id" a/n7/v1 is that of a package that was imported; remove one of the two';
   assert.deepEqual(hidden(), [`f7: ${cause}`]);
