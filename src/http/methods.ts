@@ -21,7 +21,7 @@ export const METHODS: readonly HTTPMethods[] = http.METHODS.filter(
   (method) => method !== 'OPTIONS' && method !== 'CONNECT',
 );
 
-/** Stands in the router for all that no path has: a route for each of them, on each path, is a tenth of a start's work. */
+/** Stands in the router for all that no path has: a route for each of them on each path would be a thousand. */
 const ANY_RARE = 'PATCH';
 
 /** The methods that routes are made for. */

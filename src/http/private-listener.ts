@@ -15,7 +15,7 @@ export interface PrivateListener extends AsyncDisposable {
   hasReceived(request: IncomingMessage): boolean;
 }
 
-/** Opens it; behind it is the service as it is, with its access rules. `mayEnter` knows the runtimes. */
+/** Opens it; behind it is the service as it is, with its access rules. `isAllowed` knows the runtimes. */
 export async function openPrivateListener(
   app: FastifyInstance,
   isAllowed: (request: IncomingMessage) => boolean,
