@@ -13,6 +13,7 @@ import { BackgroundReader } from './knowledge-object/descriptors/background-read
 import type { Lifecycle } from './lifecycle.ts';
 import { messageOf } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
+import { openPrivateListener } from './http/private-listener.ts';
 import { OwnRuntimes } from './own-runtimes.ts';
 import { AuditFiles } from './shelf/file-store/audit-files.ts';
 import { createManifestImporter } from './shelf/manifest/create-manifest-importer.ts';
@@ -125,7 +126,8 @@ export async function createApp({
     engines,
     manifests,
     startRuntimes: () =>
-      own.start(server, {
+      own.start({
+        listen: (isAllowed) => openPrivateListener(server, isAllowed),
         onAbsent: (engine) => activator.engineIsAbsent(engine),
         config,
         registry: runtimes,

@@ -1,18 +1,18 @@
 /** The runtimes that come with the service, and the private listener on which they reach it. */
-import type { FastifyInstance } from 'fastify';
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Config } from './config/config.ts';
 import { SECRET_HEADER } from './engines/remote/runtime.ts';
 import type { RuntimeRegistry } from './engines/remote/runtime-registry.ts';
 import { startOwnRuntimes } from './engines/remote/start-own-runtimes.ts';
-import { openPrivateListener } from './http/private-listener.ts';
 import type { PrivateListener } from './http/private-listener.ts';
 import { disposeAll } from './lib/dispose.ts';
 import { sameSecret } from './lib/same-secret.ts';
 import type { Logger } from './lib/log.ts';
 
 export interface OwnRuntimesOptions {
+  /** Opens the listener to those that may enter. */
+  readonly listen: (isAllowed: (request: IncomingMessage) => boolean) => Promise<PrivateListener>;
   readonly config: Config;
   readonly registry: RuntimeRegistry;
   /** Where they keep what they fetched and installed. */
@@ -35,11 +35,11 @@ export class OwnRuntimes implements AsyncDisposable {
   }
 
   /** Resolves before they are there. */
-  async start(server: FastifyInstance, { config, ...options }: OwnRuntimesOptions): Promise<void> {
+  async start({ config, listen, ...options }: OwnRuntimesOptions): Promise<void> {
     if (config.runtimes.length === 0) return;
     const { secret } = this;
     const isSecret = sameSecret(secret);
-    this.#listener = await openPrivateListener(server, ({ headers }) => isSecret(headers[SECRET_HEADER]));
+    this.#listener = await listen(({ headers }) => isSecret(headers[SECRET_HEADER]));
     this.#started = startOwnRuntimes({
       ...options,
       names: config.runtimes,
