@@ -13,9 +13,11 @@ const printer = javascriptKo(
   `function run(n) { for (let i = 0; i < 100; i++) console.log('x'.repeat(1000)); return n + 1; }`,
   { naan: uniqueNaan(), name: 'printer' },
 );
-/** Each leaves an audit line of half a kilobyte. */
-const CHANGES = 8000;
-const AT_ONCE = 20;
+/** Each change leaves an audit line that names all of this. */
+const NOWHERE = `/kos/${'n'.repeat(250)}/${'m'.repeat(250)}/${'v'.repeat(250)}`;
+/** More than are kept for the reader, however short their lines are. */
+const MAX_CHANGES = 50_000;
+const AT_ONCE = 100;
 
 test('a reader of the log that stalls holds up no call', { timeout: 120_000 }, async () => {
   await using shelf = await temporaryFolder();
@@ -40,14 +42,24 @@ test('a reader of the log that stalls holds up no call', { timeout: 120_000 }, a
     assert.equal(await lostLines(), 0);
 
     child.stdout.pause();
-    const nowhere = `/kos/a/b/v1?${'x'.repeat(10)}`;
-    for (let i = 0; i < CHANGES; i += AT_ONCE) {
-      const changes = Array.from({ length: AT_ONCE }, () => client.send('DELETE', nowhere));
+    const change = async (): Promise<void> => {
+      const changes = Array.from({ length: AT_ONCE }, () => client.send('DELETE', NOWHERE));
       for (const { status } of await Promise.all(changes)) assert.equal(status, 404);
-      if (i % 1000 === 0) assert.equal((await client.post(pathOf(printer), i)).object['result'], i + 1);
+    };
+    const call = async (n: number): Promise<void> =>
+      assert.equal((await client.post(pathOf(printer), n)).object['result'], n + 1);
+    let changes = 0;
+    for (; (await lostLines()) === 0; changes += AT_ONCE) {
+      assert.ok(changes < MAX_CHANGES, 'lines beyond what is kept are lost');
+      await change();
+      await call(changes);
     }
+    assert.ok(changes > AT_ONCE, 'what is kept goes first');
+    const before = await lostLines();
+    await change();
+    await call(changes);
     const lost = await lostLines();
-    assert.ok(lost > 0 && lost < CHANGES, `${lost} lost`);
+    assert.ok(lost >= before + AT_ONCE, `${lost} lines are lost, before ${before}`);
 
     child.stdout.resume();
     assert.ok(Number((await told)['lost']) >= lost);

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { pathOf } from '../acceptance/support/knowledge-grid.ts';
+import { uniqueNaan } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
+import { wellBehavedKo } from '../hostile/support/companion.ts';
 import { assertBackTo, MEGABYTE, restingFootprintOf } from '../hostile/support/footprint.ts';
 import { runMixedLoad } from './support/mixed-load.ts';
 import { Heap, INSPECTED } from './support/heap.ts';
@@ -8,8 +11,10 @@ import { Heap, INSPECTED } from './support/heap.ts';
 test('20 clients at the same knowledge objects see whole versions only, and the last acknowledged stays', async (t) => {
   await using service = await startService({ env: INSPECTED });
   using heap = await Heap.of(service);
-  // From its first line on, the file of the audit stays open.
-  await service.get('/actuator/activation/reload');
+  // From its first line on the file of the audit stays open, and from the first call on a sandbox and its spare are there.
+  const other = wellBehavedKo(uniqueNaan());
+  await service.serve(other);
+  assert.equal((await service.post(pathOf(other), { a: 1, b: 2, words: [] })).status, 200);
   const [before, used] = [await restingFootprintOf(service.pid), await heap.used()];
   const seed = Date.now() % 2 ** 31;
   t.diagnostic(`seed ${seed}`);

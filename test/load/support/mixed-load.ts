@@ -25,6 +25,8 @@ const OPERATIONS = {
   list: 5,
 };
 const LARGEST = 100_000;
+/** Packages of each knowledge object, as `--keep-removed` is without being set. */
+const KEPT = 10;
 
 interface Target {
   readonly name: string;
@@ -100,11 +102,22 @@ class MixedLoad {
     assert.equal((await this.#service.get('/kos')).list.filter((ko) => this.#isOwn(ko)).length, present);
     assert.deepEqual(await readdir(join(stateFolder, 'staging')), []);
     assert.equal((await readdir(join(stateFolder, 'index'))).length, (await this.#service.get('/kos')).list.length);
-    // A folder for each package, and its record.
+    // A folder for each package, and its record beside it while it is on the shelf.
+    const kept = await this.#keptFolders(join(stateFolder, 'kept'));
     const objects = await readdir(join(stateFolder, 'objects'));
     const folders = objects.filter((name) => !name.endsWith('.json'));
-    assert.equal(folders.length, (await this.#service.get('/kos')).list.length);
-    assert.deepEqual(objects.sort(), folders.flatMap((name) => [name, `${name}.json`]).sort());
+    const current = folders.filter((name) => !kept.has(name));
+    assert.equal(current.length, (await this.#service.get('/kos')).list.length);
+    assert.equal(folders.length, current.length + kept.size, 'what is kept is there');
+    assert.deepEqual(objects.sort(), [...folders, ...current.map((name) => `${name}.json`)].sort());
+  }
+
+  /** The package folders of what was deleted or replaced: no more of any knowledge object than `--keep-removed`. */
+  async #keptFolders(place: string): Promise<Set<string>> {
+    const kos = await Promise.all((await readdir(place)).map((ko) => readdir(join(place, ko))));
+    for (const names of kos) assert.ok(names.length <= KEPT, `${names.length} packages are kept`);
+    // `<time>.<why>.<digest>.<folder>.json`
+    return new Set(kos.flat().map((name) => name.split('.')[3] ?? name));
   }
 
   async #do(operation: keyof typeof OPERATIONS, target: Target): Promise<void> {
