@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { Duplex } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { FrameReader, OddFrame, frame } from './frames.ts';
 import type { OnFrame } from './frames.ts';
 
@@ -17,6 +18,8 @@ const PAGE_BYTES = 4096;
 const TICK_MILLISECONDS = 10;
 /** Milliseconds from the end of the pipe to that of the process, which closes it when it ends. */
 const CLOSING_MILLISECONDS = 1000;
+/** … and from the end of the process to that of its pipes, in which its last words lie: what it left behind may hold them. */
+const LAST_WORDS_MILLISECONDS = 200;
 /** Characters of what it prints that are kept. */
 const MAX_PRINTED_CHARACTERS = 2000;
 
@@ -30,6 +33,10 @@ export interface Command {
   readonly env: Readonly<Record<string, string>>;
   /** What comes by its standard input. */
   readonly input: string;
+  /** `/` where it is left out. */
+  readonly cwd?: string;
+  /** It has a second socket for frames, as file descriptor 4, and is the head of a group of processes that ends with it. */
+  readonly isWorker?: boolean;
 }
 
 export interface ProcessEvents {
@@ -39,6 +46,10 @@ export interface ProcessEvents {
   mostOf(kind: number): number;
   /** Once, when the process has ended, for whatever reason. */
   onExit(reason: string): void;
+  /** It sent what it never sends, or closed its socket, and is ended for that. */
+  onOdd?(what: string): void;
+  /** Takes what it prints, which is lost where nobody does. */
+  onOutput?(name: 'stdout' | 'stderr', stream: Readable): void;
 }
 
 /** A process as a lane sees it. */
@@ -60,20 +71,35 @@ export type StartSandbox = (events: ProcessEvents) => Sandbox;
 export class SandboxProcess implements Sandbox {
   readonly #child: ChildProcess;
   readonly #socket: Duplex;
+  readonly #control: Duplex | undefined;
+  readonly #isWorker: boolean;
   alive = true;
   #isUnresponsive = false;
 
-  constructor({ program, args, env, input }: Command, events: ProcessEvents) {
+  constructor({ program, args, env, input, cwd = '/', isWorker = false }: Command, events: ProcessEvents) {
     const [file, all] = diesWithActivator
       ? [SETPRIV, ['--pdeathsig', 'KILL', '--no-new-privs', '--', program, ...args]]
       : [program, args];
-    // Not in a session of its own: the kernel may share the cores among sessions first, and then priorities count for nothing.
-    this.#child = spawn(file, all, { env: { ...env }, cwd: '/', stdio: ['pipe', 'ignore', 'pipe', 'pipe'] });
+    this.#isWorker = isWorker;
+    this.#child = spawn(file, all, {
+      env: { ...env },
+      cwd,
+      stdio: [
+        'pipe',
+        events.onOutput === undefined ? 'ignore' : 'pipe',
+        'pipe',
+        'pipe',
+        ...(isWorker ? ['pipe' as const] : []),
+      ],
+      // In no session of its own otherwise: the kernel may share the cores among sessions first, and then priorities count for nothing.
+      detached: isWorker,
+    });
     // A process for which no handle was left has no pipes: `error` tells of it in a moment.
     const pipes: ChildProcess['stdio'] | undefined = this.#child.stdio;
     // Of one that ends before it has read, `exit` tells.
     this.#child.stdin?.on('error', () => undefined).end(input);
     this.#socket = (pipes?.[3] as Duplex | undefined) ?? silence();
+    if (isWorker) this.#control = (pipes?.[4] as Duplex | undefined) ?? silence();
     this.#listen(events);
     // The first to go when the machine runs out of memory.
     this.#applyPriority(() => writeFileSync(`/proc/${String(this.pid)}/oom_score_adj`, '1000'));
@@ -87,9 +113,22 @@ export class SandboxProcess implements Sandbox {
     if (this.alive) this.#socket.write(frame(kind, a, b, text));
   }
 
+  /** Sends bytes as they are: frames that were put together, or what the second socket takes. */
+  write(bytes: Buffer | string, by: 'data' | 'control' = 'data'): void {
+    const socket = by === 'data' ? this.#socket : this.#control;
+    if (this.alive && socket?.writable === true) socket.write(bytes);
+  }
+
   kill(): void {
     this.#isUnresponsive = true;
     this.#child.kill('SIGKILL');
+    this.#killGroup();
+  }
+
+  /** What it has started too, as long as its number is its own. */
+  #killGroup(): void {
+    const { pid } = this;
+    if (this.#isWorker && this.alive && pid !== undefined) this.#applyPriority(() => process.kill(-pid, 'SIGKILL'));
   }
 
   lowerPriority(places: number): void {
@@ -127,32 +166,23 @@ export class SandboxProcess implements Sandbox {
   }
 
   #listen(events: ProcessEvents): void {
-    const reader = new FrameReader(
-      (kind, a, b, text) => {
-        if (!this.#isUnresponsive) events.onFrame(kind, a, b, text);
-      },
-      (kind) => (this.#isUnresponsive ? Infinity : events.mostOf(kind)),
-    );
     let odd = '';
     const endAsOdd = (what: string): void => {
       odd = `it was ended, since ${what}`;
+      events.onOdd?.(what);
       this.kill();
     };
-    this.#socket.on('data', (chunk: Buffer) => {
-      if (this.#isUnresponsive) return;
-      try {
-        reader.push(chunk);
-      } catch (thrown) {
-        if (!(thrown instanceof OddFrame)) throw thrown;
-        endAsOdd(`it sent what no sandbox sends: ${thrown.message}`);
-      }
-    });
+    const onOddFrame = (message: string): void => endAsOdd(`it sent what no sandbox sends: ${message}`);
+    this.#read(this.#socket, events, onOddFrame);
+    if (this.#control !== undefined) this.#read(this.#control, events, onOddFrame);
     let closing: NodeJS.Timeout | undefined;
     this.#socket.on('end', () => {
       closing = setTimeout(() => endAsOdd('it closed its pipe'), CLOSING_MILLISECONDS).unref();
     });
-    // A write to a process that has just ended; `onExit` tells what became of its work.
-    this.#socket.on('error', () => {});
+    for (const name of ['stdout', 'stderr'] as const) {
+      const stream: Readable | null | undefined = this.#child[name];
+      if (stream) events.onOutput?.(name, stream);
+    }
     let said = '';
     this.#child.stderr?.on('data', (chunk: Buffer) => {
       if (said.length < MAX_PRINTED_CHARACTERS) said += chunk.toString('latin1');
@@ -164,11 +194,39 @@ export class SandboxProcess implements Sandbox {
       clearTimeout(closing);
       this.alive = false;
       this.#socket.destroy();
+      this.#control?.destroy();
       const how = odd === '' ? reason : odd;
       events.onExit(said === '' ? how : `${how}: ${mainLine(said)}`);
     };
     this.#child.on('error', (error) => onEnd(error.message));
-    this.#child.on('exit', (code, signal) => onEnd(signal ?? `exit code ${String(code)}`));
+    this.#child.on('exit', (code, signal) => {
+      const end = (): void => onEnd(signal ?? `exit code ${String(code)}`);
+      if (!this.#isWorker) return end();
+      this.#killGroup();
+      this.alive = false;
+      this.#child.once('close', end);
+      setTimeout(end, LAST_WORDS_MILLISECONDS);
+    });
+  }
+
+  #read(socket: Duplex, events: ProcessEvents, onOdd: (message: string) => void): void {
+    const reader = new FrameReader(
+      (kind, a, b, text) => {
+        if (!this.#isUnresponsive) events.onFrame(kind, a, b, text);
+      },
+      (kind) => (this.#isUnresponsive ? Infinity : events.mostOf(kind)),
+    );
+    socket.on('data', (chunk: Buffer) => {
+      if (this.#isUnresponsive) return;
+      try {
+        reader.push(chunk);
+      } catch (thrown) {
+        if (!(thrown instanceof OddFrame)) throw thrown;
+        onOdd(thrown.message);
+      }
+    });
+    // A write to a process that has just ended; `onExit` tells what became of its work.
+    socket.on('error', () => {});
   }
 
   /** What only some systems allow. */
