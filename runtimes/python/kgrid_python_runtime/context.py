@@ -12,12 +12,13 @@ from __future__ import annotations
 import json
 
 from kgrid_python_runtime.worker import bridge
-from kgrid_python_runtime.worker.frames import REQUEST_EXECUTE, REQUEST_METADATA
 from kgrid_python_runtime.worker.requests import Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from kgrid_python_runtime.worker.requests import Requests
 
 
 class ExecutionError(Exception):
@@ -34,7 +35,11 @@ class Executor:
 
     def __call__(self, value: Any) -> Any:
         """The endpoint's result for `value`, anything that JSON can hold. Raises ExecutionError."""
-        return _ask(REQUEST_EXECUTE, self._uri, json.dumps(value, allow_nan=False).encode(), self._call)
+        requests, call = _asking(self._call)
+        try:
+            return requests.execute(call, self._uri, json.dumps(value, allow_nan=False))
+        except Refusal as refusal:
+            raise ExecutionError(str(refusal)) from None
 
     execute = __call__
 
@@ -46,14 +51,15 @@ class Context:
 
     def get_metadata_by_id(self, uri: str) -> Any:
         """What the activator says about an endpoint: title, engine, status, knowledge object. Raises ExecutionError."""
-        return _ask(REQUEST_METADATA, uri, b"", None)
+        requests, call = _asking(None)
+        try:
+            return requests.metadata(call, uri)
+        except Refusal as refusal:
+            raise ExecutionError(str(refusal)) from None
 
 
-def _ask(what: int, uri: str, body: bytes, fallback: int | None) -> Any:
+def _asking(fallback: int | None) -> tuple[Requests, int]:
     call = bridge.current_call.get(fallback)
     if call is None or not bridge.requests:
         raise ExecutionError("other endpoints can be called only while a call runs, from its own thread")
-    try:
-        return json.loads(bridge.requests[0].ask(call, what, uri, body))
-    except Refusal as refusal:
-        raise ExecutionError(str(refusal)) from None
+    return bridge.requests[0], call

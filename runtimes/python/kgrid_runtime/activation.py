@@ -7,14 +7,13 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kgrid_python_runtime.worker.frames import INPUT_NONE
 from kgrid_runtime.activation_request import ActivationRequest
 from kgrid_runtime.endpoints import Endpoint, Endpoints
 from kgrid_runtime.failures import Failure, activation_failed
 from kgrid_runtime.installer.installer import Installer
 from kgrid_runtime.log import Log
 from kgrid_runtime.package_cache import Package, PackageCache
-from kgrid_runtime.workers.call import Call
+from kgrid_runtime.workers.call import LOADS, Call
 from kgrid_runtime.workers.process import Code
 from kgrid_runtime.workers.runner import Runner
 from kgrid_runtime.workers.runners import Runners
@@ -184,7 +183,7 @@ class Activation:
                 outcome.set_result((status, body))
 
         until = loop.time() + self._load_timeout
-        endpoint.runner.submit(Call(endpoint.target, INPUT_NONE, b"", reply, until, until))
+        endpoint.runner.submit(Call(endpoint.target, LOADS, b"", reply, until, until))
         status, body = await outcome
         if status != 200:
             error = json.loads(body)

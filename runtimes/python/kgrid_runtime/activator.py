@@ -53,23 +53,18 @@ class Activator:
     async def execute(
         self, uri: str, body: bytes, depth: str, token: str, trace: Mapping[str, str], seconds: float
     ) -> bytes:
-        """The result of another endpoint as JSON. `token` came with the call that asks. Raises Refused."""
+        """The activator's answer for another endpoint. `token` came with the call that asks. Raises Refused."""
         headers = {"Content-Type": "application/json", "x-kgrid-deadline-ms": str(max(int(seconds * 1000), 1))}
         if depth:
             headers["x-kgrid-depth"] = depth
         if token:
             headers["x-kgrid-call-token"] = token
         headers.update(trace)
-        answer = await self._ask("POST", f"{self.url}/{uri}", body, headers, seconds, self._largest_answer)
-        value = _parse(answer)
-        if isinstance(value, dict) and "result" in value:
-            return json.dumps(value["result"]).encode()
-        return json.dumps(value).encode()
+        return (await self._ask("POST", f"{self.url}/{uri}", body, headers, seconds, self._largest_answer)).body
 
     async def metadata(self, uri: str, seconds: float) -> bytes:
-        """The activator's representation of an endpoint as JSON. Raises Refused."""
-        answer = await self._ask("GET", f"{self.url}/endpoints/{uri}", b"", {}, seconds, _MIB)
-        return json.dumps(_parse(answer)).encode()
+        """The activator's representation of an endpoint. Raises Refused."""
+        return (await self._ask("GET", f"{self.url}/endpoints/{uri}", b"", {}, seconds, _MIB)).body
 
     async def _ask(
         self, method: str, url: str, body: bytes, headers: dict[str, str], seconds: float, limit: int
@@ -88,13 +83,6 @@ class Activator:
     def _is_activator(self, url: str) -> bool:
         asked, own = urlsplit(url), self._settings.activator
         return (asked.scheme, asked.hostname, asked.port) == (own.scheme, own.hostname, own.port)
-
-
-def _parse(answer: Answer) -> object:
-    try:
-        return json.loads(answer.body)
-    except (ValueError, RecursionError):
-        raise Refused("the activator's answer is not JSON") from None
 
 
 def _detail(answer: Answer) -> str:

@@ -10,7 +10,6 @@ import platform
 import re
 from collections.abc import Coroutine
 
-from kgrid_python_runtime.worker.frames import INPUT_JSON, INPUT_TEXT
 from kgrid_runtime import VERSION
 from kgrid_runtime.activation import Activation, InProcessing
 from kgrid_runtime.activation_request import read_activation_request
@@ -22,7 +21,7 @@ from kgrid_runtime.http.request import Request
 from kgrid_runtime.log import Log
 from kgrid_runtime.registration import APP, ENGINE, Registration
 from kgrid_runtime.traces import traces_of
-from kgrid_runtime.workers.call import Call
+from kgrid_runtime.workers.call import JSON, TEXT, Call
 
 _NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 _TOKEN = re.compile(r"[A-Za-z0-9._-]{1,1024}")
@@ -101,7 +100,7 @@ class Api:
             answers = Answers(connection, len(inputs), headers.get("accept", ""))
             for number, body in enumerate(inputs):
                 reply = answers.reply_to(number)
-                call = Call(endpoint.target, INPUT_JSON, body, reply, own, deadline, depth, token, traces[number])
+                call = Call(endpoint.target, JSON, body, reply, own, deadline, depth, token, traces[number])
                 endpoint.runner.submit(call)
         else:
             kind = _input_kind(content_type)
@@ -186,7 +185,7 @@ def _input_kind(content_type: str) -> int:
     """JSON is parsed, and so is what has no type; anything else reaches the function as a text."""
     media_type = content_type.partition(";")[0].strip().lower()
     is_json = not media_type or media_type.endswith(("/json", "+json"))
-    return INPUT_JSON if is_json else INPUT_TEXT
+    return JSON if is_json else TEXT
 
 
 def _json(value: object) -> bytes:

@@ -20,10 +20,10 @@ class Endpoint:
     activated: str = field(default_factory=lambda: datetime.now().isoformat(timespec="microseconds"))
 
     @property
-    def target(self) -> bytes:
+    def target(self) -> tuple[str, str]:
         """What a worker is told to run."""
         package = self.request.package
-        return f"{self.request.entry if package is None else package.module}\0{self.request.function}".encode()
+        return self.request.entry if package is None else package.module, self.request.function
 
     @property
     def key(self) -> str:
@@ -31,7 +31,7 @@ class Endpoint:
 
         With it the activator's calls reach the old code until it has taken note of the new one.
         """
-        code = self.target + repr(self.runner.code).encode()
+        code = "\0".join(self.target).encode() + repr(self.runner.code).encode()
         return f"{self.request.uri}~{hashlib.sha256(code).hexdigest()[:12]}"
 
     def describe(self, base_url: str) -> dict[str, object]:

@@ -111,8 +111,15 @@ def main(value):
     time.sleep(20)
 """
     path = runtime.add("limits/nonsense/v1.0", source)
-    # An unreadable failure, a request that is cut short, a frame beyond all limits.
-    for nonsense in ("02000000" + "06" + "01000000" + "7b7b", "01000000" + "07" + "01000000" + "00", "ffffffff" * 3):
+    number = "01000000"
+    # An unreadable failure, nested calls that are none, a frame that only a runtime sends, one beyond all limits.
+    for nonsense in (
+        "02000000" + "04" + number + "01000000" + "7b7b",
+        "02000000" + "05" + number + number + "7b7d",
+        "02000000" + "05" + number + number + "5b5d",
+        "00000000" + "03" + number * 2,
+        "ffffffff" + "04" + number * 2,
+    ):
         answer = runtime.call(path, nonsense)
         assert answer.json["name"] == "WorkerLost"
         assert answer.seconds < 5

@@ -1,48 +1,55 @@
 """The threads of a worker. They take turns at reading calls; the thread that reads a call runs it.
 
-While calls are short one thread does everything, and none is ever handed over. When a call takes longer the runtime
-sees that others wait unbegun and nudges, which brings in a further thread.
+While calls are short one thread does everything, and none is ever handed over. A further thread is brought in when a
+call takes longer, which another thread looks for as long as there are calls.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
+import time
 from collections import deque
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 from kgrid_python_runtime.invalid_input import InvalidInputError
 from kgrid_python_runtime.worker.bridge import current_call
 from kgrid_python_runtime.worker.confine import allow_more_memory
 from kgrid_python_runtime.worker.coroutines import settle
-from kgrid_python_runtime.worker.counters import BEGUN, HEARD
+from kgrid_python_runtime.worker.counters import BEGUN
 from kgrid_python_runtime.worker.ending import end_on_error
-from kgrid_python_runtime.worker.failure import Describer, Failure
-from kgrid_python_runtime.worker.frames import CALL_HEAD, FAILURE, INPUT_NONE, RESULT, FrameBuffer, frame
-from kgrid_python_runtime.worker.loader import Functions
+from kgrid_python_runtime.worker.endpoints import Endpoints
+from kgrid_python_runtime.worker.failure import Failure
+from kgrid_python_runtime.worker.frames import ANSWER, CALL, ENDPOINT, LOAD, RESULT, Frame, FrameBuffer, frame
 from kgrid_python_runtime.worker.values import read_input, write_result
 
 STACK = 8 * 1024 * 1024
 _ANY_LENGTH = 1 << 32
+_LOOK_SECONDS = 0.003
+_LOOKS_WITHOUT_CALLS = 16
 
 
 class Calls:
     def __init__(
         self,
         descriptor: int,
-        counters: memoryview,
-        loader: Functions,
-        describer: Describer,
+        begun: memoryview,
+        endpoints: Endpoints,
         limits: tuple[int, int, int],
+        sealed: Callable[[int], None],
     ) -> None:
-        """`counters`: see `counters.py`. `limits`: calls that run at once, threads, bytes of a result."""
+        """`begun`: see `counters.py`. `limits`: calls that run at once, threads, bytes of a result.
+
+        `sealed` gets the number of the last call that began, once no further one will.
+        """
         self._descriptor = descriptor
-        self._counters = counters
-        self._loader = loader
-        self._describer = describer
+        self._begun = begun
+        self._endpoints = endpoints
         self._concurrency, self._most_threads, self._output = limits
+        self._on_sealed = sealed
         self._buffer = FrameBuffer(_ANY_LENGTH)
-        self._waiting_calls: deque[tuple[int, int, bytes]] = deque()
+        self._waiting_calls: deque[Frame] = deque()
         self._turn = threading.Lock()
         self._sending = threading.Lock()
         self._counting = threading.Lock()
@@ -50,9 +57,13 @@ class Calls:
         self._threads = 1
         self._parked = 0
         self._wake = threading.Semaphore(0)
+        self._is_sealed = False
+        self._has_left = False
+        self._watched = False
+        self._calls_come = threading.Event()
 
     def serve(self) -> None:
-        """Runs calls, and waits for a nudge whenever another thread has the turn. Never returns."""
+        """Runs calls, and waits to be brought in again whenever another thread has the turn. Never returns."""
         with end_on_error():
             while True:
                 call = self._next()
@@ -63,12 +74,62 @@ class Calls:
                 with self._counting:
                     self._running -= 1
 
-    def nudge(self, unbegun: int) -> None:
-        """Lets as many further threads in as calls wait and limits allow, or one that waits for the next call."""
-        self._counters[HEARD] += 1
-        self._bring_in(unbegun)
+    def watch(self) -> None:
+        """Brings further threads in while calls take long. Never returns."""
+        with end_on_error():
+            while True:
+                self._calls_come.wait()
+                self._calls_come.clear()
+                seen, quiet = -1, 0
+                while quiet < _LOOKS_WITHOUT_CALLS or not self._may_rest(seen):
+                    time.sleep(_LOOK_SECONDS)
+                    begun = self._begun[BEGUN]
+                    if begun != seen:
+                        seen, quiet = begun, 0
+                    elif self._running > 0:
+                        quiet = 0
+                        self._bring_in(len(self._waiting_calls))
+                    else:
+                        quiet += 1
+
+    def seal(self) -> None:
+        """From here on no call begins."""
+        with self._counting:
+            self._is_sealed = True
+        self._on_sealed(self._begun[BEGUN])
+
+    def waiting(self, begins: bool) -> None:
+        """A call that waits for another endpoint leaves its place to others: it may be waiting for one of them."""
+        with self._counting:
+            self._running += -1 if begins else 1
+        if begins:
+            self._bring_in(1)
+
+    def leave(self, pipes: tuple[int, ...]) -> None:
+        """In a process that code of the knowledge object has forked: it has no calls and no answers."""
+        self._has_left = True
+        for pipe in pipes:
+            with contextlib.suppress(OSError):
+                os.close(pipe)
+
+    def send(self, data: bytes) -> None:
+        if self._has_left:
+            os._exit(0)
+        with self._sending:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+
+    def _may_rest(self, seen: int) -> bool:
+        """Whether nothing has begun since; then the next call will tell."""
+        self._watched = False
+        if self._begun[BEGUN] == seen and self._running <= 0:
+            return True
+        self._watched = True
+        return False
 
     def _bring_in(self, unbegun: int) -> None:
+        """Lets as many further threads in as calls wait and limits allow, or one that waits for the next call."""
         for _ in range(max(unbegun, 1)):
             with self._counting:
                 room = self._running < self._concurrency
@@ -85,59 +146,65 @@ class Calls:
                         return
                     self._threads += 1
 
-    def waiting(self, begins: bool) -> None:
-        """A call that waits for another endpoint leaves its place to others: it may be waiting for one of them."""
-        with self._counting:
-            self._running += -1 if begins else 1
-        if begins:
-            self._bring_in(1)
-
-    def send(self, data: bytes) -> None:
-        with self._sending:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(self._descriptor, view) :]
-
-    def _next(self) -> tuple[int, int, bytes] | None:
+    def _next(self) -> Frame | None:
         """The next call, or None when this thread is to park."""
         with self._counting:
             if self._running >= self._concurrency or not self._turn.acquire(blocking=False):
                 self._parked += 1
                 return None
         try:
-            while not self._waiting_calls:
-                data = os.read(self._descriptor, 65536)
-                if not data:
-                    os._exit(0)
-                self._waiting_calls.extend(self._buffer.feed(data))
-            call = self._waiting_calls.popleft()
-            self._counters[BEGUN] += 1
-            with self._counting:
-                self._running += 1
-            return call
+            while True:
+                while not self._waiting_calls:
+                    self._read()
+                call = self._waiting_calls.popleft()
+                with self._counting:
+                    if self._is_sealed:
+                        continue
+                    self._begun[BEGUN] = call[1]
+                    self._running += 1
+                if not self._watched:
+                    self._watched = True
+                    self._calls_come.set()
+                return call
         finally:
             self._turn.release()
 
-    def _run(self, _kind: int, number: int, payload: bytes) -> None:
-        kind, length = CALL_HEAD.unpack_from(payload)
-        start = CALL_HEAD.size + length
+    def _read(self) -> None:
+        data = os.read(self._descriptor, 65536)
+        if not data:
+            os._exit(0)
+        for each in self._buffer.feed(data):
+            if each[0] == ENDPOINT:
+                self._endpoints.define(each[1], each[3])
+            elif each[0] in (CALL, LOAD):
+                self._waiting_calls.append(each)
+
+    def _run(self, kind: int, number: int, about: int, text: bytes) -> None:
         loading = True
         try:
-            if kind == INPUT_NONE:
-                self._loader.function(payload[CALL_HEAD.size : start])
-                answer = frame(RESULT, number)
+            if kind == LOAD:
+                self._endpoints.function(about)
+                answer = frame(ANSWER, number, RESULT, b"true")
             else:
-                value = read_input(kind, payload[start:])
-                function = self._loader.function(payload[CALL_HEAD.size : start])
+                value = read_input(about & 1, text)
+                function = self._endpoints.function(about >> 1)
                 loading = False
                 current_call.set(number)
                 result = function(value)
                 if isinstance(result, Awaitable):
                     result = settle(result)
-                answer = frame(RESULT, number, write_result(result, self._output))
+                answer = frame(ANSWER, number, RESULT, write_result(result, self._output))
         # Also SystemExit and KeyboardInterrupt: code of others must not end this thread.
         except BaseException as error:
-            if not isinstance(error, (Failure, InvalidInputError)):
-                self._describer.log(error, __file__)
-            answer = frame(FAILURE, number, self._describer.describe(error, loading))
+            answer = self._failed(number, error, loading)
         self.send(answer)
+
+    def _failed(self, number: int, error: BaseException, loading: bool) -> bytes:
+        describer = self._endpoints.describer
+        if not isinstance(error, (Failure, InvalidInputError)):
+            describer.log(error, __file__)
+        if isinstance(error, MemoryError):
+            # What took the memory may be there for good: later calls get a fresh worker.
+            self.seal()
+        kind, said = describer.describe(error, loading)
+        return frame(ANSWER, number, kind, said)

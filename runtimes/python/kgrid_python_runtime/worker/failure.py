@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from kgrid_python_runtime.context import ExecutionError
 from kgrid_python_runtime.invalid_input import InvalidInputError
+from kgrid_python_runtime.worker.frames import FAILED, INVALID, THROWN, UNLOADED
 from kgrid_python_runtime.worker.missing_package import advice
 
 _LONGEST = 2000
@@ -19,10 +20,11 @@ _SAID_BY_ACTIVATOR = "Code execution error: "
 class Failure(Exception):
     """An error with a text of ours."""
 
-    def __init__(self, status: int, name: str, description: str) -> None:
+    def __init__(self, name: str, description: str, kind: int = FAILED) -> None:
+        """`kind` of the answer: see `frames.py`."""
         super().__init__(description)
-        self.status = status
         self.name = name
+        self.kind = kind
 
 
 class Describer:
@@ -39,28 +41,30 @@ class Describer:
         folders = {**hidden, root: ""}
         self._hidden = sorted(folders.items(), key=lambda pair: -len(pair[0]))
 
-    def describe(self, error: BaseException, loading: bool = False) -> bytes:
-        """A FAILURE payload: `status`, `name`, `description`, and `retire` when the worker should not go on.
+    def describe(self, error: BaseException, loading: bool = False) -> tuple[int, bytes]:
+        """What kind of answer it is, and its text: JSON `{description, name}`.
 
-        `title` is there where the code says that its input is at fault, `place` where the code itself failed.
+        `place` is there where the code itself failed, `status` where it says that its input is at fault.
         """
         more: dict[str, object] = {}
+        kind = THROWN
         if isinstance(error, Failure):
-            status, name, text = error.status, error.name, str(error)
+            kind, name, text = error.kind, error.name, str(error)
         elif isinstance(error, InvalidInputError) and not loading:
-            status, name, text = _status(error), "InvalidInputError", self._cut(_message(error))
-            more["title"] = "Invalid Input"
+            kind, name, text = INVALID, "InvalidInputError", self._cut(_message(error))
+            more["status"] = _status(error)
         else:
             place = None if loading else self._place(error)
             if place is not None:
                 more["place"] = {"file": place[0], "line": place[1]}
-            status, name = 500, type(error).__name__
+            name = type(error).__name__
             text = self.one_line(error, loading)
             if isinstance(error, ExecutionError):
                 # What the other endpoint said, and not who passed it on: such calls may nest 16 deep.
                 text = text.replace(f"{name}: ", "", 1).replace(_SAID_BY_ACTIVATOR, "", 1)
-        retire = isinstance(error, MemoryError)
-        return json.dumps({"status": status, "name": name, "description": text, "retire": retire, **more}).encode()
+        if loading and kind in (THROWN, FAILED):
+            kind = UNLOADED
+        return kind, json.dumps({"name": name, "description": text, **more}).encode()
 
     def one_line(self, error: BaseException, loading: bool) -> str:
         name = type(error).__name__

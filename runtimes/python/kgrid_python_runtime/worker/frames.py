@@ -1,78 +1,81 @@
-"""The frames that the runtime and a worker exchange: a fixed header, then the payload.
+"""The frames that a worker and what has started it exchange: a fixed header of 13 bytes, then a text in UTF-8.
 
-The runtime sends calls on one socket, which the worker's threads take turns to read, and everything else
-(nudges, answers to nested calls) on a second one, so that a long call cannot hold up an answer it waits for.
+The same as those of the workers for Node: `runtimes/node/worker/messages.ts`. Endpoints and calls come on the data
+pipe, which the worker's threads take turns to read, and everything else on the control pipe, so that a long call
+cannot hold up an answer it waits for.
 """
 
 from __future__ import annotations
 
 import struct
 
-# Length of the payload, kind, id.
-HEADER = struct.Struct("<IBI")
+# Length of the text, kind, two numbers: a and b.
+HEADER = struct.Struct("<IBII")
 
-# Runtime to worker, call socket. Id: of the call. Payload: CALL_HEAD, target, input.
-CALL = 1
-# Runtime to worker, control socket. Id: how many calls wait unbegun.
-NUDGE = 2
-# Runtime to worker, control socket. Id: of the request. Payload: JSON, or the reason in plain text.
-REPLY = 3
-REFUSAL = 4
-# Worker to runtime. Id: of the call. Payload: the body of the answer, or a JSON object (see `failure.py`).
-RESULT = 5
-FAILURE = 6
-# Worker to runtime. Id: of the request, chosen by the worker. Payload: REQUEST_HEAD, uri, input as JSON.
-REQUEST = 7
+# To the worker, data pipe. a: its index. Text: JSON, see `endpoints.py`.
+ENDPOINT = 1
+# To the worker, data pipe. a: number of the call, b: index of the endpoint. Answered like a call.
+LOAD = 2
+# To the worker, data pipe. a: its number, b: index * 2, and 1 more where the text, its input, is JSON.
+CALL = 3
+# From the worker, data pipe. a: number of the call, b: one of those below.
+# Text: the result as JSON, or see `failure.py`.
+ANSWER = 4
+RESULT, THROWN, FAILED, INVALID = 0, 1, 2, 3
+# The input is not JSON; the code could not be loaded.
+UNREADABLE, UNLOADED = 4, 5
+# From the worker, data pipe. a: its number, chosen by the worker, b: number of the call that asks. Text: JSON.
+NESTED = 5
+# To the worker, control pipe. a: number of the nested call, b: HTTP status. Text: JSON `{result}` or the reason.
+REPLY = 6
+# To the worker, control pipe, and back.
+PING = 7
+# To the worker, control pipe: begin no further call. From the worker, unasked too, a: number of the last that began.
+SEALED = 8
 
-# Kind of input, length of the target `<entry>\0<function>`.
-CALL_HEAD = struct.Struct("<BH")
-INPUT_JSON = 0
-INPUT_TEXT = 1
-# Only load the function: no call.
-INPUT_NONE = 2
+FROM_WORKER = frozenset((ANSWER, NESTED, PING, SEALED))
 
-# Call during which the request is made, what is asked for, length of the uri.
-REQUEST_HEAD = struct.Struct("<IBH")
-REQUEST_EXECUTE = 0
-REQUEST_METADATA = 1
-
-
-class FrameTooLarge(Exception):
-    """The other side announced more than the limit."""
+Frame = tuple[int, int, int, bytes]
 
 
-def frame(kind: int, number: int, payload: bytes = b"") -> bytes:
-    return HEADER.pack(len(payload), kind, number) + payload
+class OddFrame(Exception):
+    """What the other side does not send."""
+
+
+def frame(kind: int, a: int, b: int, text: bytes = b"") -> bytes:
+    return HEADER.pack(len(text), kind, a, b) + text
 
 
 class FrameBuffer:
     """Cuts a stream of bytes into frames."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, kinds: frozenset[int] | None = None) -> None:
+        """`limit`: bytes of a text. `kinds`: those that may come; all where there is None."""
         self._limit = limit
+        self._kinds = kinds
         self._chunks: list[bytes] = []
         self._have = 0
         self._need = HEADER.size
 
-    def feed(self, data: bytes) -> list[tuple[int, int, bytes]]:
-        """The frames that `data` completes, as kind, id and payload. Raises FrameTooLarge."""
+    def feed(self, data: bytes) -> list[Frame]:
+        """The frames that `data` completes, as kind, a, b and text. Raises OddFrame."""
         self._chunks.append(data)
         self._have += len(data)
         if self._have < self._need:
             return []
         data = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
-        frames: list[tuple[int, int, bytes]] = []
+        frames: list[Frame] = []
         at = 0
         self._need = HEADER.size
         while len(data) - at >= HEADER.size:
-            length, kind, number = HEADER.unpack_from(data, at)
-            if length > self._limit:
-                raise FrameTooLarge(f"a frame of {length} bytes; the limit is {self._limit}")
+            length, kind, a, b = HEADER.unpack_from(data, at)
+            if length > self._limit or (self._kinds is not None and kind not in self._kinds):
+                raise OddFrame(f"a frame of kind {kind} with {length} bytes; the limit is {self._limit}")
             end = at + HEADER.size + length
             if end > len(data):
                 self._need = end - at
                 break
-            frames.append((kind, number, data[at + HEADER.size : end]))
+            frames.append((kind, a, b, data[at + HEADER.size : end]))
             at = end
         rest = data[at:] if at else data
         self._chunks = [rest] if rest else []

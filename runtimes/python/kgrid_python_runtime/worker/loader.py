@@ -19,28 +19,21 @@ _ALWAYS_LOADED = {"abc", "codecs", "genericpath", "io", "os", "posixpath", "site
 
 
 class Functions:
-    """Functions of modules, each looked up once."""
+    """Functions of modules."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._functions: dict[bytes, Function] = {}
 
-    def function(self, target: bytes) -> Function:
-        """The function of the target `<entry>\\0<function>`, loaded once. Raises whatever its module raises."""
-        found = self._functions.get(target)
-        if found is None:
-            with self._lock:
-                found = self._functions[target] = self._load(*target.decode().split("\0"))
-        return found
-
-    def _load(self, entry: str, name: str) -> Function:
-        value: object = self._module(entry)
+    def function(self, entry: str, name: str) -> Function:
+        """Raises whatever its module raises."""
+        with self._lock:
+            value: object = self._module(entry)
         for part in name.split("."):
             if not hasattr(value, part):
-                raise Failure(500, "AttributeError", f"Function {name} is not defined in {entry}")
+                raise Failure("AttributeError", f"Function {name} is not defined in {entry}")
             value = getattr(value, part)
         if not callable(value):
-            raise Failure(500, "TypeError", f"{name} in {entry} is not a function")
+            raise Failure("TypeError", f"{name} in {entry} is not a function")
         return value
 
     def _module(self, entry: str) -> types.ModuleType:
@@ -98,7 +91,7 @@ class Loader(Functions):
 
     def _module(self, entry: str) -> types.ModuleType:
         if not os.path.isfile(os.path.join(self._root, entry)):
-            raise Failure(500, "FileNotFoundError", f"There is no artifact {entry}")
+            raise Failure("FileNotFoundError", f"There is no artifact {entry}")
         path, extension = os.path.splitext(entry)
         parts = path.split("/")
         if extension != ".py" or parts[0] in self._basics or any("." in part for part in parts):
@@ -116,7 +109,7 @@ class Loader(Functions):
         loader = importlib.machinery.SourceFileLoader(name, os.path.join(self._root, entry))
         spec = importlib.util.spec_from_loader(name, loader)
         if spec is None:
-            raise Failure(500, "ImportError", f"Cannot load {entry}")
+            raise Failure("ImportError", f"Cannot load {entry}")
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         try:

@@ -1,12 +1,19 @@
-"""Requests of the knowledge object to the activator. They go through the runtime, which has the credentials."""
+"""Calls of other endpoints by the knowledge object. What has started the worker makes them: it has the credentials."""
 
 from __future__ import annotations
 
 import itertools
+import json
 import threading
 from collections.abc import Callable
 
-from kgrid_python_runtime.worker.frames import REPLY, REQUEST, REQUEST_HEAD, frame
+from kgrid_python_runtime.worker.frames import NESTED, frame
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MOST_CHARACTERS = 2000
 
 
 class Refusal(Exception):
@@ -14,12 +21,12 @@ class Refusal(Exception):
 
 
 class _Pending:
-    __slots__ = ("arrived", "kind", "payload")
+    __slots__ = ("arrived", "status", "text")
 
     def __init__(self) -> None:
         self.arrived = threading.Event()
-        self.kind = 0
-        self.payload = b""
+        self.status = 0
+        self.text = b""
 
 
 class Requests:
@@ -34,29 +41,49 @@ class Requests:
         self._numbers = itertools.count(1)
         self._pending: dict[int, _Pending] = {}
 
-    def ask(self, call: int, what: int, uri: str, body: bytes) -> bytes:
-        """The answer as JSON. Raises Refusal."""
-        name = uri.encode()
-        if len(name) > 1000:
-            raise Refusal("the id of an endpoint has at most 1000 bytes")
-        if len(body) > self._largest:
+    def execute(self, call: int, uri: str, body: str) -> Any:
+        """The result of an endpoint for the JSON text `body`. Raises Refusal."""
+        if len(body.encode()) > self._largest:
             raise Refusal(f"the input of an endpoint has at most {self._largest} bytes")
+        return self._ask(call, uri, {"contentType": "application/json", "body": body})
+
+    def metadata(self, call: int, uri: str) -> Any:
+        """What the activator says about an endpoint. Raises Refusal."""
+        return self._ask(call, uri, {"what": "metadata"})
+
+    def reply(self, number: int, status: int, text: bytes) -> None:
+        """An answer has come."""
+        pending = self._pending.get(number)
+        if pending is not None:
+            pending.status, pending.text = status, text
+            pending.arrived.set()
+
+    def _ask(self, call: int, uri: str, more: dict[str, str]) -> Any:
+        if len(uri.encode()) > 1000:
+            raise Refusal("the id of an endpoint has at most 1000 bytes")
         number = next(self._numbers)
         pending = self._pending[number] = _Pending()
         self._waiting(True)
         try:
-            self._send(frame(REQUEST, number, REQUEST_HEAD.pack(call, what, len(name)) + name + body))
+            self._send(frame(NESTED, number, call, json.dumps({"uri": uri, **more}).encode()))
             pending.arrived.wait()
         finally:
             self._waiting(False)
             self._pending.pop(number, None)
-        if pending.kind != REPLY:
-            raise Refusal(pending.payload.decode("utf-8", "replace"))
-        return pending.payload
+        try:
+            answer = json.loads(pending.text)
+        except (ValueError, RecursionError):
+            answer = None
+            if pending.status < 300:
+                raise Refusal("the activator's answer is not JSON") from None
+        if pending.status >= 300:
+            raise Refusal(_detail(answer) or f"the activator answered {pending.status}")
+        return answer["result"] if isinstance(answer, dict) and "result" in answer else answer
 
-    def answer(self, kind: int, number: int, payload: bytes) -> None:
-        pending = self._pending.get(number)
-        if pending is not None:
-            pending.kind = kind
-            pending.payload = payload
-            pending.arrived.set()
+
+def _detail(answer: object) -> str:
+    if isinstance(answer, dict):
+        for key in ("Detail", "detail", "description", "Error", "Title"):
+            if isinstance(answer.get(key), str) and answer[key]:
+                return str(answer[key])[:_MOST_CHARACTERS]
+    return ""

@@ -6,7 +6,7 @@ import json
 import sys
 
 from kgrid_python_runtime.worker.failure import Failure
-from kgrid_python_runtime.worker.frames import INPUT_JSON
+from kgrid_python_runtime.worker.frames import UNREADABLE
 
 
 def _refuse_constant(name: str) -> object:
@@ -80,20 +80,20 @@ _decoder = json.JSONDecoder(parse_constant=_refuse_constant)
 _encoder = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=plain)
 
 
-def read_input(kind: int, body: bytes) -> object:
+def read_input(is_json: int, body: bytes) -> object:
     try:
         text = body.decode("utf-8")
-        return _decoder.decode(text) if kind == INPUT_JSON else text
+        return _decoder.decode(text) if is_json else text
     except UnicodeDecodeError:
-        raise Failure(400, "Bad Request", "The body is not UTF-8") from None
+        raise Failure("Bad Request", "The body is not UTF-8", UNREADABLE) from None
     except RecursionError:
-        raise Failure(400, "Bad Request", "The body is nested too deeply") from None
+        raise Failure("Bad Request", "The body is nested too deeply", UNREADABLE) from None
     except ValueError as error:
-        raise Failure(400, "Bad Request", f"The body is not JSON: {error}") from None
+        raise Failure("Bad Request", f"The body is not JSON: {error}", UNREADABLE) from None
 
 
 def write_result(value: object, limit: int) -> bytes:
-    """The body of the answer. Values that JSON cannot hold are an error of the call, and so is too much output."""
+    """The result as JSON. Values that JSON cannot hold are an error of the call, and so is too much output."""
     try:
         try:
             text = _encoder.encode(value)
@@ -102,16 +102,15 @@ def write_result(value: object, limit: int) -> bytes:
             from kgrid_python_runtime.worker.exact import encode
 
             text = encode(value)
-        body = b'{"result":' + text.encode() + b"}"
+        body = text.encode()
     except RecursionError:
-        raise Failure(500, "RecursionError", "RecursionError: the result is nested too deeply for JSON") from None
+        raise Failure("RecursionError", "RecursionError: the result is nested too deeply for JSON") from None
     except OddNumber as odd:
-        raise Failure(500, "ValueError", str(odd)) from None
+        raise Failure("ValueError", str(odd)) from None
     except ValueError as error:
-        raise Failure(500, "ValueError", f"ValueError: {error}") from None
+        raise Failure("ValueError", f"ValueError: {error}") from None
     except TypeError as error:
-        raise Failure(500, "TypeError", f"TypeError: the result cannot be written as JSON: {error}") from None
-    size = len(body) - len(b'{"result":}')
-    if size > limit:
-        raise Failure(500, "OutputLimit", f"The result has {size} bytes; the limit is {limit}")
+        raise Failure("TypeError", f"TypeError: the result cannot be written as JSON: {error}") from None
+    if len(body) > limit:
+        raise Failure("OutputLimit", f"The result has {len(body)} bytes; the limit is {limit}")
     return body

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kgrid_python_runtime.worker.frames import CALL, CALL_HEAD, frame
+from kgrid_python_runtime.worker.frames import CALL, LOAD, frame
+
+# How a call's body is to be read; LOADS has none: the function is only looked up.
+TEXT, JSON, LOADS = 0, 1, 2
 
 Reply = Callable[[int, bytes, tuple[tuple[str, str], ...]], None]
 
@@ -27,7 +30,7 @@ class Call:
 
     def __init__(
         self,
-        target: bytes,
+        target: tuple[str, str],
         input_kind: int,
         body: bytes,
         reply: Reply,
@@ -37,7 +40,9 @@ class Call:
         token: str = "",
         trace: Mapping[str, str] | None = None,
     ) -> None:
-        """`deadline` is when the caller gets an answer at the latest; at `last_moment` the code itself is stopped."""
+        """`target`: entry, or module of a package, and function.
+
+        `deadline` is when the caller gets an answer at the latest; at `last_moment` the code itself is stopped."""
         self.target = target
         self.input_kind = input_kind
         self.body = body
@@ -55,8 +60,11 @@ class Call:
         # Place among the calls that were sent to one worker.
         self.order = 0
 
-    def frame(self, number: int) -> bytes:
-        return frame(CALL, number, CALL_HEAD.pack(self.input_kind, len(self.target)) + self.target + self.body)
+    def frame(self, number: int, endpoint: int) -> bytes:
+        """`endpoint`: its index in the worker."""
+        if self.input_kind == LOADS:
+            return frame(LOAD, number, endpoint)
+        return frame(CALL, number, endpoint * 2 + self.input_kind, self.body)
 
     def answer(self, status: int, body: bytes, headers: tuple[tuple[str, str], ...] = ()) -> None:
         """The first answer counts."""

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import kgrid_python_runtime.worker
-from kgrid_python_runtime.worker.counters import BEGUN, COUNTERS_SIZE, HEARD
-from kgrid_python_runtime.worker.frames import FrameBuffer, FrameTooLarge
+from kgrid_python_runtime.worker.counters import BEGUN, COUNTERS_SIZE
+from kgrid_python_runtime.worker.frames import FROM_WORKER, Frame, FrameBuffer, OddFrame
 from kgrid_runtime import scratch
 from kgrid_runtime.settings import WorkerLimits
 from kgrid_runtime.workers.ko_log import OutputReader
@@ -49,6 +49,18 @@ class Code:
     own_package: str | None = None
     """Its top name, where the knowledge object's own code is one of these."""
 
+    def endpoint(self, entry: str, function: str) -> bytes:
+        """What a worker is told of an endpoint. `entry` is the name of a module where there is an own package."""
+        said = {
+            "file": str(self.root / entry) if self.own_package is None else entry,
+            "root": str(self.root),
+            "function": function,
+            "entryFolder": self.entry_folder,
+            "installed": [str(folder) for folder in self.installed],
+            "ownPackage": self.own_package,
+        }
+        return json.dumps(said).encode()
+
 
 class WorkerProcess:
     def __init__(
@@ -56,7 +68,7 @@ class WorkerProcess:
         code: Code,
         limits: WorkerLimits,
         scratch_folder: Path,
-        frames: Callable[[list[tuple[int, int, bytes]]], None],
+        frames: Callable[[list[Frame]], None],
         exited: Callable[[int], None],
         output: Callable[[str, str], None],
     ) -> None:
@@ -68,7 +80,8 @@ class WorkerProcess:
         self._frames = frames
         self._exited = exited
         self._memory = limits.memory + _SHARED_ALLOWANCE
-        self._buffer = FrameBuffer(max(limits.output, limits.body) + _FRAME_ALLOWANCE)
+        # A nested call holds its input as a text in a text.
+        self._most = limits.output + 2 * limits.body + _FRAME_ALLOWANCE
         self._scratch = scratch.make(scratch_folder)
         calls, worker_calls = socket.socketpair()
         control, worker_control = socket.socketpair()
@@ -79,8 +92,8 @@ class WorkerProcess:
                 code, limits, [each.fileno() for each in (worker_calls, worker_control, counters)]
             )
         self._counters = memoryview(self._shared).cast("Q")
-        self.calls = Pipe(calls, self._received)
-        self.control = Pipe(control, lambda _data: None)
+        self.calls = self._pipe(calls)
+        self.control = self._pipe(control)
         streams = (("stdout", self._process.stdout), ("stderr", self._process.stderr))
         self._output = [OutputReader(stream, name, output) for name, stream in streams if stream is not None]
         self.alive = True
@@ -90,13 +103,8 @@ class WorkerProcess:
 
     @property
     def begun(self) -> int:
-        """How many calls the worker has taken up; right also after its end."""
+        """The number of the last call that began; right also after the worker's end."""
         return int(self._counters[BEGUN])
-
-    @property
-    def heard(self) -> int:
-        """How many nudges the worker has heard."""
-        return int(self._counters[HEARD])
 
     def too_large(self) -> bool:
         """Whether the worker's memory is beyond the limit."""
@@ -136,23 +144,24 @@ class WorkerProcess:
         self._exited(code)
         shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _received(self, data: bytes) -> None:
-        try:
-            frames = self._buffer.feed(data)
-        except FrameTooLarge:
-            self.kill()
-            return
-        if frames:
-            self._frames(frames)
+    def _pipe(self, end: socket.socket) -> Pipe:
+        buffer = FrameBuffer(self._most, FROM_WORKER)
+
+        def received(data: bytes) -> None:
+            try:
+                frames = buffer.feed(data)
+            except OddFrame:
+                self.kill()
+                return
+            if frames:
+                self._frames(frames)
+
+        return Pipe(end, received)
 
     def _start(self, code: Code, limits: WorkerLimits, descriptors: list[int]) -> subprocess.Popen[bytes]:
         options = {
             "descriptors": descriptors,
             "parent": os.getpid(),
-            "root": str(code.root),
-            "entryFolder": code.entry_folder,
-            "installed": [str(folder) for folder in code.installed],
-            "ownPackage": code.own_package,
             "scratch": str(self._scratch),
             "concurrency": limits.concurrency,
             "threads": max(limits.concurrency, min(limits.concurrency * (_DEEPEST + 1), _MOST_THREADS)),

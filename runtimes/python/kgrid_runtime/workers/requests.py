@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 
-from kgrid_python_runtime.worker.frames import REFUSAL, REPLY, REQUEST_EXECUTE, REQUEST_HEAD, frame
+from kgrid_python_runtime.worker.frames import REPLY, frame
 from kgrid_runtime.activator import Activator, Refused
 from kgrid_runtime.workers.call import Call
 from kgrid_runtime.workers.worker import Worker
@@ -19,11 +20,11 @@ class ActivatorRequests:
         self._activator = activator
         self._tasks: dict[Worker, set[asyncio.Task[None]]] = {}
 
-    def begin(self, worker: Worker, number: int, payload: bytes) -> None:
-        """Starts a request; its answer goes to the worker's control socket."""
-        call_number, what, length = REQUEST_HEAD.unpack_from(payload)
-        start = REQUEST_HEAD.size + length
-        uri = _ENDPOINT.fullmatch(payload[REQUEST_HEAD.size : start].decode("utf-8", "replace"))
+    def begin(self, worker: Worker, number: int, call_number: int, text: bytes) -> None:
+        """Starts a request; its answer goes to the worker. Raises ValueError, KeyError or TypeError for no request."""
+        asked = json.loads(text)
+        uri = _ENDPOINT.fullmatch(asked["uri"])
+        body = None if asked.get("what") == "metadata" else str(asked["body"]).encode()
         call = worker.outstanding.get(call_number)
         tasks = self._tasks.setdefault(worker, set())
         if call is None:
@@ -33,7 +34,7 @@ class ActivatorRequests:
         elif len(tasks) >= _MOST_AT_ONCE:
             _refuse(worker, number, f"more than {_MOST_AT_ONCE} calls of other endpoints at once")
         else:
-            task = asyncio.ensure_future(self._run(worker, number, call, what, uri[1], payload[start:]))
+            task = asyncio.ensure_future(self._run(worker, number, call, uri[1], body))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
 
@@ -42,22 +43,22 @@ class ActivatorRequests:
         for task in self._tasks.pop(worker, set()):
             task.cancel()
 
-    async def _run(self, worker: Worker, number: int, call: Call, what: int, uri: str, body: bytes) -> None:
+    async def _run(self, worker: Worker, number: int, call: Call, uri: str, body: bytes | None) -> None:
         seconds = call.deadline - asyncio.get_running_loop().time()
         try:
             if seconds <= 0:
                 raise Refused("the call has no time left")
-            if what == REQUEST_EXECUTE:
-                payload = await self._activator.execute(uri, body, call.depth, call.token, call.trace, seconds)
+            if body is None:
+                answer = b'{"result":' + await self._activator.metadata(uri, seconds) + b"}"
             else:
-                payload = await self._activator.metadata(uri, seconds)
+                answer = await self._activator.execute(uri, body, call.depth, call.token, call.trace, seconds)
         except Refused as refused:
             _refuse(worker, number, str(refused))
         except Exception as error:
             _refuse(worker, number, f"the runtime failed to ask for it ({type(error).__name__})")
         else:
-            worker.process.control.send(frame(REPLY, number, payload))
+            worker.process.control.send(frame(REPLY, number, 200, answer))
 
 
 def _refuse(worker: Worker, number: int, reason: str) -> None:
-    worker.process.control.send(frame(REFUSAL, number, reason.encode()))
+    worker.process.control.send(frame(REPLY, number, 500, json.dumps({"Detail": reason}).encode()))

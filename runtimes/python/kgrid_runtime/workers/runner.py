@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import struct
 from collections import deque
 from collections.abc import Iterator
 
-from kgrid_python_runtime.worker.frames import FAILURE, REQUEST, RESULT
+from kgrid_python_runtime.worker.frames import ANSWER, INVALID, NESTED, PING, RESULT, SEALED, UNREADABLE
 from kgrid_runtime.failures import Failure, overloaded
 from kgrid_runtime.settings import WorkerLimits
 from kgrid_runtime.workers.call import Call
@@ -20,7 +19,7 @@ from kgrid_runtime.workers.worker import Frames, StartProcess, Worker
 _READ_AHEAD = 32
 # How long a worker with a call past its limit may go on with its other calls.
 _GRACE = 1.0
-_SHORTEST_LOOK = 0.002
+_SHORTEST_LOOK = 0.005
 _LONGEST_LOOK = 0.05
 _MEMORY_LOOK = 0.1
 _MOST_FAILED_STARTS = 3
@@ -125,7 +124,7 @@ class Runner:
 
     def _start_worker(self) -> None:
         try:
-            self._worker = Worker(self._start, self._received, self._ended)
+            self._worker = Worker(self.code, self._start, self._received, self._ended)
         except OSError as error:
             self._fail_queue(f"no process could be started ({error.strerror})")
             return
@@ -133,47 +132,61 @@ class Runner:
 
     def _received(self, worker: Worker, frames: Frames) -> None:
         try:
-            for kind, number, payload in frames:
-                self._receive(worker, kind, number, payload)
-        except (ValueError, KeyError, TypeError, struct.error):
+            for kind, a, b, text in frames:
+                self._receive(worker, kind, a, b, text)
+        except (ValueError, KeyError, TypeError, AttributeError):
             # Code of others shares the process with what writes these frames.
             worker.end("it sent what cannot be read")
-        self._failed_starts = 0
         worker.used_at = self._loop.time()
         if self._closed:
             self.stop_idle()
         self._send_queued()
 
-    def _receive(self, worker: Worker, kind: int, number: int, payload: bytes) -> None:
-        if kind == REQUEST:
+    def _receive(self, worker: Worker, kind: int, a: int, b: int, text: bytes) -> None:
+        if kind == ANSWER:
+            self._failed_starts = 0
+            if b == RESULT:
+                call = worker.take(a)
+                if call is not None:
+                    call.answer(200, b'{"result":' + text + b"}")
+            else:
+                self._failed(worker, a, b, text)
+        elif kind == NESTED:
             self._asks = True
-            self._requests.begin(worker, number, payload)
-        elif kind == RESULT:
-            call = worker.take(number)
-            if call is not None:
-                call.answer(200, payload)
-        elif kind == FAILURE:
-            self._failed(worker, number, payload)
+            self._requests.begin(worker, a, b, text)
+        elif kind == PING:
+            worker.heard()
+        elif kind == SEALED:
+            self._sealed(worker, a)
 
-    def _failed(self, worker: Worker, number: int, payload: bytes) -> None:
-        said = json.loads(payload)
-        failure = Failure(
-            said["status"] if said["status"] in (400, 422) else 500, str(said["description"]), str(said["name"])
-        )
-        failure.more = {key: said[key] for key in ("title", "place") if key in said}
-        body, status = failure.body(), failure.status
+    def _failed(self, worker: Worker, number: int, kind: int, text: bytes) -> None:
+        said = json.loads(text)
+        status = 400 if kind == UNREADABLE else 500
+        if kind == INVALID:
+            status = 400 if said["status"] == 400 else 422
+        failure = Failure(status, str(said["description"]), str(said["name"]))
+        failure.more = {"place": said["place"]} if "place" in said else {}
+        if kind == INVALID:
+            failure.more["title"] = "Invalid Input"
+        body = failure.body()
         call = worker.take(number)
         if call is not None:
             call.answer(status, body)
-        if said["retire"]:
-            # What took the memory may be there for good: later calls get a fresh worker.
-            self._retire(worker, self._limits.execution_timeout, "it passed its memory limit")
 
-    def _retire(self, worker: Worker, grace: float, reason: str) -> None:
+    def _sealed(self, worker: Worker, last: int) -> None:
+        """No further call begins there. Unasked, where a call took the memory, which may be there for good."""
+        if worker.ends_at is None:
+            self._retire(worker, self._limits.execution_timeout, "it passed its memory limit", ask=False)
+        self._queue.extendleft(reversed(worker.take_back(last)))
+        self._look_soon()
+
+    def _retire(self, worker: Worker, grace: float, reason: str, ask: bool = True) -> None:
         """Gives the worker no more calls, and ends it when its others are done or after `grace` seconds."""
         if worker.ends_at is None:
             worker.ends_at = self._loop.time() + grace
             worker.reason = reason
+            if ask:
+                worker.seal()
             self._retired.append(worker)
             if self._worker is worker:
                 self._worker = None
@@ -220,9 +233,8 @@ class Runner:
         """Keeps the limits while there are calls."""
         self._timer = None
         now = self._loop.time()
-        stalled = False
         for worker in self._workers():
-            stalled = worker.nudge_if_stalled(again=self._pause >= _LONGEST_LOOK) or stalled
+            worker.ping_if_stalled(now)
             self._check_deadlines(worker, now)
             if worker.ends_at is not None and (
                 now >= worker.ends_at or all(c.done for c in worker.outstanding.values())
@@ -235,7 +247,7 @@ class Runner:
             self._expire(call)
             self._queue.remove(call)
         if not self.idle or self._retired:
-            self._look_in(_SHORTEST_LOOK if stalled else min(self._pause * 2, _LONGEST_LOOK))
+            self._look_in(min(self._pause * 2, _LONGEST_LOOK))
 
     def _check_deadlines(self, worker: Worker, now: float) -> None:
         for call in worker.outstanding.values():
@@ -245,7 +257,7 @@ class Runner:
                 else:
                     self._expire(call)
         if worker.is_stuck(now):
-            self._retire(worker, _GRACE if worker.hears() else 0, "another call passed its time limit")
+            self._retire(worker, _GRACE if worker.is_responsive(now) else 0, "another call passed its time limit")
 
     def _too_long(self, call: Call) -> Failure:
         limit = self._limits.execution_timeout

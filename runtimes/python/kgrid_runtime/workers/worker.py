@@ -6,19 +6,24 @@ import signal
 from collections.abc import Callable
 
 from kgrid_python_runtime.worker.ending import EXIT_MEMORY
-from kgrid_python_runtime.worker.frames import NUDGE, frame
+from kgrid_python_runtime.worker.frames import ENDPOINT, PING, SEALED, Frame, frame
 from kgrid_runtime.workers.call import Call
-from kgrid_runtime.workers.process import WorkerProcess
+from kgrid_runtime.workers.process import Code, WorkerProcess
 
-_UNHEARD_NUDGES = 3
+# A worker whose threads get the interpreter in turn answers within milliseconds, where the machine is not busy.
+_UNHEARD_SECONDS = 0.5
 
-Frames = list[tuple[int, int, bytes]]
+Frames = list[Frame]
 StartProcess = Callable[[Callable[[Frames], None], Callable[[int], None]], WorkerProcess]
 
 
 class Worker:
     def __init__(
-        self, start: StartProcess, received: Callable[[Worker, Frames], None], exited: Callable[[Worker], None]
+        self,
+        code: Code,
+        start: StartProcess,
+        received: Callable[[Worker, Frames], None],
+        exited: Callable[[Worker], None],
     ) -> None:
         """Raises OSError when no process can be started."""
         self.outstanding: dict[int, Call] = {}
@@ -30,9 +35,11 @@ class Worker:
         self.nested = 0
         self._exited = exited
         self._sent = 0
-        self._nudges = 0
+        self._code = code
+        self._endpoints: dict[tuple[str, str], int] = {}
         self._seen = (0, 0)
-        self._nudged: tuple[int, int] | None = None
+        # When it was asked whether it is alive, until it answers.
+        self._pinged_at: float | None = None
         self.process = start(lambda frames: received(self, frames), self._ended)
 
     def send(self, call: Call) -> None:
@@ -42,7 +49,9 @@ class Worker:
         idle = not self.outstanding
         self.outstanding[self._sent] = call
         self.nested += call.nested
-        self.process.calls.send(call.frame(self._sent), at_once=idle)
+        self.process.calls.send(
+            self._definition(call) + call.frame(self._sent, self._endpoints[call.target]), at_once=idle
+        )
 
     def take(self, number: int) -> Call | None:
         """The call that an answer belongs to, which is no longer outstanding."""
@@ -59,30 +68,43 @@ class Worker:
         late = [call for call in self.outstanding.values() if now >= call.last_moment]
         return any(map(self.has_begun, late)) or bool(late and not any(map(self.has_begun, self.outstanding.values())))
 
-    def hears(self) -> bool:
+    def is_responsive(self, now: float) -> bool:
         """Whether its threads get the interpreter in turn. Otherwise none of its calls can go on."""
-        return self._nudges - self.process.heard < _UNHEARD_NUDGES
+        return self._pinged_at is None or now - self._pinged_at < _UNHEARD_SECONDS
 
-    def nudge_if_stalled(self, again: bool) -> bool:
-        """Brings a further thread in when nothing has moved since the last look. Whether it did.
-
-        `again`: also where that was done before and did not help.
-        """
-        begun, left = self.process.begun, len(self.outstanding)
-        state = (begun, left)
-        stalled = left > 0 and state == self._seen and (self._nudged != state or again)
-        if stalled:
-            self._nudged = state
-            self._nudges += 1
-            self.process.control.send(frame(NUDGE, max(self._sent - begun, 0)))
+    def ping_if_stalled(self, now: float) -> None:
+        """Asks whether it is alive, when nothing has moved since the last look."""
+        state = (self.process.begun, len(self.outstanding))
+        if self.outstanding and state == self._seen and self._pinged_at is None:
+            self._pinged_at = now
+            self.process.control.send(frame(PING, 0, 0))
         self._seen = state
-        return stalled
+
+    def heard(self) -> None:
+        """It has answered whether it is alive."""
+        self._pinged_at = None
+
+    def seal(self) -> None:
+        """Asks it to begin no further call."""
+        self.process.control.send(frame(SEALED, 0, 0))
+
+    def take_back(self, last: int) -> list[Call]:
+        """The calls that have not begun in a sealed worker, in their order. `last`: number of the last that did."""
+        numbers = [number for number in self.outstanding if number > max(last, self.process.begun)]
+        return [call for call in map(self.take, numbers) if call is not None and not call.done]
 
     def end(self, reason: str) -> None:
         """Kills the process; calls that it has begun are answered with `reason`."""
         if self.reason is None:
             self.reason = reason
         self.process.kill()
+
+    def _definition(self, call: Call) -> bytes:
+        """Tells it of the endpoint, with the first call of it."""
+        if call.target in self._endpoints:
+            return b""
+        index = self._endpoints[call.target] = len(self._endpoints)
+        return frame(ENDPOINT, index, 0, self._code.endpoint(*call.target))
 
     def _ended(self, code: int) -> None:
         if self.reason is None:
