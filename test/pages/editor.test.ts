@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { koKey } from '../../src/knowledge-object/id.ts';
-import { parseMetadata } from '../../src/knowledge-object/metadata.ts';
 import { exampleService } from './support/example-service.ts';
 import { execute, openEditor } from './support/editor.ts';
 import { measure } from './support/measure.ts';
@@ -9,34 +7,6 @@ import { DESKTOP, PHONE, theBrowser } from './support/visit.ts';
 
 const service = await exampleService();
 const browser = await theBrowser();
-const active = (await service.get('/endpoints')).list.filter((each) => each['status'] === 'ACTIVATED');
-
-test('every active example is called from its link in the overview, with the example filled in, in its own version', async () => {
-  await using visit = await browser.visit();
-  const { page } = visit;
-  const called: string[] = [];
-  for (const path of new Set(active.map((each) => String(each['knowledgeObject'])))) {
-    const own = active.filter((each) => each['knowledgeObject'] === path);
-    await page.goto(service.url);
-    await page.locator(`a[href^="doc?url=${path}/"]`).click();
-    await page.locator('.opblock').first().waitFor();
-    assert.equal(await page.title(), `${String(own[0]?.['title'])} · KGrid Activator`);
-    for (const endpoint of own) {
-      const id = String(endpoint['@id']);
-      const { status, url, answer } = await execute(page, id.split('/').slice(3).join('/'));
-      assert.deepEqual([status, new URL(url).pathname], [200, `/${id}`], JSON.stringify(answer));
-      assert.notEqual(answer['result'] ?? null, null, id);
-      const { ko } = answer['info'] as { ko: { '@id': string } };
-      assert.equal(`/kos/${koKey(parseMetadata(JSON.stringify(ko)).id)}`, path);
-      called.push(id);
-    }
-  }
-  assert.equal(called.length, active.length);
-  assert.ok(called.includes('cpic/cyp2d6/1.0/phenotype'), 'one that takes text');
-  assert.ok(called.includes('nephrology/ckdcategories/1.0/reference'), 'one of files');
-  assert.ok(called.includes('nephrology/ckdepi/1.0/egfr'), 'one that has a newer version');
-  visit.assertQuiet(service.url);
-});
 
 test('what was typed is what is sent, and an error of the code is shown', async () => {
   await using visit = await browser.visit();

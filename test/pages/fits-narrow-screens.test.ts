@@ -3,29 +3,10 @@ import { test } from 'node:test';
 import { execute, openEditor } from './support/editor.ts';
 import { exampleService } from './support/example-service.ts';
 import { measure } from './support/measure.ts';
-import { DESKTOP, theBrowser } from './support/visit.ts';
+import { DESKTOP, NARROW, theBrowser } from './support/visit.ts';
 
 const service = await exampleService();
 const browser = await theBrowser();
-const endpoints = (await service.get('/endpoints')).list;
-const shelf = [...new Set(endpoints.map((each) => String(each['hasServiceSpecification'])))];
-const NARROW = [320, 360, 390].map((width) => ({ width, height: 800 }));
-
-test('no form of an example can be scrolled sideways on a narrow screen, with all that it shows opened', async () => {
-  await using visit = await browser.visit();
-  const { page } = visit;
-  assert.ok(shelf.length > 20, `${shelf.length} examples`);
-  for (const descriptor of shelf) {
-    await openEditor(page, service.url, descriptor);
-    const closed = page.locator('.opblock-summary-control[aria-expanded=false]');
-    while ((await closed.count()) > 0) await closed.first().click();
-    await page.locator('.execute').last().waitFor();
-    for (const size of NARROW) {
-      await page.setViewportSize(size);
-      assert.equal((await measure(page)).sideways, 0, `${descriptor} at ${size.width}`);
-    }
-  }
-});
 
 test('with a call that was changed and answered, nothing is cut off or covered on a narrow screen', async () => {
   await using visit = await browser.visit();

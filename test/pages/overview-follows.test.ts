@@ -45,7 +45,7 @@ test('the list follows by itself, and what did not change keeps its place, its f
 });
 
 test('whoever looks costs one small answer, and whoever does not look costs nothing', async () => {
-  await using visit = await browser.visit();
+  await using visit = await browser.visitApart();
   const { page } = visit;
   await page.clock.install();
   await page.addInitScript(`

@@ -1,11 +1,12 @@
 /** Pages of a service as a person's browser shows them, and all that they did meanwhile. */
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { launchChromium } from './chromium.ts';
 
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
+export const NARROW = [320, 360, 390].map((width) => ({ width, height: 800 }));
 
 /** Milliseconds until what does not come is given up, also on a busy machine. */
 const TIMEOUT_MS = 120_000;
@@ -26,20 +27,33 @@ export interface Visit extends AsyncDisposable {
 }
 
 export interface Visitor {
+  /** Opens a new tab. Visits share what a browser keeps for all of its tabs: the pages must not depend on it. */
   readonly visit: (size?: Size, colorScheme?: 'light' | 'dark') => Promise<Visit>;
+  /** In a profile of its own, for what a test changes for all tabs, such as the clock. */
+  readonly visitApart: () => Promise<Visit>;
 }
 
-/** One browser for the tests of a file. */
+/** One browser for the tests of a file; a profile of its own for each visit would cost ten times what a tab does. */
 export async function theBrowser(): Promise<Visitor> {
   const browser = await launchChromium();
   after(() => browser.close());
-  return { visit: (size = DESKTOP, colorScheme = 'light') => visit(browser, size, colorScheme) };
+  const contexts = new Map<boolean, Promise<BrowserContext>>();
+  return {
+    async visit(size = DESKTOP, colorScheme = 'light') {
+      const hasTouch = size.width < 500;
+      const context = contexts.get(hasTouch) ?? browser.newContext({ hasTouch, viewport: size });
+      contexts.set(hasTouch, context);
+      const page = await (await context).newPage();
+      await page.setViewportSize(size);
+      await page.emulateMedia({ colorScheme });
+      return visitOf(page);
+    },
+    visitApart: async () => visitOf(await (await browser.newContext({ viewport: DESKTOP })).newPage()),
+  };
 }
 
-async function visit(browser: Browser, viewport: Size, colorScheme: 'light' | 'dark'): Promise<Visit> {
-  const context = await browser.newContext({ viewport, hasTouch: viewport.width < 500, colorScheme });
-  context.setDefaultTimeout(TIMEOUT_MS);
-  const page = await context.newPage();
+function visitOf(page: Page): Visit {
+  page.setDefaultTimeout(TIMEOUT_MS);
   const requests: string[] = [];
   const complaints: string[] = [];
   page.on('request', (request) => requests.push(request.url()));
@@ -56,6 +70,10 @@ async function visit(browser: Browser, viewport: Size, colorScheme: 'light' | 'd
       assert.deepEqual(others, []);
       assert.deepEqual(complaints, []);
     },
-    [Symbol.asyncDispose]: () => context.close(),
+    async [Symbol.asyncDispose]() {
+      const context = page.context();
+      await page.close();
+      assert.deepEqual(await context.cookies(), [], 'no page sets a cookie');
+    },
   };
 }
