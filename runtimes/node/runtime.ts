@@ -5,23 +5,23 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Activations } from './activation/activations.ts';
-import { Artifacts } from './activation/artifacts.ts';
-import { CacheLimiter } from './activation/cache-limits.ts';
-import { Cache } from './activation/cache.ts';
+import { HostedCode } from '../../src/engines/workers/hosted-code.ts';
+import { NodeInstaller } from '../../src/engines/workers/node/node-installer.ts';
+import { nodeWorkers } from '../../src/engines/workers/node/node-program.ts';
+import { prepareProgram } from '../../src/engines/workers/node/program-files.ts';
+import { CacheLimiter } from '../../src/engines/workers/packages/cache-limits.ts';
+import { Cache } from '../../src/engines/workers/packages/cache.ts';
+import { WorkerPool } from '../../src/engines/workers/worker-pool.ts';
 import { Endpoints } from './activation/endpoints.ts';
-import { ActivatorClient } from './activator/client.ts';
+import { ActivatorScope } from './activator/activator-scope.ts';
+import { ActivatorClient, fetchArtifact } from './activator/client.ts';
 import { Registration } from './activator/registration.ts';
-import { Installs } from './dependencies/installs.ts';
-import { Npm } from './dependencies/npm.ts';
 import { controlRoutes, deactivate } from './http/control-routes.ts';
 import { createExecute } from './http/execute.ts';
 import { createRuntimeServer, type Handler } from './http/server.ts';
 import { messageOf } from './lib/errors.ts';
 import type { Log } from './lib/log.ts';
 import type { Settings } from './settings.ts';
-import { Hosts } from './workers/hosts.ts';
-import { NestedCalls } from './workers/nested-calls.ts';
-import { prepareWorkerProgram } from './workers/program.ts';
 
 export interface Runtime {
   /** The listening address. */
@@ -36,24 +36,34 @@ const stopMs = 10_000;
 
 export async function startRuntime(settings: Settings, log: Log): Promise<Runtime> {
   const cache = await Cache.open(settings.cacheDir);
-  const program = await prepareWorkerProgram(settings.cacheDir);
+  const files = await prepareProgram(settings.cacheDir);
   const activator = new ActivatorClient(settings.activatorUrl, settings.authorization, settings.secret);
-  const npm = new Npm(settings, join(settings.cacheDir, 'npm'), (folder) => cache.use(folder));
-  const installs = new Installs(cache, npm, settings.allowInstallScripts);
-  const hosts = new Hosts({ ...settings, program }, new NestedCalls(activator, nestedAnswerLimit(settings)), log);
+  const installer = new NodeInstaller(cache, settings, join(settings.cacheDir, 'npm'));
+  const pool = new WorkerPool({
+    ...settings,
+    loadLimitMs: settings.executionTimeoutMs,
+    program: nodeWorkers({
+      ...{ files, memoryMb: settings.memoryLimitMb, outputLimit: settings.outputLimit },
+      ...{ permissions: settings.permissions, environment: settings.workerEnvironment },
+    }),
+    scratch: join(settings.cacheDir, 'staging'),
+    log: {
+      printed: (ko, stream, line) => log.ko(ko, stream, line),
+      ended: (ko, reason) => log.warn('process ended', { object: ko, reason }),
+    },
+  });
+  await pool.clear();
+  const code = new HostedCode({ cache, pool, installer, loadFromCache: settings.loadFromCache });
 
   const routes: Record<string, Handler> = {};
   const listening = { url: '' };
   const url = (): string => settings.publicUrl ?? listening.url;
   const endpoints = new Endpoints({
-    cache,
-    artifacts: new Artifacts(cache, activator, settings.loadFromCache),
-    installs,
-    hosts,
-    loadLimitMs: settings.executionTimeoutMs,
+    code,
+    fetch: (baseUrl, path) => fetchArtifact(activator, baseUrl, path),
     url,
   });
-  const inUse = (): string[] => [program.folder, ...endpoints.folders];
+  const inUse = (): string[] => [files.folder, ...code.folders];
   const limiter = new CacheLimiter(cache, { bytes: settings.cacheBytes, ageMs: settings.cacheAgeMs }, inUse);
   const activations = new Activations(
     (descriptor, progress) => endpoints.activate(descriptor, progress),
@@ -63,7 +73,10 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
     routes,
     endpoints,
     deactivate: deactivate({ activations, endpoints, log }),
-    execute: createExecute(endpoints, settings),
+    execute: createExecute(endpoints, {
+      ...settings,
+      scopeOf: (origin) => new ActivatorScope(activator, nestedAnswerLimit(settings), origin),
+    }),
     secret: settings.secret,
     log,
   });
@@ -73,15 +86,16 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
 
   const identity = { app: 'KGrid Node Runtime', version: ownVersion(), engine: 'node', url: url() } as const;
   const registration = new Registration(activator, identity, settings.heartbeatMs, log);
-  Object.assign(routes, controlRoutes({ activations, endpoints, hosts, identity, installs, log, registration }));
+  const { installs } = installer;
+  Object.assign(routes, controlRoutes({ activations, endpoints, pool, identity, installs, log, registration }));
   registration.start();
   limiter.start((error) => log.warn('the cache could not be looked through', { reason: messageOf(error) }));
 
   const kill = (): void => {
     registration.stop();
     limiter.stop();
-    hosts.kill();
-    npm.kill();
+    pool.kill();
+    installer.kill();
     activator.close();
     server.closeAllConnections();
   };

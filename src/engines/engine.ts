@@ -74,6 +74,8 @@ export interface CallScope {
   find(id: string): CallTarget | undefined;
   /** Calls one for another KO, as any call is run and measured. @throws ServiceError as executors; endpointNotFound. */
   call(id: string, call: NestedCall): Promise<string>;
+  /** What the service says of an endpoint, as JSON text; undefined when there is none. */
+  describe?(id: string): Promise<string | undefined>;
 }
 
 /** A call by code, in the scope of the call for which that runs. */

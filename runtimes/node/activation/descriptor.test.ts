@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { manifestOf } from '../../../src/engines/workers/node/node-installer.ts';
 import { parseDescriptor } from './descriptor.ts';
 
 const sent = {
@@ -23,7 +24,6 @@ describe('descriptors', () => {
       entry: 'src/a.js',
       function: 'main',
       checksum: 'sum',
-      packageJson: undefined,
     });
   });
 
@@ -46,7 +46,7 @@ describe('descriptors', () => {
       ['src/lib/a.js', ['package.json', 'src/package.json', 'other/package.json'], 'src/package.json'],
       ['a.js', ['src/package.json'], undefined],
     ] as const) {
-      assert.equal(parseDescriptor({ ...sent, entry, artifact: [entry, ...others] }).packageJson, expected);
+      assert.equal(manifestOf(parseDescriptor({ ...sent, entry, artifact: [entry, ...others] })), expected);
     }
   });
 

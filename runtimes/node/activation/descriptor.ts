@@ -1,5 +1,4 @@
 /** What the activator sends to `POST /endpoints`, checked. */
-import { posix } from 'node:path';
 import { refused } from '../lib/errors.ts';
 import { parseArtifactPath, parseUri } from '../lib/paths.ts';
 
@@ -15,8 +14,6 @@ export interface Descriptor {
   readonly function: string;
   /** Changes with any file of the package. */
   readonly checksum: string | undefined;
-  /** Path of the `package.json` that is nearest to the entry, of those among the artifacts. */
-  readonly packageJson: string | undefined;
 }
 
 const maxArtifacts = 5_000;
@@ -46,7 +43,6 @@ export function parseDescriptor(body: unknown): Descriptor {
     entry,
     function: typeof name === 'string' && name ? name : 'default',
     checksum: typeof checksum === 'string' && checksum ? checksum.slice(0, 200) : undefined,
-    packageJson: nearest(artifacts, entry, 'package.json'),
   };
 }
 
@@ -58,12 +54,3 @@ function parseBaseUrl(text: unknown): URL {
 
 const koOf = (baseUrl: URL): string | undefined =>
   /\/proxy\/artifacts\/([^/]+\/[^/]+\/[^/]+)\/$/.exec(baseUrl.pathname)?.[1];
-
-/** The path of that file in the folder of the entry, or in the closest folder above. */
-function nearest(artifacts: readonly string[], entry: string, file: string): string | undefined {
-  for (let folder = posix.dirname(entry); ; folder = posix.dirname(folder)) {
-    const path = posix.join(folder, file);
-    if (artifacts.includes(path)) return path;
-    if (folder === '.') return undefined;
-  }
-}

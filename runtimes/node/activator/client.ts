@@ -1,7 +1,8 @@
 /** Requests to the activator: bounded in time and size, with the credentials it wants and nobody else gets. */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { activatorUnreachable, codeOf, megabytes, seconds } from '../lib/errors.ts';
+import { activationFailed } from '../../../src/engines/workers/packages/errors.ts';
+import { activatorUnreachable, codeOf, megabytes, messageOf, seconds } from '../lib/errors.ts';
 import { GrowingBytes } from '../../../src/lib/growing-bytes.ts';
 
 export interface Exchange {
@@ -80,4 +81,19 @@ function reason(error: unknown, timeoutMs: number, maxBytes: number): string {
   if (error instanceof TooMuch) return `answered more than ${megabytes(maxBytes)}`;
   if (error instanceof Error && error.name === 'AbortError') return `did not answer within ${seconds(timeoutMs)}`;
   return `could not be reached (${codeOf(error) ?? 'no connection'})`;
+}
+
+const artifactLimits = { fileBytes: 100_000_000, fileMs: 60_000 } as const;
+
+/** An artifact of a knowledge object. @throws ActivationFailure. */
+export async function fetchArtifact(activator: ActivatorClient, baseUrl: URL, path: string): Promise<Buffer> {
+  const url = new URL(path.split('/').map(encodeURIComponent).join('/'), baseUrl);
+  const { fileMs: timeoutMs, fileBytes: maxBytes } = artifactLimits;
+  const { status, body } = await activator
+    .exchange(url.href, { method: 'GET', timeoutMs, maxBytes })
+    .catch((thrown: unknown) => {
+      throw activationFailed(messageOf(thrown));
+    });
+  if (status !== 200) throw activationFailed(`The activator answered ${status} for it`);
+  return body;
 }

@@ -8,9 +8,25 @@
  * `status` and what the answer to a single call would hold.
  */
 import type { ServerResponse } from 'node:http';
-import type { Outcome, Reason } from '../workers/call.ts';
+import type { CodePlace } from '../../../src/lib/code-place.ts';
 
 export const CALLS_TYPE = 'application/vnd.kgrid.calls';
+
+export type Outcome = { readonly ok: true; /** JSON text. */ readonly result: string } | FailedCall;
+
+export interface FailedCall extends Reason {
+  readonly ok: false;
+}
+
+export interface Reason {
+  /** HTTP status. */
+  readonly status: number;
+  readonly description: string;
+  /** `Invalid Input`, where the code says so. */
+  readonly title?: string;
+  /** Where in the knowledge object. */
+  readonly place?: CodePlace;
+}
 
 /** Runs one input; `number`: its place in the request. */
 export type Submit = (body: string, json: boolean, done: (outcome: Outcome) => void, number?: number) => void;

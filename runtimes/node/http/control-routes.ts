@@ -3,17 +3,18 @@ import type { Activations } from '../activation/activations.ts';
 import { parseDescriptor } from '../activation/descriptor.ts';
 import type { EndpointAnswer, Endpoints } from '../activation/endpoints.ts';
 import type { Registration, RuntimeIdentity } from '../activator/registration.ts';
-import type { Installs } from '../dependencies/installs.ts';
-import { isInProcessing, messageOf, refused } from '../lib/errors.ts';
+import { ActivationFailure } from '../../../src/engines/engine.ts';
+import type { Installs } from '../../../src/engines/workers/node/installs.ts';
+import type { WorkerPool } from '../../../src/engines/workers/worker-pool.ts';
+import { activationFailed, isInProcessing, messageOf, refused } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
-import type { Hosts } from '../workers/hosts.ts';
 import { readJson } from './body.ts';
 import { describeEndpoint, type Handler } from './server.ts';
 
 export interface ControlParts {
   readonly activations: Activations<EndpointAnswer>;
   readonly endpoints: Endpoints;
-  readonly hosts: Hosts;
+  readonly pool: WorkerPool;
   readonly identity: RuntimeIdentity;
   readonly installs: Installs;
   readonly log: Log;
@@ -28,14 +29,16 @@ export const controlRoutes = (parts: ControlParts): Record<string, Handler> => (
     ...parts.identity,
     status: 'up',
     endpoints: parts.endpoints.all.length,
-    workers: parts.hosts.workerCount,
+    workers: parts.pool.workerCount,
   }),
   'GET /endpoints': () => parts.endpoints.all.map(describeEndpoint),
   'GET /register': () => parts.registration.register(true),
   'POST /endpoints': activate(parts),
   'POST /dependencies': async (request) => {
     const dependencies = parseDependencies(await readJson(request, maxBodyBytes));
-    await parts.installs.fetch(dependencies);
+    await parts.installs.fetch(dependencies).catch((thrown: unknown) => {
+      throw thrown instanceof ActivationFailure ? activationFailed(thrown.message) : thrown;
+    });
     return { status: 'Dependencies are in the cache of the installer', dependencies };
   },
 });

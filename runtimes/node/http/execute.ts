@@ -1,14 +1,19 @@
 /** `POST /{uri}`: runs an endpoint. The body goes to the worker as text and its result comes back as JSON text. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { CallScope } from '../../../src/engines/engine.ts';
 import type { Endpoints } from '../activation/endpoints.ts';
 import { notFound, overloaded, type RuntimeError } from '../lib/errors.ts';
-import { Call, type Outcome } from '../workers/call.ts';
-import { answerCalls, CALLS_TYPE, takesFailuresAsJson, type Submit } from './calls-in-one-request.ts';
+import { CallFailure, type FailureKind } from '../../../src/engines/workers/call-failure.ts';
+import { uptime } from '../../../src/lib/uptime.ts';
+import type { CallOrigin } from '../activator/activator-scope.ts';
+import { answerCalls, CALLS_TYPE, takesFailuresAsJson, type Outcome, type Submit } from './calls-in-one-request.ts';
 import { isJson, readText, sendError, sendJson } from './body.ts';
 
 export interface ExecuteOptions {
   readonly executionTimeoutMs: number;
   readonly bodyLimit: number;
+  /** In which the code of a call finds the other endpoints. */
+  readonly scopeOf: (origin: CallOrigin) => CallScope;
 }
 
 /** Characters of bodies of all calls together that may be under way, and one of any size. */
@@ -23,7 +28,7 @@ export function createExecute(endpoints: Endpoints, options: ExecuteOptions): Ex
     const { headers } = request;
     readText(request, options.bodyLimit, (error, body) => {
       // Looked up when the body is complete, since the endpoint may have been replaced meanwhile.
-      const host = endpoints.get(uri)?.host;
+      const host = endpoints.get(uri)?.hosted.host;
       const refusal = error ?? (held + body.length > heldLimit ? tooMuchHeld() : undefined);
       if (refusal || !host) {
         sendError(response, refusal ?? notFound(`No endpoint ${uri} is active in this runtime`));
@@ -33,21 +38,24 @@ export function createExecute(endpoints: Endpoints, options: ExecuteOptions): Ex
       const traces = tracesOf(headers);
       const submit: Submit = (text, json, done, number = 0) => {
         held += text.length;
-        const input = {
-          uri,
-          kind: 'call',
-          body: text,
-          json,
+        const origin = {
           depth: count(headers['x-kgrid-depth']) ?? 0,
           token: tokenOf(headers['x-kgrid-call-token']),
           trace: traces(number),
-          limit: limitOf(options.executionTimeoutMs, count(headers['x-kgrid-deadline-ms'])),
-        } as const;
-        const call = new Call(input, (outcome) => {
+        };
+        const settle = (outcome: Outcome): void => {
           held -= text.length;
-          done(outcome.ok ? outcome : { ...outcome, description: host.withoutHostPaths(outcome.description) });
+          done(outcome);
+        };
+        host.submit(uri, {
+          input: text,
+          json,
+          depth: origin.depth,
+          scope: options.scopeOf(origin),
+          deadline: uptime() + limitOf(options.executionTimeoutMs, count(headers['x-kgrid-deadline-ms'])),
+          resolve: (result) => settle({ ok: true, result }),
+          reject: (error) => settle(failureOf(error)),
         });
-        host.submit(call);
       };
       if (type === CALLS_TYPE) answerCalls(body, response, submit, takesFailuresAsJson(headers.accept));
       else
@@ -69,6 +77,22 @@ function answerCall(response: ServerResponse, outcome: Outcome): void {
     sendJson(response, outcome.status, { title, description, place }, headers);
   }
 }
+
+/** The protocol: "the existing node runtime reports an exception of the KO as 400"; what is invalid input has a title. */
+function failureOf(error: Error): Outcome {
+  const { message: description } = error;
+  if (!(error instanceof CallFailure)) return { ok: false, status: 500, description };
+  const { kind, status, place } = error;
+  const more = { description, ...(place && { place }) };
+  if (kind === 'invalid' && status !== undefined) return { ok: false, status, ...more, title: 'Invalid Input' };
+  return { ok: false, status: STATUSES[kind], ...more };
+}
+
+const STATUSES: Readonly<Record<FailureKind, number>> = {
+  ...{ thrown: 400, invalid: 400, unreadable: 400 },
+  ...{ failed: 500, unloaded: 500 },
+  ...{ busy: 503, gone: 503 },
+};
 
 const tooMuchHeld = (): RuntimeError => overloaded('The runtime holds as many inputs as it can');
 

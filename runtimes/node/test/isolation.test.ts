@@ -49,12 +49,14 @@ describe('what the code of a knowledge object can reach', () => {
 
   it('sees no environment of the runtime', async () => {
     const result = (await run({ do: 'env' })).body['result'] as {
-      env: object;
+      env: Record<string, string>;
       argv: string[];
       execArgv: string[];
       cwd: string;
     };
-    assert.deepEqual(result.env, { NODE_ENV: 'production', TZ: 'America/Detroit' });
+    const { TMPDIR, ...env } = result.env;
+    assert.deepEqual(env, { NODE_ENV: 'production', TZ: 'America/Detroit' });
+    assert.match(String(TMPDIR), /\/scratch-[\w-]+$/);
     assert.deepEqual([result.argv.length, result.execArgv], [1, []]);
     assert.ok(!JSON.stringify(result).includes(secret));
   });

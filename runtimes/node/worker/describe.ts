@@ -3,21 +3,8 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-
-/** Why a call or a load has no result, as it goes to the runtime. */
-export interface Failure {
-  readonly description: string;
-  /** Only where the code says that its input is at fault. */
-  readonly status?: 400 | 422;
-  readonly place?: Place;
-}
-
-export interface Place {
-  /** Relative to the folder of the knowledge object. */
-  readonly file: string;
-  /** From 1. */
-  readonly line: number;
-}
+import type { CodePlace } from '../../../src/lib/code-place.ts';
+import type { Failure } from '../../../src/engines/workers/messages.ts';
 
 const maxDescriptionCharacters = 2000;
 const maxStackCharacters = 16_000;
@@ -89,7 +76,7 @@ function oneLine(text: string): string {
 }
 
 /** The innermost frame that is code of the knowledge object, and none of a package that it brings along. */
-function placeOf(thrown: unknown, root: string): Place | undefined {
+function placeOf(thrown: unknown, root: string): CodePlace | undefined {
   const stack = stackOf(thrown);
   const frames = stack.indexOf('\n    at ');
   const [first = '', ...lines] = stack.split('\n');
@@ -104,7 +91,7 @@ function placeOf(thrown: unknown, root: string): Place | undefined {
   return undefined;
 }
 
-function placeIn(line: string, root: string): Place | undefined {
+function placeIn(line: string, root: string): CodePlace | undefined {
   const at = line.indexOf(root);
   const [, file, number] = at < 0 ? [] : (/^([^:]{1,300}):(\d{1,9})/.exec(line.slice(at + root.length)) ?? []);
   if (file === undefined || file.split('/').includes('node_modules')) return undefined;

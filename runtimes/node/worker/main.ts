@@ -4,10 +4,10 @@ import { Socket } from 'node:net';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { frame, FrameReader } from '../../../src/engines/sandbox/frames.ts';
-import { describe, failureOf, type Failure } from './describe.ts';
+import { describe, failureOf } from './describe.ts';
 import { Executors } from './executors.ts';
 import { LoadError, loadFunction, type Endpoint, type KnowledgeFunction } from './load.ts';
-import { answers, kinds } from './messages.ts';
+import { answers, kinds, type Failure } from '../../../src/engines/workers/messages.ts';
 import { restrict } from './restrict.ts';
 import { dataPipe, Shared } from './shared.ts';
 import { OddNumber, writeResult } from './write-result.ts';
@@ -93,7 +93,7 @@ function call(number: number, index: number, json: boolean, body: string): void 
   else {
     prepare(number, index).then(
       () => endpoint?.run && current.run(number, execute, endpoint.run, number, json, body),
-      (error: unknown) => refuse(number, messageOf(error)),
+      (error: unknown) => refuse(number, messageOf(error), answers.unloaded),
     );
   }
 }
@@ -103,7 +103,7 @@ function load(number: number, index: number): void {
   open.set(number, '');
   prepare(number, index).then(
     () => answer(number, answers.result, 'true'),
-    (error: unknown) => refuse(number, messageOf(error)),
+    (error: unknown) => refuse(number, messageOf(error), answers.unloaded),
   );
 }
 
@@ -117,8 +117,15 @@ async function prepare(number: number, index: number): Promise<void> {
 }
 
 function execute(run: KnowledgeFunction, number: number, json: boolean, body: string): void {
+  let input: unknown = body;
   try {
-    const result = run(json ? parse(body) : body);
+    if (json) input = parse(body);
+  } catch (error) {
+    refuse(number, describe(error), answers.unreadable);
+    return;
+  }
+  try {
+    const result = run(input);
     if (isThenable(result))
       Promise.resolve(result)
         .then((value) => finish(number, value))
@@ -150,8 +157,8 @@ function fail(number: number, error: unknown): void {
   answer(number, failure.status === undefined ? answers.thrown : answers.invalid, stringify(failure));
 }
 
-function refuse(number: number, description: string): void {
-  answer(number, answers.failed, stringify({ description } satisfies Failure));
+function refuse(number: number, description: string, kind: number = answers.failed): void {
+  answer(number, kind, stringify({ description } satisfies Failure));
 }
 
 function answer(number: number, kind: number, body: string): void {

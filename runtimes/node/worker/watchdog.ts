@@ -2,7 +2,7 @@
 import { Socket } from 'node:net';
 import { workerData } from 'node:worker_threads';
 import { frame } from '../../../src/engines/sandbox/frames.ts';
-import { kinds } from './messages.ts';
+import { kinds } from '../../../src/engines/workers/messages.ts';
 import { controlPipe, Shared } from './shared.ts';
 
 const shared = new Shared(workerData as SharedArrayBuffer);

@@ -3,15 +3,18 @@ import { Backoff } from '../../lib/backoff.ts';
 import type { Clock } from './clock.ts';
 import type { Policy } from './policy.ts';
 
+/** Milliseconds of the pauses, and how often in a row a start may fail. */
+export type StartPolicy = Pick<Policy, 'firstPauseMs' | 'longestPauseMs' | 'mostFailedStarts'>;
+
 export class Starts {
   readonly #clock: Clock;
-  readonly #policy: Policy;
+  readonly #policy: StartPolicy;
   readonly #backoff: Backoff;
   #failed = 0;
   #pausedUntil = 0;
   #problem: string | undefined;
 
-  constructor(clock: Clock, policy: Policy) {
+  constructor(clock: Clock, policy: StartPolicy) {
     this.#clock = clock;
     this.#policy = policy;
     this.#backoff = new Backoff(policy.firstPauseMs, policy.longestPauseMs);

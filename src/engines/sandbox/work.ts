@@ -5,6 +5,13 @@
 import type { CallScope, CallSignal, CallTrace } from '../engine.ts';
 import type { Endpoint } from './endpoint.ts';
 
+/** What runs calls, as their life needs it. */
+export interface CalledEndpoint {
+  readonly counts: Counts;
+  /** Milliseconds a call may take. */
+  readonly limit: number;
+}
+
 export type WorkState = 'queued' | 'sent' | 'asking' | 'answered' | 'requeued' | 'failed';
 
 const STEPS: Readonly<Record<WorkState, readonly WorkState[]>> = {
@@ -20,9 +27,9 @@ const STEPS: Readonly<Record<WorkState, readonly WorkState[]>> = {
 // What only this file may do with counts and calls; the classes below hand it out.
 let changeWaiting: (counts: Counts, by: number) => void;
 let changeOpen: (counts: Counts, kind: WorkKind, by: number) => void;
-let take: (call: PendingCall, work: Work) => void;
-let putBack: (call: PendingCall, interruptedAt: number | undefined) => void;
-let settle: (call: PendingCall, work: Work, outcome: string | Error) => void;
+let take: (call: PendingCall<CalledEndpoint>, work: Work<CalledEndpoint>) => void;
+let putBack: (call: PendingCall<CalledEndpoint>, interruptedAt: number | undefined) => void;
+let settle: (call: PendingCall<CalledEndpoint>, work: Work<CalledEndpoint>, outcome: string | Error) => void;
 
 /** What an endpoint has to do, kept with each step. */
 export class Counts {
@@ -76,7 +83,7 @@ export interface CallParts {
 }
 
 /** A call that waits for its answer; it is in the queue of its endpoint from the moment it is made. */
-export class PendingCall {
+export class PendingCall<E extends CalledEndpoint = Endpoint> {
   readonly input: string;
   readonly depth: number;
   readonly scope: CallScope;
@@ -84,14 +91,14 @@ export class PendingCall {
   readonly deadline: number;
   readonly caller: string;
   readonly signal: CallSignal | undefined;
-  readonly #endpoint: Endpoint;
+  readonly endpoint: E;
   readonly #resolve: (result: string) => void;
   readonly #reject: (error: Error) => void;
   #beginBy: number;
   #attempts = 0;
-  #holder: Work | 'queue' | 'settled' = 'queue';
+  #holder: Work<CalledEndpoint> | 'queue' | 'settled' = 'queue';
 
-  constructor(endpoint: Endpoint, parts: CallParts) {
+  constructor(endpoint: E, parts: CallParts) {
     this.input = parts.input;
     this.depth = parts.depth;
     this.scope = parts.scope;
@@ -99,7 +106,7 @@ export class PendingCall {
     this.deadline = parts.deadline;
     this.caller = parts.caller;
     this.signal = parts.signal;
-    this.#endpoint = endpoint;
+    this.endpoint = endpoint;
     this.#beginBy = parts.beginBy;
     this.#resolve = parts.resolve;
     this.#reject = parts.reject;
@@ -125,7 +132,7 @@ export class PendingCall {
   giveUp(error: Error): void {
     if (this.#holder !== 'queue') throw new Error('a call that is not in a queue cannot be given up');
     this.#holder = 'settled';
-    changeWaiting(this.#endpoint.counts, -1);
+    changeWaiting(this.endpoint.counts, -1);
     this.#reject(error);
   }
 
@@ -133,14 +140,14 @@ export class PendingCall {
     take = (call, work) => {
       if (call.#holder !== 'queue') throw new Error('a call that is not in a queue cannot be taken');
       call.#holder = work;
-      changeWaiting(call.#endpoint.counts, -1);
+      changeWaiting(call.endpoint.counts, -1);
     };
     putBack = (call, interruptedAt) => {
       call.#holder = 'queue';
-      changeWaiting(call.#endpoint.counts, 1);
+      changeWaiting(call.endpoint.counts, 1);
       if (interruptedAt === undefined) return;
       call.#attempts++;
-      call.#beginBy = Math.min(interruptedAt + call.#endpoint.limit, call.deadline);
+      call.#beginBy = Math.min(interruptedAt + call.endpoint.limit, call.deadline);
     };
     settle = (call, work, outcome) => {
       if (call.#holder !== work) throw new Error('a call is settled by the work that has it, and once');
@@ -155,11 +162,11 @@ export class PendingCall {
 export type WorkKind = 'calls' | 'large' | 'load';
 
 /** Calls of one endpoint that run together, or the first load of one. */
-export class Work {
-  readonly endpoint: Endpoint;
+export class Work<E extends CalledEndpoint = Endpoint, C extends PendingCall<E> = PendingCall<E>> {
+  readonly endpoint: E;
   readonly kind: WorkKind;
   /** None for a load. */
-  readonly calls: readonly PendingCall[];
+  readonly calls: readonly C[];
   readonly #loaded: ((problem: string) => void) | undefined;
   #state: WorkState = 'queued';
   #attempts = 0;
@@ -168,7 +175,7 @@ export class Work {
   #deadline = 0;
   #isCurtailed = false;
 
-  private constructor(endpoint: Endpoint, kind: WorkKind, calls: PendingCall[], loaded?: (problem: string) => void) {
+  private constructor(endpoint: E, kind: WorkKind, calls: readonly C[], loaded?: (problem: string) => void) {
     this.endpoint = endpoint;
     this.kind = kind;
     this.calls = calls;
@@ -178,13 +185,20 @@ export class Work {
   }
 
   /** Calls that were taken out of a queue. */
-  static ofCalls(endpoint: Endpoint, calls: PendingCall[], kind: 'calls' | 'large' = 'calls'): Work {
+  static ofCalls<E extends CalledEndpoint, C extends PendingCall<E>>(
+    endpoint: E,
+    calls: readonly C[],
+    kind: 'calls' | 'large' = 'calls',
+  ): Work<E, C> {
     return new Work(endpoint, kind, calls);
   }
 
   /** `loaded` hears why it cannot be loaded; empty text when it worked. */
-  static ofLoad(endpoint: Endpoint, loaded: (problem: string) => void): Work {
-    return new Work(endpoint, 'load', [], loaded);
+  static ofLoad<E extends CalledEndpoint, C extends PendingCall<E> = PendingCall<E>>(
+    endpoint: E,
+    loaded: (problem: string) => void,
+  ): Work<E, C> {
+    return new Work<E, C>(endpoint, 'load', [], loaded);
   }
 
   get state(): WorkState {
@@ -254,18 +268,18 @@ export class Work {
   }
 
   /** `outcome`: the result as JSON text, or why there is none. */
-  settle(call: PendingCall, outcome: string | Error): void {
+  settle(call: C, outcome: string | Error): void {
     if (this.#state !== 'answered') throw new Error(`the calls of work that is ${this.#state} have no answers`);
     settle(call, this, outcome);
   }
 
-  fail(errorFor: (call: PendingCall) => Error): void {
+  fail(errorFor: (call: C) => Error): void {
     this.#end('failed');
     for (const call of this.calls) settle(call, this, errorFor(call));
   }
 
   /** Gives its calls back; who calls puts them into their queue. `interruptedAt`: where they had begun, so that each runs alone from now on, and is as patient as when it came. */
-  requeue(interruptedAt?: number): readonly PendingCall[] {
+  requeue(interruptedAt?: number): readonly C[] {
     if (this.#calledOut) throw new Error('what has called out must not run twice');
     this.#end('requeued');
     for (const call of this.calls) putBack(call, interruptedAt);
@@ -285,7 +299,7 @@ export class Work {
   }
 
   /** Its endpoint has to earn its record anew; what a large body did is not its fault. */
-  blame(timedOut: boolean): void {
+  blame(this: Work, timedOut: boolean): void {
     if (this.kind === 'large') return;
     this.endpoint.quarantine();
     this.endpoint.timedOut = timedOut;

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { temporaryFolder } from '../test/runtime.ts';
+import { tmpdir } from 'node:os';
 import { CacheLimiter, type CacheLimits } from './cache-limits.ts';
 import { Cache } from './cache.ts';
 
+const temporaryFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'kgrid-cache-test-'));
 const now = Date.now();
 const hour = 60 * 60_000;
 const day = 24 * hour;

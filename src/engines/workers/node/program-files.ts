@@ -6,24 +6,24 @@ import { createHash, randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { basename, join } from 'node:path';
-import { codeOf } from '../lib/errors.ts';
+import { codeOf } from '../packages/errors.ts';
 
-export interface WorkerProgram {
+export interface ProgramFiles {
   /** The module to start. */
   readonly main: string;
   /** The folder that a worker must be able to read. */
   readonly folder: string;
 }
 
-/** The codec that the workers share with the service. */
-const frames = join(import.meta.dirname, '../../../src/engines/sandbox/frames.ts');
+/** The program, and what it shares with the service. */
+const source = join(import.meta.dirname, '../../../../runtimes/node/worker');
+const shared = [join(import.meta.dirname, '../../sandbox/frames.ts'), join(import.meta.dirname, '../messages.ts')];
 const imports = /from '(\.{1,2}\/[\w./-]+\.ts)'/g;
 const moduleName = (path: string): string => `${basename(path, '.ts')}.mjs`;
 
-export async function prepareWorkerProgram(cacheDir: string): Promise<WorkerProgram> {
-  const source = join(import.meta.dirname, '../worker');
+export async function prepareProgram(cacheDir: string): Promise<ProgramFiles> {
   const own = (await readdir(source)).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts')).sort();
-  const files = [...own.map((file) => join(source, file)), frames];
+  const files = [...own.map((file) => join(source, file)), ...shared];
   const modules = await Promise.all(
     files.map(async (file) => {
       const code = stripTypeScriptTypes(await readFile(file, 'utf8'));
@@ -37,7 +37,7 @@ export async function prepareWorkerProgram(cacheDir: string): Promise<WorkerProg
   const digest = createHash('sha256').update(JSON.stringify(modules)).digest('hex').slice(0, 32);
   const folder = join(cacheDir, `program-${digest}`);
   const program = { main: join(folder, 'main.mjs'), folder };
-  // Another runtime on this cache folder may put the same program there at the same time.
+  // Another process on this cache folder may put the same program there at the same time.
   for (let tries = 0; !(await isWhole(folder, modules)); tries++) {
     if (tries === mostTries)
       throw new Error('The program of the workers does not stay as it was put into the cache folder');

@@ -11,7 +11,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { access, lstat, mkdir, readFile, readlink, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { codeOf } from '../lib/errors.ts';
+import { codeOf } from './errors.ts';
 
 export const digestOf = (...parts: readonly (string | Buffer)[]): string => {
   const hash = createHash('sha256');

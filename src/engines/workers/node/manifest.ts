@@ -1,6 +1,6 @@
 /** What a `package.json` asks for. */
 import { posix } from 'node:path';
-import { activationFailed } from '../lib/errors.ts';
+import { activationFailed } from '../packages/errors.ts';
 
 export interface Manifest {
   /** Whether there is anything to install. */
@@ -9,7 +9,7 @@ export interface Manifest {
   readonly usesOwnFiles: boolean;
 }
 
-/** @throws RuntimeError where it is not a manifest or reaches out of the knowledge object. */
+/** @throws ActivationFailure where it is not a manifest or reaches out of the knowledge object. */
 export function parseManifest(text: string, path: string): Manifest {
   let manifest: unknown;
   try {

@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process';
 import { access, constants, realpath } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import { activationFailed, seconds } from '../lib/errors.ts';
+import { seconds } from '../call-failure.ts';
+import { activationFailed } from '../packages/errors.ts';
 
 export interface NpmOptions {
   readonly installerEnvironment: Readonly<Record<string, string>>;
@@ -25,7 +26,7 @@ export class Npm {
 
   /**
    * @param args what to do, such as `ci`.
-   * @throws RuntimeError with the installer's own last lines.
+   * @throws ActivationFailure with the installer's own last lines.
    */
   async run(folder: string, args: readonly string[]): Promise<void> {
     const npm = await this.#find();

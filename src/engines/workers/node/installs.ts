@@ -4,9 +4,10 @@
  */
 import { cp, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { basename, join, posix, sep } from 'node:path';
-import { digestOf, exists, type Cache } from '../activation/cache.ts';
-import { activationFailed } from '../lib/errors.ts';
-import { Semaphore } from '../lib/semaphore.ts';
+import { digestOf, exists } from '../packages/cache.ts';
+import type { Cache } from '../packages/cache.ts';
+import { activationFailed } from '../packages/errors.ts';
+import { Semaphore } from '../packages/semaphore.ts';
 import { parseManifest } from './manifest.ts';
 import type { Npm } from './npm.ts';
 
@@ -29,7 +30,7 @@ export class Installs {
   /**
    * @param packageJson its path among the artifacts.
    * @returns the key of the installation; undefined where nothing is needed, or the packages are among the artifacts.
-   * @throws RuntimeError with the installer's last lines.
+   * @throws ActivationFailure with the installer's last lines.
    */
   async provide(objectKey: string, packageJson: string, onInstall: () => void): Promise<string | undefined> {
     const folder = join(this.#cache.object(objectKey), 'package', posix.dirname(packageJson));

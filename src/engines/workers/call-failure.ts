@@ -1,0 +1,40 @@
+/** Why a call has no result, for whoever answers its caller. */
+import type { CodePlace } from '../../lib/code-place.ts';
+
+/**
+ * `thrown`: the code threw it; `invalid`: it says that the input is at fault; `unreadable`: the input is not JSON;
+ * `failed`: limits and crashes; `unloaded`: the code could not be loaded; `busy`: it had no turn; `gone`: nobody waits
+ * for it any more.
+ */
+export type FailureKind = 'thrown' | 'invalid' | 'unreadable' | 'failed' | 'unloaded' | 'busy' | 'gone';
+
+export class CallFailure extends Error {
+  override readonly name = 'CallFailure';
+  readonly kind: FailureKind;
+  /** Of `invalid`. */
+  readonly status: 400 | 422 | undefined;
+  /** Where in the knowledge object. */
+  readonly place: CodePlace | undefined;
+
+  constructor(kind: FailureKind, description: string, more: { status?: 400 | 422; place?: CodePlace } = {}) {
+    super(description);
+    this.kind = kind;
+    this.status = more.status;
+    this.place = more.place;
+  }
+}
+
+/** `0.38 s`. */
+export const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 10) / 100} s`;
+
+export const failed = (description: string): CallFailure => new CallFailure('failed', description);
+export const passedLimit = (limitMs: number): CallFailure =>
+  failed(`The call passed its time limit of ${seconds(limitMs)}`);
+export const loadPassedLimit = (limitMs: number): string =>
+  `Loading the knowledge object passed its time limit of ${seconds(limitMs)}`;
+export const hadNoTurn = (ko: string, limitMs: number, problem: string | undefined): CallFailure =>
+  new CallFailure('busy', problem ?? `${ko} was busy for the ${seconds(limitMs)} that the call could wait`);
+export const queueIsFull = (ko: string, waiting: number): CallFailure =>
+  new CallFailure('busy', `${ko} has ${waiting} calls waiting already`);
+export const isStopping = (): CallFailure => new CallFailure('busy', 'it is stopping; try again later');
+export const isAbandoned = (): CallFailure => new CallFailure('gone', 'The client went away before its call began');

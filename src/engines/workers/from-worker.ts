@@ -1,0 +1,65 @@
+/**
+ * The one place where what a worker sends is parsed. The code in it may write to its sockets: what has not the form that
+ * a worker gives it is an `OddFrame`, which ends that worker.
+ */
+import type { CodePlace } from '../../lib/code-place.ts';
+import { OddFrame } from '../sandbox/frames.ts';
+import { CallFailure } from './call-failure.ts';
+import type { FailureKind } from './call-failure.ts';
+import { answers } from './messages.ts';
+import type { Question } from './messages.ts';
+
+const MAX_DESCRIPTION_CHARACTERS = 4000;
+const MAX_ID_CHARACTERS = 2048;
+const MAX_FILE_CHARACTERS = 300;
+
+const KINDS: Readonly<Record<number, FailureKind>> = {
+  [answers.thrown]: 'thrown',
+  [answers.failed]: 'failed',
+  [answers.invalid]: 'invalid',
+  [answers.unreadable]: 'unreadable',
+  [answers.unloaded]: 'unloaded',
+};
+
+/** `answer`: what kind of answer it is. `clean`: takes out of what the code says what nobody should read. @throws OddFrame. */
+export function failureOf(answer: number, text: string, clean: (text: string) => string): CallFailure {
+  const kind = KINDS[answer];
+  if (kind === undefined) throw new OddFrame('an answer is of no kind');
+  const { description, status, place } = objectOf(text);
+  const said = clean(String(description)).slice(0, MAX_DESCRIPTION_CHARACTERS);
+  if (status !== undefined && status !== 400 && status !== 422) throw new OddFrame('a failure has another status');
+  const at = placeOf(place);
+  return new CallFailure(kind === 'invalid' && status === undefined ? 'thrown' : kind, said, {
+    ...(status === undefined ? {} : { status }),
+    ...(at && { place: at }),
+  });
+}
+
+function placeOf(said: unknown): CodePlace | undefined {
+  if (typeof said !== 'object' || said === null) return undefined;
+  const { file, line } = said as Readonly<Record<string, unknown>>;
+  const isPath =
+    typeof file === 'string' && file.length <= MAX_FILE_CHARACTERS && /^[^/\\\p{Cc}][^\\\p{Cc}]*$/u.test(file);
+  return isPath && typeof line === 'number' && Number.isSafeInteger(line) && line > 0 ? { file, line } : undefined;
+}
+
+/** @throws OddFrame. */
+export function questionOf(text: string): Required<Question> {
+  const { what = 'call', uri, contentType = 'application/json', body = '' } = objectOf(text);
+  if (what !== 'call' && what !== 'metadata') throw new OddFrame('a question is of no kind');
+  if (typeof uri !== 'string' || typeof contentType !== 'string' || typeof body !== 'string')
+    throw new OddFrame('a question has no texts');
+  // The code gives them, and may give anything.
+  return { what, uri: uri.slice(0, MAX_ID_CHARACTERS), contentType: contentType.slice(0, MAX_ID_CHARACTERS), body };
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new OddFrame('a text is not JSON');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new OddFrame('a text is no object');
+  return value as Readonly<Record<string, unknown>>;
+}

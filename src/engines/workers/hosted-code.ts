@@ -1,0 +1,149 @@
+/** Brings the code of endpoints into the cache folder, with the packages it depends on, and into the workers. */
+import { join } from 'node:path';
+import type { KoHost } from './ko-host.ts';
+import { Artifacts } from './packages/artifacts.ts';
+import type { WantedArtifacts } from './packages/artifacts.ts';
+import type { Cache } from './packages/cache.ts';
+import { activationFailed } from './packages/errors.ts';
+import { Semaphore } from './packages/semaphore.ts';
+import type { WorkerPool } from './worker-pool.ts';
+
+/** An endpoint that is to be run. */
+export interface WantedCode extends WantedArtifacts {
+  /** Path of the entry module, one of the artifacts. */
+  readonly entry: string;
+  readonly function: string;
+}
+
+/** Where the code of an endpoint lies. */
+export interface StoredCode {
+  readonly wanted: WantedCode;
+  /** Of the object in the cache. */
+  readonly key: string;
+  /** Folder of the knowledge object. */
+  readonly root: string;
+}
+
+export interface Installed {
+  /** Folders with packages. */
+  readonly folders: readonly string[];
+  /** What workers are told of them. */
+  readonly more?: Readonly<Record<string, unknown>>;
+}
+
+/** What one engine does with code before it runs. */
+export interface Installer {
+  /** Installs what the code depends on. @throws ActivationFailure in the words of what installs. */
+  install(code: StoredCode, progress: Progress): Promise<Installed>;
+  /** Says more of why code does not load. */
+  explain(problem: string, code: StoredCode): Promise<string>;
+  /** Ends what it has started. */
+  kill(): void;
+}
+
+/** Says what goes on, for those who wait. */
+export type Progress = (stage: string) => void;
+
+/** An endpoint that can be called, until it is released. */
+export interface HostedEndpoint {
+  readonly host: KoHost;
+  readonly uri: string;
+  /** It loads; false where that was taken as known, so that its first call shows it. */
+  readonly wasLoaded: boolean;
+  /** Lets go of its code, whose calls come to their end. May be called twice. */
+  release(): void;
+}
+
+export interface HostedCodeParts {
+  readonly cache: Cache;
+  readonly pool: WorkerPool;
+  readonly installer: Installer;
+  /** Use what an endpoint had last, whatever its checksum is now. */
+  readonly loadFromCache?: boolean;
+}
+
+/** Endpoints that are brought in at the same time. */
+const AT_ONCE = 4;
+
+export class HostedCode {
+  readonly #parts: HostedCodeParts;
+  readonly #artifacts: Artifacts;
+  /** How many endpoints need each. */
+  readonly #hosts = new Map<KoHost, number>();
+  readonly #folders = new Map<string, number>();
+  readonly #places = new Semaphore(AT_ONCE);
+
+  constructor(parts: HostedCodeParts) {
+    this.#parts = parts;
+    this.#artifacts = new Artifacts(parts.cache, parts.loadFromCache);
+  }
+
+  /** Folders of the cache that must stay. */
+  get folders(): Iterable<string> {
+    return [...this.#folders.keys(), ...this.#parts.pool.scratchFolders];
+  }
+
+  /**
+   * `isKnown`: whether code of that key was seen to load before, which is believed.
+   * @throws ActivationFailure.
+   */
+  async activate(
+    wanted: WantedCode,
+    progress: Progress,
+    isKnown: (key: string) => boolean = () => false,
+  ): Promise<HostedEndpoint> {
+    const { cache, installer } = this.#parts;
+    await using needed = new AsyncDisposableStack();
+    const need = (folder: string): void => {
+      add(this.#folders, folder);
+      needed.defer(() => void take(this.#folders, folder));
+    };
+    const key = await this.#places.run(() => {
+      progress('fetching artifacts');
+      return this.#artifacts.provide(wanted);
+    });
+    const root = join(cache.object(key), 'package');
+    need(cache.object(key));
+    const code: StoredCode = { wanted, key, root };
+    const installed = await installer.install(code, progress);
+    installed.folders.forEach(need);
+    const folders = [cache.object(key), ...installed.folders];
+    const host = this.#parts.pool.host(wanted.ko, wanted.checksum ?? key);
+    add(this.#hosts, host);
+    needed.defer(() => {
+      if (take(this.#hosts, host)) this.#parts.pool.keepOnly(new Set(this.#hosts.keys()));
+    });
+    const { more } = installed;
+    const known = isKnown([key, wanted.uri, wanted.entry, wanted.function, ...installed.folders].join('\n'));
+    host.define({
+      uri: wanted.uri,
+      file: join(root, wanted.entry),
+      root,
+      function: wanted.function,
+      folders,
+      ...(more && { more }),
+    });
+    if (!known) await this.#load(host, code, progress);
+    await cache.remember(wanted.uri, key);
+    const all = needed.move();
+    return { host, uri: wanted.uri, wasLoaded: !known, release: () => void all.disposeAsync() };
+  }
+
+  async #load(host: KoHost, code: StoredCode, progress: Progress): Promise<void> {
+    const problem = await this.#places.run(() => {
+      progress('loading');
+      return host.load(code.wanted.uri);
+    });
+    if (problem !== '') throw activationFailed(await this.#parts.installer.explain(problem, code));
+  }
+}
+
+const add = <T>(counts: Map<T, number>, key: T): void => void counts.set(key, (counts.get(key) ?? 0) + 1);
+
+/** True where nothing needs it any more. */
+function take<T>(counts: Map<T, number>, key: T): boolean {
+  const left = (counts.get(key) ?? 1) - 1;
+  if (left > 0) counts.set(key, left);
+  else counts.delete(key);
+  return left <= 0;
+}

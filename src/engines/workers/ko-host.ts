@@ -1,0 +1,333 @@
+/**
+ * One version of a knowledge object: its endpoints, the worker that runs them, the calls that wait. A call that passes
+ * its limit takes its worker out of use: calls that had begun there go on as long as it is alive, and those that had not
+ * are sent to a new one.
+ */
+import type { Starts } from '../sandbox/starts.ts';
+import type { ProcessEvents } from '../sandbox/sandbox-process.ts';
+import { Work } from '../sandbox/work.ts';
+import {
+  failed,
+  hadNoTurn,
+  isAbandoned,
+  isStopping,
+  loadPassedLimit,
+  passedLimit,
+  queueIsFull,
+} from './call-failure.ts';
+import type { CallFailure } from './call-failure.ts';
+import { withoutOwnPaths } from './own-paths.ts';
+import { ifBlocked } from './policy.ts';
+import { answerQuestion, refuse } from './questions.ts';
+import { WorkerCall, WorkerEndpoint } from './worker-call.ts';
+import type { WorkerCallParts, WorkerWork } from './worker-call.ts';
+import type { EndpointCode, WorkerHome } from './worker-program.ts';
+import { fail, hasEnded, Worker } from './worker.ts';
+import type { WorkerOptions, WorkerProcess } from './worker.ts';
+
+export interface HostOptions extends WorkerOptions {
+  /** Calls that run at the same time, and that wait. */
+  readonly concurrency: number;
+  readonly queue: number;
+  /** Milliseconds that loading an endpoint may take. */
+  readonly loadLimitMs: number;
+  readonly starts: Starts;
+  /** Starts a worker in a scratch folder of its own. */
+  readonly start: (home: Omit<WorkerHome, 'scratch'>, events: ProcessEvents) => WorkerProcess;
+}
+
+/** Where the log hears of a knowledge object. */
+export interface KoLog {
+  printed(stream: 'stdout' | 'stderr', line: string): void;
+  /** Its process ended unwanted. */
+  failed(reason: string): void;
+}
+
+export class KoHost {
+  /** `<naan>/<name>/<version>`, for the log. */
+  readonly ko: string;
+  readonly #options: HostOptions;
+  readonly #log: KoLog;
+  /** Tells that there is work, or may be. */
+  readonly #wake: () => void;
+  readonly #endpoints = new Map<string, WorkerEndpoint>();
+  /** What goes before all calls. */
+  readonly #loads: { readonly work: WorkerWork; readonly until: number }[] = [];
+  readonly #queue: WorkerCall[] = [];
+  #current: Worker | undefined;
+  readonly #retired = new Set<Worker>();
+  readonly #deadlines = new WeakMap<WorkerWork, number>();
+  #closing = false;
+  #onClosed: (() => void) | undefined;
+
+  constructor(ko: string, options: HostOptions, log: KoLog, wake: () => void) {
+    this.ko = ko;
+    this.#options = options;
+    this.#log = log;
+    this.#wake = wake;
+  }
+
+  get #codes(): readonly EndpointCode[] {
+    return [...this.#endpoints.values()].map(({ code }) => code);
+  }
+
+  get workers(): readonly Worker[] {
+    return this.#current ? [this.#current, ...this.#retired] : [...this.#retired];
+  }
+
+  /** The worker that may be stopped because it has nothing to do. */
+  get idleWorker(): Worker | undefined {
+    return this.#current?.open.size === 0 ? this.#current : undefined;
+  }
+
+  get hasWork(): boolean {
+    return this.#loads.length + this.#queue.length > 0 || this.workers.some(({ open }) => open.size > 0);
+  }
+
+  /** Adds an endpoint or puts it anew, so that its next load starts from its files. */
+  define(code: EndpointCode): void {
+    const index = this.#endpoints.get(code.uri)?.index ?? this.#endpoints.size;
+    const endpoint = new WorkerEndpoint(index, code, this.#options.loadLimitMs);
+    this.#endpoints.set(code.uri, endpoint);
+    const worker = this.#current;
+    if (!worker) return;
+    const readable = code.folders.every((folder) => worker.folders.has(folder));
+    if (readable && worker.open.size === 0 && !worker.loaded.has(index)) worker.define(endpoint);
+    else void this.#retire(worker);
+  }
+
+  /** Gives why it cannot be loaded; empty text where it can. */
+  load(uri: string): Promise<string> {
+    return new Promise((resolve) => {
+      const endpoint = this.#endpoints.get(uri);
+      if (endpoint === undefined) return resolve(`${uri} is not defined`);
+      const work: WorkerWork = Work.ofLoad<WorkerEndpoint, WorkerCall>(endpoint, resolve);
+      this.#loads.push({ work, until: this.#options.clock.now() + this.#options.loadLimitMs });
+      this.#pump();
+      this.#wake();
+    });
+  }
+
+  /** `parts.reject` gets a `CallFailure`. */
+  submit(uri: string, parts: WorkerCallParts): void {
+    const { clock, queue } = this.#options;
+    const endpoint = this.#endpoints.get(uri);
+    if (endpoint === undefined) return parts.reject(failed(`${uri} is not active`));
+    if (this.#closing && this.#onClosed === undefined) return parts.reject(isStopping());
+    if (this.#queue.length >= queue && !this.#hasPlace()) return parts.reject(queueIsFull(this.ko, this.#queue.length));
+    this.#queue.push(new WorkerCall(endpoint, parts, clock.now()));
+    this.#pump();
+    this.#wake();
+  }
+
+  /** Lets the open calls end, then the processes. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#closing = true;
+      this.#onClosed = resolve;
+      this.#settleClosing();
+    });
+  }
+
+  kill(): void {
+    this.#closing = true;
+    for (const call of this.#queue.splice(0)) call.giveUp(isStopping());
+    for (const { work } of this.#loads.splice(0)) work.endLoad(isStopping().message);
+    for (const worker of this.workers) worker.kill(isStopping().message);
+  }
+
+  /** Called several times a second while there is work: ends what passed its limit. */
+  expire(now: number): void {
+    for (const call of this.#queue.filter((each) => each.beginBy <= now || each.isAbandoned)) {
+      this.#queue.splice(this.#queue.indexOf(call), 1);
+      call.giveUp(this.#whyNoTurn(call));
+    }
+    for (const load of this.#loads.filter(({ until }) => until <= now)) {
+      this.#loads.splice(this.#loads.indexOf(load), 1);
+      load.work.endLoad(this.#options.starts.problem ?? loadPassedLimit(this.#options.loadLimitMs));
+    }
+    for (const worker of this.workers) this.#expireIn(worker, now);
+    // A pause after starts that failed may be over.
+    this.#pump();
+  }
+
+  /** … and leaves a worker that a call keeps busy to that call. */
+  checkBlocked(now: number): void {
+    const worker = this.#current;
+    if (!worker) return;
+    const { policy } = this.#options;
+    const next = ifBlocked({ openCalls: worker.open.size, ...worker }, now, policy);
+    if (next === 'ping') worker.ping();
+    else if (next === 'leave behind' && this.#retired.size < policy.mostLeftBehind) void this.#retire(worker);
+  }
+
+  /** Ends the worker that has nothing to do; the next call starts another. */
+  stopIdle(): void {
+    if (this.idleWorker) void this.#retire(this.idleWorker);
+  }
+
+  /** Ends what uses more memory than it may. */
+  checkMemory(): void {
+    for (const worker of this.workers) {
+      if (worker.usesTooMuchMemory()) void this.#retire(worker).then(() => worker.kill(worker.memoryReason()));
+    }
+  }
+
+  /** Ends the worker of that process, since it wrote more than it may. */
+  endForScratch(pid: number, reason: string): void {
+    const worker = this.workers.find((each) => each.pid === pid);
+    if (worker !== undefined) void this.#retire(worker).then(() => worker.kill(reason));
+  }
+
+  #expireIn(worker: Worker, now: number): void {
+    let passed = false;
+    for (const { work } of worker.open.values()) {
+      const [call] = work.calls;
+      const deadline = call?.deadline ?? this.#deadlines.get(work) ?? Infinity;
+      if (deadline > now || hasEnded(work)) continue;
+      passed = true;
+      fail(work, call === undefined ? failed(loadPassedLimit(this.#options.loadLimitMs)) : passedLimit(call.limitMs));
+    }
+    if (passed) void this.#retire(worker).then(() => this.#endIfBlocked(worker));
+  }
+
+  #whyNoTurn(call: WorkerCall): CallFailure {
+    return call.isAbandoned ? isAbandoned() : hadNoTurn(this.ko, call.limitMs, this.#options.starts.problem);
+  }
+
+  #hasPlace(): boolean {
+    return (this.#current?.active ?? 0) < this.#options.concurrency;
+  }
+
+  #pump(): void {
+    while (this.#loads.length + this.#queue.length > 0 && this.#hasPlace()) {
+      if (this.#current && !this.#current.usable) void this.#retire(this.#current);
+      if (!this.#current && !this.#options.starts.mayStart) return;
+      const work = this.#take();
+      if (work === undefined) continue;
+      this.#current ??= this.#start();
+      this.#current.send(work);
+    }
+  }
+
+  /** The next work; undefined where nobody waits for it any more. */
+  #take(): WorkerWork | undefined {
+    const load = this.#loads.shift();
+    if (load !== undefined) {
+      this.#deadlines.set(load.work, load.until);
+      return load.work;
+    }
+    const call = this.#queue.shift();
+    if (call === undefined) return undefined;
+    if (!call.isAbandoned) return Work.ofCalls(call.endpoint, [call]);
+    call.giveUp(isAbandoned());
+    return undefined;
+  }
+
+  #start(): Worker {
+    const endpoints = [...this.#endpoints.values()];
+    const folders = new Set(endpoints.flatMap(({ code }) => code.folders));
+    const root = endpoints[0]?.code.root ?? '/';
+    const home = { ko: this.ko, root, folders: [...folders] };
+    const clean = (text: string): string => withoutOwnPaths(text, this.#codes);
+    const worker = new Worker((events) => this.#options.start(home, events), folders, this.#options, {
+      freed: (freed) => this.#freed(freed),
+      asked: (from, number, callNumber, question) => void this.#answer(from, number, callNumber, question),
+      ended: (ended, fault) => this.#ended(ended, fault),
+      notStarted: (ended, works, reason) => this.#notStarted(ended, works, reason),
+      printed: (stream, line) => this.#log.printed(stream, clean(line)),
+      clean,
+    });
+    for (const endpoint of endpoints) worker.define(endpoint);
+    return worker;
+  }
+
+  #freed(worker: Worker): void {
+    if (this.#retired.has(worker)) this.#endIfDone(worker);
+    else this.#pump();
+    this.#settleClosing();
+  }
+
+  #ended(worker: Worker, fault: string | undefined): void {
+    if (fault !== undefined) this.#log.failed(fault);
+    this.#forget(worker);
+    this.#pump();
+    this.#settleClosing();
+  }
+
+  #notStarted(worker: Worker, works: readonly WorkerWork[], reason: string): void {
+    const { starts } = this.#options;
+    this.#forget(worker);
+    this.#putBack(works);
+    this.#log.failed(`it could not be started: ${reason}`);
+    starts.onFailed(reason);
+    if (starts.areHopeless) for (const { work } of this.#loads.splice(0)) work.endLoad(starts.problem ?? reason);
+    this.#settleClosing();
+  }
+
+  #forget(worker: Worker): void {
+    if (this.#current === worker) this.#current = undefined;
+    this.#retired.delete(worker);
+  }
+
+  /** Work that had not begun comes first again. */
+  #putBack(works: readonly WorkerWork[]): void {
+    const calls: WorkerCall[] = [];
+    const loads: { work: WorkerWork; until: number }[] = [];
+    for (const work of works) {
+      if (hasEnded(work)) continue;
+      if (work.kind === 'load') {
+        work.waitAgain(false);
+        loads.push({ work, until: this.#deadlines.get(work) ?? 0 });
+      } else calls.push(...work.requeue());
+    }
+    this.#loads.unshift(...loads);
+    this.#queue.unshift(...calls);
+  }
+
+  async #retire(worker: Worker): Promise<void> {
+    if (this.#retired.has(worker)) return;
+    this.#retired.add(worker);
+    if (this.#current === worker) this.#current = undefined;
+    if (worker.open.size > 0) {
+      const lastBegun = await worker.seal();
+      if (lastBegun !== undefined) this.#putBack(worker.takeBack(lastBegun));
+    }
+    this.#endIfDone(worker);
+    this.#pump();
+  }
+
+  #endIfDone(worker: Worker): void {
+    for (const { work } of worker.open.values()) if (!hasEnded(work)) return;
+    worker.stop();
+  }
+
+  async #endIfBlocked(worker: Worker): Promise<void> {
+    const { clock, policy } = this.#options;
+    worker.ping();
+    await new Promise<void>((resolve) => clock.after(policy.aliveMs, resolve));
+    if (worker.lastHeard >= worker.pingedAt) this.#endIfDone(worker);
+    else worker.kill('The call was in one process with another that passed its time limit and kept it busy');
+  }
+
+  async #answer(worker: Worker, number: number, callNumber: number, question: string): Promise<void> {
+    const { clock, policy } = this.#options;
+    const open = worker.open.get(callNumber);
+    const [call] = open?.work.calls ?? [];
+    if (open === undefined || call === undefined || hasEnded(open.work))
+      return worker.reply(
+        number,
+        callNumber,
+        refuse('Another endpoint can be called only while a call is being answered'),
+      );
+    if (open.questions > policy.mostQuestions)
+      return worker.reply(number, callNumber, refuse(`One call waits for ${policy.mostQuestions} others already`));
+    worker.reply(number, callNumber, await answerQuestion(call, question, clock));
+  }
+
+  #settleClosing(): void {
+    if (!this.#closing || this.#loads.length + this.#queue.length > 0) return;
+    for (const worker of this.workers) this.#endIfDone(worker);
+    if (this.workers.length === 0) this.#onClosed?.();
+  }
+}

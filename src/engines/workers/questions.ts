@@ -1,0 +1,44 @@
+/** What code asks while it answers a call: results of other endpoints, and what the service says of them. */
+import type { Clock } from '../sandbox/clock.ts';
+import { questionOf } from './from-worker.ts';
+import { leftForOthers } from './policy.ts';
+import type { WorkerCall } from './worker-call.ts';
+
+export interface Reply {
+  /** HTTP status. */
+  readonly status: number;
+  /** JSON `{result}` or `{description}`. */
+  readonly body: string;
+}
+
+const MAX_SHOWN_CHARACTERS = 200;
+
+/** `call`: the one whose code asks; its scope answers, at its depth and within the time that it has left. Never rejects. */
+export async function answerQuestion(call: WorkerCall, text: string, clock: Clock): Promise<Reply> {
+  try {
+    const { what, uri, contentType, body } = questionOf(text);
+    const id = uri.replace(/^(ark:)?\/*/, '');
+    if (id === '') return refuse(`Not an endpoint: ${uri.slice(0, MAX_SHOWN_CHARACTERS)}`);
+    if (what === 'metadata') {
+      const described = await call.scope.describe?.(id);
+      return described === undefined ? refuse(`${id} is not active`) : { status: 200, body: `{"result":${described}}` };
+    }
+    const now = clock.now();
+    const result = await call.scope.call(id, {
+      body,
+      contentType,
+      json: JSON_TYPE.test(contentType),
+      deadline: now + leftForOthers(call.deadline - now),
+      depth: call.depth + 1,
+      trace: call.trace,
+      signal: call.signal,
+    });
+    return { status: 200, body: `{"result":${result}}` };
+  } catch (thrown) {
+    return refuse(thrown instanceof Error ? thrown.message : String(thrown));
+  }
+}
+
+const JSON_TYPE = /^\s*[\w.-]+\/([\w.-]+\+)?json\s*(;|$)/i;
+
+export const refuse = (description: string): Reply => ({ status: 500, body: JSON.stringify({ description }) });

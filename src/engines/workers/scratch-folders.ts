@@ -1,0 +1,110 @@
+/** The folders in which workers may write, one for each: made with it, watched, and removed after it. */
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmSync } from 'node:fs';
+import { lstat, opendir, readdir, rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { WorkerPolicy } from './policy.ts';
+
+/** Process ids are those of one machine or container. */
+const NAME = `scratch-${hostname()}-`;
+
+export class ScratchFolders {
+  readonly #folder: string;
+  readonly #policy: Pick<WorkerPolicy, 'scratchBytes' | 'scratchFiles'>;
+  /** With the processes that they belong to. */
+  readonly #pids = new Map<string, number | undefined>();
+  #checking = false;
+
+  /** `folder`: others may have theirs there too. */
+  constructor(folder: string, policy: Pick<WorkerPolicy, 'scratchBytes' | 'scratchFiles'>) {
+    this.#folder = folder;
+    this.#policy = policy;
+  }
+
+  get folders(): readonly string[] {
+    return [...this.#pids.keys()];
+  }
+
+  make(): string {
+    const folder = join(this.#folder, `${NAME}${process.pid}-${randomUUID()}`);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#pids.set(folder, undefined);
+    return folder;
+  }
+
+  belongsTo(folder: string, pid: number): void {
+    if (this.#pids.has(folder)) this.#pids.set(folder, pid);
+  }
+
+  /** Never rejects: what cannot be removed goes at the next start. */
+  remove(folder: string): void {
+    this.#pids.delete(folder);
+    rm(folder, { recursive: true, force: true }).catch(() => undefined);
+  }
+
+  /** At once, for whoever ends now. */
+  removeAll(): void {
+    for (const folder of this.#pids.keys()) {
+      try {
+        rmSync(folder, { recursive: true, force: true });
+      } catch {
+        // Its worker has not ended yet: it goes at the next start.
+      }
+    }
+    this.#pids.clear();
+  }
+
+  /** Removes what processes left that were killed. Before the first is made. Never rejects. */
+  async clear(): Promise<void> {
+    for (const name of await readdir(this.#folder).catch(() => [])) {
+      const pid = name.startsWith(NAME) ? Number.parseInt(name.slice(NAME.length), 10) : undefined;
+      if (pid === undefined || (pid !== process.pid && isAlive(pid))) continue;
+      await rm(join(this.#folder, name), { recursive: true, force: true }).catch(() => undefined);
+    }
+  }
+
+  /** Tells of workers that wrote more than they may. Never rejects. */
+  async check(onTooMuch: (pid: number, reason: string) => void): Promise<void> {
+    if (this.#checking) return;
+    this.#checking = true;
+    for (const [folder, pid] of this.#pids) {
+      const problem = await this.#problemOf(folder);
+      if (problem !== undefined && pid !== undefined) onTooMuch(pid, problem);
+    }
+    this.#checking = false;
+  }
+
+  async #problemOf(folder: string): Promise<string | undefined> {
+    const { scratchBytes, scratchFiles } = this.#policy;
+    const left = { bytes: scratchBytes, files: scratchFiles };
+    await count(folder, left).catch(() => undefined);
+    if (left.files < 0) return `The knowledge object wrote more than ${scratchFiles} temporary files`;
+    if (left.bytes < 0) return `The knowledge object wrote more than ${scratchBytes / 2 ** 20} MB of temporary files`;
+    return undefined;
+  }
+}
+
+/** Of which a system counts the blocks of a file. */
+const BLOCK_BYTES = 512;
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Takes off what is there, until there is too much. */
+async function count(folder: string, left: { bytes: number; files: number }): Promise<void> {
+  for await (const entry of await opendir(folder)) {
+    left.files--;
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) await count(path, left).catch(() => undefined);
+    // What takes place on the disk: a file with holes is larger than that.
+    else left.bytes -= BLOCK_BYTES * ((await lstat(path).catch(() => undefined))?.blocks ?? 0);
+    if (left.files < 0 || left.bytes < 0) return;
+  }
+}

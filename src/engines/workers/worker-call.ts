@@ -1,0 +1,41 @@
+/** A call on its way to a worker, and the endpoint that it calls. */
+import { Counts, PendingCall } from '../sandbox/work.ts';
+import type { CalledEndpoint, CallParts, Work } from '../sandbox/work.ts';
+import type { EndpointCode } from './worker-program.ts';
+
+/** An endpoint of a knowledge object, as its workers know it. */
+export class WorkerEndpoint implements CalledEndpoint {
+  readonly counts = new Counts();
+  /** By which workers know it. */
+  readonly index: number;
+  /** Milliseconds that loading it may take, and a call where its caller sets no other limit. */
+  readonly limit: number;
+  code: EndpointCode;
+
+  constructor(index: number, code: EndpointCode, limit: number) {
+    this.index = index;
+    this.code = code;
+    this.limit = limit;
+  }
+}
+
+export interface WorkerCallParts extends Omit<CallParts, 'beginBy' | 'caller'> {
+  /** The input is JSON; else it is text. */
+  readonly json: boolean;
+}
+
+export class WorkerCall extends PendingCall<WorkerEndpoint> {
+  readonly json: boolean;
+  /** Milliseconds that it had when it came, for whoever is told that they were not enough. */
+  readonly limitMs: number;
+
+  /** Its time runs from now on, also while it waits. */
+  constructor(endpoint: WorkerEndpoint, parts: WorkerCallParts, now: number) {
+    super(endpoint, { ...parts, beginBy: parts.deadline, caller: '' });
+    this.json = parts.json;
+    this.limitMs = parts.deadline - now;
+  }
+}
+
+/** One call, or the load of an endpoint. */
+export type WorkerWork = Work<WorkerEndpoint, WorkerCall>;

@@ -1,0 +1,186 @@
+/** The knowledge object versions that have an endpoint here, and the watch over their workers. */
+import { realClock } from '../sandbox/clock.ts';
+import type { Clock } from '../sandbox/clock.ts';
+import { SandboxProcess } from '../sandbox/sandbox-process.ts';
+import type { Command, ProcessEvents } from '../sandbox/sandbox-process.ts';
+import { Starts } from '../sandbox/starts.ts';
+import { KoHost } from './ko-host.ts';
+import type { HostOptions } from './ko-host.ts';
+import { workerPolicy } from './policy.ts';
+import type { WorkerPolicy } from './policy.ts';
+import { ScratchFolders } from './scratch-folders.ts';
+import type { WorkerHome, WorkerProgram } from './worker-program.ts';
+import type { WorkerProcess } from './worker.ts';
+
+export interface WorkerLimits {
+  readonly bodyLimit: number;
+  readonly outputLimit: number;
+  /** Calls of one knowledge object that run at the same time, and that wait. */
+  readonly concurrency: number;
+  readonly queue: number;
+  readonly loadLimitMs: number;
+  /** Milliseconds after which a worker with nothing to do is stopped. */
+  readonly idleTimeoutMs: number;
+  /** Workers that may be kept with nothing to do. */
+  readonly idleWorkers: number;
+}
+
+export interface PoolLog {
+  /** `ko`: `<naan>/<name>/<version>`. */
+  printed(ko: string, stream: 'stdout' | 'stderr', line: string): void;
+  ended(ko: string, reason: string): void;
+}
+
+export interface PoolOptions extends WorkerLimits {
+  readonly program: WorkerProgram;
+  /** In which each worker gets a folder of its own. */
+  readonly scratch: string;
+  readonly log: PoolLog;
+  readonly clock?: Clock;
+  readonly policy?: WorkerPolicy;
+  /** In place of real processes. */
+  readonly startProcess?: (command: Command, events: ProcessEvents) => WorkerProcess;
+}
+
+export class WorkerPool {
+  readonly #options: PoolOptions;
+  readonly #hostOptions: HostOptions;
+  readonly #scratch: ScratchFolders;
+  readonly #hosts = new Map<string, KoHost>();
+  readonly #closing = new Set<KoHost>();
+  #pace: 'asleep' | 'idle' | 'busy' = 'asleep';
+  #stopWatch: () => void = () => undefined;
+  #memoryAt = 0;
+  #scratchAt = 0;
+
+  constructor(options: PoolOptions) {
+    const { clock = realClock, policy = workerPolicy } = options;
+    this.#options = options;
+    this.#scratch = new ScratchFolders(options.scratch, policy);
+    this.#hostOptions = {
+      ...options,
+      clock,
+      policy,
+      starts: new Starts(clock, policy),
+      start: (home, events) => this.#start(home, events),
+    };
+  }
+
+  /** `state`: what tells apart two states of one version, such as its checksum. */
+  host(ko: string, state: string): KoHost {
+    const key = `${ko} ${state}`;
+    const known = this.#hosts.get(key);
+    if (known) return known;
+    const { log } = this.#options;
+    const told = {
+      printed: (stream: 'stdout' | 'stderr', line: string) => log.printed(ko, stream, line),
+      failed: (reason: string) => log.ended(ko, reason),
+    };
+    const host = new KoHost(ko, this.#hostOptions, told, () => this.#watch('busy'));
+    this.#hosts.set(key, host);
+    return host;
+  }
+
+  /** Lets go of all but these; what runs in the others comes to its end. */
+  keepOnly(used: ReadonlySet<KoHost>): void {
+    for (const [key, host] of this.#hosts) {
+      if (used.has(host)) continue;
+      this.#hosts.delete(key);
+      this.#closing.add(host);
+      void host.close().then(() => this.#closing.delete(host));
+    }
+  }
+
+  get workerCount(): number {
+    return this.#all().reduce((sum, host) => sum + host.workers.length, 0);
+  }
+
+  /** Why no worker can be started, while that is so. */
+  get problem(): string | undefined {
+    return this.#hostOptions.starts.problem;
+  }
+
+  /** Folders in which workers write. */
+  get scratchFolders(): readonly string[] {
+    return this.#scratch.folders;
+  }
+
+  /** Ends every process at once. */
+  kill(): void {
+    this.#watch('asleep');
+    for (const host of this.#all()) host.kill();
+    this.#scratch.removeAll();
+  }
+
+  /** Removes what an earlier one left that was killed. Before the first worker starts. */
+  async clear(): Promise<void> {
+    await this.#scratch.clear();
+  }
+
+  #start(home: Omit<WorkerHome, 'scratch'>, events: ProcessEvents): WorkerProcess {
+    const { program, startProcess = startReally } = this.#options;
+    const scratch = this.#scratch.make();
+    const { starts } = this.#hostOptions;
+    const process = startProcess(program.command({ ...home, scratch }), {
+      ...events,
+      onFrame: (...frame) => {
+        if (starts.problem !== undefined) starts.onReady();
+        events.onFrame(...frame);
+      },
+      onExit: (reason) => {
+        this.#scratch.remove(scratch);
+        events.onExit(reason);
+      },
+    });
+    if (process.pid !== undefined) this.#scratch.belongsTo(scratch, process.pid);
+    return process;
+  }
+
+  #all(): KoHost[] {
+    return [...this.#hosts.values(), ...this.#closing];
+  }
+
+  #watch(pace: 'asleep' | 'idle' | 'busy'): void {
+    if (pace === this.#pace) return;
+    this.#stopWatch();
+    this.#pace = pace;
+    const { clock, policy } = this.#hostOptions;
+    this.#stopWatch =
+      pace === 'asleep'
+        ? () => undefined
+        : clock.every(pace === 'busy' ? policy.tickMs : policy.idleTickMs, () => this.#look());
+  }
+
+  #look(): void {
+    const { clock, policy } = this.#hostOptions;
+    const now = clock.now();
+    const hosts = this.#all();
+    for (const host of hosts) host.expire(now);
+    if (now - this.#memoryAt >= policy.memoryCheckMs) {
+      this.#memoryAt = now;
+      for (const host of hosts) {
+        host.checkMemory();
+        host.checkBlocked(now);
+      }
+      this.#stopIdle(hosts, now);
+    }
+    if (now - this.#scratchAt >= policy.scratchCheckMs) {
+      this.#scratchAt = now;
+      void this.#scratch.check((pid, reason) => hosts.forEach((host) => host.endForScratch(pid, reason)));
+    }
+    const isBusy = hosts.some(({ hasWork }) => hasWork);
+    this.#watch(isBusy ? 'busy' : hosts.some(({ workers }) => workers.length > 0) ? 'idle' : 'asleep');
+  }
+
+  #stopIdle(hosts: readonly KoHost[], now: number): void {
+    const idle = hosts
+      .flatMap((host) => (host.idleWorker ? [{ host, since: host.idleWorker.idleSince }] : []))
+      .sort((one, other) => one.since - other.since);
+    for (const [index, { host, since }] of idle.entries()) {
+      const surplus = index < idle.length - this.#options.idleWorkers;
+      if (surplus || now - since > this.#options.idleTimeoutMs) host.stopIdle();
+    }
+  }
+}
+
+const startReally = (command: Command, events: ProcessEvents): WorkerProcess => new SandboxProcess(command, events);

@@ -1,0 +1,44 @@
+/** How the workers of one engine are started, and what is particular to them. */
+import type { Command } from '../sandbox/sandbox-process.ts';
+
+/** The code of one endpoint as it lies in the cache folder. */
+export interface EndpointCode {
+  readonly uri: string;
+  /** Entry module, absolute. */
+  readonly file: string;
+  /** Folder of the knowledge object, absolute. */
+  readonly root: string;
+  readonly function: string;
+  /** Folders that the code may read: of the knowledge object, and of its packages. */
+  readonly folders: readonly string[];
+  /** What else the engine tells its workers of it. */
+  readonly more?: Readonly<Record<string, unknown>>;
+}
+
+/** What one worker has to itself. */
+export interface WorkerHome {
+  /** `<naan>/<name>/<version>` */
+  readonly ko: string;
+  /** Folder of the knowledge object. */
+  readonly root: string;
+  readonly folders: readonly string[];
+  /** The only folder in which it may write. It is there, and goes with the worker. */
+  readonly scratch: string;
+}
+
+export interface WorkerProgram {
+  /** Name of the engine. */
+  readonly engine: string;
+  command(home: WorkerHome): Command;
+  /**
+   * By which socket a worker takes what is no call: replies to its questions, and pings. `control` for one whose calls
+   * keep those from reading that read further calls.
+   */
+  readonly repliesBy: 'data' | 'control';
+  /** Megabytes that the code may use, … */
+  readonly memoryMb: number;
+  /** … and what its process needs beside them. */
+  readonly besideMemoryMb: number;
+  /** Whether what a worker printed last says that it ran out of memory. */
+  saysOutOfMemory(printed: Buffer): boolean;
+}

@@ -1,0 +1,272 @@
+/** A worker process as its supervisor sees it: its sockets, the work it has, and how it ends. */
+import type { Readable } from 'node:stream';
+import type { Clock } from '../sandbox/clock.ts';
+import { frame } from '../sandbox/frames.ts';
+import type { ProcessEvents, SandboxProcess } from '../sandbox/sandbox-process.ts';
+import { failed } from './call-failure.ts';
+import type { CallFailure } from './call-failure.ts';
+import { failureOf } from './from-worker.ts';
+import { answers, kinds, maxBytesOf, SEAL } from './messages.ts';
+import type { WorkerPolicy } from './policy.ts';
+import { residentBytes } from './policy.ts';
+import { logPrintedLines } from './printed-lines.ts';
+import type { Reply } from './questions.ts';
+import type { WorkerEndpoint, WorkerWork } from './worker-call.ts';
+import type { WorkerProgram } from './worker-program.ts';
+
+/** A process with two sockets, as a worker needs it. */
+export type WorkerProcess = Pick<SandboxProcess, 'pid' | 'alive' | 'write' | 'kill' | 'memory'>;
+
+export interface WorkerOptions {
+  readonly program: WorkerProgram;
+  /** Bytes of an input, and of a result. */
+  readonly bodyLimit: number;
+  readonly outputLimit: number;
+  readonly clock: Clock;
+  readonly policy: WorkerPolicy;
+}
+
+export interface WorkerEvents {
+  /** A call was answered, or waits for another endpoint: there may be a free place. */
+  freed(worker: Worker): void;
+  /** The code asks something for the work of that number, if that is open. */
+  asked(worker: Worker, number: number, callNumber: number, question: string): void;
+  /** Every open call was failed before. `fault` says why, unless the end was wanted. */
+  ended(worker: Worker, fault: string | undefined): void;
+  /** The process could not be started: nothing of its work has begun. */
+  notStarted(worker: Worker, works: readonly WorkerWork[], reason: string): void;
+  printed(stream: 'stdout' | 'stderr', line: string): void;
+  /** What the code says, without the paths of this machine. */
+  clean(text: string): string;
+}
+
+/** What a worker is at. */
+interface Open {
+  readonly work: WorkerWork;
+  /** Questions of its code that have no answer yet. */
+  questions: number;
+}
+
+export class Worker {
+  /** By number, in the order they were sent; also those that were failed meanwhile and whose code runs on. */
+  readonly open = new Map<number, Open>();
+  /** Folders that its code may read. */
+  readonly folders: ReadonlySet<string>;
+  /** Endpoints that were loaded, by index. */
+  readonly loaded = new Set<number>();
+  lastHeard: number;
+  pingedAt = 0;
+  idleSince: number;
+  /** Calls that wait for another endpoint and take no place meanwhile. */
+  #waiting = 0;
+  #last = 0;
+  #out: Buffer[] = [];
+  #outBytes = 0;
+  #reason: string | undefined;
+  #outOfMemory = false;
+  #wanted = false;
+  #ended = false;
+  #onSealed: ((last: number) => void) | undefined;
+  readonly #options: WorkerOptions;
+  readonly #events: WorkerEvents;
+  readonly #process: WorkerProcess;
+
+  constructor(
+    start: (events: ProcessEvents) => WorkerProcess,
+    folders: ReadonlySet<string>,
+    options: WorkerOptions,
+    events: WorkerEvents,
+  ) {
+    this.folders = folders;
+    this.#options = options;
+    this.#events = events;
+    this.lastHeard = this.idleSince = options.clock.now();
+    const largest = options.outputLimit + 2 * options.bodyLimit + options.policy.besideBodyBytes;
+    this.#process = start({
+      onFrame: (kind, a, b, text) => this.#take(kind, a, b, text),
+      mostOf: (kind) => maxBytesOf(kind, largest),
+      onExit: (reason) => this.#onExit(reason),
+      onOdd: (what) => {
+        const did = what.startsWith('it sent') ? 'wrote to' : 'closed';
+        this.#reason ??= `The knowledge object ${did} the pipe of its own process`;
+      },
+      onOutput: (name, stream) => this.#read(name, stream),
+    });
+  }
+
+  /** Undefined where it could not be started. */
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** Calls that take a place. */
+  get active(): number {
+    return this.open.size - this.#waiting;
+  }
+
+  /** False when it is ending or has ended, or has used up the numbers of calls. */
+  get usable(): boolean {
+    return this.#reason === undefined && this.#process.alive && this.#last < this.#options.policy.mostCalls;
+  }
+
+  define({ index, code }: WorkerEndpoint): void {
+    const { file, root, more } = code;
+    this.#write(frame(kinds.endpoint, index, 0, JSON.stringify({ file, root, function: code.function, ...more })));
+  }
+
+  send(work: WorkerWork): void {
+    const number = ++this.#last;
+    const { index } = work.endpoint;
+    if (this.open.size === 0) this.lastHeard = this.#options.clock.now();
+    work.send();
+    this.open.set(number, { work, questions: 0 });
+    this.loaded.add(index);
+    const [call] = work.calls;
+    this.#write(
+      call === undefined
+        ? frame(kinds.load, number, index, '')
+        : frame(kinds.call, number, index * 2 + (call.json ? 1 : 0), call.input),
+    );
+  }
+
+  /** Answers a question. */
+  reply(number: number, callNumber: number, { status, body }: Reply): void {
+    const open = this.open.get(callNumber);
+    if (open && (open.questions -= 1) === 0) {
+      this.#waiting -= 1;
+      if (open.work.state === 'asking') open.work.hear();
+    }
+    this.#tell(frame(kinds.reply, number, status, body));
+  }
+
+  ping(): void {
+    this.pingedAt = this.#options.clock.now();
+    this.#tell(frame(kinds.ping, 0, 0, ''));
+  }
+
+  /** From here on no call begins. Gives the number of the last that did; undefined where that cannot be known. */
+  seal(): Promise<number | undefined> {
+    return new Promise((resolve) => {
+      this.#onSealed = resolve;
+      this.#process.write(SEAL, 'control');
+      this.#options.clock.after(this.#options.policy.sealMs, () => resolve(undefined));
+    });
+  }
+
+  /** Takes out the work that has not begun, in its order. */
+  takeBack(lastBegun: number): WorkerWork[] {
+    // The code may have made up what it says of others: what has asked something has begun.
+    const taken = [...this.open].filter(
+      ([number, { work }]) => number > lastBegun && work.state === 'sent' && !work.calledOut,
+    );
+    for (const [number] of taken) this.open.delete(number);
+    return taken.map(([, { work }]) => work);
+  }
+
+  /** Ends it where it is not needed any more. */
+  stop(): void {
+    this.#wanted = true;
+    this.kill('The process of the knowledge object was stopped');
+  }
+
+  /** `reason`: what the calls in it are told. */
+  kill(reason: string): void {
+    this.#reason ??= reason;
+    this.#process.kill();
+  }
+
+  /** Whether what runs in it counts it or not. */
+  usesTooMuchMemory(): boolean {
+    const { memoryMb, besideMemoryMb } = this.#options.program;
+    return this.#process.memory() > residentBytes(memoryMb, besideMemoryMb);
+  }
+
+  memoryReason(): string {
+    return `The knowledge object passed its memory limit of ${this.#options.program.memoryMb} MB`;
+  }
+
+  #write(message: Buffer): void {
+    if (this.#outBytes > 0 && this.#outBytes + message.length > this.#options.policy.batchBytes) this.#flush();
+    if (this.#outBytes === 0) this.#options.clock.soon(() => this.#flush());
+    this.#out.push(message);
+    this.#outBytes += message.length;
+  }
+
+  #tell(message: Buffer): void {
+    if (this.#options.program.repliesBy === 'control') this.#process.write(message, 'control');
+    else this.#write(message);
+  }
+
+  #flush(): void {
+    const [first, ...others] = this.#out;
+    if (first === undefined) return;
+    const out = others.length === 0 ? first : Buffer.concat(this.#out, this.#outBytes);
+    this.#out = [];
+    this.#outBytes = 0;
+    this.#process.write(out);
+  }
+
+  #read(name: 'stdout' | 'stderr', stream: Readable): void {
+    const { program } = this.#options;
+    if (name === 'stderr') stream.on('data', (chunk: Buffer) => (this.#outOfMemory ||= program.saysOutOfMemory(chunk)));
+    logPrintedLines(stream, (line) => this.#events.printed(name, line));
+  }
+
+  #take(kind: number, a: number, b: number, body: string): void {
+    this.lastHeard = this.#options.clock.now();
+    if (kind === kinds.answer) this.#answer(a, b, body);
+    else if (kind === kinds.nested) {
+      const open = this.open.get(b);
+      if (open && (open.questions += 1) === 1) {
+        this.#waiting += 1;
+        if (open.work.state === 'sent') open.work.ask();
+      }
+      this.#events.asked(this, a, b, body);
+      this.#events.freed(this);
+    } else if (kind === kinds.sealed) this.#onSealed?.(a);
+    else if (kind === kinds.fatal)
+      this.#reason ??= `${body} (it was not caught and ended the process of the knowledge object)`;
+  }
+
+  #answer(number: number, kind: number, body: string): void {
+    const open = this.open.get(number);
+    if (!open) return;
+    const failure = kind === answers.result ? undefined : failureOf(kind, body, (text) => this.#events.clean(text));
+    this.open.delete(number);
+    if (open.questions > 0) this.#waiting -= 1;
+    if (this.open.size === 0) this.idleSince = this.lastHeard;
+    settle(open.work, failure ?? body);
+    this.#events.freed(this);
+  }
+
+  #onExit(reason: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const works = [...this.open.values()].map(({ work }) => work);
+    this.open.clear();
+    if (this.pid === undefined) return this.#events.notStarted(this, works, reason);
+    const [how = ''] = reason.split(':', 1);
+    const unexpected = `The process of the knowledge object ended unexpectedly (${how})`;
+    const why = this.#events.clean(this.#reason ?? (this.#outOfMemory ? this.memoryReason() : unexpected));
+    for (const work of works) fail(work, failed(why));
+    this.#events.ended(this, this.#wanted ? undefined : why);
+  }
+}
+
+/** Answers what has no answer yet. `outcome`: the result as JSON text, or why there is none. */
+export function settle(work: WorkerWork, outcome: string | CallFailure): void {
+  if (hasEnded(work)) return;
+  if (work.state === 'asking') work.hear();
+  const [call] = work.calls;
+  if (call === undefined) return work.endLoad(typeof outcome === 'string' ? '' : outcome.message);
+  work.answer();
+  work.settle(call, outcome);
+}
+
+export function fail(work: WorkerWork, failure: CallFailure): void {
+  if (hasEnded(work)) return;
+  if (work.kind === 'load') work.endLoad(failure.message);
+  else work.fail(() => failure);
+}
+
+export const hasEnded = ({ state }: WorkerWork): boolean => state === 'answered' || state === 'failed';
