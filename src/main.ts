@@ -60,7 +60,7 @@ async function main(output: Output, errors: Output): Promise<void> {
   heap.giveBack();
   heap.watch();
   lifecycle.started = true;
-  reportActivation(app, log, url);
+  reportActivation(app, log, url, config.network);
 }
 
 async function shelfLocation(config: Config, log: Logger): Promise<string> {

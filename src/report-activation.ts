@@ -1,12 +1,19 @@
 /** What a person wants to know once the service is ready: which knowledge objects run, and why others do not. */
 import type { Endpoint } from './activation/endpoint.ts';
 import type { App } from './app.ts';
-import { koKey } from './knowledge-object/id.ts';
+import { networkNote } from './engines/network/wanted.ts';
+import type { NetworkPermissions } from './engines/network/permission.ts';
+import { koKey, nameKey } from './knowledge-object/id.ts';
 import type { Logger } from './lib/log.ts';
 
-export function reportActivation({ activator, shelf }: App, log: Logger, url: string): void {
+export function reportActivation(
+  { activator, shelf }: App,
+  log: Logger,
+  url: string,
+  permissions: NetworkPermissions,
+): void {
   const { endpoints, failures, withoutEndpoints } = activator.set;
-  const report = (each: Endpoint): void => reportEndpoint(each, log, url);
+  const report = (each: Endpoint): void => reportEndpoint(each, log, url, permissions);
   const active = endpoints.filter((each) => each.status === 'ACTIVATED');
   const waiting = endpoints.filter((each) => each.status === 'LOADED');
   active.forEach(report);
@@ -26,8 +33,13 @@ export function reportActivation({ activator, shelf }: App, log: Logger, url: st
     });
 }
 
-function reportEndpoint(endpoint: Endpoint, log: Logger, url: string): void {
+function reportEndpoint(endpoint: Endpoint, log: Logger, url: string, permissions: NetworkPermissions): void {
   const { id, status, detail, entry, ko } = endpoint;
+  const name = nameKey(ko.id);
+  const note = networkNote(name, entry.network ?? [], permissions.get(name));
   if (status === 'FAILED_TO_ACTIVATE') log.warn(`  ${id} does not run: ${detail ?? ''}`);
-  else log.info(`  ${entry.method.toUpperCase()} ${url}/${id}  ${ko.details.title ?? ''} (${entry.engine})`);
+  else
+    log.info(
+      `  ${entry.method.toUpperCase()} ${url}/${id}  ${ko.details.title ?? ''} (${entry.engine})${note === '' ? '' : `; it ${note}`}`,
+    );
 }

@@ -5,6 +5,8 @@ import { javascriptKo, uniqueNaan } from '../test/acceptance/support/ko.ts';
 import { ManualEngine, decidedEndpointsOf, endpointsOf } from '../test/support/in-memory.ts';
 import { EndpointSet } from './activation/endpoint-set.ts';
 import type { App } from './app.ts';
+import type { NetworkPermissions } from './engines/network/permission.ts';
+import { parseHostPort } from './lib/host-port.ts';
 import { reportActivation } from './report-activation.ts';
 
 interface Line {
@@ -19,11 +21,15 @@ interface Line {
 const reported = (set: EndpointSet, damage: readonly { where: string; cause: string }[] = []): Line[] =>
   reportedOf({ set }, damage);
 
-function reportedOf(activator: { set: EndpointSet }, damage: readonly { where: string; cause: string }[] = []): Line[] {
+function reportedOf(
+  activator: { set: EndpointSet },
+  damage: readonly { where: string; cause: string }[] = [],
+  permissions: NetworkPermissions = new Map(),
+): Line[] {
   const lines: Line[] = [];
   const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line) as Line) });
   const app = { activator, shelf: { damage: () => damage } } as unknown as App;
-  reportActivation(app, log, 'http://127.0.0.1:8080');
+  reportActivation(app, log, 'http://127.0.0.1:8080', permissions);
   return lines;
 }
 
@@ -54,6 +60,21 @@ test('every endpoint that is active is named with its address, and every other w
   );
   assert.deepEqual([ready?.event, ready?.active, ready?.endpoints], ['ready', 1, 2]);
   assert.equal(ready?.msg, 'Ready: 1 of 2 endpoints are active. Overview: http://127.0.0.1:8080/');
+});
+
+test('what a knowledge object asks for of the network is told, with the option that allows it', async () => {
+  const naan = uniqueNaan();
+  const ko = javascriptKo('', { naan, name: 'asks', deployment: { network: ['api.example', 'db.example:5432'] } });
+  const set = new EndpointSet(await decidedEndpointsOf(ko, new ManualEngine()), []);
+  const told = (...hosts: string[]): string => {
+    const permission = { any: false, ports: [], hosts: hosts.flatMap((each) => parseHostPort(each) ?? []) };
+    return reportedOf({ set }, [], new Map(hosts.length === 0 ? [] : [[`${naan}/asks`, permission]]))[0]?.msg ?? '';
+  };
+  const asks = 'it asks for api.example:443, db.example:5432, which is allowed';
+  const option = `--allow-network ${naan}/asks`;
+  assert.ok(told().endsWith(`; ${asks} by ${option}=api.example:443 ${option}=db.example:5432`), told());
+  assert.ok(told('api.example:443').endsWith(`; ${asks} by ${option}=db.example:5432`));
+  assert.ok(told('api.example:443', 'db.example:5432').endsWith(`; ${asks}`));
 });
 
 test('an endpoint that takes its time is told of when it is decided', async () => {

@@ -1,5 +1,8 @@
 import { Command } from 'commander';
-import { koKey } from '../../src/knowledge-object/id.ts';
+import { networkNote, wantedHosts } from '../../src/engines/network/wanted.ts';
+import { koKey, nameKey } from '../../src/knowledge-object/id.ts';
+import { formatHostPort } from '../../src/lib/host-port.ts';
+import type { HostPort } from '../../src/lib/host-port.ts';
 import { activateSources, runtimesFor } from '../lib/activate-sources.ts';
 import { checkKnowledgeObject, hasProblems } from '../lib/check-knowledge-object.ts';
 import type { Checked } from '../lib/check-knowledge-object.ts';
@@ -8,7 +11,8 @@ import { ENGINES } from '../lib/engines.ts';
 import { examineAll } from '../lib/examine.ts';
 import { EXIT } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
-import { inspectAll } from '../lib/inspect.ts';
+import { entriesOf, inspectAll } from '../lib/inspect.ts';
+import type { Inspection } from '../lib/inspect.ts';
 import { libraryAdvice } from '../lib/library-advice.ts';
 import { openSources } from '../lib/ko-source.ts';
 import { printChecked } from '../lib/report-checked.ts';
@@ -40,7 +44,7 @@ Examples:
   kgrid check examples                 every knowledge object in a folder
   kgrid check my-score --strict        for a pipeline that lets nothing pass
 
-Below each stands which generation of knowledge objects it was read as, and what a library would miss: advice, never
+Below each stands what its code asks for of the network (network: in the deployment descriptor), which generation of knowledge objects it was read as, and what a library would miss: advice, never
 a warning. Problems are printed as file:line: what is wrong and what to do. Exit code: 0 none (there may be warnings,
 unless --strict is given), 1 some.`,
     )
@@ -66,6 +70,8 @@ async function check(
   for (const inspection of all.slice(0, sources.length)) {
     const one = await checkKnowledgeObject(inspection, activator, runtimes, terminal);
     printChecked(one, terminal, (engine) => (ENGINES.has(engine) ? '--run does' : 'it is not available here'));
+    const note = networkNoteOf(inspection);
+    if (note !== '') terminal.print(`  ${note}`);
     const advice = libraryAdvice(inspection);
     if (advice !== undefined) {
       const lacks =
@@ -81,12 +87,20 @@ async function check(
   return ok ? EXIT.ok : EXIT.problems;
 }
 
+/** What its code asks to connect to. */
+const networkOf = ({ services }: Inspection): HostPort[] =>
+  wantedHosts(services.flatMap(({ deployment }) => entriesOf(deployment)));
+
+const networkNoteOf = (inspection: Inspection): string =>
+  inspection.metadata === undefined ? '' : networkNote(nameKey(inspection.metadata.id), networkOf(inspection));
+
 const asJson = ({ inspection, findings, examples, untried }: Checked, ok: boolean): unknown => ({
   source: inspection.source.label,
   ko: inspection.metadata === undefined ? null : koKey(inspection.metadata.id),
   ok,
   generation: inspection.metadata?.generation ?? null,
   findings,
+  network: networkOf(inspection).map(formatHostPort),
   advice: libraryAdvice(inspection)?.missing ?? [],
   examples,
   untried,

@@ -1,4 +1,5 @@
 /** Keys of a deployment descriptor that nobody reads. */
+import { parseHostPort, STANDARD_PORT } from '../../src/lib/host-port.ts';
 import { didYouMean, wordLike } from './did-you-mean.ts';
 import { ENGINES } from './engines.ts';
 import { fieldsOf, isObject } from './fields.ts';
@@ -8,7 +9,7 @@ import type { Finding } from './findings.ts';
 import { readPlaced } from './yaml-place.ts';
 
 /** In the order of `docs/authoring.md`. */
-const KEYS = ['engine', 'artifact', 'entry', 'function', 'isolation', 'timeout'] as const;
+const KEYS = ['engine', 'artifact', 'entry', 'function', 'isolation', 'timeout', 'network'] as const;
 const METHODS = ['post', 'get'] as const;
 const BESIDE_METHODS = ['summary', 'description'];
 const OTHER_METHODS = new Set(['put', 'patch', 'delete', 'head', 'options', 'trace']);
@@ -22,6 +23,8 @@ export function unknownDeploymentKeys(text: string, file: string): Finding[] {
 
   function ofEntry(path: readonly string[], entry: Fields): void {
     const engine = engineOf(entry);
+    if (entry['network'] !== undefined && ENGINES.has(engine))
+      for (const message of networkWarnings(entry['network'], engine)) warn([...path, 'network'], message);
     for (const key of Object.keys(entry)) {
       if (isOwn(key, KEYS)) continue;
       const meant = wordLike(key, KEYS);
@@ -72,4 +75,16 @@ const isOwn = (key: string, known: readonly string[]): boolean =>
 function engineOf({ engine }: Fields): string {
   const name = typeof engine === 'string' ? engine : fieldsOf(engine)['name'];
   return typeof name === 'string' ? name.trim().toLowerCase() : '';
+}
+
+/** What is wrong with the hosts that an endpoint asks for. */
+function networkWarnings(network: unknown, engine: string): string[] {
+  if (engine === 'javascript' || engine === 'resource')
+    return [`network is asked for, which the engine ${engine} has none of: use the engine node or python for that`];
+  return (Array.isArray(network) ? network : [network])
+    .filter((each) => typeof each !== 'string' || parseHostPort(each, STANDARD_PORT) === undefined)
+    .map(
+      (each) =>
+        `${JSON.stringify(each)} in network is no host: write "network: api.example.org:443", or a list of such, without a scheme and a path`,
+    );
 }

@@ -171,6 +171,7 @@ export class Endpoint implements CallTarget {
       function: entry.function,
       installs: installsOf(entry),
       options: { isolation: entry.isolation === 'call' ? 'call' : 'ko', timeout: entry.timeout },
+      network: entry.network,
       descriptor: entry.raw,
       checksum: ko.package.entry.digest,
       files: ko.package.files,

@@ -1,8 +1,10 @@
 /** The configuration of the service: grouped, typed, and frozen once it is read. */
 import { resolve } from 'node:path';
+import type { NetworkPermissions } from '../engines/network/permission.ts';
 import { RUNTIME_NAMES } from '../engines/table.ts';
 import { startRefused } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
+import { toNetworkPermissions } from './network-permissions.ts';
 import type { RawSettings } from './read-settings.ts';
 import { readKey, readPassword } from './secret-file.ts';
 import { SETTINGS } from './settings.ts';
@@ -78,6 +80,10 @@ export interface Config {
   readonly runtimes: readonly string[];
   /** `<naan>/<name>` of KOs in python whose dependencies may be built from their sources. */
   readonly sourceBuilds: readonly string[];
+  /** What KOs may reach over the network. */
+  readonly network: NetworkPermissions;
+  /** `<naan>/<name>` of KOs whose code may start other programs. */
+  readonly processes: readonly string[];
   readonly properties: Readonly<Record<string, string>>;
   readonly logLevel: string;
   readonly logFormat: 'auto' | 'text' | 'json';
@@ -128,10 +134,9 @@ export function toConfig(raw: RawSettings): Config {
         .map((name) => name.trim()),
       read.source('runtimes'),
     ),
-    sourceBuilds: read
-      .list('allow-source-builds')
-      .flatMap((names) => names.split(','))
-      .map((name) => toKoName(name.trim(), read.source('allow-source-builds'))),
+    sourceBuilds: read.koNames('allow-source-builds'),
+    network: toNetworkPermissions(read.list('allow-network'), read.source('allow-network'), read.as('port', toPort)),
+    processes: read.koNames('allow-processes'),
     properties: propertiesOf(read.list('property'), read.source('property')),
     logLevel: read.as('log-level', (value, source) =>
       toChoice(value, source, ['debug', 'info', 'warn', 'error', 'silent']),
@@ -174,6 +179,12 @@ class Reader {
 
   list(option: OptionName): readonly string[] {
     return this.#raw.get(option)?.values ?? defaultOf(option)?.split(',') ?? [];
+  }
+
+  /** With commas in options too. */
+  koNames(option: OptionName): readonly string[] {
+    const names = this.list(option).flatMap((each) => each.split(','));
+    return [...new Set(names.map((name) => toKoName(name.trim(), this.source(option))))];
   }
 }
 

@@ -227,6 +227,20 @@ export const SETTINGS = [
     help: 'naan/name of a knowledge object in python whose dependencies may be built from sources; may repeat',
   },
   {
+    option: 'allow-network',
+    env: 'KGRID_ALLOW_NETWORK',
+    kind: 'list',
+    group: 'Engines',
+    help: 'naan/name=host:port that a knowledge object may reach, or naan/name for any public host; may repeat',
+  },
+  {
+    option: 'allow-processes',
+    env: 'KGRID_ALLOW_PROCESSES',
+    kind: 'list',
+    group: 'Engines',
+    help: 'naan/name of a knowledge object whose code may start other programs; may repeat',
+  },
+  {
     option: 'property',
     env: 'KGRID_PROPERTY',
     kind: 'list',

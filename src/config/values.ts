@@ -4,7 +4,8 @@ import { startRefused } from '../lib/errors.ts';
 import { withoutEndSlashes } from '../lib/text.ts';
 import { withoutCredentials } from '../lib/without-credentials.ts';
 
-const refuse = (source: string, value: string, allowed: string): Error =>
+/** Names the setting, what it was given and what is allowed. */
+export const refuse = (source: string, value: string, allowed: string): Error =>
   startRefused(`${source} is '${withoutCredentials(value)}', but must be ${allowed}`);
 
 export function toPort(value: string, source: string): number {

@@ -3,6 +3,7 @@
  * remote runtimes are all engines behind this contract; which there are stands in `table.ts`.
  */
 import type { KoId } from '../knowledge-object/id.ts';
+import type { HostPort } from '../lib/host-port.ts';
 
 /** One declared endpoint, checked for agreement: all that an engine needs to activate it. */
 export interface EndpointPlan {
@@ -22,6 +23,8 @@ export interface EndpointPlan {
   /** Of code that is a package to install: its names, and its folder, whose files the artifacts are. */
   readonly installs?: { readonly package?: string; readonly module?: string; readonly folder: string } | undefined;
   readonly options: EndpointOptions;
+  /** What its code says to connect to; only the operator's word allows it. */
+  readonly network?: readonly HostPort[] | undefined;
   /** What else the deployment descriptor says, for remote runtimes. */
   readonly descriptor: Readonly<Record<string, unknown>>;
   /** Changes with any file of the package. */

@@ -40,7 +40,14 @@ const slips: [string, Change, RegExp[]][] = [
     'a key of an endpoint that is like none',
     deployment('function:', 'memory: 5\n    function:'),
     [
-      /^deployment\.yaml:«memory: 5» "memory" is no key of an endpoint; the keys are engine, artifact, entry, function, isolation, timeout: correct it or take it out$/,
+      /^deployment\.yaml:«memory: 5» "memory" is no key of an endpoint; the keys are engine, artifact, entry, function, isolation, timeout, network: correct it or take it out$/,
+    ],
+  ],
+  [
+    'a network of an engine that has none',
+    deployment('function:', 'network: a.example\n    function:'),
+    [
+      /^deployment\.yaml:«network: a\.example» network is asked for, which the engine javascript has none of: use the engine node/,
     ],
   ],
   [
@@ -284,3 +291,17 @@ async function importedBy(file: string, seen = new Set<string>()): Promise<Reado
   }
   return found;
 }
+
+test('what the code asks for of the network is shown with the option that allows it', async () => {
+  await using folder = await temporaryFolder();
+  const ko = await fromTemplate('node', folder.path, 'asks');
+  await edit(join(ko, 'deployment.yaml'), 'engine: node', 'engine: node\n    network: [api.example, "[::1]:5432"]');
+  const { stdout } = await kgrid(['check', ko]);
+  assert.match(
+    stdout,
+    /^ {2}asks for api\.example:443, \[::1\]:5432, which is allowed by --allow-network (\S+)=api\.example:443 --allow-network \1=\[::1\]:5432$/m,
+  );
+  const { json } = await kgridJson<{ kos: { network: string[]; findings: unknown[] }[] }>(['check', ko]);
+  assert.deepEqual(json.kos[0]?.network, ['api.example:443', '[::1]:5432']);
+  assert.deepEqual(json.kos[0]?.findings, []);
+});

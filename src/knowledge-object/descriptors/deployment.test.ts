@@ -217,6 +217,27 @@ for (const [what, text, reason] of refused) {
   });
 }
 
+test('the hosts that code connects to are one or a list, port 443 where none is said', () => {
+  const network = (text: string): unknown =>
+    only(`/a: {post: {engine: node, artifact: a.js, network: ${text}}}`).network;
+  assert.deepEqual(network('API.example.'), [{ host: 'api.example', port: 443 }]);
+  assert.deepEqual(network('[a.example:80, "[::1]:5432"]'), [
+    { host: 'a.example', port: 80 },
+    { host: '::1', port: 5432 },
+  ]);
+  assert.deepEqual(only('/a: {post: {engine: {name: node, network: a.example:1}, artifact: a.js}}').network, [
+    { host: 'a.example', port: 1 },
+  ]);
+});
+
+test('what is no host is left out, since a runtime of others may mean something else', () => {
+  for (const text of ['true', '{a: 1}', '[]', 'https://a.example/', '"*"', '10.0.0.0/8', '[[a]]', '""', 'null']) {
+    const { network, problems, raw } = only(`/a: {post: {engine: node, artifact: a.js, network: ${text}}}`);
+    assert.deepEqual([network, problems], [undefined, []], text);
+    assert.ok('network' in raw, text);
+  }
+});
+
 test('a big map that many endpoints share is refused in time', () => {
   const keys = Array.from({ length: 10_000 }, (_, i) => `k${String(i)}: x`).join(', ');
   const paths = Array.from({ length: 10_000 }, (_, i) => `/p${String(i)}: {post: {<<: *big}}`).join('\n');

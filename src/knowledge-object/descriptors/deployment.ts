@@ -1,5 +1,7 @@
 import { isEndpointPart } from '../id.ts';
 import { importRefused } from '../../lib/errors.ts';
+import { parseHostPort, STANDARD_PORT } from '../../lib/host-port.ts';
+import type { HostPort } from '../../lib/host-port.ts';
 import { withoutDot } from '../package-path.ts';
 import { escapeForMessage } from '../escape-for-message.ts';
 import { readYamlTree } from './yaml-tree.ts';
@@ -27,6 +29,8 @@ export interface DeploymentEntry {
   readonly isolation?: string;
   /** Milliseconds. */
   readonly timeout?: number;
+  /** What its code connects to: it only tells the operator what to allow. */
+  readonly network?: readonly HostPort[];
   /** All that the descriptor says beside path, method, engine, artifacts, entry and function. */
   readonly raw: Readonly<Record<string, unknown>>;
   /** Line in the descriptor, from 1. */
@@ -127,6 +131,7 @@ function readEntry(tree: YamlTree, path: string, method: string | undefined, pla
   }
   const timeout = timeoutOf(textOf(tree, fields, 'timeout', problems), problems);
   const isolation = textOf(tree, fields, 'isolation', problems);
+  const network = networkOf(tree, fields.get('network')?.node);
   const name = textOf(tree, fields, 'function', problems);
   return {
     path,
@@ -140,6 +145,7 @@ function readEntry(tree: YamlTree, path: string, method: string | undefined, pla
     ...(isPackage && artifacts.length === 0 ? { installs: '' } : {}),
     ...(isolation === undefined ? {} : { isolation }),
     ...(timeout === undefined ? {} : { timeout }),
+    ...(network.length === 0 ? {} : { network }),
     raw: rawOf(tree, own),
     line: place.line,
     problems: problems.map(
@@ -178,6 +184,17 @@ function timeoutOf(text: string | undefined, problems: string[]): number | undef
   problems.push(`has the timeout ${escapeForMessage(text)}: it must be a whole number of milliseconds`);
   return undefined;
 }
+
+/** A host, or a list of them; what is none is left out, since runtimes of others may give the key another meaning. */
+function networkOf(tree: YamlTree, node: YamlNode): HostPort[] {
+  const items = tree.list(node) ?? (node === undefined ? [] : [node]);
+  return items.slice(0, MOST_HOSTS).flatMap((item) => {
+    const value = tree.value(item);
+    return (typeof value === 'string' ? parseHostPort(value, STANDARD_PORT) : undefined) ?? [];
+  });
+}
+
+const MOST_HOSTS = 20;
 
 const READ = new Set(['artifact', 'engine', 'entry', 'function']);
 

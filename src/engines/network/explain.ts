@@ -1,0 +1,67 @@
+/**
+ * Says of a failure what it is where the kernel or the proxy refused something: they and the libraries of languages have
+ * words of their own. Only failures are looked at.
+ */
+import { formatHostPort } from '../../lib/host-port.ts';
+import type { HostPort } from '../../lib/host-port.ts';
+import { optionFor } from './permission.ts';
+import type { NetworkPermission } from './permission.ts';
+import type { Refusal } from './refusal.ts';
+
+export interface NetworkState {
+  /** `<naan>/<name>`. */
+  readonly name: string;
+  /** What its descriptors ask for. */
+  readonly wanted: readonly HostPort[];
+  /** Undefined where it has none. */
+  readonly permission?: NetworkPermission;
+  /** What its proxy refused last. */
+  readonly last?: Refusal | undefined;
+}
+
+/** How Node, undici, urllib, requests and asyncio tell that a connection or the question for a name was refused. */
+const NETWORK = [
+  /\b(?:connect|bind|listen) E(?:ACCES|PERM|AFNOSUPPORT)\b/,
+  /\bgetaddrinfo E[A-Z_]+\b/,
+  /\bquery[A-Z]\w{0,9} ECONNREFUSED\b/,
+  /\[Errno -[235]\]/,
+  /\b(?:urlopen error|new connection:|Connect call failed|connect to host) .{0,200}\[Errno (?:1|13|97)\]/,
+  /\burlopen error \[Errno (?:1|13|97)\]/,
+];
+/** How they tell that a program was not started. */
+const PROCESSES = [/\bspawn(?:Sync)? .{0,200}\bE(?:PERM|ACCES|AGAIN)\b/, /--allow-child-process\b/];
+/** Python's words for either; of a file it names the path too. */
+const EITHER = /^(?:PermissionError|OSError): \[Errno (?:1|13|97)\] [A-Z][a-z ]{1,60}$/;
+/** That a proxy did not let them through. */
+const BY_PROXY = /\b(?:[Pp]roxy|[Tt]unnel)\b.{0,200}\b(?:40[037]|50[234])\b|\bHTTP Error (?:403|50[234])\b/;
+
+/** The description alone where it tells of something else. */
+export function explainFailure(description: string, state: NetworkState): string {
+  const reason = reasonOf(description, state);
+  return reason === undefined || description.includes(reason) ? description : `${description}: ${reason}`;
+}
+
+function reasonOf(description: string, state: NetworkState): string | undefined {
+  const { name, permission, last } = state;
+  if (permission !== undefined && last !== undefined && BY_PROXY.test(description)) return last.message;
+  if (PROCESSES.some((each) => each.test(description)))
+    return `knowledge objects may start no programs; the operator allows it by --allow-processes ${name}`;
+  if (NETWORK.some((each) => each.test(description))) return networkReason(state);
+  return EITHER.test(description)
+    ? `${networkReason(state)}; programs are started where --allow-processes ${name} is given`
+    : undefined;
+}
+
+function networkReason({ name, wanted, permission }: NetworkState): string {
+  if (permission !== undefined)
+    return (
+      `knowledge objects reach the network by the proxy of HTTPS_PROXY alone; for what cannot use one, the operator ` +
+      `opens a port on every host by --allow-network ${name}=*:port`
+    );
+  if (wanted.length === 0)
+    return `network access is refused to knowledge objects; the operator allows it by --allow-network ${name}=host:443`;
+  return (
+    `network access is refused to knowledge objects, and this one asks for ${wanted.map(formatHostPort).join(', ')}; ` +
+    `the operator allows it by ${wanted.map((each) => optionFor(name, each)).join(' ')}`
+  );
+}
