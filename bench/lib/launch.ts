@@ -23,7 +23,8 @@ interface Line {
 
 const STOP_TIMEOUT_MS = 10_000;
 const MAX_KEPT_LINES = 2000;
-const TIMEOUT_MS = 120_000;
+/** The first start with 100,000 knowledge objects takes some minutes. */
+const TIMEOUT_MS = 600_000;
 
 /** The child leads a process group, so that Ctrl-C reaches only the bench, and its children end with it. */
 export function launch(command: string, args: readonly string[], { signal, input = '' }: LaunchOptions): Launched {
