@@ -8,11 +8,13 @@ import { CallTokens } from './engines/call-token.ts';
 import { EngineRegistry } from './engines/engine-registry.ts';
 import { RuntimeRegistry } from './engines/remote/runtime-registry.ts';
 import { makeEngines } from './engines/table.ts';
+import { findKernel } from './engines/walls/find-kernel.ts';
 import { createServer } from './http/server.ts';
 import { BackgroundReader } from './knowledge-object/descriptors/background-reader.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { messageOf } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
+import { logWalls, reportWalls } from './engines/walls/report-walls.ts';
 import { openPrivateListener } from './http/private-listener.ts';
 import { OwnRuntimes } from './own-runtimes.ts';
 import { AuditFiles } from './shelf/file-store/audit-files.ts';
@@ -74,6 +76,8 @@ export async function createApp({
   owned.defer(() => known.save());
   const descriptors = owned.use(new BackgroundReader());
   const engines = owned.use(new EngineRegistry());
+  const kernel = await findKernel(config.walls);
+  logWalls(config.walls, kernel, log.child({ part: 'walls' }));
   const tokens = new CallTokens(config.callKey);
   const own = owned.use(new OwnRuntimes());
   const runtimes = owned.use(
@@ -89,7 +93,7 @@ export async function createApp({
       log: log.child({ part: 'runtimes' }),
     }),
   );
-  await makeEngines({ config, known, engines, log }, (name) => runtimes.engine(name));
+  await makeEngines({ config, known, kernel, engines, log }, (name) => runtimes.engine(name));
   const activator = owned.use(
     new Activator({ shelf, engines, known, descriptors, log: log.child({ part: 'activation' }) }),
   );
@@ -106,6 +110,7 @@ export async function createApp({
     shelf,
     activator,
     engines,
+    walls: reportWalls(config.walls, kernel),
     manifests,
     imports,
     version,

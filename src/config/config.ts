@@ -2,6 +2,8 @@
 import { resolve } from 'node:path';
 import type { NetworkPermissions } from '../engines/network/permission.ts';
 import { RUNTIME_NAMES } from '../engines/table.ts';
+import { WALLS_MODES } from '../engines/walls/walls.ts';
+import type { WallsMode } from '../engines/walls/walls.ts';
 import { startRefused } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
 import { toNetworkPermissions } from './network-permissions.ts';
@@ -78,6 +80,7 @@ export interface Config {
   readonly limits: Limits;
   readonly sandboxes: number;
   readonly runtimes: readonly string[];
+  readonly walls: WallsMode;
   /** `<naan>/<name>` of KOs in python whose dependencies may be built from their sources. */
   readonly sourceBuilds: readonly string[];
   /** What KOs may reach over the network. */
@@ -137,6 +140,7 @@ export function toConfig(raw: RawSettings): Config {
     sourceBuilds: read.koNames('allow-source-builds'),
     network: toNetworkPermissions(read.list('allow-network'), read.source('allow-network'), read.as('port', toPort)),
     processes: read.koNames('allow-processes'),
+    walls: read.as('walls', (value, source) => toChoice(value, source, WALLS_MODES)),
     properties: propertiesOf(read.list('property'), read.source('property')),
     logLevel: read.as('log-level', (value, source) =>
       toChoice(value, source, ['debug', 'info', 'warn', 'error', 'silent']),

@@ -1,4 +1,5 @@
 import { RUNTIME_NAMES } from '../engines/table.ts';
+import { WALLS_MODES } from '../engines/walls/walls.ts';
 import { DEFAULT_NAAN } from '../knowledge-object/places.ts';
 import { LIMIT_SETTINGS } from './limit-settings.ts';
 import type { Setting } from './setting.ts';
@@ -218,6 +219,15 @@ export const SETTINGS = [
     default: RUNTIME_NAMES.join(','),
     group: 'Engines',
     help: `Runtimes to start and supervise: ${RUNTIME_NAMES.join(', ')}, or none`,
+  },
+  {
+    option: 'walls',
+    env: 'KGRID_WALLS',
+    kind: 'choice',
+    choices: WALLS_MODES,
+    default: 'auto',
+    group: 'Engines',
+    help: 'Walls of the kernel around code: auto lays those that are there, require starts with all of them only',
   },
   {
     option: 'allow-source-builds',

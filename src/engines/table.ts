@@ -8,12 +8,15 @@ import type { Logger } from '../lib/log.ts';
 import type { Engine } from './engine.ts';
 import type { EngineRegistry } from './engine-registry.ts';
 import type { KnownLoads } from './javascript/engine.ts';
+import type { Kernel } from './walls/walls.ts';
 import type { RuntimeProgram } from './remote/runtime-program.ts';
 
 /** What an engine may be made of. */
 export interface EngineParts {
   readonly config: Pick<Config, 'limits' | 'sandboxes' | 'properties'>;
   readonly known: KnownLoads;
+  /** What keeps processes that run code of others. */
+  readonly kernel: Kernel;
   /** With those of the rows above, such as the sandbox that runs programs of others. */
   readonly engines: EngineRegistry;
   /** Of this engine. */
@@ -48,7 +51,7 @@ const LOCAL: readonly LocalRow[] = [
     aliases: ['org.kgrid.javascript-activator'],
     method: 'post',
     local: true,
-    make: async ({ config, known, log }) => {
+    make: async ({ config, known, kernel, log }) => {
       const { JavascriptEngine } = await import('./javascript/engine.ts');
       return new JavascriptEngine({
         executionTimeout: config.limits.execution,
@@ -57,6 +60,7 @@ const LOCAL: readonly LocalRow[] = [
         queueLimit: config.limits.queue,
         sandboxes: config.sandboxes,
         known,
+        kernel,
         properties: config.properties,
         log,
       });

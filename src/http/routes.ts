@@ -47,6 +47,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     activator,
     shelf,
     engines,
+    walls: parts.walls,
     version: parts.version,
     lifecycle,
     totals: () => ({ requests: gate.requests, calls: executed() }),

@@ -22,6 +22,7 @@ import { createFastify } from './create-fastify.ts';
 import { pathOf } from './errors.ts';
 import { HttpCalls } from './execution/calls.ts';
 import { fastCalls } from './execution/fast-calls.ts';
+import type { WallsReport } from '../engines/walls/report-walls.ts';
 import { installFastPaths } from './fast-path.ts';
 import { refuseOddHosts } from './host-header.ts';
 import { fastReads } from './kos/fast-reads.ts';
@@ -33,6 +34,7 @@ export interface ServerOptions {
   readonly shelf: Shelf;
   readonly activator: Activator;
   readonly engines: EngineRegistry;
+  readonly walls: WallsReport;
   readonly manifests: ManifestImporter;
   readonly imports: ImportTarget;
   readonly runtimes: RuntimeRegistry;

@@ -3,7 +3,10 @@ import pino from 'pino';
 import type { EndpointPlan, Executor } from '../../src/engines/engine.ts';
 import { JavascriptEngine } from '../../src/engines/javascript/engine.ts';
 import type { JavascriptOptions } from '../../src/engines/javascript/engine.ts';
+import { findKernel } from '../../src/engines/walls/find-kernel.ts';
 import { callsAmong } from './calls-among.ts';
+
+const kernel = await findKernel('auto');
 
 export interface PlanParts {
   readonly id?: string;
@@ -31,6 +34,7 @@ export class TestJavascript implements AsyncDisposable {
       maxResult: 1024 * 1024,
       queueLimit: 1000,
       sandboxes: 1,
+      kernel,
       properties: {},
       log: pino(
         { base: null },

@@ -12,6 +12,7 @@ import type { Question } from '../sandbox/protocol.ts';
 import { SandboxProcess } from '../sandbox/sandbox-process.ts';
 import { Scheduler } from '../sandbox/scheduler.ts';
 import type { Work } from '../sandbox/work.ts';
+import type { Kernel } from '../walls/walls.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { placeIn } from './stack-place.ts';
 import { ConsoleBudget } from './console-budget.ts';
@@ -36,6 +37,7 @@ export interface JavascriptOptions {
   /** Calls that may wait for one endpoint. */
   readonly queueLimit: number;
   readonly sandboxes: number;
+  readonly kernel: Kernel;
   /** At a start, code that an earlier one saw to load is loaded by its first call. */
   readonly known?: KnownLoads;
   /** What `context.getProperty` knows. */
@@ -59,7 +61,8 @@ export class JavascriptEngine implements Engine {
       sandboxes: options.sandboxes,
       memoryMb: options.isolateMemoryMb,
       queueLimit: options.queueLimit,
-      start: (events) => new SandboxProcess(sandboxCommand((program ??= sandboxProgram())), events),
+      start: (events) =>
+        new SandboxProcess(sandboxCommand((program ??= sandboxProgram()), options.kernel), events, options.kernel),
       answer,
       warn: (facts, message) => options.log.warn(facts, message),
     });

@@ -5,11 +5,16 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { programText } from '../sandbox/program-text.ts';
 import type { Command } from '../sandbox/sandbox-process.ts';
+import { nodeFiles, SYSTEM } from '../walls/needed-files.ts';
+import { sandboxFilter } from '../walls/seccomp.ts';
+import type { LastWall } from '../walls/close-behind.js';
+import type { Kernel, Walls } from '../walls/walls.ts';
 
 const START = fileURLToPath(new URL('../sandbox/start.js', import.meta.url));
 /** As the permission model sees them: without symbolic links. */
 const ENGINES_FOLDER = realpathSync(fileURLToPath(new URL('..', import.meta.url)));
 const NODE_MODULES = realpathSync(fileURLToPath(new URL('../', import.meta.resolve('isolated-vm'))));
+const OWN_FILES = [ENGINES_FOLDER, join(ENGINES_FOLDER, '../../package.json'), NODE_MODULES];
 /** … and as modules are found where they are linked, such as a `node_modules` that several working copies share. */
 const LINKED = [
   fileURLToPath(new URL('..', import.meta.url)),
@@ -21,20 +26,38 @@ const LINKED = [
 /** What a sandbox of this engine runs; kept where Node keeps compiled code, which is trusted as much. */
 export const sandboxProgram = (): string => programText(import.meta.resolve('./sandbox/main.ts'), getCompileCacheDir());
 
-export const sandboxCommand = (program: string): Command => ({
+export const sandboxCommand = (program: string, kernel: Kernel): Command => ({
   program: process.execPath,
   args: [
     // isolated-vm needs it; the rest is a second line of defence: no files but its own program, no child processes, no threads.
     '--no-node-snapshot',
     '--no-warnings',
+    // That of the system is not among its files.
+    '--openssl-config=/dev/null',
     '--permission',
     '--allow-addons',
     ...[ENGINES_FOLDER, NODE_MODULES, ...LINKED, '/etc/alpine-release'].map((path) => `--allow-fs-read=${path}`),
     START,
   ],
   env: {},
-  input: program,
+  input: `{"modules":${program},"lastWall":${JSON.stringify(lastWallOf(kernel))}}`,
+  walls: walls(kernel),
 });
+
+const lastWallOf = ({ koffi, seccomp }: Kernel): LastWall | null =>
+  koffi === undefined ? null : { koffi, ...(seccomp && { filter: sandboxFilter() }) };
+
+function walls({ koffi }: Kernel): Walls {
+  const { read, execute } = nodeFiles();
+  return {
+    read: [...read, ...SYSTEM, ...OWN_FILES, ...(koffi === undefined ? [] : [koffi])],
+    execute,
+    write: [],
+    connect: [],
+    calls: 'sandbox',
+    processes: false,
+  };
+}
 
 function foldersAbove(path: string): string[] {
   const folder = dirname(path);

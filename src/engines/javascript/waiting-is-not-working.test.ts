@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { until } from '../../../test/remote/support/until.ts';
 import { TestJavascript } from '../../../test/support/javascript.ts';
 import { ServiceError } from '../../lib/errors.ts';
+import { NO_WALLS } from '../walls/walls.ts';
 import { uptime } from '../../lib/uptime.ts';
 
 const LIMIT = 2000;
@@ -54,7 +55,8 @@ test('where sandboxes come up late, calls that waited in vain are told to come a
   const folder = await mkdtemp(join(tmpdir(), 'kgrid-late-'));
   const program = join(folder, 'node');
   const node = process.execPath;
-  await using javascript = new TestJavascript({ executionTimeout: LIMIT });
+  // What makes it late is no program that a sandbox may start.
+  await using javascript = new TestJavascript({ executionTimeout: LIMIT, kernel: NO_WALLS });
   const executor = await javascript.activate(SPIN);
   const isAnswered = async (): Promise<true | undefined> =>
     (await outcomeOf(javascript.call(executor, 'fine'))) === 'fine' || undefined;

@@ -7,6 +7,10 @@ import { Duplex } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { FrameReader, OddFrame, frame } from './frames.ts';
 import type { OnFrame } from './frames.ts';
+import { launchOf } from '../walls/launch.ts';
+import type { Program } from '../walls/launch.ts';
+import { NO_WALLS } from '../walls/walls.ts';
+import type { Kernel, Walls } from '../walls/walls.ts';
 
 /** Of util-linux: the kernel ends the sandbox when the activator dies, also in the middle of a native loop. */
 const SETPRIV = '/usr/bin/setpriv';
@@ -28,11 +32,14 @@ export const diesWithActivator = existsSync(SETPRIV);
 
 /** What is started; it finds the socket of its frames as file descriptor 3. */
 export interface Command {
+  /** Absolute path. */
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** What comes by its standard input. */
   readonly input: string;
+  /** What it may do; without them it starts as it is. */
+  readonly walls?: Walls;
   /** `/` where it is left out. */
   readonly cwd?: string;
   /** It has a second socket for frames, as file descriptor 4, and is the head of a group of processes that ends with it. */
@@ -76,12 +83,13 @@ export class SandboxProcess implements Sandbox {
   alive = true;
   #isUnresponsive = false;
 
-  constructor({ program, args, env, input, cwd = '/', isWorker = false }: Command, events: ProcessEvents) {
-    const [file, all] = diesWithActivator
-      ? [SETPRIV, ['--pdeathsig', 'KILL', '--no-new-privs', '--', program, ...args]]
-      : [program, args];
+  constructor(command: Command, events: ProcessEvents, kernel: Kernel = NO_WALLS) {
+    const { cwd = '/', isWorker = false } = command;
+    const pipes = isWorker ? 2 : 1;
+    const { program, args, env } =
+      (command.walls && launchOf(command, command.walls, kernel, pipes)) ?? withoutWalls(command);
     this.#isWorker = isWorker;
-    this.#child = spawn(file, all, {
+    this.#child = spawn(program, args, {
       env: { ...env },
       cwd,
       stdio: [
@@ -95,11 +103,11 @@ export class SandboxProcess implements Sandbox {
       detached: isWorker,
     });
     // A process for which no handle was left has no pipes: `error` tells of it in a moment.
-    const pipes: ChildProcess['stdio'] | undefined = this.#child.stdio;
+    const sockets: ChildProcess['stdio'] | undefined = this.#child.stdio;
     // Of one that ends before it has read, `exit` tells.
-    this.#child.stdin?.on('error', () => undefined).end(input);
-    this.#socket = (pipes?.[3] as Duplex | undefined) ?? silence();
-    if (isWorker) this.#control = (pipes?.[4] as Duplex | undefined) ?? silence();
+    this.#child.stdin?.on('error', () => undefined).end(command.input);
+    this.#socket = (sockets?.[3] as Duplex | undefined) ?? silence();
+    if (isWorker) this.#control = (sockets?.[4] as Duplex | undefined) ?? silence();
     this.#listen(events);
     // The first to go when the machine runs out of memory.
     this.#applyPriority(() => writeFileSync(`/proc/${String(this.pid)}/oom_score_adj`, '1000'));
@@ -238,6 +246,12 @@ export class SandboxProcess implements Sandbox {
     }
   }
 }
+
+/** … but for what setpriv gives. */
+const withoutWalls = ({ program, args, env }: Command): Program =>
+  diesWithActivator
+    ? { program: SETPRIV, args: ['--pdeathsig', 'KILL', '--no-new-privs', '--', program, ...args], env }
+    : { program, args, env };
 
 /** Takes all and says nothing. */
 const silence = (): Duplex => new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });

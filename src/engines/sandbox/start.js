@@ -1,16 +1,19 @@
 /**
- * Starts a program that comes by standard input, as a list of modules of which the first is the main one: what such a
+ * Starts a program that comes by standard input, as a list of modules of which the first is the main one, with the last
+ * of its walls: what such a
  * process may read and write allows no cache of compiled code, and to strip types itself takes it half of its start.
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
+import { prepareLastWall } from '../walls/close-behind.js';
 
 // A signal to the whole group, such as Ctrl-C, is for the activator, which lets calls finish and then ends the sandboxes.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
 
 const STANDARD_INPUT = 0;
 
-const modules = JSON.parse(readFileSync(STANDARD_INPUT, 'utf8'));
+const { modules, lastWall } = JSON.parse(readFileSync(STANDARD_INPUT, 'utf8'));
+prepareLastWall(lastWall);
 const sources = new Map(modules);
 registerHooks({
   load: (url, context, nextLoad) =>

@@ -2,6 +2,7 @@
 import type { Activator } from '../../activation/activator.ts';
 import type { LoadFailure } from '../../activation/endpoint-set.ts';
 import type { EngineRegistry } from '../../engines/engine-registry.ts';
+import type { WallsReport } from '../../engines/walls/report-walls.ts';
 import { koKey } from '../../knowledge-object/id.ts';
 import type { Lifecycle } from '../../lifecycle.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -13,6 +14,7 @@ export interface HealthOptions {
   readonly activator: Activator;
   readonly shelf: Shelf;
   readonly engines: EngineRegistry;
+  readonly walls: WallsReport;
   readonly lifecycle: Lifecycle;
 }
 
@@ -33,7 +35,13 @@ export const readHealth = (options: HealthOptions): Operation => ({
   },
 });
 
-async function componentsOf({ activator, shelf, engines, lifecycle }: HealthOptions): Promise<Record<string, unknown>> {
+async function componentsOf({
+  activator,
+  shelf,
+  engines,
+  walls,
+  lifecycle,
+}: HealthOptions): Promise<Record<string, unknown>> {
   const adapters = Object.fromEntries(
     [...engines.values()].map((engine) => [`${engine.name}Engine`, engines.health(engine)]),
   );
@@ -58,6 +66,7 @@ async function componentsOf({ activator, shelf, engines, lifecycle }: HealthOpti
     },
     ...adapters,
     shelf: shelfComponent(shelf),
+    walls,
     ...(manifests === undefined ? {} : { startManifests: manifests }),
   };
 }

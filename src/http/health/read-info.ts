@@ -2,6 +2,7 @@
 import { stringify } from 'yaml';
 import type { Activator } from '../../activation/activator.ts';
 import type { EngineRegistry } from '../../engines/engine-registry.ts';
+import type { WallsReport } from '../../engines/walls/report-walls.ts';
 import type { Shelf } from '../../shelf/shelf.ts';
 import { preferredType } from '../accept.ts';
 import type { Operation } from '../methods.ts';
@@ -10,6 +11,7 @@ export interface InfoOptions {
   readonly activator: Activator;
   readonly shelf: Shelf;
   readonly engines: EngineRegistry;
+  readonly walls: WallsReport;
   readonly version: string;
   /** Requests so far. */
   readonly totals: () => { readonly requests: number; readonly calls: number };
@@ -29,7 +31,7 @@ export const readInfo = (options: InfoOptions): Operation => ({
   },
 });
 
-async function infoOf({ activator, shelf, engines, version, totals, lostLines }: InfoOptions): Promise<unknown> {
+async function infoOf({ activator, shelf, engines, walls, version, totals, lostLines }: InfoOptions): Promise<unknown> {
   const { endpoints } = activator.set;
   const count = (status: string): number => endpoints.filter((each) => each.status === status).length;
   return {
@@ -37,6 +39,7 @@ async function infoOf({ activator, shelf, engines, version, totals, lostLines }:
     engines: Object.fromEntries(
       [...engines.values()].map((engine) => [engine.name, { ...engines.health(engine), ...engine.info() }]),
     ),
+    walls: walls.details,
     kos: (await shelf.list()).length,
     endpoints: { loaded: endpoints.length, activated: count('ACTIVATED'), failed: count('FAILED_TO_ACTIVATE') },
     totals: totals(),

@@ -9,6 +9,7 @@ import { ASK, BEGUN, CHECK, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY,
 import type { Question, RunFailure } from '../../sandbox/protocol.ts';
 import type { Found, LoadRequest } from '../load-request.ts';
 import { MAX_DEPTH, tooDeep } from '../../call-headers.ts';
+import { layLastWall } from '../../walls/close-behind.js';
 import { Checks } from './checks.ts';
 import { Guards } from './guards.ts';
 import { Pipe } from './pipe.ts';
@@ -250,6 +251,7 @@ const messageOf = (thrown: unknown): string =>
   (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, MAX_MESSAGE_CHARACTERS + 500);
 const since = (began: bigint): number => Math.min(0xffffffff, Number((process.hrtime.bigint() - began) / 1000n));
 
+layLastWall();
 pipe.send(READY, 0, 0, '');
 for (;;) {
   const { kind, a, b, text } = pipe.next();

@@ -1,0 +1,74 @@
+/** Files that programs need beside their own: of the system, and of Node. */
+import { readFileSync, realpathSync } from 'node:fs';
+import { basename } from 'node:path';
+
+/** Read by the C library and most programs at their start. */
+export const SYSTEM: readonly string[] = [
+  '/etc/ld.so.cache',
+  '/etc/ld.so.preload',
+  '/etc/localtime',
+  '/etc/timezone',
+  '/usr/share/zoneinfo',
+  '/dev/null',
+  '/dev/zero',
+  '/dev/urandom',
+  '/dev/random',
+  // Its own alone: the folder is that of the process which lays the walls.
+  '/proc/self',
+];
+
+/** Folders of shared libraries. */
+export const LIBRARIES: readonly string[] = ['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/usr/local/lib'];
+
+/** Languages, and what tells of the machine: processors and memory. */
+export const MACHINE: readonly string[] = [
+  '/usr/share/locale',
+  '/usr/lib/locale',
+  '/proc/cpuinfo',
+  '/proc/meminfo',
+  '/proc/stat',
+  '/proc/loadavg',
+  '/proc/uptime',
+  '/proc/version',
+  '/proc/sys/vm/overcommit_memory',
+  '/sys/devices/system/cpu',
+  '/sys/fs/cgroup',
+];
+
+/** How names of hosts are resolved and certificates are checked, for what may use the network. */
+export const NETWORK: readonly string[] = [
+  '/etc/resolv.conf',
+  '/run/systemd/resolve',
+  '/etc/hosts',
+  '/etc/host.conf',
+  '/etc/nsswitch.conf',
+  '/etc/gai.conf',
+  '/etc/services',
+  '/etc/protocols',
+  '/etc/ssl',
+  '/etc/pki',
+  '/etc/ca-certificates',
+  '/usr/share/ca-certificates',
+  '/usr/local/share/ca-certificates',
+];
+
+export interface ProgramFiles {
+  /** The program, and what the kernel starts to load its libraries. */
+  readonly execute: readonly string[];
+  readonly read: readonly string[];
+}
+
+/** Those of the Node that runs this: what it has loaded itself. */
+export function nodeFiles(): ProgramFiles {
+  const mapped = new Set<string>();
+  for (const [, path = ''] of readFileSync('/proc/self/maps', 'utf8').matchAll(MAPPED_FILE)) mapped.add(path);
+  const files = [...mapped];
+  return {
+    execute: [realpathSync(process.execPath), ...files.filter(isLoader)],
+    read: files.filter((file) => LIBRARY.test(file)),
+  };
+}
+
+const MAPPED_FILE = /^\S+ r\S+ \S+ \S+ [1-9]\d* +(\/.+)$/gm;
+const LIBRARY = /\.so(?:\.[\d.]+)?$/;
+const isLoader = (file: string): boolean => /^ld[-.]/.test(basename(file));
