@@ -15,10 +15,25 @@ export function describe(thrown: unknown): string {
     const { name, message } = (thrown ?? {}) as { name?: unknown; message?: unknown };
     const text =
       typeof message === 'string' ? `${typeof name === 'string' && name ? name : 'Error'}: ${message}` : plain(thrown);
-    return oneLine(text);
+    return oneLine(text + causeOf(thrown));
   } catch {
     return 'Error: the thrown value cannot be read';
   }
+}
+
+const maxCauses = 5;
+
+/** Node's `fetch` says only that it failed; why stands at the end of its causes, of several addresses that of the first. */
+function causeOf(thrown: unknown): string {
+  let last = thrown;
+  for (let depth = 0; depth < maxCauses && last instanceof Error; depth++) {
+    const errors: unknown[] = last instanceof AggregateError ? last.errors : [];
+    const next = last.cause ?? errors[0];
+    if (!(next instanceof Error)) break;
+    last = next;
+  }
+  const why = last instanceof Error && last !== thrown ? last.message : '';
+  return why === '' || String((thrown as Error).message).includes(why) ? '' : `: ${why}`;
 }
 
 /**

@@ -17,6 +17,8 @@ export interface NetworkState {
   readonly permission?: NetworkPermission;
   /** What its proxy refused last. */
   readonly last?: Refusal | undefined;
+  /** The kernel refuses what is not allowed; true where it is left out. */
+  readonly isWalled?: boolean;
 }
 
 /** How Node, undici, urllib, requests and asyncio tell that a connection or the question for a name was refused. */
@@ -42,8 +44,9 @@ export function explainFailure(description: string, state: NetworkState): string
 }
 
 function reasonOf(description: string, state: NetworkState): string | undefined {
-  const { name, permission, last } = state;
+  const { name, permission, last, isWalled = true } = state;
   if (permission !== undefined && last !== undefined && BY_PROXY.test(description)) return last.message;
+  if (!isWalled) return undefined;
   if (PROCESSES.some((each) => each.test(description)))
     return `knowledge objects may start no programs; the operator allows it by --allow-processes ${name}`;
   if (NETWORK.some((each) => each.test(description))) return networkReason(state);

@@ -1,6 +1,4 @@
 /** What the code of knowledge objects may reach over the network, and by which way. */
-import type { KoId } from '../../knowledge-object/id.ts';
-import { koKey, nameKey } from '../../knowledge-object/id.ts';
 import type { HostPort } from '../../lib/host-port.ts';
 import type { Logger } from '../../lib/log.ts';
 import { explainFailure } from './explain.ts';
@@ -16,6 +14,8 @@ export interface NetworkOptions {
   readonly permissions: NetworkPermissions;
   /** Of the service: where certificates lie is told to workers. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Whether the kernel refuses what is not allowed; else a failure has other reasons. */
+  readonly isWalled: () => boolean;
   readonly log: Pick<Logger, 'warn'>;
   readonly limits?: NetworkLimits;
   readonly lookup?: Lookup;
@@ -47,12 +47,20 @@ export class Network {
     this.#options = options;
   }
 
-  /** Listens for those only that have the permission. @param wanted what the descriptors of the KO ask for. */
-  async open(ko: KoId, wanted: readonly HostPort[]): Promise<NetworkAccess> {
-    const { permissions, limits = NETWORK_LIMITS, lookup, log } = this.#options;
-    const name = nameKey(ko);
+  /**
+   * Listens for those only that have the permission.
+   * @param ko `<naan>/<name>/<version>`.
+   * @param wanted what its descriptors ask for, at that time.
+   */
+  async open(ko: string, wanted: () => readonly HostPort[]): Promise<NetworkAccess> {
+    const { permissions, limits = NETWORK_LIMITS, lookup, log, isWalled } = this.#options;
+    const name = ko.slice(0, ko.lastIndexOf('/'));
     const permission = permissions.get(name);
-    if (permission === undefined) return withoutNetwork(name, wanted);
+    if (permission === undefined)
+      return {
+        ...NO_NETWORK,
+        explain: (said) => (isWalled() ? explainFailure(said, { name, wanted: wanted() }) : said),
+      };
     const told = new Set<string>();
     let last: Refusal | undefined;
     const proxy = await KoProxy.open({
@@ -62,7 +70,7 @@ export class Network {
         last = refusal;
         if (told.has(refusal.message) || told.size === MOST_TOLD) return;
         told.add(refusal.message);
-        log.warn({ event: 'connection-refused', ko: koKey(ko) }, refusal.message);
+        log.warn({ event: 'connection-refused', ko }, refusal.message);
       },
     });
     const certificates = this.#certificates();
@@ -74,7 +82,7 @@ export class Network {
         ...certificates,
       },
       files: Object.values(certificates),
-      explain: (description) => explainFailure(description, { name, wanted, permission, last }),
+      explain: (said) => explainFailure(said, { name, wanted: wanted(), permission, last, isWalled: isWalled() }),
       [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose](),
     };
   }
@@ -88,13 +96,14 @@ export class Network {
   }
 }
 
-const withoutNetwork = (name: string, wanted: readonly HostPort[]): NetworkAccess => ({
+/** Of those that have no permission, and of all where nobody gives one. */
+export const NO_NETWORK: NetworkAccess = {
   ports: [],
   environment: {},
   files: [],
-  explain: (description) => explainFailure(description, { name, wanted }),
+  explain: (description) => description,
   [Symbol.asyncDispose]: () => Promise.resolve(),
-});
+};
 
 /** In both spellings: libraries differ in which they read. */
 const environmentOf = (url: string): Record<string, string> => ({

@@ -25,7 +25,7 @@ async function attempt(to: string, allow: readonly string[], any = false): Promi
   const resolver = new Resolver({
     name: 'a/b',
     permission: { any, hosts: allow.map(target), ports: [] },
-    wanted: [],
+    wanted: () => [],
     lookup,
     timeoutMs: 5000,
   });
@@ -105,7 +105,7 @@ test('a name that leads to an own address of the machine is refused, public or n
   if (own === undefined) return;
   const { lookup } = names({ [hostname().toLowerCase()]: [own], 'me.example': [own] });
   const permission = { any: false, hosts: [target('me.example:443')], ports: [] };
-  const resolver = new Resolver({ name: 'a/b', permission, wanted: [], lookup, timeoutMs: 5000 });
+  const resolver = new Resolver({ name: 'a/b', permission, wanted: () => [], lookup, timeoutMs: 5000 });
   await assert.rejects(resolver.resolve(target('me.example:443')), /leads to this machine/);
 });
 
@@ -115,7 +115,7 @@ test('a name that is not there, and one that is not resolved in time, are told a
     '502 the name of none.example:443 cannot be resolved (ENOTFOUND)',
   );
   const permission = { any: true, hosts: [], ports: [] };
-  const resolver = new Resolver({ name: 'a/b', permission, wanted: [], lookup: () => undefined, timeoutMs: 20 });
+  const resolver = new Resolver({ name: 'a/b', permission, wanted: () => [], lookup: () => undefined, timeoutMs: 20 });
   await assert.rejects(resolver.resolve(target('slow.example:443')), /^Refusal: the name .* was not resolved in time$/);
 });
 
@@ -124,7 +124,7 @@ test('few names are resolved at a time, so that one knowledge object leaves some
   const resolver = new Resolver({
     name: 'a/b',
     permission: { any: true, hosts: [], ports: [] },
-    wanted: [],
+    wanted: () => [],
     lookup: (_name, _options, callback) => void waiting.push(() => callback(null, [{ address: '8.8.8.8', family: 4 }])),
     timeoutMs: 60_000,
   });
@@ -140,7 +140,7 @@ test('few names are resolved at a time, so that one knowledge object leaves some
 test('a refusal names what the knowledge object asks for too', async () => {
   const wanted = [target('api.example:443'), target('[2606:2800::1]:8443')];
   const permission = { any: false, hosts: [target('api.example:443')], ports: [] };
-  const resolver = new Resolver({ name: 'a/b', permission, wanted, timeoutMs: 5000 });
+  const resolver = new Resolver({ name: 'a/b', permission, wanted: () => wanted, timeoutMs: 5000 });
   await assert.rejects(resolver.resolve(target('evil.example:443')), {
     message: `a/b may not connect to evil.example:443 (it asks for ${wanted.map(formatHostPort).join(', ')}); the operator allows it by --allow-network a/b=evil.example:443`,
   });

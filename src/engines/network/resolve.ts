@@ -24,7 +24,7 @@ export interface ResolverOptions {
   readonly name: string;
   readonly permission: NetworkPermission;
   /** What its descriptors ask for, for the words of refusals. */
-  readonly wanted: readonly HostPort[];
+  readonly wanted: () => readonly HostPort[];
   readonly lookup?: Lookup | undefined;
   /** Milliseconds. */
   readonly timeoutMs: number;
@@ -63,7 +63,8 @@ export class Resolver {
   }
 
   #refused(what: string, target: HostPort): Refusal {
-    const { name, wanted } = this.#options;
+    const { name } = this.#options;
+    const wanted = this.#options.wanted();
     const asks = wanted.length === 0 ? '' : ` (it asks for ${wanted.map(formatHostPort).join(', ')})`;
     return new Refusal(403, `${name} ${what}${asks}; the operator allows it by ${optionFor(name, target)}`);
   }

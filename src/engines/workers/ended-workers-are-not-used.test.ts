@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { realClock } from '../sandbox/clock.ts';
 import { SandboxProcess } from '../sandbox/sandbox-process.ts';
 import { nodeWorkers } from './node/node-program.ts';
+import { NO_NETWORK } from '../network/network.ts';
 import { prepareProgram } from './node/program-files.ts';
 import { workerPolicy } from './policy.ts';
 import { Worker } from './worker.ts';
@@ -17,7 +18,7 @@ for (const signal of ['SIGKILL', 'SIGSEGV', 'SIGTERM'] as const) {
       ...{ files: await prepareProgram(folder), memoryMb: 64, outputLimit: 1000 },
       ...{ permissions: true, environment: {} },
     });
-    const home = { ko: 'a/b/c', root: '/', folders: [], scratch: folder };
+    const home = { ko: 'a/b/c', root: '/', folders: [], scratch: folder, network: NO_NETWORK, processes: false };
     const options = { program, bodyLimit: 1000, outputLimit: 1000, clock: realClock, policy: workerPolicy };
     const usable = await new Promise<boolean>((resolve) => {
       const start = (events: ConstructorParameters<typeof SandboxProcess>[1]): SandboxProcess =>

@@ -1,5 +1,6 @@
 /** Brings the code of endpoints into the cache folder, with the packages it depends on, and into the workers. */
 import { join } from 'node:path';
+import type { HostPort } from '../../lib/host-port.ts';
 import type { KoHost } from './ko-host.ts';
 import { Artifacts } from './packages/artifacts.ts';
 import type { WantedArtifacts } from './packages/artifacts.ts';
@@ -13,6 +14,8 @@ export interface WantedCode extends WantedArtifacts {
   /** Path of the entry module, one of the artifacts. */
   readonly entry: string;
   readonly function: string;
+  /** What its deployment asks for. */
+  readonly network?: readonly HostPort[] | undefined;
 }
 
 /** Where the code of an endpoint lies. */
@@ -113,6 +116,7 @@ export class HostedCode {
     needed.defer(() => {
       if (take(this.#hosts, host)) this.#parts.pool.keepOnly(new Set(this.#hosts.keys()));
     });
+    await host.openNetwork();
     const { more } = installed;
     const known = isKnown([key, wanted.uri, wanted.entry, wanted.function, ...installed.folders].join('\n'));
     host.define({
@@ -121,6 +125,7 @@ export class HostedCode {
       root,
       function: wanted.function,
       folders,
+      network: wanted.network,
       ...(more && { more }),
     });
     if (!known) await this.#load(host, code, progress);

@@ -3,6 +3,9 @@
  * its limit takes its worker out of use: calls that had begun there go on as long as it is alive, and those that had not
  * are sent to a new one.
  */
+import { NO_NETWORK } from '../network/network.ts';
+import type { Network, NetworkAccess } from '../network/network.ts';
+import { wantedHosts } from '../network/wanted.ts';
 import type { Starts } from '../sandbox/starts.ts';
 import type { ProcessEvents } from '../sandbox/sandbox-process.ts';
 import { Work } from '../sandbox/work.ts';
@@ -32,6 +35,9 @@ export interface HostOptions extends WorkerOptions {
   /** Milliseconds that loading an endpoint may take. */
   readonly loadLimitMs: number;
   readonly starts: Starts;
+  readonly network?: Pick<Network, 'open'>;
+  /** `<naan>/<name>` of those whose code may start programs. */
+  readonly processes?: readonly string[];
   /** Starts a worker in a scratch folder of its own. */
   readonly start: (home: Omit<WorkerHome, 'scratch'>, events: ProcessEvents) => WorkerProcess;
 }
@@ -57,6 +63,8 @@ export class KoHost {
   #current: Worker | undefined;
   readonly #retired = new Set<Worker>();
   readonly #deadlines = new WeakMap<WorkerWork, number>();
+  #network: NetworkAccess = NO_NETWORK;
+  #opening: Promise<void> | undefined;
   #closing = false;
   #onClosed: (() => void) | undefined;
 
@@ -82,6 +90,26 @@ export class KoHost {
 
   get hasWork(): boolean {
     return this.#loads.length + this.#queue.length > 0 || this.workers.some(({ open }) => open.size > 0);
+  }
+
+  /** Before its first endpoint: what its code may reach is there when that is loaded. */
+  openNetwork(): Promise<void> {
+    return (this.#opening ??= this.#openNetwork().catch((thrown: unknown) => {
+      // The next endpoint tries again.
+      this.#opening = undefined;
+      throw thrown;
+    }));
+  }
+
+  async #openNetwork(): Promise<void> {
+    const opened = await this.#options.network?.open(this.ko, () => wantedHosts(this.#codes));
+    if (opened === undefined) return;
+    this.#network = opened;
+    if (this.#closing) this.#closeNetwork();
+  }
+
+  #closeNetwork(): void {
+    void this.#network[Symbol.asyncDispose]();
   }
 
   /** Adds an endpoint or puts it anew, so that its next load starts from its files. */
@@ -134,6 +162,7 @@ export class KoHost {
     for (const call of this.#queue.splice(0)) call.giveUp(isStopping());
     for (const { work } of this.#loads.splice(0)) work.endLoad(isStopping().message);
     for (const worker of this.workers) worker.kill(isStopping().message);
+    this.#closeNetwork();
   }
 
   /** Called several times a second while there is work: ends what passed its limit. */
@@ -228,7 +257,9 @@ export class KoHost {
     const endpoints = [...this.#endpoints.values()];
     const folders = new Set(endpoints.flatMap(({ code }) => code.folders));
     const root = endpoints[0]?.code.root ?? '/';
-    const home = { ko: this.ko, root, folders: [...folders] };
+    const { ko } = this;
+    const processes = this.#options.processes?.includes(ko.slice(0, ko.lastIndexOf('/'))) === true;
+    const home = { ko, root, folders: [...folders], network: this.#network, processes };
     const clean = (text: string): string => withoutOwnPaths(text, this.#codes);
     const worker = new Worker((events) => this.#options.start(home, events), folders, this.#options, {
       freed: (freed) => this.#freed(freed),
@@ -236,7 +267,7 @@ export class KoHost {
       ended: (ended, fault) => this.#ended(ended, fault),
       notStarted: (ended, works, reason) => this.#notStarted(ended, works, reason),
       printed: (stream, line) => this.#log.printed(stream, clean(line)),
-      clean,
+      clean: (text) => this.#network.explain(clean(text)),
     });
     for (const endpoint of endpoints) worker.define(endpoint);
     return worker;
@@ -328,6 +359,8 @@ export class KoHost {
   #settleClosing(): void {
     if (!this.#closing || this.#loads.length + this.#queue.length > 0) return;
     for (const worker of this.workers) this.#endIfDone(worker);
-    if (this.workers.length === 0) this.#onClosed?.();
+    if (this.workers.length > 0) return;
+    this.#closeNetwork();
+    this.#onClosed?.();
   }
 }

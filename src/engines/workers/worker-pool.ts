@@ -1,6 +1,7 @@
 /** The knowledge object versions that have an endpoint here, and the watch over their workers. */
 import { realClock } from '../sandbox/clock.ts';
 import type { Clock } from '../sandbox/clock.ts';
+import type { Network } from '../network/network.ts';
 import { SandboxProcess } from '../sandbox/sandbox-process.ts';
 import type { Command, ProcessEvents } from '../sandbox/sandbox-process.ts';
 import { Starts } from '../sandbox/starts.ts';
@@ -36,6 +37,10 @@ export interface PoolOptions extends WorkerLimits {
   /** In which each worker gets a folder of its own. */
   readonly scratch: string;
   readonly log: PoolLog;
+  /** What opens the network to those that may use it; none does where it is left out. */
+  readonly network?: Pick<Network, 'open'>;
+  /** `<naan>/<name>` of those whose code may start programs. */
+  readonly processes?: readonly string[];
   readonly clock?: Clock;
   readonly policy?: WorkerPolicy;
   /** In place of real processes. */

@@ -1,4 +1,6 @@
 /** How the workers of one engine are started, and what is particular to them. */
+import type { HostPort } from '../../lib/host-port.ts';
+import type { NetworkAccess } from '../network/network.ts';
 import type { Command } from '../sandbox/sandbox-process.ts';
 
 /** The code of one endpoint as it lies in the cache folder. */
@@ -11,6 +13,8 @@ export interface EndpointCode {
   readonly function: string;
   /** Folders that the code may read: of the knowledge object, and of its packages. */
   readonly folders: readonly string[];
+  /** What its deployment asks for. */
+  readonly network?: readonly HostPort[] | undefined;
   /** What else the engine tells its workers of it. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
@@ -24,6 +28,10 @@ export interface WorkerHome {
   readonly folders: readonly string[];
   /** The only folder in which it may write. It is there, and goes with the worker. */
   readonly scratch: string;
+  /** What it may reach, and what tells it how. */
+  readonly network: Pick<NetworkAccess, 'ports' | 'environment' | 'files'>;
+  /** It may start programs. */
+  readonly processes: boolean;
 }
 
 export interface WorkerProgram {

@@ -86,7 +86,13 @@ export async function proxied(options: ProxiedOptions = {}): Promise<Proxied> {
   const refusals: Refusal[] = [];
   const permission = { any, hosts: allow.map(target), ports };
   const proxy = await KoProxy.open({
-    resolver: new Resolver({ name: '99999/net', permission, wanted, lookup, timeoutMs: limits.connectMs }),
+    resolver: new Resolver({
+      name: '99999/net',
+      permission,
+      wanted: () => wanted,
+      lookup,
+      timeoutMs: limits.connectMs,
+    }),
     onRefusal: (refusal) => refusals.push(refusal),
     limits,
   });

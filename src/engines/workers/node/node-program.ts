@@ -23,26 +23,27 @@ export const nodeWorkers = (options: NodeProgramOptions): WorkerProgram => ({
   memoryMb: options.memoryMb,
   besideMemoryMb: BESIDE_HEAP_MB,
   saysOutOfMemory: (printed) => printed.includes('JavaScript heap out of memory'),
-  command: ({ root, folders, scratch }) => ({
+  command: ({ root, folders, scratch, network, processes }) => ({
     program: process.execPath,
     args: [
-      ...(options.permissions ? permissions([options.files.folder, ...folders], scratch) : []),
+      ...(options.permissions ? permissions([options.files.folder, ...folders], scratch, processes) : []),
       '--disable-warning=PERM0006',
       '--disable-sigusr1',
       `--max-old-space-size=${options.memoryMb}`,
       options.files.main,
       String(options.outputLimit),
     ],
-    env: { NODE_ENV: 'production', TMPDIR: scratch, ...options.environment },
+    env: { NODE_ENV: 'production', TMPDIR: scratch, ...options.environment, ...network.environment },
     input: '',
     cwd: root,
     isWorker: true,
   }),
 });
 
-const permissions = (readable: readonly string[], scratch: string): string[] => [
+const permissions = (readable: readonly string[], scratch: string, processes: boolean): string[] => [
   '--permission',
   '--allow-worker',
+  ...(processes ? ['--allow-child-process'] : []),
   // Both write files past the permission model, which does not know of them. Frozen flags end the process of who
   // changes one, should there be a way beside those that `restrict.ts` closes.
   '--no-experimental-sqlite',
