@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { setTimeout as later } from 'node:timers/promises';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
