@@ -322,10 +322,8 @@ export class KoHost {
     if (this.#retired.has(worker)) return;
     this.#retired.add(worker);
     if (this.#current === worker) this.#current = undefined;
-    if (worker.open.size > 0) {
-      const lastBegun = last ?? (await worker.seal());
-      if (lastBegun !== undefined) this.#putBack(worker.takeBack(lastBegun));
-    }
+    // Where it does not say what has begun, all may have.
+    if (worker.open.size > 0) this.#putBack(worker.takeBack(last ?? (await worker.seal()) ?? Infinity));
     this.#endIfDone(worker);
     this.#pump();
   }
