@@ -77,11 +77,11 @@ def read_activation_request(body: bytes) -> ActivationRequest:
         entry,
         _text(value, "function"),
         checksum or None,
-        read_package(value),
+        _package(value),
     )
 
 
-def read_package(value: dict[str, object]) -> PythonPackage | None:
+def _package(value: dict[str, object]) -> PythonPackage | None:
     """Where there is a `folder` to install: `package`, `module` or both say what to import."""
     if value.get("folder") is None:
         return None

@@ -39,6 +39,8 @@ export interface Start {
   readonly project?: string;
   /** Never runs with the rights of root, to whom no file is read-only. */
   readonly unprivileged?: boolean;
+  /** A command that starts it as another user. */
+  readonly as?: readonly string[];
 }
 
 export interface OwnService extends Client, AsyncDisposable {
@@ -105,7 +107,7 @@ export async function runToEnd(start: Start): Promise<Exit & { readonly stdout: 
 function launch(start: Start, shelf: string | false | undefined) {
   const { args = [], env = {}, profile = 'dev' } = start;
   const isBound = start.unprivileged === true && process.getuid?.() === 0;
-  const [command, ...bound] = [...(isBound ? BOUND_BY_PERMISSIONS : []), NODE];
+  const [command, ...bound] = [...(isBound ? BOUND_BY_PERMISSIONS : (start.as ?? [])), NODE];
   const child = spawn(
     command ?? NODE,
     [

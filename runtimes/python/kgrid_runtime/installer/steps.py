@@ -7,6 +7,8 @@ import contextlib
 import json
 import os
 import re
+import signal
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from kgrid_runtime.failures import Failure, activation_failed
-from kgrid_runtime.installer.processes import InstallProcess, StartProcess, Step
 
 _HERE = Path(__file__).parent
 _PASSED_ON = re.compile(
@@ -57,20 +58,18 @@ class Doing:
 
 
 class Steps:
-    def __init__(self, limits: InstallLimits, environment: Mapping[str, str], start: StartProcess) -> None:
+    def __init__(self, limits: InstallLimits, environment: Mapping[str, str]) -> None:
         path = {"PATH": environment.get("PATH", "/usr/local/bin:/usr/bin:/bin"), "LANG": "C.UTF-8"}
         self._limits = limits
-        self._start = start
         self._for_pip = {**{name: value for name, value in environment.items() if _PASSED_ON.fullmatch(name)}, **path}
         self._for_builds = path
         self._turn = asyncio.Semaphore(_AT_ONCE)
-        self._processes: set[InstallProcess] = set()
+        self._processes: set[asyncio.subprocess.Process] = set()
 
     async def pip(self, work: Path, folder: Path, arguments: list[str], sources: bool, doing: Doing) -> Ended:
         """Runs pip in `folder`; `sources`: code of packages may run. Tells which package is fetched."""
         request = {"arguments": arguments, "sources": sources, "work": str(work)}
-        step = Step("fetch", ["-I", str(_HERE / "fetch.py")], request, folder, self._for_pip, work)
-        return await self._run(doing, step)
+        return await self._run(doing, ["-I", str(_HERE / "fetch.py")], request, work, folder, self._for_pip)
 
     async def build(self, work: Path, source: Path, environment: Path | None, last: bool, doing: Doing) -> Ended:
         """Builds the package in `source`."""
@@ -90,21 +89,36 @@ class Steps:
             variables["PYTHONPATH"] = str(environment)
             variables["PATH"] = f"{environment / 'bin'}:{variables['PATH']}"
         command = ["-I", "-S", "-B", str(_HERE / "build.py")]
-        return await self._run(doing, Step("build", command, request, source, variables, work))
+        return await self._run(doing, command, request, work, source, variables)
 
     def kill(self) -> None:
         for process in self._processes:
-            process.kill()
+            _kill(process)
 
-    async def _run(self, doing: Doing, step: Step) -> Ended:
-        work = step.work
+    async def _run(
+        self,
+        doing: Doing,
+        command: list[str],
+        request: Mapping[str, object],
+        work: Path,
+        folder: Path,
+        environment: Mapping[str, str],
+    ) -> Ended:
         what = doing.what[0].upper() + doing.what[1:]
         (work / "outcome.json").unlink(missing_ok=True)
         if self._turn.locked():
             doing.tell("waiting for other installations")
         async with self._turn:
             doing.tell(doing.what)
-            process = await self._start(step)
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, *command, json.dumps({"parent": os.getpid(), **request})),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+            )
             self._processes.add(process)
             output = _Output(what, doing)
             watching = asyncio.ensure_future(self._watch(what, process, work))
@@ -118,7 +132,7 @@ class Steps:
                 output.check()
             finally:
                 # What it has started ends with it.
-                process.kill()
+                _kill(process)
                 watching.cancel()
                 # Until the pipe is read to its end, asyncio does not tell the end of the process.
                 await asyncio.wait({reading}, timeout=_LAST_READ)
@@ -127,7 +141,7 @@ class Steps:
                 self._processes.discard(process)
         return Ended(process.returncode or 0, output.text, await asyncio.to_thread(_outcome, work))
 
-    async def _watch(self, what: str, process: InstallProcess, work: Path) -> None:
+    async def _watch(self, what: str, process: asyncio.subprocess.Process, work: Path) -> None:
         """Returns when the process has ended. Raises Failure when too much is written."""
         while process.returncode is None:
             began = time.monotonic()
@@ -155,12 +169,12 @@ class _Output:
     def text(self) -> str:
         return self._kept.decode("utf-8", "replace")
 
-    async def read(self, process: InstallProcess) -> None:
+    async def read(self, process: asyncio.subprocess.Process) -> None:
         """Returns when the process has ended, which it has to where it prints too much."""
-        while data := await process.read():
+        while process.stdout is not None and (data := await process.stdout.read(65536)):
             self._total += len(data)
             if self._total > _MOST_OUTPUT:
-                process.kill()
+                _kill(process)
             self._kept = (self._kept + data)[-_LAST_OUTPUT:]
             for name in _COLLECTING.findall(data)[-1:]:
                 self._doing.tell(f"{self._doing.what}: {name.decode()}")
@@ -195,3 +209,8 @@ def _outcome(work: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
