@@ -12,15 +12,17 @@ export interface BecameActive {
   readonly isNew: boolean;
 }
 
-/** `made`: the endpoints of the change, `before`: those in whose place they are. */
+/** In the order of their places. `made`: the endpoints of the change, `before`: those in whose place they are. */
 export function becameActive(made: readonly Endpoint[], before: readonly Endpoint[]): BecameActive[] {
   const old = contentOf(before);
-  return [...contentOf(made)].map(([ko, { atId, digest }]) => ({
-    ko,
-    atId: atId === ko ? undefined : atId,
-    digest,
-    isNew: old.get(ko)?.digest !== digest,
-  }));
+  return [...contentOf(made)]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([ko, { atId, digest }]) => ({
+      ko,
+      atId: atId === ko ? undefined : atId,
+      digest,
+      isNew: old.get(ko)?.digest !== digest,
+    }));
 }
 
 /** Of a remote endpoint that is not decided yet it is what is on its way. */

@@ -81,7 +81,7 @@ export interface Config {
   readonly sandboxes: number;
   readonly runtimes: readonly string[];
   readonly walls: WallsMode;
-  /** `<naan>/<name>` of KOs in python whose dependencies may be built from their sources. */
+  /** `<naan>/<name>` of KOs whose dependencies may be built from their sources. */
   readonly sourceBuilds: readonly string[];
   /** What KOs may reach over the network. */
   readonly network: NetworkPermissions;

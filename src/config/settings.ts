@@ -234,7 +234,7 @@ export const SETTINGS = [
     env: 'KGRID_ALLOW_SOURCE_BUILDS',
     kind: 'list',
     group: 'Engines',
-    help: 'naan/name of a knowledge object in python whose dependencies may be built from sources; may repeat',
+    help: 'naan/name of a knowledge object whose dependencies may be built from sources; may repeat',
   },
   {
     option: 'allow-network',

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { setTimeout as later } from 'node:timers/promises';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
@@ -25,10 +24,15 @@ const native = javascriptKo('function run() { return [].indexOf.call({ length: 2
   naan,
   name: 'native',
 });
-const slow = javascriptKo('function run(n) { const end = Date.now() + 800; while (Date.now() < end); return n; }', {
-  naan,
-  name: 'slow',
-});
+const slow = javascriptKo(
+  `function run(n) {
+    console.log('it runs: ' + n);
+    const end = Date.now() + 500;
+    while (Date.now() < end);
+    return n;
+  }`,
+  { naan, name: 'slow' },
+);
 await service.serve(native, slow);
 
 let jumps = 0;
@@ -38,23 +42,44 @@ async function jump(): Promise<void> {
   await service.logged(() => service.log.filter(({ event }) => event === 'jumped').length >= wanted);
 }
 
+let calls = 0;
+/** A call of the slow one, in the midst of which something happens. */
+async function callWhile(happens: () => Promise<void>): Promise<boolean> {
+  const n = ++calls;
+  const called = service.post(pathOf(slow), n);
+  await Promise.race([called, service.logged(({ msg }) => msg === `it runs: ${n}`)]);
+  await happens();
+  const { status, object, text } = await called;
+  if (status === 200) assert.equal(object['result'], n, text);
+  return status === 200;
+}
+
+/**
+ * Fails where it is the jump that ends a call. A machine on which calls come to their limit without one is too busy to
+ * tell: the clock goes back to where it was, and jumps again.
+ */
+async function assertCallsGoOn(): Promise<void> {
+  for (let i = 0; i < 20; i++) {
+    if (await callWhile(jump)) return;
+    await jump();
+    assert.equal(await callWhile(() => Promise.resolve()), false, 'only the calls during which the clock jumps fail');
+  }
+}
+
 for (const direction of ['back', 'forward']) {
   test(`when the clock jumps ${direction} calls end as they would have`, async () => {
     const began = performance.now();
-    const hopeless = service.post(pathOf(native), 1).then((answer) => ({ answer, took: performance.now() - began }));
-    const useful = service.post(pathOf(slow), 1);
+    const since = (): number => performance.now() - began;
+    const hopeless = service.post(pathOf(native), 1).then((answer) => ({ answer, took: since() }));
     using client = await new RawClient(service.url).connected();
     client.write(`${postHead(pathOf(slow), { 'Content-Type': 'application/json', 'Content-Length': 10 })}[`);
-    await later(300);
-    await jump();
-    const { text, object } = await useful;
-    assert.equal(object['result'], 1, text);
+    const closed = client.closed.then(since);
+    await assertCallsGoOn();
     const { answer, took } = await hopeless;
     assert.equal(answer.status, 500, answer.text);
     assert.ok(took >= LIMIT && took < LIMIT + pace.allowed(1000, Date.now() - took, took), `${took} ms`);
-    await client.closed;
+    const all = await closed;
     assert.equal(client.status, 408);
-    const all = performance.now() - began;
     assert.ok(all < pace.allowed(6000, Date.now() - all, all), `${all} ms`);
     assert.equal((await service.get('/actuator/health')).object['status'], 'UP');
   });

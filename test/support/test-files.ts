@@ -4,10 +4,16 @@ import { join } from 'node:path';
 /** Rings of their own: `npm run test:<name>`. */
 export const SLOW_RINGS = ['hostile', 'load', 'shutdown', 'walls'] as const;
 
-/** Of those rings, the files that take a few seconds: a short form of load and shutdown in every run. Of hostile code that is in `test/acceptance`. */
+/**
+ * Of those rings, the files that take a few seconds, or a short round (`inRound`), in every run. Of hostile code that is
+ * `test/acceptance/hostile-code.test.ts`.
+ */
 export const SHORT_ROUNDS = [
   'test/load/clock-jumps.test.ts',
+  'test/load/log-reader-stalls.test.ts',
+  'test/load/same-knowledge-objects.test.ts',
   'test/load/slow-connections.test.ts',
+  'test/load/soak.test.ts',
   'test/load/waiting-calls.test.ts',
   'test/shutdown/at-a-terminal.test.ts',
   'test/shutdown/by-npm.test.ts',

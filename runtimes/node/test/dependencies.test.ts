@@ -80,6 +80,67 @@ describe('packages that knowledge objects depend on', () => {
     assert.equal(await resultOf('scripted', files), 'no script ran');
   });
 
+  it('name those whose scripts did not run, where the code does not load', async () => {
+    const files = {
+      'package.json': JSON.stringify({ dependencies: { scripted: '1.0.0' } }),
+      'src/index.js': "require('scripted'); require('./missing.node');",
+    };
+    const said = String(await resultOf('unbuilt', files));
+    assert.match(
+      said,
+      /the install scripts of scripted did not run; --allow-source-builds deps\/unbuilt permits that\)$/,
+    );
+  });
+
+  it('run their scripts where that is permitted, once all is fetched and without what may hold credentials', async () => {
+    const tell = `node -p "'module.exports = ' + JSON.stringify(process.env)" > index.js`;
+    await registry.publish('builds', '1.0.0', '', { scripts: { install: tell } });
+    await registry.publish('builds', '1.0.1', '', { scripts: { postinstall: 'exit 7' } });
+    const settings = {
+      ...registry.settings,
+      ...{ KGRID_NODE_ALLOW_INSTALL_SCRIPTS: 'true', KGRID_NODE_ACTIVATION_WAIT: '0.2' },
+      ...{
+        'npm_config_//127.0.0.1/:_authToken': 'secret token',
+        HTTPS_PROXY: 'http://me:secret@127.0.0.1:1/',
+        NO_PROXY: '127.0.0.1',
+      },
+    };
+    await using permitted = await TestRuntime.start(activator, settings);
+    const files = (version: string): Activation['files'] => ({
+      'package.json': JSON.stringify({ dependencies: { builds: version }, scripts: { install: 'exit 1' } }),
+      'src/index.js': "module.exports = () => require('builds');",
+    });
+    const seen = (await resultOf('builds', files('1.0.0'), permitted)) as Record<string, string>;
+    assert.equal(typeof seen['PATH'], 'string', JSON.stringify(seen));
+    assert.doesNotMatch(JSON.stringify(seen), /secret/);
+    assert.match(String(await resultOf('fails', files('1.0.1'), permitted)), /^Installing packages failed: .*code 7/s);
+  });
+
+  it('do not come from git, whose packages are prepared by their own code', async () => {
+    const specs = [
+      'git+https://git.example/x.git',
+      'github:me/x',
+      'me/x',
+      'https://git.example/x.git#main',
+      'git@git.example:x',
+    ];
+    for (const spec of specs) {
+      assert.equal(
+        await resultOf('git', needs(spec)),
+        'The dependency tiny of package.json comes from git, and may be built while the network is open: take it from a ' +
+          'registry; --allow-source-builds deps/git permits that',
+        spec,
+      );
+    }
+    const lock = registry
+      .lock('tiny', '1.0.0')
+      .replace(/"resolved":"[^"]*"/, '"resolved":"git+ssh://git@git.example/x.git"');
+    assert.match(
+      String(await resultOf('git', needs('1.0.0', { 'package-lock.json': lock }))),
+      /^A dependency of package\.json comes from git/,
+    );
+  });
+
   it('fail with the last lines of the installer', async () => {
     const missing = String(await resultOf('missing', needs('^9.0.0')));
     assert.match(

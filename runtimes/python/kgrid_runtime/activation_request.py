@@ -77,11 +77,11 @@ def read_activation_request(body: bytes) -> ActivationRequest:
         entry,
         _text(value, "function"),
         checksum or None,
-        _package(value),
+        read_package(value),
     )
 
 
-def _package(value: dict[str, object]) -> PythonPackage | None:
+def read_package(value: dict[str, object]) -> PythonPackage | None:
     """Where there is a `folder` to install: `package`, `module` or both say what to import."""
     if value.get("folder") is None:
         return None

@@ -21,6 +21,7 @@ from kgrid_runtime.http.request import Request, SizeLimits
 from kgrid_runtime.http.server import Server
 from kgrid_runtime.installer.environments import Environments
 from kgrid_runtime.installer.installer import Installer
+from kgrid_runtime.installer.processes import start_here
 from kgrid_runtime.log import Log
 from kgrid_runtime.package_cache import PackageCache
 from kgrid_runtime.parent_watch import HandedOver, read_first_line, watch_stdin
@@ -59,7 +60,12 @@ async def _run(settings: Settings, handed_over: HandedOver, log: Log) -> int:
     packages = PackageCache(settings.cache_folder, settings.cache_strategy, activator)
     environments = Environments(settings.cache_folder)
     installer = Installer(
-        environments, settings.install, {**os.environ, **handed_over.installer}, settings.source_builds, log
+        environments,
+        settings.install,
+        {**os.environ, **handed_over.installer},
+        settings.source_builds,
+        start_here,
+        log.warn,
     )
     runners = Runners(settings.workers, ActivatorRequests(activator), log, settings.cache_folder / "scratch")
     endpoints = Endpoints()

@@ -1,6 +1,7 @@
 /** Brings the code of endpoints into the cache folder, with the packages it depends on, and into the workers. */
 import { join } from 'node:path';
 import type { HostPort } from '../../lib/host-port.ts';
+import type { EndpointPlan } from '../engine.ts';
 import type { KoHost } from './ko-host.ts';
 import { Artifacts } from './packages/artifacts.ts';
 import type { WantedArtifacts } from './packages/artifacts.ts';
@@ -16,6 +17,8 @@ export interface WantedCode extends WantedArtifacts {
   readonly function: string;
   /** What its deployment asks for. */
   readonly network?: readonly HostPort[] | undefined;
+  /** Of code that is a package to install. */
+  readonly installs?: EndpointPlan['installs'];
 }
 
 /** Where the code of an endpoint lies. */
@@ -30,6 +33,8 @@ export interface StoredCode {
 export interface Installed {
   /** Folders with packages. */
   readonly folders: readonly string[];
+  /** What tells its workers from those of other endpoints of its knowledge object, where they cannot share one. */
+  readonly apart?: string;
   /** What workers are told of them. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
@@ -111,7 +116,7 @@ export class HostedCode {
     const installed = await installer.install(code, progress);
     installed.folders.forEach(need);
     const folders = [cache.object(key), ...installed.folders];
-    const host = this.#parts.pool.host(wanted.ko, wanted.checksum ?? key);
+    const host = this.#parts.pool.host(wanted.ko, `${wanted.checksum ?? key} ${installed.apart ?? ''}`);
     add(this.#hosts, host);
     needed.defer(() => {
       if (take(this.#hosts, host)) this.#parts.pool.keepOnly(new Set(this.#hosts.keys()));

@@ -264,6 +264,7 @@ export class KoHost {
     const worker = new Worker((events) => this.#options.start(home, events), folders, this.#options, {
       freed: (freed) => this.#freed(freed),
       asked: (from, number, callNumber, question) => void this.#answer(from, number, callNumber, question),
+      sealed: (sealed, last) => void this.#retire(sealed, last),
       ended: (ended, fault) => this.#ended(ended, fault),
       notStarted: (ended, works, reason) => this.#notStarted(ended, works, reason),
       printed: (stream, line) => this.#log.printed(stream, clean(line)),
@@ -316,14 +317,13 @@ export class KoHost {
     this.#queue.unshift(...calls);
   }
 
-  async #retire(worker: Worker): Promise<void> {
+  /** `last`: the last call that began in it, where it has said so by itself. */
+  async #retire(worker: Worker, last?: number): Promise<void> {
     if (this.#retired.has(worker)) return;
     this.#retired.add(worker);
     if (this.#current === worker) this.#current = undefined;
-    if (worker.open.size > 0) {
-      const lastBegun = await worker.seal();
-      if (lastBegun !== undefined) this.#putBack(worker.takeBack(lastBegun));
-    }
+    // Where it does not say what has begun, all may have.
+    if (worker.open.size > 0) this.#putBack(worker.takeBack(last ?? (await worker.seal()) ?? Infinity));
     this.#endIfDone(worker);
     this.#pump();
   }

@@ -1,7 +1,7 @@
 /**
  * What the supervisor and a worker say to each other: frames of the service's own codec, each with two numbers and a
- * text. A worker finds two sockets: file descriptor 3 for calls and all that it says, and 4, by which it is sealed: one
- * byte there, and it says which call was the last to begin.
+ * text. A worker finds two sockets: file descriptor 3 for calls and all that it says, and 4, by which it is sealed, and by
+ * which one whose calls keep it from reading takes replies and pings too.
  */
 import type { CodePlace } from '../../lib/code-place.ts';
 import { OddFrame } from '../sandbox/frames.ts';
@@ -22,7 +22,7 @@ export const kinds = {
   reply: 6,
   /** Is the worker's event loop alive? Answered with the same. */
   ping: 7,
-  /** From now on no further call begins, a = number of the last that did. */
+  /** Begin no further call; from the worker, also unasked: none begins any more, a = number of the last that did. */
   sealed: 8,
   /** The worker ends because of an exception that belongs to no call: text = its description. */
   fatal: 9,
@@ -30,9 +30,6 @@ export const kinds = {
 
 /** `unreadable`: the input is not JSON; `unloaded`: the code could not be loaded. */
 export const answers = { result: 0, thrown: 1, failed: 2, invalid: 3, unreadable: 4, unloaded: 5 } as const;
-
-/** What is written to the second socket of a worker that is to begin no further call. */
-export const SEAL = 's';
 
 /** Why a call or a load has no result. */
 export interface Failure {

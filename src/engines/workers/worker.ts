@@ -6,7 +6,7 @@ import type { ProcessEvents, SandboxProcess } from '../sandbox/sandbox-process.t
 import { failed } from './call-failure.ts';
 import type { CallFailure } from './call-failure.ts';
 import { failureOf } from './from-worker.ts';
-import { answers, kinds, maxBytesOf, SEAL } from './messages.ts';
+import { answers, kinds, maxBytesOf } from './messages.ts';
 import type { WorkerPolicy } from './policy.ts';
 import { residentBytes } from './policy.ts';
 import { logPrintedLines } from './printed-lines.ts';
@@ -31,6 +31,8 @@ export interface WorkerEvents {
   freed(worker: Worker): void;
   /** The code asks something for the work of that number, if that is open. */
   asked(worker: Worker, number: number, callNumber: number, question: string): void;
+  /** It begins no further call after that number, and was not asked for that. */
+  sealed(worker: Worker, last: number): void;
   /** Every open call was failed before. `fault` says why, unless the end was wanted. */
   ended(worker: Worker, fault: string | undefined): void;
   /** The process could not be started: nothing of its work has begun. */
@@ -148,7 +150,7 @@ export class Worker {
   seal(): Promise<number | undefined> {
     return new Promise((resolve) => {
       this.#onSealed = resolve;
-      this.#process.write(SEAL, 'control');
+      this.#process.write(frame(kinds.sealed, 0, 0, ''), 'control');
       this.#options.clock.after(this.#options.policy.sealMs, () => resolve(undefined));
     });
   }
@@ -223,9 +225,15 @@ export class Worker {
       }
       this.#events.asked(this, a, b, body);
       this.#events.freed(this);
-    } else if (kind === kinds.sealed) this.#onSealed?.(a);
+    } else if (kind === kinds.sealed) this.#sealed(a);
     else if (kind === kinds.fatal)
       this.#reason ??= `${body} (it was not caught and ended the process of the knowledge object)`;
+  }
+
+  /** Unasked, where it should take no more calls: what took its memory may be there for good. */
+  #sealed(last: number): void {
+    if (this.#onSealed === undefined) this.#events.sealed(this, last);
+    else this.#onSealed(last);
   }
 
   #answer(number: number, kind: number, body: string): void {

@@ -26,7 +26,7 @@ const GRACE_MS = 1000;
 const TIMEOUT_MS = 60_000;
 
 /** A sandbox may pass its bound by what it takes between two looks. */
-const MOST = { activator: 100 * MEGABYTE, child: 1200 * MEGABYTE };
+export const MOST = { activator: 100 * MEGABYTE, child: 1200 * MEGABYTE };
 
 export interface Attack {
   /** Options of the service beside the limit of a call. */
@@ -64,7 +64,7 @@ export function attack(title: string, cases: readonly HostileCase[], options: At
       const attacker = async (): Promise<void> => {
         for (const [i, each] of waiting) {
           const ko = kos[i];
-          if (ko !== undefined) await t.test(each.name, () => assertHeld(service, ko, each, companion.pace));
+          if (ko !== undefined) await t.test(each.name, () => assertHeld(service, ko, each, { pace: companion.pace }));
         }
       };
       await Promise.all([...Array.from({ length: concurrency }, attacker), options.also?.(t, service, companion.pace)]);
@@ -75,11 +75,18 @@ export function attack(title: string, cases: readonly HostileCase[], options: At
   });
 }
 
-async function assertHeld(service: OwnService, ko: Ko, each: HostileCase, pace: Pace): Promise<void> {
-  const answer = await answerOf(service, ko, { hostile: true }, pace);
+export interface Time {
+  readonly pace: Pace;
+  /** Milliseconds of `--execution-timeout`. */
+  readonly limit?: number;
+}
+
+/** Calls the hostile code, whose answer must come in time and be what the case says; the next call of it is answered. */
+export async function assertHeld(service: OwnService, ko: Ko, each: HostileCase, time: Time): Promise<void> {
+  const answer = await answerOf(service, ko, { hostile: true }, time);
   if (answer.status === 200) assertResult(answer, ko, each.outcome);
   else assertError(answer, ko, each.outcome);
-  const next = await answerOf(service, ko, {}, pace, (each) => each.status !== 200);
+  const next = await answerOf(service, ko, {}, time, (each) => each.status !== 200);
   assert.equal(next.object['result'], 'well', `the next call: ${next.text}`);
 }
 
@@ -88,7 +95,7 @@ async function answerOf(
   service: OwnService,
   ko: Ko,
   input: unknown,
-  pace: Pace,
+  { pace, limit = EXECUTION_LIMIT_MS }: Time,
   again = ({ status }: Answer): boolean => status === 503,
 ): Promise<Answer> {
   const until = Date.now() + TIMEOUT_MS;
@@ -96,7 +103,7 @@ async function answerOf(
     const began = Date.now();
     const answer = await service.post(pathOf(ko), input);
     const took = Date.now() - began;
-    const allowed = pace.allowed(EXECUTION_LIMIT_MS + GRACE_MS, began, took);
+    const allowed = pace.allowed(limit + GRACE_MS, began, took);
     assert.ok(took <= allowed, `an answer after ${took} ms; allowed are ${allowed}`);
     if (!again(answer) || Date.now() > until) return answer;
     await later(1000 * Number(answer.headers['retry-after'] ?? 0));

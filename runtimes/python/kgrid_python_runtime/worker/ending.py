@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 # Not even the worker itself could get memory.
 EXIT_MEMORY = 86
@@ -17,6 +17,8 @@ def end_on_error() -> Generator[None]:
     try:
         yield
     except MemoryError:
+        with suppress(OSError):
+            os.write(2, b"the knowledge object passed its memory limit\n")
         os._exit(EXIT_MEMORY)
     except BaseException:
         traceback.print_exc()

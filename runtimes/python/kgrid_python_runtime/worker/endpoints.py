@@ -31,10 +31,10 @@ class Endpoints:
         self.describer = Describer("", self._hidden)
 
     def define(self, index: int, text: bytes) -> None:
-        """`text`: JSON `{file, root, function, entryFolder, installed, ownPackage}`, all paths absolute.
+        """`text`: JSON `{file, root, function, entryFolder, installed, ownPackage, module}`, all paths absolute.
 
         `entryFolder`: folder of the entry file, relative to the root. `installed`: folders with packages.
-        `ownPackage`: name of the knowledge object's own package there; then `file` is the name of a module.
+        `ownPackage`: name of the knowledge object's own package there, or null; then `module` counts, and not `file`.
         """
         said = json.loads(text)
         root, file, own_package = said["root"], said["file"], said.get("ownPackage")
@@ -44,7 +44,7 @@ class Endpoints:
             self._code = code
         self._found.pop(index, None)
         # What imports find depends on them, so that others would be found by the wrong code.
-        entry = file if own_package is not None else os.path.relpath(file, root)
+        entry = said["module"] if own_package is not None else os.path.relpath(file, root)
         self._targets[index] = (entry, said["function"]) if code == self._code else None
 
     def function(self, index: int) -> Callable[[object], object]:

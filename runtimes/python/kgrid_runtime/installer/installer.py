@@ -7,12 +7,13 @@ import contextlib
 import email.parser
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kgrid_runtime.failures import Failure, activation_failed
 from kgrid_runtime.installer.environments import Environments, Progress, key_of
+from kgrid_runtime.installer.processes import StartProcess
 from kgrid_runtime.installer.reasons import one_sentence, reason_of
 from kgrid_runtime.installer.requirement_lines import (
     check_requirement,
@@ -21,7 +22,6 @@ from kgrid_runtime.installer.requirement_lines import (
     requirement_lines,
 )
 from kgrid_runtime.installer.steps import Doing, Ended, InstallLimits, Steps
-from kgrid_runtime.log import Log
 from kgrid_runtime.package_cache import Package
 
 _OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--progress-bar", "off")
@@ -50,14 +50,18 @@ class Installer:
         limits: InstallLimits,
         environment: Mapping[str, str],
         source_builds: frozenset[str],
-        log: Log,
+        start: StartProcess,
+        warn: Callable[[str], None],
     ) -> None:
-        """`source_builds`: `naan/name` of knowledge objects whose dependencies may be built from their sources."""
+        """`source_builds`: `naan/name` of knowledge objects whose dependencies may be built from their sources.
+
+        `start` starts what fetches and builds; `warn` is told what the operator should know.
+        """
         self._environments = environments
-        self._steps = Steps(limits, environment)
+        self._steps = Steps(limits, environment, start)
         self._retries = () if "PIP_RETRIES" in environment else ("--retries", "2")
         self._source_builds = source_builds
-        self._log = log
+        self._warn = warn
 
     async def requirements_of(self, package: Package, progress: Progress) -> tuple[Path, ...]:
         """Folders with what its `requirements.txt` names. Raises Failure and OSError."""
@@ -106,7 +110,7 @@ class Installer:
                 raise
             # Many list there what only their authors need; the package itself says what it requires.
             await self._requirements(work, requires, None, tell)
-            self._log.warn(f"{work.package.ko} runs without its requirements.txt: {failure.description}")
+            self._warn(f"{work.package.ko} runs without its requirements.txt: {failure.description}")
             listed = None
         # Code that asks where its knowledge object is described looks beside its package.
         if (work.folder / _METADATA).is_file() and not (made / _METADATA).exists():
@@ -122,7 +126,7 @@ class Installer:
             if not ready:
                 raise
             name, version = ready[-1].name.split("-")[:2]
-            self._log.warn(f"{work.package.ko} runs from its wheel {name} {version}: {failure.description}")
+            self._warn(f"{work.package.ko} runs from its wheel {name} {version}: {failure.description}")
             # Of one version there may be wheels for several platforms.
             return ["--find-links", str(work.folder / "dist"), f"{name}=={version}"]
 

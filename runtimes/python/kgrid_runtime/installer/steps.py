@@ -7,8 +7,6 @@ import contextlib
 import json
 import os
 import re
-import signal
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kgrid_runtime.failures import Failure, activation_failed
+from kgrid_runtime.installer.processes import InstallProcess, StartProcess, Step
 
 _HERE = Path(__file__).parent
 _PASSED_ON = re.compile(
@@ -58,18 +57,20 @@ class Doing:
 
 
 class Steps:
-    def __init__(self, limits: InstallLimits, environment: Mapping[str, str]) -> None:
+    def __init__(self, limits: InstallLimits, environment: Mapping[str, str], start: StartProcess) -> None:
         path = {"PATH": environment.get("PATH", "/usr/local/bin:/usr/bin:/bin"), "LANG": "C.UTF-8"}
         self._limits = limits
+        self._start = start
         self._for_pip = {**{name: value for name, value in environment.items() if _PASSED_ON.fullmatch(name)}, **path}
         self._for_builds = path
         self._turn = asyncio.Semaphore(_AT_ONCE)
-        self._processes: set[asyncio.subprocess.Process] = set()
+        self._processes: set[InstallProcess] = set()
 
     async def pip(self, work: Path, folder: Path, arguments: list[str], sources: bool, doing: Doing) -> Ended:
         """Runs pip in `folder`; `sources`: code of packages may run. Tells which package is fetched."""
         request = {"arguments": arguments, "sources": sources, "work": str(work)}
-        return await self._run(doing, ["-I", str(_HERE / "fetch.py")], request, work, folder, self._for_pip)
+        step = Step("fetch", ["-I", str(_HERE / "fetch.py")], request, folder, self._for_pip, work)
+        return await self._run(doing, step)
 
     async def build(self, work: Path, source: Path, environment: Path | None, last: bool, doing: Doing) -> Ended:
         """Builds the package in `source`."""
@@ -89,36 +90,21 @@ class Steps:
             variables["PYTHONPATH"] = str(environment)
             variables["PATH"] = f"{environment / 'bin'}:{variables['PATH']}"
         command = ["-I", "-S", "-B", str(_HERE / "build.py")]
-        return await self._run(doing, command, request, work, source, variables)
+        return await self._run(doing, Step("build", command, request, source, variables, work))
 
     def kill(self) -> None:
         for process in self._processes:
-            _kill(process)
+            process.kill()
 
-    async def _run(
-        self,
-        doing: Doing,
-        command: list[str],
-        request: Mapping[str, object],
-        work: Path,
-        folder: Path,
-        environment: Mapping[str, str],
-    ) -> Ended:
+    async def _run(self, doing: Doing, step: Step) -> Ended:
+        work = step.work
         what = doing.what[0].upper() + doing.what[1:]
         (work / "outcome.json").unlink(missing_ok=True)
         if self._turn.locked():
             doing.tell("waiting for other installations")
         async with self._turn:
             doing.tell(doing.what)
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, *command, json.dumps({"parent": os.getpid(), **request})),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                cwd=folder,
-                env=environment,
-                start_new_session=True,
-            )
+            process = await self._start(step)
             self._processes.add(process)
             output = _Output(what, doing)
             watching = asyncio.ensure_future(self._watch(what, process, work))
@@ -132,7 +118,7 @@ class Steps:
                 output.check()
             finally:
                 # What it has started ends with it.
-                _kill(process)
+                process.kill()
                 watching.cancel()
                 # Until the pipe is read to its end, asyncio does not tell the end of the process.
                 await asyncio.wait({reading}, timeout=_LAST_READ)
@@ -141,7 +127,7 @@ class Steps:
                 self._processes.discard(process)
         return Ended(process.returncode or 0, output.text, await asyncio.to_thread(_outcome, work))
 
-    async def _watch(self, what: str, process: asyncio.subprocess.Process, work: Path) -> None:
+    async def _watch(self, what: str, process: InstallProcess, work: Path) -> None:
         """Returns when the process has ended. Raises Failure when too much is written."""
         while process.returncode is None:
             began = time.monotonic()
@@ -169,12 +155,12 @@ class _Output:
     def text(self) -> str:
         return self._kept.decode("utf-8", "replace")
 
-    async def read(self, process: asyncio.subprocess.Process) -> None:
+    async def read(self, process: InstallProcess) -> None:
         """Returns when the process has ended, which it has to where it prints too much."""
-        while process.stdout is not None and (data := await process.stdout.read(65536)):
+        while data := await process.read():
             self._total += len(data)
             if self._total > _MOST_OUTPUT:
-                _kill(process)
+                process.kill()
             self._kept = (self._kept + data)[-_LAST_OUTPUT:]
             for name in _COLLECTING.findall(data)[-1:]:
                 self._doing.tell(f"{self._doing.what}: {name.decode()}")
@@ -209,8 +195,3 @@ def _outcome(work: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)

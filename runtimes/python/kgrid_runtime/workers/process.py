@@ -52,7 +52,8 @@ class Code:
     def endpoint(self, entry: str, function: str) -> bytes:
         """What a worker is told of an endpoint. `entry` is the name of a module where there is an own package."""
         said = {
-            "file": str(self.root / entry) if self.own_package is None else entry,
+            "file": str(self.root / entry),
+            "module": entry,
             "root": str(self.root),
             "function": function,
             "entryFolder": self.entry_folder,

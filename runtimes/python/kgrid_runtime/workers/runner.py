@@ -19,6 +19,8 @@ from kgrid_runtime.workers.worker import Frames, StartProcess, Worker
 _READ_AHEAD = 32
 # How long a worker with a call past its limit may go on with its other calls.
 _GRACE = 1.0
+# … and one that did not answer when it was asked whether it is alive.
+_LAST_CHANCE = 0.15
 _SHORTEST_LOOK = 0.005
 _LONGEST_LOOK = 0.05
 _MEMORY_LOOK = 0.1
@@ -137,6 +139,9 @@ class Runner:
         except (ValueError, KeyError, TypeError, AttributeError):
             # Code of others shares the process with what writes these frames.
             worker.end("it sent what cannot be read")
+        if all(kind == PING for kind, *_ in frames):
+            # Nothing is free that was not before.
+            return
         worker.used_at = self._loop.time()
         if self._closed:
             self.stop_idle()
@@ -236,9 +241,7 @@ class Runner:
         for worker in self._workers():
             worker.ping_if_stalled(now)
             self._check_deadlines(worker, now)
-            if worker.ends_at is not None and (
-                now >= worker.ends_at or all(c.done for c in worker.outstanding.values())
-            ):
+            if worker.is_over(now):
                 worker.end(worker.reason or "")
         if now >= self._memory_look_at:
             self._memory_look_at = now + _MEMORY_LOOK
@@ -257,7 +260,9 @@ class Runner:
                 else:
                     self._expire(call)
         if worker.is_stuck(now):
-            self._retire(worker, _GRACE if worker.is_responsive(now) else 0, "another call passed its time limit")
+            if worker.must_answer_from is None:
+                worker.must_answer_from = now + _LAST_CHANCE
+            self._retire(worker, _GRACE, "another call passed its time limit")
 
     def _too_long(self, call: Call) -> Failure:
         limit = self._limits.execution_timeout

@@ -30,6 +30,8 @@ class Worker:
         self.used_at = 0.0
         # When a worker that gets no more calls is ended at the latest, and why.
         self.ends_at: float | None = None
+        # From when on it is ended where it does not even answer a ping.
+        self.must_answer_from: float | None = None
         self.reason: str | None = None
         # Calls among the outstanding ones that other endpoints made.
         self.nested = 0
@@ -68,9 +70,15 @@ class Worker:
         late = [call for call in self.outstanding.values() if now >= call.last_moment]
         return any(map(self.has_begun, late)) or bool(late and not any(map(self.has_begun, self.outstanding.values())))
 
-    def is_responsive(self, now: float) -> bool:
-        """Whether its threads get the interpreter in turn. Otherwise none of its calls can go on."""
-        return self._pinged_at is None or now - self._pinged_at < _UNHEARD_SECONDS
+    def is_over(self, now: float) -> bool:
+        """Whether it is to be ended, of a worker that gets no more calls."""
+        if self.ends_at is None:
+            return False
+        # Its threads do not get the interpreter in turn: none of its calls can go on.
+        silent = self._pinged_at is not None and now - self._pinged_at >= _UNHEARD_SECONDS
+        if silent and self.must_answer_from is not None and now >= self.must_answer_from:
+            return True
+        return now >= self.ends_at or all(call.done for call in self.outstanding.values())
 
     def ping_if_stalled(self, now: float) -> None:
         """Asks whether it is alive, when nothing has moved since the last look."""

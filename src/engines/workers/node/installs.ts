@@ -8,23 +8,27 @@ import { digestOf, exists } from '../packages/cache.ts';
 import type { Cache } from '../packages/cache.ts';
 import { activationFailed } from '../packages/errors.ts';
 import { Semaphore } from '../packages/semaphore.ts';
-import { parseManifest } from './manifest.ts';
+import { parseManifest, refuseGit } from './manifest.ts';
 import type { Npm } from './npm.ts';
 
 const lockFiles = ['npm-shrinkwrap.json', 'package-lock.json'];
 
+export interface Builds {
+  /** The install scripts of the packages run. */
+  readonly builds: boolean;
+  /** What would let them. */
+  readonly permission: string;
+}
+
 export class Installs {
   readonly #cache: Cache;
   readonly #npm: Npm;
-  /** What else decides the outcome: the platform, and whether scripts ran. */
-  readonly #platform: string;
   readonly #running = new Map<string, Promise<void>>();
   readonly #places = new Semaphore(2);
 
-  constructor(cache: Cache, npm: Npm, allowInstallScripts: boolean) {
+  constructor(cache: Cache, npm: Npm) {
     this.#cache = cache;
     this.#npm = npm;
-    this.#platform = [process.platform, process.arch, process.versions.modules, allowInstallScripts].join(' ');
   }
 
   /**
@@ -32,25 +36,38 @@ export class Installs {
    * @returns the key of the installation; undefined where nothing is needed, or the packages are among the artifacts.
    * @throws ActivationFailure with the installer's last lines.
    */
-  async provide(objectKey: string, packageJson: string, onInstall: () => void): Promise<string | undefined> {
+  async provide(
+    objectKey: string,
+    packageJson: string,
+    { builds, permission }: Builds,
+    onStep: (step: string) => void,
+  ): Promise<string | undefined> {
     const folder = join(this.#cache.object(objectKey), 'package', posix.dirname(packageJson));
     const text = await readFile(join(folder, 'package.json'), 'utf8');
     const manifest = parseManifest(text, packageJson);
     if (!manifest.needsInstall || (await exists(join(folder, 'node_modules')))) return undefined;
 
     const lock = await readLock(folder);
-    const key = digestOf(text, lock?.text ?? '', this.#platform, manifest.usesOwnFiles ? objectKey : '');
+    if (!builds) refuseGit(manifest, packageJson, permission, lock?.text);
+    const platform = [process.platform, process.arch, process.versions.modules, builds].join(' ');
+    const key = digestOf(text, lock?.text ?? '', platform, manifest.usesOwnFiles ? objectKey : '');
     await this.#cache.use(this.#cache.install(key));
     if (!(await isWhole(this.#cache.install(key)))) {
-      onInstall();
+      onStep('installing dependencies');
       await this.#once(key, async () => {
         await this.#cache.stage(async (staging) => {
           if (manifest.usesOwnFiles)
             await cp(folder, staging, { recursive: true, filter: (file) => basename(file) !== '.npmrc' });
           await writeFile(join(staging, 'package.json'), text);
           if (lock) await writeFile(join(staging, lock.name), lock.text);
-          await this.#npm.run(staging, [lock ? 'ci' : 'install']);
+          await this.#npm.fetch(staging, lock !== undefined, builds ? 'allowed' : 'refused');
           await refuseLinksOutside(staging);
+          const scripted = builds ? await withInstallScripts(staging) : [];
+          if (scripted.length > 0) {
+            onStep('building dependencies');
+            await this.#npm.build(staging, scripted);
+            await refuseLinksOutside(staging);
+          }
           await writeFile(join(staging, inventory), JSON.stringify(await packagesIn(staging)), { flush: true });
           // Another runtime on this cache folder may have been as fast, and use it already.
           if (!(await isWhole(this.#cache.install(key)))) await this.#cache.place(staging, this.#cache.install(key));
@@ -68,7 +85,7 @@ export class Installs {
     await this.#once(digestOf('fetch', text), () =>
       this.#cache.stage(async (staging) => {
         await writeFile(join(staging, 'package.json'), text);
-        await this.#npm.run(staging, ['install']);
+        await this.#npm.fetch(staging, false, 'refused');
       }),
     );
   }
@@ -78,6 +95,16 @@ export class Installs {
     this.#running.set(key, running);
     return running;
   }
+}
+
+/** Names of packages with install scripts, which may be missed. */
+export async function withInstallScripts(installation: string): Promise<string[]> {
+  const text = await readFile(join(installation, 'node_modules/.package-lock.json'), 'utf8').catch(() => '{}');
+  const { packages = {} } = JSON.parse(text) as { packages?: Record<string, { hasInstallScript?: boolean }> };
+  return Object.entries(packages)
+    .filter(([, { hasInstallScript }]) => hasInstallScript === true)
+    .map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length))
+    .filter((name, index, all) => all.indexOf(name) === index);
 }
 
 /** The list of what was installed: without it, or where something of it is missing, it is installed anew. */

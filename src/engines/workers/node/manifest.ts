@@ -7,6 +7,8 @@ export interface Manifest {
   readonly needsInstall: boolean;
   /** Whether it depends on files of the knowledge object itself. */
   readonly usesOwnFiles: boolean;
+  /** Names of what it takes from repositories of git. */
+  readonly fromGit: readonly string[];
 }
 
 /** @throws ActivationFailure where it is not a manifest or reaches out of the knowledge object. */
@@ -29,8 +31,23 @@ export function parseManifest(text: string, path: string): Manifest {
   return {
     needsInstall: Object.keys(wanted).length > 0,
     usesOwnFiles: local.length > 0 || 'workspaces' in manifest,
+    fromGit: Object.entries(wanted).flatMap(([name, spec]) => (isGit(String(spec)) ? [name] : [])),
   };
 }
+
+/** npm prepares what comes from git by the code in it, while the network is there. @throws ActivationFailure. */
+export function refuseGit({ fromGit }: Manifest, path: string, permission: string, lock = ''): void {
+  const [name] = fromGit;
+  if (name === undefined && !/"resolved":\s*"git[+:@]/.test(lock)) return;
+  const what = name === undefined ? `A dependency of ${path}` : `The dependency ${name} of ${path}`;
+  throw activationFailed(
+    `${what} comes from git, and may be built while the network is open: take it from a registry; ${permission} permits that`,
+  );
+}
+
+/** `git+ssh://…`, `github:user/repository`, `user/repository#branch`, `https://host/repository.git`. */
+const isGit = (spec: string): boolean =>
+  /^(git[+:@]|github:|gitlab:|bitbucket:|gist:)|\.git(#|$)/.test(spec) || /^[\w.-]+\/[\w.-]+(#|$)/.test(spec);
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

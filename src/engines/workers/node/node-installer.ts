@@ -1,38 +1,68 @@
 /** What code of the engine `node` depends on, by npm. */
 import { posix } from 'node:path';
-import type { Installed, Installer, Progress, StoredCode } from '../hosted-code.ts';
+import type { Installed, Installer, Progress, StoredCode, WantedCode } from '../hosted-code.ts';
 import type { Cache } from '../packages/cache.ts';
-import { Installs } from './installs.ts';
+import { Installs, withInstallScripts } from './installs.ts';
 import { locateSyntaxError } from './locate-syntax-error.ts';
 import { Npm } from './npm.ts';
 import type { NpmOptions } from './npm.ts';
 
+export interface NodeInstallerOptions extends NpmOptions {
+  /** The install scripts of all packages run, … */
+  readonly allowInstallScripts: boolean;
+  /** … or of those of knowledge objects with these names, `<naan>/<name>`. */
+  readonly sourceBuilds?: readonly string[];
+}
+
 export class NodeInstaller implements Installer {
   readonly installs: Installs;
+  readonly #options: NodeInstallerOptions;
   readonly #cache: Cache;
   readonly #npm: Npm;
 
-  constructor(cache: Cache, options: NpmOptions, npmCache: string) {
+  constructor(cache: Cache, options: NodeInstallerOptions, npmCache: string) {
     this.#cache = cache;
+    this.#options = options;
     this.#npm = new Npm(options, npmCache, (folder) => cache.use(folder));
-    this.installs = new Installs(cache, this.#npm, options.allowInstallScripts);
+    this.installs = new Installs(cache, this.#npm);
   }
 
   async install({ wanted, key }: StoredCode, progress: Progress): Promise<Installed> {
     const manifest = manifestOf(wanted);
     if (manifest === undefined) return { folders: [] };
-    const install = await this.installs.provide(key, manifest, () => progress('installing dependencies'));
+    const install = await this.installs.provide(
+      key,
+      manifest,
+      { builds: this.#builds(wanted), permission: permission(wanted) },
+      progress,
+    );
     return { folders: install === undefined ? [] : [this.#cache.install(install)] };
   }
 
-  explain(problem: string, { root, wanted }: StoredCode): Promise<string> {
-    return locateSyntaxError(root, wanted.artifacts, problem);
+  async explain(problem: string, { root, wanted, key }: StoredCode): Promise<string> {
+    const located = await locateSyntaxError(root, wanted.artifacts, problem);
+    if (this.#builds(wanted)) return located;
+    // Beside the packages, which are linked there.
+    const scripted = await withInstallScripts(this.#cache.object(key));
+    return scripted.length === 0
+      ? located
+      : `${located} (the install scripts of ${scripted.slice(0, MOST_NAMES).join(', ')} did not run; ${permission(wanted)} permits that)`;
+  }
+
+  #builds(wanted: WantedCode): boolean {
+    const { allowInstallScripts, sourceBuilds = [] } = this.#options;
+    return allowInstallScripts || sourceBuilds.includes(nameOf(wanted));
   }
 
   kill(): void {
     this.#npm.kill();
   }
 }
+
+/** `<naan>/<name>`. */
+const nameOf = ({ ko }: WantedCode): string => ko.slice(0, ko.lastIndexOf('/'));
+const permission = (wanted: WantedCode): string => `--allow-source-builds ${nameOf(wanted)}`;
+const MOST_NAMES = 10;
 
 /** Path of the `package.json` that is nearest to the entry, of those among the artifacts. */
 export function manifestOf({

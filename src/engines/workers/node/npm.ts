@@ -1,4 +1,7 @@
-/** Runs the `npm` that is found on the PATH, bounded in time, and gives its last lines where it fails. */
+/**
+ * Runs the `npm` that is found on the PATH, bounded in time, and gives its last lines where it fails. In two steps, so that
+ * nothing of a package runs while the network is there: what fetches runs no scripts, and what runs scripts fetches nothing.
+ */
 import { spawn } from 'node:child_process';
 import { access, constants, realpath } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
@@ -8,8 +11,10 @@ import { activationFailed } from '../packages/errors.ts';
 export interface NpmOptions {
   readonly installerEnvironment: Readonly<Record<string, string>>;
   readonly installTimeoutMs: number;
-  readonly allowInstallScripts: boolean;
 }
+
+/** What may come from a repository of git, which npm prepares by the code in it. */
+export type FromGit = 'refused' | 'allowed';
 
 export class Npm {
   readonly #options: NpmOptions;
@@ -25,27 +30,42 @@ export class Npm {
   }
 
   /**
-   * @param args what to do, such as `ci`.
+   * Brings packages into `node_modules`, and runs nothing of them.
    * @throws ActivationFailure with the installer's own last lines.
    */
-  async run(folder: string, args: readonly string[]): Promise<void> {
+  async fetch(folder: string, hasLock: boolean, fromGit: FromGit): Promise<void> {
+    const git = fromGit === 'allowed' ? [] : ['--allow-git=none'];
+    await this.#run(
+      folder,
+      [hasLock ? 'ci' : 'install', '--ignore-scripts', ...git],
+      this.#options.installerEnvironment,
+    );
+  }
+
+  /**
+   * Runs the install scripts of packages that are there, by their names. They get no variable that may hold credentials.
+   * @throws ActivationFailure with their last lines.
+   */
+  async build(folder: string, packages: readonly string[]): Promise<void> {
+    const given = Object.entries(this.#options.installerEnvironment).filter(([name]) => FOR_BUILDS.test(name));
+    const environment = { ...Object.fromEntries(given), HOME: folder };
+    const args = ['rebuild', ...packages, '--offline', '--userconfig=/dev/null', '--foreground-scripts'];
+    await this.#run(folder, args, environment);
+  }
+
+  async #run(folder: string, args: readonly string[], environment: Readonly<Record<string, string>>): Promise<void> {
     const npm = await this.#find();
     if (!npm) {
       throw activationFailed('It depends on packages, and no npm was found on the PATH of the runtime to install them');
     }
     await this.#use(this.#cacheFolder);
-    const scripts = this.#options.allowInstallScripts ? [] : ['--ignore-scripts'];
-    const child = spawn(
-      npm.command,
-      [...npm.args, ...args, ...scripts, ...alwaysGiven, `--cache=${this.#cacheFolder}`],
-      {
-        cwd: folder,
-        env: { ...this.#options.installerEnvironment, PATH: this.#path() },
-        // The first of the extra pipes tells the guard that the runtime is alive.
-        stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-        detached: true,
-      },
-    );
+    const child = spawn(npm.command, [...npm.args, ...args, ...alwaysGiven, `--cache=${this.#cacheFolder}`], {
+      cwd: folder,
+      env: { ...environment, PATH: this.#path() },
+      // The first of the extra pipes tells the guard that the runtime is alive.
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+      detached: true,
+    });
     const { pid } = child;
     if (pid) this.#running.add(pid);
     let tail = '';
@@ -90,6 +110,9 @@ export class Npm {
   }
 }
 
+/** Of languages and compilers; the cache of npm and its settings are for what fetches. */
+const FOR_BUILDS = /^(PATH|TMPDIR|LANG|LC_\w+|TZ|NPM_CONFIG_NODEDIR)$/i;
+
 const guard = `data:text/javascript,${encodeURIComponent(`
 import { Socket } from 'node:net';
 const pipe = new Socket({ fd: 3 });
@@ -128,7 +151,7 @@ function lastLines(text: string, folder: string): string {
     .replace(/\/\/[^/@\s]+@/g, '//')
     .split('\n')
     .map((line) => line.replace(/^npm (error|ERR!) ?/, '').trim())
-    .filter((line) => line && !/complete log of this run|\.npm\/_logs/.test(line));
+    .filter((line) => line && !/complete log of this run|\.npm\/_logs|logs-max=0|^path \//.test(line));
   // Where it takes the fault for one of usage, the reason stands before a title and pages of help.
   const usage = lines.indexOf('Usage:');
   if (usage > 0) lines.length = usage - 1;

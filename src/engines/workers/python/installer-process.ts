@@ -1,0 +1,148 @@
+/**
+ * The installer of packages for Python, `runtimes/python/kgrid_runtime/installer/`: one process, started with the first
+ * installation and ended after the last. It decides what is fetched and built; what does it is started here.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { activationFailed } from '../packages/errors.ts';
+import type { Python } from './find-python.ts';
+import { InstallSteps } from './install-steps.ts';
+import type { InstallStep } from './install-steps.ts';
+import { PYTHON_PROGRAMS } from './python-program.ts';
+
+export interface InstallerOptions {
+  readonly python: Python;
+  /** The folder for what is installed. */
+  readonly cache: string;
+  /** Variables for pip, which may hold credentials: they reach it by standard input. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** `<naan>/<name>` of KOs whose dependencies may be built from their sources. */
+  readonly sourceBuilds: readonly string[];
+  readonly limitSeconds: number;
+  readonly limitBytes: number;
+  /** Hears what the operator should know. */
+  readonly onWarning: (text: string) => void;
+}
+
+/** What is to be installed for one knowledge object. */
+export interface Wanted {
+  readonly ko: string;
+  /** What tells its files apart from those of other states. */
+  readonly key: string;
+  readonly root: string;
+  /** Path of its `requirements.txt`. */
+  readonly requirements: string | undefined;
+  /** The package that it is, where it is one. */
+  readonly installs: { readonly package?: string; readonly module?: string; readonly folder: string } | undefined;
+}
+
+export interface Result {
+  /** Folders with packages. */
+  readonly folders: readonly string[];
+  /** What to import of the package. */
+  readonly module: string | undefined;
+}
+
+interface Open {
+  readonly progress: (stage: string) => void;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A line of the installer; `__main__.py` there says which there are. */
+type Said =
+  | { readonly progress: number; readonly text: string }
+  | { readonly warning: string }
+  | { readonly installed: number; readonly folders: readonly string[]; readonly module: string | null }
+  | { readonly failed: number; readonly text: string }
+  | ({ readonly start: number } & InstallStep)
+  | { readonly kill: number };
+
+const MAX_LAST_WORDS = 500;
+
+export class InstallerProcess {
+  readonly #options: InstallerOptions;
+  readonly #steps: InstallSteps;
+  readonly #open = new Map<number, Open>();
+  #child: ChildProcess | undefined;
+  #last = 0;
+
+  constructor(options: InstallerOptions) {
+    this.#options = options;
+    this.#steps = new InstallSteps(options.python.program);
+  }
+
+  /** @throws ActivationFailure in the words of what installs. */
+  async install({ requirements, installs, ...wanted }: Wanted, progress: (stage: string) => void): Promise<Result> {
+    const number = ++this.#last;
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    this.#open.set(number, { progress, resolve, reject });
+    this.#child ??= this.#start();
+    this.#tell({ install: number, ...wanted, requirements: requirements ?? null, package: installs ?? null });
+    return promise;
+  }
+
+  kill(): void {
+    this.#child?.kill('SIGKILL');
+    this.#steps.killAll();
+  }
+
+  #start(): ChildProcess {
+    const { python, cache, environment, sourceBuilds, limitSeconds, limitBytes } = this.#options;
+    // Of what is installed beside this Python it needs nothing.
+    const child = spawn(python.program, ['-s', '-B', '-X', 'utf8', '-m', 'kgrid_runtime.installer'], {
+      cwd: PYTHON_PROGRAMS,
+      env: { PATH: environment['PATH'] ?? '', LANG: 'C.UTF-8', PYTHONPATH: PYTHON_PROGRAMS },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    });
+    child.stdin.on('error', () => undefined);
+    this.#child = child;
+    this.#tell({ cache, environment, sourceBuilds, seconds: limitSeconds, size: limitBytes });
+    createInterface({ input: child.stdout }).on('line', (line) => this.#take(JSON.parse(line) as Said));
+    let last = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (last = (last + text).slice(-MAX_LAST_WORDS)));
+    const onEnd = (reason: string): void => {
+      if (this.#child !== child) return;
+      this.#child = undefined;
+      this.#steps.killAll();
+      const words = last.trim().split('\n').at(-1) ?? '';
+      for (const { reject } of this.#open.values())
+        reject(activationFailed(`The installer ended (${reason})${words === '' ? '' : `: ${words}`}`));
+      this.#open.clear();
+    };
+    child.once('error', (error) => onEnd(error.message));
+    child.once('close', (code, signal) => onEnd(signal ?? `exit code ${String(code)}`));
+    return child;
+  }
+
+  #tell(said: Readonly<Record<string, unknown>>): void {
+    this.#child?.stdin?.write(`${JSON.stringify(said)}\n`);
+  }
+
+  #take(said: Said): void {
+    if ('progress' in said) this.#open.get(said.progress)?.progress(said.text);
+    else if ('warning' in said) this.#options.onWarning(said.warning);
+    else if ('installed' in said)
+      this.#settle(said.installed, ({ resolve }) =>
+        resolve({ folders: said.folders, module: said.module ?? undefined }),
+      );
+    else if ('failed' in said) this.#settle(said.failed, ({ reject }) => reject(activationFailed(said.text)));
+    else if ('start' in said)
+      this.#steps.start(said.start, said, {
+        onOutput: (text) => this.#tell({ output: said.start, text }),
+        onEnd: (code) => this.#tell({ ended: said.start, code }),
+      });
+    else this.#steps.kill(said.kill);
+  }
+
+  #settle(number: number, how: (open: Open) => void): void {
+    const open = this.#open.get(number);
+    this.#open.delete(number);
+    if (open !== undefined) how(open);
+    if (this.#open.size > 0) return;
+    this.#child?.stdin?.end();
+    this.#child = undefined;
+  }
+}

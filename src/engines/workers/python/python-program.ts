@@ -1,0 +1,68 @@
+/** How a worker of the engine `python` is started: isolated from what is installed for the Python that runs it. */
+import { join } from 'node:path';
+import type { WorkerProgram } from '../worker-program.ts';
+import type { Python } from './find-python.ts';
+
+export interface PythonProgramOptions {
+  readonly python: Python;
+  /** Megabytes. */
+  readonly memoryMb: number;
+  /** Bytes of a result, and of an input. */
+  readonly outputLimit: number;
+  readonly bodyLimit: number;
+  /** Calls that run at the same time. */
+  readonly concurrency: number;
+  /** Of this process: what of it a worker needs is passed on. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** The folder of the programs in Python. */
+export const PYTHON_PROGRAMS = join(import.meta.dirname, '../../../../runtimes/python');
+
+/** Memory that a worker shares with others, such as the files of the interpreter and of libraries, does not count. */
+const BESIDE_MEMORY_MB = 64;
+/** Calls that wait for other endpoints keep their thread, and calls nest 16 deep. */
+const THREADS_PER_CALL = 17;
+const MAX_THREADS = 512;
+/** The worker writes it where it has not even memory to say more. */
+const OUT_OF_MEMORY = 'the knowledge object passed its memory limit';
+
+export function pythonWorkers(options: PythonProgramOptions): WorkerProgram {
+  const { python, memoryMb, outputLimit, bodyLimit, concurrency, environment } = options;
+  const limits = {
+    concurrency,
+    threads: Math.max(concurrency, Math.min(concurrency * THREADS_PER_CALL, MAX_THREADS)),
+    memoryLimit: memoryMb * 2 ** 20,
+    outputLimit,
+    bodyLimit,
+  };
+  const kept = Object.fromEntries(
+    ['TZ', 'LD_LIBRARY_PATH'].flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
+  ) as Record<string, string>;
+  return {
+    engine: 'python',
+    repliesBy: 'control',
+    memoryMb,
+    besideMemoryMb: BESIDE_MEMORY_MB,
+    saysOutOfMemory: (printed) => printed.includes(OUT_OF_MEMORY),
+    command: ({ root, scratch }) => ({
+      program: python.program,
+      args: [
+        ...['-I', '-S', '-B', '-X', 'utf8', '-X', 'faulthandler'],
+        join(PYTHON_PROGRAMS, 'kgrid_python_runtime/worker/main.py'),
+        JSON.stringify({ scratch, ...limits }),
+      ],
+      env: {
+        ...kept,
+        PATH: '/usr/local/bin:/usr/bin:/bin',
+        LANG: 'C.UTF-8',
+        HOME: scratch,
+        TMPDIR: scratch,
+        MALLOC_ARENA_MAX: '2',
+      },
+      input: '',
+      cwd: root,
+      isWorker: true,
+    }),
+  };
+}
