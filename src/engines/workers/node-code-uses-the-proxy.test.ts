@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import { AUTHORITY, http, https, target } from '../network/support/proxied.ts';
-import { nodePool } from './support/node-pool.ts';
+import { networkedPool } from './support/networked-pool.ts';
 
 const server = await https((request, response) =>
   response.end(`${request.method ?? ''} ${request.headers.host ?? ''}`),
@@ -14,7 +14,8 @@ const moved = await http((_, response) =>
   response.writeHead(302, { location: `https://localhost:${other.port}/` }).end(),
 );
 const hosts = [`localhost:${server.port}`, `127.0.0.1:${plain.port}`, `127.0.0.1:${moved.port}`].map(target);
-const pool = await nodePool({
+const pool = await networkedPool({
+  engine: 'node',
   permissions: { 'a/may': { any: false, hosts, ports: [] }, 'a/any': { any: true, hosts: [], ports: [] } },
   environment: { NODE_EXTRA_CA_CERTS: AUTHORITY, SECRET: 'x' },
 });
@@ -22,8 +23,9 @@ after(async () => {
   for (const each of [pool, server, other, plain, moved]) await each[Symbol.asyncDispose]();
 });
 
-const FETCH = 'async (url) => (await fetch(url)).text()';
-const BY_MODULE = `async (url) => {
+const ENV = 'export const run = () => ({ ...process.env });';
+const FETCH = 'export const run = async (url) => (await fetch(url)).text();';
+const BY_MODULE = `export const run = async (url) => {
   const { get } = await import(new URL(url).protocol === 'https:' ? 'node:https' : 'node:http');
   return new Promise((resolve, reject) => {
     get(url, async (response) => resolve((await response.toArray()).join(''))).on('error', reject);
@@ -65,7 +67,6 @@ test('a redirect leads nowhere else', async () => {
 });
 
 test('code without the permission has no proxy, and one of another version or object has another', async () => {
-  const ENV = '() => ({ ...process.env })';
   const bare = (await pool.run('a/none/v1', ENV)) as Record<string, string>;
   assert.deepEqual(
     Object.keys(bare).filter((name) => /proxy|secret|cert/i.test(name)),
@@ -82,7 +83,7 @@ test('code without the permission has no proxy, and one of another version or ob
 });
 
 test('the proxy ends with the knowledge object', async () => {
-  const { HTTPS_PROXY } = (await pool.run('a/may/v9', '() => ({ ...process.env })')) as Record<string, string>;
+  const { HTTPS_PROXY } = (await pool.run('a/may/v9', ENV)) as Record<string, string>;
   pool.pool.keepOnly(new Set(['a/may/v1', 'a/any/v1'].map((ko) => pool.pool.host(ko, 'state'))));
   for (;;) {
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(HTTPS_PROXY ?? '').port) });

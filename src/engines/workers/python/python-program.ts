@@ -45,7 +45,7 @@ export function pythonWorkers(options: PythonProgramOptions): WorkerProgram {
     memoryMb,
     besideMemoryMb: BESIDE_MEMORY_MB,
     saysOutOfMemory: (printed) => printed.includes(OUT_OF_MEMORY),
-    command: ({ root, scratch }) => ({
+    command: ({ root, scratch, network }) => ({
       program: python.program,
       args: [
         ...['-I', '-S', '-B', '-X', 'utf8', '-X', 'faulthandler'],
@@ -59,6 +59,7 @@ export function pythonWorkers(options: PythonProgramOptions): WorkerProgram {
         HOME: scratch,
         TMPDIR: scratch,
         MALLOC_ARENA_MAX: '2',
+        ...network.environment,
       },
       input: '',
       cwd: root,

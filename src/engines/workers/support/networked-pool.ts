@@ -1,0 +1,89 @@
+/** Knowledge objects in real workers that may reach something, without a service. */
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { HostPort } from '../../../lib/host-port.ts';
+import { uptime } from '../../../lib/uptime.ts';
+import type { CallScope } from '../../engine.ts';
+import { Network } from '../../network/network.ts';
+import type { NetworkPermission } from '../../network/permission.ts';
+import { nodeWorkers } from '../node/node-program.ts';
+import { prepareProgram } from '../node/program-files.ts';
+import { findPython } from '../python/find-python.ts';
+import { pythonWorkers } from '../python/python-program.ts';
+import { WorkerPool } from '../worker-pool.ts';
+import type { WorkerProgram } from '../worker-program.ts';
+
+export interface NetworkedPoolOptions {
+  readonly engine: 'node' | 'python';
+  readonly permissions?: Readonly<Record<string, NetworkPermission>>;
+  /** Of the service. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly wanted?: readonly HostPort[];
+}
+
+export interface NetworkedPool extends AsyncDisposable {
+  readonly pool: WorkerPool;
+  /** What was logged of the network. */
+  readonly warnings: string[];
+  /** Calls the function `run` of a module in a worker of that knowledge object: its result, or the words of its failure. */
+  run(ko: string, code: string, input?: unknown): Promise<unknown>;
+}
+
+const SCOPE: CallScope = { find: () => undefined, call: () => Promise.reject(new Error('there is no other')) };
+const MB = 2 ** 20;
+const LIMIT_MS = 60_000;
+
+async function programOf(engine: 'node' | 'python', folder: string): Promise<WorkerProgram> {
+  const limits = { memoryMb: 128, outputLimit: MB, environment: {} };
+  if (engine === 'node') return nodeWorkers({ ...limits, files: await prepareProgram(folder), permissions: true });
+  const python = await findPython({ PATH: process.env['PATH'] ?? '' });
+  assert.ok(typeof python !== 'string', JSON.stringify(python));
+  return pythonWorkers({ ...limits, python, bodyLimit: MB, concurrency: 8 });
+}
+
+export async function networkedPool(options: NetworkedPoolOptions): Promise<NetworkedPool> {
+  const { engine, permissions = {}, environment = {}, wanted } = options;
+  const folder = await mkdtemp(join(tmpdir(), 'kgrid-network-test-'));
+  const warnings: string[] = [];
+  const network = new Network({
+    permissions: new Map(Object.entries(permissions)),
+    environment,
+    isWalled: () => false,
+    log: { warn: (_: unknown, message?: unknown) => void warnings.push(String(message)) },
+  });
+  const pool = new WorkerPool({
+    program: await programOf(engine, folder),
+    ...{ scratch: folder, network, bodyLimit: MB, outputLimit: MB, concurrency: 8, queue: 100 },
+    ...{ loadLimitMs: LIMIT_MS, idleTimeoutMs: LIMIT_MS, idleWorkers: 16 },
+    log: { printed: () => undefined, ended: () => undefined },
+  });
+  let count = 0;
+  return {
+    pool,
+    warnings,
+    run: async (ko, code, input = null) => {
+      const uri = `${ko}/e${String(++count)}`;
+      const root = join(folder, 'code', ko);
+      const file = join(root, `e${String(count)}.${engine === 'python' ? 'py' : 'mjs'}`);
+      await mkdir(root, { recursive: true });
+      await writeFile(file, code);
+      const host = pool.host(ko, 'state');
+      await host.openNetwork();
+      const more = { entryFolder: '', installed: [], ownPackage: null };
+      host.define({ uri, file, root, function: 'run', folders: [root], network: wanted, more });
+      return new Promise((resolve) =>
+        host.submit(uri, {
+          ...{ input: JSON.stringify(input), depth: 0, scope: SCOPE, deadline: uptime() + LIMIT_MS, json: true },
+          resolve: (text) => resolve(JSON.parse(text)),
+          reject: ({ message }) => resolve(message),
+        }),
+      );
+    },
+    [Symbol.asyncDispose]: async () => {
+      pool.kill();
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
