@@ -7,6 +7,7 @@ import { packageLimitsOf } from './config/package-limits.ts';
 import { CallTokens } from './engines/call-token.ts';
 import { EngineRegistry } from './engines/engine-registry.ts';
 import { RuntimeRegistry } from './engines/remote/runtime-registry.ts';
+import { startOwnWorkers } from './engines/remote/start-own-workers.ts';
 import { makeEngines } from './engines/table.ts';
 import { findKernel } from './engines/walls/find-kernel.ts';
 import { createServer } from './http/server.ts';
@@ -130,16 +131,15 @@ export async function createApp({
     activator,
     engines,
     manifests,
-    startRuntimes: () =>
-      own.start({
-        listen: (isAllowed) => openPrivateListener(server, isAllowed),
-        onAbsent: (engine) => activator.engineIsAbsent(engine),
-        config,
-        registry: runtimes,
-        cache: cache ?? state.cache,
-        environment,
+    startRuntimes: async () => {
+      const parts = {
+        onAbsent: (engine: string) => activator.engineIsAbsent(engine),
+        ...{ config, registry: runtimes, cache: cache ?? state.cache, environment },
         log: log.child({ part: 'runtimes' }),
-      }),
+      };
+      await own.start({ ...parts, listen: (isAllowed) => openPrivateListener(server, isAllowed) });
+      await startOwnWorkers({ ...parts, version, known });
+    },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Config } from './config/config.ts';
 import { SECRET_HEADER } from './engines/remote/runtime.ts';
 import type { RuntimeRegistry } from './engines/remote/runtime-registry.ts';
+import { workerKit } from './engines/table.ts';
 import { startOwnRuntimes } from './engines/remote/start-own-runtimes.ts';
 import type { PrivateListener } from './http/private-listener.ts';
 import { disposeAll } from './lib/dispose.ts';
@@ -36,13 +37,15 @@ export class OwnRuntimes implements AsyncDisposable {
 
   /** Resolves before they are there. */
   async start({ config, listen, ...options }: OwnRuntimesOptions): Promise<void> {
-    if (config.runtimes.length === 0) return;
+    const kits = await Promise.all(config.runtimes.map(async (name) => [name, await workerKit(name)] as const));
+    const names = kits.flatMap(([name, kit]) => (kit === undefined ? [name] : []));
+    if (names.length === 0) return;
     const { secret } = this;
     const isSecret = sameSecret(secret);
     this.#listener = await listen(({ headers }) => isSecret(headers[SECRET_HEADER]));
     this.#started = startOwnRuntimes({
       ...options,
-      names: config.runtimes,
+      names,
       secret,
       address: this.#listener.url,
       sourceBuilds: config.sourceBuilds,

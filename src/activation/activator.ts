@@ -102,6 +102,7 @@ export class Activator implements Disposable {
       void this.#known?.save();
       this.readLater = readLater(this, () => this.#retries.isDisposed);
     });
+    void Promise.all(this.#set.endpoints.map((each) => each.decided)).then(() => this.#known?.endLoads());
     this.#retries.watch();
     return { decided };
   }

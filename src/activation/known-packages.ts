@@ -70,13 +70,14 @@ export class KnownPackages {
 
   /** True, once, when an earlier start saw this code load: a reload or refresh tries it again. */
   loads(key: string): boolean {
-    if (this.#used.loads.has(key) || !this.#kept.loads.has(key)) return false;
+    if (this.#used.loads.has(key) || !this.#kept.loads.delete(key)) return false;
     this.#used.loads.add(key);
     return true;
   }
 
   rememberLoad(key: string, works: boolean): void {
     const { loads } = this.#used;
+    this.#kept.loads.delete(key);
     if (works === loads.has(key)) return;
     if (works) loads.add(key);
     else loads.delete(key);
@@ -84,9 +85,13 @@ export class KnownPackages {
     this.#add(works ? 'loads' : 'no longer loads', key);
   }
 
-  /** What nobody has asked for belongs to packages that are gone. */
+  /** All descriptors were asked for: what is left belongs to packages that are gone. */
   endStart(): void {
     this.#kept.descriptors.clear();
+  }
+
+  /** … and all loads, also those whose endpoints took their time. */
+  endLoads(): void {
     this.#kept.loads.clear();
   }
 
@@ -138,7 +143,7 @@ export class KnownPackages {
     const all = [
       { kind: 'version', key: this.#version } as const,
       ...[...this.#used.descriptors.keys()].map((key) => ({ kind: 'descriptors', key }) as const),
-      ...[...this.#used.loads].map((key) => ({ kind: 'loads', key }) as const),
+      ...[...new Set([...this.#used.loads, ...this.#kept.loads])].map((key) => ({ kind: 'loads', key }) as const),
     ];
     await writeFile(`${file}.new`, await this.#encoded(all));
     await rename(`${file}.new`, file);

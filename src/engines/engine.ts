@@ -131,3 +131,10 @@ export interface Engine extends AsyncDisposable {
   /** For `/actuator/info`; nothing sensitive. */
   info(): Readonly<Record<string, unknown>>;
 }
+
+/** Remembers code that was seen to load. */
+export interface KnownLoads {
+  /** True, once, when an earlier start saw it. */
+  loads(key: string): boolean;
+  rememberLoad(key: string, works: boolean): void;
+}

@@ -5,11 +5,11 @@
 import type { Config } from '../config/config.ts';
 import type { Deployment } from '../knowledge-object/descriptors/deployment.ts';
 import type { Logger } from '../lib/log.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, KnownLoads } from './engine.ts';
 import type { EngineRegistry } from './engine-registry.ts';
-import type { KnownLoads } from './javascript/engine.ts';
 import type { Kernel } from './walls/walls.ts';
 import type { RuntimeProgram } from './remote/runtime-program.ts';
+import type { WorkerKit } from './workers/worker-kit.ts';
 
 /** What an engine may be made of. */
 export interface EngineParts {
@@ -38,11 +38,12 @@ export interface LocalRow extends EngineFacts {
   make(parts: EngineParts): Promise<Engine>;
 }
 
-/** Its endpoints run in runtimes that register; one comes with the service. */
+/** Its endpoints run in own workers of the service, or in a runtime that comes with it, and in those that register. */
 export interface RemoteRow extends EngineFacts {
   readonly local: false;
   readonly method: 'post';
-  runtime(): Promise<RuntimeProgram>;
+  workers?(): Promise<WorkerKit>;
+  runtime?(): Promise<RuntimeProgram>;
 }
 
 const LOCAL: readonly LocalRow[] = [
@@ -81,7 +82,7 @@ const REMOTE: readonly RemoteRow[] = [
     aliases: [],
     method: 'post',
     local: false,
-    runtime: async () => (await import('./remote/node-program.ts')).nodeProgram,
+    workers: async () => (await import('./workers/node/node-kit.ts')).nodeKit,
   },
   {
     name: 'python',
@@ -129,5 +130,10 @@ export async function makeEngines(parts: EngineParts, makeRemote: (name: string)
 
 /** What starts the runtime that comes with the service. */
 export async function runtimeProgram(name: string): Promise<RuntimeProgram | undefined> {
-  return REMOTE.find((row) => row.name === name)?.runtime();
+  return REMOTE.find((row) => row.name === name)?.runtime?.();
+}
+
+/** What makes the own workers of an engine; undefined where it has none. */
+export async function workerKit(name: string): Promise<WorkerKit | undefined> {
+  return REMOTE.find((row) => row.name === name)?.workers?.();
 }

@@ -1,7 +1,6 @@
 /** The endpoints of this runtime: which are active, and what the activator is told of them. */
 import { ActivationFailure } from '../../../src/engines/engine.ts';
 import type { HostedCode, HostedEndpoint, WantedCode } from '../../../src/engines/workers/hosted-code.ts';
-import { manifestOf } from '../../../src/engines/workers/node/node-installer.ts';
 import { activationFailed } from '../lib/errors.ts';
 import type { Progress } from './activations.ts';
 import type { Descriptor } from './descriptor.ts';
@@ -80,7 +79,6 @@ export class Endpoints {
     return {
       ...{ uri, ko, checksum, artifacts, entry },
       function: descriptor.function,
-      variant: manifestOf(descriptor) ?? '',
       read: (path) => this.#parts.fetch(baseUrl, path),
     };
   }

@@ -4,7 +4,7 @@ import { digestOf } from '../../lib/digest.ts';
 import { bodyNotReadable, executionFailed, messageOf } from '../../lib/errors.ts';
 import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
 import { ActivationFailure } from '../engine.ts';
-import type { Call, CallTarget, EndpointPlan, Engine, EngineHealth, Executor } from '../engine.ts';
+import type { Call, CallTarget, EndpointPlan, Engine, EngineHealth, Executor, KnownLoads } from '../engine.ts';
 import { Endpoint } from '../sandbox/endpoint.ts';
 import type { Level } from '../sandbox/from-process.ts';
 import type { Lane } from '../sandbox/lane.ts';
@@ -20,13 +20,6 @@ import { readCode } from './code-files.ts';
 import type { Found, LoadRequest } from './load-request.ts';
 import { sandboxCommand, sandboxProgram } from './program.ts';
 import { TypeStripper } from './typescript/type-stripper.ts';
-
-/** Remembers code that was seen to load. */
-export interface KnownLoads {
-  /** True, once, when an earlier start saw it. */
-  loads(key: string): boolean;
-  rememberLoad(key: string, works: boolean): void;
-}
 
 export interface JavascriptOptions {
   /** Milliseconds a call may take. */

@@ -5,6 +5,8 @@ import type { ActivationContext, Call, CallTrace, EndpointPlan } from '../engine
 import { activateAt } from './activate-at.ts';
 import type { ActivatedAt } from './activate-at.ts';
 import { failureIn, resultOf } from './answers.ts';
+import type { CallPlace } from './call-place.ts';
+import { checkJson } from '../check-json.ts';
 import { ANSWERS_TYPE, CALLS_TYPE, CallBatches } from './call-batches.ts';
 import type { RemoteOptions } from './remote-options.ts';
 import { RuntimeSilent, RuntimeUnreachable } from './runtime.ts';
@@ -15,7 +17,7 @@ const ACCEPT = 'application/json, */*;q=0.5';
 /** Bytes that an answer, or a record of one, has beside its result. */
 const ENVELOPE_BYTES = 64;
 
-export class Holder {
+export class Holder implements CallPlace {
   readonly runtime: Runtime;
   readonly #plan: EndpointPlan;
   readonly #options: RemoteOptions;
@@ -33,8 +35,28 @@ export class Holder {
     this.#signal = signal;
   }
 
-  /** Gives the result as JSON text. @throws RuntimeUnreachable; RuntimeSilent; AnswerTooLarge; ServiceError. */
-  call(call: Call): Promise<string> {
+  get closed(): boolean {
+    return this.runtime.closed;
+  }
+
+  get up(): boolean {
+    return this.runtime.up;
+  }
+
+  lose(): void {
+    this.runtime.lose();
+  }
+
+  ask(): void {
+    void this.runtime.info();
+  }
+
+  release(): void {
+    this.runtime.endpoints.release(this.#plan.id);
+  }
+
+  async call(call: Call): Promise<string> {
+    if (call.json) checkJson(call.body);
     const deadline = Math.min(uptime() + this.#options.callTimeout, call.deadline);
     const input = call.json ? call.body.toString() : undefined;
     return this.#at.batch && input !== undefined && !input.includes('\0')

@@ -1,5 +1,5 @@
 import { engineConformance } from '../../../test/conformance/engine.ts';
-import { startRuntime } from '../../../test/conformance/runtime-host.ts';
+import { ownWorkers } from '../../../test/conformance/workers-host.ts';
 
 const script = (code: string) => ({ files: { 'src/index.js': code }, function: 'run' });
 
@@ -15,5 +15,5 @@ engineConformance(
     endless: script('exports.run = () => { for (;;); };'),
     failing: { ...script('exports.run = () => missing;'), says: /^Code execution error: ReferenceError: missing/ },
   },
-  () => startRuntime('node'),
+  () => ownWorkers('node'),
 );

@@ -1,9 +1,10 @@
-/** An engine whose endpoints run in runtimes that register: `node`, `python`, or one that others wrote. */
+/** An engine whose endpoints run in own workers or in runtimes that register: `node`, `python`, or one that others wrote. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { messageOf } from '../../lib/errors.ts';
 import { ActivationFailure } from '../engine.ts';
 import type { ActivationContext, EndpointPlan, Engine, EngineHealth, Executor } from '../engine.ts';
 import { activateAt } from './activate-at.ts';
+import type { OwnWorkers } from '../workers/own-workers.ts';
 import { RemoteExecutor } from './remote-executor.ts';
 import type { RemoteOptions } from './remote-options.ts';
 import type { Runtime } from './runtime.ts';
@@ -22,11 +23,22 @@ export class RemoteEngine implements Engine {
   starting = false;
   readonly #options: RemoteOptions;
   #changed: () => void = () => undefined;
+  #own: OwnWorkers | undefined;
   readonly #activating = new Set<(runtime: Runtime) => void>();
 
   constructor(name: string, options: RemoteOptions) {
     this.name = name;
     this.#options = options;
+  }
+
+  /** Workers of the service itself, where it has them. */
+  get own(): OwnWorkers | undefined {
+    return this.#own;
+  }
+
+  set own(workers: OwnWorkers | undefined) {
+    this.#own = workers;
+    this.#changed();
   }
 
   /** Those that register while an endpoint is being activated are tried too. */
@@ -50,22 +62,28 @@ export class RemoteEngine implements Engine {
     const { promise: held, resolve, reject } = Promise.withResolvers<void>();
     const causes = new Set<string>();
     let trying = 0;
-    const tryAt = (runtime: Runtime): void => {
+    const tryIt = (activation: Promise<void>): void => {
       trying++;
-      const activated = runtime.endpoints.hold(plan.id).then(() => activateAt(runtime, plan, context, this.#options));
-      activated.then(
-        (at) => {
-          executor.add(runtime, at);
-          resolve();
-        },
-        (thrown: unknown) => {
-          runtime.endpoints.release(plan.id);
-          causes.add(messageOf(thrown));
-          if (--trying === 0) reject(new ActivationFailure([...causes].join('; ')));
-        },
-      );
+      activation.then(resolve, (thrown: unknown) => {
+        causes.add(messageOf(thrown));
+        if (--trying === 0) reject(new ActivationFailure([...causes].join('; ')));
+      });
     };
+    const tryAt = (runtime: Runtime): void =>
+      tryIt(
+        runtime.endpoints
+          .hold(plan.id)
+          .then(() => activateAt(runtime, plan, context, this.#options))
+          .then(
+            (at) => executor.add(runtime, at),
+            (thrown: unknown) => {
+              runtime.endpoints.release(plan.id);
+              throw thrown;
+            },
+          ),
+      );
     this.#activating.add(tryAt);
+    if (this.#own !== undefined) tryIt(this.#own.activate(plan, context).then((place) => executor.addPlace(place)));
     this.runtimes.forEach(tryAt);
     try {
       // The first that holds it is enough; the others join when they are done.
@@ -77,13 +95,15 @@ export class RemoteEngine implements Engine {
   }
 
   health(): EngineHealth {
-    const up = this.runtimes.filter((each) => each.up).length;
+    const own = this.#own === undefined ? 0 : 1;
+    const up = own + this.runtimes.filter((each) => each.up).length;
+    const problem = this.absence ?? this.#own?.problem;
     const details = {
       engines: [this.name],
-      runtimes: this.runtimes.length,
+      runtimes: own + this.runtimes.length,
       up,
       ...(this.starting && { starting: true }),
-      ...(this.absence !== undefined && { problem: this.absence }),
+      ...(problem !== undefined && { problem }),
     };
     return { status: up > 0 ? 'UP' : 'DOWN', details };
   }
@@ -93,21 +113,21 @@ export class RemoteEngine implements Engine {
   }
 
   info(): Record<string, unknown> {
-    return {
-      runtimes: this.runtimes.map(({ registration, up }) => ({
-        version: registration['version'],
-        status: up ? 'up' : 'down',
-      })),
-    };
+    const own = this.#own === undefined ? [] : [{ version: this.#own.version, status: 'up' }];
+    const others = this.runtimes.map(({ registration, up }) => ({
+      version: registration['version'],
+      status: up ? 'up' : 'down',
+    }));
+    return { runtimes: [...own, ...others], ...(this.#own && { workers: this.#own.workers }) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.runtimes.map((each) => each.close()));
+    await Promise.all([this.#own?.[Symbol.asyncDispose](), ...this.runtimes.map((each) => each.close())]);
   }
 
   /** Waits for a runtime of our own that starts. @throws ActivationFailure when there is none and none is on its way. */
   async #someRuntime(context: ActivationContext): Promise<void> {
-    while (this.runtimes.length === 0) {
+    while (this.runtimes.length === 0 && this.#own === undefined) {
       if (!this.starting) {
         throw new ActivationFailure(
           this.absence ?? `no ${this.name} runtime has registered; start one and point it at this service`,

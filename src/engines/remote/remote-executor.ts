@@ -1,14 +1,8 @@
-/** Calls an endpoint at the runtimes that hold it. */
-import {
-  bodyNotReadable,
-  executionFailed,
-  messageOf,
-  overloaded,
-  runtimeSilent,
-  runtimeUnreachable,
-} from '../../lib/errors.ts';
+/** Calls an endpoint where it is held: in turn, where that is at several places. */
+import { executionFailed, overloaded, runtimeSilent, runtimeUnreachable } from '../../lib/errors.ts';
 import type { Call, EndpointPlan, Executor } from '../engine.ts';
 import type { ActivatedAt } from './activate-at.ts';
+import type { CallPlace } from './call-place.ts';
 import { Holder } from './holder.ts';
 import type { RemoteOptions } from './remote-options.ts';
 import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
@@ -21,7 +15,7 @@ const SILENCE_GRACE_MS = 1000;
 export class RemoteExecutor implements Executor {
   readonly #plan: EndpointPlan;
   readonly #options: RemoteOptions;
-  readonly #holders: Holder[] = [];
+  readonly #places: CallPlace[] = [];
   readonly #abort = new AbortController();
   #turn = 0;
   #waiting = 0;
@@ -32,12 +26,15 @@ export class RemoteExecutor implements Executor {
   }
 
   add(runtime: Runtime, at: ActivatedAt): void {
-    this.#holders.push(new Holder(runtime, at, this.#plan, this.#options, this.#abort.signal));
+    this.addPlace(new Holder(runtime, at, this.#plan, this.#options, this.#abort.signal));
+  }
+
+  addPlace(place: CallPlace): void {
+    this.#places.push(place);
   }
 
   async execute(call: Call): Promise<string> {
     if (call.depth > MAX_DEPTH) throw executionFailed(tooDeep(this.#plan.id));
-    if (call.json) checkJson(call.body);
     if (this.#waiting >= this.#options.queueLimit)
       throw overloaded(`${this.#options.queueLimit} calls wait for ${this.#plan.id} already; try again later`);
     this.#waiting++;
@@ -49,20 +46,20 @@ export class RemoteExecutor implements Executor {
   }
 
   async #anywhere(call: Call): Promise<string> {
-    const known = this.#holders.filter(({ runtime }) => !runtime.closed);
-    const up = known.filter(({ runtime }) => runtime.up);
-    const holders = up.length > 0 ? up : known;
-    const first = this.#turn++ % Math.max(1, holders.length);
+    const known = this.#places.filter(({ closed }) => !closed);
+    const up = known.filter((each) => each.up);
+    const places = up.length > 0 ? up : known;
+    const first = this.#turn++ % Math.max(1, places.length);
     let unreachable: unknown;
-    for (let i = 0; i < holders.length; i++) {
-      const holder = holders[(first + i) % holders.length];
-      if (holder === undefined) break;
+    for (let i = 0; i < places.length; i++) {
+      const place = places[(first + i) % places.length];
+      if (place === undefined) break;
       try {
-        return await (holders.length > 1 ? watched(holder, call) : holder.call(call));
+        return await (places.length > 1 ? watched(place, call) : place.call(call));
       } catch (thrown) {
         // A connection that was refused has carried nothing, so another runtime may be asked.
         if (!(thrown instanceof RuntimeUnreachable) || !wasRefused(thrown)) throw toServiceError(thrown);
-        holder.runtime.lose();
+        place.lose();
         unreachable = thrown;
       }
     }
@@ -75,28 +72,20 @@ export class RemoteExecutor implements Executor {
     if (this.#abort.signal.aborted) return;
     this.#abort.abort();
     const release = (): void => {
-      for (const { runtime } of this.#holders) runtime.endpoints.release(this.#plan.id);
+      for (const place of this.#places) place.release();
     };
     // Calls that have begun may still be on their way there.
     setTimeout(release, this.#options.callTimeout).unref();
   }
 }
 
-/** Where another runtime could take the calls, one that is silent is asked whether it is still there. */
-async function watched(holder: Holder, call: Call): Promise<string> {
-  const timer = setTimeout(() => void holder.runtime.info(), SILENCE_GRACE_MS);
+/** Where another could take the calls, one that is silent is asked whether it is still there. */
+async function watched(place: CallPlace, call: Call): Promise<string> {
+  const timer = setTimeout(() => place.ask(), SILENCE_GRACE_MS);
   try {
-    return await holder.call(call);
+    return await place.call(call);
   } finally {
     clearTimeout(timer);
-  }
-}
-
-function checkJson(body: string | Buffer): void {
-  try {
-    JSON.parse(body.toString());
-  } catch (thrown) {
-    throw bodyNotReadable(`The request body is not JSON: ${messageOf(thrown)}`, { cause: thrown });
   }
 }
 

@@ -92,13 +92,19 @@ export class RuntimeRegistry {
 
   /** Every runtime, asked now: "the registration merged with what the runtime's own `GET /info` says". */
   async environments(): Promise<Record<string, unknown>[]> {
-    return Promise.all([...this.#remote.values()].flatMap((engine) => engine.runtimes.map(environmentOf)));
+    const ofEngines = [...this.#remote.values()].map(async (engine) => [
+      ...ownEnvironmentOf(engine),
+      ...(await Promise.all(engine.runtimes.map(environmentOf))),
+    ]);
+    return (await Promise.all(ofEngines)).flat();
   }
 
   /** @throws notFound for an engine without runtimes. */
   async environment(name: string): Promise<Record<string, unknown>> {
-    const runtimes = this.#remote.get(engineName(name))?.runtimes ?? [];
-    const [first] = [...runtimes].sort((a, b) => Number(b.up) - Number(a.up));
+    const engine = this.#remote.get(engineName(name));
+    const [own] = engine === undefined ? [] : ownEnvironmentOf(engine);
+    if (own !== undefined) return own;
+    const [first] = [...(engine?.runtimes ?? [])].sort((a, b) => Number(b.up) - Number(a.up));
     if (first === undefined) throw notFound(`No runtime of the engine ${name} is registered`);
     return environmentOf(first);
   }
@@ -134,6 +140,10 @@ export class RuntimeRegistry {
     if ((await runtime.info()) !== undefined) this.#activateAt(runtime);
   }
 }
+
+/** Own workers have no address: nobody calls them but the service. */
+const ownEnvironmentOf = ({ name, own }: RemoteEngine): Record<string, unknown>[] =>
+  own === undefined ? [] : [{ engine: name, version: own.version, status: 'up', local: true }];
 
 async function environmentOf(runtime: Runtime): Promise<Record<string, unknown>> {
   const info = await runtime.info();

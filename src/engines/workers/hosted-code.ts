@@ -11,7 +11,7 @@ import { Semaphore } from './packages/semaphore.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
 /** An endpoint that is to be run. */
-export interface WantedCode extends WantedArtifacts {
+export interface WantedCode extends Omit<WantedArtifacts, 'variant'> {
   /** Path of the entry module, one of the artifacts. */
   readonly entry: string;
   readonly function: string;
@@ -41,6 +41,8 @@ export interface Installed {
 
 /** What one engine does with code before it runs. */
 export interface Installer {
+  /** What of the code, beside its files, decides over what is installed. */
+  variantOf(wanted: WantedCode): string;
   /** Installs what the code depends on. @throws ActivationFailure in the words of what installs. */
   install(code: StoredCode, progress: Progress): Promise<Installed>;
   /** Says more of why code does not load. */
@@ -108,7 +110,7 @@ export class HostedCode {
     };
     const key = await this.#places.run(() => {
       progress('fetching artifacts');
-      return this.#artifacts.provide(wanted);
+      return this.#artifacts.provide({ ...wanted, variant: installer.variantOf(wanted) });
     });
     const root = join(cache.object(key), 'package');
     need(cache.object(key));

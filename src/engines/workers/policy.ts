@@ -63,4 +63,4 @@ export function ifBlocked(
 }
 
 /** The time that code may give a call of another endpoint, so that it can still say what became of it. */
-export const leftForOthers = (leftMs: number): number => Math.max(leftMs * 0.95, leftMs - 1000);
+export const leftForOthers = (leftMs: number): number => Math.floor(Math.max(leftMs * 0.95, leftMs - 1000));

@@ -43,6 +43,8 @@ export interface WorkerProgram {
    * keep those from reading that read further calls.
    */
   readonly repliesBy: 'data' | 'control';
+  /** It refuses inputs that are not JSON by itself, as `unreadable`. */
+  readonly checksJson: boolean;
   /** Megabytes that the code may use, … */
   readonly memoryMb: number;
   /** … and what its process needs beside them. */

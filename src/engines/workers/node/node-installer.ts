@@ -27,6 +27,10 @@ export class NodeInstaller implements Installer {
     this.installs = new Installs(cache, this.#npm);
   }
 
+  variantOf(wanted: WantedCode): string {
+    return manifestOf(wanted) ?? '';
+  }
+
   async install({ wanted, key }: StoredCode, progress: Progress): Promise<Installed> {
     const manifest = manifestOf(wanted);
     if (manifest === undefined) return { folders: [] };

@@ -20,6 +20,7 @@ const BESIDE_HEAP_MB = 150;
 export const nodeWorkers = (options: NodeProgramOptions): WorkerProgram => ({
   engine: 'node',
   repliesBy: 'data',
+  checksJson: true,
   memoryMb: options.memoryMb,
   besideMemoryMb: BESIDE_HEAP_MB,
   saysOutOfMemory: (printed) => printed.includes('JavaScript heap out of memory'),

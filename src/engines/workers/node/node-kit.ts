@@ -1,0 +1,41 @@
+import { delimiter, join } from 'node:path';
+import { forInstallers, forWorkers } from '../worker-kit.ts';
+import type { WorkerKit } from '../worker-kit.ts';
+import { NodeInstaller } from './node-installer.ts';
+import { nodeWorkers } from './node-program.ts';
+import { prepareProgram } from './program-files.ts';
+
+/** Bytes that a text of V8, in which a body reaches the code, can have for sure. */
+const MAX_STRING_CHARACTERS = 536e6;
+const LEAST_MEMORY_MB = 256;
+const INSTALL_TIMEOUT_MS = 300_000;
+/** The `npm` that comes with the service's own Node goes first. */
+const BIN = join(import.meta.dirname, '../../../../node_modules/.bin');
+
+/** Workers of the engine `node`, in the Node that runs the service. */
+export const nodeKit: WorkerKit = {
+  absence: () => Promise.resolve(undefined),
+  async open({ cache, outputLimit, memoryMb, environment }) {
+    const files = await prepareProgram(cache.folder);
+    const installer = new NodeInstaller(
+      cache,
+      {
+        installerEnvironment: {
+          ...forInstallers(environment),
+          PATH: [BIN, environment['PATH'] ?? ''].join(delimiter),
+        },
+        installTimeoutMs: INSTALL_TIMEOUT_MS,
+        allowInstallScripts: false,
+      },
+      join(cache.folder, 'npm'),
+    );
+    const program = nodeWorkers({
+      files,
+      memoryMb: Math.max(LEAST_MEMORY_MB, memoryMb),
+      outputLimit: Math.min(MAX_STRING_CHARACTERS, outputLimit),
+      permissions: true,
+      environment: forWorkers(environment),
+    });
+    return { program, installer, folders: [files.folder] };
+  },
+};

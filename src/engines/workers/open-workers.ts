@@ -1,0 +1,49 @@
+/** Opens what runs the own workers of one engine, with their figures. */
+import { join } from 'node:path';
+import { messageOf } from '../../lib/errors.ts';
+import { HostedCode } from './hosted-code.ts';
+import type { OwnWorkersOptions } from './own-workers.ts';
+import { CacheLimiter } from './packages/cache-limits.ts';
+import { Cache } from './packages/cache.ts';
+import type { OpenKit } from './worker-kit.ts';
+import { WorkerPool } from './worker-pool.ts';
+
+export interface OpenWorkers {
+  readonly kit: OpenKit;
+  readonly pool: WorkerPool;
+  readonly code: HostedCode;
+  readonly limiter: CacheLimiter;
+}
+
+const MEGABYTE = 2 ** 20;
+/** An input or result is there as bytes, as a text, and as what was parsed. */
+const TIMES_IN_MEMORY = 4;
+const LEAST_RESULT_BYTES = 1024;
+/** Calls of one knowledge object that run at the same time. */
+const CONCURRENCY = 16;
+const IDLE_TIMEOUT_MS = 300_000;
+const IDLE_WORKERS = 16;
+const CACHE_LIMITS = { bytes: 2e9, ageMs: 30 * 86_400_000 };
+
+export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorkers> {
+  const { engine, kit, callTimeout, queueLimit, log, environment, sourceBuilds } = options;
+  const cache = await Cache.open(join(options.cache, engine));
+  const outputLimit = Math.max(LEAST_RESULT_BYTES, options.maxResult);
+  const bodyLimit = Math.max(MEGABYTE, options.maxBody);
+  const memoryMb = Math.ceil((TIMES_IN_MEMORY * (outputLimit + bodyLimit)) / MEGABYTE);
+  const open = await kit.open({ cache, outputLimit, bodyLimit, memoryMb, environment, sourceBuilds });
+  const pool = new WorkerPool({
+    ...{ program: open.program, bodyLimit, outputLimit, concurrency: CONCURRENCY, queue: queueLimit },
+    ...{ loadLimitMs: callTimeout, idleTimeoutMs: IDLE_TIMEOUT_MS, idleWorkers: IDLE_WORKERS },
+    scratch: join(cache.folder, 'staging'),
+    log: {
+      printed: (ko, stream, line) => log.info({ ko, stream, console: true }, line),
+      ended: (ko, reason) => log.warn({ ko, reason }, 'a worker ended'),
+    },
+  });
+  await pool.clear();
+  const code = new HostedCode({ cache, pool, installer: open.installer });
+  const limiter = new CacheLimiter(cache, CACHE_LIMITS, () => [...open.folders, ...code.folders]);
+  limiter.start((thrown) => log.warn({ cause: messageOf(thrown) }, 'the cache could not be looked through'));
+  return { kit: open, pool, code, limiter };
+}

@@ -1,0 +1,194 @@
+/** The workers of one engine that the service runs itself. Nothing is started, or even loaded, before code is to run. */
+import type { Logger } from 'pino';
+import { digestOf } from '../../lib/digest.ts';
+import { executionFailed, messageOf } from '../../lib/errors.ts';
+import { uptime } from '../../lib/uptime.ts';
+import { checkJson } from '../check-json.ts';
+import { ActivationFailure } from '../engine.ts';
+import type { ActivationContext, Call, EndpointPlan, KnownLoads } from '../engine.ts';
+import type { CallPlace } from '../remote/call-place.ts';
+import type { HostedEndpoint, WantedCode } from './hosted-code.ts';
+import type { OpenWorkers } from './open-workers.ts';
+import { codeOf } from './packages/errors.ts';
+import { toServiceError, wasUnloaded } from './service-errors.ts';
+import type { Environment, WorkerKit } from './worker-kit.ts';
+
+export interface OwnWorkersOptions {
+  /** Name of the engine. */
+  readonly engine: string;
+  readonly kit: WorkerKit;
+  readonly version: string;
+  /** Folder of what is fetched and installed. */
+  readonly cache: string;
+  /** Milliseconds a call may take. */
+  readonly callTimeout: number;
+  /** … and an activation. */
+  readonly activationTimeout: number;
+  /** Bytes. */
+  readonly maxResult: number;
+  readonly maxBody: number;
+  /** Calls that may wait for one knowledge object. */
+  readonly queueLimit: number;
+  readonly sourceBuilds: readonly string[];
+  readonly environment: Environment;
+  /** At a start, code that an earlier one saw to load is loaded by its first call. */
+  readonly known?: KnownLoads;
+  readonly log: Logger;
+}
+
+export class OwnWorkers implements AsyncDisposable {
+  readonly #options: OwnWorkersOptions;
+  #opening: Promise<OpenWorkers> | undefined;
+  #opened: OpenWorkers | undefined;
+
+  constructor(options: OwnWorkersOptions) {
+    this.#options = options;
+  }
+
+  /** Of the service, which they are a part of. */
+  get version(): string {
+    return this.#options.version;
+  }
+
+  /** Processes at present. */
+  get workers(): number {
+    return this.#opened?.pool.workerCount ?? 0;
+  }
+
+  /** Why no worker can be started, while that is so. */
+  get problem(): string | undefined {
+    return this.#opened?.pool.problem;
+  }
+
+  /** @throws ActivationFailure. */
+  async activate(plan: EndpointPlan, context: ActivationContext): Promise<OwnEndpoint> {
+    const { known, activationTimeout } = this.#options;
+    const late = AbortSignal.timeout(activationTimeout);
+    const gone = AbortSignal.any([late, context.signal]);
+    const tooLate = new Promise<never>((_, reject) => {
+      gone.addEventListener('abort', () =>
+        reject(
+          new ActivationFailure(
+            late.aborted
+              ? `the ${plan.engine} workers did not activate it within ${activationTimeout / 1000} s (--activation-timeout)`
+              : 'it was replaced',
+          ),
+        ),
+      );
+    });
+    tooLate.catch(() => undefined);
+    let key = '';
+    const activating = this.#open().then(({ code }) =>
+      code.activate(
+        wantedBy(plan),
+        (stage) => context.progress(stage),
+        (of) => {
+          key = digestOf(`${plan.engine}\n${of}`);
+          return known?.loads(key) === true;
+        },
+      ),
+    );
+    // What comes too late is needed no more.
+    activating.then(
+      (hosted) => gone.aborted && hosted.release(),
+      () => undefined,
+    );
+    try {
+      const hosted = await Promise.race([activating, tooLate]);
+      known?.rememberLoad(key, true);
+      const checksJson = this.#opened?.kit.program.checksJson === true;
+      return new OwnEndpoint(hosted, this.#options, checksJson, () => known?.rememberLoad(key, false));
+    } catch (thrown) {
+      if (key !== '') known?.rememberLoad(key, false);
+      throw thrown instanceof ActivationFailure
+        ? thrown
+        : new ActivationFailure(`the code could not be brought in: ${codeOf(thrown) ?? messageOf(thrown)}`);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const opened = await this.#opening?.catch(() => undefined);
+    opened?.limiter.stop();
+    opened?.pool.kill();
+    opened?.kit.installer.kill();
+  }
+
+  #open(): Promise<OpenWorkers> {
+    // What failed, such as for a full disk, is tried again.
+    this.#opening ??= import('./open-workers.ts')
+      .then(async ({ openWorkers }) => (this.#opened = await openWorkers(this.#options)))
+      .catch((thrown: unknown) => {
+        this.#opening = undefined;
+        throw thrown;
+      });
+    return this.#opening;
+  }
+}
+
+const wantedBy = (plan: EndpointPlan): WantedCode => ({
+  uri: plan.id,
+  ko: `${plan.ko.naan}/${plan.ko.name}/${plan.ko.version}`,
+  checksum: plan.checksum,
+  artifacts: [...new Set([plan.entry, ...plan.artifacts])].sort(),
+  entry: plan.entry,
+  function: plan.function ?? 'default',
+  installs: plan.installs,
+  read: plan.read,
+});
+
+/** An endpoint in own workers. */
+export class OwnEndpoint implements CallPlace {
+  readonly closed = false;
+  readonly up = true;
+  readonly #hosted: HostedEndpoint;
+  readonly #options: OwnWorkersOptions;
+  readonly #checksJson: boolean;
+  readonly #onUnloaded: () => void;
+
+  /** `onUnloaded`: it does not load, though it was seen to. */
+  constructor(hosted: HostedEndpoint, options: OwnWorkersOptions, checksJson: boolean, onUnloaded: () => void) {
+    this.#hosted = hosted;
+    this.#options = options;
+    this.#checksJson = checksJson;
+    this.#onUnloaded = onUnloaded;
+  }
+
+  call({ body, json, depth, scope, trace, signal, deadline }: Call): Promise<string> {
+    const limit = uptime() + this.#options.callTimeout;
+    return new Promise((resolve, reject) => {
+      if (json && !this.#checksJson) checkJson(body);
+      this.#hosted.host.submit(this.#hosted.uri, {
+        input: typeof body === 'string' ? body : body.toString('utf8'),
+        ...{ json, depth, scope, trace, signal },
+        deadline: limit < deadline ? limit : deadline,
+        resolve: (result) => (isJson(result) ? resolve(result) : reject(executionFailed('the result is not JSON'))),
+        reject: (error) => {
+          if (wasUnloaded(error)) this.#onUnloaded();
+          reject(toServiceError(error));
+        },
+      });
+    });
+  }
+
+  lose(): void {
+    // It is here as long as the service is.
+  }
+
+  ask(): void {
+    // Its supervisor does.
+  }
+
+  release(): void {
+    this.#hosted.release();
+  }
+}
+
+/** The code may have written it to the socket itself, and it goes into the answer as it is. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,18 @@
+/** What the callers of the service hear of calls without a result. */
+import { bodyNotReadable, callerGone, executionFailed, invalidInput, overloaded } from '../../lib/errors.ts';
+import { cutWords } from '../../lib/text.ts';
+import { CallFailure } from './call-failure.ts';
+
+export const wasUnloaded = (error: Error): boolean => error instanceof CallFailure && error.kind === 'unloaded';
+
+export function toServiceError(error: Error): Error {
+  if (!(error instanceof CallFailure)) return error;
+  const { kind, message, status, place } = error;
+  const words = cutWords(message);
+  if (kind === 'invalid' && status !== undefined) return invalidInput(words, status);
+  if (kind === 'unreadable')
+    return bodyNotReadable(`The request body is not JSON: ${words.replace(/^SyntaxError: /, '')}`);
+  if (kind === 'busy') return overloaded(words);
+  if (kind === 'gone') return callerGone(message);
+  return executionFailed(words, { place });
+}

@@ -1,0 +1,43 @@
+/** The own workers of an engine, with limits small enough to be met. */
+import pino from 'pino';
+import { CallTokens } from '../../src/engines/call-token.ts';
+import { RemoteEngine } from '../../src/engines/remote/remote-engine.ts';
+import { workerKit } from '../../src/engines/table.ts';
+import { OwnWorkers } from '../../src/engines/workers/own-workers.ts';
+import type { KnownLoads } from '../../src/engines/engine.ts';
+import type { EngineUnderTest } from './engine.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const MAX_RESULT_BYTES = 100_000;
+const CALL_MILLISECONDS = 3000;
+
+/** Makes them; none is started before code is to run. `given`: a folder that stays, and what is known of code. */
+export async function ownWorkers(
+  name: string,
+  given: { readonly cache?: string; readonly known?: KnownLoads } = {},
+): Promise<EngineUnderTest & { readonly engine: RemoteEngine }> {
+  const folder = await temporaryFolder();
+  const log = pino({ level: 'silent' });
+  const limits = {
+    callTimeout: CALL_MILLISECONDS,
+    activationTimeout: 20_000,
+    maxResult: MAX_RESULT_BYTES,
+    queueLimit: 100,
+  };
+  const engine = new RemoteEngine(name, { ...limits, tokens: new CallTokens(), log });
+  const kit = await workerKit(name);
+  if (kit === undefined) throw new Error(`${name} has no own workers`);
+  engine.own = new OwnWorkers({
+    ...{ ...limits, engine: name, kit, version: '0.0.0', log },
+    ...{ cache: folder.path, maxBody: 1e6, sourceBuilds: [], environment: process.env },
+    ...given,
+  });
+  return {
+    engine,
+    maxResultBytes: MAX_RESULT_BYTES,
+    async [Symbol.asyncDispose]() {
+      await engine[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
