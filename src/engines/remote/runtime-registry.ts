@@ -143,7 +143,14 @@ export class RuntimeRegistry {
 
 /** Own workers have no address: nobody calls them but the service. */
 const ownEnvironmentOf = ({ name, own }: RemoteEngine): Record<string, unknown>[] =>
-  own === undefined ? [] : [{ engine: name, version: own.version, status: 'up', local: true }];
+  own === undefined
+    ? []
+    : [
+        {
+          ...{ engine: name, version: own.version, status: 'up', local: true },
+          ...{ endpoints: own.endpoints, workers: own.workers },
+        },
+      ];
 
 async function environmentOf(runtime: Runtime): Promise<Record<string, unknown>> {
   const info = await runtime.info();

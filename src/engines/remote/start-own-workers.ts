@@ -2,6 +2,7 @@
 import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { KnownLoads } from '../engine.ts';
+import { Network } from '../network/network.ts';
 import { workerKit } from '../table.ts';
 import { OwnWorkers } from '../workers/own-workers.ts';
 import { forInstallers } from '../workers/worker-kit.ts';
@@ -9,7 +10,7 @@ import type { Environment } from '../workers/worker-kit.ts';
 import type { RuntimeRegistry } from './runtime-registry.ts';
 
 export interface StartOwnWorkersOptions {
-  readonly config: Pick<Config, 'runtimes' | 'limits' | 'sourceBuilds'>;
+  readonly config: Pick<Config, 'runtimes' | 'limits' | 'sourceBuilds' | 'network' | 'processes'>;
   readonly registry: RuntimeRegistry;
   readonly version: string;
   readonly known: KnownLoads;
@@ -24,10 +25,12 @@ export interface StartOwnWorkersOptions {
 
 /** Resolves when it is known which can run; those that cannot leave the reason in their engine. */
 export async function startOwnWorkers(options: StartOwnWorkersOptions): Promise<void> {
-  await Promise.all(options.config.runtimes.map((name) => startOf(options, name)));
+  const { config, environment, log } = options;
+  const network = new Network({ permissions: config.network, environment, isWalled: () => false, log });
+  await Promise.all(config.runtimes.map((name) => startOf(options, name, network)));
 }
 
-async function startOf(options: StartOwnWorkersOptions, name: string): Promise<void> {
+async function startOf(options: StartOwnWorkersOptions, name: string, network: Network): Promise<void> {
   const { config, registry, environment, cache, version, known, log } = options;
   const engine = registry.engine(name);
   const kit = await workerKit(name);
@@ -40,7 +43,7 @@ async function startOf(options: StartOwnWorkersOptions, name: string): Promise<v
       ...{ engine: name, kit, version, cache, known, environment, log },
       ...{ callTimeout: config.limits.runtime, activationTimeout: config.limits.activation },
       ...{ maxResult: config.limits.result, maxBody: config.limits.body, queueLimit: config.limits.queue },
-      sourceBuilds: config.sourceBuilds,
+      ...{ sourceBuilds: config.sourceBuilds, network, processes: config.processes },
     });
     return;
   }

@@ -11,11 +11,11 @@ interface Module {
 }
 
 /**
- * @param main `file:` URL of its first module.
+ * @param main `file:` URL of its first module, and those of others that no module imports.
  * @param folder where it is kept for the next start.
  */
-export function programText(main: string, folder: string | undefined): string {
-  const modules = withImports(main);
+export function programText(main: string | readonly string[], folder: string | undefined): string {
+  const modules = withImports([main].flat());
   const file = folder === undefined ? undefined : join(folder, `program-${digestOf(JSON.stringify(modules))}.json`);
   const kept = file === undefined ? undefined : read(file);
   if (kept !== undefined) return kept;
@@ -27,7 +27,7 @@ export function programText(main: string, folder: string | undefined): string {
 }
 
 /** The module and all that it imports by a relative path, each once. */
-function withImports(main: string): Module[] {
+function withImports(mains: readonly string[]): Module[] {
   const found = new Map<string, string>();
   const add = (url: string): void => {
     if (found.has(url)) return;
@@ -35,7 +35,7 @@ function withImports(main: string): Module[] {
     found.set(url, typescript);
     for (const [, path = ''] of typescript.matchAll(IMPORT)) add(new URL(path, url).href);
   };
-  add(main);
+  mains.forEach(add);
   return [...found].map(([url, typescript]) => ({ url, typescript }));
 }
 

@@ -26,7 +26,7 @@ const IDLE_WORKERS = 16;
 const CACHE_LIMITS = { bytes: 2e9, ageMs: 30 * 86_400_000 };
 
 export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorkers> {
-  const { engine, kit, callTimeout, queueLimit, log, environment, sourceBuilds } = options;
+  const { engine, kit, callTimeout, queueLimit, log, environment, sourceBuilds, network, processes } = options;
   const cache = await Cache.open(join(options.cache, engine));
   const outputLimit = Math.max(LEAST_RESULT_BYTES, options.maxResult);
   const bodyLimit = Math.max(MEGABYTE, options.maxBody);
@@ -36,6 +36,8 @@ export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorke
     ...{ program: open.program, bodyLimit, outputLimit, concurrency: CONCURRENCY, queue: queueLimit },
     ...{ loadLimitMs: callTimeout, idleTimeoutMs: IDLE_TIMEOUT_MS, idleWorkers: IDLE_WORKERS },
     scratch: join(cache.folder, 'staging'),
+    ...(network && { network }),
+    ...(processes && { processes }),
     log: {
       printed: (ko, stream, line) => log.info({ ko, stream, console: true }, line),
       ended: (ko, reason) => log.warn({ ko, reason }, 'a worker ended'),

@@ -6,6 +6,7 @@ import { uptime } from '../../lib/uptime.ts';
 import { checkJson } from '../check-json.ts';
 import { ActivationFailure } from '../engine.ts';
 import type { ActivationContext, Call, EndpointPlan, KnownLoads } from '../engine.ts';
+import type { Network } from '../network/network.ts';
 import type { CallPlace } from '../remote/call-place.ts';
 import type { HostedEndpoint, WantedCode } from './hosted-code.ts';
 import type { OpenWorkers } from './open-workers.ts';
@@ -31,6 +32,10 @@ export interface OwnWorkersOptions {
   readonly queueLimit: number;
   readonly sourceBuilds: readonly string[];
   readonly environment: Environment;
+  /** What opens the network to those that may use it. */
+  readonly network?: Pick<Network, 'open'>;
+  /** `<naan>/<name>` of those whose code may start programs. */
+  readonly processes?: readonly string[];
   /** At a start, code that an earlier one saw to load is loaded by its first call. */
   readonly known?: KnownLoads;
   readonly log: Logger;
@@ -40,6 +45,7 @@ export class OwnWorkers implements AsyncDisposable {
   readonly #options: OwnWorkersOptions;
   #opening: Promise<OpenWorkers> | undefined;
   #opened: OpenWorkers | undefined;
+  #endpoints = 0;
 
   constructor(options: OwnWorkersOptions) {
     this.#options = options;
@@ -48,6 +54,11 @@ export class OwnWorkers implements AsyncDisposable {
   /** Of the service, which they are a part of. */
   get version(): string {
     return this.#options.version;
+  }
+
+  /** Endpoints that can be called. */
+  get endpoints(): number {
+    return this.#endpoints;
   }
 
   /** Processes at present. */
@@ -97,7 +108,12 @@ export class OwnWorkers implements AsyncDisposable {
       const hosted = await Promise.race([activating, tooLate]);
       known?.rememberLoad(key, true);
       const checksJson = this.#opened?.kit.program.checksJson === true;
-      return new OwnEndpoint(hosted, this.#options, checksJson, () => known?.rememberLoad(key, false));
+      this.#endpoints++;
+      return new OwnEndpoint(hosted, this.#options, {
+        checksJson,
+        onUnloaded: () => known?.rememberLoad(key, false),
+        onRelease: () => this.#endpoints--,
+      });
     } catch (thrown) {
       if (key !== '') known?.rememberLoad(key, false);
       throw thrown instanceof ActivationFailure
@@ -133,8 +149,17 @@ const wantedBy = (plan: EndpointPlan): WantedCode => ({
   entry: plan.entry,
   function: plan.function ?? 'default',
   installs: plan.installs,
+  network: plan.network,
   read: plan.read,
 });
+
+interface OwnEndpointParts {
+  /** The workers refuse inputs that are not JSON by themselves. */
+  readonly checksJson: boolean;
+  /** It does not load, though it was seen to. */
+  readonly onUnloaded: () => void;
+  readonly onRelease: () => void;
+}
 
 /** An endpoint in own workers. */
 export class OwnEndpoint implements CallPlace {
@@ -142,28 +167,26 @@ export class OwnEndpoint implements CallPlace {
   readonly up = true;
   readonly #hosted: HostedEndpoint;
   readonly #options: OwnWorkersOptions;
-  readonly #checksJson: boolean;
-  readonly #onUnloaded: () => void;
+  readonly #parts: OwnEndpointParts;
+  #isReleased = false;
 
-  /** `onUnloaded`: it does not load, though it was seen to. */
-  constructor(hosted: HostedEndpoint, options: OwnWorkersOptions, checksJson: boolean, onUnloaded: () => void) {
+  constructor(hosted: HostedEndpoint, options: OwnWorkersOptions, parts: OwnEndpointParts) {
     this.#hosted = hosted;
     this.#options = options;
-    this.#checksJson = checksJson;
-    this.#onUnloaded = onUnloaded;
+    this.#parts = parts;
   }
 
   call({ body, json, depth, scope, trace, signal, deadline }: Call): Promise<string> {
     const limit = uptime() + this.#options.callTimeout;
     return new Promise((resolve, reject) => {
-      if (json && !this.#checksJson) checkJson(body);
+      if (json && !this.#parts.checksJson) checkJson(body);
       this.#hosted.host.submit(this.#hosted.uri, {
         input: typeof body === 'string' ? body : body.toString('utf8'),
         ...{ json, depth, scope, trace, signal },
         deadline: limit < deadline ? limit : deadline,
         resolve: (result) => (isJson(result) ? resolve(result) : reject(executionFailed('the result is not JSON'))),
         reject: (error) => {
-          if (wasUnloaded(error)) this.#onUnloaded();
+          if (wasUnloaded(error)) this.#parts.onUnloaded();
           reject(toServiceError(error));
         },
       });
@@ -179,6 +202,8 @@ export class OwnEndpoint implements CallPlace {
   }
 
   release(): void {
+    if (!this.#isReleased) this.#parts.onRelease();
+    this.#isReleased = true;
     this.#hosted.release();
   }
 }

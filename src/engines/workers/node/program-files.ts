@@ -4,8 +4,9 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { stripTypeScriptTypes } from 'node:module';
+import { getCompileCacheDir } from 'node:module';
 import { basename, join } from 'node:path';
+import { programText } from '../../sandbox/program-text.ts';
 import { codeOf } from '../packages/errors.ts';
 
 export interface ProgramFiles {
@@ -15,25 +16,22 @@ export interface ProgramFiles {
   readonly folder: string;
 }
 
-/** The program, and what it shares with the service. */
-const source = join(import.meta.dirname, '../../../../runtimes/node/worker');
-const shared = [join(import.meta.dirname, '../../sandbox/frames.ts'), join(import.meta.dirname, '../messages.ts')];
+const WORKER = new URL('../../../../runtimes/node/worker/', import.meta.url);
+/** The second is the program of a thread. */
+const MAINS = ['main.ts', 'watchdog.ts'].map((name) => new URL(name, WORKER).href);
 const imports = /from '(\.{1,2}\/[\w./-]+\.ts)'/g;
 const moduleName = (path: string): string => `${basename(path, '.ts')}.mjs`;
 
 export async function prepareProgram(cacheDir: string): Promise<ProgramFiles> {
-  const own = (await readdir(source)).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts')).sort();
-  const files = [...own.map((file) => join(source, file)), ...shared];
-  const modules = await Promise.all(
-    files.map(async (file) => {
-      const code = stripTypeScriptTypes(await readFile(file, 'utf8'));
-      // All lie in one folder then.
-      return {
-        name: moduleName(file),
-        code: code.replace(imports, (_, path: string) => `from './${moduleName(path)}'`),
-      };
-    }),
-  );
+  const text = JSON.parse(programText(MAINS, getCompileCacheDir())) as readonly (readonly [
+    url: string,
+    code: string,
+  ])[];
+  const modules = text.map(([url, code]) => ({
+    name: moduleName(url),
+    // All lie in one folder then.
+    code: code.replace(imports, (_, path: string) => `from './${moduleName(path)}'`),
+  }));
   const digest = createHash('sha256').update(JSON.stringify(modules)).digest('hex').slice(0, 32);
   const folder = join(cacheDir, `program-${digest}`);
   const program = { main: join(folder, 'main.mjs'), folder };

@@ -12,6 +12,10 @@ export class PythonInstaller implements Installer {
     this.#process = new InstallerProcess({ ...options, cache: cache.folder });
   }
 
+  variantOf(): string {
+    return '';
+  }
+
   async install({ wanted, key, root }: StoredCode, progress: Progress): Promise<Installed> {
     const requirements = requirementsOf(wanted.artifacts);
     const { ko, installs } = wanted;

@@ -42,6 +42,7 @@ export function pythonWorkers(options: PythonProgramOptions): WorkerProgram {
   return {
     engine: 'python',
     repliesBy: 'control',
+    checksJson: false,
     memoryMb,
     besideMemoryMb: BESIDE_MEMORY_MB,
     saysOutOfMemory: (printed) => printed.includes(OUT_OF_MEMORY),
