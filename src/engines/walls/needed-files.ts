@@ -2,6 +2,11 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { basename } from 'node:path';
 
+const OF_ITSELF = [
+  ...['auxv', 'cgroup', 'cmdline', 'comm', 'environ', 'fd', 'fdinfo', 'io', 'limits', 'maps', 'mountinfo', 'mounts'],
+  ...['oom_score', 'oom_score_adj', 'schedstat', 'smaps', 'smaps_rollup', 'stat', 'statm', 'status'],
+];
+
 /** Read by the C library and most programs at their start. */
 export const SYSTEM: readonly string[] = [
   '/etc/ld.so.cache',
@@ -13,8 +18,8 @@ export const SYSTEM: readonly string[] = [
   '/dev/zero',
   '/dev/urandom',
   '/dev/random',
-  // Its own alone: the folder is that of the process which lays the walls.
-  '/proc/self',
+  // Its own alone: they are those of the process which lays the walls. Not all: `net` tells of the whole machine.
+  ...OF_ITSELF.map((name) => `/proc/self/${name}`),
 ];
 
 /** Folders of shared libraries. */
