@@ -138,7 +138,7 @@ export async function createApp({
         log: log.child({ part: 'runtimes' }),
       };
       await own.start({ ...parts, listen: (isAllowed) => openPrivateListener(server, isAllowed) });
-      await startOwnWorkers({ ...parts, version, known });
+      await startOwnWorkers({ ...parts, version, known, kernel });
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

@@ -4,6 +4,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { KnownLoads } from '../engine.ts';
 import { Network } from '../network/network.ts';
 import { workerKit } from '../table.ts';
+import type { Kernel } from '../walls/walls.ts';
 import { OwnWorkers } from '../workers/own-workers.ts';
 import { forInstallers } from '../workers/worker-kit.ts';
 import type { Environment } from '../workers/worker-kit.ts';
@@ -12,6 +13,7 @@ import type { RuntimeRegistry } from './runtime-registry.ts';
 export interface StartOwnWorkersOptions {
   readonly config: Pick<Config, 'runtimes' | 'limits' | 'sourceBuilds' | 'network' | 'processes'>;
   readonly registry: RuntimeRegistry;
+  readonly kernel: Kernel;
   readonly version: string;
   readonly known: KnownLoads;
   /** Folder of what is fetched and installed. */
@@ -25,13 +27,13 @@ export interface StartOwnWorkersOptions {
 
 /** Resolves when it is known which can run; those that cannot leave the reason in their engine. */
 export async function startOwnWorkers(options: StartOwnWorkersOptions): Promise<void> {
-  const { config, environment, log } = options;
-  const network = new Network({ permissions: config.network, environment, isWalled: () => false, log });
+  const { config, environment, kernel, log } = options;
+  const network = new Network({ permissions: config.network, environment, isWalled: () => kernel.seccomp, log });
   await Promise.all(config.runtimes.map((name) => startOf(options, name, network)));
 }
 
 async function startOf(options: StartOwnWorkersOptions, name: string, network: Network): Promise<void> {
-  const { config, registry, environment, cache, version, known, log } = options;
+  const { config, registry, environment, cache, version, known, kernel, log } = options;
   const engine = registry.engine(name);
   const kit = await workerKit(name);
   if (kit === undefined) return;
@@ -40,7 +42,7 @@ async function startOf(options: StartOwnWorkersOptions, name: string, network: N
   engine.starting = false;
   if (absence === undefined) {
     engine.own = new OwnWorkers({
-      ...{ engine: name, kit, version, cache, known, environment, log },
+      ...{ engine: name, kit, version, cache, known, environment, kernel, log },
       ...{ callTimeout: config.limits.runtime, activationTimeout: config.limits.activation },
       ...{ maxResult: config.limits.result, maxBody: config.limits.body, queueLimit: config.limits.queue },
       ...{ sourceBuilds: config.sourceBuilds, network, processes: config.processes },

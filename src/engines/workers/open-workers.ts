@@ -1,6 +1,7 @@
 /** Opens what runs the own workers of one engine, with their figures. */
 import { join } from 'node:path';
 import { messageOf } from '../../lib/errors.ts';
+import { NO_WALLS } from '../walls/walls.ts';
 import { HostedCode } from './hosted-code.ts';
 import type { OwnWorkersOptions } from './own-workers.ts';
 import { CacheLimiter } from './packages/cache-limits.ts';
@@ -21,21 +22,38 @@ const TIMES_IN_MEMORY = 4;
 const LEAST_RESULT_BYTES = 1024;
 /** Calls of one knowledge object that run at the same time. */
 const CONCURRENCY = 16;
+const INSTALL_TIMEOUT_MS = 300_000;
 const IDLE_TIMEOUT_MS = 300_000;
 const IDLE_WORKERS = 16;
 const CACHE_LIMITS = { bytes: 2e9, ageMs: 30 * 86_400_000 };
 
 export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorkers> {
-  const { engine, kit, callTimeout, queueLimit, log, environment, sourceBuilds, network, processes } = options;
+  const {
+    engine,
+    kit,
+    callTimeout,
+    queueLimit,
+    log,
+    environment,
+    sourceBuilds,
+    network,
+    processes,
+    kernel = NO_WALLS,
+  } = options;
   const cache = await Cache.open(join(options.cache, engine));
   const outputLimit = Math.max(LEAST_RESULT_BYTES, options.maxResult);
   const bodyLimit = Math.max(MEGABYTE, options.maxBody);
   const memoryMb = Math.ceil((TIMES_IN_MEMORY * (outputLimit + bodyLimit)) / MEGABYTE);
-  const open = await kit.open({ cache, outputLimit, bodyLimit, memoryMb, environment, sourceBuilds });
+  const open = await kit.open({
+    ...{ cache, outputLimit, bodyLimit, memoryMb, environment, sourceBuilds, kernel },
+    ...{ concurrency: CONCURRENCY, installTimeout: INSTALL_TIMEOUT_MS },
+    onWarning: (text) => log.warn({ engine }, text),
+  });
   const pool = new WorkerPool({
     ...{ program: open.program, bodyLimit, outputLimit, concurrency: CONCURRENCY, queue: queueLimit },
     ...{ loadLimitMs: callTimeout, idleTimeoutMs: IDLE_TIMEOUT_MS, idleWorkers: IDLE_WORKERS },
     scratch: join(cache.folder, 'staging'),
+    kernel,
     ...(network && { network }),
     ...(processes && { processes }),
     log: {

@@ -7,6 +7,7 @@ import { checkJson } from '../check-json.ts';
 import { ActivationFailure } from '../engine.ts';
 import type { ActivationContext, Call, EndpointPlan, KnownLoads } from '../engine.ts';
 import type { Network } from '../network/network.ts';
+import type { Kernel } from '../walls/walls.ts';
 import type { CallPlace } from '../remote/call-place.ts';
 import type { HostedEndpoint, WantedCode } from './hosted-code.ts';
 import type { OpenWorkers } from './open-workers.ts';
@@ -32,6 +33,8 @@ export interface OwnWorkersOptions {
   readonly queueLimit: number;
   readonly sourceBuilds: readonly string[];
   readonly environment: Environment;
+  /** Of which processes get walls; none do where it is left out. */
+  readonly kernel?: Kernel;
   /** What opens the network to those that may use it. */
   readonly network?: Pick<Network, 'open'>;
   /** `<naan>/<name>` of those whose code may start programs. */

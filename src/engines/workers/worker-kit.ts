@@ -1,4 +1,5 @@
 /** What makes the own workers of one engine; the table of engines says which there are. */
+import type { Kernel } from '../walls/walls.ts';
 import type { Installer } from './hosted-code.ts';
 import type { Cache } from './packages/cache.ts';
 import type { WorkerProgram } from './worker-program.ts';
@@ -12,8 +13,16 @@ export interface KitOptions {
   readonly bodyLimit: number;
   /** Megabytes that code needs for its largest input and result. */
   readonly memoryMb: number;
+  /** Calls of one knowledge object that run at the same time. */
+  readonly concurrency: number;
+  /** Milliseconds that an installation may take. */
+  readonly installTimeout: number;
   /** Of this process. */
   readonly environment: Environment;
+  /** Of which processes get walls. */
+  readonly kernel: Kernel;
+  /** Hears what the operator should know. */
+  readonly onWarning: (text: string) => void;
   /** `<naan>/<name>` of knowledge objects whose dependencies may be built from their sources. */
   readonly sourceBuilds: readonly string[];
 }

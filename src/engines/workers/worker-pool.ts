@@ -5,6 +5,7 @@ import type { Network } from '../network/network.ts';
 import { SandboxProcess } from '../sandbox/sandbox-process.ts';
 import type { Command, ProcessEvents } from '../sandbox/sandbox-process.ts';
 import { Starts } from '../sandbox/starts.ts';
+import type { Kernel } from '../walls/walls.ts';
 import { KoHost } from './ko-host.ts';
 import type { HostOptions } from './ko-host.ts';
 import { workerPolicy } from './policy.ts';
@@ -41,6 +42,8 @@ export interface PoolOptions extends WorkerLimits {
   readonly network?: Pick<Network, 'open'>;
   /** `<naan>/<name>` of those whose code may start programs. */
   readonly processes?: readonly string[];
+  /** Of which processes get walls; none do where it is left out. */
+  readonly kernel?: Kernel;
   readonly clock?: Clock;
   readonly policy?: WorkerPolicy;
   /** In place of real processes. */
@@ -123,7 +126,7 @@ export class WorkerPool {
   }
 
   #start(home: Omit<WorkerHome, 'scratch'>, events: ProcessEvents): WorkerProcess {
-    const { program, startProcess = startReally } = this.#options;
+    const { program, kernel, startProcess = startBehind(kernel) } = this.#options;
     const scratch = this.#scratch.make();
     const { starts } = this.#hostOptions;
     const process = startProcess(program.command({ ...home, scratch }), {
@@ -188,4 +191,7 @@ export class WorkerPool {
   }
 }
 
-const startReally = (command: Command, events: ProcessEvents): WorkerProcess => new SandboxProcess(command, events);
+const startBehind =
+  (kernel: Kernel | undefined) =>
+  (command: Command, events: ProcessEvents): WorkerProcess =>
+    new SandboxProcess(command, events, kernel);

@@ -8,14 +8,13 @@ import { prepareProgram } from './program-files.ts';
 /** Bytes that a text of V8, in which a body reaches the code, can have for sure. */
 const MAX_STRING_CHARACTERS = 536e6;
 const LEAST_MEMORY_MB = 256;
-const INSTALL_TIMEOUT_MS = 300_000;
 /** The `npm` that comes with the service's own Node goes first. */
 const BIN = join(import.meta.dirname, '../../../../node_modules/.bin');
 
 /** Workers of the engine `node`, in the Node that runs the service. */
 export const nodeKit: WorkerKit = {
   absence: () => Promise.resolve(undefined),
-  async open({ cache, outputLimit, memoryMb, environment }) {
+  async open({ cache, outputLimit, memoryMb, environment, installTimeout }) {
     const files = await prepareProgram(cache.folder);
     const installer = new NodeInstaller(
       cache,
@@ -24,7 +23,7 @@ export const nodeKit: WorkerKit = {
           ...forInstallers(environment),
           PATH: [BIN, environment['PATH'] ?? ''].join(delimiter),
         },
-        installTimeoutMs: INSTALL_TIMEOUT_MS,
+        installTimeoutMs: installTimeout,
         allowInstallScripts: false,
       },
       join(cache.folder, 'npm'),
