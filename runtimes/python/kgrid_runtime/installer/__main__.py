@@ -74,7 +74,7 @@ class _Service:
     def __init__(self, said: dict[str, Any]) -> None:
         """`said`: the first line."""
         self._processes: dict[int, _AskedProcess] = {}
-        self._cache = str(Path(said["cache"]) / _NAME)
+        self._cache = said["cache"]
         environments = Environments(Path(said["cache"]), _NAME)
         environments.prepare()
         self._installer = Installer(

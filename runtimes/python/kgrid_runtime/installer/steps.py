@@ -69,7 +69,9 @@ class Steps:
     async def pip(self, work: Path, folder: Path, arguments: list[str], sources: bool, doing: Doing) -> Ended:
         """Runs pip in `folder`; `sources`: code of packages may run. Tells which package is fetched."""
         request = {"arguments": arguments, "sources": sources, "work": str(work)}
-        step = Step("fetch", ["-I", str(_HERE / "fetch.py")], request, folder, self._for_pip, work)
+        (work / "tmp").mkdir(exist_ok=True)
+        variables = {**self._for_pip, "TMPDIR": str(work / "tmp")}
+        step = Step("fetch", ["-I", str(_HERE / "fetch.py")], request, folder, variables, work)
         return await self._run(doing, step)
 
     async def build(self, work: Path, source: Path, environment: Path | None, last: bool, doing: Doing) -> Ended:

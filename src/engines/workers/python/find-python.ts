@@ -9,23 +9,32 @@ export interface Python {
   /** The interpreter, absolute. */
   readonly program: string;
   readonly version: string;
-  /** Folders and files of the interpreter and its libraries. */
-  readonly folders: readonly string[];
+  /** Files and folders that it needs to run: itself, its standard library, and the libraries that these load. */
+  readonly files: readonly string[];
+  /** Folders with what is installed beside the standard library, such as pip. */
+  readonly packages: readonly string[];
 }
 
 const PROBE = `import sys
 assert sys.version_info >= (3, 9), "Python is " + sys.version.split()[0]
-import json, os, sysconfig
+import json, os, site, sysconfig
 paths = sysconfig.get_paths()
-folders = [os.path.realpath(sys.executable), paths["stdlib"], paths["platstdlib"], sys.prefix, sys.base_prefix, *sys.path]
-print(json.dumps({"program": sys.executable, "version": sys.version.split()[0], "folders": [each for each in folders if each]}))`;
+packages = {*site.getsitepackages(), paths["purelib"], paths["platlib"]}
+files = {os.path.realpath(sys.executable), os.path.join(sys.prefix, "pyvenv.cfg"), sysconfig.get_config_var("LIBDIR")}
+files |= {paths["stdlib"], paths["platstdlib"], *sys.path}
+packages |= {each for each in files if each and each.endswith("-packages")}
+print(json.dumps({
+    "program": sys.executable,
+    "version": sys.version.split()[0],
+    "files": sorted(each for each in files - packages if each),
+    "packages": sorted(packages),
+}))`;
 
 /** Why there is none, and what to do, in place of one. `environment` has the PATH. */
 export async function findPython(environment: Readonly<Record<string, string>>): Promise<Python | string> {
   try {
     const { stdout } = await run('python3', ['-c', PROBE], { env: environment });
-    const { program, version, folders } = JSON.parse(stdout) as Python;
-    return { program, version, folders: [...new Set(folders)] };
+    return JSON.parse(stdout) as Python;
   } catch (thrown) {
     const found =
       (thrown as NodeJS.ErrnoException).code === 'ENOENT'

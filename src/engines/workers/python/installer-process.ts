@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import type { Kernel } from '../../walls/walls.ts';
 import { activationFailed } from '../packages/errors.ts';
 import type { Python } from './find-python.ts';
 import { InstallSteps } from './install-steps.ts';
@@ -21,6 +22,8 @@ export interface InstallerOptions {
   readonly sourceBuilds: readonly string[];
   readonly limitSeconds: number;
   readonly limitBytes: number;
+  /** Of which processes get walls. */
+  readonly kernel: Kernel;
   /** Hears what the operator should know. */
   readonly onWarning: (text: string) => void;
 }
@@ -70,7 +73,7 @@ export class InstallerProcess {
 
   constructor(options: InstallerOptions) {
     this.#options = options;
-    this.#steps = new InstallSteps(options.python.program);
+    this.#steps = new InstallSteps(options.python, options.kernel);
   }
 
   /** @throws ActivationFailure in the words of what installs. */

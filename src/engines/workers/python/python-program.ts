@@ -1,6 +1,7 @@
 /** How a worker of the engine `python` is started: isolated from what is installed for the Python that runs it. */
 import { join } from 'node:path';
 import type { WorkerProgram } from '../worker-program.ts';
+import { workerWalls } from './python-walls.ts';
 import type { Python } from './find-python.ts';
 
 export interface PythonProgramOptions {
@@ -46,24 +47,25 @@ export function pythonWorkers(options: PythonProgramOptions): WorkerProgram {
     memoryMb,
     besideMemoryMb: BESIDE_MEMORY_MB,
     saysOutOfMemory: (printed) => printed.includes(OUT_OF_MEMORY),
-    command: ({ root, scratch, network }) => ({
+    command: (home) => ({
       program: python.program,
       args: [
         ...['-I', '-S', '-B', '-X', 'utf8', '-X', 'faulthandler'],
         join(PYTHON_PROGRAMS, 'kgrid_python_runtime/worker/main.py'),
-        JSON.stringify({ scratch, ...limits }),
+        JSON.stringify({ scratch: home.scratch, ...limits }),
       ],
       env: {
         ...kept,
         PATH: '/usr/local/bin:/usr/bin:/bin',
         LANG: 'C.UTF-8',
-        HOME: scratch,
-        TMPDIR: scratch,
+        HOME: home.scratch,
+        TMPDIR: home.scratch,
         MALLOC_ARENA_MAX: '2',
-        ...network.environment,
+        ...home.network.environment,
       },
       input: '',
-      cwd: root,
+      walls: workerWalls(python, PYTHON_PROGRAMS, home),
+      cwd: home.root,
       isWorker: true,
     }),
   };

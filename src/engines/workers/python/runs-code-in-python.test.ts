@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { SandboxProcess } from '../../sandbox/sandbox-process.ts';
 import { uptime } from '../../../lib/uptime.ts';
 import type { CallScope } from '../../engine.ts';
 import type { CallFailure } from '../call-failure.ts';
@@ -12,6 +13,7 @@ import { HostedCode } from '../hosted-code.ts';
 import type { HostedEndpoint, WantedCode } from '../hosted-code.ts';
 import { Cache } from '../packages/cache.ts';
 import { WorkerPool } from '../worker-pool.ts';
+import { findKernel } from '../../walls/find-kernel.ts';
 import { findPython } from './find-python.ts';
 import { PythonInstaller } from './python-installer.ts';
 import { PYTHON_PROGRAMS, pythonWorkers } from './python-program.ts';
@@ -24,212 +26,219 @@ const SCOPE: CallScope = {
     id === 'a/b/1.0/none' ? Promise.reject(new Error(`there is no ${id}`)) : Promise.resolve(`{"was":${body}}`),
 };
 
-describe('code of the engine python in workers of the service', () => {
-  let folder: string;
-  let pool: WorkerPool;
-  let installer: PythonInstaller;
-  let code: HostedCode;
-  const warnings: string[] = [];
-  const printed: string[] = [];
-  const ended: string[] = [];
+for (const mode of ['auto', 'off'] as const)
+  describe(`code of the engine python in workers of the service, walls ${mode}`, () => {
+    let folder: string;
+    let pool: WorkerPool;
+    let installer: PythonInstaller;
+    let code: HostedCode;
+    const warnings: string[] = [];
+    const printed: string[] = [];
+    const ended: string[] = [];
 
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'kgrid-python-workers-'));
-    const python = await findPython({ PATH: process.env['PATH'] ?? '' });
-    assert.ok(typeof python !== 'string', JSON.stringify(python));
-    const cache = await Cache.open(folder);
-    installer = new PythonInstaller(cache, {
-      python,
-      environment: { PATH: process.env['PATH'] ?? '', PIP_NO_INDEX: '1', PIP_FIND_LINKS: join(folder, 'wheels') },
-      sourceBuilds: [],
-      limitSeconds: 60,
-      limitBytes: 100 * MB,
-      onWarning: (text) => warnings.push(text),
-    });
-    pool = new WorkerPool({
-      ...{ bodyLimit: MB, outputLimit: MB, concurrency: 8, queue: 100, loadLimitMs: LIMIT_MS },
-      ...{ idleTimeoutMs: 60_000, idleWorkers: 4, scratch: join(folder, 'staging') },
-      program: pythonWorkers({
-        ...{ python, memoryMb: 128, outputLimit: MB, bodyLimit: MB, concurrency: 8, environment: {} },
-      }),
-      log: {
-        printed: (_ko, stream, line) => printed.push(`${stream}: ${line}`),
-        ended: (_ko, reason) => ended.push(reason),
-      },
-    });
-    code = new HostedCode({ cache, pool, installer });
-  });
-
-  after(async () => {
-    pool.kill();
-    installer.kill();
-    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
-  });
-
-  let last = 0;
-  const activate = (
-    files: Readonly<Record<string, string>>,
-    more: Partial<WantedCode> = {},
-    progress: (stage: string) => void = () => undefined,
-  ): Promise<HostedEndpoint> => {
-    const version = String(++last);
-    const wanted: WantedCode = {
-      ...{ uri: `test/python/${version}/run`, ko: `test/python/${version}`, checksum: version, variant: '' },
-      ...{ artifacts: Object.keys(files), entry: 'src/main.py', function: 'main' },
-      read: (path) => Promise.resolve(Buffer.from(files[path] ?? '')),
-      ...more,
-    };
-    return code.activate(wanted, progress);
-  };
-  const call = async ({ host, uri }: HostedEndpoint, input: unknown, limitMs = LIMIT_MS): Promise<unknown> => {
-    const text = await new Promise<string>((resolve, reject) => {
-      host.submit(uri, {
-        ...{ input: JSON.stringify(input), json: true, depth: 0, scope: SCOPE, deadline: uptime() + limitMs },
-        ...{ resolve, reject },
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'kgrid-python-workers-'));
+      const python = await findPython({ PATH: process.env['PATH'] ?? '' });
+      assert.ok(typeof python !== 'string', JSON.stringify(python));
+      const kernel = await findKernel(mode);
+      const cache = await Cache.open(folder);
+      installer = new PythonInstaller(cache, {
+        ...{ python, kernel },
+        environment: { PATH: process.env['PATH'] ?? '', PIP_NO_INDEX: '1', PIP_FIND_LINKS: join(folder, 'wheels') },
+        sourceBuilds: [],
+        limitSeconds: 60,
+        limitBytes: 100 * MB,
+        onWarning: (text) => warnings.push(text),
       });
+      pool = new WorkerPool({
+        ...{ bodyLimit: MB, outputLimit: MB, concurrency: 8, queue: 100, loadLimitMs: LIMIT_MS },
+        ...{ idleTimeoutMs: 60_000, idleWorkers: 4, scratch: join(folder, 'staging') },
+        program: pythonWorkers({
+          ...{ python, memoryMb: 128, outputLimit: MB, bodyLimit: MB, concurrency: 8, environment: {} },
+        }),
+        startProcess: (command, events) => new SandboxProcess(command, events, kernel),
+        log: {
+          printed: (_ko, stream, line) => printed.push(`${stream}: ${line}`),
+          ended: (_ko, reason) => ended.push(reason),
+        },
+      });
+      code = new HostedCode({ cache, pool, installer });
     });
-    return JSON.parse(text);
-  };
-  const failure = async (work: Promise<unknown>): Promise<CallFailure> => {
-    try {
-      await work;
-    } catch (thrown) {
-      return thrown as CallFailure;
-    }
-    throw new assert.AssertionError({ message: 'it did not fail' });
-  };
 
-  it('runs, with imports by path and beside the entry, in the folder of the knowledge object', async () => {
-    const endpoint = await activate({
-      'src/main.py':
-        'import os\nimport helper\nfrom data.more import two\ndef main(v):\n' +
-        '    return [helper.one, two, v, open("data/text.txt").read(), os.environ["HOME"] == os.environ["TMPDIR"]]\n',
-      'src/helper.py': 'one = 1\n',
-      'data/more.py': 'two = 2\n',
-      'data/text.txt': 'text',
+    after(async () => {
+      pool.kill();
+      installer.kill();
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     });
-    assert.deepEqual(await call(endpoint, { a: 'ü' }), [1, 2, { a: 'ü' }, 'text', true]);
-    endpoint.release();
-  });
 
-  it('does not mix what lies beside the entries of one knowledge object', async () => {
-    const files = {
-      'one/main.py': 'import helper\ndef main(v):\n    return helper.name\n',
-      'one/helper.py': 'name = "one"\n',
-      'two/main.py': 'import helper\ndef main(v):\n    return helper.name\n',
-      'two/helper.py': 'name = "two"\n',
+    let last = 0;
+    const activate = (
+      files: Readonly<Record<string, string>>,
+      more: Partial<WantedCode> = {},
+      progress: (stage: string) => void = () => undefined,
+    ): Promise<HostedEndpoint> => {
+      const version = String(++last);
+      const wanted: WantedCode = {
+        ...{ uri: `test/python/${version}/run`, ko: `test/python/${version}`, checksum: version, variant: '' },
+        ...{ artifacts: Object.keys(files), entry: 'src/main.py', function: 'main' },
+        read: (path) => Promise.resolve(Buffer.from(files[path] ?? '')),
+        ...more,
+      };
+      return code.activate(wanted, progress);
     };
-    const same = { ko: 'test/python/both', checksum: 'both' };
-    const one = await activate(files, { ...same, entry: 'one/main.py' });
-    const two = await activate(files, { ...same, entry: 'two/main.py' });
-    assert.deepEqual([await call(one, 0), await call(two, 0)], ['one', 'two']);
-    one.release();
-    two.release();
-  });
+    const call = async ({ host, uri }: HostedEndpoint, input: unknown, limitMs = LIMIT_MS): Promise<unknown> => {
+      const text = await new Promise<string>((resolve, reject) => {
+        host.submit(uri, {
+          ...{ input: JSON.stringify(input), json: true, depth: 0, scope: SCOPE, deadline: uptime() + limitMs },
+          ...{ resolve, reject },
+        });
+      });
+      return JSON.parse(text);
+    };
+    const failure = async (work: Promise<unknown>): Promise<CallFailure> => {
+      try {
+        await work;
+      } catch (thrown) {
+        return thrown as CallFailure;
+      }
+      throw new assert.AssertionError({ message: 'it did not fail' });
+    };
 
-  it('says what failed, where, and whose fault it is', async () => {
-    const endpoint = await activate({
-      'src/main.py':
-        'from kgrid_python_runtime import InvalidInputError\ndef main(v):\n    if v == "nan":\n' +
-        '        return {"a": [float("nan")]}\n    if v == "bad":\n        raise InvalidInputError("no age", status=400)\n' +
-        '    print("here", v)\n    raise ValueError("deep")\n',
+    it('runs, with imports by path and beside the entry, in the folder of the knowledge object', async () => {
+      const endpoint = await activate({
+        'src/main.py':
+          'import os\nimport helper\nfrom data.more import two\ndef main(v):\n' +
+          '    return [helper.one, two, v, open("data/text.txt").read(), os.environ["HOME"] == os.environ["TMPDIR"]]\n',
+        'src/helper.py': 'one = 1\n',
+        'data/more.py': 'two = 2\n',
+        'data/text.txt': 'text',
+      });
+      assert.deepEqual(await call(endpoint, { a: 'ü' }), [1, 2, { a: 'ü' }, 'text', true]);
+      endpoint.release();
     });
-    const thrown = await failure(call(endpoint, 'x'));
-    assert.deepEqual(
-      [thrown.kind, thrown.message, thrown.place],
-      ['thrown', 'ValueError: deep', { file: 'src/main.py', line: 8 }],
-    );
-    const invalid = await failure(call(endpoint, 'bad'));
-    assert.deepEqual([invalid.kind, invalid.status, invalid.message], ['invalid', 400, 'no age']);
-    const odd = await failure(call(endpoint, 'nan'));
-    assert.deepEqual([odd.kind, odd.message], ['failed', 'the result holds NaN at result.a[0]']);
-    assert.ok(printed.includes('stdout: here x'), printed.join('\n'));
-    assert.ok(printed.some((line) => line.startsWith('stderr: src/main.py line 8 in main > ValueError')));
-    endpoint.release();
-  });
 
-  it('calls others and says what is said of them', async () => {
-    const endpoint = await activate({
-      'src/main.py':
-        'from kgrid_python_runtime.context import Context, ExecutionError\ndef main(v):\n' +
-        '    try:\n        Context().get_executor_by_id("a/b/1.0/none")(1)\n    except ExecutionError as error:\n' +
-        '        said = str(error)\n    return [Context().get_executor_by_id("a/b/1.0/run")(v), said]\n',
+    it('does not mix what lies beside the entries of one knowledge object', async () => {
+      const files = {
+        'one/main.py': 'import helper\ndef main(v):\n    return helper.name\n',
+        'one/helper.py': 'name = "one"\n',
+        'two/main.py': 'import helper\ndef main(v):\n    return helper.name\n',
+        'two/helper.py': 'name = "two"\n',
+      };
+      const same = { ko: 'test/python/both', checksum: 'both' };
+      const one = await activate(files, { ...same, entry: 'one/main.py' });
+      const two = await activate(files, { ...same, entry: 'two/main.py' });
+      assert.deepEqual([await call(one, 0), await call(two, 0)], ['one', 'two']);
+      one.release();
+      two.release();
     });
-    assert.deepEqual(await call(endpoint, 7), [{ was: 7 }, 'there is no a/b/1.0/none']);
-    // Each of them waits for the others' places.
-    const many = await Promise.all(Array.from({ length: 40 }, (_, i) => call(endpoint, i)));
-    assert.deepEqual(
-      many.map((each) => (each as [{ was: number }])[0].was),
-      Array.from({ length: 40 }, (_, i) => i),
-    );
-    endpoint.release();
-  });
 
-  it('puts another worker in the place of one whose memory is used up', async () => {
-    const endpoint = await activate({
-      'src/main.py':
-        'import os\nkept = []\ndef main(v):\n    if v:\n        kept.append(bytes(10**10))\n    return os.getpid()\n',
+    it('says what failed, where, and whose fault it is', async () => {
+      const endpoint = await activate({
+        'src/main.py':
+          'from kgrid_python_runtime import InvalidInputError\ndef main(v):\n    if v == "nan":\n' +
+          '        return {"a": [float("nan")]}\n    if v == "bad":\n        raise InvalidInputError("no age", status=400)\n' +
+          '    print("here", v)\n    raise ValueError("deep")\n',
+      });
+      const thrown = await failure(call(endpoint, 'x'));
+      assert.deepEqual(
+        [thrown.kind, thrown.message, thrown.place],
+        ['thrown', 'ValueError: deep', { file: 'src/main.py', line: 8 }],
+      );
+      const invalid = await failure(call(endpoint, 'bad'));
+      assert.deepEqual([invalid.kind, invalid.status, invalid.message], ['invalid', 400, 'no age']);
+      const odd = await failure(call(endpoint, 'nan'));
+      assert.deepEqual([odd.kind, odd.message], ['failed', 'the result holds NaN at result.a[0]']);
+      assert.ok(printed.includes('stdout: here x'), printed.join('\n'));
+      assert.ok(printed.some((line) => line.startsWith('stderr: src/main.py line 8 in main > ValueError')));
+      endpoint.release();
     });
-    const pid = await call(endpoint, 0);
-    const { kind, message } = await failure(call(endpoint, 1));
-    assert.deepEqual([kind, message], ['thrown', 'MemoryError: the knowledge object passed its memory limit']);
-    assert.notEqual(await call(endpoint, 0), pid);
-    endpoint.release();
-  });
 
-  it('ends a call that hangs, and runs those beside it', async () => {
-    const endpoint = await activate({
-      'src/main.py':
-        'import time\ndef main(v):\n    while v == "spin":\n        pass\n    time.sleep(v)\n    return v\n',
+    it('calls others and says what is said of them', async () => {
+      const endpoint = await activate({
+        'src/main.py':
+          'from kgrid_python_runtime.context import Context, ExecutionError\ndef main(v):\n' +
+          '    try:\n        Context().get_executor_by_id("a/b/1.0/none")(1)\n    except ExecutionError as error:\n' +
+          '        said = str(error)\n    return [Context().get_executor_by_id("a/b/1.0/run")(v), said]\n',
+      });
+      assert.deepEqual(await call(endpoint, 7), [{ was: 7 }, 'there is no a/b/1.0/none']);
+      // Each of them waits for the others' places.
+      const many = await Promise.all(Array.from({ length: 40 }, (_, i) => call(endpoint, i)));
+      assert.deepEqual(
+        many.map((each) => (each as [{ was: number }])[0].was),
+        Array.from({ length: 40 }, (_, i) => i),
+      );
+      endpoint.release();
     });
-    assert.equal(await call(endpoint, 0), 0);
-    const hanging = failure(call(endpoint, 'spin', 800));
-    assert.equal(await call(endpoint, 0.01), 0.01);
-    assert.equal((await hanging).message, 'The call passed its time limit of 0.8 s');
-    assert.equal(await call(endpoint, 0.01), 0.01);
-    endpoint.release();
-  });
 
-  it('installs what a requirements.txt names, once', async () => {
-    const wheel = `make_wheel(Path(${JSON.stringify(join(folder, 'wheels'))}), "lib", "1.0", {"lib.py": "name = 'lib'"})`;
-    execFileSync('python3', ['-c', `from pathlib import Path\nfrom tests.harness.wheels import make_wheel\n${wheel}`], {
-      cwd: PYTHON_PROGRAMS,
+    it('puts another worker in the place of one whose memory is used up', async () => {
+      const endpoint = await activate({
+        'src/main.py':
+          'import os\nkept = []\ndef main(v):\n    if v:\n        kept.append(bytes(10**10))\n    return os.getpid()\n',
+      });
+      const pid = await call(endpoint, 0);
+      const { kind, message } = await failure(call(endpoint, 1));
+      assert.deepEqual([kind, message], ['thrown', 'MemoryError: the knowledge object passed its memory limit']);
+      assert.notEqual(await call(endpoint, 0), pid);
+      endpoint.release();
     });
-    const files = { 'src/main.py': 'import lib\ndef main(v):\n    return lib.name\n', 'requirements.txt': 'lib\n' };
-    const stages: string[] = [];
-    const refused = await failure(activate({ ...files, 'requirements.txt': 'nothing-of-that-name\n' }));
-    assert.match(refused.message, /^Installing dependencies failed: .*nothing-of-that-name/);
-    const endpoint = await activate(files, {}, (stage) => stages.push(stage));
-    assert.ok(stages.includes('installing dependencies'), stages.join(', '));
-    assert.equal(await call(endpoint, 0), 'lib');
-    stages.length = 0;
-    const again = await activate(files, {}, (stage) => stages.push(stage));
-    assert.ok(!stages.some((stage) => stage.startsWith('installing')), stages.join(', '));
-    assert.equal(await call(again, 0), 'lib');
-  });
 
-  it('builds and runs a package', async () => {
-    const endpoint = await activate(
-      {
-        'pkg/pyproject.toml': '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
-        'pkg/backend.py': BACKEND,
-        'pkg/bmi/__init__.py': '',
-        'pkg/bmi/api.py': 'def main(v):\n    return [__name__, v]\n',
-      },
-      { entry: 'pkg/pyproject.toml', installs: { package: 'bmi', module: 'api', folder: 'pkg' } },
-    );
-    assert.deepEqual(await call(endpoint, 1), ['bmi.api', 1]);
-    const bad = await failure(
-      activate(
-        { 'pkg/pyproject.toml': '' },
-        { entry: 'pkg/pyproject.toml', installs: { package: 'json', folder: 'pkg' } },
-      ),
-    );
-    assert.match(bad.message, /has the name of a module of the standard library/);
-    assert.ok(existsSync(join(folder, 'installs')) && readdirSync(join(folder, 'installing')).length === 0);
-    endpoint.release();
+    it('ends a call that hangs, and runs those beside it', async () => {
+      const endpoint = await activate({
+        'src/main.py':
+          'import time\ndef main(v):\n    while v == "spin":\n        pass\n    time.sleep(v)\n    return v\n',
+      });
+      assert.equal(await call(endpoint, 0), 0);
+      const hanging = failure(call(endpoint, 'spin', 800));
+      assert.equal(await call(endpoint, 0.01), 0.01);
+      assert.equal((await hanging).message, 'The call passed its time limit of 0.8 s');
+      assert.equal(await call(endpoint, 0.01), 0.01);
+      endpoint.release();
+    });
+
+    it('installs what a requirements.txt names, once', async () => {
+      const wheel = `make_wheel(Path(${JSON.stringify(join(folder, 'wheels'))}), "lib", "1.0", {"lib.py": "name = 'lib'"})`;
+      execFileSync(
+        'python3',
+        ['-c', `from pathlib import Path\nfrom tests.harness.wheels import make_wheel\n${wheel}`],
+        {
+          cwd: PYTHON_PROGRAMS,
+        },
+      );
+      const files = { 'src/main.py': 'import lib\ndef main(v):\n    return lib.name\n', 'requirements.txt': 'lib\n' };
+      const stages: string[] = [];
+      const refused = await failure(activate({ ...files, 'requirements.txt': 'nothing-of-that-name\n' }));
+      assert.match(refused.message, /^Installing dependencies failed: .*nothing-of-that-name/);
+      const endpoint = await activate(files, {}, (stage) => stages.push(stage));
+      assert.ok(stages.includes('installing dependencies'), stages.join(', '));
+      assert.equal(await call(endpoint, 0), 'lib');
+      stages.length = 0;
+      const again = await activate(files, {}, (stage) => stages.push(stage));
+      assert.ok(!stages.some((stage) => stage.startsWith('installing')), stages.join(', '));
+      assert.equal(await call(again, 0), 'lib');
+    });
+
+    it('builds and runs a package', async () => {
+      const endpoint = await activate(
+        {
+          'pkg/pyproject.toml': '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
+          'pkg/backend.py': BACKEND,
+          'pkg/bmi/__init__.py': '',
+          'pkg/bmi/api.py': 'def main(v):\n    return [__name__, v]\n',
+        },
+        { entry: 'pkg/pyproject.toml', installs: { package: 'bmi', module: 'api', folder: 'pkg' } },
+      );
+      assert.deepEqual(await call(endpoint, 1), ['bmi.api', 1]);
+      const bad = await failure(
+        activate(
+          { 'pkg/pyproject.toml': '' },
+          { entry: 'pkg/pyproject.toml', installs: { package: 'json', folder: 'pkg' } },
+        ),
+      );
+      assert.match(bad.message, /has the name of a module of the standard library/);
+      assert.ok(existsSync(join(folder, 'installs')) && readdirSync(join(folder, 'installing')).length === 0);
+      endpoint.release();
+    });
   });
-});
 
 /** A backend that needs nothing. */
 const BACKEND = `
