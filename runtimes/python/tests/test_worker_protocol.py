@@ -176,13 +176,13 @@ def test_a_sealed_worker_ends_what_it_has_begun_and_begins_no_more(start: Start,
     assert worker._frames == []
 
 
-def test_it_seals_itself_when_memory_ran_out(start: Start) -> None:
+def test_it_asks_for_no_more_calls_when_memory_ran_out(start: Start) -> None:
     worker = start("def main(value):\n    return len(bytes(10**10))\n")
     worker.call(1, None)
     kind, said = worker.answer(1)
     assert kind == THROWN
     assert said["description"] == "MemoryError: the knowledge object passed its memory limit"
-    assert worker.next(lambda one: one[0] == SEALED)[1] == 1
+    assert said["retire"] is True
 
 
 def test_it_answers_whether_it_is_alive_while_code_runs(start: Start) -> None:

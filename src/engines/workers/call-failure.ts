@@ -13,13 +13,20 @@ export class CallFailure extends Error {
   readonly kind: FailureKind;
   /** Of `invalid`. */
   readonly status: 400 | 422 | undefined;
+  /** Its worker should get no more calls. */
+  readonly retires: boolean;
   /** Where in the knowledge object. */
   readonly place: CodePlace | undefined;
 
-  constructor(kind: FailureKind, description: string, more: { status?: 400 | 422; place?: CodePlace } = {}) {
+  constructor(
+    kind: FailureKind,
+    description: string,
+    more: { status?: 400 | 422; place?: CodePlace; retires?: boolean } = {},
+  ) {
     super(description);
     this.kind = kind;
     this.status = more.status;
+    this.retires = more.retires === true;
     this.place = more.place;
   }
 }

@@ -26,7 +26,7 @@ for (const signal of ['SIGKILL', 'SIGSEGV', 'SIGTERM'] as const) {
       const worker = new Worker(start, new Set(), options, {
         freed: () => undefined,
         asked: () => undefined,
-        sealed: () => undefined,
+        spent: () => undefined,
         ended: (ended) => resolve(ended.usable),
         notStarted: () => undefined,
         printed: () => undefined,

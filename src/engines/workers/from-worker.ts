@@ -25,13 +25,14 @@ const KINDS: Readonly<Record<number, FailureKind>> = {
 export function failureOf(answer: number, text: string, clean: (text: string) => string): CallFailure {
   const kind = KINDS[answer];
   if (kind === undefined) throw new OddFrame('an answer is of no kind');
-  const { description, status, place } = objectOf(text);
+  const { description, status, place, retire } = objectOf(text);
   const said = clean(String(description)).slice(0, MAX_DESCRIPTION_CHARACTERS);
   if (status !== undefined && status !== 400 && status !== 422) throw new OddFrame('a failure has another status');
   const at = placeOf(place);
   return new CallFailure(kind === 'invalid' && status === undefined ? 'thrown' : kind, said, {
     ...(status === undefined ? {} : { status }),
     ...(at && { place: at }),
+    retires: retire === true,
   });
 }
 

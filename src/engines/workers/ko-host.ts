@@ -264,7 +264,7 @@ export class KoHost {
     const worker = new Worker((events) => this.#options.start(home, events), folders, this.#options, {
       freed: (freed) => this.#freed(freed),
       asked: (from, number, callNumber, question) => void this.#answer(from, number, callNumber, question),
-      sealed: (sealed, last) => void this.#retire(sealed, last),
+      spent: (spent) => void this.#retire(spent),
       ended: (ended, fault) => this.#ended(ended, fault),
       notStarted: (ended, works, reason) => this.#notStarted(ended, works, reason),
       printed: (stream, line) => this.#log.printed(stream, clean(line)),
@@ -317,13 +317,12 @@ export class KoHost {
     this.#queue.unshift(...calls);
   }
 
-  /** `last`: the last call that began in it, where it has said so by itself. */
-  async #retire(worker: Worker, last?: number): Promise<void> {
+  async #retire(worker: Worker): Promise<void> {
     if (this.#retired.has(worker)) return;
     this.#retired.add(worker);
     if (this.#current === worker) this.#current = undefined;
     // Where it does not say what has begun, all may have.
-    if (worker.open.size > 0) this.#putBack(worker.takeBack(last ?? (await worker.seal()) ?? Infinity));
+    if (worker.open.size > 0) this.#putBack(worker.takeBack((await worker.seal()) ?? Infinity));
     this.#endIfDone(worker);
     this.#pump();
   }

@@ -22,7 +22,7 @@ export const kinds = {
   reply: 6,
   /** Is the worker's event loop alive? Answered with the same. */
   ping: 7,
-  /** Begin no further call; from the worker, also unasked: none begins any more, a = number of the last that did. */
+  /** Begin no further call; from the worker: none begins any more, a = number of the last that did. */
   sealed: 8,
   /** The worker ends because of an exception that belongs to no call: text = its description. */
   fatal: 9,
@@ -37,6 +37,8 @@ export interface Failure {
   /** Only where the code says that its input is at fault. */
   readonly status?: 400 | 422;
   readonly place?: CodePlace;
+  /** The worker should get no more calls: what took its memory may be there for good. */
+  readonly retire?: boolean;
 }
 
 /** What code asks while it answers a call: `metadata` is what the service says of an endpoint. */

@@ -31,8 +31,8 @@ export interface WorkerEvents {
   freed(worker: Worker): void;
   /** The code asks something for the work of that number, if that is open. */
   asked(worker: Worker, number: number, callNumber: number, question: string): void;
-  /** It begins no further call after that number, and was not asked for that. */
-  sealed(worker: Worker, last: number): void;
+  /** It should get no more calls. */
+  spent(worker: Worker): void;
   /** Every open call was failed before. `fault` says why, unless the end was wanted. */
   ended(worker: Worker, fault: string | undefined): void;
   /** The process could not be started: nothing of its work has begun. */
@@ -225,15 +225,9 @@ export class Worker {
       }
       this.#events.asked(this, a, b, body);
       this.#events.freed(this);
-    } else if (kind === kinds.sealed) this.#sealed(a);
+    } else if (kind === kinds.sealed) this.#onSealed?.(a);
     else if (kind === kinds.fatal)
       this.#reason ??= `${body} (it was not caught and ended the process of the knowledge object)`;
-  }
-
-  /** Unasked, where it should take no more calls: what took its memory may be there for good. */
-  #sealed(last: number): void {
-    if (this.#onSealed === undefined) this.#events.sealed(this, last);
-    else this.#onSealed(last);
   }
 
   #answer(number: number, kind: number, body: string): void {
@@ -244,6 +238,7 @@ export class Worker {
     if (open.questions > 0) this.#waiting -= 1;
     if (this.open.size === 0) this.idleSince = this.lastHeard;
     settle(open.work, failure ?? body);
+    if (failure?.retires === true) this.#events.spent(this);
     this.#events.freed(this);
   }
 

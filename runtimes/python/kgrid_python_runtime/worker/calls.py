@@ -203,8 +203,5 @@ class Calls:
         describer = self._endpoints.describer
         if not isinstance(error, (Failure, InvalidInputError)):
             describer.log(error, __file__)
-        if isinstance(error, MemoryError):
-            # What took the memory may be there for good: later calls get a fresh worker.
-            self.seal()
         kind, said = describer.describe(error, loading)
         return frame(ANSWER, number, kind, said)

@@ -44,7 +44,8 @@ class Describer:
     def describe(self, error: BaseException, loading: bool = False) -> tuple[int, bytes]:
         """What kind of answer it is, and its text: JSON `{description, name}`.
 
-        `place` is there where the code itself failed, `status` where it says that its input is at fault.
+        `place` is there where the code itself failed, `status` where it says that its input is at fault, and `retire`
+        where the worker should get no more calls, since what took the memory may be there for good.
         """
         more: dict[str, object] = {}
         kind = THROWN
@@ -62,6 +63,8 @@ class Describer:
             if isinstance(error, ExecutionError):
                 # What the other endpoint said, and not who passed it on: such calls may nest 16 deep.
                 text = text.replace(f"{name}: ", "", 1).replace(_SAID_BY_ACTIVATOR, "", 1)
+        if isinstance(error, MemoryError):
+            more["retire"] = True
         if loading and kind in (THROWN, FAILED):
             kind = UNLOADED
         return kind, json.dumps({"name": name, "description": text, **more}).encode()

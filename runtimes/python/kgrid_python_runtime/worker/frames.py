@@ -30,7 +30,7 @@ NESTED = 5
 REPLY = 6
 # To the worker, control pipe, and back.
 PING = 7
-# To the worker, control pipe: begin no further call. From the worker, unasked too, a: number of the last that began.
+# To the worker, control pipe: begin no further call. From the worker, a: number of the last that began.
 SEALED = 8
 
 FROM_WORKER = frozenset((ANSWER, NESTED, PING, SEALED))

@@ -177,21 +177,24 @@ class Runner:
         call = worker.take(number)
         if call is not None:
             call.answer(status, body)
+        if said.get("retire"):
+            # What took the memory may be there for good: later calls get a fresh worker.
+            self._retire(worker, self._limits.execution_timeout, "it passed its memory limit")
 
     def _sealed(self, worker: Worker, last: int) -> None:
-        """No further call begins there. Unasked, where a call took the memory, which may be there for good."""
+        """No further call begins there."""
         if worker.ends_at is None:
-            self._retire(worker, self._limits.execution_timeout, "it passed its memory limit", ask=False)
+            # Nobody has asked: the code may write here too.
+            return
         self._queue.extendleft(reversed(worker.take_back(last)))
         self._look_soon()
 
-    def _retire(self, worker: Worker, grace: float, reason: str, ask: bool = True) -> None:
+    def _retire(self, worker: Worker, grace: float, reason: str) -> None:
         """Gives the worker no more calls, and ends it when its others are done or after `grace` seconds."""
         if worker.ends_at is None:
             worker.ends_at = self._loop.time() + grace
             worker.reason = reason
-            if ask:
-                worker.seal()
+            worker.seal()
             self._retired.append(worker)
             if self._worker is worker:
                 self._worker = None

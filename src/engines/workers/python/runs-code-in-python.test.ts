@@ -1,108 +1,23 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { SandboxProcess } from '../../sandbox/sandbox-process.ts';
-import { uptime } from '../../../lib/uptime.ts';
-import type { CallScope } from '../../engine.ts';
-import type { CallFailure } from '../call-failure.ts';
-import { HostedCode } from '../hosted-code.ts';
-import type { HostedEndpoint, WantedCode } from '../hosted-code.ts';
-import { Cache } from '../packages/cache.ts';
-import { WorkerPool } from '../worker-pool.ts';
-import { findKernel } from '../../walls/find-kernel.ts';
-import { findPython } from './find-python.ts';
-import { PythonInstaller } from './python-installer.ts';
-import { PYTHON_PROGRAMS, pythonWorkers } from './python-program.ts';
+import { PYTHON_PROGRAMS } from './python-program.ts';
+import { failureOf, pythonCode } from './support/python-code.ts';
+import type { PythonCode } from './support/python-code.ts';
 
-const LIMIT_MS = 20_000;
-const MB = 2 ** 20;
-const SCOPE: CallScope = {
-  find: () => undefined,
-  call: (id, { body }) =>
-    id === 'a/b/1.0/none' ? Promise.reject(new Error(`there is no ${id}`)) : Promise.resolve(`{"was":${body}}`),
-};
-
-for (const mode of ['auto', 'off'] as const)
-  describe(`code of the engine python in workers of the service, walls ${mode}`, () => {
-    let folder: string;
-    let pool: WorkerPool;
-    let installer: PythonInstaller;
-    let code: HostedCode;
-    const warnings: string[] = [];
-    const printed: string[] = [];
-    const ended: string[] = [];
+for (const walls of ['auto', 'off'] as const)
+  describe(`code of the engine python in workers of the service, walls ${walls}`, () => {
+    let python: PythonCode;
+    const activate: PythonCode['activate'] = (...all) => python.activate(...all);
+    const call: PythonCode['call'] = (...all) => python.call(...all);
 
     before(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'kgrid-python-workers-'));
-      const python = await findPython({ PATH: process.env['PATH'] ?? '' });
-      assert.ok(typeof python !== 'string', JSON.stringify(python));
-      const kernel = await findKernel(mode);
-      const cache = await Cache.open(folder);
-      installer = new PythonInstaller(cache, {
-        ...{ python, kernel },
-        environment: { PATH: process.env['PATH'] ?? '', PIP_NO_INDEX: '1', PIP_FIND_LINKS: join(folder, 'wheels') },
-        sourceBuilds: [],
-        limitSeconds: 60,
-        limitBytes: 100 * MB,
-        onWarning: (text) => warnings.push(text),
-      });
-      pool = new WorkerPool({
-        ...{ bodyLimit: MB, outputLimit: MB, concurrency: 8, queue: 100, loadLimitMs: LIMIT_MS },
-        ...{ idleTimeoutMs: 60_000, idleWorkers: 4, scratch: join(folder, 'staging') },
-        program: pythonWorkers({
-          ...{ python, memoryMb: 128, outputLimit: MB, bodyLimit: MB, concurrency: 8, environment: {} },
-        }),
-        startProcess: (command, events) => new SandboxProcess(command, events, kernel),
-        log: {
-          printed: (_ko, stream, line) => printed.push(`${stream}: ${line}`),
-          ended: (_ko, reason) => ended.push(reason),
-        },
-      });
-      code = new HostedCode({ cache, pool, installer });
+      python = await pythonCode(walls);
     });
 
-    after(async () => {
-      pool.kill();
-      installer.kill();
-      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
-    });
-
-    let last = 0;
-    const activate = (
-      files: Readonly<Record<string, string>>,
-      more: Partial<WantedCode> = {},
-      progress: (stage: string) => void = () => undefined,
-    ): Promise<HostedEndpoint> => {
-      const version = String(++last);
-      const wanted: WantedCode = {
-        ...{ uri: `test/python/${version}/run`, ko: `test/python/${version}`, checksum: version, variant: '' },
-        ...{ artifacts: Object.keys(files), entry: 'src/main.py', function: 'main' },
-        read: (path) => Promise.resolve(Buffer.from(files[path] ?? '')),
-        ...more,
-      };
-      return code.activate(wanted, progress);
-    };
-    const call = async ({ host, uri }: HostedEndpoint, input: unknown, limitMs = LIMIT_MS): Promise<unknown> => {
-      const text = await new Promise<string>((resolve, reject) => {
-        host.submit(uri, {
-          ...{ input: JSON.stringify(input), json: true, depth: 0, scope: SCOPE, deadline: uptime() + limitMs },
-          ...{ resolve, reject },
-        });
-      });
-      return JSON.parse(text);
-    };
-    const failure = async (work: Promise<unknown>): Promise<CallFailure> => {
-      try {
-        await work;
-      } catch (thrown) {
-        return thrown as CallFailure;
-      }
-      throw new assert.AssertionError({ message: 'it did not fail' });
-    };
+    after(() => python[Symbol.asyncDispose]());
 
     it('runs, with imports by path and beside the entry, in the folder of the knowledge object', async () => {
       const endpoint = await activate({
@@ -139,17 +54,17 @@ for (const mode of ['auto', 'off'] as const)
           '        return {"a": [float("nan")]}\n    if v == "bad":\n        raise InvalidInputError("no age", status=400)\n' +
           '    print("here", v)\n    raise ValueError("deep")\n',
       });
-      const thrown = await failure(call(endpoint, 'x'));
+      const thrown = await failureOf(call(endpoint, 'x'));
       assert.deepEqual(
         [thrown.kind, thrown.message, thrown.place],
         ['thrown', 'ValueError: deep', { file: 'src/main.py', line: 8 }],
       );
-      const invalid = await failure(call(endpoint, 'bad'));
+      const invalid = await failureOf(call(endpoint, 'bad'));
       assert.deepEqual([invalid.kind, invalid.status, invalid.message], ['invalid', 400, 'no age']);
-      const odd = await failure(call(endpoint, 'nan'));
+      const odd = await failureOf(call(endpoint, 'nan'));
       assert.deepEqual([odd.kind, odd.message], ['failed', 'the result holds NaN at result.a[0]']);
-      assert.ok(printed.includes('stdout: here x'), printed.join('\n'));
-      assert.ok(printed.some((line) => line.startsWith('stderr: src/main.py line 8 in main > ValueError')));
+      assert.ok(python.printed.includes('stdout: here x'), python.printed.join('\n'));
+      assert.ok(python.printed.some((line) => line.startsWith('stderr: src/main.py line 8 in main > ValueError')));
       endpoint.release();
     });
 
@@ -176,7 +91,7 @@ for (const mode of ['auto', 'off'] as const)
           'import os\nkept = []\ndef main(v):\n    if v:\n        kept.append(bytes(10**10))\n    return os.getpid()\n',
       });
       const pid = await call(endpoint, 0);
-      const { kind, message } = await failure(call(endpoint, 1));
+      const { kind, message } = await failureOf(call(endpoint, 1));
       assert.deepEqual([kind, message], ['thrown', 'MemoryError: the knowledge object passed its memory limit']);
       assert.notEqual(await call(endpoint, 0), pid);
       endpoint.release();
@@ -188,7 +103,7 @@ for (const mode of ['auto', 'off'] as const)
           'import time\ndef main(v):\n    while v == "spin":\n        pass\n    time.sleep(v)\n    return v\n',
       });
       assert.equal(await call(endpoint, 0), 0);
-      const hanging = failure(call(endpoint, 'spin', 800));
+      const hanging = failureOf(call(endpoint, 'spin', 800));
       assert.equal(await call(endpoint, 0.01), 0.01);
       assert.equal((await hanging).message, 'The call passed its time limit of 0.8 s');
       assert.equal(await call(endpoint, 0.01), 0.01);
@@ -196,7 +111,7 @@ for (const mode of ['auto', 'off'] as const)
     });
 
     it('installs what a requirements.txt names, once', async () => {
-      const wheel = `make_wheel(Path(${JSON.stringify(join(folder, 'wheels'))}), "lib", "1.0", {"lib.py": "name = 'lib'"})`;
+      const wheel = `make_wheel(Path(${JSON.stringify(join(python.folder, 'wheels'))}), "lib", "1.0", {"lib.py": "name = 'lib'"})`;
       execFileSync(
         'python3',
         ['-c', `from pathlib import Path\nfrom tests.harness.wheels import make_wheel\n${wheel}`],
@@ -206,7 +121,7 @@ for (const mode of ['auto', 'off'] as const)
       );
       const files = { 'src/main.py': 'import lib\ndef main(v):\n    return lib.name\n', 'requirements.txt': 'lib\n' };
       const stages: string[] = [];
-      const refused = await failure(activate({ ...files, 'requirements.txt': 'nothing-of-that-name\n' }));
+      const refused = await failureOf(activate({ ...files, 'requirements.txt': 'nothing-of-that-name\n' }));
       assert.match(refused.message, /^Installing dependencies failed: .*nothing-of-that-name/);
       const endpoint = await activate(files, {}, (stage) => stages.push(stage));
       assert.ok(stages.includes('installing dependencies'), stages.join(', '));
@@ -228,14 +143,16 @@ for (const mode of ['auto', 'off'] as const)
         { entry: 'pkg/pyproject.toml', installs: { package: 'bmi', module: 'api', folder: 'pkg' } },
       );
       assert.deepEqual(await call(endpoint, 1), ['bmi.api', 1]);
-      const bad = await failure(
+      const bad = await failureOf(
         activate(
           { 'pkg/pyproject.toml': '' },
           { entry: 'pkg/pyproject.toml', installs: { package: 'json', folder: 'pkg' } },
         ),
       );
       assert.match(bad.message, /has the name of a module of the standard library/);
-      assert.ok(existsSync(join(folder, 'installs')) && readdirSync(join(folder, 'installing')).length === 0);
+      assert.ok(
+        existsSync(join(python.folder, 'installs')) && readdirSync(join(python.folder, 'installing')).length === 0,
+      );
       endpoint.release();
     });
   });
