@@ -16,7 +16,7 @@ const LOADERS = [
 ];
 /** What the standard library and much-used packages read of a system, and fail over where it is there and closed. */
 const OF_SYSTEM = [
-  ...['/etc/mime.types', '/usr/share/fonts', '/etc/fonts'],
+  ...['/etc/mime.types', '/usr/share/fonts', '/etc/fonts', '/etc/ssl/openssl.cnf', '/usr/lib/ssl'],
   ...['/etc/os-release', '/usr/lib/os-release', '/etc/lsb-release', '/etc/debian_version'],
 ];
 /** Compilers, for packages with code that is not Python. */
@@ -32,7 +32,7 @@ export function workerWalls(python: Python, programs: string, home: WorkerHome):
   return {
     read: [...everywhere(python), programs, home.root, ...home.folders, ...(ports.length > 0 ? NETWORK : []), ...files],
     execute: [...interpreter(python), ...(home.processes ? TOOLS : [])],
-    write: [home.scratch],
+    write: [home.scratch, '/dev/null'],
     connect: ports,
     calls: 'worker',
     processes: home.processes,
@@ -48,7 +48,7 @@ export function stepWalls(python: Python, programs: string, step: InstallStep): 
     return {
       read: [...common, '/usr/include', '/usr/share', '/usr/local/include'],
       execute: [...interpreter(python), ...TOOLS, installed],
-      write: [step.work],
+      write: [step.work, '/dev/null'],
       connect: [],
       ...both,
     };
@@ -58,7 +58,7 @@ export function stepWalls(python: Python, programs: string, step: InstallStep): 
   return {
     read: [...common, join(step.cache, 'objects'), ...NETWORK, ...settings, ...filesIn(step.environment)],
     execute: [...interpreter(python), ...TOOLS],
-    write: [step.work, ...(home === undefined ? [] : [join(home, '.cache/pip')])],
+    write: [step.work, '/dev/null', ...(home === undefined ? [] : [join(home, '.cache/pip')])],
     connect: 'any',
     ...both,
   };
