@@ -32,8 +32,8 @@ export interface ResolverOptions {
 
 export class Resolver {
   readonly #options: ResolverOptions;
-  /** The system resolves few names at a time, for the whole service. */
-  readonly #places = new Semaphore(2);
+  /** Node resolves two names at a time, for the whole service. */
+  readonly #places = new Semaphore(1);
 
   constructor(options: ResolverOptions) {
     this.#options = options;
