@@ -14,7 +14,7 @@ const BIN = join(import.meta.dirname, '../../../../node_modules/.bin');
 /** Workers of the engine `node`, in the Node that runs the service. */
 export const nodeKit: WorkerKit = {
   absence: () => Promise.resolve(undefined),
-  async open({ cache, outputLimit, memoryMb, environment, installTimeout }) {
+  async open({ cache, outputLimit, memoryMb, environment, installTimeout, sourceBuilds }) {
     const files = await prepareProgram(cache.folder);
     const installer = new NodeInstaller(
       cache,
@@ -25,6 +25,7 @@ export const nodeKit: WorkerKit = {
         },
         installTimeoutMs: installTimeout,
         allowInstallScripts: false,
+        sourceBuilds,
       },
       join(cache.folder, 'npm'),
     );
