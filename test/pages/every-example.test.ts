@@ -7,7 +7,7 @@ import { koKey } from '../../src/knowledge-object/id.ts';
 import { parseMetadata } from '../../src/knowledge-object/metadata.ts';
 import { execute } from './support/editor.ts';
 import { exampleService } from './support/example-service.ts';
-import { measure } from './support/measure.ts';
+import { sidewaysOf } from './support/measure.ts';
 import { DESKTOP, NARROW, theBrowser } from './support/visit.ts';
 
 const service = await exampleService();
@@ -37,7 +37,7 @@ test('every example', async (t) => {
       await openAll(page);
       for (const size of NARROW) {
         await page.setViewportSize(size);
-        assert.equal((await measure(page)).sideways, 0, `it cannot be scrolled sideways at ${size.width}`);
+        assert.equal(await sidewaysOf(page), 0, `it cannot be scrolled sideways at ${size.width}`);
       }
       await page.setViewportSize(DESKTOP);
     });

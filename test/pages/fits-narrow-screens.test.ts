@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { execute, openEditor } from './support/editor.ts';
 import { exampleService } from './support/example-service.ts';
-import { measure } from './support/measure.ts';
+import { sidewaysOf } from './support/measure.ts';
 import { DESKTOP, NARROW, theBrowser } from './support/visit.ts';
 
 const service = await exampleService();
@@ -15,7 +15,7 @@ test('with a call that was changed and answered, nothing is cut off or covered o
   await execute(page, 'dose', '{"age": "none"}');
   for (const size of NARROW) {
     await page.setViewportSize(size);
-    assert.equal((await measure(page)).sideways, 0, `at ${size.width}`);
+    assert.equal(await sidewaysOf(page), 0, `at ${size.width}`);
     const outside = await page.evaluate<string[]>(`[...document.querySelectorAll('.opblock :is(select, pre, button)')]
       .filter((each) => each.getBoundingClientRect().left < 0 || each.getBoundingClientRect().right > innerWidth)
       .map((each) => each.outerHTML.slice(0, 80))`);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { exampleService } from './support/example-service.ts';
+import { ownExampleService } from './support/example-service.ts';
 import { execute } from './support/editor.ts';
 import { prefixProxy } from './support/prefix-proxy.ts';
 import { theBrowser } from './support/visit.ts';
@@ -8,7 +8,7 @@ import { theBrowser } from './support/visit.ts';
 // The prefix is a naan of the examples too.
 const proxy = await prefixProxy('/nephrology');
 after(() => proxy[Symbol.asyncDispose]());
-const service = await exampleService({
+const service = await ownExampleService({
   profile: 'secure',
   env: { KGRID_USER: 'ann', KGRID_PASSWORD: 'a long password of a test' },
   args: ['--public-url', proxy.url],

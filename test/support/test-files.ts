@@ -23,8 +23,12 @@ export const SHORT_ROUNDS = [
   'test/walls/javascript.test.ts',
 ];
 
+/** The files beside it run in one process, by that one. */
+const TOGETHER = 'test/pages/in-one-browser.test.ts';
+export const isOfPages = (path: string): boolean => path.startsWith('test/pages/') && path !== TOGETHER;
+
 /** Where the files are that take longest: they begin first, so that none is left over at the end. */
-const LONGEST = ['test/acceptance/', 'test/documents/', 'test/pages/', 'test/', 'runtimes/', 'bench/', ''];
+const LONGEST = [TOGETHER, 'test/acceptance/', 'test/documents/', 'test/', 'runtimes/', 'bench/', ''];
 
 /** All files of tests but the long ones of the slow rings, those first that take longest. */
 export function testFiles(project: string): string[] {
@@ -36,7 +40,7 @@ export function testFiles(project: string): string[] {
     !SHORT_ROUNDS.includes(path) && SLOW_RINGS.some((ring) => path.startsWith(`test/${ring}/`));
   const rank = (path: string): number => LONGEST.findIndex((start) => path.startsWith(start));
   return found
-    .filter((path) => !isSlow(path))
+    .filter((path) => !isSlow(path) && !isOfPages(path))
     .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
     .map((path) => join(project, path));
 }

@@ -40,6 +40,8 @@ export const launchChromium = (): Promise<Browser> =>
       '--disable-component-update',
       '--disable-sync',
       '--disable-dev-shm-usage',
+      // A process for each tab would compile the scripts of a page again.
+      '--renderer-process-limit=1',
     ],
   });
 

@@ -33,8 +33,18 @@ export interface Visitor {
   readonly visitApart: () => Promise<Visit>;
 }
 
-/** One browser for the tests of a file; a profile of its own for each visit would cost ten times what a tab does. */
-export async function theBrowser(): Promise<Visitor> {
+let shared: Promise<Visitor> | undefined;
+
+/**
+ * The one browser of this process: its start, and the first form that a profile of it shows, cost more than most tests. A
+ * profile of its own for each visit would cost ten times what a tab does.
+ */
+export function theBrowser(): Promise<Visitor> {
+  shared ??= launch();
+  return shared;
+}
+
+async function launch(): Promise<Visitor> {
   const browser = await launchChromium();
   after(() => browser.close());
   const contexts = new Map<boolean, Promise<BrowserContext>>();
