@@ -1,6 +1,6 @@
 /** Files that programs need beside their own: of the system, and of Node. */
 import { readFileSync, realpathSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 const OF_ITSELF = [
   ...['auxv', 'cgroup', 'cmdline', 'comm', 'environ', 'fd', 'fdinfo', 'io', 'limits', 'maps', 'mountinfo', 'mounts'],
@@ -13,6 +13,8 @@ export const SYSTEM: readonly string[] = [
   '/etc/ld.so.preload',
   '/etc/localtime',
   '/etc/timezone',
+  '/etc/ssl/openssl.cnf',
+  '/usr/lib/ssl',
   '/usr/share/zoneinfo',
   '/dev/null',
   '/dev/zero',
@@ -40,6 +42,18 @@ export const MACHINE: readonly string[] = [
   '/sys/fs/cgroup',
 ];
 
+/** What may be started by who may make processes. */
+export const PROGRAMS: readonly string[] = [
+  '/bin',
+  '/usr/bin',
+  '/usr/local/bin',
+  '/usr/libexec',
+  '/usr/lib/git-core',
+  '/lib',
+  '/lib64',
+  '/usr/lib',
+];
+
 /** How names of hosts are resolved and certificates are checked, for what may use the network. */
 export const NETWORK: readonly string[] = [
   '/etc/resolv.conf',
@@ -56,6 +70,12 @@ export const NETWORK: readonly string[] = [
   '/usr/share/ca-certificates',
   '/usr/local/share/ca-certificates',
 ];
+
+/** Where Node looks for the kind of a module; it goes no further where one is there that it cannot read. */
+export function packagesAbove(path: string): string[] {
+  const folder = dirname(path);
+  return [join(folder, 'package.json'), ...(folder === path ? [] : packagesAbove(folder))];
+}
 
 export interface ProgramFiles {
   /** The program, and what the kernel starts to load its libraries. */
