@@ -10,7 +10,6 @@ process.stdout.write(
     capabilities: [field('CapPrm'), field('CapEff'), field('CapBnd'), field('CapInh'), field('CapAmb')],
     noNewPrivileges: field('NoNewPrivs'),
     filters: field('Seccomp_filters'),
-    ignoredSignals: field('SigIgn'),
     limits: readFileSync('/proc/self/limits', 'latin1'),
   }) + '\n',
 );
