@@ -118,6 +118,7 @@ export async function createApp({
     lifecycle,
     log,
     lostLines,
+    spool: state.spool,
     auditStore,
     runtimes,
     tokens,

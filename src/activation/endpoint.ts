@@ -48,6 +48,8 @@ export class Endpoint implements CallTarget {
   /** Milliseconds since 1970. A text of it would be 400 bytes. */
   #activatedAt: number | undefined;
   #begun = false;
+  #holds = 0;
+  #isLetGo = false;
   #executor: Executor | undefined;
   #decide!: () => void;
 
@@ -146,6 +148,22 @@ export class Endpoint implements CallTarget {
     if (this.#abort.signal.aborted) return;
     this.#abort.abort();
     if (!this.#begun) this.#giveUp();
+    if (this.#holds === 0) this.#letGo();
+  }
+
+  /** Keeps its code, also when it is replaced, until what this gives is disposed. */
+  hold(): Disposable {
+    this.#holds++;
+    return {
+      [Symbol.dispose]: () => {
+        if (--this.#holds === 0 && this.#abort.signal.aborted) this.#letGo();
+      },
+    };
+  }
+
+  #letGo(): void {
+    if (this.#isLetGo) return;
+    this.#isLetGo = true;
     this.#executor?.dispose();
     this.ko.release();
   }

@@ -4,9 +4,10 @@
  */
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { EndpointSet } from '../activation/endpoint-set.ts';
-import type { CallScope, CallSignal, CallTrace, NestedCall } from '../engines/engine.ts';
+import type { CallScope, CallSignal, CallTrace, NestedCall, RecordOutcome } from '../engines/engine.ts';
 import type { CallOrigin } from '../engines/call-token.ts';
-import { callerGone, endpointNotFound, ServiceError } from '../lib/errors.ts';
+import { callerGone, endpointNotFound, messageOf, ServiceError } from '../lib/errors.ts';
+import { mapBounded } from '../lib/map-bounded.ts';
 import { uptime } from '../lib/uptime.ts';
 import type { FailedCalls } from './failed-calls.ts';
 import type { HeldBytes } from './held-bytes.ts';
@@ -28,6 +29,17 @@ export interface CallInput {
   /** Of the call by another knowledge object; a client's where it is left out. */
   readonly origin?: CallOrigin | undefined;
   readonly caller: string | undefined;
+}
+
+/** Of records that run together. */
+export interface RecordsInput {
+  /** JSON texts without NUL. */
+  readonly records: readonly string[];
+  readonly trace: CallTrace | undefined;
+  readonly origin?: CallOrigin | undefined;
+  readonly caller: string | undefined;
+  /** Hears of each record that has its outcome. */
+  readonly onSettled?: (() => void) | undefined;
 }
 
 /** `done`, or the code of the error. */
@@ -80,6 +92,35 @@ export class Calls {
     }
   }
 
+  /**
+   * Each record is a call as any other, measured and told of where it fails; but they run behind all single calls. Gives
+   * an outcome for each, in their order. @throws ServiceError where the endpoint cannot be called.
+   */
+  async invokeRecords(target: CallTarget, input: RecordsInput, signal?: CallSignal): Promise<readonly RecordOutcome[]> {
+    const { endpoint, set } = target;
+    const { records, trace, origin, caller, onSettled } = input;
+    const { failures, observe } = this.#options;
+    const executor = endpoint.ready() ?? (await endpoint.executor());
+    const start = uptime();
+    const scope = this.#scopeOf(set);
+    const { depth, deadline } = origin ?? OF_CLIENT;
+    const outcomes = await (executor.executeRecords !== undefined && origin === undefined
+      ? executor.executeRecords({ records, scope, caller, signal, onSettled })
+      : mapBounded(records, RECORDS_AT_ONCE, (body) =>
+          executor
+            .execute({ body, contentType: JSON_TYPE, json: true, deadline, depth, trace, scope, caller, signal })
+            .catch((thrown: unknown) => (thrown instanceof Error ? thrown : new Error(messageOf(thrown))))
+            .finally(onSettled),
+        ));
+    const duration = uptime() - start;
+    outcomes.forEach((outcome, i) => {
+      if (typeof outcome === 'string') return observe(endpoint.id, 'done', start, duration);
+      failures.note(outcome, { endpoint, trace, input: records[i] ?? '', json: true });
+      observe(endpoint.id, outcome instanceof ServiceError ? outcome.code : 'internal', start, duration);
+    });
+    return outcomes;
+  }
+
   /** One for each set: calls in one scope may run together. */
   #scopeOf(set: EndpointSet): SetScope {
     if (this.#scope?.set !== set) this.#scope = new SetScope(this, set);
@@ -109,4 +150,7 @@ class SetScope implements CallScope {
   }
 }
 
+/** Of an engine that runs one at a time, so many are on their way. */
+const RECORDS_AT_ONCE = 32;
+const JSON_TYPE = 'application/json';
 const OF_CLIENT: CallOrigin = { depth: 0, deadline: Infinity };

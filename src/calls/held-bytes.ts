@@ -32,6 +32,11 @@ export class HeldBytes {
     return bytes;
   }
 
+  /** True where something of that size may be taken on. */
+  hasRoom(bytes: number): boolean {
+    return bytes <= SMALL_BYTES || this.#held + bytes <= this.#most;
+  }
+
   /** Holds more memory for what has `size` bytes now; false when there is no room. */
   grow(size: number, by: number): boolean {
     if (size > SMALL_BYTES && this.#held + by > this.#most) return false;

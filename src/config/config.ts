@@ -46,6 +46,8 @@ export interface Limits {
   readonly upload: number;
   readonly queue: number;
   readonly held: number;
+  readonly batchSpool: number;
+  readonly batchIdle: number;
   readonly connections: number;
   readonly audit: number;
 }
@@ -253,6 +255,8 @@ function limitsOf(read: Reader): Limits {
     upload: read.as('upload-timeout', toDuration),
     queue: read.as('queue-limit', toCount),
     held: read.as('max-held', toSize),
+    batchSpool: read.as('max-batch-spool', toSize),
+    batchIdle: read.as('batch-idle', toDuration),
     connections: read.as('max-connections', toCount),
     audit: read.as('max-audit', (value, source) => atLeast(toSize(value, source), 64 * 2 ** 10, value, source, '64KB')),
   };

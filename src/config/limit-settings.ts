@@ -139,6 +139,22 @@ export const LIMIT_SETTINGS = [
     help: 'Large bodies and answers that are held for clients at a time',
   },
   {
+    option: 'max-batch-spool',
+    env: 'KGRID_MAX_BATCH_SPOOL',
+    kind: 'size',
+    default: '1GB',
+    group: 'Limits',
+    help: 'Answers of batches on disk that their clients do not read yet, of all batches; then reading pauses',
+  },
+  {
+    option: 'batch-idle',
+    env: 'KGRID_BATCH_IDLE',
+    kind: 'duration',
+    default: '60s',
+    group: 'Limits',
+    help: 'Time without progress in either direction after which a batch is broken off',
+  },
+  {
     option: 'max-connections',
     env: 'KGRID_MAX_CONNECTIONS',
     kind: 'count',

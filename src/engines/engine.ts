@@ -62,6 +62,19 @@ export interface Call {
   readonly caller?: string | undefined;
 }
 
+/** Calls of many records, each of which is one call: JSON texts without NUL. Nobody waits for one of them alone. */
+export interface RecordsCall {
+  readonly records: readonly string[];
+  readonly scope: CallScope;
+  readonly caller?: string | undefined;
+  readonly signal?: CallSignal | undefined;
+  /** Hears of each record that has its outcome. */
+  readonly onSettled?: (() => void) | undefined;
+}
+
+/** The result as JSON text, or why there is none. */
+export type RecordOutcome = string | Error;
+
 /** What is asked when a call has its turn; listening to each call would cost all of them. */
 export type CallSignal = Pick<AbortSignal, 'aborted'>;
 
@@ -97,6 +110,11 @@ export interface Executor {
    * @throws ServiceError executionFailed, overloaded, runtimeUnreachable, runtimeSilent, bodyNotReadable.
    */
   execute(call: Call): Promise<string>;
+  /**
+   * Runs many records behind all single calls, for engines that have a quicker way than one after the other. Gives an
+   * outcome for each, in their order; never rejects.
+   */
+  executeRecords?(call: RecordsCall): Promise<readonly RecordOutcome[]>;
   /** Lets go of what the endpoint holds; running calls end as they began. May be called twice. */
   dispose(): void;
 }

@@ -60,14 +60,21 @@ export class Bodies implements Disposable {
   }
 }
 
-/** Gives every route its body as bytes. */
-export function installBodyParser(app: FastifyInstance, bodies: Bodies): void {
+/** Gives every route its body as bytes, but for what its route reads as it comes. */
+export function installBodyParser(
+  app: FastifyInstance,
+  bodies: Bodies,
+  isReadElsewhere: (request: FastifyRequest) => boolean = () => false,
+): void {
   app.addHook('onClose', (_app, done) => {
     bodies[Symbol.dispose]();
     done();
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (request, _payload, done) => bodies.collect(request.raw, done));
+  app.addContentTypeParser('*', (request, _payload, done) => {
+    if (isReadElsewhere(request)) done(null);
+    else bodies.collect(request.raw, done);
+  });
 }
 
 /** A body that is on its way. */

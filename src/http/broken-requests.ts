@@ -3,9 +3,17 @@ import type { Socket } from 'node:net';
 import { requestErrorBody, toServiceError } from './errors.ts';
 import type { RequestIds } from './request-ids.ts';
 
-/** For the `clientError` of a server. */
-export function answerBrokenRequests(ids: RequestIds): (error: Error & { code?: string }, socket: Socket) => void {
+/** For the `clientError` of a server. `streaming`: connections on which an answer goes out while its request comes in. */
+export function answerBrokenRequests(
+  ids: RequestIds,
+  streaming: { has(socket: Socket): boolean },
+): (error: Error & { code?: string }, socket: Socket) => void {
   return (error, socket) => {
+    if (streaming.has(socket)) {
+      // Those may arrive as long as they like, and an answer has begun already.
+      if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroy();
+      return;
+    }
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;

@@ -1,6 +1,7 @@
 /** Fastify as this service uses it, before it has any rule or route. */
 import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { Socket } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { notFound } from '../lib/errors.ts';
 import { answerBrokenRequests } from './broken-requests.ts';
@@ -27,6 +28,7 @@ export function createFastify(
   { limits, trustProxy }: Config,
   ids: RequestIds,
   log: FastifyBaseLogger,
+  streaming: { has(socket: Socket): boolean },
 ): FastifyInstance {
   const methods = new Methods();
   const app = Fastify({
@@ -55,7 +57,7 @@ export function createFastify(
     },
     rewriteUrl: methods.rewriteUrl,
     genReqId: ids.of,
-    clientErrorHandler: answerBrokenRequests(ids),
+    clientErrorHandler: answerBrokenRequests(ids, streaming),
   });
   // A logger for each request would cost more than most requests log; what is logged names the request's id.
   app.setChildLoggerFactory((logger) => logger);

@@ -5,6 +5,7 @@ import { activationRoutes } from './activation-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
 import { removedRoutes } from './removed-routes.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
+import type { Batches } from './execution/batch/batches.ts';
 import type { HttpCalls } from './execution/calls.ts';
 import { execution, executionRoutes } from './execution/execution-routes.ts';
 import { EndpointFinder, wantedByAtId } from './execution/find-endpoint.ts';
@@ -22,12 +23,13 @@ import type { ServerOptions } from './server.ts';
 export interface RouteParts extends ServerOptions {
   readonly gate: RequestGate;
   readonly calls: HttpCalls;
+  readonly batches: Batches;
   /** Calls so far. */
   readonly executed: () => number;
 }
 
 export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
-  const { config, shelf, activator, engines, lifecycle, gate, calls, executed } = parts;
+  const { config, shelf, activator, engines, lifecycle, gate, calls, batches, executed } = parts;
   const { publicUrl } = config;
   const texts = new EndpointTexts();
   rootRoutes(app, publicUrl);
@@ -36,7 +38,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   pageDataRoutes(app, { activator, shelf, login });
   openapiRoutes(app);
   const finder = new EndpointFinder({ activator, shelf, arriving: () => lifecycle.manifests.arriving });
-  const executing = { activator, finder, calls };
+  const executing = { activator, finder, calls, batches };
   const executeByAtId = execution(executing, (request) => wantedByAtId(request, activator.set));
   endpointRoutes(app, { activator, publicUrl, texts, executeByAtId });
   activationRoutes(app, activator);

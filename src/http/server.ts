@@ -1,5 +1,6 @@
 /** The HTTP service: access rules first, then the routes, then the fast paths before them. */
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
+import type { Socket } from 'node:net';
 import type { Activator } from '../activation/activator.ts';
 import { Calls } from '../calls/calls.ts';
 import { FailedCalls } from '../calls/failed-calls.ts';
@@ -20,6 +21,7 @@ import { installAccess } from './access/install-access.ts';
 import { Bodies, installBodyParser } from './body.ts';
 import { createFastify } from './create-fastify.ts';
 import { pathOf } from './errors.ts';
+import { Batches } from './execution/batch/batches.ts';
 import { HttpCalls } from './execution/calls.ts';
 import { fastCalls } from './execution/fast-calls.ts';
 import type { WallsReport } from '../engines/walls/report-walls.ts';
@@ -44,6 +46,8 @@ export interface ServerOptions {
   readonly lifecycle: Lifecycle;
   readonly log: FastifyBaseLogger;
   readonly lostLines: () => number;
+  /** Folder for what lies on disk for a moment. */
+  readonly spool: string;
   /** None on a read-only shelf. */
   readonly auditStore: AuditStore | undefined;
 }
@@ -53,7 +57,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const log = options.log.child({ part: 'http' }, { level: options.log.level === 'info' ? 'warn' : options.log.level });
   const gate = new RequestGate({ profile: config.profile, secureExecution: config.secureExecution, log });
   await using owned = new AsyncDisposableStack();
-  const app = createFastify(config, gate.ids, log);
+  const streaming = new WeakSet<Socket>();
+  const app = createFastify(config, gate.ids, log, streaming);
   owned.defer(() => app.close());
   app.addHook('onRequest', (request, reply, done) => {
     gate.count();
@@ -74,8 +79,21 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const invoked = new Calls({ held, failures, observe: () => executed++ });
   const calls = new HttpCalls({ held, tokens: options.tokens, gate, calls: invoked });
   const bodies = new Bodies({ bytes: config.limits.body, time: config.limits.request }, held);
-  installBodyParser(app, bodies);
-  await addRoutes(app, { ...options, gate, calls, executed: () => executed });
+  installBodyParser(app, bodies, ({ target }) => target?.records !== undefined);
+  const batches = new Batches({
+    calls: invoked,
+    gate,
+    held,
+    tokens: options.tokens,
+    streaming,
+    lifecycle,
+    spool: options.spool,
+    mostSpooled: config.limits.batchSpool,
+    idle: config.limits.batchIdle,
+    mostBytes: config.limits.body,
+    log: options.log.child({ part: 'batches' }),
+  });
+  await addRoutes(app, { ...options, gate, calls, batches, executed: () => executed });
 
   const paths = [
     ...(gate.isClosed('execution') ? [] : [fastCalls({ activator, calls, bodies, gate })]),

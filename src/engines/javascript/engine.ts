@@ -1,16 +1,29 @@
 /** The `javascript` engine: code nobody vetted, in V8 isolates inside processes that may be ended at any time. */
+import { availableParallelism } from 'node:os';
 import type { Logger } from 'pino';
 import { digestOf } from '../../lib/digest.ts';
 import { bodyNotReadable, executionFailed, messageOf } from '../../lib/errors.ts';
 import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
 import { ActivationFailure } from '../engine.ts';
-import type { Call, CallTarget, EndpointPlan, Engine, EngineHealth, Executor, KnownLoads } from '../engine.ts';
+import type {
+  Call,
+  CallTarget,
+  EndpointPlan,
+  Engine,
+  EngineHealth,
+  Executor,
+  KnownLoads,
+  RecordOutcome,
+  RecordsCall,
+} from '../engine.ts';
 import { Endpoint } from '../sandbox/endpoint.ts';
 import type { Level } from '../sandbox/from-process.ts';
 import type { Lane } from '../sandbox/lane.ts';
 import type { Question } from '../sandbox/protocol.ts';
 import { SandboxProcess } from '../sandbox/sandbox-process.ts';
+import { policyForRecords } from '../sandbox/policy.ts';
 import { Scheduler } from '../sandbox/scheduler.ts';
+import type { SchedulerOptions } from '../sandbox/scheduler.ts';
 import type { Work } from '../sandbox/work.ts';
 import type { Kernel } from '../walls/walls.ts';
 import { uptime } from '../../lib/uptime.ts';
@@ -44,13 +57,15 @@ export class JavascriptEngine implements Engine {
   readonly local = true;
   readonly #options: JavascriptOptions;
   readonly #scheduler: Scheduler;
+  /** Of its own, so that no single call waits for a batch of them; it has no process while there are none. */
+  readonly #records: Scheduler;
   readonly #stripper = new TypeStripper();
   #slots = 0;
 
   constructor(options: JavascriptOptions) {
     this.#options = options;
     let program: string | undefined;
-    this.#scheduler = new Scheduler({
+    const parts: SchedulerOptions = {
       sandboxes: options.sandboxes,
       memoryMb: options.isolateMemoryMb,
       queueLimit: options.queueLimit,
@@ -58,7 +73,9 @@ export class JavascriptEngine implements Engine {
         new SandboxProcess(sandboxCommand((program ??= sandboxProgram()), options.kernel), events, options.kernel),
       answer,
       warn: (facts, message) => options.log.warn(facts, message),
-    });
+    };
+    this.#scheduler = new Scheduler(parts);
+    this.#records = new Scheduler({ ...parts, policy: policyForRecords(availableParallelism()) });
   }
 
   async activate(plan: EndpointPlan): Promise<Executor> {
@@ -69,7 +86,7 @@ export class JavascriptEngine implements Engine {
     const key = digestOf(`${plan.id}\n${endpoint.parts.loadText}`);
     const problem = known?.loads(key) === true ? '' : await this.#scheduler.load(endpoint);
     known?.rememberLoad(key, problem === '');
-    if (problem === '') return new JavascriptExecutor(endpoint, this.#scheduler);
+    if (problem === '') return new JavascriptExecutor(endpoint, this.#scheduler, this.#records);
     this.#scheduler.forget(endpoint);
     throw new ActivationFailure(this.#toErrorMessage(problem, plan, Object.keys(load.files)));
   }
@@ -83,11 +100,16 @@ export class JavascriptEngine implements Engine {
   }
 
   info(): Record<string, unknown> {
-    return { sandboxes: this.#scheduler.processes, quarantined: this.#scheduler.quarantined };
+    const schedulers = [this.#scheduler, this.#records];
+    return {
+      sandboxes: schedulers.reduce((sum, { processes }) => sum + processes, 0),
+      quarantined: schedulers.reduce((sum, { quarantined }) => sum + quarantined, 0),
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#scheduler[Symbol.dispose]();
+    this.#records[Symbol.dispose]();
     await this.#stripper[Symbol.asyncDispose]();
   }
 
@@ -202,10 +224,14 @@ const NOBODY = { trace: undefined, signal: undefined };
 class JavascriptExecutor implements Executor {
   readonly endpoint: Endpoint;
   readonly #scheduler: Scheduler;
+  readonly #records: Scheduler;
+  /** The same code, with a track record and a queue of its own. */
+  #endpointOfRecords: Endpoint | undefined;
 
-  constructor(endpoint: Endpoint, scheduler: Scheduler) {
+  constructor(endpoint: Endpoint, scheduler: Scheduler, records: Scheduler) {
     this.endpoint = endpoint;
     this.#scheduler = scheduler;
+    this.#records = records;
   }
 
   execute(call: Call): Promise<string> {
@@ -234,7 +260,39 @@ class JavascriptExecutor implements Executor {
     });
   }
 
+  executeRecords({ records, scope, caller = '', signal, onSettled }: RecordsCall): Promise<readonly RecordOutcome[]> {
+    const endpoint = this.#ofRecords();
+    const outcomes = new Array<RecordOutcome>(records.length);
+    let left = records.length;
+    return new Promise((resolve) => {
+      const put = (at: number, outcome: RecordOutcome): void => {
+        outcomes[at] = outcome;
+        onSettled?.();
+        if (--left === 0) resolve(outcomes);
+      };
+      const all = records.map((input, at) => ({
+        input,
+        depth: 0,
+        scope,
+        // Behind all others, they have the time that it takes.
+        beginBy: Infinity,
+        deadline: Infinity,
+        caller,
+        signal,
+        resolve: (result: string) => put(at, result),
+        reject: (error: Error) => put(at, error),
+      }));
+      this.#records.submitAll(endpoint, all);
+    });
+  }
+
   dispose(): void {
     this.#scheduler.forget(this.endpoint);
+    // Also where it had no records itself, those of others may have called it.
+    this.#records.forget(this.#ofRecords());
+  }
+
+  #ofRecords(): Endpoint {
+    return (this.#endpointOfRecords ??= new Endpoint(this.endpoint.parts, this.#records.policy));
   }
 }

@@ -28,14 +28,14 @@ export class FastLanes {
 
   /** Starts the processes for calls, where there are none yet. */
   prepare(): void {
-    while (this.#lanes.length < this.count) this.#lanes.push(new Lane(this.#context));
+    while (this.#lanes.length < this.count) this.#lanes.push(this.#start());
   }
 
   /** There is work. */
   wake(): void {
     this.#rests++;
     this.prepare();
-    if (this.#spare === undefined) this.#spare = this.#firstSpare = new Lane(this.#context);
+    if (this.#spare === undefined) this.#spare = this.#firstSpare = this.#start();
   }
 
   /** There is none any more: unless it comes again soon, the spare goes. */
@@ -46,6 +46,8 @@ export class FastLanes {
       if (rest !== this.#rests) return;
       this.#spare?.end();
       this.#spare = this.#firstSpare = undefined;
+      if (policy.keepsProcesses) return;
+      for (const lane of this.#lanes.splice(0)) lane.end();
     });
   }
 
@@ -60,7 +62,7 @@ export class FastLanes {
 
   /** The process that loads code, if it runs. */
   forLoad(): Lane | undefined {
-    this.#loader ??= new Lane(this.#context);
+    this.#loader ??= this.#start();
     return this.#loader.process.alive ? this.#loader : undefined;
   }
 
@@ -93,8 +95,8 @@ export class FastLanes {
     const at = this.#lanes.indexOf(lane);
     if (at < 0 && lane !== this.#spare) return;
     const hasSpare = this.#spare !== undefined;
-    if (at >= 0) this.#lanes[at] = this.#spare ?? new Lane(this.#context);
-    this.#spare = hasSpare ? new Lane(this.#context) : undefined;
+    if (at >= 0) this.#lanes[at] = this.#spare ?? this.#start();
+    this.#spare = hasSpare ? this.#start() : undefined;
   }
 
   /** Those that have been silent for too long. */
@@ -125,6 +127,12 @@ export class FastLanes {
       const unusedForMs = lane.open.length === 0 ? now - lane.progress : 0;
       return lane.process.memory() > bytesAllowed(unusedForMs, lane.isolates, this.#context.policy);
     });
+  }
+
+  #start(): Lane {
+    const lane = new Lane(this.#context);
+    lane.lowerPriority(this.#context.policy.fastPriority);
+    return lane;
   }
 
   #isFree(lane: Lane): boolean {

@@ -70,6 +70,11 @@ export function policyFor(cores: number) {
     /** … and one that does one work at a time. */
     dedicatedIdleMs: 5000,
 
+    /** Place on the cores of the processes of the fast lane. */
+    fastPriority: 0,
+    /** False where they are ended after a rest, as the spare is. */
+    keepsProcesses: true,
+
     quarantineRunning,
     /** Beside those, work of endpoints that never ran into their limit may always begin, this much of it at a time, … */
     quarantineFresh: 2,
@@ -107,6 +112,20 @@ export function policyFor(cores: number) {
     mostIsolates: 300,
     /** Lines between two answers; a sandbox lets 100 through, and as many while it loads code. */
     mostLogLines: 200,
+  };
+}
+
+/** For records, of which nobody waits for one alone: on the cores they come after single calls. */
+export function policyForRecords(cores: number): Policy {
+  const policy = policyFor(cores);
+  return {
+    ...policy,
+    // What a batch costs the main process is short beside what single calls wait for anyway.
+    batchCalls: 128,
+    batchMicroseconds: 10_000,
+    spareIdleMs: 5000,
+    fastPriority: policy.quarantinePriority,
+    keepsProcesses: false,
   };
 }
 

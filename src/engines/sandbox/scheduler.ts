@@ -128,6 +128,15 @@ export class Scheduler implements Disposable {
     this.#waiting.add(endpoint, call);
   }
 
+  /** Calls that came together, however many wait already: who sends them bounds that. */
+  submitAll(endpoint: Endpoint, all: readonly CallParts[]): void {
+    for (const parts of all) {
+      if (this.#closed) parts.reject(ending());
+      else this.#waiting.add(endpoint, new PendingCall(endpoint, parts));
+    }
+    if (!this.#closed) this.#watch(endpoint);
+  }
+
   /** An endpoint that was replaced leaves the sandboxes when its last call has been answered. */
   forget(endpoint: Endpoint): void {
     endpoint.disposed = true;

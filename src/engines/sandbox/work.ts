@@ -147,7 +147,7 @@ export class PendingCall<E extends CalledEndpoint = Endpoint> {
       changeWaiting(call.endpoint.counts, 1);
       if (interruptedAt === undefined) return;
       call.#attempts++;
-      call.#beginBy = Math.min(interruptedAt + call.endpoint.limit, call.deadline);
+      if (call.#beginBy < Infinity) call.#beginBy = Math.min(interruptedAt + call.endpoint.limit, call.deadline);
     };
     settle = (call, work, outcome) => {
       if (call.#holder !== work) throw new Error('a call is settled by the work that has it, and once');

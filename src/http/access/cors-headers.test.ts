@@ -19,7 +19,10 @@ test('every path answers a preflight, whether or not there is a route', async ()
     assert.equal(answer.body, '');
     assert.equal(answer.headers['access-control-allow-origin'], '*');
     assert.equal(answer.headers['access-control-allow-methods'], 'GET, HEAD, POST');
-    assert.match(String(answer.headers['access-control-allow-headers']), /Authorization, Content-Type/);
+    assert.match(
+      String(answer.headers['access-control-allow-headers']),
+      /Authorization, Content-Encoding, Content-Type/,
+    );
     assert.doesNotMatch(String(answer.headers['access-control-allow-headers']), /Forwarded|\*/i);
     assert.equal(answer.headers['access-control-allow-credentials'], undefined);
   }

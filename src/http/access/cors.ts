@@ -18,8 +18,10 @@ const EXPOSED = [
     'Content-Location',
     'Content-Range',
     'ETag',
+    'KGrid-Failed',
     'KGrid-Manifest-Errors',
     'KGrid-Package-Digest',
+    'KGrid-Records',
     'KGrid-Replaced',
     'KGrid-Still-Active',
     'Link',
@@ -37,7 +39,7 @@ const ANY_ORIGIN: HeaderList = ['access-control-allow-origin', '*', ...EXPOSED];
  */
 const PREFLIGHT: HeaderList = [
   'access-control-allow-headers',
-  'Accept, Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, Range, Traceparent, Tracestate, X-Request-Id, X-Requested-With',
+  'Accept, Authorization, Content-Encoding, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, Range, Traceparent, Tracestate, X-Request-Id, X-Requested-With',
   'access-control-max-age',
   '600',
 ];

@@ -15,7 +15,7 @@ import type { HeldBytes } from '../../calls/held-bytes.ts';
 import type { RequestGate } from '../request-gate.ts';
 import { traceOf } from '../request-ids.ts';
 import { EndpointAnswers } from './endpoint-answers.ts';
-import { Negotiation } from './negotiation.ts';
+import { Negotiation, WRAPPED } from './negotiation.ts';
 import type { AnswerForm } from './negotiation.ts';
 
 /** What the headers of a call decided, before its body is read. */
@@ -25,6 +25,8 @@ export interface Target {
   readonly json: boolean;
   readonly form: AnswerForm;
   readonly trace: CallTrace;
+  /** The media type, where the body is records that are calls each. */
+  readonly records: string | undefined;
 }
 
 /** What is made once for an endpoint. */
@@ -66,9 +68,12 @@ export class HttpCalls {
   accept(request: IncomingMessage, endpoint: Endpoint, set: EndpointSet, requestId: string): Target {
     if (endpoint.entry.method !== 'post') throw methodNotAllowed('POST', pathOf(request.url ?? ''), ['GET', 'HEAD']);
     const { negotiation } = this.#knownOf(endpoint);
+    const records = negotiation.recordType(request.headers);
+    if (records !== undefined)
+      return { endpoint, set, json: true, form: WRAPPED, trace: traceOf(request, requestId), records };
     const json = negotiation.readsJson(request.headers['content-type']);
     const form = negotiation.answerForm(request.headers.accept);
-    return { endpoint, set, json, form, trace: traceOf(request, requestId) };
+    return { endpoint, set, json, form, trace: traceOf(request, requestId), records };
   }
 
   /** Runs a call and writes its answer. @throws ServiceError, before anything is written. */
@@ -127,7 +132,7 @@ export class HttpCalls {
  * A call that comes from another KO, through its runtime: "Depth (16) and the time that is left travel with the call."
  * What headers say counts "only together with a signed token that the activator gave out with the call".
  */
-function travelled(headers: IncomingHttpHeaders, tokens: CallTokens): CallOrigin | undefined {
+export function travelled(headers: IncomingHttpHeaders, tokens: CallTokens): CallOrigin | undefined {
   const token = headers[TOKEN_HEADER];
   const origin = token === undefined ? undefined : tokens.read(token);
   if (origin === undefined) return undefined;

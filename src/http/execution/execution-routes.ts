@@ -9,6 +9,7 @@ import { ROUTED } from '../methods.ts';
 import type { Operation } from '../methods.ts';
 import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
 import { sendFile } from '../send-file.ts';
+import type { Batches } from './batch/batches.ts';
 import type { HttpCalls, Target } from './calls.ts';
 import { wantedByPath } from './find-endpoint.ts';
 import type { EndpointFinder, Wanted } from './find-endpoint.ts';
@@ -24,11 +25,12 @@ export interface ExecutionOptions {
   readonly activator: Activator;
   readonly finder: EndpointFinder;
   readonly calls: HttpCalls;
+  readonly batches: Batches;
 }
 
 /** Runs an endpoint, wherever the request names it. */
 export function execution(
-  { activator, finder, calls }: ExecutionOptions,
+  { activator, finder, calls, batches }: ExecutionOptions,
   wantedBy: (request: FastifyRequest) => Wanted,
 ): Operation {
   return {
@@ -44,7 +46,8 @@ export function execution(
     handler: async (request, reply) => {
       const { target, body } = request;
       if (target === undefined) throw endpointNotFound(`No active endpoints found for ${pathOf(request.url)}`);
-      await calls.run(request.raw, reply.raw, target, Buffer.isBuffer(body) ? body : EMPTY);
+      if (target.records !== undefined) await batches.run(request.raw, reply.raw, target, target.records);
+      else await calls.run(request.raw, reply.raw, target, Buffer.isBuffer(body) ? body : EMPTY);
       reply.hijack();
     },
   };

@@ -8,6 +8,7 @@ import type { Bodies } from '../body.ts';
 import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
 import type { FastPath } from '../fast-path.ts';
 import type { RequestGate } from '../request-gate.ts';
+import { recordTypeOf } from './batch/record-types.ts';
 import type { HttpCalls } from './calls.ts';
 
 export interface FastCallsOptions {
@@ -23,6 +24,7 @@ export function fastCalls({ activator, calls, bodies, gate }: FastCallsOptions):
     const { method, url = '', headers } = request;
     // What the page of a site may read of an answer, the route knows.
     if (method !== 'POST' || headers.origin !== undefined) return next(request, response);
+    if (recordTypeOf(headers['content-type']) !== undefined) return next(request, response);
     const { set } = activator;
     const endpoint = set.versioned(url.slice(1));
     if (endpoint?.ready() === undefined) return next(request, response);

@@ -1,15 +1,17 @@
 /** What an endpoint reads and writes, by the headers of a request. Decisions are kept for each header text. */
 import Negotiator from 'negotiator';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import { notAcceptable, unsupportedMediaType } from '../../lib/errors.ts';
 import { boundedAccept } from '../accept.ts';
 import { isJson, mediaTypeOf } from '../body.ts';
+import { recordTypeOf } from './batch/record-types.ts';
 
 /** How the answer is written: with its metadata, the result alone, or a text of a declared type. */
 export type AnswerForm =
   { readonly kind: 'wrapped' } | { readonly kind: 'minimal' } | { readonly kind: 'text'; readonly type: string };
 
-const WRAPPED: AnswerForm = { kind: 'wrapped' };
+export const WRAPPED: AnswerForm = { kind: 'wrapped' };
 const MINIMAL: AnswerForm = { kind: 'minimal' };
 const MINIMAL_TYPE = 'application/json;profile=minimal';
 /** Parameters of a media range that change nothing here, such as `charset` and `version`: all but `q` and the one profile. */
@@ -40,6 +42,24 @@ export class Negotiation {
       );
     }
     return keep(this.#types, contentType ?? '', isJson(type));
+  }
+
+  /**
+   * The type of a body whose lines are calls: "NDJSON at an execution address is one call a line, unless the KO declares
+   * that type itself." @throws unsupportedMediaType where the endpoint takes no JSON; notAcceptable.
+   */
+  recordType({ 'content-type': contentType, accept }: IncomingHttpHeaders): string | undefined {
+    const type = recordTypeOf(contentType);
+    if (type === undefined) return undefined;
+    const { accepts } = this.#endpoint;
+    if (accepts.some((declared) => mediaTypeOf(declared) === type)) return undefined;
+    this.readsJson('application/json');
+    if (
+      accept !== undefined &&
+      new Negotiator({ headers: { accept: boundedAccept(accept) } }).mediaType([type, 'application/json']) === undefined
+    )
+      throw notAcceptable(`A batch is answered with ${type}, which Accept: ${boundedAccept(accept)} leaves out`);
+    return type;
   }
 
   /** @throws notAcceptable. */

@@ -1,0 +1,222 @@
+/**
+ * Runs the records of a batch: cut from bytes as they come, many on their way at once, answered in their order. How fast
+ * answers are taken decides how fast bytes are read.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { RecordOutcome } from '../../engines/engine.ts';
+import { bodyTooLarge, ServiceError } from '../../lib/errors.ts';
+import type { HeldBytes } from '../held-bytes.ts';
+import { RecordLines } from './record-lines.ts';
+import type { RecordLine } from './record-lines.ts';
+
+export interface BatchParts {
+  /** Gives an outcome for each, in their order. */
+  readonly run: (records: readonly string[]) => Promise<readonly RecordOutcome[]>;
+  /** Takes lines of the answer, and resolves when more may come. */
+  readonly write: (lines: string) => Promise<void> | undefined;
+  /** What a record that has no result says, as JSON. */
+  readonly errorText: (error: Error) => string;
+  /** Bytes of one record. */
+  readonly mostBytes: number;
+  /** Bytes that may come without a record among them. */
+  readonly mostInVain: number;
+  /** Takes account of what is on its way. */
+  readonly held: HeldBytes;
+  /** Hears of each step, so that somebody else can tell when there are none. */
+  readonly onProgress: () => void;
+}
+
+export interface BatchTotals {
+  readonly records: number;
+  readonly failed: number;
+}
+
+/** Pieces on their way: the next ones are there when one is answered. */
+const PIECES_ON_THEIR_WAY = 6;
+/** What one piece holds at most. */
+const PIECE_RECORDS = 128;
+const PIECE_CHARACTERS = 128 * 1024;
+/** … of the answers that are expected: all of one piece are in memory at once. */
+const PIECE_ANSWER_CHARACTERS = 1024 * 1024;
+/** Characters on their way, whatever the number of pieces. */
+const CHARACTERS_ON_THEIR_WAY = 4 * 1024 * 1024;
+/** How much of what one answer is expected to take is forgotten with each piece: one that was large may be followed by others. */
+const FORGOTTEN_PART = 0.05;
+
+interface Piece {
+  readonly characters: number;
+  readonly lines: Promise<string>;
+}
+
+export class RecordBatch {
+  readonly #parts: BatchParts;
+  readonly #lines: RecordLines;
+  readonly #open: Piece[] = [];
+  #characters = 0;
+  #records = 0;
+  #failed = 0;
+  /** Characters that one answer is expected to take. */
+  #expected: number | undefined;
+  #isRead = false;
+  #isOver = false;
+  #changed: (() => void) | undefined;
+
+  constructor(parts: BatchParts) {
+    this.#parts = parts;
+    this.#lines = new RecordLines(parts.mostBytes, parts.held);
+  }
+
+  get totals(): BatchTotals {
+    return { records: this.#records, failed: this.#failed };
+  }
+
+  /**
+   * Until all is answered. Where the source fails, what it gave before is answered first; what a ServiceError says has
+   * the last line. @throws what reading or writing throws; bodyTooLarge where no record comes.
+   */
+  async process(source: AsyncIterable<Buffer>): Promise<BatchTotals> {
+    let problem: { readonly thrown: unknown } | undefined;
+    const reading = this.#read(source)
+      .catch((thrown: unknown) => (problem = { thrown }))
+      .finally(() => {
+        this.#isRead = true;
+        this.#tell();
+      });
+    try {
+      await this.#write();
+    } finally {
+      this.#isOver = true;
+      this.#tell();
+      // Where writing failed, reading ends with its source.
+      void reading.then(() => this.#letGo());
+    }
+    if (problem === undefined) return this.totals;
+    const { thrown } = problem;
+    if (thrown instanceof ServiceError) await this.#parts.write(this.#errorLine(thrown, this.#lines.line + 1));
+    throw thrown;
+  }
+
+  #letGo(): void {
+    const { held } = this.#parts;
+    this.#lines[Symbol.dispose]();
+    held.shrink(this.#characters);
+    for (const { lines } of this.#open.splice(0))
+      lines.then(
+        ({ length }) => held.shrink(length),
+        () => undefined,
+      );
+  }
+
+  async #read(source: AsyncIterable<Buffer>): Promise<void> {
+    const { onProgress, mostInVain } = this.#parts;
+    for await (const chunk of source) {
+      onProgress();
+      await this.#begin(this.#lines.push(chunk));
+      if (this.#isOver) return;
+      if (this.#lines.bytesInVain > mostInVain)
+        throw bodyTooLarge(`No record ends within ${mostInVain} bytes, and none begins`);
+    }
+    await this.#begin(this.#lines.end());
+  }
+
+  async #write(): Promise<void> {
+    for (;;) {
+      const [piece] = this.#open;
+      if (piece === undefined) {
+        if (this.#isRead) return;
+        await this.#nextChange();
+        continue;
+      }
+      const lines = await piece.lines;
+      this.#parts.onProgress();
+      const taken = this.#parts.write(lines);
+      if (taken !== undefined) await taken;
+      this.#open.shift();
+      this.#characters -= piece.characters;
+      this.#parts.held.shrink(piece.characters + lines.length);
+      this.#tell();
+    }
+  }
+
+  /** Gives out records in pieces, each as soon as there is room for it. */
+  async #begin(lines: readonly RecordLine[]): Promise<void> {
+    for (let at = 0; at < lines.length;) {
+      while (!this.#isOver && !this.#hasRoom) await this.#nextChange();
+      if (this.#isOver) return;
+      const from = at;
+      const expected = this.#expected ?? PIECE_ANSWER_CHARACTERS;
+      const most = Math.min(PIECE_RECORDS, Math.ceil(PIECE_ANSWER_CHARACTERS / expected));
+      let characters = 0;
+      while (at < lines.length && at - from < most && characters < PIECE_CHARACTERS) {
+        const record = lines[at++]?.record;
+        if (typeof record === 'string') characters += record.length;
+      }
+      await this.#roomFor(characters);
+      if (this.#isOver) return;
+      this.#parts.held.grow(0, characters);
+      this.#characters += characters;
+      const answered = this.#answer(lines.slice(from, at));
+      // Whoever writes hears of it, unless the batch ends before.
+      answered.catch(() => undefined);
+      this.#open.push({ characters, lines: answered });
+      this.#tell();
+      // Single calls have their turn between the pieces.
+      await nextTurn();
+    }
+  }
+
+  get #hasRoom(): boolean {
+    return this.#open.length < PIECES_ON_THEIR_WAY && this.#characters <= CHARACTERS_ON_THEIR_WAY;
+  }
+
+  /** Waits while the service holds as much as it may; one piece always goes on, so that no batch waits for ever. */
+  async #roomFor(characters: number): Promise<void> {
+    while (!this.#isOver && this.#open.length > 0 && !this.#parts.held.hasRoom(this.#characters + characters))
+      await this.#nextChange();
+  }
+
+  /** The lines of the answer to a piece. */
+  async #answer(lines: readonly RecordLine[]): Promise<string> {
+    const records = lines.flatMap(({ record }) => (typeof record === 'string' ? [record] : []));
+    const outcomes = records.length === 0 ? [] : await this.#parts.run(records);
+    let text = '';
+    let longest = 1;
+    let next = 0;
+    for (const { line, record } of lines) {
+      const outcome = typeof record === 'string' ? outcomes[next++] : record;
+      this.#records++;
+      if (typeof outcome === 'string') text += `{"result":${onOneLine(outcome)}}\n`;
+      else text += this.#errorLine(outcome ?? new Error('the record has no answer'), line);
+      if (typeof outcome === 'string' && outcome.length > longest) longest = outcome.length;
+    }
+    // What is there already is counted, even where it is more than there should be.
+    this.#parts.held.grow(0, text.length);
+    this.#expected = Math.max(longest, (this.#expected ?? 0) * (1 - FORGOTTEN_PART));
+    return text;
+  }
+
+  #errorLine(error: Error, line: number): string {
+    this.#failed++;
+    return `{"error":${this.#parts.errorText(error)},"line":${line}}\n`;
+  }
+
+  #tell(): void {
+    this.#changed?.();
+  }
+
+  /** Resolves with the next change. */
+  #nextChange(): Promise<void> {
+    const before = this.#changed;
+    return new Promise((resolve) => {
+      this.#changed = () => {
+        this.#changed = undefined;
+        before?.();
+        resolve();
+      };
+    });
+  }
+}
+
+/** JSON has line breaks between its tokens only, as a runtime may write them. */
+const onOneLine = (json: string): string => (LINE_BREAK.test(json) ? json.replace(/[\r\n]+/g, ' ') : json);
+const LINE_BREAK = /[\r\n]/;

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { RecordOutcome } from '../../engines/engine.ts';
+import { bodyNotReadable } from '../../lib/errors.ts';
+import { HeldBytes } from '../held-bytes.ts';
+import { RecordBatch } from './run-records.ts';
+import type { BatchParts } from './run-records.ts';
+
+const echo = (records: readonly string[]): Promise<readonly RecordOutcome[]> => Promise.resolve(records);
+
+function batchOf(parts: Partial<BatchParts> = {}) {
+  const written: string[] = [];
+  const held = new HeldBytes(1e9);
+  const batch = new RecordBatch({
+    run: echo,
+    write: (lines) => void written.push(lines),
+    errorText: (error) => JSON.stringify(error.message),
+    mostBytes: 1000,
+    mostInVain: 1000,
+    held,
+    onProgress: () => undefined,
+    ...parts,
+  });
+  return { batch, text: () => written.join('') };
+}
+
+async function* bytesOf(...texts: string[]): AsyncGenerator<Buffer> {
+  for (const text of texts) {
+    await turn();
+    yield Buffer.from(text);
+  }
+}
+
+const linesOf = (text: string): unknown[] =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as unknown);
+
+test('answers keep the order of the records, whichever ends first, with the lines of errors', async () => {
+  const { batch, text } = batchOf({
+    run: async (records) => {
+      for (let i = Number(records[0]) % 7; i > 0; i--) await turn();
+      return records.map((record) => (Number(record) % 10 === 3 ? new Error(`no ${record}`) : record));
+    },
+  });
+  const totals = await batch.process(bytesOf(Array.from({ length: 2000 }, (_, i) => `\n${i}`).join('\n')));
+  assert.deepEqual(totals, { records: 2000, failed: 200 });
+  assert.deepEqual(
+    linesOf(text()),
+    Array.from({ length: 2000 }, (_, i) => (i % 10 === 3 ? { error: `no ${i}`, line: 2 * i + 2 } : { result: i })),
+  );
+});
+
+test('a result that a runtime wrote in several lines is one line', async () => {
+  const { batch, text } = batchOf({ run: () => Promise.resolve(['{\r\n  "a": "x\\n"\n}']) });
+  await batch.process(bytesOf('1\n'));
+  assert.deepEqual(linesOf(text()), [{ result: { a: 'x\n' } }]);
+});
+
+test('what is not read is not run: nothing is read on while an answer waits to be taken', async () => {
+  const taken = Promise.withResolvers<void>();
+  let ran = 0;
+  let given = 0;
+  const { batch } = batchOf({
+    run: (records) => {
+      ran += records.length;
+      return echo(records);
+    },
+    write: () => taken.promise,
+  });
+  const source = (async function* () {
+    for (; given < 1000; given++) {
+      await turn();
+      yield Buffer.from('1\n'.repeat(100));
+    }
+  })();
+  const done = batch.process(source);
+  for (let i = 0; i < 200; i++) await turn();
+  assert.ok(ran < 1000 && given < 100, `${ran} records ran, ${given} pieces were read`);
+  taken.resolve();
+  assert.deepEqual(await done, { records: 100_000, failed: 0 });
+});
+
+test('where the source fails, what came before is answered, and what its sender did wrong has a line', async () => {
+  const sources: [Error, unknown[]][] = [
+    [bodyNotReadable('no gzip'), [{ result: 1 }, { result: 2 }, { error: 'no gzip', line: 3 }]],
+    [new Error('gone'), [{ result: 1 }, { result: 2 }]],
+  ];
+  for (const [problem, expected] of sources) {
+    const { batch, text } = batchOf();
+    const source = (async function* () {
+      yield* bytesOf('1\n2\n3');
+      throw problem;
+    })();
+    await assert.rejects(batch.process(source), problem);
+    assert.deepEqual(linesOf(text()), expected);
+  }
+});
+
+test('bytes that never become a record end the batch', async () => {
+  const { batch, text } = batchOf();
+  const blank = Array<string>(20).fill('\n'.repeat(100));
+  await assert.rejects(batch.process(bytesOf('1\n', ...blank)), /No record ends within 1000 bytes/);
+  assert.match(text(), /^\{"result":1\}\n\{"error":"No record.*"line":1\d\d\d\}\n$/);
+});
+
+test('where the endpoint cannot be called the batch ends, and lets go of all that it held', async () => {
+  let now = 0;
+  const held = Object.assign(new HeldBytes(1e9), {
+    grow: (_size: number, by: number) => ((now += by), true),
+    shrink: (by: number) => void (now -= by),
+  });
+  const { batch } = batchOf({ held, run: () => Promise.reject(new Error('not active')) });
+  const source = bytesOf(...Array<string>(50).fill('1\n'.repeat(300)), '12345');
+  await assert.rejects(batch.process(source), /not active/);
+  for (let i = 0; i < 20; i++) await turn();
+  assert.equal(now, 0);
+});
+
+test('large answers make small pieces', async () => {
+  const sizes: number[] = [];
+  const { batch } = batchOf({
+    run: (records) => {
+      sizes.push(records.length);
+      return Promise.resolve(records.map(() => `"${'x'.repeat(200_000)}"`));
+    },
+  });
+  await batch.process(bytesOf('1\n'.repeat(500)));
+  assert.ok(Math.max(...sizes) <= 6, String(sizes));
+});
+
+test('a batch goes on where others hold all memory, one piece at a time', async () => {
+  let most = 0;
+  let open = 0;
+  const { batch } = batchOf({
+    mostBytes: 1e6,
+    held: new HeldBytes(1),
+    run: async (records) => {
+      most = Math.max(most, ++open);
+      await turn();
+      open--;
+      return records.map(() => '1');
+    },
+  });
+  const record = `"${'x'.repeat(100_000)}"\n`;
+  // Each is whole in its chunk, so that none has begun and waits.
+  const totals = await batch.process(bytesOf(...Array<string>(10).fill(record)));
+  assert.deepEqual([totals.records, most], [10, 1]);
+});

@@ -1,0 +1,150 @@
+/** Batches by HTTP: NDJSON in, NDJSON out, as long as both sides go on. What a batch is: `src/calls/batch`. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { RecordBatch } from '../../../calls/batch/run-records.ts';
+import { Spool, SpoolRoom } from '../../../calls/batch/spool.ts';
+import type { Calls } from '../../../calls/calls.ts';
+import type { HeldBytes } from '../../../calls/held-bytes.ts';
+import type { CallTokens } from '../../../engines/call-token.ts';
+import { messageOf, ServiceError } from '../../../lib/errors.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { Lifecycle } from '../../../lifecycle.ts';
+import { pathOf, requestErrorBody, toServiceError } from '../../errors.ts';
+import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../../package-digest.ts';
+import type { RequestGate } from '../../request-gate.ts';
+import { travelled } from '../calls.ts';
+import type { Target } from '../calls.ts';
+import { BatchAnswer } from './batch-answer.ts';
+import { BatchSource } from './batch-source.ts';
+import { BatchWatch } from './batch-watch.ts';
+
+export interface BatchesOptions {
+  readonly calls: Calls;
+  readonly gate: RequestGate;
+  readonly held: HeldBytes;
+  readonly tokens: CallTokens;
+  /** Connections on which batches run: these are exempt from the times in which requests must arrive. */
+  readonly streaming: { add(socket: Socket): unknown; delete(socket: Socket): unknown };
+  readonly lifecycle: Pick<Lifecycle, 'stopping'>;
+  /** Folder for answers that clients do not read yet, and bytes that they may take in all. */
+  readonly spool: string;
+  readonly mostSpooled: number;
+  /** Milliseconds without any progress after which a batch ends. */
+  readonly idle: number;
+  /** Bytes of one record. */
+  readonly mostBytes: number;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+/** For what the client still sends when its batch has broken off: it reads what it got before the connection goes. */
+const LINGER_MS = 1000;
+const TRAILERS = 'KGrid-Records, KGrid-Failed';
+
+export class Batches {
+  readonly #options: BatchesOptions;
+  readonly #room: SpoolRoom;
+
+  constructor(options: BatchesOptions) {
+    this.#options = options;
+    this.#room = new SpoolRoom(options.mostSpooled);
+  }
+
+  /** Answers a request whose body is records. @throws unsupportedMediaType, before anything is written. */
+  async run(request: IncomingMessage, response: ServerResponse, target: Target, type: string): Promise<void> {
+    const { streaming } = this.#options;
+    const source = new BatchSource(request);
+    const { socket } = request;
+    streaming.add(socket);
+    // The server's own clock for silent connections: a record may take its time.
+    socket.setTimeout(0);
+    // Also when it is replaced or deleted meanwhile: a batch ends on what it began with.
+    using owned = new DisposableStack();
+    owned.use(target.endpoint.hold());
+    using watch = new BatchWatch(source, response, this.#options);
+    await using spool = new Spool(this.#options.spool, this.#room);
+    const answer = new BatchAnswer(response, spool, watch.onProgress);
+    const batch = this.#batchOf(request, response, target, { source, answer, onProgress: watch.onProgress });
+    try {
+      response.writeHead(200, this.#headersOf(request, target, type));
+      // Whoever waits for the answer before it sends on has it at once.
+      response.flushHeaders();
+      const totals = await batch.process(source);
+      if (wantsSummary(request)) await answer.write(`${JSON.stringify({ summary: totals })}\n`);
+      await answer.end([
+        ['KGrid-Records', String(totals.records)],
+        ['KGrid-Failed', String(totals.failed)],
+      ]);
+      streaming.delete(socket);
+    } catch (thrown) {
+      source.stop(new Error('the batch broke off'));
+      this.#tell(request, response, thrown, batch.totals.records);
+      breakOff(request, response, source);
+    }
+  }
+
+  #batchOf(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { endpoint, set, trace }: Target,
+    { source, answer, onProgress }: { source: BatchSource; answer: BatchAnswer; onProgress: () => void },
+  ): RecordBatch {
+    const { calls, tokens, mostBytes, held, log } = this.#options;
+    const { requestId } = trace;
+    const path = pathOf(request.url ?? '');
+    const caller = request.socket.remoteAddress;
+    const origin = travelled(request.headers, tokens);
+    const client = {
+      get aborted() {
+        return response.closed;
+      },
+    };
+    let isTold = false;
+    return new RecordBatch({
+      run: (records) =>
+        calls.invokeRecords({ endpoint, set }, { records, trace, caller, origin, onSettled: onProgress }, client),
+      write: (lines) => answer.write(lines),
+      errorText: (error) => {
+        if (!(error instanceof ServiceError) && !isTold) log.error({ requestId, err: error }, 'a record failed here');
+        isTold ||= !(error instanceof ServiceError);
+        return requestErrorBody(toServiceError(error, requestId), path);
+      },
+      mostBytes,
+      mostInVain: source.mostInVain,
+      held,
+      onProgress,
+    });
+  }
+
+  #headersOf(request: IncomingMessage, { endpoint, trace }: Target, type: string): string[] {
+    return [
+      ...['content-type', type, 'content-location', `/${endpoint.id}`],
+      ...[PACKAGE_DIGEST_HEADER, packageDigestOf(endpoint.ko.package.entry)],
+      // Without chunks there is no place for them.
+      ...(request.httpVersion === '1.0' ? [] : ['trailer', TRAILERS]),
+      // Proxies would wait for the whole of it.
+      ...['cache-control', 'no-store', 'x-accel-buffering', 'no'],
+      ...this.#options.gate.headers(request, trace.requestId),
+    ];
+  }
+
+  #tell(request: IncomingMessage, response: ServerResponse, thrown: unknown, records: number): void {
+    const facts = { event: 'batch-broke-off', path: pathOf(request.url ?? ''), records };
+    if (request.destroyed && response.closed)
+      this.#options.log.info(facts, 'a batch ended, since its client went away');
+    else this.#options.log.warn({ ...facts, reason: messageOf(thrown) }, 'a batch broke off');
+  }
+}
+
+/** "An answer that breaks off is visible as such (no final chunk)." */
+function breakOff(request: IncomingMessage, response: ServerResponse, source: BatchSource): void {
+  const { socket } = request;
+  // Without chunks, only a reset tells it from an answer that is whole.
+  if (!response.chunkedEncoding) return void socket.resetAndDestroy();
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(timer));
+  source.discard();
+  socket.end();
+}
+
+const wantsSummary = ({ url = '' }: IncomingMessage): boolean =>
+  new URLSearchParams(url.split('?', 2)[1] ?? '').get('summary') === 'true';
