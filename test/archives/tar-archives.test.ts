@@ -36,6 +36,7 @@ async function bomb(size: number, head: Buffer): Promise<Buffer> {
   };
   return buffer(Readable.from(blocks()).pipe(createGzip({ level: constants.Z_BEST_SPEED })));
 }
+const gzipFast = (entries: TarSpec[]): Buffer => gzipSync(buildTar(entries), { level: constants.Z_BEST_SPEED });
 const MB = 2 ** 20;
 const file50 = tarEntry({ name: 'bomb', size: 50 * MB });
 
@@ -100,7 +101,7 @@ const refused: [string, Buffer, RegExp][] = [
   ['10 GB of zeros behind the end', await bomb(300 * MB, TAR), /more than 1 MB of zeros behind its end/],
   [
     'four files of 99 MB',
-    buildTarGz([
+    gzipFast([
       ...HONEST,
       ...[1, 2, 3].map((i) => ({ name: `f${i}`, data: Buffer.alloc(99 * MB) })),
       { name: 'g', size: 99 * MB },
