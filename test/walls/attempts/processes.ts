@@ -151,9 +151,13 @@ const run = (path: string, ...args: string[]): readonly Way[] => [
   [fork([call('execve', path, { words: [path, ...args, 0] }, { words: [0] })])],
 ];
 
+/** In the same walls. */
+const COMPILERS = { build: 'a build starts compilers', npm: 'npm starts node and compilers' };
+
 export const programs: readonly Omit<Attempt, 'aim'>[] = [
   {
     name: 'a child',
+    open: COMPILERS,
     ways: () => [
       [fork([])],
       [{ ...call('clone3', { words: [0, 0, 0, 0, SIGCHLD, 0, 0, 0] }, 64), child: [] }],
@@ -162,6 +166,7 @@ export const programs: readonly Omit<Attempt, 'aim'>[] = [
   },
   {
     name: 'more and more children',
+    open: COMPILERS,
     ways: () => [[times(40, fork([call('nanosleep', { words: [1, 0] }, 0)], { wait: false }))]],
   },
   {
@@ -174,11 +179,12 @@ export const programs: readonly Omit<Attempt, 'aim'>[] = [
   },
   { name: 'a session of its own', ways: () => inChild(call('setsid')) },
   { name: 'a group of processes of its own', ways: () => inChild(call('setpgid', 0, 0)) },
-  { name: 'a shell', ways: () => run('/bin/sh', '-c', 'exit 0') },
+  { name: 'a shell', open: COMPILERS, ways: () => run('/bin/sh', '-c', 'exit 0') },
   { name: 'Node', ways: ({ node }) => run(node, '--version') },
-  { name: 'Python', ways: ({ python }) => run(python, '-V') },
+  { name: 'Python', open: COMPILERS, ways: ({ python }) => run(python, '-V') },
   {
     name: 'the loader of programs',
+    open: COMPILERS,
     ways: () =>
       ['/lib64/ld-linux-x86-64.so.2', '/lib/ld-linux-aarch64.so.1', '/lib/ld-musl-x86_64.so.1'].flatMap((each) =>
         run(each, '--version'),

@@ -8,11 +8,11 @@ export type Kind = 'javascript' | 'node' | 'python' | 'npm' | 'build';
 export const AIMS = {
   reads: 'reads files of others',
   writes: 'changes files of others',
-  spies: 'reads memory, environment and open files of other processes',
-  signals: 'signals, stops and steers other processes',
+  spies: 'sees memory, environment and open files of processes',
+  signals: 'steers other processes',
   programs: 'starts programs and processes',
-  network: 'connects, sends and listens',
-  kernel: 'reaches rare parts of the kernel',
+  network: 'network',
+  kernel: 'rare parts of the kernel',
 } as const;
 export type Aim = keyof typeof AIMS;
 

@@ -95,17 +95,18 @@ export const bareOutcomes = (language: 'node' | 'python', ways: Ways, as: readon
 export const sandboxOutcomes = (mode: Mode, ways: Ways, as: readonly string[] = []): Promise<Outcomes> =>
   outcomesBy(ways, [...as, process.execPath, join(import.meta.dirname, 'run-sandbox.ts'), mode]);
 
-/** Of a worker of the engine node. */
-export const nodeWorkerOutcomes = (
+/** Of a process that `run-<program>.ts` starts, which takes the mode and its own files. */
+export const outcomesIn = (
+  program: 'node-worker' | 'python-worker' | 'build',
   mode: Mode,
-  own: Target['own'],
+  { own }: Target,
   ways: Ways,
-  as: readonly string[] = [],
+  as: readonly string[],
 ): Promise<Outcomes> =>
   outcomesBy(ways, [
     ...as,
     process.execPath,
-    join(import.meta.dirname, 'run-node-worker.ts'),
+    join(import.meta.dirname, `run-${program}.ts`),
     mode,
     JSON.stringify(own),
   ]);

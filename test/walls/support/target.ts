@@ -131,6 +131,10 @@ export function pythonFor(as: readonly string[] = []): string {
   throw new Error('there is no python3 on the path that this user may run');
 }
 
+/** Takes the capabilities of root away, where it has some. */
+export const NO_CAPABILITIES =
+  process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all', '--no-new-privs', '--'] : [];
+
 async function listening(server: Server, where: { port: number; host: string } | { path: string }): Promise<Server> {
   server.listen(where);
   await once(server, 'listening');
