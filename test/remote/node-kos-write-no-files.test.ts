@@ -151,7 +151,8 @@ for (const [attack, name] of Object.keys(attacks).entries()) {
   });
 }
 
-test('code of the engine node reaches the network', async () => {
-  const { text } = await service.post(pathOf(caller), { url: `${service.url}/kos` });
-  assert.deepEqual((JSON.parse(text) as { result?: unknown }).result, [200, 200], text);
+test('code of the engine node reaches the network where the operator allows it only, and is told so', async () => {
+  const { status, object } = await service.post(pathOf(caller), { url: `${service.url}/kos` });
+  assert.equal(status, 500);
+  assert.match(String(object['Detail']), /network access is refused .* --allow-network /);
 });

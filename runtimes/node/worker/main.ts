@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { frame, FrameReader } from '../../../src/engines/sandbox/frames.ts';
 import { describe, failureOf } from './describe.ts';
 import { Executors } from './executors.ts';
+import { hide } from './hide.ts';
 import { LoadError, loadFunction, type Endpoint, type KnowledgeFunction } from './load.ts';
 import { answers, kinds, type Failure } from '../../../src/engines/workers/messages.ts';
 import { restrict } from './restrict.ts';
@@ -15,6 +16,7 @@ import { OddNumber, writeResult } from './write-result.ts';
 // The code of the knowledge object may replace the globals; it must not break its own transport by that.
 const { parse, stringify } = JSON;
 const outputLimit = Number(process.argv[2]);
+hide(process.argv[3]);
 const shared = new Shared();
 const endpoints: { readonly endpoint: Endpoint; loaded?: Promise<void>; run?: KnowledgeFunction }[] = [];
 /** Calls that run, each with the folder of its knowledge object. */

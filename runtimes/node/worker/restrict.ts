@@ -16,6 +16,7 @@ export function restrict(pipe: Socket): void {
   const permission = process.permission as { drop?: (scope: string) => void } | undefined;
   // Threads were needed for the watchdog only, and a thread of its own would have the functions removed below.
   permission?.drop?.('worker');
+  permission?.drop?.('addon');
   remove(process, ['kill', '_kill', '_debugProcess', '_debugEnd', 'execve', '_getActiveHandles', '_getActiveRequests']);
   process.argv.length = 1;
   process.execArgv.length = 0;

@@ -138,7 +138,7 @@ test(
     );
     assert.equal(made.code, 0, made.stderr);
     const { execute, read } = nodeFiles();
-    const own = nodeWalls(folder.path);
+    const own = nodeWalls(join(folder.path, 'scratch'));
     const cat = (file: string, readable: string[]): Promise<{ stdout: string }> =>
       run('/bin/cat', [join(home, file)], {
         ...own,

@@ -7,9 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { before, test } from 'node:test';
 import { kernel, nodeWalls, run, temporaryFolder, withLandlock } from './support/behind-walls.ts';
-import { nodeFiles, packagesAbove } from './needed-files.ts';
+import { packagesAbove } from './needed-files.ts';
 import { systemCalls } from './system-calls.ts';
-import { workerWalls } from './worker-walls.ts';
 import type { Kernel, Walls } from './walls.ts';
 
 const ATTEMPTS = fileURLToPath(new URL('./support/attempts.js', import.meta.url));
@@ -148,12 +147,11 @@ test('who may connect to a port connects to that one, and who may make processes
     'listen to TCP',
     'connect to a unix socket',
   ];
-  const anyPort = (scratch: string): Walls => nodeWalls(scratch, { connect: 'any' });
+  const anyPort = (scratch: string): Walls => ({ ...nodeWalls(scratch), connect: 'any' });
   assert.deepEqual(done(await attempt(anyPort, kernel, only)), ['connect by TCP']);
-  const otherPort = (scratch: string): Walls => nodeWalls(scratch, { connect: [1] });
+  const otherPort = (scratch: string): Walls => nodeWalls(scratch, { ports: [1] });
   assert.deepEqual(done(await attempt(otherPort, kernel, only)), []);
-  const processes = (scratch: string): Walls =>
-    workerWalls({ interpreter: nodeFiles(), read: [], write: [scratch], processes: true });
+  const processes = (scratch: string): Walls => nodeWalls(scratch, { processes: true });
   assert.deepEqual(done(await attempt(processes, kernel, only)), ['run a program']);
 });
 

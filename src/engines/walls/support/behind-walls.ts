@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { findKernel } from '../find-kernel.ts';
 import { launchOf } from '../launch.ts';
-import { nodeFiles } from '../needed-files.ts';
-import { workerWalls } from '../worker-walls.ts';
+import { workerWalls } from '../../workers/node/node-walls.ts';
 import type { Kernel, Walls } from '../walls.ts';
 
 /** That of this machine, on which the tests of walls need all. */
@@ -51,7 +50,11 @@ export async function temporaryFolder(): Promise<{ path: string } & AsyncDisposa
 }
 
 /** A worker of Node which may write in a folder. */
-export const nodeWalls = (scratch: string, more: Partial<Walls> = {}): Walls => ({
-  ...workerWalls({ interpreter: nodeFiles(), read: [], write: [scratch] }),
-  ...more,
-});
+export const nodeWalls = (scratch: string, more: { processes?: boolean; ports?: number[] } = {}): Walls =>
+  workerWalls([], {
+    root: scratch,
+    folders: [],
+    scratch,
+    network: { ports: more.ports ?? [], environment: {}, files: [] },
+    processes: more.processes ?? false,
+  });

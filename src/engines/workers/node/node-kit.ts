@@ -14,7 +14,7 @@ const BIN = join(import.meta.dirname, '../../../../node_modules/.bin');
 /** Workers of the engine `node`, in the Node that runs the service. */
 export const nodeKit: WorkerKit = {
   absence: () => Promise.resolve(undefined),
-  async open({ cache, outputLimit, memoryMb, environment, installTimeout, sourceBuilds }) {
+  async open({ cache, outputLimit, memoryMb, environment, installTimeout, sourceBuilds, kernel }) {
     const files = await prepareProgram(cache.folder);
     const installer = new NodeInstaller(
       cache,
@@ -34,6 +34,7 @@ export const nodeKit: WorkerKit = {
       memoryMb: Math.max(LEAST_MEMORY_MB, memoryMb),
       outputLimit: Math.min(MAX_STRING_CHARACTERS, outputLimit),
       permissions: true,
+      kernel,
       environment: forWorkers(environment),
     });
     return { program, installer, folders: [files.folder] };

@@ -1,5 +1,7 @@
 /** How a worker of the engine `node` is started: in the Node that runs this, with what V8 and Node can refuse refused. */
-import type { WorkerProgram } from '../worker-program.ts';
+import type { Kernel } from '../../walls/walls.ts';
+import type { WorkerHome, WorkerProgram } from '../worker-program.ts';
+import { workerWalls } from './node-walls.ts';
 import type { ProgramFiles } from './program-files.ts';
 
 export interface NodeProgramOptions {
@@ -10,6 +12,8 @@ export interface NodeProgramOptions {
   readonly outputLimit: number;
   /** Under the permission model of Node. */
   readonly permissions: boolean;
+  /** Of what its walls are made, where there are any. */
+  readonly kernel?: Kernel;
   /** What the code sees as its environment. */
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -24,31 +28,38 @@ export const nodeWorkers = (options: NodeProgramOptions): WorkerProgram => ({
   memoryMb: options.memoryMb,
   besideMemoryMb: BESIDE_HEAP_MB,
   saysOutOfMemory: (printed) => printed.includes('JavaScript heap out of memory'),
-  command: ({ root, folders, scratch, network, processes }) => ({
+  command: (home) => ({
     program: process.execPath,
     args: [
-      ...(options.permissions ? permissions([options.files.folder, ...folders], scratch, processes) : []),
-      '--disable-warning=PERM0006',
+      ...(options.permissions ? permissions(options, home) : []),
+      ...['--disable-warning=PERM0006', '--disable-warning=PERM0001'],
       '--disable-sigusr1',
       `--max-old-space-size=${options.memoryMb}`,
       options.files.main,
       String(options.outputLimit),
+      ...koffiOf(options),
     ],
-    env: { NODE_ENV: 'production', TMPDIR: scratch, ...options.environment, ...network.environment },
+    env: { NODE_ENV: 'production', TMPDIR: home.scratch, ...options.environment, ...home.network.environment },
     input: '',
-    cwd: root,
+    cwd: home.root,
     isWorker: true,
+    walls: workerWalls([options.files.folder, ...koffiOf(options)], home),
   }),
 });
 
-const permissions = (readable: readonly string[], scratch: string, processes: boolean): string[] => [
+/** The program hides itself by it, since an exec would take that back. */
+const koffiOf = ({ kernel }: NodeProgramOptions): string[] => (kernel?.koffi === undefined ? [] : [kernel.koffi]);
+
+const permissions = (options: NodeProgramOptions, { folders, scratch, processes }: WorkerHome): string[] => [
   '--permission',
   '--allow-worker',
+  // For the one file, before any code of others: then the permission is dropped.
+  ...koffiOf(options).map(() => '--allow-addons'),
   ...(processes ? ['--allow-child-process'] : []),
   // Both write files past the permission model, which does not know of them. Frozen flags end the process of who
   // changes one, should there be a way beside those that `restrict.ts` closes.
   '--no-experimental-sqlite',
   '--freeze-flags-after-init',
-  ...[...readable, scratch].map((folder) => `--allow-fs-read=${folder}/`),
+  ...[options.files.folder, ...folders, scratch].map((folder) => `--allow-fs-read=${folder}/`),
   `--allow-fs-write=${scratch}/`,
 ];
