@@ -26,6 +26,7 @@ export const nodeKit: WorkerKit = {
         installTimeoutMs: installTimeout,
         allowInstallScripts: false,
         sourceBuilds,
+        kernel,
       },
       join(cache.folder, 'npm'),
     );

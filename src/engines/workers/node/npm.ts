@@ -2,15 +2,22 @@
  * Runs the `npm` that is found on the PATH, bounded in time, and gives its last lines where it fails. In two steps, so that
  * nothing of a package runs while the network is there: what fetches runs no scripts, and what runs scripts fetches nothing.
  */
-import { spawn } from 'node:child_process';
-import { access, constants, realpath } from 'node:fs/promises';
+import { access, constants, mkdir, realpath, rm } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
+import type { SandboxProcess } from '../../sandbox/sandbox-process.ts';
+import { NO_WALLS } from '../../walls/walls.ts';
+import type { Kernel } from '../../walls/walls.ts';
 import { seconds } from '../call-failure.ts';
 import { activationFailed } from '../packages/errors.ts';
+import { startInstall } from '../packages/install-process.ts';
+import { npmWalls } from './npm-walls.ts';
+import type { NpmStep } from './npm-walls.ts';
 
 export interface NpmOptions {
   readonly installerEnvironment: Readonly<Record<string, string>>;
   readonly installTimeoutMs: number;
+  /** Of which its processes get walls. */
+  readonly kernel?: Kernel;
 }
 
 /** What may come from a repository of git, which npm prepares by the code in it. */
@@ -20,7 +27,7 @@ export class Npm {
   readonly #options: NpmOptions;
   readonly #cacheFolder: string;
   readonly #use: (folder: string) => Promise<void>;
-  readonly #running = new Set<number>();
+  readonly #running = new Set<SandboxProcess>();
 
   /** @param use marks the cache of the installer as used. */
   constructor(options: NpmOptions, cacheFolder: string, use: (folder: string) => Promise<void>) {
@@ -35,11 +42,9 @@ export class Npm {
    */
   async fetch(folder: string, hasLock: boolean, fromGit: FromGit): Promise<void> {
     const git = fromGit === 'allowed' ? [] : ['--allow-git=none'];
-    await this.#run(
-      folder,
-      [hasLock ? 'ci' : 'install', '--ignore-scripts', ...git],
-      this.#options.installerEnvironment,
-    );
+    const args = [hasLock ? 'ci' : 'install', '--ignore-scripts', ...git];
+    const environment = this.#options.installerEnvironment;
+    await this.#run(args, { kind: 'fetch', folder, cache: this.#cacheFolder, environment });
   }
 
   /**
@@ -48,70 +53,72 @@ export class Npm {
    */
   async build(folder: string, packages: readonly string[]): Promise<void> {
     const given = Object.entries(this.#options.installerEnvironment).filter(([name]) => FOR_BUILDS.test(name));
-    const environment = { ...Object.fromEntries(given), HOME: folder };
+    // It keeps nothing of what scripts leave there.
+    const cache = join(folder, '.build');
+    await mkdir(cache);
+    const environment = { ...Object.fromEntries(given), HOME: cache, TMPDIR: cache };
     const args = ['rebuild', ...packages, '--offline', '--userconfig=/dev/null', '--foreground-scripts'];
-    await this.#run(folder, args, environment);
+    await this.#run(args, { kind: 'build', folder, cache, environment });
+    await rm(cache, { recursive: true, force: true });
   }
 
-  async #run(folder: string, args: readonly string[], environment: Readonly<Record<string, string>>): Promise<void> {
+  async #run(args: readonly string[], { kind, folder, cache, environment }: Omit<NpmStep, 'npm'>): Promise<void> {
     const npm = await this.#find();
     if (!npm) {
       throw activationFailed('It depends on packages, and no npm was found on the PATH of the runtime to install them');
     }
     await this.#use(this.#cacheFolder);
-    const child = spawn(npm.command, [...npm.args, ...args, ...alwaysGiven, `--cache=${this.#cacheFolder}`], {
-      cwd: folder,
-      env: { ...environment, PATH: this.#path() },
-      // The first of the extra pipes tells the guard that the runtime is alive.
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-      detached: true,
-    });
-    const { pid } = child;
-    if (pid) this.#running.add(pid);
     let tail = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.on('data', (chunk: Buffer) => (tail = (tail + chunk.toString('utf8')).slice(-16_000)));
-    }
     let expired = false;
+    const { promise: ended, resolve } = Promise.withResolvers<number>();
+    const child = startInstall(
+      {
+        program: npm.command,
+        args: [...npm.args, ...args, ...alwaysGiven, `--cache=${cache}`],
+        env: { ...environment, PATH: this.#path() },
+        walls: npmWalls({ kind, npm: npm.file, folder, cache, environment }),
+        cwd: folder,
+      },
+      { onOutput: (text) => (tail = (tail + text).slice(-16_000)), onEnd: resolve },
+      this.#options.kernel ?? NO_WALLS,
+    );
+    this.#running.add(child);
     const timer = setTimeout(() => {
       expired = true;
-      killGroup(pid);
+      child.kill();
     }, this.#options.installTimeoutMs);
-    const code = await new Promise<number | null>((resolve) => {
-      child.once('error', () => resolve(null));
-      child.once('close', resolve);
-    });
+    const code = await ended;
     clearTimeout(timer);
-    if (pid) this.#running.delete(pid);
+    this.#running.delete(child);
     if (expired)
       throw activationFailed(`Installing packages passed its limit of ${seconds(this.#options.installTimeoutMs)}`);
     if (code !== 0) throw activationFailed(`Installing packages failed: ${lastLines(tail, folder)}`);
   }
 
   kill(): void {
-    for (const pid of this.#running) killGroup(pid);
+    for (const child of this.#running) child.kill();
   }
 
   #path(): string {
     return [dirname(process.execPath), this.#options.installerEnvironment['PATH'] ?? ''].join(delimiter);
   }
 
-  async #find(): Promise<{ command: string; args: string[] } | undefined> {
+  async #find(): Promise<{ command: string; args: string[]; file: string } | undefined> {
     for (const folder of this.#path().split(delimiter)) {
       const file = join(folder, 'npm');
       if (!(await isExecutable(file))) continue;
       const target = await realpath(file);
       // Run by this very Node where it is a script, with a guard that ends it when the runtime is gone.
       return /\.[cm]?js$/.test(target)
-        ? { command: process.execPath, args: [`--import=${guard}`, target] }
-        : { command: file, args: [] };
+        ? { command: process.execPath, args: [`--import=${guard}`, target], file: target }
+        : { command: file, args: [], file: target };
     }
     return undefined;
   }
 }
 
 /** Of languages and compilers; the cache of npm and its settings are for what fetches. */
-const FOR_BUILDS = /^(PATH|TMPDIR|LANG|LC_\w+|TZ|NPM_CONFIG_NODEDIR)$/i;
+const FOR_BUILDS = /^(PATH|LANG|LC_\w+|TZ|NPM_CONFIG_NODEDIR)$/i;
 
 const guard = `data:text/javascript,${encodeURIComponent(`
 import { Socket } from 'node:net';
@@ -136,14 +143,6 @@ const isExecutable = (file: string): Promise<boolean> =>
     () => true,
     () => false,
   );
-
-function killGroup(pid: number | undefined): void {
-  try {
-    if (pid) process.kill(-pid, 'SIGKILL');
-  } catch {
-    // It has ended.
-  }
-}
 
 function lastLines(text: string, folder: string): string {
   const lines = text

@@ -1,8 +1,8 @@
 /** The processes of an installation, which fetch and build: started and ended for the installer. */
-import { SandboxProcess } from '../../sandbox/sandbox-process.ts';
-import type { ProcessEvents } from '../../sandbox/sandbox-process.ts';
-import { OddFrame } from '../../sandbox/frames.ts';
+import type { SandboxProcess } from '../../sandbox/sandbox-process.ts';
 import type { Kernel } from '../../walls/walls.ts';
+import { startInstall } from '../packages/install-process.ts';
+import type { InstallEvents } from '../packages/install-process.ts';
 import type { Python } from './find-python.ts';
 import { PYTHON_PROGRAMS } from './python-program.ts';
 import { stepWalls } from './python-walls.ts';
@@ -21,13 +21,6 @@ export interface InstallStep {
   readonly cache: string;
 }
 
-export interface StepEvents {
-  onOutput(text: string): void;
-  onEnd(code: number): void;
-}
-
-const KILLED = 137;
-
 export class InstallSteps {
   readonly #python: Python;
   readonly #kernel: Kernel;
@@ -38,30 +31,19 @@ export class InstallSteps {
     this.#kernel = kernel;
   }
 
-  start(number: number, step: InstallStep, events: StepEvents): void {
+  start(number: number, step: InstallStep, events: InstallEvents): void {
     const command = {
       program: this.#python.program,
       args: step.arguments,
       env: step.environment,
-      input: '',
       walls: stepWalls(this.#python, PYTHON_PROGRAMS, step),
       cwd: step.folder,
-      isWorker: true,
     };
-    const told: ProcessEvents = {
-      onFrame: () => undefined,
-      mostOf: (kind) => {
-        throw new OddFrame(`an installation sends no frames, and not of kind ${kind}`);
-      },
-      onOutput: (_name, stream) => {
-        stream.setEncoding('utf8').on('data', (text: string) => events.onOutput(text));
-      },
-      onExit: (reason) => {
-        this.#running.delete(number);
-        events.onEnd(Number(/^exit code (\d+)/.exec(reason)?.[1] ?? KILLED));
-      },
+    const onEnd = (code: number): void => {
+      this.#running.delete(number);
+      events.onEnd(code);
     };
-    this.#running.set(number, new SandboxProcess(command, told, this.#kernel));
+    this.#running.set(number, startInstall(command, { ...events, onEnd }, this.#kernel));
   }
 
   kill(number: number): void {

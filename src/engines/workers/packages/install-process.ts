@@ -1,0 +1,32 @@
+/** A process that fetches or builds packages, behind its walls. */
+import { OddFrame } from '../../sandbox/frames.ts';
+import { SandboxProcess } from '../../sandbox/sandbox-process.ts';
+import type { Command } from '../../sandbox/sandbox-process.ts';
+import type { Kernel } from '../../walls/walls.ts';
+
+export interface InstallEvents {
+  readonly onOutput: (text: string) => void;
+  readonly onEnd: (code: number) => void;
+}
+
+const KILLED = 137;
+
+export const startInstall = (
+  command: Omit<Command, 'input' | 'isWorker'>,
+  { onOutput, onEnd }: InstallEvents,
+  kernel: Kernel,
+): SandboxProcess =>
+  new SandboxProcess(
+    { ...command, input: '', isWorker: true },
+    {
+      onFrame: () => undefined,
+      mostOf: (kind) => {
+        throw new OddFrame(`an installation sends no frames, and not of kind ${kind}`);
+      },
+      onOutput: (_name, stream) => {
+        stream.setEncoding('utf8').on('data', onOutput);
+      },
+      onExit: (reason) => onEnd(Number(/^exit code (\d+)/.exec(reason)?.[1] ?? KILLED)),
+    },
+    kernel,
+  );
