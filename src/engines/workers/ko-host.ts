@@ -185,7 +185,11 @@ export class KoHost {
     const worker = this.#current;
     if (!worker) return;
     const { policy } = this.#options;
-    const next = ifBlocked({ openCalls: worker.open.size, ...worker }, now, policy);
+    const next = ifBlocked(
+      { openCalls: worker.open.size, lastHeard: worker.lastHeard, pingedAt: worker.pingedAt },
+      now,
+      policy,
+    );
     if (next === 'ping') worker.ping();
     else if (next === 'leave behind' && this.#retired.size < policy.mostLeftBehind) void this.#retire(worker);
   }
@@ -210,7 +214,7 @@ export class KoHost {
 
   #expireIn(worker: Worker, now: number): void {
     let passed = false;
-    for (const { work } of worker.open.values()) {
+    for (const { work } of worker.open) {
       const [call] = work.calls;
       const deadline = call?.deadline ?? this.#deadlines.get(work) ?? Infinity;
       if (deadline > now || hasEnded(work)) continue;
@@ -328,7 +332,7 @@ export class KoHost {
   }
 
   #endIfDone(worker: Worker): void {
-    for (const { work } of worker.open.values()) if (!hasEnded(work)) return;
+    for (const { work } of worker.open) if (!hasEnded(work)) return;
     worker.stop();
   }
 

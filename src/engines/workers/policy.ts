@@ -20,6 +20,10 @@ export const workerPolicy = {
   /** Workers of one knowledge object beside the current one that a call keeps busy; more than these wait for their limits. */
   mostLeftBehind: 1,
 
+  /** Writes of calls to one worker that are not answered yet: what comes meanwhile forms the next, … */
+  batchesInFlight: 2,
+  /** … but for those that are slow, which hold up no other. */
+  recentMs: 5,
   /** Messages of a turn go together up to this size: a write costs more than a message. */
   batchBytes: 1_000_000,
   /** Beside inputs and results, a frame holds names, places and descriptions. */

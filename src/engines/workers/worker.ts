@@ -9,6 +9,8 @@ import { failureOf } from './from-worker.ts';
 import { answers, kinds, maxBytesOf } from './messages.ts';
 import type { WorkerPolicy } from './policy.ts';
 import { residentBytes } from './policy.ts';
+import { OpenWork } from './open-work.ts';
+import type { Batch } from './open-work.ts';
 import { logPrintedLines } from './printed-lines.ts';
 import type { Reply } from './questions.ts';
 import type { WorkerEndpoint, WorkerWork } from './worker-call.ts';
@@ -42,16 +44,9 @@ export interface WorkerEvents {
   clean(text: string): string;
 }
 
-/** What a worker is at. */
-interface Open {
-  readonly work: WorkerWork;
-  /** Questions of its code that have no answer yet. */
-  questions: number;
-}
-
 export class Worker {
   /** By number, in the order they were sent; also those that were failed meanwhile and whose code runs on. */
-  readonly open = new Map<number, Open>();
+  readonly open = new OpenWork();
   /** Folders that its code may read. */
   readonly folders: ReadonlySet<string>;
   /** Endpoints that were loaded, by index. */
@@ -64,6 +59,12 @@ export class Worker {
   #last = 0;
   #out: Buffer[] = [];
   #outBytes = 0;
+  /** What waits there for others that are on their way. */
+  #next: Batch = { calls: 0, isRecent: true };
+  #recent = 0;
+  /** Something waits there that is no call. */
+  #isUrgent = false;
+  #isDue = false;
   #reason: string | undefined;
   #outOfMemory = false;
   #wanted = false;
@@ -113,7 +114,7 @@ export class Worker {
 
   define({ index, code }: WorkerEndpoint): void {
     const { file, root, more } = code;
-    this.#write(frame(kinds.endpoint, index, 0, JSON.stringify({ file, root, function: code.function, ...more })));
+    this.#tellNow(frame(kinds.endpoint, index, 0, JSON.stringify({ file, root, function: code.function, ...more })));
   }
 
   send(work: WorkerWork): void {
@@ -121,14 +122,12 @@ export class Worker {
     const { index } = work.endpoint;
     if (this.open.size === 0) this.lastHeard = this.#options.clock.now();
     work.send();
-    this.open.set(number, { work, questions: 0 });
     this.loaded.add(index);
     const [call] = work.calls;
-    this.#write(
-      call === undefined
-        ? frame(kinds.load, number, index, '')
-        : frame(kinds.call, number, index * 2 + (call.json ? 1 : 0), call.input),
-    );
+    this.open.add({ number, work, questions: 0, batch: call && this.#next });
+    if (call === undefined) return this.#tellNow(frame(kinds.load, number, index, ''));
+    this.#next.calls++;
+    this.#write(frame(kinds.call, number, index * 2 + (call.json ? 1 : 0), call.input));
   }
 
   /** Answers a question. */
@@ -159,10 +158,10 @@ export class Worker {
   takeBack(lastBegun: number): WorkerWork[] {
     // The code may have made up what it says of others: what has asked something has begun.
     const taken = [...this.open].filter(
-      ([number, { work }]) => number > lastBegun && work.state === 'sent' && !work.calledOut,
+      ({ number, work }) => number > lastBegun && work.state === 'sent' && !work.calledOut,
     );
-    for (const [number] of taken) this.open.delete(number);
-    return taken.map(([, { work }]) => work);
+    for (const each of taken) this.open.delete(each);
+    return taken.map(({ work }) => work);
   }
 
   /** Ends it where it is not needed any more. */
@@ -189,14 +188,37 @@ export class Worker {
 
   #write(message: Buffer): void {
     if (this.#outBytes > 0 && this.#outBytes + message.length > this.#options.policy.batchBytes) this.#flush();
-    if (this.#outBytes === 0) this.#options.clock.soon(() => this.#flush());
     this.#out.push(message);
     this.#outBytes += message.length;
+    this.#schedule();
+  }
+
+  #tellNow(message: Buffer): void {
+    this.#isUrgent = true;
+    this.#write(message);
+  }
+
+  #schedule(): void {
+    const mayFlush = this.#isUrgent || this.#recent < this.#options.policy.batchesInFlight;
+    if (this.#isDue || this.#outBytes === 0 || !mayFlush) return;
+    this.#isDue = true;
+    this.#options.clock.soon(() => {
+      this.#isDue = false;
+      this.#flush();
+    });
+  }
+
+  /** It holds up the next no more. */
+  #age(batch: Batch): void {
+    if (!batch.isRecent) return;
+    batch.isRecent = false;
+    this.#recent--;
+    this.#schedule();
   }
 
   #tell(message: Buffer): void {
     if (this.#options.program.repliesBy === 'control') this.#process.write(message, 'control');
-    else this.#write(message);
+    else this.#tellNow(message);
   }
 
   #flush(): void {
@@ -205,6 +227,13 @@ export class Worker {
     const out = others.length === 0 ? first : Buffer.concat(this.#out, this.#outBytes);
     this.#out = [];
     this.#outBytes = 0;
+    this.#isUrgent = false;
+    const batch = this.#next;
+    if (batch.calls > 0) {
+      this.#next = { calls: 0, isRecent: true };
+      this.#recent++;
+      this.#options.clock.after(this.#options.policy.recentMs, () => this.#age(batch));
+    }
     this.#process.write(out);
   }
 
@@ -234,7 +263,8 @@ export class Worker {
     const open = this.open.get(number);
     if (!open) return;
     const failure = kind === answers.result ? undefined : failureOf(kind, body, (text) => this.#events.clean(text));
-    this.open.delete(number);
+    this.open.delete(open);
+    if (open.batch && --open.batch.calls === 0) this.#age(open.batch);
     if (open.questions > 0) this.#waiting -= 1;
     if (this.open.size === 0) this.idleSince = this.lastHeard;
     settle(open.work, failure ?? body);
@@ -245,7 +275,7 @@ export class Worker {
   #onExit(reason: string): void {
     if (this.#ended) return;
     this.#ended = true;
-    const works = [...this.open.values()].map(({ work }) => work);
+    const works = [...this.open].map(({ work }) => work);
     this.open.clear();
     if (this.pid === undefined) return this.#events.notStarted(this, works, reason);
     const [how = ''] = reason.split(':', 1);
