@@ -88,7 +88,7 @@ describe('limits of calls and the faults of knowledge objects', () => {
 
   it('moves calls away from a worker that is busy for long, and lets the busy call end', async () => {
     await result(run({ do: 'echo' }));
-    const busy = run({ do: 'busy', ms: 2300, value: 'done' });
+    const busy = run({ do: 'busy', ms: 2800, value: 'done' });
     const waiting = run({ do: 'echo', value: 'moved' });
     const order: unknown[] = [];
     await Promise.all([busy, waiting].map(async (reply) => order.push(await result(reply))));

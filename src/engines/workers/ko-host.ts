@@ -8,20 +8,11 @@ import type { Network, NetworkAccess } from '../network/network.ts';
 import { wantedHosts } from '../network/wanted.ts';
 import type { Starts } from '../sandbox/starts.ts';
 import type { ProcessEvents } from '../sandbox/sandbox-process.ts';
-import { Work } from '../sandbox/work.ts';
-import {
-  failed,
-  hadNoTurn,
-  isAbandoned,
-  isStopping,
-  loadPassedLimit,
-  passedLimit,
-  queueIsFull,
-} from './call-failure.ts';
-import type { CallFailure } from './call-failure.ts';
+import { failed, isStopping, loadPassedLimit, passedLimit, queueIsFull } from './call-failure.ts';
 import { withoutOwnPaths } from './own-paths.ts';
 import { ifBlocked } from './policy.ts';
 import { answerQuestion, refuse } from './questions.ts';
+import { Waiting } from './waiting.ts';
 import { WorkerCall, WorkerEndpoint } from './worker-call.ts';
 import type { WorkerCallParts, WorkerWork } from './worker-call.ts';
 import type { EndpointCode, WorkerHome } from './worker-program.ts';
@@ -57,12 +48,9 @@ export class KoHost {
   /** Tells that there is work, or may be. */
   readonly #wake: () => void;
   readonly #endpoints = new Map<string, WorkerEndpoint>();
-  /** What goes before all calls. */
-  readonly #loads: { readonly work: WorkerWork; readonly until: number }[] = [];
-  readonly #queue: WorkerCall[] = [];
+  readonly #waiting: Waiting;
   #current: Worker | undefined;
   readonly #retired = new Set<Worker>();
-  readonly #deadlines = new WeakMap<WorkerWork, number>();
   #network: NetworkAccess = NO_NETWORK;
   #opening: Promise<void> | undefined;
   #closing = false;
@@ -70,6 +58,7 @@ export class KoHost {
 
   constructor(ko: string, options: HostOptions, log: KoLog, wake: () => void) {
     this.ko = ko;
+    this.#waiting = new Waiting(ko);
     this.#options = options;
     this.#log = log;
     this.#wake = wake;
@@ -89,7 +78,7 @@ export class KoHost {
   }
 
   get hasWork(): boolean {
-    return this.#loads.length + this.#queue.length > 0 || this.workers.some(({ open }) => open.size > 0);
+    return !this.#waiting.isNothing || this.workers.some(({ open }) => open.size > 0);
   }
 
   /** Before its first endpoint: what its code may reach is there when that is loaded. */
@@ -129,8 +118,7 @@ export class KoHost {
     return new Promise((resolve) => {
       const endpoint = this.#endpoints.get(uri);
       if (endpoint === undefined) return resolve(`${uri} is not defined`);
-      const work: WorkerWork = Work.ofLoad<WorkerEndpoint, WorkerCall>(endpoint, resolve);
-      this.#loads.push({ work, until: this.#options.clock.now() + this.#options.loadLimitMs });
+      this.#waiting.addLoad(endpoint, this.#options.clock.now() + endpoint.limit, resolve);
       this.#pump();
       this.#wake();
     });
@@ -142,8 +130,9 @@ export class KoHost {
     const endpoint = this.#endpoints.get(uri);
     if (endpoint === undefined) return parts.reject(failed(`${uri} is not active`));
     if (this.#closing && this.#onClosed === undefined) return parts.reject(isStopping());
-    if (this.#queue.length >= queue && !this.#hasPlace()) return parts.reject(queueIsFull(this.ko, this.#queue.length));
-    this.#queue.push(new WorkerCall(endpoint, parts, clock.now()));
+    const { calls } = this.#waiting;
+    if (calls >= queue && !this.#hasPlace()) return parts.reject(queueIsFull(this.ko, calls));
+    this.#waiting.addCall(new WorkerCall(endpoint, parts, clock.now()));
     this.#pump();
     this.#wake();
   }
@@ -159,22 +148,14 @@ export class KoHost {
 
   kill(): void {
     this.#closing = true;
-    for (const call of this.#queue.splice(0)) call.giveUp(isStopping());
-    for (const { work } of this.#loads.splice(0)) work.endLoad(isStopping().message);
+    this.#waiting.stop();
     for (const worker of this.workers) worker.kill(isStopping().message);
     this.#closeNetwork();
   }
 
   /** Called several times a second while there is work: ends what passed its limit. */
   expire(now: number): void {
-    for (const call of this.#queue.filter((each) => each.beginBy <= now || each.isAbandoned)) {
-      this.#queue.splice(this.#queue.indexOf(call), 1);
-      call.giveUp(this.#whyNoTurn(call));
-    }
-    for (const load of this.#loads.filter(({ until }) => until <= now)) {
-      this.#loads.splice(this.#loads.indexOf(load), 1);
-      load.work.endLoad(this.#options.starts.problem ?? loadPassedLimit(this.#options.loadLimitMs));
-    }
+    this.#waiting.expire(now, this.#options.starts.problem);
     for (const worker of this.workers) this.#expireIn(worker, now);
     // A pause after starts that failed may be over.
     this.#pump();
@@ -216,16 +197,11 @@ export class KoHost {
     let passed = false;
     for (const { work } of worker.open) {
       const [call] = work.calls;
-      const deadline = call?.deadline ?? this.#deadlines.get(work) ?? Infinity;
-      if (deadline > now || hasEnded(work)) continue;
+      if ((call ?? work).deadline > now || hasEnded(work)) continue;
       passed = true;
-      fail(work, call === undefined ? failed(loadPassedLimit(this.#options.loadLimitMs)) : passedLimit(call.limitMs));
+      fail(work, call === undefined ? failed(loadPassedLimit(work.endpoint.limit)) : passedLimit(call.limitMs));
     }
     if (passed) void this.#retire(worker).then(() => this.#endIfBlocked(worker));
-  }
-
-  #whyNoTurn(call: WorkerCall): CallFailure {
-    return call.isAbandoned ? isAbandoned() : hadNoTurn(this.ko, call.limitMs, this.#options.starts.problem);
   }
 
   #hasPlace(): boolean {
@@ -233,28 +209,14 @@ export class KoHost {
   }
 
   #pump(): void {
-    while (this.#loads.length + this.#queue.length > 0 && this.#hasPlace()) {
+    while (!this.#waiting.isNothing && this.#hasPlace()) {
       if (this.#current && !this.#current.usable) void this.#retire(this.#current);
       if (!this.#current && !this.#options.starts.mayStart) return;
-      const work = this.#take();
-      if (work === undefined) continue;
+      const work = this.#waiting.take();
+      if (work === undefined) return;
       this.#current ??= this.#start();
       this.#current.send(work);
     }
-  }
-
-  /** The next work; undefined where nobody waits for it any more. */
-  #take(): WorkerWork | undefined {
-    const load = this.#loads.shift();
-    if (load !== undefined) {
-      this.#deadlines.set(load.work, load.until);
-      return load.work;
-    }
-    const call = this.#queue.shift();
-    if (call === undefined) return undefined;
-    if (!call.isAbandoned) return Work.ofCalls(call.endpoint, [call]);
-    call.giveUp(isAbandoned());
-    return undefined;
   }
 
   #start(): Worker {
@@ -294,10 +256,10 @@ export class KoHost {
   #notStarted(worker: Worker, works: readonly WorkerWork[], reason: string): void {
     const { starts } = this.#options;
     this.#forget(worker);
-    this.#putBack(works);
+    this.#waiting.putBack(works);
     this.#log.failed(`it could not be started: ${reason}`);
     starts.onFailed(reason);
-    if (starts.areHopeless) for (const { work } of this.#loads.splice(0)) work.endLoad(starts.problem ?? reason);
+    if (starts.areHopeless) this.#waiting.failLoads(starts.problem ?? reason);
     this.#settleClosing();
   }
 
@@ -306,27 +268,12 @@ export class KoHost {
     this.#retired.delete(worker);
   }
 
-  /** Work that had not begun comes first again. */
-  #putBack(works: readonly WorkerWork[]): void {
-    const calls: WorkerCall[] = [];
-    const loads: { work: WorkerWork; until: number }[] = [];
-    for (const work of works) {
-      if (hasEnded(work)) continue;
-      if (work.kind === 'load') {
-        work.waitAgain(false);
-        loads.push({ work, until: this.#deadlines.get(work) ?? 0 });
-      } else calls.push(...work.requeue());
-    }
-    this.#loads.unshift(...loads);
-    this.#queue.unshift(...calls);
-  }
-
   async #retire(worker: Worker): Promise<void> {
     if (this.#retired.has(worker)) return;
     this.#retired.add(worker);
     if (this.#current === worker) this.#current = undefined;
     // Where it does not say what has begun, all may have.
-    if (worker.open.size > 0) this.#putBack(worker.takeBack((await worker.seal()) ?? Infinity));
+    if (worker.open.size > 0) this.#waiting.putBack(worker.takeBack((await worker.seal()) ?? Infinity));
     this.#endIfDone(worker);
     this.#pump();
   }
@@ -360,7 +307,7 @@ export class KoHost {
   }
 
   #settleClosing(): void {
-    if (!this.#closing || this.#loads.length + this.#queue.length > 0) return;
+    if (!this.#closing || !this.#waiting.isNothing) return;
     for (const worker of this.workers) this.#endIfDone(worker);
     if (this.workers.length > 0) return;
     this.#closeNetwork();
