@@ -89,7 +89,7 @@ const REMOTE: readonly RemoteRow[] = [
     aliases: ['org.kgrid.python-activator'],
     method: 'post',
     local: false,
-    runtime: async () => (await import('./remote/python-program.ts')).pythonProgram,
+    workers: async () => (await import('./workers/python/python-kit.ts')).pythonKit,
   },
 ];
 

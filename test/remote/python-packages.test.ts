@@ -59,7 +59,7 @@ test('what is wrong with a package is the detail of its endpoint, and leaves not
   const kos: [ko: Ko, detail: RegExp][] = [
     [
       packageKo(naan, 'stdlib', packageFiles('json', code, 'python/'), 'json'),
-      /: The package json has the name of a mod/,
+      / The package json has the name of a mod/,
     ],
     [
       packageKo(naan, 'noproject', missing),
@@ -70,11 +70,11 @@ test('what is wrong with a package is the detail of its endpoint, and leaves not
         ...packageFiles('bmi', code, 'python/'),
         'python/backend.py': 'raise ValueError("x")',
       }),
-      /: Building the package failed: its build backend backend cannot be loaded: x$/,
+      / Building the package failed: its build backend backend cannot be loaded: x$/,
     ],
     [
       packageKo(naan, 'nobackend', { 'python/pyproject.toml': '[project]\nname = "bmi"\nversion = "1"\n' }),
-      /: Fetching the build backend failed: .*No matching distribution found for setuptools>=40\.8\.0$/,
+      / Fetching the build backend failed: .*No matching distribution found for setuptools>=40\.8\.0$/,
     ],
   ];
   await using service = await start({});

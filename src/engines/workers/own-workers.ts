@@ -76,7 +76,7 @@ export class OwnWorkers implements AsyncDisposable {
 
   /** @throws ActivationFailure. */
   async activate(plan: EndpointPlan, context: ActivationContext): Promise<OwnEndpoint> {
-    const { known, activationTimeout } = this.#options;
+    const { kit, known, activationTimeout } = this.#options;
     const late = AbortSignal.timeout(activationTimeout);
     const gone = AbortSignal.any([late, context.signal]);
     const tooLate = new Promise<never>((_, reject) => {
@@ -94,7 +94,7 @@ export class OwnWorkers implements AsyncDisposable {
     let key = '';
     const activating = this.#open().then(({ code }) =>
       code.activate(
-        wantedBy(plan),
+        wantedBy(plan, kit),
         (stage) => context.progress(stage),
         (of) => {
           key = digestOf(`${plan.engine}\n${of}`);
@@ -144,11 +144,11 @@ export class OwnWorkers implements AsyncDisposable {
   }
 }
 
-const wantedBy = (plan: EndpointPlan): WantedCode => ({
+const wantedBy = (plan: EndpointPlan, kit: WorkerKit): WantedCode => ({
   uri: plan.id,
   ko: `${plan.ko.naan}/${plan.ko.name}/${plan.ko.version}`,
   checksum: plan.checksum,
-  artifacts: [...new Set([plan.entry, ...plan.artifacts])].sort(),
+  artifacts: [...new Set([plan.entry, ...(kit.artifactsOf?.(plan) ?? plan.artifacts)])].sort(),
   entry: plan.entry,
   function: plan.function ?? 'default',
   installs: plan.installs,

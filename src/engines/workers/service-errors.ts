@@ -11,7 +11,9 @@ export function toServiceError(error: Error): Error {
   const words = cutWords(message);
   if (kind === 'invalid' && status !== undefined) return invalidInput(words, status);
   if (kind === 'unreadable')
-    return bodyNotReadable(`The request body is not JSON: ${words.replace(/^SyntaxError: /, '')}`);
+    return bodyNotReadable(
+      `The request body is not JSON: ${words.replace(/^SyntaxError: |^The body is not JSON: /, '')}`,
+    );
   if (kind === 'busy') return overloaded(words);
   if (kind === 'gone') return callerGone(message);
   return executionFailed(words, { place });

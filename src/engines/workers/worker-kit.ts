@@ -1,4 +1,5 @@
 /** What makes the own workers of one engine; the table of engines says which there are. */
+import type { EndpointPlan } from '../engine.ts';
 import type { Kernel } from '../walls/walls.ts';
 import type { Installer } from './hosted-code.ts';
 import type { Cache } from './packages/cache.ts';
@@ -37,6 +38,8 @@ export interface OpenKit {
 export interface WorkerKit {
   /** Why workers cannot run here, and what to do; undefined where they can. */
   absence(environment: Environment): Promise<string | undefined>;
+  /** Paths of the files that workers get of an endpoint; its artifacts where it is left out. */
+  artifactsOf?(plan: Pick<EndpointPlan, 'artifacts' | 'files'>): readonly string[];
   /** Nothing is opened for an engine that no knowledge object uses. */
   open(options: KitOptions): Promise<OpenKit>;
 }

@@ -43,7 +43,7 @@ export function pythonWorkers(options: PythonProgramOptions): WorkerProgram {
   return {
     engine: 'python',
     repliesBy: 'control',
-    checksJson: false,
+    checksJson: true,
     memoryMb,
     besideMemoryMb: BESIDE_MEMORY_MB,
     saysOutOfMemory: (printed) => printed.includes(OUT_OF_MEMORY),

@@ -1,0 +1,34 @@
+import { forInstallers } from '../worker-kit.ts';
+import type { WorkerKit } from '../worker-kit.ts';
+import { findPython } from './find-python.ts';
+import { PythonInstaller, withRequirements } from './python-installer.ts';
+import { pythonWorkers } from './python-program.ts';
+
+const LEAST_MEMORY_MB = 512;
+const INSTALL_LIMIT_BYTES = 4 * 2 ** 30;
+
+/** Workers of the engine `python`, in the `python3` of the machine. */
+export const pythonKit: WorkerKit = {
+  async absence(environment) {
+    const found = await findPython(forInstallers(environment));
+    return typeof found === 'string' ? found : undefined;
+  },
+  artifactsOf: ({ artifacts, files }) => withRequirements(artifacts, files),
+  async open(options) {
+    const { cache, kernel, outputLimit, bodyLimit, memoryMb, concurrency, environment, sourceBuilds } = options;
+    const python = await findPython(forInstallers(environment));
+    if (typeof python === 'string') throw new Error(python);
+    const installer = new PythonInstaller(cache, {
+      ...{ python, kernel, sourceBuilds },
+      environment: forInstallers(environment),
+      limitSeconds: options.installTimeout / 1000,
+      limitBytes: INSTALL_LIMIT_BYTES,
+      onWarning: options.onWarning,
+    });
+    const program = pythonWorkers({
+      ...{ python, outputLimit, bodyLimit, concurrency, environment },
+      memoryMb: Math.max(LEAST_MEMORY_MB, memoryMb),
+    });
+    return { program, installer, folders: [] };
+  },
+};
