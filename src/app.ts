@@ -16,8 +16,6 @@ import type { Lifecycle } from './lifecycle.ts';
 import { messageOf } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
 import { logWalls, reportWalls } from './engines/walls/report-walls.ts';
-import { openPrivateListener } from './http/private-listener.ts';
-import { OwnRuntimes } from './own-runtimes.ts';
 import { AuditFiles } from './shelf/file-store/audit-files.ts';
 import { createManifestImporter } from './shelf/manifest/create-manifest-importer.ts';
 import type { ManifestImporter } from './shelf/manifest-importer.ts';
@@ -80,7 +78,6 @@ export async function createApp({
   const kernel = await findKernel(config.walls);
   logWalls(config.walls, kernel, log.child({ part: 'walls' }));
   const tokens = new CallTokens(config.callKey);
-  const own = owned.use(new OwnRuntimes());
   const runtimes = owned.use(
     new RuntimeRegistry({
       engines,
@@ -89,7 +86,6 @@ export async function createApp({
       maxResult: config.limits.result,
       queueLimit: config.limits.queue,
       tokens,
-      secret: own.secret,
       expiry: config.limits.runtimeExpiry,
       log: log.child({ part: 'runtimes' }),
     }),
@@ -122,7 +118,6 @@ export async function createApp({
     auditStore,
     runtimes,
     tokens,
-    isOwnRuntime: ({ raw }) => own.sent(raw),
   });
   owned.defer(() => server.close());
   const all = owned.move();
@@ -138,7 +133,6 @@ export async function createApp({
         ...{ config, registry: runtimes, cache: cache ?? state.cache, environment },
         log: log.child({ part: 'runtimes' }),
       };
-      await own.start({ ...parts, listen: (isAllowed) => openPrivateListener(server, isAllowed) });
       await startOwnWorkers({ ...parts, version, known, kernel });
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),

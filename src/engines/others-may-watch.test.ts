@@ -20,7 +20,6 @@ function watched(): Disposable & { engines: EngineRegistry; runtimes: RuntimeReg
     queueLimit: 1,
     maxResult: 1000,
     tokens: new CallTokens(),
-    secret: '',
     expiry: 60_000,
     log: pino({ level: 'silent' }),
   });
@@ -31,9 +30,9 @@ test('who watches hears of an engine that comes, of its runtimes, and of its hea
   using registry = watched();
   const { engines, runtimes, heard } = registry;
   const first = { engine: 'Julia', url: 'http://127.0.0.1:9' };
-  assert.equal(runtimes.register(first, 'http://127.0.0.1:8', false), 'new');
-  runtimes.register({ ...first, url: 'http://127.0.0.1:10' }, 'http://127.0.0.1:8', false);
-  assert.equal(runtimes.register(first, 'http://127.0.0.1:8', false), 'existing runtime', 'a heartbeat is no news');
+  assert.equal(runtimes.register(first, 'http://127.0.0.1:8'), 'new');
+  runtimes.register({ ...first, url: 'http://127.0.0.1:10' }, 'http://127.0.0.1:8');
+  assert.equal(runtimes.register(first, 'http://127.0.0.1:8'), 'existing runtime', 'a heartbeat is no news');
   assert.deepEqual(heard.splice(0), ['julia came', 'julia UP', 'runtime of julia, alone', 'runtime of julia']);
   const all = [...runtimes.engine('julia').runtimes];
   all[0]?.lose();
@@ -53,9 +52,9 @@ test('a name belongs to one engine, under all its other names too', () => {
   engines.add(new ManualEngine());
   assert.throws(() => engines.add(new ManualEngine()), /two engines javascript/);
   for (const engine of ['JavaScript', 'org.kgrid.javascript-activator']) {
-    const register = (): unknown => runtimes.register({ engine, url: 'http://127.0.0.1:9' }, '', false);
+    const register = (): unknown => runtimes.register({ engine, url: 'http://127.0.0.1:9' }, '');
     assert.throws(register, /javascript is an engine of the activator itself/, engine);
   }
-  runtimes.register({ engine: 'org.kgrid.Python-Activator', url: 'http://127.0.0.1:9' }, '', false);
+  runtimes.register({ engine: 'org.kgrid.Python-Activator', url: 'http://127.0.0.1:9' }, '');
   assert.deepEqual([...engines.keys()], ['javascript', 'python']);
 });

@@ -8,7 +8,6 @@ import type { Logger } from '../lib/log.ts';
 import type { Engine, KnownLoads } from './engine.ts';
 import type { EngineRegistry } from './engine-registry.ts';
 import type { Kernel } from './walls/walls.ts';
-import type { RuntimeProgram } from './remote/runtime-program.ts';
 import type { WorkerKit } from './workers/worker-kit.ts';
 
 /** What an engine may be made of. */
@@ -38,12 +37,11 @@ export interface LocalRow extends EngineFacts {
   make(parts: EngineParts): Promise<Engine>;
 }
 
-/** Its endpoints run in own workers of the service, or in a runtime that comes with it, and in those that register. */
+/** Its endpoints run in own workers of the service, and in runtimes that register. */
 export interface RemoteRow extends EngineFacts {
   readonly local: false;
   readonly method: 'post';
-  workers?(): Promise<WorkerKit>;
-  runtime?(): Promise<RuntimeProgram>;
+  workers(): Promise<WorkerKit>;
 }
 
 const LOCAL: readonly LocalRow[] = [
@@ -128,12 +126,7 @@ export async function makeEngines(parts: EngineParts, makeRemote: (name: string)
   for (const { name } of REMOTE) makeRemote(name);
 }
 
-/** What starts the runtime that comes with the service. */
-export async function runtimeProgram(name: string): Promise<RuntimeProgram | undefined> {
-  return REMOTE.find((row) => row.name === name)?.runtime?.();
-}
-
 /** What makes the own workers of an engine; undefined where it has none. */
 export async function workerKit(name: string): Promise<WorkerKit | undefined> {
-  return REMOTE.find((row) => row.name === name)?.workers?.();
+  return REMOTE.find((row) => row.name === name)?.workers();
 }

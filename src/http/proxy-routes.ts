@@ -15,13 +15,12 @@ import { sendFile } from './send-file.ts';
 export interface ProxyRoutesOptions {
   readonly activator: Activator;
   readonly runtimes: RuntimeRegistry;
-  readonly isOwnRuntime: (request: FastifyRequest) => boolean;
   readonly publicUrl: string | undefined;
 }
 
 export function proxyRoutes(
   app: FastifyInstance,
-  { activator, runtimes, isOwnRuntime, publicUrl }: ProxyRoutesOptions,
+  { activator, runtimes, publicUrl }: ProxyRoutesOptions,
 ): void {
   declare(app, '/proxy/environments', {
     GET: { access: 'open', handler: () => runtimes.environments() },
@@ -36,9 +35,7 @@ export function proxyRoutes(
           return reply.code(400).send({ ...body, status: `Not registered: Runtime failed to specify ${problem}` });
         }
         const registration = body as Registration;
-        const own = isOwnRuntime(request);
-        // Runtimes of this machine need not reach the public address, which may be that of a proxy.
-        const status = runtimes.register(registration, addressOf(request, own ? undefined : publicUrl), own);
+        const status = runtimes.register(registration, addressOf(request, publicUrl));
         // Heartbeats change nothing, and thousands of lines a day would hide what did.
         if (status === 'new' || body['forceUpdate'] === true)
           audit(request, {

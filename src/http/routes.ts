@@ -42,7 +42,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   const executeByAtId = execution(executing, (request) => wantedByAtId(request, activator.set));
   endpointRoutes(app, { activator, publicUrl, texts, executeByAtId });
   activationRoutes(app, activator);
-  proxyRoutes(app, { activator, runtimes: parts.runtimes, isOwnRuntime: parts.isOwnRuntime, publicUrl });
+  proxyRoutes(app, { activator, runtimes: parts.runtimes, publicUrl });
   auditRoutes(app, parts.auditStore);
   removedRoutes(app, shelf, parts.auditStore);
   healthRoutes(app, {

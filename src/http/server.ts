@@ -1,5 +1,5 @@
 /** The HTTP service: access rules first, then the routes, then the fast paths before them. */
-import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { Socket } from 'node:net';
 import type { Activator } from '../activation/activator.ts';
 import { Calls } from '../calls/calls.ts';
@@ -41,7 +41,6 @@ export interface ServerOptions {
   readonly imports: ImportTarget;
   readonly runtimes: RuntimeRegistry;
   readonly tokens: CallTokens;
-  readonly isOwnRuntime: (request: FastifyRequest) => boolean;
   readonly version: string;
   readonly lifecycle: Lifecycle;
   readonly log: FastifyBaseLogger;

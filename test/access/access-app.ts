@@ -54,7 +54,6 @@ export function createAccessApp(
     corsOrigins: [],
     loopbackOnly: true,
     publicHosts: [],
-    isOwnRuntime: () => false,
     log,
   };
   install(app, { ...defaults, ...options });

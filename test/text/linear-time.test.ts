@@ -129,7 +129,6 @@ const failed = (fields: object | string): RuntimeAnswer => ({
 const registry = new RuntimeRegistry({
   ...remote,
   engines: new EngineRegistry(),
-  secret: '',
   expiry: 60_000,
 });
 const login = createLogin({
@@ -139,7 +138,6 @@ const login = createLogin({
   corsOrigins: [],
   loopbackOnly: true,
   publicHosts: [],
-  isOwnRuntime: () => false,
   log,
 });
 const negotiation = (): Negotiation => new Negotiation(endpoint);
@@ -295,9 +293,9 @@ const rows: Parser[] = [
 
   // Runtimes
   row('EndpointSet.find', ['a', '/', 'b'], (text) => set.find(text)),
-  row('a runtime registers', ['http://a', '/', 'b'], (url) => registry.register({ engine: 'node', url }, '', false)),
+  row('a runtime registers', ['http://a', '/', 'b'], (url) => registry.register({ engine: 'node', url }, '')),
   row('a runtime registers: engine', ['a', '-', '!'], (engine) =>
-    registry.register({ engine, url: 'http://a' }, '', false),
+    registry.register({ engine, url: 'http://a' }, ''),
   ),
   row('a runtime activates: baseUrl', ['http://a', '/', 'b'], (baseUrl) => activated({ uri: 'a', baseUrl })),
   row('a runtime activates: uri', ['', '/', 'b'], (uri) => activated({ uri })),

@@ -14,9 +14,7 @@ import { uptime } from '../../lib/uptime.ts';
 export interface RegistryOptions extends RemoteOptions {
   /** Gets the engines that runtimes bring, and tells of runtimes that came. */
   readonly engines: EngineRegistry;
-  /** Known to the runtimes that this service starts. */
-  readonly secret: string;
-  /** Milliseconds without a sign of life after which a runtime of others is forgotten. */
+  /** Milliseconds without a sign of life after which a runtime is forgotten. */
   readonly expiry: number;
 }
 
@@ -57,17 +55,16 @@ export class RuntimeRegistry {
     return engine;
   }
 
-  /** `own`: a runtime that this service started. `activator`: under which it reaches this service. */
+  /** `activator`: under which it reaches this service. */
   register(
     registration: Registration & { readonly forceUpdate?: unknown },
     activator: string,
-    own: boolean,
   ): RegistrationStatus {
     const engine = this.engine(engineName(registration.engine));
     const { forceUpdate, ...rest }: Registration & { readonly forceUpdate?: unknown } = registration;
     const url = withoutEndSlashes(rest.url);
     const known = engine.runtimes.find((each) => each.url === url);
-    if (known !== undefined && known.own === own) {
+    if (known !== undefined) {
       known.registration = rest;
       known.activator = activator;
       known.seen = uptime();
@@ -77,8 +74,7 @@ export class RuntimeRegistry {
       else known.up = true;
       return 'existing runtime';
     }
-    if (known !== undefined) this.remove(known);
-    const runtime = new Runtime(rest, activator, own ? this.#options.secret : undefined);
+    const runtime = new Runtime(rest, activator);
     // Nothing runs there yet.
     runtime.up = false;
     engine.add(runtime);
@@ -115,7 +111,7 @@ export class RuntimeRegistry {
     const silence = (runtime: Runtime): number => uptime() - Math.max(runtime.seen, runtime.answered);
     const runtimes = [...this.#remote.values()].flatMap((engine) => engine.runtimes);
     const silent = runtimes.filter(
-      (each) => !each.own && silence(each) > (expiry * (CHECKS_PER_EXPIRY - 2)) / CHECKS_PER_EXPIRY,
+      (each) => silence(each) > (expiry * (CHECKS_PER_EXPIRY - 2)) / CHECKS_PER_EXPIRY,
     );
     await Promise.all(
       silent.map(async (runtime) => {

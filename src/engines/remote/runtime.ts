@@ -41,9 +41,6 @@ export interface RuntimeAnswer {
   readonly body: Buffer;
 }
 
-/** The header by which a runtime that this service started is known. */
-export const SECRET_HEADER = 'x-kgrid-runtime-secret';
-
 const INFO_TIMEOUT_MS = 2000;
 /** … and for one that is waited for, since it was there before. */
 const LONG_TIMEOUT_MS = 60_000;
@@ -73,7 +70,6 @@ export class Runtime {
   /** It has been stopped for good. */
   closed = false;
   #up = true;
-  readonly #secret: string | undefined;
   readonly #pools = new Map<string, Undici.Pool>();
   readonly #slots = new Map<string, ConnectionSlots>();
   /** It was never asked, or a connection was lost: another program may have its port. */
@@ -86,17 +82,11 @@ export class Runtime {
   /** False when it said that it knows no deactivation. */
   #deactivates = true;
 
-  constructor(registration: Registration, activator: string, secret: string | undefined) {
+  constructor(registration: Registration, activator: string) {
     this.registration = registration;
     this.activator = activator;
     this.engine = engineName(registration.engine);
     this.url = withoutEndSlashes(registration.url);
-    this.#secret = secret;
-  }
-
-  /** True for a runtime that this service started. */
-  get own(): boolean {
-    return this.#secret !== undefined;
   }
 
   /** False while it cannot be reached; it is asked again at its next registration. */
@@ -198,7 +188,7 @@ export class Runtime {
         path: target.pathname + target.search,
         method,
         ...(body === undefined ? {} : { body }),
-        headers: { ...headers, ...(this.#secret === undefined ? {} : { [SECRET_HEADER]: this.#secret }) },
+        ...(headers === undefined ? {} : { headers }),
         headersTimeout: timeout + 1000,
         bodyTimeout: timeout + 1000,
         signal: signal === undefined ? clock : AbortSignal.any([clock, signal]),

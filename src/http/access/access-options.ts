@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger } from 'fastify';
 import { hostname } from 'node:os';
 import type { Config } from '../../config/config.ts';
 import { isLoopback } from '../../lib/loopback.ts';
@@ -6,14 +6,13 @@ import type { AuditStore } from '../../shelf/audit-store.ts';
 import type { AccessOptions } from './access.ts';
 
 export interface AccessParts {
-  readonly isOwnRuntime: (request: FastifyRequest) => boolean;
   readonly log: FastifyBaseLogger;
   /** None on a read-only shelf. */
   readonly auditStore: AuditStore | undefined;
 }
 
 /** The access rules that the configuration asks for. */
-export const accessOptionsOf = (config: Config, { isOwnRuntime, log, auditStore }: AccessParts): AccessOptions => ({
+export const accessOptionsOf = (config: Config, { log, auditStore }: AccessParts): AccessOptions => ({
   profile: config.profile,
   secureExecution: config.secureExecution,
   ...(config.basic === undefined ? {} : { basic: config.basic }),
@@ -22,7 +21,6 @@ export const accessOptionsOf = (config: Config, { isOwnRuntime, log, auditStore 
   loopbackOnly: isLoopback(config.host),
   publicHosts: config.publicUrl === undefined ? [] : [new URL(config.publicUrl).host],
   allowedHosts: [...config.allowedHosts, ...config.cors.map((origin) => new URL(origin).hostname), ...machineNames()],
-  isOwnRuntime,
   log,
   auditStore,
 });

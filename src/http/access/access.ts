@@ -2,7 +2,7 @@
  * Who may use a route is a property of the route: each declares one of these words in its `config`, and the
  * hook of `install-access.ts` decides on the route that matched, never on the text of the URL.
  */
-import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger } from 'fastify';
 import type { Secret } from '../../lib/secret.ts';
 import type { AuditStore } from '../../shelf/audit-store.ts';
 
@@ -37,8 +37,6 @@ export interface AccessOptions {
   readonly publicHosts: readonly string[];
   /** Further names that lead here: `host` for any port, or `host:port`. Their pages are not those of this service. */
   readonly allowedHosts?: readonly string[];
-  /** True for a request of a runtime that this service started itself. */
-  readonly isOwnRuntime: (request: FastifyRequest) => boolean;
   readonly log: FastifyBaseLogger;
   /** Keeps the audit beside the log. */
   readonly auditStore?: AuditStore | undefined;

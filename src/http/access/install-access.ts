@@ -5,7 +5,7 @@ import { auditAnswer, auditOnResponse, installAudit } from './audit.ts';
 import { createCors } from './cors.ts';
 import { createCrossSiteRule } from './cross-site.ts';
 import { createLogin } from './login.ts';
-import { ANONYMOUS, DEV, RUNTIME } from './principal.ts';
+import { ANONYMOUS, DEV } from './principal.ts';
 
 /**
  * Puts the access rules on every route of `app`, its plugins included. Call it before the first route is added.
@@ -83,10 +83,6 @@ function createAuthentication(
   };
 
   return (request, access) => {
-    if ((access === 'runtime-registration' || access === 'execution') && options.isOwnRuntime(request)) {
-      request.principal = RUNTIME;
-      return undefined;
-    }
     if (needsLogin(access, options.secureExecution)) return require(request, access);
     return access === 'health' && request.headers.authorization !== undefined ? recognise(request) : undefined;
   };

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 export interface Principal {
   /** The Basic user, or the token's `sub` (else `client_id`). */
   readonly name: string;
-  readonly kind: 'dev' | 'basic' | 'oauth' | 'runtime' | 'anonymous';
+  readonly kind: 'dev' | 'basic' | 'oauth' | 'anonymous';
   /** Of a token; empty for the others. */
   readonly scopes: readonly string[];
 }
@@ -17,8 +17,6 @@ declare module 'fastify' {
 }
 
 export const ANONYMOUS: Principal = Object.freeze({ name: 'anonymous', kind: 'anonymous', scopes: [] });
-/** A runtime that this service started. */
-export const RUNTIME: Principal = Object.freeze({ name: 'runtime', kind: 'runtime', scopes: [] });
 /** Everybody in the dev profile. */
 export const DEV: Principal = Object.freeze({ name: 'dev', kind: 'dev', scopes: [] });
 

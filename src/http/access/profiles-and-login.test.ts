@@ -78,19 +78,6 @@ test('secureExecution closes execution and nothing else', async () => {
   }
 });
 
-test('a runtime that this service started may register and execute without a login, and nothing else', async () => {
-  const service = createAccessApp({ secureExecution: true, isOwnRuntime: ({ headers }) => headers['x-own'] === 'yes' });
-  const statuses = async (headers: Record<string, string>): Promise<number[]> =>
-    Promise.all(
-      [...PROTECTED.map(({ method, path }) => ({ method, url: path })), execution].map(
-        async (request) => (await service.app.inject({ ...request, headers })).statusCode,
-      ),
-    );
-  assert.deepEqual(await statuses({ 'x-own': 'no' }), [401, 401, 401, 401, 401, 401, 401]);
-  assert.deepEqual(await statuses({ 'x-own': 'yes' }), [401, 401, 401, 401, 200, 401, 200]);
-  assert.equal(service.audits().find(({ outcome }) => outcome === 'done')?.['who'], 'runtime');
-});
-
 test('settings with which no login can work stop the start', () => {
   const withBasic = (user: string, password: string) => () =>
     createAccessApp({ basic: { user, password: new Secret(password) } });

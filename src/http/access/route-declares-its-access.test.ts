@@ -11,7 +11,6 @@ const options: AccessOptions = {
   corsOrigins: [],
   loopbackOnly: true,
   publicHosts: [],
-  isOwnRuntime: () => false,
   log: pino({ level: 'silent' }),
 };
 const handler = (): string => 'answered';
