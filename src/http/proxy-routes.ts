@@ -18,10 +18,7 @@ export interface ProxyRoutesOptions {
   readonly publicUrl: string | undefined;
 }
 
-export function proxyRoutes(
-  app: FastifyInstance,
-  { activator, runtimes, publicUrl }: ProxyRoutesOptions,
-): void {
+export function proxyRoutes(app: FastifyInstance, { activator, runtimes, publicUrl }: ProxyRoutesOptions): void {
   declare(app, '/proxy/environments', {
     GET: { access: 'open', handler: () => runtimes.environments() },
     POST: {

@@ -8,9 +8,8 @@ import type { OwnService } from '../acceptance/support/service.ts';
 import { Pace } from '../hostile/support/pace.ts';
 import { descendantsOf, gone } from './support/processes.ts';
 import { remoteKo } from './support/remote-ko.ts';
-import { until } from './support/until.ts';
 
-/** Milliseconds; runtimes end a call one second earlier. */
+/** Milliseconds. */
 const LIMIT = 3000;
 const ENGINES = ['node', 'python'] as const;
 type EngineName = (typeof ENGINES)[number];
@@ -67,14 +66,6 @@ async function begin(service: OwnService, ko: Ko, how: string) {
   return { answer };
 }
 
-/** The process of a runtime that has started, the last of them. */
-async function runtimeOf(service: OwnService, engine: EngineName, other = 0): Promise<number> {
-  const line = await service.logged(
-    ({ msg, runtime, pid }) => msg === 'runtime started' && runtime === engine && pid !== other,
-  );
-  return Number(line['pid']);
-}
-
 /** What does not concern the fault goes on. */
 async function assertOthersAnswer(service: OwnService, faulty: Ko): Promise<void> {
   const others = kos.filter((ko) => ko !== faulty && ko.metadata['title'] !== faulty.metadata['title']);
@@ -114,70 +105,13 @@ for (const engine of ENGINES) {
     assert.notEqual(await processOf(service, ko), worker);
     await gone([worker]);
   });
-
-  // Code of node runs in workers of the service itself.
-  if (engine === 'node') continue;
-
-  test(`a ${engine} runtime that is killed is started again, and its endpoints are active again`, async () => {
-    const runtime = await runtimeOf(service, engine);
-    const workers = await descendantsOf(runtime);
-    assert.ok(workers.includes(await processOf(service, ko)));
-    const { answer } = await begin(service, ko, 'hang');
-    process.kill(runtime, 'SIGKILL');
-    const failed = await answer;
-    assert.equal(failed.status, 502, failed.text);
-    assert.match(String(failed.object['Detail']), new RegExp(`^Code execution error: .*${engine} runtime`));
-    const [otherEngine] = kos.filter((each) => !each.name.startsWith(engine));
-    assert.ok(otherEngine !== undefined);
-    await processOf(service, otherEngine);
-    assert.equal((await call(service, local, '')).status, 200);
-
-    const statuses = new Set<number>();
-    await until('its endpoints answer again', async () => {
-      const { status } = await call(service, ko, 'pid');
-      statuses.add(status);
-      return status === 200 ? true : undefined;
-    });
-    assert.deepEqual(
-      [...statuses].filter((status) => ![200, 502, 503, 504].includes(status)),
-      [],
-    );
-    assert.notEqual(await runtimeOf(service, engine, runtime), runtime);
-    await until('all its endpoints are active', async () => {
-      const endpoints = (await service.get(`/endpoints/${engine}`)).list;
-      return endpoints.every((each) => each['status'] === 'ACTIVATED') ? true : undefined;
-    });
-    await gone([runtime, ...workers]);
-  });
-
-  test(`a ${engine} runtime that stops answering is 504 at the limit, and used again when it goes on`, async () => {
-    const line = service.log.findLast(({ msg, runtime }) => msg === 'runtime started' && runtime === engine);
-    const runtime = Number(line?.['pid']);
-    process.kill(runtime, 'SIGSTOP');
-    try {
-      const began = Date.now();
-      const answer = call(service, ko, 'pid');
-      const [otherEngine] = kos.filter((each) => !each.name.startsWith(engine));
-      assert.ok(otherEngine !== undefined);
-      await processOf(service, otherEngine);
-      assert.equal((await call(service, local, '')).status, 200);
-      const { status } = await answer;
-      const took = Date.now() - began;
-      assert.ok(status === 504 || status === 502, String(status));
-      assert.ok(took < LIMIT + pace.allowed(1000, began, took), `${took} ms`);
-    } finally {
-      process.kill(runtime, 'SIGCONT');
-    }
-    await until('it answers again', async () => ((await call(service, ko, 'pid')).status === 200 ? true : undefined));
-  });
 }
 
-test('a service that is killed leaves no runtime and no worker behind, busy or not', async () => {
+test('a service that is killed leaves no worker behind, busy or not', async () => {
   await using killed = await start();
   const calls = await Promise.all(ENGINES.map((engine) => begin(killed, koOf(engine, engine), 'spin')));
   const ends = Promise.allSettled(calls.map(({ answer }) => answer));
   const processes = await descendantsOf(killed.pid);
-  assert.ok(processes.includes(await runtimeOf(killed, 'python')));
   assert.ok(processes.length >= 5, `${processes.length} processes`);
   await killed.stop('SIGKILL');
   assert.deepEqual(
@@ -188,7 +122,7 @@ test('a service that is killed leaves no runtime and no worker behind, busy or n
   await gone(processes);
 });
 
-test('a service that stops leaves no runtime and no worker behind', async () => {
+test('a service that stops leaves no worker behind', async () => {
   const processes = await descendantsOf(service.pid);
   assert.ok(processes.length >= 5, `${processes.length} processes`);
   assert.deepEqual(await service.stop(), { code: 0, signal: null });

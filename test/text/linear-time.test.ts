@@ -294,9 +294,7 @@ const rows: Parser[] = [
   // Runtimes
   row('EndpointSet.find', ['a', '/', 'b'], (text) => set.find(text)),
   row('a runtime registers', ['http://a', '/', 'b'], (url) => registry.register({ engine: 'node', url }, '')),
-  row('a runtime registers: engine', ['a', '-', '!'], (engine) =>
-    registry.register({ engine, url: 'http://a' }, ''),
-  ),
+  row('a runtime registers: engine', ['a', '-', '!'], (engine) => registry.register({ engine, url: 'http://a' }, '')),
   row('a runtime activates: baseUrl', ['http://a', '/', 'b'], (baseUrl) => activated({ uri: 'a', baseUrl })),
   row('a runtime activates: uri', ['', '/', 'b'], (uri) => activated({ uri })),
   row('a runtime refuses', ['a', ' \n', 'b'], (description) => activated({ description }, 400)),

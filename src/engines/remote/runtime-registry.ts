@@ -56,10 +56,7 @@ export class RuntimeRegistry {
   }
 
   /** `activator`: under which it reaches this service. */
-  register(
-    registration: Registration & { readonly forceUpdate?: unknown },
-    activator: string,
-  ): RegistrationStatus {
+  register(registration: Registration & { readonly forceUpdate?: unknown }, activator: string): RegistrationStatus {
     const engine = this.engine(engineName(registration.engine));
     const { forceUpdate, ...rest }: Registration & { readonly forceUpdate?: unknown } = registration;
     const url = withoutEndSlashes(rest.url);
@@ -110,9 +107,7 @@ export class RuntimeRegistry {
     const { expiry, log } = this.#options;
     const silence = (runtime: Runtime): number => uptime() - Math.max(runtime.seen, runtime.answered);
     const runtimes = [...this.#remote.values()].flatMap((engine) => engine.runtimes);
-    const silent = runtimes.filter(
-      (each) => silence(each) > (expiry * (CHECKS_PER_EXPIRY - 2)) / CHECKS_PER_EXPIRY,
-    );
+    const silent = runtimes.filter((each) => silence(each) > (expiry * (CHECKS_PER_EXPIRY - 2)) / CHECKS_PER_EXPIRY);
     await Promise.all(
       silent.map(async (runtime) => {
         if ((await runtime.info()) !== undefined || silence(runtime) <= expiry || runtime.closed) return;
