@@ -35,7 +35,7 @@ const PROCESSES = [/\bspawn(?:Sync)? .{0,200}\bE(?:PERM|ACCES|AGAIN)\b/, /--allo
 /** Python's words for either; of a file it names the path too. */
 const EITHER = /^(?:PermissionError|OSError): \[Errno (?:1|13|97)\] [A-Z][a-z ]{1,60}$/;
 /** That a proxy did not let them through. */
-const BY_PROXY = /\b(?:[Pp]roxy|[Tt]unnel)\b.{0,200}\b(?:40[037]|50[234])\b|\bHTTP Error (?:403|50[234])\b/;
+const BY_PROXY = /\b(?:[Pp]roxy|[Tt]unnel)\b.{0,200}\b(?:40[037]|50[234])\b/;
 
 /** The description alone where it tells of something else. */
 export function explainFailure(description: string, state: NetworkState): string {

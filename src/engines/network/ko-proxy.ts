@@ -115,7 +115,7 @@ export class KoProxy implements AsyncDisposable {
       this.#tell(refusal);
       if (response.headersSent) return void response.destroy();
       // What is left of the request is not read.
-      response.writeHead(refusal.status, { ...headersOf(refusal), connection: 'close' });
+      response.writeHead(refusal.status, lineOf(refusal), { ...headersOf(refusal), connection: 'close' });
       response.end(refusal.message, () => request.destroy());
     }
   }
@@ -131,10 +131,8 @@ export class KoProxy implements AsyncDisposable {
     if (client.destroyed) return;
     const headers = { ...headersOf(refusal), connection: 'close' };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    // Where a client says why a tunnel was refused, it says this line.
-    client.end(
-      `HTTP/1.1 ${String(refusal.status)} ${refusal.message.replace(/[^ -~]/g, '?')}\r\n${lines.join('')}\r\n${refusal.message}`,
-      () => client.destroy(),
+    client.end(`HTTP/1.1 ${String(refusal.status)} ${lineOf(refusal)}\r\n${lines.join('')}\r\n${refusal.message}`, () =>
+      client.destroy(),
     );
   }
 
@@ -156,6 +154,9 @@ export class KoProxy implements AsyncDisposable {
 }
 
 const AUTHENTICATION = 407;
+
+/** Where a client says why it was refused, it says this line. */
+const lineOf = ({ message }: Refusal): string => message.replace(/[^ -~]/g, '?');
 
 const headersOf = ({ status, message }: Refusal): Record<string, string> => ({
   'content-type': 'text/plain; charset=utf-8',

@@ -48,6 +48,11 @@ for (const [name, code] of Object.entries({ urllib: URLLIB, requests: REQUESTS }
     const said = `a/may may not connect to ${to}; the operator allows it by --allow-network a/may=${to}`;
     assert.ok(String(await pool.run('a/may/v1', code, `https://${to}/`)).includes(said));
     assert.ok(pool.warnings.includes(said));
+    if (name === 'urllib')
+      assert.match(
+        String(await pool.run('a/may/v1', code, `http://127.0.0.1:${other.port}/`)),
+        /HTTP Error 403: a\/may may not connect to \S+; the operator allows it by --allow-network/,
+      );
   });
 }
 
