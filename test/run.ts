@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { run } from 'node:test';
@@ -14,9 +14,10 @@ import { LIST, timesTable } from './support/processor-time.ts';
 import { testFiles } from './support/test-files.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..');
-/** Files at a time on each core: most of them wait for services and browsers half of their time. */
-const FILES_PER_CORE = 1.5;
-const CORES = 2;
+/** Files at a time on each core: most of them wait for services and browsers more than half of their time. */
+const FILES_PER_CORE = 2;
+/** More of them than that would need much memory at a time. */
+const MOST_CORES = 4;
 /** Most processes of tests are short, and much of that is the collection of garbage that their end would save. */
 const FEWER_COLLECTIONS = ['--min-semi-space-size=16'];
 
@@ -38,7 +39,7 @@ const measuring = times === undefined ? [] : ['--import', join(PROJECT, 'test/su
 const tests = run({
   files,
   cwd: PROJECT,
-  concurrency: Math.round(CORES * FILES_PER_CORE),
+  concurrency: Math.min(availableParallelism(), MOST_CORES) * FILES_PER_CORE,
   execArgv: [...FEWER_COLLECTIONS, ...measuring],
 });
 tests.on('test:fail', () => (process.exitCode = 1));
