@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,9 +22,9 @@ interface Told {
   readonly limits: string;
 }
 
-function start(scratch: string) {
+function start(scratch: string, more: readonly string[] = []) {
   const own = nodeWalls(scratch);
-  const walls = { ...own, read: [...own.read, STILL_THERE, ...packagesAbove(STILL_THERE)] };
+  const walls = { ...own, read: [...own.read, ...more, STILL_THERE, ...packagesAbove(STILL_THERE)] };
   const program = { program: process.execPath, args: [STILL_THERE], env: { SECRET: 'text' } };
   const launch = launchOf(program, walls, kernel, 0);
   assert.ok(launch);
@@ -45,11 +46,25 @@ test('a program has its environment, its pipes, its limits, and nothing to gain'
   child.kill('SIGKILL');
   assert.equal(pid, child.pid, 'it is the process that was started');
   assert.deepEqual(environment, ['SECRET']);
-  assert.deepEqual(new Set(capabilities), new Set(['0'.repeat(16)]));
+  // Only root may take from what programs could gain, and nothing can be gained here.
+  const [permitted, effective, bounding, ...inherited] = capabilities;
+  const own = process.getuid?.() === 0 ? [bounding] : [];
+  assert.deepEqual(new Set([permitted, effective, ...own, ...inherited]), new Set(['0'.repeat(16)]));
   assert.deepEqual([noNewPrivileges, filters], ['1', '1']);
   assert.match(limits, /Max core file size +0 +0 /);
   assert.match(limits, /Max open files +1024 +1024 /);
   assert.match(limits, /Max file size +1073741824 +1073741824 /);
+});
+
+test('a program may have fewer files than its walls have rules', async () => {
+  await using folder = await temporaryFolder();
+  const names = Array.from({ length: 1100 }, (_, i) => join(folder.path, `${i}.txt`));
+  for (const name of names) await writeFile(name, '');
+  const { child, told } = start(folder.path, names);
+  const first = await Promise.race([told, once(child, 'exit')]);
+  child.kill('SIGKILL');
+  assert.ok('limits' in first, 'it was started');
+  assert.match(first.limits, /Max open files +1024 +1024 /);
 });
 
 /** Descriptors of a program that opens none but the folder that tells of them, started with three too many. */

@@ -30,7 +30,6 @@ function start() {
   kernel.dieWithParent(system.signals.SIGKILL);
   // It may have ended before.
   if (process.ppid !== policy.parent) process.kill(process.pid, 'SIGKILL');
-  for (const [resource, most] of policy.limits) kernel.limit(resource, most);
   dropCapabilities(kernel);
   kernel.gainNothing();
   kernel.passOn(STANDARD + policy.pipes);
@@ -39,6 +38,8 @@ function start() {
   const keys = [...crypto.getRandomValues(new Uint32Array(3))];
   const { domain, filter } = policy;
   if (domain !== undefined) kernel.enterDomain(domain, opened(domain.rules));
+  // Not before: the rules are more files than a program may have.
+  for (const [resource, most] of policy.limits) kernel.limit(resource, most);
   const [key0 = 0, key1 = 0, key2 = 0] = keys;
   if (filter !== undefined) kernel.filterCalls(filter, { pid: process.pid, key0, key1, key2 });
   kernel.become(policy.program, policy.args, policy.env, keys);
@@ -50,7 +51,8 @@ function opened(rules) {
     try {
       const fd = openSync(path, O_PATH);
       return [[fd, fstatSync(fd).isDirectory() ? rights : rights & RIGHTS_OF_FILES]];
-    } catch {
+    } catch (thrown) {
+      if (/** @type {NodeJS.ErrnoException} */ (thrown).code === 'EMFILE') throw thrown;
       return [];
     }
   });
