@@ -5,6 +5,7 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { Duplex } from 'node:stream';
 import type { Readable } from 'node:stream';
+import { GroupGuard } from './group-guard.ts';
 import { FrameReader, OddFrame, frame } from './frames.ts';
 import type { OnFrame } from './frames.ts';
 import { launchOf } from '../walls/launch.ts';
@@ -80,6 +81,7 @@ export class SandboxProcess implements Sandbox {
   readonly #socket: Duplex;
   readonly #control: Duplex | undefined;
   readonly #isWorker: boolean;
+  readonly #guard: GroupGuard | undefined;
   alive = true;
   #isUnresponsive = false;
 
@@ -102,6 +104,8 @@ export class SandboxProcess implements Sandbox {
       // In no session of its own otherwise: the kernel may share the cores among sessions first, and then priorities count for nothing.
       detached: isWorker,
     });
+    const { pid } = this.#child;
+    if (isWorker && mayFork(command, kernel) && pid !== undefined) this.#guard = new GroupGuard(pid);
     // A process for which no handle was left has no pipes: `error` tells of it in a moment.
     const sockets: ChildProcess['stdio'] | undefined = this.#child.stdio;
     // Of one that ends before it has read, `exit` tells.
@@ -211,6 +215,7 @@ export class SandboxProcess implements Sandbox {
       const end = (): void => onEnd(signal ?? `exit code ${String(code)}`);
       if (!this.#isWorker) return end();
       this.#killGroup();
+      this.#guard?.[Symbol.dispose]();
       this.alive = false;
       this.#child.once('close', end);
       setTimeout(end, LAST_WORDS_MILLISECONDS);
@@ -246,6 +251,9 @@ export class SandboxProcess implements Sandbox {
     }
   }
 }
+
+const mayFork = ({ walls }: Command, { koffi, seccomp }: Kernel): boolean =>
+  walls === undefined || walls.processes || koffi === undefined || !seccomp;
 
 /** … but for what setpriv gives. */
 const withoutWalls = ({ program, args, env }: Command): Program =>
