@@ -38,8 +38,6 @@ export interface RecordsInput {
   readonly trace: CallTrace | undefined;
   readonly origin?: CallOrigin | undefined;
   readonly caller: string | undefined;
-  /** Hears of each record that has its outcome. */
-  readonly onSettled?: (() => void) | undefined;
 }
 
 /** `done`, or the code of the error. */
@@ -98,19 +96,18 @@ export class Calls {
    */
   async invokeRecords(target: CallTarget, input: RecordsInput, signal?: CallSignal): Promise<readonly RecordOutcome[]> {
     const { endpoint, set } = target;
-    const { records, trace, origin, caller, onSettled } = input;
+    const { records, trace, origin, caller } = input;
     const { failures, observe } = this.#options;
     const executor = endpoint.ready() ?? (await endpoint.executor());
     const start = uptime();
     const scope = this.#scopeOf(set);
     const { depth, deadline } = origin ?? OF_CLIENT;
     const outcomes = await (executor.executeRecords !== undefined && origin === undefined
-      ? executor.executeRecords({ records, scope, caller, signal, onSettled })
+      ? executor.executeRecords({ records, scope, caller, signal })
       : mapBounded(records, RECORDS_AT_ONCE, (body) =>
           executor
             .execute({ body, contentType: JSON_TYPE, json: true, deadline, depth, trace, scope, caller, signal })
-            .catch((thrown: unknown) => (thrown instanceof Error ? thrown : new Error(messageOf(thrown))))
-            .finally(onSettled),
+            .catch((thrown: unknown) => (thrown instanceof Error ? thrown : new Error(messageOf(thrown)))),
         ));
     const duration = uptime() - start;
     outcomes.forEach((outcome, i) => {

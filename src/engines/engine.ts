@@ -68,8 +68,6 @@ export interface RecordsCall {
   readonly scope: CallScope;
   readonly caller?: string | undefined;
   readonly signal?: CallSignal | undefined;
-  /** Hears of each record that has its outcome. */
-  readonly onSettled?: (() => void) | undefined;
 }
 
 /** The result as JSON text, or why there is none. */

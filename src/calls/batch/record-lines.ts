@@ -104,7 +104,19 @@ export class RecordLines implements Disposable {
     const whole = this.#withoutMark(bytes);
     // What is no UTF-8 becomes another character in the text: it concerns its own line only.
     if (!isUtf8(whole)) return this.#cutEach(whole, found);
-    for (const text of whole.toString('utf8').split('\n')) this.#add(text, found);
+    const text = whole.toString('utf8');
+    for (let from = 0; from <= text.length;) {
+      // Of blank lines there may be any number, which should cost nobody more than their sender.
+      if (text.charCodeAt(from) === LINE_FEED) {
+        this.#line++;
+        from++;
+        continue;
+      }
+      const at = text.indexOf('\n', from);
+      const end = at < 0 ? text.length : at;
+      this.#add(text.slice(from, end), found);
+      from = end + 1;
+    }
   }
 
   #cutEach(bytes: Buffer, found: RecordLine[]): void {

@@ -4,6 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RecordOutcome } from '../../engines/engine.ts';
+import { uptime } from '../../lib/uptime.ts';
 import { bodyTooLarge, ServiceError } from '../../lib/errors.ts';
 import type { HeldBytes } from '../held-bytes.ts';
 import { RecordLines } from './record-lines.ts';
@@ -35,6 +36,11 @@ export interface BatchTotals {
 const PIECES_ON_THEIR_WAY = 6;
 /** What one piece holds at most. */
 const PIECE_RECORDS = 128;
+/** Milliseconds of work on their way at most, by what was answered lately: another batch waits for no more than that. */
+const WORK_ON_ITS_WAY_MS = 200;
+const LEAST_RECORDS_ON_THEIR_WAY = 4;
+/** How much the latest piece changes what is known of the pace. */
+const LATEST_PART = 0.3;
 const PIECE_CHARACTERS = 128 * 1024;
 /** … of the answers that are expected: all of one piece are in memory at once. */
 const PIECE_ANSWER_CHARACTERS = 1024 * 1024;
@@ -45,6 +51,7 @@ const FORGOTTEN_PART = 0.05;
 
 interface Piece {
   readonly characters: number;
+  readonly records: number;
   readonly lines: Promise<string>;
 }
 
@@ -57,6 +64,12 @@ export class RecordBatch {
   #failed = 0;
   /** Characters that one answer is expected to take. */
   #expected: number | undefined;
+  /** Records a millisecond. */
+  #pace = 0;
+  #lastAnswer = 0;
+  #recordsOnTheirWay = 0;
+  /** Pieces that are not answered. */
+  #running = 0;
   #isRead = false;
   #isOver = false;
   #changed: (() => void) | undefined;
@@ -68,6 +81,11 @@ export class RecordBatch {
 
   get totals(): BatchTotals {
     return { records: this.#records, failed: this.#failed };
+  }
+
+  /** The next step is up to the service. */
+  get isWorking(): boolean {
+    return this.#running > 0;
   }
 
   /**
@@ -133,6 +151,7 @@ export class RecordBatch {
       if (taken !== undefined) await taken;
       this.#open.shift();
       this.#characters -= piece.characters;
+      this.#recordsOnTheirWay -= piece.records;
       this.#parts.held.shrink(piece.characters + lines.length);
       this.#tell();
     }
@@ -145,7 +164,10 @@ export class RecordBatch {
       if (this.#isOver) return;
       const from = at;
       const expected = this.#expected ?? PIECE_ANSWER_CHARACTERS;
-      const most = Math.min(PIECE_RECORDS, Math.ceil(PIECE_ANSWER_CHARACTERS / expected));
+      const most = Math.min(
+        Math.ceil(this.#recordsAtOnce / PIECES_ON_THEIR_WAY),
+        Math.ceil(PIECE_ANSWER_CHARACTERS / expected),
+      );
       let characters = 0;
       while (at < lines.length && at - from < most && characters < PIECE_CHARACTERS) {
         const record = lines[at++]?.record;
@@ -158,7 +180,8 @@ export class RecordBatch {
       const answered = this.#answer(lines.slice(from, at));
       // Whoever writes hears of it, unless the batch ends before.
       answered.catch(() => undefined);
-      this.#open.push({ characters, lines: answered });
+      this.#recordsOnTheirWay += at - from;
+      this.#open.push({ characters, records: at - from, lines: answered });
       this.#tell();
       // Single calls have their turn between the pieces.
       await nextTurn();
@@ -166,7 +189,23 @@ export class RecordBatch {
   }
 
   get #hasRoom(): boolean {
-    return this.#open.length < PIECES_ON_THEIR_WAY && this.#characters <= CHARACTERS_ON_THEIR_WAY;
+    return (
+      this.#open.length < PIECES_ON_THEIR_WAY &&
+      this.#characters <= CHARACTERS_ON_THEIR_WAY &&
+      this.#recordsOnTheirWay < this.#recordsAtOnce
+    );
+  }
+
+  get #recordsAtOnce(): number {
+    const atPace = Math.round(this.#pace * WORK_ON_ITS_WAY_MS);
+    return Math.min(PIECES_ON_THEIR_WAY * PIECE_RECORDS, Math.max(LEAST_RECORDS_ON_THEIR_WAY, atPace));
+  }
+
+  #learnPace(records: number, began: number): void {
+    const now = uptime();
+    const latest = records / Math.max(0.1, now - Math.max(began, this.#lastAnswer));
+    this.#pace = this.#pace === 0 ? latest : this.#pace * (1 - LATEST_PART) + latest * LATEST_PART;
+    this.#lastAnswer = now;
   }
 
   /** Waits while the service holds as much as it may; one piece always goes on, so that no batch waits for ever. */
@@ -178,7 +217,7 @@ export class RecordBatch {
   /** The lines of the answer to a piece. */
   async #answer(lines: readonly RecordLine[]): Promise<string> {
     const records = lines.flatMap(({ record }) => (typeof record === 'string' ? [record] : []));
-    const outcomes = records.length === 0 ? [] : await this.#parts.run(records);
+    const outcomes = records.length === 0 ? [] : await this.#run(records);
     let text = '';
     let longest = 1;
     let next = 0;
@@ -193,6 +232,19 @@ export class RecordBatch {
     this.#parts.held.grow(0, text.length);
     this.#expected = Math.max(longest, (this.#expected ?? 0) * (1 - FORGOTTEN_PART));
     return text;
+  }
+
+  async #run(records: readonly string[]): Promise<readonly RecordOutcome[]> {
+    const began = uptime();
+    this.#running++;
+    try {
+      const outcomes = await this.#parts.run(records);
+      this.#learnPace(records.length, began);
+      return outcomes;
+    } finally {
+      this.#running--;
+      this.#parts.onProgress();
+    }
   }
 
   #errorLine(error: Error, line: number): string {

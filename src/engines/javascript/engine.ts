@@ -260,14 +260,13 @@ class JavascriptExecutor implements Executor {
     });
   }
 
-  executeRecords({ records, scope, caller = '', signal, onSettled }: RecordsCall): Promise<readonly RecordOutcome[]> {
+  executeRecords({ records, scope, caller = '', signal }: RecordsCall): Promise<readonly RecordOutcome[]> {
     const endpoint = this.#ofRecords();
     const outcomes = new Array<RecordOutcome>(records.length);
     let left = records.length;
     return new Promise((resolve) => {
       const put = (at: number, outcome: RecordOutcome): void => {
         outcomes[at] = outcome;
-        onSettled?.();
         if (--left === 0) resolve(outcomes);
       };
       const all = records.map((input, at) => ({

@@ -7,10 +7,11 @@ const MEMORY_BYTES = 256 * 1024;
 /** Bytes that are read from the disk at a time: a client that takes so much makes progress. */
 const READ_BYTES = 64 * 1024;
 
+const NOT_TAKEN = 'the connection was closed before the answer was taken';
+
 export class BatchAnswer {
   readonly #response: ServerResponse;
   readonly #spool: Spool;
-  readonly #onProgress: () => void;
   #isPumping = false;
   #waiting: (() => void)[] = [];
 
@@ -18,7 +19,6 @@ export class BatchAnswer {
   constructor(response: ServerResponse, spool: Spool, onProgress: () => void) {
     this.#response = response;
     this.#spool = spool;
-    this.#onProgress = onProgress;
     response.on('drain', () => {
       onProgress();
       void this.#pump();
@@ -34,16 +34,16 @@ export class BatchAnswer {
     return undefined;
   }
 
-  /** Ends the answer and resolves when the client has been given all, or is gone. */
+  /** Ends the answer and resolves when the client has been given all. @throws where its connection is gone before. */
   async end(trailers: [string, string][]): Promise<void> {
     const response = this.#response;
     while ((this.#spool.size > 0 || this.#isPumping) && !response.closed) await this.#nextStep();
-    if (response.closed) return;
+    if (response.closed) throw new Error(NOT_TAKEN);
     if (response.chunkedEncoding) response.addTrailers(trailers);
     response.once('finish', () => this.#tell());
     response.end();
     while (!response.writableFinished && !response.closed) await this.#nextStep();
-    this.#onProgress();
+    if (!response.writableFinished) throw new Error(NOT_TAKEN);
   }
 
   get #mayWrite(): boolean {

@@ -11,6 +11,8 @@ export interface WatchOptions {
 }
 
 const LOOK_MS = 250;
+/** Milliseconds without a step after which the service itself is taken to hang: longer than any call may take. */
+const WORKING_MS = 10 * 60_000;
 /** What is on its way when a batch ends is still given to its client, for so long. */
 const LAST_MS = 1000;
 
@@ -21,6 +23,10 @@ export class BatchWatch implements Disposable {
   readonly #timer: NodeJS.Timeout;
   #last: NodeJS.Timeout | undefined;
   #progress = uptime();
+  #reason: string | undefined;
+
+  /** True while the next step is up to the service. */
+  isWorking = (): boolean => false;
 
   constructor(source: BatchSource, response: ServerResponse, options: WatchOptions) {
     this.#source = source;
@@ -33,19 +39,27 @@ export class BatchWatch implements Disposable {
     this.#progress = uptime();
   };
 
+  /** Why it has ended the batch, where it has. */
+  get reason(): string | undefined {
+    return this.#reason;
+  }
+
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
     clearTimeout(this.#last);
   }
 
   #look(): void {
-    const { idle, lifecycle } = this.#options;
+    const { lifecycle } = this.#options;
+    const idle = this.isWorking() ? Math.max(WORKING_MS, this.#options.idle) : this.#options.idle;
     if (lifecycle.stopping) this.#end('the service is stopping');
-    else if (uptime() - this.#progress > idle) this.#end(`it made no progress for ${idle / 1000} s (--batch-idle)`);
+    else if (uptime() - this.#progress > idle)
+      this.#end(`it made no progress for ${this.#options.idle / 1000} s (--batch-idle)`);
   }
 
   #end(reason: string): void {
     clearInterval(this.#timer);
+    this.#reason = reason;
     this.#source.stop(new Error(reason));
     this.#last = setTimeout(() => this.#response.destroy(), LAST_MS);
   }

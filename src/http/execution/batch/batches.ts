@@ -64,6 +64,7 @@ export class Batches {
     await using spool = new Spool(this.#options.spool, this.#room);
     const answer = new BatchAnswer(response, spool, watch.onProgress);
     const batch = this.#batchOf(request, response, target, { source, answer, onProgress: watch.onProgress });
+    watch.isWorking = () => batch.isWorking;
     try {
       response.writeHead(200, this.#headersOf(request, target, type));
       // Whoever waits for the answer before it sends on has it at once.
@@ -77,7 +78,7 @@ export class Batches {
       streaming.delete(socket);
     } catch (thrown) {
       source.stop(new Error('the batch broke off'));
-      this.#tell(request, response, thrown, batch.totals.records);
+      this.#tell(request, watch.reason ?? (response.closed ? undefined : messageOf(thrown)), batch.totals.records);
       breakOff(request, response, source);
     }
   }
@@ -100,8 +101,7 @@ export class Batches {
     };
     let isTold = false;
     return new RecordBatch({
-      run: (records) =>
-        calls.invokeRecords({ endpoint, set }, { records, trace, caller, origin, onSettled: onProgress }, client),
+      run: (records) => calls.invokeRecords({ endpoint, set }, { records, trace, caller, origin }, client),
       write: (lines) => answer.write(lines),
       errorText: (error) => {
         if (!(error instanceof ServiceError) && !isTold) log.error({ requestId, err: error }, 'a record failed here');
@@ -127,11 +127,11 @@ export class Batches {
     ];
   }
 
-  #tell(request: IncomingMessage, response: ServerResponse, thrown: unknown, records: number): void {
+  /** `reason`: undefined where the client went away. */
+  #tell(request: IncomingMessage, reason: string | undefined, records: number): void {
     const facts = { event: 'batch-broke-off', path: pathOf(request.url ?? ''), records };
-    if (request.destroyed && response.closed)
-      this.#options.log.info(facts, 'a batch ended, since its client went away');
-    else this.#options.log.warn({ ...facts, reason: messageOf(thrown) }, 'a batch broke off');
+    if (reason === undefined) this.#options.log.info(facts, 'a batch ended, since its client went away');
+    else this.#options.log.warn({ ...facts, reason }, 'a batch broke off');
   }
 }
 

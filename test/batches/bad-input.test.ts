@@ -1,0 +1,108 @@
+/** Records and bytes that are wrong: each a clear error for that record, with bounded memory. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { after, test } from 'node:test';
+import { setTimeout as later } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { footprintOf, MEGABYTE } from '../hostile/support/footprint.ts';
+import { openBatch, read, sendBatch } from './support/batch-client.ts';
+
+import { numbers, path, start } from './support/well.ts';
+
+const service = await start(['--execution-timeout', '1s']);
+after(() => service[Symbol.asyncDispose]());
+const { url } = service;
+
+test('a record that is too large is the only one that fails, and takes no memory', async () => {
+  const large = `"${'x'.repeat(11 * MEGABYTE)}"`;
+  const answer = await sendBatch(url, path, `1\n${large}\n2\n${large}\n\n3\n${large}`);
+  assert.deepEqual(
+    answer.lines.map(({ result, error, line }) => (error ? [error.Status, line] : result)),
+    [1, ['413 Payload Too Large', 2], 2, ['413 Payload Too Large', 4], 3, ['413 Payload Too Large', 7]],
+  );
+  assert.match(String(answer.lines[1]?.error?.Detail), /larger than the limit of 10485760 bytes \(--max-body\)/);
+});
+
+test('a line that does not end has its error while it goes on', async () => {
+  const before = await footprintOf(service.pid);
+  const outgoing = openBatch(url, path);
+  const answer = read(outgoing);
+  const part = Buffer.alloc(MEGABYTE, 'x');
+  for (let i = 0; i < 100; i++) if (!outgoing.write(part)) await once(outgoing, 'drain');
+  const grown = (await footprintOf(service.pid)).memory - before.memory;
+  outgoing.end('\n1\n');
+  assert.ok(grown < 80 * MEGABYTE, `${Math.round(grown / MEGABYTE)} MB more`);
+  assert.deepEqual(
+    (await answer).lines.map(({ result, line }) => line ?? result),
+    [1, 1],
+  );
+});
+
+test('bytes that are no text, lone CRs, marks and NULs are errors of their own lines', async () => {
+  const body = Buffer.concat([
+    Buffer.from('1\n'),
+    Buffer.from([0x22, 0xff, 0x22, 0x0a]),
+    Buffer.from('2\r3\n\u{feff}4\n"\0"\n\r\n5\r\n'),
+  ]);
+  const { lines } = await sendBatch(url, path, body);
+  assert.deepEqual(
+    lines.map(({ result, error, line }) => (error ? [error.Status.slice(0, 3), line] : result)),
+    [1, ['400', 2], ['400', 3], ['400', 4], ['400', 5], 5],
+  );
+  assert.match(String(lines[1]?.error?.Detail), /not valid UTF-8/);
+});
+
+test('blank lines by gzip end with a clear error, and take bounded memory', async () => {
+  const before = await footprintOf(service.pid);
+  const bomb = Buffer.concat([gzipSync('1\n'), gzipSync(Buffer.alloc(80 * MEGABYTE, '\n'))]);
+  assert.ok(bomb.length < MEGABYTE);
+  const answer = await sendBatch(url, path, bomb, { 'content-encoding': 'gzip' });
+  const grown = (await footprintOf(service.pid)).memory - before.memory;
+  assert.ok(grown < 100 * MEGABYTE, `${Math.round(grown / MEGABYTE)} MB more`);
+  assert.equal(answer.isWhole, false);
+  assert.equal(answer.lines[0]?.result, 1);
+  assert.match(String(answer.lines[1]?.error?.Detail), /^No record ends within 67108864 bytes/);
+  const line = `"${'x'.repeat(30 * MEGABYTE)}"`;
+  const one = await sendBatch(url, path, gzipSync(line), { 'content-encoding': 'gzip' });
+  assert.match(String(one.lines[0]?.error?.Status), /^413/);
+});
+
+test('records that never end cost only themselves', async () => {
+  const records = Array.from({ length: 400 }, (_, n) => (n % 200 === 100 ? '"loop"' : `{"n":${n}}`));
+  const answer = await sendBatch(url, path, records.join('\n'));
+  assert.deepEqual(
+    answer.lines.map(({ result, line }) => line ?? result),
+    Array.from({ length: 400 }, (_, n) => (n % 200 === 100 ? n + 1 : n)),
+  );
+  assert.match(String(answer.lines[100]?.error?.Detail), /no result within the limit of 1 s/);
+});
+
+test('sandboxes that are killed in the middle lose no record and run none twice to the client', async () => {
+  const outgoing = openBatch(url, path);
+  const answer = read(outgoing);
+  const half = Array.from({ length: 3000 }, (_, n) => `{"n":${n},"work":1}\n`).join('');
+  outgoing.write(half);
+  let killed = 0;
+  for (let round = 0; round < 4; round++) {
+    await later(150);
+    for (const pid of (await footprintOf(service.pid)).children) {
+      const name = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      if (!name.includes('sandbox')) continue;
+      process.kill(pid, 'SIGKILL');
+      killed++;
+    }
+  }
+  outgoing.end(numbers(10));
+  const { lines, isWhole } = await answer;
+  assert.ok(killed > 0, 'a sandbox was there');
+  assert.ok(isWhole);
+  assert.equal(lines.length, 3010);
+  const expected = [...Array(3000).keys(), ...Array(10).keys()];
+  // One that was killed three times under its process says so.
+  lines.forEach(({ result, error }, at) => {
+    if (error === undefined) assert.equal(result, expected[at]);
+    else assert.match(error.Status, /^503/);
+  });
+  assert.ok(lines.filter(({ error }) => error !== undefined).length < 10);
+});

@@ -1,0 +1,108 @@
+/** What happens around a batch while it runs. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { javascriptKo } from '../acceptance/support/ko.ts';
+import { startService } from '../acceptance/support/service.ts';
+import { until } from '../remote/support/until.ts';
+import { linesOf, NDJSON, openBatch, readAnswer, sendBatch } from './support/batch-client.ts';
+
+import { naan, numbers, path, results, start, well } from './support/well.ts';
+
+const service = await start(['--execution-timeout', '1s']);
+after(() => service[Symbol.asyncDispose]());
+const { url } = service;
+
+test('a batch ends on what it began with, whatever becomes of its knowledge object', async () => {
+  const changes = [
+    async (): Promise<void> => void (await service.get(`/actuator/activation/reload/${well.id}`)),
+    async (): Promise<void> => {
+      const other = javascriptKo('function run() { return "other"; }', { naan, name: 'well' });
+      await service.serve(other);
+      assert.equal((await service.post(path, 1)).object['result'], 'other');
+      await service.serve(well);
+    },
+    async (): Promise<void> => {
+      assert.equal((await service.delete(`/kos/${well.id}`)).status, 204);
+      await service.get('/actuator/activation/reload');
+      assert.equal((await service.post(path, 1)).status, 404);
+    },
+  ];
+  for (const change of changes) {
+    const outgoing = openBatch(url, path);
+    const response = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+    outgoing.write(numbers(100));
+    const [incoming] = await response;
+    const answer = readAnswer(incoming);
+    await change();
+    outgoing.end(numbers(100));
+    assert.deepEqual(results(await answer), [...Array(100).keys(), ...Array(100).keys()]);
+  }
+  await service.serve(well);
+});
+
+test('at SIGTERM a batch reads no further, gives what it has and breaks off', async () => {
+  await using own = await start();
+  const outgoing = openBatch(own.url, path);
+  const response = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+  outgoing.write(numbers(10));
+  const [incoming] = await response;
+  let seen = '';
+  incoming.on('data', (part: Buffer) => (seen += part.toString()));
+  const answer = readAnswer(incoming);
+  await until('ten are answered', () => (seen.split('\n').length > 10 ? true : undefined));
+  const feeding = setInterval(() => outgoing.write('{"n":10}\n'), 20);
+  const began = performance.now();
+  const { code } = await own.stop('SIGTERM');
+  clearInterval(feeding);
+  assert.equal(code, 0);
+  assert.ok(performance.now() - began < 8000);
+  const { isWhole, text } = await answer;
+  assert.equal(isWhole, false);
+  assert.deepEqual(
+    linesOf(text).slice(0, 10),
+    [...Array(10).keys()].map((result) => ({ result })),
+  );
+});
+
+test('two batches share, and neither waits for the end of the other', async () => {
+  const work = '{"work":2,"n":1}\n'.repeat(1000);
+  const first = openBatch(url, path);
+  let firstLines = 0;
+  const firstAnswer = (once(first, 'response') as Promise<[IncomingMessage]>).then(([incoming]) => {
+    incoming.on('data', (part: Buffer) => (firstLines += part.toString().split('\n').length - 1));
+    return readAnswer(incoming);
+  });
+  first.end(work);
+  await until('the first has begun', () => (firstLines > 0 ? true : undefined));
+  const second = await sendBatch(url, path, '{"work":2,"n":2}\n'.repeat(100));
+  assert.equal(second.lines.length, 100);
+  assert.ok(firstLines < 900, `${firstLines} of the first were answered before 100 of the second`);
+  assert.equal((await firstAnswer).lines.length, 1000);
+});
+
+test('in the secure profile with closed execution, records need a login', async () => {
+  await using own = await startService({
+    profile: 'secure',
+    args: ['--secure-execution'],
+    env: { KGRID_USER: 'kim', KGRID_PASSWORD: 'a password of the test' },
+    credentials: 'kim:a password of the test',
+  });
+  await own.serve(well);
+  const body = '1\n2\n';
+  const refused = await fetch(own.url + path, { method: 'POST', headers: { 'content-type': NDJSON }, body });
+  assert.equal(refused.status, 401);
+  const taken = await own.send('POST', path, { headers: { 'content-type': NDJSON }, body });
+  assert.deepEqual(linesOf(taken.text), [{ result: 1 }, { result: 2 }]);
+});
+
+test('the folder of the state holds nothing of batches afterwards', async () => {
+  const all = await readdir(service.shelf, { recursive: true });
+  assert.deepEqual(
+    all.filter((name) => name.includes('answers-')).map((name) => join(service.shelf, name)),
+    [],
+  );
+});

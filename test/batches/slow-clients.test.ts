@@ -1,0 +1,144 @@
+/** Clients that read late, slowly or never, or go away: nothing is lost, memory is bounded. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { readdir, readlink } from 'node:fs/promises';
+import { after, test } from 'node:test';
+import { setTimeout as later } from 'node:timers/promises';
+import { footprintOf, MEGABYTE } from '../hostile/support/footprint.ts';
+import { RawClient, postHead } from '../load/support/raw-client.ts';
+import { until } from '../remote/support/until.ts';
+import { NDJSON, openBatch, read, readAnswer, sendBatch } from './support/batch-client.ts';
+
+import { path, results, start } from './support/well.ts';
+
+const service = await start(['--execution-timeout', '1s']);
+after(() => service[Symbol.asyncDispose]());
+const { url } = service;
+
+test('a client that sends everything before it reads gets everything', async () => {
+  await using own = await start(['--max-batch-spool', '40MB']);
+  const before = await footprintOf(own.pid);
+  const outgoing = openBatch(own.url, path);
+  const response = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+  const records = 3000;
+  const body = Array.from({ length: records }, (_, n) => `"${String(n).padStart(5)}${'y'.repeat(10_000)}"\n`).join('');
+  outgoing.end(body);
+  const [incoming] = await response;
+  // Nothing is read yet: 30 MB of answers are on disk when the request has been sent.
+  await once(outgoing, 'finish');
+  const grown = (await footprintOf(own.pid)).memory - before.memory;
+  assert.ok(grown < 120 * MEGABYTE, `${Math.round(grown / MEGABYTE)} MB more`);
+  const { lines, isWhole } = await readAnswer(incoming);
+  assert.ok(isWhole);
+  assert.deepEqual(
+    lines.map(({ result }) => Number(String(result).slice(0, 5))),
+    [...Array(records).keys()],
+  );
+});
+
+test('where the disk has no room for answers, reading pauses and nothing is lost', async () => {
+  for (const spool of ['1B', '1MB']) {
+    await using own = await start(['--max-batch-spool', spool]);
+    const outgoing = openBatch(own.url, path);
+    const response = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+    const body = Buffer.from(`"${'y'.repeat(100_000)}"\n`);
+    let sent = 0;
+    while (outgoing.write(body) || (await Promise.race([once(outgoing, 'drain').then(() => true), later(1500, false)])))
+      if (++sent > 2000) break;
+    assert.ok(sent < 1500, `${sent} records of 100 kB were taken while nobody read`);
+    const [incoming] = await response;
+    const answer = readAnswer(incoming);
+    outgoing.end('"last"\n');
+    const { lines, isWhole } = await answer;
+    assert.ok(isWhole);
+    assert.equal(lines.length, sent + 2);
+    assert.equal(lines.at(-1)?.result, 'last');
+  }
+});
+
+test('answers lie on disk without a name, and a disk that is full is no room', async () => {
+  await using own = await start();
+  const outgoing = openBatch(own.url, path);
+  const response = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+  outgoing.end(Array.from({ length: 300 }, () => '{"large":100000}\n').join(''));
+  const [incoming] = await response;
+  await until('answers are on disk', async () => {
+    const fds = await readdir(`/proc/${own.pid}/fd`);
+    const links = await Promise.all(fds.map((fd) => readlink(`/proc/${own.pid}/fd/${fd}`).catch(() => '')));
+    return links.some((link) => /answers-.* \(deleted\)$/.test(link)) ? true : undefined;
+  });
+  const { lines } = await readAnswer(incoming);
+  assert.equal(lines.length, 300);
+});
+
+test('a batch on which nothing moves is broken off, one whose record works is not', async () => {
+  await using own = await start(['--batch-idle', '1s', '--execution-timeout', '5s']);
+  const slow = await sendBatch(own.url, path, '{"work":700,"n":1}\n{"work":700,"n":2}\n{"work":700,"n":3}\n');
+  assert.deepEqual([results(slow), slow.isWhole], [[1, 2, 3], true]);
+  const outgoing = openBatch(own.url, path);
+  const answer = read(outgoing);
+  outgoing.write('1\n2\n3');
+  const { lines, isWhole } = await answer;
+  assert.deepEqual([lines.map(({ result }) => result), isWhole], [[1, 2], false]);
+  const line = await own.logged(({ event }) => event === 'batch-broke-off');
+  assert.match(String(line['reason']), /no progress for 1 s \(--batch-idle\)/);
+  assert.equal(line['records'], 2);
+  // One that reads nothing of much.
+  const deaf = new RawClient(own.url);
+  deaf.socket.pause();
+  const body = '{"large":1000000}\n'.repeat(30);
+  deaf.write(postHead(path, { 'Content-Type': NDJSON, 'Content-Length': body.length }) + body);
+  await own.logged(({ event, records }) => event === 'batch-broke-off' && records === 30);
+  deaf[Symbol.dispose]();
+});
+
+test('a slow sender and a slow reader are served as long as they go on', async () => {
+  await using own = await start(['--batch-idle', '2s', '--upload-timeout', '1s', '--request-timeout', '1s']);
+  using client = await new RawClient(own.url).connected();
+  const body = '1\n22\n333\n4444\n';
+  client.write(postHead(path, { 'Content-Type': NDJSON, 'Content-Length': body.length }));
+  for (const byte of body) {
+    client.write(byte);
+    await later(250);
+  }
+  await until(
+    'the answer is whole',
+    () => (client.received.includes('0\r\nKGrid-Records: 4') ? true : undefined),
+    5000,
+  );
+  assert.match(client.received, /"result":4444/);
+  // The next request on that connection has the usual times.
+  client.write(postHead(path, { 'Content-Type': 'application/json', 'Content-Length': 10 }) + '1');
+  await client.closed;
+  assert.match(client.received, /408 Request Timeout/);
+});
+
+test('a client that goes away ends the work at once', async () => {
+  const outgoing = openBatch(url, path);
+  const response = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+  outgoing.write('{"work":20,"n":1}\n'.repeat(2000));
+  const [incoming] = await response;
+  await once(incoming, 'data');
+  outgoing.destroy();
+  await service.logged(({ msg }) => msg === 'a batch ended, since its client went away');
+  await later(300);
+  const before = await footprintOf(service.pid);
+  await later(500);
+  const used = (await footprintOf(service.pid)).cpu - before.cpu;
+  assert.ok(used < 0.25, `${used} s of processor time in half a second`);
+});
+
+test('curl sees an answer that breaks off', async () => {
+  await using own = await start(['--batch-idle', '500ms']);
+  const curl = spawn('curl', ['-sS', '-N', '-X', 'POST', '-H', `Content-Type: ${NDJSON}`, '-T', '.', own.url + path], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  let out = '';
+  curl.stdout.on('data', (part: Buffer) => (out += part.toString()));
+  curl.stdin.write('1\n');
+  const [code] = (await once(curl, 'exit')) as [number];
+  assert.equal(out, '{"result":1}\n');
+  assert.ok([18, 52, 55, 56].includes(code), `exit code ${code}`);
+});
