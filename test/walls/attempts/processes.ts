@@ -108,6 +108,7 @@ export const signals: readonly Omit<Attempt, 'aim'>[] = [
         call('pidfd_send_signal', { of: 0 }, NO_SIGNAL, 0, 0),
       ],
     ],
+    refusedBy: { npm: 'the shell between, which has no such pipe' },
     // It may be of another user.
     ofRoot: true,
   },
@@ -152,7 +153,8 @@ const run = (path: string, ...args: string[]): readonly Way[] => [
 ];
 
 /** In the same walls. */
-const COMPILERS = { build: 'a build starts compilers', npm: 'npm starts node and compilers' };
+const COMPILERS = { build: 'a build starts compilers', npm: 'a script starts compilers' };
+const NPM_ONLY = { npm: 'a script starts compilers' };
 
 export const programs: readonly Omit<Attempt, 'aim'>[] = [
   {
@@ -180,8 +182,8 @@ export const programs: readonly Omit<Attempt, 'aim'>[] = [
   { name: 'a session of its own', ways: () => inChild(call('setsid')) },
   { name: 'a group of processes of its own', ways: () => inChild(call('setpgid', 0, 0)) },
   { name: 'a shell', open: COMPILERS, ways: () => run('/bin/sh', '-c', 'exit 0') },
-  { name: 'Node', ways: ({ node }) => run(node, '--version') },
-  { name: 'Python', open: COMPILERS, ways: ({ python }) => run(python, '-V') },
+  { name: 'Node', open: NPM_ONLY, ways: ({ node }) => run(node, '--version') },
+  { name: 'Python', open: COMPILERS, ways: ({ python }) => [...run(python, '-V'), ...run('/usr/bin/python3', '-V')] },
   {
     name: 'the loader of programs',
     open: COMPILERS,
@@ -192,6 +194,7 @@ export const programs: readonly Omit<Attempt, 'aim'>[] = [
   },
   {
     name: 'a program that it wrote',
+    open: NPM_ONLY,
     ways: ({ own, unique }) =>
       [own.scratch, '/tmp', '/dev/shm'].map((folder) => {
         const path = `${folder}/${unique}-program`;

@@ -97,7 +97,7 @@ export const sandboxOutcomes = (mode: Mode, ways: Ways, as: readonly string[] = 
 
 /** Of a process that `run-<program>.ts` starts, which takes the mode and its own files. */
 export const outcomesIn = (
-  program: 'node-worker' | 'python-worker' | 'build',
+  program: 'node-worker' | 'python-worker' | 'build' | 'npm',
   mode: Mode,
   { own }: Target,
   ways: Ways,

@@ -19,7 +19,7 @@ const own = JSON.parse(process.argv[3] ?? '') as Target['own'];
 const folder = await mkdtemp(join(tmpdir(), 'kgrid-walls-build-'));
 const root = join(folder, 'package');
 /** It runs in a copy of the package. */
-const there = { [own.file]: 'backend.py', [own.scratch]: '.' };
+const there = { [own.scratch]: '.' };
 const builder = join(PYTHON_PROGRAMS, 'kgrid_runtime/installer/build.py');
 if (isWritable(builder)) there[own.program] = builder;
 let ways = await text(process.stdin);

@@ -21,8 +21,10 @@ const root = dirname(own.file);
 const cache = await mkdtemp(join(tmpdir(), 'kgrid-walls-worker-'));
 await writeFile(own.file, CODE);
 const files = await prepareProgram(cache);
+const kernel = await kernelOf(process.argv[2] as Mode);
 const program = nodeWorkers({
   files,
+  kernel,
   memoryMb: 256,
   outputLimit: 1e6,
   permissions: true,
@@ -45,7 +47,7 @@ await runInWorker({
     ...(walls !== undefined && { walls: { ...walls, read: [...walls.read, ...needed] } }),
     args: ['--allow-addons', ...needed.map((path) => `--allow-fs-read=${path}`), `--import=${taker}`, ...args],
   },
-  kernel: await kernelOf(process.argv[2] as Mode),
+  kernel,
   endpoint: { file: own.file, root, function: 'index' },
   rename: [own.program, files.main],
 });
