@@ -156,6 +156,20 @@ def test_a_call_that_waits_lets_others_in(start: Start, tmp_path: Path) -> None:
         assert worker.answer(number)[0] == RESULT
 
 
+def test_a_call_that_waits_keeps_no_answer_back(start: Start, tmp_path: Path) -> None:
+    worker = start(WAITS)
+    gate = tmp_path / "gate"
+    worker.call(1, {})
+    worker.answer(1)
+    calls = [frame(CALL, number, 1, b"{}") for number in range(2, 20)]
+    waits = frame(CALL, 20, 1, json.dumps({"until": str(gate)}).encode())
+    worker.data.sendall(b"".join([*calls, waits]))
+    for number in range(2, 20):
+        assert worker.answer(number) == (RESULT, {})
+    gate.touch()
+    assert worker.answer(20)[0] == RESULT
+
+
 def test_a_sealed_worker_ends_what_it_has_begun_and_begins_no_more(start: Start, tmp_path: Path) -> None:
     worker = start(WAITS)
     gate = tmp_path / "gate"

@@ -27,6 +27,7 @@ from kgrid_python_runtime.worker.values import read_input, write_result
 STACK = 8 * 1024 * 1024
 _ANY_LENGTH = 1 << 32
 _LOOK_SECONDS = 0.003
+_SHORT_SECONDS = 0.0005
 _LOOKS_WITHOUT_CALLS = 16
 
 
@@ -57,6 +58,8 @@ class Calls:
         self._threads = 1
         self._parked = 0
         self._wake = threading.Semaphore(0)
+        # Answers that go together with the next.
+        self._answers: deque[bytes] = deque()
         self._is_sealed = False
         self._has_left = False
         self._watched = False
@@ -83,6 +86,8 @@ class Calls:
                 seen, quiet = -1, 0
                 while quiet < _LOOKS_WITHOUT_CALLS or not self._may_rest(seen):
                     time.sleep(_LOOK_SECONDS)
+                    if self._answers:
+                        self.flush()
                     begun = self._begun[BEGUN]
                     if begun != seen:
                         seen, quiet = begun, 0
@@ -96,6 +101,7 @@ class Calls:
         """From here on no call begins."""
         with self._counting:
             self._is_sealed = True
+        self.flush()
         self._on_sealed(self._begun[BEGUN])
 
     def waiting(self, begins: bool) -> None:
@@ -119,6 +125,16 @@ class Calls:
             view = memoryview(data)
             while view:
                 view = view[os.write(self._descriptor, view) :]
+
+    def flush(self) -> None:
+        """Sends the answers that are there."""
+        answers = []
+        while self._answers:
+            # Another thread may have taken it.
+            with contextlib.suppress(IndexError):
+                answers.append(self._answers.popleft())
+        if answers:
+            self.send(b"".join(answers))
 
     def _may_rest(self, seen: int) -> bool:
         """Whether nothing has begun since; then the next call will tell."""
@@ -181,6 +197,7 @@ class Calls:
 
     def _run(self, kind: int, number: int, about: int, text: bytes) -> None:
         loading = True
+        began = time.perf_counter()
         try:
             if kind == LOAD:
                 self._endpoints.function(about)
@@ -197,7 +214,10 @@ class Calls:
         # Also SystemExit and KeyboardInterrupt: code of others must not end this thread.
         except BaseException as error:
             answer = self._failed(number, error, loading)
-        self.send(answer)
+        self._answers.append(answer)
+        # What took long may take long again: its answer is not kept back for the next call, nor those before it.
+        if not self._waiting_calls or self._is_sealed or time.perf_counter() - began > _SHORT_SECONDS:
+            self.flush()
 
     def _failed(self, number: int, error: BaseException, loading: bool) -> bytes:
         describer = self._endpoints.describer
