@@ -299,7 +299,7 @@ test('what the code asks for of the network is shown with the option that allows
   const { stdout } = await kgrid(['check', ko]);
   assert.match(
     stdout,
-    /^ {2}asks for api\.example:443, \[::1\]:5432, which is allowed by --allow-network (\S+)=api\.example:443 --allow-network \1=\[::1\]:5432$/m,
+    /^ {2}asks for api\.example:443, \[::1\]:5432, which is refused without --allow-network (\S+)=api\.example:443 --allow-network \1=\[::1\]:5432$/m,
   );
   const { json } = await kgridJson<{ kos: { network: string[]; findings: unknown[] }[] }>(['check', ko]);
   assert.deepEqual(json.kos[0]?.network, ['api.example:443', '[::1]:5432']);

@@ -16,5 +16,5 @@ export function networkNote(name: string, wanted: readonly HostPort[], permissio
   const asks = `asks for ${wanted.map(formatHostPort).join(', ')}`;
   const refused = wanted.filter((each) => permission === undefined || !permits(permission, each));
   if (refused.length === 0) return `${asks}, which is allowed`;
-  return `${asks}, which is allowed by ${refused.map((each) => optionFor(name, each)).join(' ')}`;
+  return `${asks}, which is refused without ${refused.map((each) => optionFor(name, each)).join(' ')}`;
 }
