@@ -1,6 +1,5 @@
 /** A real activator for as long as a command runs: on loopback, in the dev profile, on a shelf of its own. */
 import { mkdir } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
@@ -11,6 +10,7 @@ import { toConfig } from '../../src/config/config.ts';
 import { readSettings } from '../../src/config/read-settings.ts';
 import { Lifecycle } from '../../src/lifecycle.ts';
 import type { Logger } from '../../src/lib/log.ts';
+import { userCache } from '../../src/lib/user-cache.ts';
 import type { Environment } from './context.ts';
 import { FailedPlaces, withPlace } from './failed-places.ts';
 import { ioFailure } from './exit.ts';
@@ -64,7 +64,7 @@ export class LocalActivator implements AsyncDisposable {
       version: versionOfProject(),
       lifecycle: new Lifecycle(),
       environment: options.env,
-      cache: join(homedir(), '.cache', 'kgrid-activator'),
+      cache: userCache('kgrid-activator'),
       log: authorsLog(options, places),
       lostLines: () => 0,
     });

@@ -2,8 +2,8 @@
  * The settings: names of the environment on one side, a typed and frozen object on the other. Nothing else in
  * the runtime reads the environment. The table is kept equal to the README's by a test.
  */
-import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
+import { userCache } from '../../src/lib/user-cache.ts';
 import type { HandedOver } from './lib/parent.ts';
 import { withoutEndSlashes } from './lib/text.ts';
 
@@ -118,7 +118,7 @@ export function readSettings(environment: Environment): Settings {
     port: Math.floor(number('KGRID_NODE_ENV_PORT', 0, 65535)),
     heartbeatMs: number('KGRID_PROXY_HEARTBEAT_INTERVAL', 0, 86_400) * 1000,
     loadFromCache: flag('KGRID_NODE_LOAD_FROM_CACHE'),
-    cacheDir: resolve(text('KGRID_NODE_CACHE_DIR') || join(homedir(), '.cache', 'kgrid-node-runtime')),
+    cacheDir: resolve(text('KGRID_NODE_CACHE_DIR') || userCache('kgrid-node-runtime')),
     cacheBytes: number('KGRID_NODE_CACHE_SIZE', 0) * 1_000_000,
     cacheAgeMs: number('KGRID_NODE_CACHE_DAYS', 0) * 86_400_000,
     executionTimeoutMs: number('KGRID_NODE_EXECUTION_TIMEOUT', 0.1, 86_400) * 1000,

@@ -4,9 +4,10 @@
  */
 import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { startRefused } from '../lib/errors.ts';
+import { userCache } from '../lib/user-cache.ts';
 import { isFull, isMissing, isReadOnly, reasonOf, whyUnusable } from './disk-errors.ts';
 import { makeFolder, tryToWrite } from './file-store/durable-files.ts';
 import { takeOwnership, type Owner } from './file-store/owner-lock.ts';
@@ -82,7 +83,7 @@ async function placesIn(home: string, owner?: Owner): Promise<StateFolder> {
 const nothingKept = (): StateFolder => ({
   audit: undefined,
   knownPackages: undefined,
-  cache: join(homedir(), '.cache', 'kgrid-activator'),
+  cache: userCache('kgrid-activator'),
   spool: tmpdir(),
   [Symbol.dispose]: () => undefined,
 });
