@@ -1,4 +1,5 @@
 import type { BenchCase } from '../lib/bench.ts';
+import { batch } from './batch.ts';
 import { chain } from './chain.ts';
 import { executeAsync } from './execute-async.ts';
 import { execute } from './execute.ts';
@@ -23,6 +24,7 @@ export const CASES: readonly BenchCase[] = [
   reads,
   node,
   python,
+  batch,
   spinner,
   start,
   scale,

@@ -8,6 +8,8 @@ export interface Bench {
   readonly quick: boolean;
   /** How many knowledge objects are on the shelf, where the operator says so. */
   readonly kos: readonly number[] | undefined;
+  /** How many records `batch` sends beside what it always sends. */
+  readonly records: readonly number[] | undefined;
   /** Another working copy, whose service is measured in pairs with that of this one. */
   readonly before: string | undefined;
   /** Options of the service, whose cost is measured in pairs with a service without them. */

@@ -10,6 +10,8 @@ export interface Options {
   readonly quick: boolean;
   /** How many knowledge objects `scale` has on the shelf. */
   readonly kos: readonly number[] | undefined;
+  /** How many records `batch` sends for its memory, beside what it always sends. */
+  readonly records: readonly number[] | undefined;
   readonly before: string | undefined;
   readonly options: readonly string[];
   /** File for the figures of every round. */
@@ -28,6 +30,7 @@ export function readOptions(args: readonly string[], known: readonly BenchCase[]
       before: { type: 'string' },
       options: { type: 'string' },
       kos: { type: 'string' },
+      records: { type: 'string' },
       json: { type: 'string' },
       quick: { type: 'boolean', default: false },
     },
@@ -40,6 +43,7 @@ export function readOptions(args: readonly string[], known: readonly BenchCase[]
     before: before === undefined ? undefined : resolve(before),
     options: options.split(/\s+/).filter((each) => each !== ''),
     kos: values.kos?.split(',').map((text) => count('--kos', text.trim(), 100_000)),
+    records: values.records?.split(',').map((text) => count('--records', text.trim(), 100_000_000)),
     cases: only === undefined ? known : only.split(',').map((name) => caseOf(name.trim(), known)),
     rounds: count('--rounds', values.rounds ?? (quick ? '1' : '5')),
     seconds: count('--seconds', values.seconds ?? (quick ? '1' : '5')),

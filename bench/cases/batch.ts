@@ -1,0 +1,115 @@
+/** Batches of NDJSON: records a second beside single calls and a plain loop, memory, and single calls beside a batch. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { peakMemory } from '../../test/acceptance/support/peak-memory.ts';
+import type { Bench, BenchCase, Row } from '../lib/bench.ts';
+import { greetingInNode, greetingInPython } from '../lib/greeting.ts';
+import { benchKo, CLEARANCE, INPUT, makeShelf } from '../lib/kos.ts';
+import type { BenchKo } from '../lib/kos.ts';
+import { startService } from '../lib/servers.ts';
+import type { Service } from '../lib/servers.ts';
+import { measure } from '../lib/wrk.ts';
+
+const LOOP = join(import.meta.dirname, '../bare/loop.ts');
+const MEGABYTE = 1024 * 1024;
+const LINES_A_PIECE = 1000;
+
+async function recordsFile(bench: Bench, count: number): Promise<string> {
+  const path = join(bench.folder, `${count}.ndjson`);
+  const piece = `${INPUT}\n`.repeat(LINES_A_PIECE);
+  await pipeline(Readable.from(Array.from({ length: count / LINES_A_PIECE }, () => piece)), createWriteStream(path));
+  return path;
+}
+
+const curlArgs = ({ url }: Service, { call }: BenchKo, file: string): string[] => [
+  ...['-sS', '--fail', '-o', '/dev/null', '-X', 'POST', '-H', 'Content-Type: application/x-ndjson', '-T', file],
+  url + call.path,
+];
+
+/** Records a second, by a client that is a process of its own. */
+async function batchRate(bench: Bench, service: Service, ko: BenchKo, file: string, count: number): Promise<number> {
+  const began = performance.now();
+  await promisify(execFile)('curl', curlArgs(service, ko, file), { signal: bench.signal });
+  return (count / (performance.now() - began)) * 1000;
+}
+
+async function rates(bench: Bench, what: string, ko: BenchKo, runtimes: readonly string[]): Promise<Row> {
+  await using service = await startService(bench, await makeShelf(bench, [ko]), { runtimes });
+  const count = bench.quick ? 10_000 : runtimes.length > 0 ? 50_000 : 500_000;
+  const file = await recordsFile(bench, count);
+  await batchRate(bench, service, ko, await recordsFile(bench, 5000), 5000);
+  const [batch, single, times, loop]: number[][] = [[], [], [], []];
+  for (let round = 0; round < bench.rounds; round++) {
+    const calls = await measure(bench, service.url, [ko.call], 10);
+    const records = await batchRate(bench, service, ko, file, count);
+    single?.push(calls.rate);
+    batch?.push(records);
+    times?.push(records / calls.rate);
+    if (runtimes.length > 0) continue;
+    const { stdout } = await promisify(execFile)(process.execPath, [LOOP, ko.bare.code, file], {
+      signal: bench.signal,
+    });
+    loop?.push(records / ((count / Number(stdout.split(' ', 1)[0])) * 1000));
+  }
+  const figures = { 'records/s': batch ?? [], 'single calls/s': single ?? [], 'of single': times ?? [] };
+  const ofLoop: Record<string, readonly number[]> = runtimes.length === 0 ? { 'of a loop': loop ?? [] } : {};
+  return { case: 'batch', what, figures: { ...figures, ...ofLoop }, failed: 0 };
+}
+
+async function memory(bench: Bench, ko: BenchKo): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const count of bench.quick ? [10_000] : [10_000, 1_000_000, ...(bench.records ?? [])]) {
+    await using service = await startService(bench, await makeShelf(bench, [ko]));
+    const rate = await batchRate(bench, service, ko, await recordsFile(bench, count), count);
+    const peak = (await peakMemory(service.pid)) / MEGABYTE;
+    rows.push({
+      case: 'batch-memory',
+      what: `${count} records`,
+      figures: { 'peak MB': [peak], 'records/s': [rate] },
+      failed: 0,
+    });
+  }
+  return rows;
+}
+
+async function fairness(bench: Bench, ko: BenchKo): Promise<Row> {
+  await using service = await startService(bench, await makeShelf(bench, [ko]));
+  const file = await recordsFile(bench, bench.quick ? 200_000 : 5_000_000);
+  await batchRate(bench, service, ko, await recordsFile(bench, 5000), 5000);
+  const figures = { 'p95 alone ms': [] as number[], 'p95 beside ms': [] as number[], times: [] as number[] };
+  let failed = 0;
+  for (let round = 0; round < bench.rounds; round++) {
+    const alone = await measure(bench, service.url, [ko.call], 2);
+    const batch = spawn('curl', curlArgs(service, ko, file), { stdio: 'ignore', signal: bench.signal });
+    batch.on('error', () => undefined);
+    const beside = await measure(bench, service.url, [ko.call], 2);
+    const ended = once(batch, 'close');
+    batch.kill();
+    await ended;
+    figures['p95 alone ms'].push(alone.p95);
+    figures['p95 beside ms'].push(beside.p95);
+    figures.times.push(beside.p95 / alone.p95);
+    failed += alone.failed + beside.failed;
+  }
+  return { case: 'batch-beside', what: '2 single callers', figures, failed };
+}
+
+export const batch: BenchCase = {
+  name: 'batch',
+  about: 'NDJSON: records a second, memory (10,000, 1 million and --records), and single calls beside a batch',
+  async run(bench) {
+    const ko = benchKo('clearance', CLEARANCE);
+    return [
+      await rates(bench, 'javascript', ko, []),
+      await rates(bench, 'node', greetingInNode(), ['node', 'python']),
+      await rates(bench, 'python', greetingInPython(), ['node', 'python']),
+      ...(await memory(bench, ko)),
+      await fairness(bench, ko),
+    ];
+  },
+};
