@@ -71,6 +71,9 @@ class Steps:
         request = {"arguments": arguments, "sources": sources, "work": str(work)}
         (work / "tmp").mkdir(exist_ok=True)
         variables = {**self._for_pip, "TMPDIR": str(work / "tmp")}
+        if sources:
+            # Their code could put into it what others would get.
+            variables["PIP_NO_CACHE_DIR"] = "1"
         step = Step("fetch", ["-I", str(_HERE / "fetch.py")], request, folder, variables, work)
         return await self._run(doing, step)
 

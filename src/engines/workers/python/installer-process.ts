@@ -4,6 +4,8 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Kernel } from '../../walls/walls.ts';
 import { activationFailed } from '../packages/errors.ts';
@@ -102,7 +104,11 @@ export class InstallerProcess {
     });
     child.stdin.on('error', () => undefined);
     this.#child = child;
-    this.#tell({ cache, environment, sourceBuilds, seconds: limitSeconds, size: limitBytes });
+    // Of its own, since walls close that of the user.
+    const pipCache = join(cache, 'pip');
+    mkdirSync(pipCache, { recursive: true });
+    const variables = { PIP_CACHE_DIR: pipCache, ...environment };
+    this.#tell({ cache, environment: variables, sourceBuilds, seconds: limitSeconds, size: limitBytes });
     createInterface({ input: child.stdout }).on('line', (line) => this.#take(JSON.parse(line) as Said));
     let last = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => (last = (last + text).slice(-MAX_LAST_WORDS)));

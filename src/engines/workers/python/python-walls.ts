@@ -52,13 +52,13 @@ export function stepWalls(python: Python, programs: string, step: InstallStep): 
       connect: [],
       ...both,
     };
-  const { HOME: home } = step.environment;
+  const { HOME: home, PIP_CACHE_DIR: cache } = step.environment;
   const ofUser = home === undefined ? [] : ['.netrc', '.pip', '.config/pip'].map((path) => join(home, path));
   const settings = ['/etc/pip.conf', '/etc/xdg/pip', ...ofUser];
   return {
     read: [...common, join(step.cache, 'objects'), ...NETWORK, ...settings, ...filesIn(step.environment)],
     execute: [...interpreter(python), ...TOOLS],
-    write: [step.work, '/dev/null', ...(home === undefined ? [] : [join(home, '.cache/pip')])],
+    write: [step.work, '/dev/null', ...(cache === undefined ? [] : [cache])],
     connect: 'any',
     ...both,
   };
