@@ -79,6 +79,7 @@ export const outcomesBy = (ways: Ways, [command = '', ...args]: readonly string[
   outcomesOf(ways, async (left) => {
     const child = spawn(command, args, { cwd: '/', stdio: ['pipe', 'pipe', 'inherit', 'pipe'] });
     child.stdin?.on('error', () => undefined).end(JSON.stringify(left));
+    child.stdio[3]?.on('error', () => undefined);
     return linesOf(child.stdout === null ? '' : await text(child.stdout));
   });
 

@@ -6,7 +6,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { Target } from './attempt.ts';
@@ -48,19 +48,12 @@ export async function makeTarget(aimed: Aimed): Promise<OwnTarget> {
     if (aimed.as !== undefined) await chown(all, user, group);
     return all;
   };
-  const tcp = await listening(
-    createServer((socket) => socket.destroy()),
-    { port: 0, host: '127.0.0.1' },
-  );
-  const unix = await listening(
-    createServer((socket) => socket.destroy()),
-    { path: join(folder, 'socket') },
-  );
+  // One name for the whole machine.
+  const abstractName = `kgw${randomBytes(8).toString('hex')}`;
+  const tcp = await listening(createServer(hangUp), { port: 0, host: '127.0.0.1' });
+  const unix = await listening(createServer(hangUp), { path: join(folder, 'socket') });
   await chmod(join(folder, 'socket'), EVERYBODY);
-  const abstract = await listening(
-    createServer((socket) => socket.destroy()),
-    { path: `\0${marker}-listens` },
-  );
+  const abstract = await listening(createServer(hangUp), { path: `\0${abstractName}` });
   const udp = createSocket('udp4').bind(0, '127.0.0.1');
   await once(udp, 'listening');
   const uniques: string[] = [];
@@ -92,7 +85,7 @@ export async function makeTarget(aimed: Aimed): Promise<OwnTarget> {
       tcp: aimed.tcp ?? (tcp.address() as AddressInfo).port,
       udp: udp.address().port,
       unix: join(folder, 'socket'),
-      abstract: `${marker}-listens`,
+      abstract: abstractName,
       node: process.execPath,
       python: pythonFor(aimed.as),
       isRoot,
@@ -135,6 +128,9 @@ export function pythonFor(as: readonly string[] = []): string {
 export const NO_CAPABILITIES =
   process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all', '--no-new-privs', '--'] : [];
 
+/** Whoever comes may have gone by then. */
+const hangUp = (socket: Socket): void => void socket.on('error', () => undefined).destroy();
+
 async function listening(server: Server, where: { port: number; host: string } | { path: string }): Promise<Server> {
   server.listen(where);
   await once(server, 'listening');
@@ -148,6 +144,7 @@ export async function idleProcess(marker: string, as: readonly string[] = []): P
     env: { PATH: process.env['PATH'] ?? '', MARKER: marker },
     stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
   });
+  child.stdio[3]?.on('error', () => undefined);
   if (child.stdout !== null) await once(child.stdout, 'data');
   return { pid: child.pid ?? 0, [Symbol.dispose]: () => void child.kill('SIGKILL') };
 }
