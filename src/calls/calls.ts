@@ -51,6 +51,8 @@ export interface CallsOptions {
   readonly held: HeldBytes;
   readonly failures: FailedCalls;
   readonly observe: CallObserver;
+  /** What the service says of an endpoint, as JSON text. */
+  readonly describe?: (endpoint: Endpoint) => string;
 }
 
 export class Calls {
@@ -118,6 +120,11 @@ export class Calls {
     return outcomes;
   }
 
+  /** What the service says of an endpoint, as JSON text. */
+  describe(endpoint: Endpoint): string | undefined {
+    return this.#options.describe?.(endpoint);
+  }
+
   /** One for each set: calls in one scope may run together. */
   #scopeOf(set: EndpointSet): SetScope {
     if (this.#scope?.set !== set) this.#scope = new SetScope(this, set);
@@ -136,6 +143,11 @@ class SetScope implements CallScope {
 
   find(id: string): Endpoint | undefined {
     return this.set.find(id);
+  }
+
+  describe(id: string): Promise<string | undefined> {
+    const endpoint = this.set.find(id) ?? this.set.versioned(id, 'get');
+    return Promise.resolve(endpoint && this.#calls.describe(endpoint));
   }
 
   async call(id: string, { body, depth, deadline, signal, ...input }: NestedCall): Promise<string> {

@@ -11,7 +11,7 @@ import { execution, executionRoutes } from './execution/execution-routes.ts';
 import { EndpointFinder, wantedByAtId } from './execution/find-endpoint.ts';
 import { healthRoutes } from './health/health-routes.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
-import { EndpointTexts } from './listings/endpoint-texts.ts';
+import type { EndpointTexts } from './listings/endpoint-texts.ts';
 import { openapiRoutes } from './openapi-routes.ts';
 import { pageDataRoutes } from './pages/page-data.ts';
 import { pageRoutes } from './pages/send-page.ts';
@@ -24,14 +24,14 @@ export interface RouteParts extends ServerOptions {
   readonly gate: RequestGate;
   readonly calls: HttpCalls;
   readonly batches: Batches;
+  readonly texts: EndpointTexts;
   /** Calls so far. */
   readonly executed: () => number;
 }
 
 export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
-  const { config, shelf, activator, engines, lifecycle, gate, calls, batches, executed } = parts;
+  const { config, shelf, activator, engines, lifecycle, gate, calls, batches, texts, executed } = parts;
   const { publicUrl } = config;
-  const texts = new EndpointTexts();
   rootRoutes(app, publicUrl);
   pageRoutes(app);
   const login = { execution: gate.isClosed('execution'), details: gate.isClosed('info') };

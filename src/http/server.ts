@@ -1,6 +1,6 @@
 /** The HTTP service: access rules first, then the routes, then the fast paths before them. */
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Activator } from '../activation/activator.ts';
 import { Calls } from '../calls/calls.ts';
 import { FailedCalls } from '../calls/failed-calls.ts';
@@ -29,6 +29,7 @@ import { installFastPaths } from './fast-path.ts';
 import { refuseOddHosts } from './host-header.ts';
 import { fastReads } from './kos/fast-reads.ts';
 import { RequestGate } from './request-gate.ts';
+import { EndpointTexts } from './listings/endpoint-texts.ts';
 import { addRoutes } from './routes.ts';
 
 export interface ServerOptions {
@@ -75,7 +76,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done();
   });
   let executed = 0;
-  const invoked = new Calls({ held, failures, observe: () => executed++ });
+  const texts = new EndpointTexts();
+  const invoked = new Calls({
+    ...{ held, failures, observe: () => executed++ },
+    // Code that asks comes by no address.
+    describe: (endpoint) => texts.of(endpoint, config.publicUrl ?? ownAddress(app)),
+  });
   const calls = new HttpCalls({ held, tokens: options.tokens, gate, calls: invoked });
   const bodies = new Bodies({ bytes: config.limits.body, time: config.limits.request }, held);
   installBodyParser(app, bodies, ({ target }) => target?.records !== undefined);
@@ -92,7 +98,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     mostBytes: config.limits.body,
     log: options.log.child({ part: 'batches' }),
   });
-  await addRoutes(app, { ...options, gate, calls, batches, executed: () => executed });
+  await addRoutes(app, { ...options, gate, calls, batches, texts, executed: () => executed });
 
   const paths = [
     ...(gate.isClosed('execution') ? [] : [fastCalls({ activator, calls, bodies, gate })]),
@@ -103,6 +109,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   installFastPaths(app.server, [refuseOddHosts(gate)], () => true);
   owned.move();
   return app;
+}
+
+/** Under which the service reaches itself. */
+function ownAddress(app: FastifyInstance): string {
+  const { address, family, port } = app.server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
 const isHealth = (url: string): boolean => /^\/actuator\/health(\/|$)/.test(pathOf(url));

@@ -21,7 +21,9 @@ export async function answerQuestion(call: WorkerCall, text: string, clock: Cloc
     if (id === '') return refuse(`Not an endpoint: ${uri.slice(0, MAX_SHOWN_CHARACTERS)}`);
     if (what === 'metadata') {
       const described = await call.scope.describe?.(id);
-      return described === undefined ? refuse(`${id} is not active`) : { status: 200, body: `{"result":${described}}` };
+      return described === undefined
+        ? refuse(`No endpoints found for ${id}`)
+        : { status: 200, body: `{"result":${described}}` };
     }
     const now = clock.now();
     const result = await call.scope.call(id, {
