@@ -43,7 +43,7 @@ export const workerPolicy = {
   mostFailedStarts: 3,
 } as const;
 
-export type WorkerPolicy = typeof workerPolicy;
+export type WorkerPolicy = { readonly [Figure in keyof typeof workerPolicy]: number };
 
 /** Bytes of resident memory that a worker may have. */
 export const residentBytes = (memoryMb: number, besideMemoryMb: number): number => (memoryMb + besideMemoryMb) * MB;

@@ -4,6 +4,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { lstat, opendir, readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { mapBounded } from '../../lib/map-bounded.ts';
 import type { WorkerPolicy } from './policy.ts';
 
 /** Process ids are those of one machine or container. */
@@ -77,16 +78,12 @@ export class ScratchFolders {
 
   async #problemOf(folder: string): Promise<string | undefined> {
     const { scratchBytes, scratchFiles } = this.#policy;
-    const left = { bytes: scratchBytes, files: scratchFiles };
-    await count(folder, left).catch(() => undefined);
-    if (left.files < 0) return `The knowledge object wrote more than ${scratchFiles} temporary files`;
-    if (left.bytes < 0) return `The knowledge object wrote more than ${scratchBytes / 2 ** 20} MB of temporary files`;
-    return undefined;
+    const found = await filesIn(folder, scratchFiles);
+    if (found === undefined) return `The knowledge object wrote more than ${scratchFiles} temporary files`;
+    if ((await bytesOf(found)) <= scratchBytes) return undefined;
+    return `The knowledge object wrote more than ${scratchBytes / 2 ** 20} MB of temporary files`;
   }
 }
-
-/** Of which a system counts the blocks of a file. */
-const BLOCK_BYTES = 512;
 
 function isAlive(pid: number): boolean {
   try {
@@ -97,14 +94,30 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Takes off what is there, until there is too much. */
-async function count(folder: string, left: { bytes: number; files: number }): Promise<void> {
-  for await (const entry of await opendir(folder)) {
-    left.files--;
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) await count(path, left).catch(() => undefined);
-    // What takes place on the disk: a file with holes is larger than that.
-    else left.bytes -= BLOCK_BYTES * ((await lstat(path).catch(() => undefined))?.blocks ?? 0);
-    if (left.files < 0 || left.bytes < 0) return;
+/** Their paths; undefined where there are more files and folders than `most`. */
+async function filesIn(folder: string, most: number): Promise<string[] | undefined> {
+  const files: string[] = [];
+  const folders = [folder];
+  let found = 0;
+  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    // What was there a moment ago may be gone.
+    const entries = await opendir(next).catch(() => undefined);
+    for await (const entry of entries ?? []) {
+      if (++found > most) return undefined;
+      (entry.isDirectory() ? folders : files).push(join(next, entry.name));
+    }
   }
+  return files;
+}
+
+/** Of which a system counts the blocks of a file: one with holes is larger than what it takes. */
+const BLOCK_BYTES = 512;
+const AT_ONCE = 64;
+
+async function bytesOf(files: readonly string[]): Promise<number> {
+  let blocks = 0;
+  await mapBounded(files, AT_ONCE, async (file) => {
+    blocks += (await lstat(file).catch(() => undefined))?.blocks ?? 0;
+  });
+  return blocks * BLOCK_BYTES;
 }
