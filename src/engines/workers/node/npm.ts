@@ -67,6 +67,8 @@ export class Npm {
     if (!npm) {
       throw activationFailed('It depends on packages, and no npm was found on the PATH of the runtime to install them');
     }
+    // Walls let through what is there when they are laid.
+    await mkdir(this.#cacheFolder, { recursive: true });
     await this.#use(this.#cacheFolder);
     let tail = '';
     let expired = false;
