@@ -99,9 +99,12 @@ export class LocalActivator implements AsyncDisposable {
 
 const PROGRESS_EVERY_MS = 250;
 
-function settingsOf({ runtimes, port }: LocalOptions): ReturnType<typeof toSettings> {
+/** What an operator lets code do, an author lets it do on his own machine. */
+const PERMISSIONS = /^KGRID_ALLOW_(NETWORK|PROCESSES|SOURCE_BUILDS)$/;
+
+function settingsOf({ runtimes, port, env }: LocalOptions): Parameters<typeof toConfig>[0] {
   const started = runtimes.length === 0 ? ['none'] : runtimes;
-  return toSettings([
+  const options = [
     '--profile',
     'dev',
     '--host',
@@ -109,11 +112,9 @@ function settingsOf({ runtimes, port }: LocalOptions): ReturnType<typeof toSetti
     '--port',
     String(port),
     ...started.flatMap((name) => ['--runtimes', name]),
-  ]);
-}
-
-function toSettings(options: string[]): Parameters<typeof toConfig>[0] {
-  const given = readSettings(options, {});
+  ];
+  const permissions = Object.entries(env).filter(([name]) => PERMISSIONS.test(name));
+  const given = readSettings(options, Object.fromEntries(permissions));
   return given.help ? new Map() : given.settings;
 }
 
