@@ -57,12 +57,13 @@ export class ActivatorClient {
   readonly url: string;
   /** Undefined without one. */
   readonly login: string | undefined;
-  readonly #authorization: string | undefined;
+  /** The header. */
+  readonly authorization: string | undefined;
 
   constructor(url: string, login?: Login) {
     this.url = withoutEndSlashes(url);
     this.login = login?.who;
-    this.#authorization = login?.authorization;
+    this.authorization = login?.authorization;
   }
 
   /** @throws CommandFailure when the activator cannot be reached. */
@@ -153,7 +154,7 @@ export class ActivatorClient {
         method,
         headers: {
           accept: 'application/json',
-          ...(this.#authorization === undefined ? {} : { authorization: this.#authorization }),
+          ...(this.authorization === undefined ? {} : { authorization: this.authorization }),
           ...headers,
         },
         redirect: 'manual',

@@ -10,6 +10,9 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface Context {
   readonly env: Environment;
   readonly terminal: (options: { readonly json?: boolean }) => Terminal;
+  /** Where data comes from and goes to, where it is no file. */
+  readonly stdin: NodeJS.ReadableStream;
+  readonly stdout: NodeJS.WritableStream;
   /** Resolves when the person wants the command to end, which then has a while to do so. */
   readonly interrupted: () => Promise<void>;
   /** What is printed where the command line itself is wrong, or asks for help. */
@@ -34,6 +37,11 @@ export function processContext(): Context {
   }
   return {
     env: process.env,
+    // Opened when it is asked for: it would hold up the end of other commands.
+    get stdin() {
+      return process.stdin;
+    },
+    stdout: process.stdout,
     write: (text) => void process.stdout.write(text),
     writeError: (text) => void process.stderr.write(text),
     exitCode: EXIT.ok,

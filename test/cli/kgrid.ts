@@ -52,6 +52,8 @@ async function runHere(args: readonly string[], { cwd, env, input = '' }: RunOpt
   const said = Promise.all([text(stdout), text(stderr)]);
   const context: Context = {
     env: { PATH, HOME, ...env },
+    stdin: Readable.from([Buffer.from(input)]),
+    stdout,
     terminal: ({ json = false }) => createTerminal({ json, stdin: Readable.from([input]), stdout, stderr }),
     interrupted: () => Promise.reject(new Error('Only a process can be interrupted')),
     write: (printed) => void stdout.write(printed),

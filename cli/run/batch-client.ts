@@ -1,0 +1,190 @@
+/** Sends records as NDJSON, a piece of them in one request, and sends again what was not answered. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import type { Dispatcher } from 'undici';
+import { messageOf } from '../../src/lib/errors.ts';
+import { STATUS_CODES } from '../../src/lib/http-module.ts';
+import { fieldsOf } from '../lib/fields.ts';
+import { DIGEST_HEADER, isOfRecords, RECORDS_TYPE } from './endpoint.ts';
+import { RunStopped } from './run-stopped.ts';
+
+export interface BatchClientOptions {
+  readonly url: string;
+  readonly authorization: string | undefined;
+  /** Of the package that answered first. */
+  readonly digest: string | undefined;
+  /** How often what was not answered is sent again, without any answer in between. */
+  readonly retries: number;
+  readonly connections: number;
+  /** Hears why it waits; of nothing when it goes on. */
+  readonly onWait: (why: string | undefined) => void;
+  readonly signal: AbortSignal;
+}
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
+/** "Backoff on 429, 502, 503, 504 and broken connections." */
+const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+/** Of an endpoint that was there: a service that starts does not have it yet. */
+const NOT_YET = 404;
+const MOST_ERROR_BYTES = 64 * 1024;
+
+/** What may be otherwise in a while. */
+class Passing extends Error {
+  readonly afterSeconds: number;
+
+  constructor(message: string, afterSeconds = 0) {
+    super(message);
+    this.afterSeconds = afterSeconds;
+  }
+}
+
+export class BatchClient implements AsyncDisposable {
+  readonly #options: BatchClientOptions;
+  readonly #agent: Agent;
+
+  constructor(options: BatchClientOptions) {
+    this.#options = options;
+    this.#agent = new Agent({ connections: options.connections, pipelining: 1 });
+  }
+
+  /** One answer for each record, in their order, as they come. @throws RunStopped. */
+  async *answers(records: readonly string[]): AsyncGenerator<readonly string[]> {
+    const { retries, signal, onWait } = this.#options;
+    let done = 0;
+    /** Of a record that was answered with what may pass, for as long as no other shows that it is the record's own fault. */
+    let suspect: string | undefined;
+    for (let attempt = 0; done + (suspect === undefined ? 0 : 1) < records.length;) {
+      const from = done + (suspect === undefined ? 0 : 1);
+      try {
+        for await (const lines of this.#send(records.slice(from))) {
+          const passing = retries === 0 ? -1 : lines.findIndex(isPassing);
+          const good = passing < 0 ? lines : lines.slice(0, passing);
+          if (good.length > 0) {
+            const known = suspect === undefined ? good : [suspect, ...good];
+            suspect = undefined;
+            done += known.length;
+            attempt = 0;
+            onWait(undefined);
+            yield known;
+          }
+          const line = passing < 0 ? undefined : lines[passing];
+          if (line === undefined) continue;
+          if (attempt >= retries && suspect === undefined) {
+            suspect = line;
+            attempt = 0;
+            break;
+          }
+          throw new Passing(reasonOf(line));
+        }
+      } catch (thrown) {
+        if (signal.aborted || thrown instanceof RunStopped) throw thrown;
+        const why = messageOf(thrown);
+        if (attempt >= retries)
+          throw new RunStopped(`${this.#options.url} does not answer after ${attempt + 1} attempts: ${why}`, {
+            cause: thrown,
+          });
+        const wait = pauseBefore(attempt++, thrown instanceof Passing ? thrown.afterSeconds : 0);
+        onWait(`${why}; again in ${Math.ceil(wait / 1000)} s (${attempt} of ${retries})`);
+        await pause(wait, undefined, { signal });
+      }
+    }
+    if (suspect !== undefined) yield [suspect];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  /** Lines that are whole. @throws Passing, RunStopped, and what breaks a connection. */
+  async *#send(records: readonly string[]): AsyncGenerator<readonly string[]> {
+    const { url, authorization, signal } = this.#options;
+    const answer = await request(url, {
+      dispatcher: this.#agent,
+      method: 'POST',
+      headers: {
+        'content-type': RECORDS_TYPE,
+        accept: `${RECORDS_TYPE}, application/json`,
+        ...(authorization === undefined ? {} : { authorization }),
+      },
+      body: `${records.join('\n')}\n`,
+      signal,
+    });
+    if (answer.statusCode !== 200) throw await this.#refused(answer);
+    this.#check(answer);
+    let count = 0;
+    let begun = '';
+    answer.body.setEncoding('utf8');
+    for await (const chunk of answer.body as AsyncIterable<string>) {
+      const lines = (begun + chunk).split('\n');
+      begun = lines.pop() ?? '';
+      const whole = lines.filter((line) => line !== '').slice(0, records.length - count);
+      count += whole.length;
+      if (whole.length > 0) yield whole;
+    }
+    if (count < records.length) throw new Passing(`the answer ends after ${count} of ${records.length} records`);
+  }
+
+  #check({ headers }: Dispatcher.ResponseData): void {
+    const { url, digest } = this.#options;
+    if (!isOfRecords(one(headers['content-type'])))
+      throw new RunStopped(
+        `${url} does not answer record by record any more, but as ${String(headers['content-type'])}`,
+      );
+    const now = one(headers[DIGEST_HEADER]);
+    if (now !== digest)
+      throw new RunStopped(
+        `The knowledge object at ${url} is another one now: its package was ${digest ?? 'unknown'}, and is ${now ?? 'unknown'}. ` +
+          'Results of both would stand in one file: run it from the beginning with --force, or bring back the package and say --resume',
+      );
+  }
+
+  async #refused({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Error> {
+    let text = '';
+    for await (const chunk of body) {
+      text += String(chunk);
+      if (text.length > MOST_ERROR_BYTES) break;
+    }
+    const words = `${statusCode} ${STATUS_CODES[statusCode] ?? ''}${detailOf(text)}`;
+    if (AGAIN.has(statusCode) || statusCode === NOT_YET)
+      return new Passing(words, Number(one(headers['retry-after'])) || 0);
+    return new RunStopped(`${this.#options.url} refuses the records: ${words}`);
+  }
+}
+
+const one = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);
+
+function pauseBefore(attempt: number, afterSeconds: number): number {
+  const most = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS);
+  // Many clients do not come again at the same moment.
+  return Math.max(most / 2 + (Math.random() * most) / 2, Math.min(afterSeconds * 1000, LONGEST_PAUSE_MS));
+}
+
+const ERROR = '{"error":';
+
+/** Of one record: 504 is that of code that takes too long, which it does again. */
+const RECORD_AGAIN: ReadonlySet<number> = new Set([429, 502, 503]);
+
+/** An answer for the record that says no more than a refusal of the whole request would. */
+const isPassing = (line: string): boolean => line.startsWith(ERROR) && RECORD_AGAIN.has(statusOf(line));
+
+const statusOf = (line: string): number => Number.parseInt(String(errorOf(line)['Status']), 10);
+const errorOf = (line: string): Readonly<Record<string, unknown>> => fieldsOf(fieldsOf(jsonOr(line))['error']);
+
+function reasonOf(line: string): string {
+  const { Status: status, Detail: detail } = errorOf(line);
+  return `${String(status)}: ${String(detail)}`;
+}
+
+function detailOf(text: string): string {
+  const { Detail: detail } = fieldsOf(jsonOr(text));
+  return typeof detail === 'string' ? `: ${detail}` : '';
+}
+
+function jsonOr(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,67 @@
+/** "Text from a CSV becomes the number, boolean or array that the schema says"; what does not fit stays text. */
+import { isObject } from '../lib/fields.ts';
+import type { JsonTypes } from './schema-fields.ts';
+
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
+
+/** Gives the value that a cell of text stands for. */
+export type CellReader = (text: string) => unknown;
+
+export function cellReader(types: JsonTypes): CellReader {
+  const hasNumbers = types.has('number') || types.has('integer');
+  const isWhole = types.has('integer') && !types.has('number');
+  const hasBooleans = types.has('boolean');
+  const hasParts = types.has('array') || types.has('object');
+  if (!hasNumbers && !hasBooleans && !hasParts) return (text) => text;
+  return (text) => {
+    const bare = text.trim();
+    if (hasNumbers && NUMBER.test(bare)) {
+      const number = Number(bare);
+      // A number that loses digits is another number.
+      const isExact = !Number.isInteger(number) || Number.isSafeInteger(number) || /[.e]/i.test(bare);
+      if (Number.isFinite(number) && isExact && (!isWhole || Number.isInteger(number))) return number;
+    }
+    if (hasBooleans) {
+      const word = bare.toLowerCase();
+      if (word === 'true') return true;
+      if (word === 'false') return false;
+    }
+    if (hasParts && /^[[{]/.test(bare)) {
+      const value = jsonOr(bare);
+      if (types.has('array') ? Array.isArray(value) || (types.has('object') && isObject(value)) : isObject(value))
+        return value;
+    }
+    return text;
+  };
+}
+
+function jsonOr(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What Parquet holds, as JSON has it; undefined where there is nothing. */
+export function plainValue(value: unknown): unknown {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value === 'bigint') {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : String(value);
+  }
+  if (value instanceof Date) {
+    const text = value.toISOString();
+    return text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : text;
+  }
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+  if (Array.isArray(value)) return value.map((each) => plainValue(each) ?? null);
+  if (typeof value === 'object')
+    return Object.fromEntries(
+      Object.entries(value).flatMap(([key, each]) => {
+        const plain = plainValue(each);
+        return plain === undefined ? [] : [[key, plain]];
+      }),
+    );
+  return value;
+}

@@ -1,0 +1,67 @@
+/** Opens what a run writes, at the place where it goes on. */
+import { createWriteStream } from 'node:fs';
+import { Writable } from 'node:stream';
+import type { Terminal } from '../lib/terminal.ts';
+import { Failures } from './failures.ts';
+import { PIPE } from './formats.ts';
+import type { Form } from './formats.ts';
+import type { RunState } from './journal.ts';
+import type { Mapping } from './mapping.ts';
+import { openFileTarget, streamTarget } from './output.ts';
+import type { ByteTarget, Output } from './output.ts';
+import type { ResultColumns } from './result-columns.ts';
+import type { RunSettings } from './settings.ts';
+import { CsvOutput, NdjsonOutput } from './text-output.ts';
+
+export interface OutputParts {
+  readonly settings: Pick<RunSettings, 'to' | 'output' | 'files'>;
+  readonly mapping: Mapping;
+  readonly columns: ResultColumns;
+  readonly from: RunState;
+  readonly stdout: NodeJS.WritableStream;
+}
+
+export async function openOutput(parts: OutputParts): Promise<Output> {
+  const { settings, from, stdout } = parts;
+  const { files, output, to } = settings;
+  const target =
+    files !== undefined
+      ? await openFileTarget(files.results, from.output)
+      : output === PIPE
+        ? streamTarget(stdout, 'Standard output')
+        : streamTarget(createWriteStream(output), output);
+  return textOutput(parts, to, target);
+}
+
+function textOutput({ mapping, columns, from }: OutputParts, to: Form, target: ByteTarget): Output {
+  return to.format === 'ndjson'
+    ? new NdjsonOutput(target, mapping.beside)
+    : new CsvOutput(target, mapping.beside, columns, to.delimiter, from.output === 0);
+}
+
+/** @param idName names what identifies a record, if something does. */
+export async function openFailures(
+  path: string | undefined,
+  from: RunState,
+  idName: string | undefined,
+  terminal: Terminal,
+): Promise<Failures> {
+  const target =
+    path === undefined
+      ? streamTarget(
+          linesTo((line) => terminal.note(line)),
+          'Standard error',
+        )
+      : await openFileTarget(path, from.failures);
+  return new Failures(target, idName);
+}
+
+/** Where there is no file for them, people see them. */
+function linesTo(print: (line: string) => void): Writable {
+  return new Writable({
+    write(chunk: Buffer, _, done) {
+      for (const line of chunk.toString().split('\n')) if (line !== '') print(line);
+      done();
+    },
+  });
+}

@@ -1,0 +1,64 @@
+/** Where the records of a run come from, whatever their format. */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { messageOf } from '../../src/lib/errors.ts';
+import { usageFailure } from '../lib/exit.ts';
+
+/** One record as it stands there: JSON text, the cells of a row, or why it cannot be read. */
+export interface RawRecord {
+  /** From 1: the line where it begins; of Parquet its row. */
+  readonly line: number;
+  readonly value: string | readonly unknown[] | Error;
+}
+
+export interface Source {
+  /** Undefined where each record brings names of its own. */
+  readonly columns: readonly string[] | undefined;
+  /** Bytes or rows; undefined of a pipe. */
+  readonly size: number | undefined;
+  /** How much of them has been read. */
+  readonly position: number;
+  /** What to say of the input as a whole. */
+  readonly notes: readonly string[];
+  /** Many at a time, without the first ones. @throws CommandFailure where it cannot be read on. */
+  records(skip: number): AsyncIterable<readonly RawRecord[]>;
+}
+
+/** A file or a pipe of bytes. */
+export interface Bytes {
+  /** For messages. */
+  readonly name: string;
+  readonly size: number | undefined;
+  readonly stream: () => NodeJS.ReadableStream & AsyncIterable<Buffer>;
+}
+
+/** Tells content from other content. */
+export interface InputFacts {
+  readonly size: number;
+  readonly sha256: string;
+}
+
+/** Undefined for what is no file, such as a pipe. @throws CommandFailure. */
+export async function fileSize(path: string): Promise<number | undefined> {
+  try {
+    const found = await stat(path);
+    if (found.isDirectory()) throw usageFailure(`${path} is a folder: name a CSV, NDJSON or Parquet file`);
+    return found.isFile() ? found.size : undefined;
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') throw usageFailure(`There is no ${path}`);
+    throw thrown;
+  }
+}
+
+/** Reads the whole file, which takes little beside running its records. */
+export async function factsOf(path: string, size: number): Promise<InputFacts> {
+  const hash = createHash('sha256');
+  try {
+    await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
+  } catch (thrown) {
+    throw usageFailure(`${path} cannot be read: ${messageOf(thrown)}`);
+  }
+  return { size, sha256: hash.digest('hex') };
+}
