@@ -1,6 +1,8 @@
 /** What the code of knowledge objects may reach over the network, and by which way. */
 import type { HostPort } from '../../lib/host-port.ts';
 import type { Logger } from '../../lib/log.ts';
+import { NO_NETWORK } from './access.ts';
+import type { NetworkAccess } from './access.ts';
 import { explainFailure } from './explain.ts';
 import { KoProxy } from './ko-proxy.ts';
 import { NETWORK_LIMITS } from './limits.ts';
@@ -9,6 +11,8 @@ import type { NetworkPermissions } from './permission.ts';
 import type { Refusal } from './refusal.ts';
 import { Resolver } from './resolve.ts';
 import type { Lookup } from './resolve.ts';
+import { wantedHosts } from './wanted.ts';
+import type { AsksForNetwork } from './wanted.ts';
 
 export interface NetworkOptions {
   readonly permissions: NetworkPermissions;
@@ -19,18 +23,6 @@ export interface NetworkOptions {
   readonly log: Pick<Logger, 'warn'>;
   readonly limits?: NetworkLimits;
   readonly lookup?: Lookup;
-}
-
-/** The network of one knowledge object, for as long as its workers live. */
-export interface NetworkAccess extends AsyncDisposable {
-  /** What its workers may connect to by TCP. */
-  readonly ports: readonly number[];
-  /** What its workers get beside their own environment. */
-  readonly environment: Readonly<Record<string, string>>;
-  /** Files that this names. */
-  readonly files: readonly string[];
-  /** What failed, with what the operator could do where it failed for want of the network. */
-  explain(description: string): string;
 }
 
 /** Variables that name certificates of authorities, which the operator trusts beside those of Node and Python. */
@@ -50,9 +42,10 @@ export class Network {
   /**
    * Listens for those only that have the permission.
    * @param ko `<naan>/<name>/<version>`.
-   * @param wanted what its descriptors ask for, at that time.
+   * @param asking what of it asks for hosts, at that time.
    */
-  async open(ko: string, wanted: () => readonly HostPort[]): Promise<NetworkAccess> {
+  async open(ko: string, asking: () => Iterable<AsksForNetwork>): Promise<NetworkAccess> {
+    const wanted = (): readonly HostPort[] => wantedHosts(asking());
     const { permissions, limits = NETWORK_LIMITS, lookup, log, isWalled } = this.#options;
     const name = ko.slice(0, ko.lastIndexOf('/'));
     const permission = permissions.get(name);
@@ -95,15 +88,6 @@ export class Network {
     );
   }
 }
-
-/** Of those that have no permission, and of all where nobody gives one. */
-export const NO_NETWORK: NetworkAccess = {
-  ports: [],
-  environment: {},
-  files: [],
-  explain: (description) => description,
-  [Symbol.asyncDispose]: () => Promise.resolve(),
-};
 
 /** In both spellings: libraries differ in which they read. */
 const environmentOf = (url: string): Record<string, string> => ({

@@ -4,8 +4,13 @@ import type { HostPort } from '../../lib/host-port.ts';
 import { optionFor, permits } from './permission.ts';
 import type { NetworkPermission } from './permission.ts';
 
+/** What may ask for hosts by `network:` in its deployment descriptor. */
+export interface AsksForNetwork {
+  readonly network?: readonly HostPort[] | undefined;
+}
+
 /** Each once. */
-export const wantedHosts = (entries: Iterable<{ readonly network?: readonly HostPort[] | undefined }>): HostPort[] => {
+export const wantedHosts = (entries: Iterable<AsksForNetwork>): HostPort[] => {
   const hosts = [...entries].flatMap(({ network }) => network ?? []);
   return [...new Map(hosts.map((each) => [formatHostPort(each), each])).values()];
 };

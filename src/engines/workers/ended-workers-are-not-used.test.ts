@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { realClock } from '../sandbox/clock.ts';
 import { SandboxProcess } from '../sandbox/sandbox-process.ts';
 import { nodeWorkers } from './node/node-program.ts';
-import { NO_NETWORK } from '../network/network.ts';
+import { NO_NETWORK } from '../network/access.ts';
 import { prepareProgram } from './node/program-files.ts';
 import { workerPolicy } from './policy.ts';
 import { Worker } from './worker.ts';

@@ -3,9 +3,9 @@
  * its limit takes its worker out of use: calls that had begun there go on as long as it is alive, and those that had not
  * are sent to a new one.
  */
-import { NO_NETWORK } from '../network/network.ts';
-import type { Network, NetworkAccess } from '../network/network.ts';
-import { wantedHosts } from '../network/wanted.ts';
+import { NO_NETWORK } from '../network/access.ts';
+import type { NetworkAccess } from '../network/access.ts';
+import type { Network } from '../network/network.ts';
 import type { Starts } from '../sandbox/starts.ts';
 import type { ProcessEvents } from '../sandbox/sandbox-process.ts';
 import { failed, isStopping, loadPassedLimit, passedLimit, queueIsFull } from './call-failure.ts';
@@ -91,7 +91,7 @@ export class KoHost {
   }
 
   async #openNetwork(): Promise<void> {
-    const opened = await this.#options.network?.open(this.ko, () => wantedHosts(this.#codes));
+    const opened = await this.#options.network?.open(this.ko, () => this.#codes);
     if (opened === undefined) return;
     this.#network = opened;
     if (this.#closing) this.#closeNetwork();
