@@ -8,11 +8,11 @@ import type { RunOptions } from '../run/settings.ts';
 export function runCommand(context: Context): Command {
   const repeated = (each: string, before: readonly string[]): string[] => [...before, each];
   const command = new Command('run')
-    .description('Run all records of a CSV, NDJSON or Parquet file through an endpoint')
+    .description('Run all records of a CSV or NDJSON file through an endpoint')
     .argument('<endpoint>', 'such as cpic/warfarin/1.0/dose, or its whole address')
-    .argument('<input>', 'a .csv, .tsv, .ndjson, .jsonl or .parquet file; - reads standard input')
+    .argument('<input>', 'a .csv, .tsv, .ndjson or .jsonl file; - reads standard input')
     .option('-o, --output <file>', 'where results go (default: standard output)')
-    .option('--from <format>', 'csv, ndjson or parquet, where the ending of the input does not say')
+    .option('--from <format>', 'csv or ndjson, where the ending of the input does not say')
     .option('--to <format>', 'the same of the output (default for pipes: that of the input)')
     .option('--delimiter <character>', 'between the columns of CSV')
     .option('--map <input=column>', 'take this input from that column; may be said again', repeated, [])
@@ -32,7 +32,7 @@ export function runCommand(context: Context): Command {
       `
 Examples:
   kgrid run cpic/warfarin/1.0/dose cohort.csv -o doses.csv --url http://127.0.0.1:8080
-  kgrid run http://127.0.0.1:8080/cpic/warfarin/1.0/dose cohort.parquet -o doses.parquet --join
+  kgrid run http://127.0.0.1:8080/cpic/warfarin/1.0/dose cohort.ndjson -o doses.csv --join
   kgrid run dose cohort.csv --ko examples/cpic-warfarin-v1.0 --id-column patient -o doses.csv
   kgrid run cpic/warfarin/1.0/dose cohort.csv -o doses.csv --resume
 

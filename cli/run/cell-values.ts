@@ -42,26 +42,3 @@ function jsonOr(text: string): unknown {
     return undefined;
   }
 }
-
-/** What Parquet holds, as JSON has it; undefined where there is nothing. */
-export function plainValue(value: unknown): unknown {
-  if (value === null || value === undefined) return undefined;
-  if (typeof value === 'bigint') {
-    const number = Number(value);
-    return Number.isSafeInteger(number) ? number : String(value);
-  }
-  if (value instanceof Date) {
-    const text = value.toISOString();
-    return text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : text;
-  }
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
-  if (Array.isArray(value)) return value.map((each) => plainValue(each) ?? null);
-  if (typeof value === 'object')
-    return Object.fromEntries(
-      Object.entries(value).flatMap(([key, each]) => {
-        const plain = plainValue(each);
-        return plain === undefined ? [] : [[key, plain]];
-      }),
-    );
-  return value;
-}

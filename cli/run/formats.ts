@@ -1,15 +1,13 @@
 import { usageFailure } from '../lib/exit.ts';
 
-export type Format = 'csv' | 'ndjson' | 'parquet';
+export type Format = 'csv' | 'ndjson';
 
-const FORMATS: readonly Format[] = ['csv', 'ndjson', 'parquet'];
+const FORMATS: readonly Format[] = ['csv', 'ndjson'];
 const ENDINGS: Readonly<Record<string, { readonly format: Format; readonly delimiter?: string }>> = {
   csv: { format: 'csv' },
   tsv: { format: 'csv', delimiter: '\t' },
   ndjson: { format: 'ndjson' },
   jsonl: { format: 'ndjson' },
-  parquet: { format: 'parquet' },
-  parq: { format: 'parquet' },
 };
 /** For pipes. */
 export const PIPE = '-';
@@ -29,8 +27,6 @@ export function formOf(path: string, named: string | undefined, option: string, 
         ? `${path === PIPE ? 'A pipe has no ending' : `The ending of ${path} says nothing`}: say ${option} ${FORMATS.join(', ')}`
         : `${option} ${named}: it is one of ${FORMATS.join(', ')}`,
     );
-  if (format === 'parquet')
-    throw usageFailure(`${path}: Parquet is not read or written yet: say ${option} csv or ndjson`);
   return { format, delimiter: delimiter ?? ending?.delimiter ?? ',' };
 }
 

@@ -1,7 +1,7 @@
 /** Which column is which input, and what of a record stands beside its result. */
 import { usageFailure } from '../lib/exit.ts';
 import { isObject } from '../lib/fields.ts';
-import { cellReader, plainValue } from './cell-values.ts';
+import { cellReader } from './cell-values.ts';
 import type { CellReader } from './cell-values.ts';
 import type { SchemaNode } from './schema-fields.ts';
 import type { RawRecord } from './source.ts';
@@ -115,8 +115,8 @@ function ofColumns(
       if (!isCells(value)) return { line, input: asError(value), beside: [line] };
       const input: Container = Object.create(null) as Container;
       for (const { column, path, read } of assigned) {
-        const cell = plainValue(value[column]);
-        if (cell === undefined || cell === '') continue;
+        const cell = value[column] ?? '';
+        if (cell === '') continue;
         assign(input, path, typeof cell === 'string' ? read(cell) : cell);
       }
       return { line, input: JSON.stringify(input), beside: beside?.map((i) => value[i]) ?? [line] };

@@ -8,7 +8,7 @@ import { usageFailure } from '../lib/exit.ts';
 
 /** One record as it stands there: JSON text, the cells of a row, or why it cannot be read. */
 export interface RawRecord {
-  /** From 1: the line where it begins; of Parquet its row. */
+  /** From 1: the line where it begins. */
   readonly line: number;
   readonly value: string | readonly unknown[] | Error;
 }
@@ -44,7 +44,7 @@ export interface InputFacts {
 export async function fileSize(path: string): Promise<number | undefined> {
   try {
     const found = await stat(path);
-    if (found.isDirectory()) throw usageFailure(`${path} is a folder: name a CSV, NDJSON or Parquet file`);
+    if (found.isDirectory()) throw usageFailure(`${path} is a folder: name a CSV or NDJSON file`);
     return found.isFile() ? found.size : undefined;
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') throw usageFailure(`There is no ${path}`);
