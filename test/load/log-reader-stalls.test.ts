@@ -59,7 +59,8 @@ test('a reader of the log that stalls holds up no call', { timeout: 120_000 }, a
     await change();
     await call(changes);
     const lost = await lostLines();
-    assert.ok(lost >= before + AT_ONCE, `${lost} lines are lost, before ${before}`);
+    // Where a longer line was the first that had no room, a shorter one may still have.
+    assert.ok(lost > before, `${lost} lines are lost, before ${before}`);
 
     child.stdout.resume();
     assert.ok(Number((await told)['lost']) >= lost);
