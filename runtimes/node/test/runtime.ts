@@ -162,7 +162,7 @@ export class TestRuntime implements AsyncDisposable {
     const { pid } = this.child;
     const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
     const pids = children.trim().split(' ').filter(Boolean).map(Number);
-    const running = await Promise.all(pids.map(async (child) => !(await hasEnded(child))));
+    const running = await Promise.all(pids.map(async (child) => !(await isGuard(child)) && !(await hasEnded(child))));
     return pids.filter((_, at) => running[at]);
   }
 
@@ -198,6 +198,10 @@ export async function gone(pid: number): Promise<void> {
   }
   throw new Error(`process ${pid} is still there`);
 }
+
+/** A shell that ends what a worker started once the runtime is gone; it runs nothing of knowledge objects. */
+const isGuard = async (pid: number): Promise<boolean> =>
+  /^\d+ \(sh\) /.test(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''));
 
 /** A zombie has ended too; its parent has not looked yet. */
 async function hasEnded(pid: number): Promise<boolean> {

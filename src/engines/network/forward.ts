@@ -1,11 +1,11 @@
 /** Requests of plain http, which clients give to a proxy whole. */
 import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
-import { request as requestOf } from 'node:http';
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { formatHostPort } from '../../lib/host-port.ts';
 import type { HostPort } from '../../lib/host-port.ts';
+import { request as requestOf } from '../../lib/http-module.ts';
 import { connectTo } from './connect.ts';
 import type { NetworkLimits } from './limits.ts';
 import { Refusal } from './refusal.ts';

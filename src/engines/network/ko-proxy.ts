@@ -7,12 +7,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { parseHostPort } from '../../lib/host-port.ts';
 import type { HostPort } from '../../lib/host-port.ts';
+import { createServer } from '../../lib/http-module.ts';
 import { sameSecret } from '../../lib/same-secret.ts';
 import { forward } from './forward.ts';
 import { NETWORK_LIMITS } from './limits.ts';

@@ -25,6 +25,10 @@ class Server:
         bound: int = self._server.sockets[0].getsockname()[1]
         return bound
 
+    @property
+    def open_connections(self) -> int:
+        return len(self._connections)
+
     async def close(self, patience: float) -> None:
         """Takes no new requests, and waits up to `patience` seconds for the answers to those at hand."""
         if self._server is not None:
