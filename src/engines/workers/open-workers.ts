@@ -20,8 +20,6 @@ const MEGABYTE = 2 ** 20;
 /** An input or result is there as bytes, as a text, and as what was parsed. */
 const TIMES_IN_MEMORY = 4;
 const LEAST_RESULT_BYTES = 1024;
-/** Calls of one knowledge object that run at the same time. */
-const CONCURRENCY = 16;
 const INSTALL_TIMEOUT_MS = 300_000;
 const IDLE_TIMEOUT_MS = 300_000;
 const IDLE_WORKERS = 16;
@@ -46,11 +44,11 @@ export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorke
   const memoryMb = Math.ceil((TIMES_IN_MEMORY * (outputLimit + bodyLimit)) / MEGABYTE);
   const open = await kit.open({
     ...{ cache, outputLimit, bodyLimit, memoryMb, environment, sourceBuilds, kernel },
-    ...{ concurrency: CONCURRENCY, installTimeout: INSTALL_TIMEOUT_MS },
+    installTimeout: INSTALL_TIMEOUT_MS,
     onWarning: (text) => log.warn({ engine }, text),
   });
   const pool = new WorkerPool({
-    ...{ program: open.program, bodyLimit, outputLimit, concurrency: CONCURRENCY, queue: queueLimit },
+    ...{ program: open.program, bodyLimit, outputLimit, concurrency: kit.concurrency, queue: queueLimit },
     ...{ loadLimitMs: callTimeout, idleTimeoutMs: IDLE_TIMEOUT_MS, idleWorkers: IDLE_WORKERS },
     scratch: join(cache.folder, 'staging'),
     kernel,

@@ -14,8 +14,6 @@ export interface KitOptions {
   readonly bodyLimit: number;
   /** Megabytes that code needs for its largest input and result. */
   readonly memoryMb: number;
-  /** Calls of one knowledge object that run at the same time. */
-  readonly concurrency: number;
   /** Milliseconds that an installation may take. */
   readonly installTimeout: number;
   /** Of this process. */
@@ -36,6 +34,8 @@ export interface OpenKit {
 }
 
 export interface WorkerKit {
+  /** Calls of one knowledge object that run at the same time. */
+  readonly concurrency: number;
   /** Why workers cannot run here, and what to do; undefined where they can. */
   absence(environment: Environment): Promise<string | undefined>;
   /** Paths of the files that workers get of an endpoint; its artifacts where it is left out. */

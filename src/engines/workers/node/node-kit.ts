@@ -8,11 +8,14 @@ import { prepareProgram } from './program-files.ts';
 /** Bytes that a text of V8, in which a body reaches the code, can have for sure. */
 const MAX_STRING_CHARACTERS = 536e6;
 const LEAST_MEMORY_MB = 256;
+/** Those that wait cost a little memory each, and the more are on their way, the fewer writes they need. */
+const CONCURRENCY = 64;
 /** The `npm` that comes with the service's own Node goes first. */
 const BIN = join(import.meta.dirname, '../../../../node_modules/.bin');
 
 /** Workers of the engine `node`, in the Node that runs the service. */
 export const nodeKit: WorkerKit = {
+  concurrency: CONCURRENCY,
   absence: () => Promise.resolve(undefined),
   async open({ cache, outputLimit, memoryMb, environment, installTimeout, sourceBuilds, kernel }) {
     const files = await prepareProgram(cache.folder);

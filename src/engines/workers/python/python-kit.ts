@@ -5,17 +5,20 @@ import { PythonInstaller, withRequirements } from './python-installer.ts';
 import { pythonWorkers } from './python-program.ts';
 
 const LEAST_MEMORY_MB = 512;
+/** Each has a thread. */
+const CONCURRENCY = 16;
 const INSTALL_LIMIT_BYTES = 4 * 2 ** 30;
 
 /** Workers of the engine `python`, in the `python3` of the machine. */
 export const pythonKit: WorkerKit = {
+  concurrency: CONCURRENCY,
   async absence(environment) {
     const found = await findPython(forInstallers(environment));
     return typeof found === 'string' ? found : undefined;
   },
   artifactsOf: ({ artifacts, files }) => withRequirements(artifacts, files),
   async open(options) {
-    const { cache, kernel, outputLimit, bodyLimit, memoryMb, concurrency, environment, sourceBuilds } = options;
+    const { cache, kernel, outputLimit, bodyLimit, memoryMb, environment, sourceBuilds } = options;
     const python = await findPython(forInstallers(environment));
     if (typeof python === 'string') throw new Error(python);
     const installer = new PythonInstaller(cache, {
@@ -26,7 +29,7 @@ export const pythonKit: WorkerKit = {
       onWarning: options.onWarning,
     });
     const program = pythonWorkers({
-      ...{ python, outputLimit, bodyLimit, concurrency, environment },
+      ...{ python, outputLimit, bodyLimit, environment, concurrency: CONCURRENCY },
       memoryMb: Math.max(LEAST_MEMORY_MB, memoryMb),
     });
     return { program, installer, folders: [] };
