@@ -1,4 +1,4 @@
-/** One remote runtime: a server elsewhere, or a child of ours, that runs endpoints of one engine. */
+/** One remote runtime: a server that runs endpoints of one engine. */
 import type * as Undici from 'undici';
 import { messageOf } from '../../lib/errors.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';

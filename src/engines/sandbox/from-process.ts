@@ -110,7 +110,8 @@ export function logLineOf(text: string): { level: Level; line: string } {
   return { level, line: text.slice(end + 1) };
 }
 
-function objectOf(text: string): Readonly<Record<string, unknown>> {
+/** @throws OddFrame. */
+export function objectOf(text: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -4,6 +4,7 @@
  */
 import type { CodePlace } from '../../lib/code-place.ts';
 import { OddFrame } from '../sandbox/frames.ts';
+import { objectOf } from '../sandbox/from-process.ts';
 import { CallFailure } from './call-failure.ts';
 import type { FailureKind } from './call-failure.ts';
 import { answers } from './messages.ts';
@@ -52,15 +53,4 @@ export function questionOf(text: string): Required<Question> {
     throw new OddFrame('a question has no texts');
   // The code gives them, and may give anything.
   return { what, uri: uri.slice(0, MAX_ID_CHARACTERS), contentType: contentType.slice(0, MAX_ID_CHARACTERS), body };
-}
-
-function objectOf(text: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new OddFrame('a text is not JSON');
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new OddFrame('a text is no object');
-  return value as Readonly<Record<string, unknown>>;
 }
