@@ -12,8 +12,9 @@ import { koNotFound, messageOf } from '../lib/errors.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
 import { mapBounded } from '../lib/map-bounded.ts';
-import type { Shelf, ShelfEntry } from '../shelf/shelf.ts';
+import type { ShelfEntry } from '../shelf/shelf.ts';
 import { ActivationQueue } from './activation-queue.ts';
+import type { ActiveKos } from './active-kos.ts';
 import { becameActive } from './became-active.ts';
 import type { BecameActive } from './became-active.ts';
 import { endpointDisagreement, koDisagreement } from './agreement.ts';
@@ -27,14 +28,18 @@ import { declaredBy, hasAlternative, idOf, newestVersions, saysNothingOfTheKo, u
 import type { Declared, Loading } from './loading.ts';
 import { readLater } from './read-later.ts';
 import { Retries } from './retries.ts';
-import { ALL, decidedSoon, ofEngine, ofKo, ofKos } from './selection.ts';
-import type { Selection } from './selection.ts';
+import { decidedSoon, selectionOf } from './selection.ts';
+import type { About } from './selection.ts';
+
+export type Change = 'reload' | 'refresh';
 
 export interface ActivatorOptions {
-  readonly shelf: Shelf;
+  readonly shelf: ActiveKos;
   readonly engines: Engines;
   readonly known?: KnownPackages;
   readonly descriptors?: DescriptorReader;
+  /** Makes what is asked for, where several activators make it together; each then calls `apply`. */
+  readonly order?: ((change: Change, about: About) => Promise<BecameActive[]>) | undefined;
   readonly log: Logger;
 }
 
@@ -43,7 +48,8 @@ const WAIT_MS = 10_000;
 const CONCURRENT_LOADS = 16;
 
 export class Activator implements Disposable {
-  readonly #shelf: Shelf;
+  readonly #shelf: ActiveKos;
+  readonly #order: (change: Change, about: About) => Promise<BecameActive[]>;
   readonly #engines: Engines;
   readonly #known: KnownPackages | undefined;
   readonly #descriptors: DescriptorReader | undefined;
@@ -64,6 +70,7 @@ export class Activator implements Disposable {
 
   constructor(options: ActivatorOptions) {
     this.#shelf = options.shelf;
+    this.#order = options.order ?? ((change, about) => this.apply(change, about));
     this.#engines = options.engines;
     this.#known = options.known;
     this.#descriptors = options.descriptors;
@@ -116,12 +123,12 @@ export class Activator implements Disposable {
 
   /** "Discard all endpoints, reload every KO from the shelf, activate all endpoints." */
   reloadAll(): Promise<BecameActive[]> {
-    return this.#change('reload', ALL);
+    return this.#order('reload', { what: 'all' });
   }
 
   /** "Discard endpoints of one KO, reload it, activate its endpoints"; all its versions when none is given. @throws koNotFound. */
   reload(naan: string, name: string, version?: string): Promise<BecameActive[]> {
-    return this.#change('reload', ofKo(naan, name, version));
+    return this.#order('reload', { what: 'ko', naan, name, version });
   }
 
   /**
@@ -136,7 +143,7 @@ export class Activator implements Disposable {
         const concerned = this.#set.endpoints.filter((each) => each.entry.engine === engine);
         // Those that wait for a runtime take this one themselves.
         const wait = concerned.every((each) => each.status === 'LOADED' && each.engine !== undefined);
-        return wait ? undefined : this.#change('refresh', ofEngine(engine), alone ? 0 : WAIT_MS);
+        return wait ? undefined : this.apply('refresh', { what: 'engine', engine }, alone ? 0 : WAIT_MS);
       })
       .catch((thrown: unknown) => this.#log.error({ engine, err: thrown }, 'activation failed'));
   }
@@ -148,28 +155,33 @@ export class Activator implements Disposable {
       .then(() => {
         const kos = new Set(this.#set.endpoints.filter((each) => each.entry.engine === engine).map(({ ko }) => ko));
         const concerned = [...kos].filter((ko) => hasAlternative(ko, engine)).map(({ id }) => id);
-        return concerned.length === 0 ? undefined : this.#change('refresh', ofKos(concerned));
+        return concerned.length === 0 ? undefined : this.apply('refresh', { what: 'kos', kos: concerned });
       })
       .catch((thrown: unknown) => this.#log.error({ engine, err: thrown }, 'activation failed'));
   }
 
   /** Takes in what was just imported. */
   reloadImported(ids: readonly KoId[]): Promise<BecameActive[]> {
-    return this.#change('reload', ofKos(ids));
+    return this.#order('reload', { what: 'kos', kos: ids });
+  }
+
+  /** Reads again what lies here: nothing of what is to be active has changed. */
+  reloadHere(ids: readonly KoId[]): Promise<BecameActive[]> {
+    return this.apply('reload', { what: 'kos', kos: ids });
   }
 
   /** "Reactivate and replace every loaded endpoint; no shelf reload." */
   refreshAll(): Promise<BecameActive[]> {
-    return this.#change('refresh', ALL);
+    return this.#order('refresh', { what: 'all' });
   }
 
   refreshEngine(engine: string): Promise<BecameActive[]> {
-    return this.#change('refresh', ofEngine(engineName(engine)));
+    return this.#order('refresh', { what: 'engine', engine: engineName(engine) });
   }
 
   /** @throws koNotFound. */
   refresh(naan: string, name: string, version?: string): Promise<BecameActive[]> {
-    return this.#change('refresh', ofKo(naan, name, version));
+    return this.#order('refresh', { what: 'ko', naan, name, version });
   }
 
   /** Why a KO, of any version, could not be read, where that may pass. */
@@ -187,8 +199,12 @@ export class Activator implements Disposable {
     for (const each of this.#set.endpoints) each.dispose();
   }
 
-  /** `patience`: milliseconds until the new set takes the place of the old with slow remote endpoints still `LOADED`. */
-  #change(kind: 'reload' | 'refresh', selection: Selection, patience = WAIT_MS): Promise<BecameActive[]> {
+  /**
+   * Makes a change of this activator's endpoints.
+   * @param patience milliseconds until the new set takes the place of the old with slow remote endpoints still `LOADED`.
+   */
+  apply(kind: Change, about: About, patience = WAIT_MS): Promise<BecameActive[]> {
+    const selection = selectionOf(about);
     return this.#changes.run('set', async () => {
       const began = Date.now();
       const old = this.#set;
@@ -276,10 +292,10 @@ export class Activator implements Disposable {
   async #tryAgain(): Promise<void> {
     const found = await this.#shelf.readAgain();
     const failed = this.#set.failures.filter(({ transient }) => transient).map(({ id }) => id);
-    if (found.length + failed.length > 0) await this.reloadImported([...found, ...failed]);
+    if (found.length + failed.length > 0) await this.reloadHere([...found, ...failed]);
     const unread = new Map(this.unread.map(({ id }) => [koKey(id), id]));
     const loaded = [...unread].flatMap(([key, id]) => this.#set.ofName(id).filter((each) => each.ko.key === key));
-    if (loaded.some((each) => each.transient)) await this.#change('refresh', ofKos([...unread.values()]));
+    if (loaded.some((each) => each.transient)) await this.apply('refresh', { what: 'kos', kos: [...unread.values()] });
   }
 
   #discard(endpoint: Endpoint): void {

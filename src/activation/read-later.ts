@@ -10,7 +10,7 @@ const PAUSE_MS = 20;
 /** What it asks of the activator. */
 interface Loaded {
   readonly set: { readonly endpoints: readonly { readonly ko: LoadedKo }[] };
-  reloadImported(ids: readonly KoId[]): Promise<unknown>;
+  reloadHere(ids: readonly KoId[]): Promise<unknown>;
 }
 
 /** Resolves when it `isOver`, or all that is loaded was read and what is not as it was stored was loaded anew. Never rejects. */
@@ -24,6 +24,6 @@ export async function readLater(activator: Loaded, isOver: () => boolean): Promi
     const sound = await Promise.all(some.map((ko) => ko.isSound()));
     const damaged = some.filter((_, i) => sound[i] === false).map(({ id }) => id);
     // A reload that fails leaves what is there, and the shelf knows of the damage.
-    if (damaged.length > 0) await activator.reloadImported(damaged).catch(() => undefined);
+    if (damaged.length > 0) await activator.reloadHere(damaged).catch(() => undefined);
   }
 }

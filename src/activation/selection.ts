@@ -3,6 +3,14 @@ import { koKey, nameKey } from '../knowledge-object/id.ts';
 import type { KoId, KoName } from '../knowledge-object/id.ts';
 import type { Endpoint } from './endpoint.ts';
 
+/** What a change of the endpoints is about, in a form that can be sent to other activators. */
+export type About =
+  | { readonly what: 'all' }
+  | { readonly what: 'engine'; readonly engine: string }
+  /** All its versions where none is given. */
+  | { readonly what: 'ko'; readonly naan: string; readonly name: string; readonly version?: string | undefined }
+  | { readonly what: 'kos'; readonly kos: readonly KoId[] };
+
 /** What a change of the set takes in. */
 export interface Selection {
   /** True for the KOs that it is about. */
@@ -15,11 +23,22 @@ export interface Selection {
   readonly named?: string;
 }
 
-export const ALL: Selection = { ko: () => true, engine: () => true };
+const ALL: Selection = { ko: () => true, engine: () => true };
 
-export const ofEngine = (engine: string): Selection => ({ ...ALL, engine: (name) => name === engine });
+export function selectionOf(about: About): Selection {
+  switch (about.what) {
+    case 'all':
+      return ALL;
+    case 'engine':
+      return { ...ALL, engine: (name) => name === about.engine };
+    case 'ko':
+      return ofKo(about.naan, about.name, about.version);
+    case 'kos':
+      return ofKos(about.kos);
+  }
+}
 
-export function ofKo(naan: string, name: string, version: string | undefined): Selection {
+function ofKo(naan: string, name: string, version: string | undefined): Selection {
   return {
     ...ALL,
     ko: (id) => id.naan === naan && id.name === name && (version === undefined || id.version === version),
@@ -28,7 +47,7 @@ export function ofKo(naan: string, name: string, version: string | undefined): S
   };
 }
 
-export function ofKos(ids: readonly KoId[]): Selection {
+function ofKos(ids: readonly KoId[]): Selection {
   const keys = new Set(ids.map(koKey));
   const names = new Map(ids.map((id) => [nameKey(id), id]));
   return { ...ALL, ko: (id) => keys.has(koKey(id)), names: [...names.values()] };
