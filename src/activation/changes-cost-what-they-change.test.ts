@@ -69,7 +69,7 @@ test('a reload of one KO asks the shelf for that one alone, and leaves all other
   }
   const engine = new ReadyEngine();
   const activator = new Activator({
-    shelf: shelf as Shelf,
+    shelf: shelf,
     engines: new Map([['javascript', engine]]),
     log: pino({ level: 'silent' }),
   });

@@ -29,7 +29,7 @@ test('what is active stays when the shelf cannot open a package at the moment', 
   };
   const engine = new ManualEngine();
   const activator = new Activator({
-    shelf: shelf as Shelf,
+    shelf: shelf,
     engines: new Map([['javascript', engine]]),
     log: pino({ level: 'silent' }),
   });

@@ -44,7 +44,7 @@ function setUp(t: TestContext) {
   }
   const engine = new ReadingEngine();
   const activator = new Activator({
-    shelf: shelf as Shelf,
+    shelf: shelf,
     engines: new Map([['javascript', engine]]),
     log: pino({ level: 'silent' }),
   });
