@@ -5,7 +5,9 @@ import { StartManifests } from './start-manifests.ts';
 export class Lifecycle {
   /** Every endpoint of the local engines was decided, and the manifests were imported. */
   started = false;
-  /** It was asked to stop. */
+  /** It was asked to stop, and load balancers are told so: calls still work. */
+  draining = false;
+  /** It stops: nothing new is begun. */
   stopping = false;
   /** Connections that came since: health tells them of it, and nothing else is begun for them. */
   readonly late = new WeakSet<Socket>();
@@ -13,7 +15,12 @@ export class Lifecycle {
   /** Those that the operator named for the start. */
   readonly manifests = new StartManifests();
 
+  /** It was asked to stop. */
+  get leaving(): boolean {
+    return this.draining || this.stopping;
+  }
+
   get ready(): boolean {
-    return this.started && !this.stopping;
+    return this.started && !this.leaving;
   }
 }

@@ -48,7 +48,7 @@ async function main(output: Output, errors: Output): Promise<void> {
     log,
     lostLines: () => output.lost,
   });
-  new Shutdown(config.shutdownGrace, lifecycle, log, process.env['npm_lifecycle_event'] !== undefined).watch(app);
+  new Shutdown(config, lifecycle, log, process.env['npm_lifecycle_event'] !== undefined).watch(app);
   lifecycle.manifests.begin(config.manifests);
   const url = await listen(app, config);
   log.info({ event: 'listening', url }, `Listening at ${url} (profile ${config.profile})`);

@@ -1,10 +1,12 @@
 /**
- * Stops the service: readiness is DOWN at once, calls in progress finish, and the process ends within the grace
+ * Stops the service: readiness is DOWN at once, new requests are answered while load balancers learn of it, then calls in progress finish, and the process ends within the grace
  * period whatever its connections and sandboxes do. A second signal, after a moment, ends it at once.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { App } from './app.ts';
+import type { Config } from './config/config.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { errorsIn } from './lib/dispose.ts';
 import type { Logger } from './lib/log.ts';
@@ -20,17 +22,17 @@ const LONG_MS = 1000;
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 export class Shutdown {
-  readonly #grace: number;
+  readonly #times: Pick<Config, 'drain' | 'shutdownGrace'>;
   readonly #log: Logger;
   readonly #lifecycle: Lifecycle;
   readonly #connections = new Set<Socket>();
   readonly #sameSignal: number;
   #endsAtOnce = false;
 
-  constructor(grace: number, lifecycle: Lifecycle, log: Logger, byNpm: boolean) {
+  constructor(times: Pick<Config, 'drain' | 'shutdownGrace'>, lifecycle: Lifecycle, log: Logger, byNpm: boolean) {
     this.#sameSignal = byNpm ? SAME_SIGNAL_BY_NPM_MS : SAME_SIGNAL_MS;
     this.#lifecycle = lifecycle;
-    this.#grace = grace;
+    this.#times = times;
     this.#log = log;
   }
 
@@ -41,17 +43,19 @@ export class Shutdown {
       socket.once('close', () => this.#connections.delete(socket));
     });
     const onSignal = (signal: NodeJS.Signals): void => {
-      if (this.#lifecycle.stopping) {
+      if (this.#lifecycle.leaving) {
         if (this.#endsAtOnce) process.exit(1);
         return;
       }
-      this.#lifecycle.stopping = true;
-      this.#log.info({ event: 'stopping', signal }, `${signal}: finishing the calls in progress`);
+      const { drain, shutdownGrace } = this.#times;
+      this.#lifecycle.draining = true;
+      const first = drain === 0 ? '' : `answering new requests for ${drain / 1000} s more (--drain), then `;
+      this.#log.info({ event: 'stopping', signal }, `${signal}: ${first}finishing the calls in progress`);
       // The last resort, when even the end of the sandboxes hangs.
-      setTimeout(() => process.kill(process.pid, 'SIGKILL'), this.#grace + 5000).unref();
+      setTimeout(() => process.kill(process.pid, 'SIGKILL'), drain + shutdownGrace + 5000).unref();
       setTimeout(() => (this.#endsAtOnce = true), this.#sameSignal).unref();
       const words = 'Requests are still in progress; a second signal ends them at once';
-      setTimeout(() => this.#log.info({ event: 'stopping-takes-time' }, words), LONG_MS).unref();
+      setTimeout(() => this.#log.info({ event: 'stopping-takes-time' }, words), drain + LONG_MS).unref();
       void this.#stop(app).then((code) => process.exit(code));
     };
     for (const signal of SIGNALS) process.on(signal, onSignal);
@@ -62,7 +66,12 @@ export class Shutdown {
     try {
       await using owned = new AsyncDisposableStack();
       owned.use(app);
-      owned.defer(() => this.#drain(app.server.server));
+      const http = app.server.server;
+      // Whoever keeps his connection busy has one more request answered, with `Connection: close`.
+      http.maxRequestsPerSocket = 1;
+      if (this.#times.drain > 0) await wait(this.#times.drain);
+      this.#lifecycle.stopping = true;
+      owned.defer(() => this.#finish(http));
     } catch (thrown) {
       for (const err of errorsIn(thrown)) this.#log.error({ err }, 'A step of the stop failed');
       this.#log.info({ event: 'stopped' }, 'Stopped, but not in order');
@@ -73,10 +82,8 @@ export class Shutdown {
   }
 
   /** Waits until the connections that are there have had their answers, and meanwhile tells new ones that it stops. */
-  async #drain(http: Server): Promise<void> {
+  async #finish(http: Server): Promise<void> {
     const early = [...this.#connections];
-    // Whoever keeps his connection busy has one more request answered, with `Connection: close`.
-    http.maxRequestsPerSocket = 1;
     const { promise: answered, resolve } = Promise.withResolvers<void>();
     const look = (): void => {
       http.closeIdleConnections();
@@ -85,7 +92,7 @@ export class Shutdown {
       if (early.every((socket) => socket.destroyed)) resolve();
     };
     const sweep = setInterval(look, POLL_MS);
-    const deadline = setTimeout(resolve, this.#grace);
+    const deadline = setTimeout(resolve, this.#times.shutdownGrace);
     look();
     await answered;
     clearInterval(sweep);

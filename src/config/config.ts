@@ -16,6 +16,7 @@ import {
   toChoice,
   toCount,
   toDuration,
+  toPause,
   toFlag,
   toHost,
   toKoName,
@@ -59,6 +60,7 @@ export interface Config {
   readonly publicUrl: string | undefined;
   readonly trustProxy: boolean;
   /** Milliseconds. */
+  readonly drain: number;
   readonly shutdownGrace: number;
   /** Its location; undefined: the working copy of the examples. */
   readonly shelf: string | undefined;
@@ -108,6 +110,7 @@ export function toConfig(raw: RawSettings): Config {
       (shelf === undefined ? 'dev' : 'secure'),
     publicUrl: read.optional('public-url', toUrl),
     trustProxy: read.as('trust-proxy', toFlag),
+    drain: read.as('drain', toPause),
     shutdownGrace: read.as('shutdown-grace', toDuration),
     shelf,
     state: read.text('state'),

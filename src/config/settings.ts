@@ -52,6 +52,14 @@ export const SETTINGS = [
     help: 'Believe the X-Forwarded-* headers of a proxy in front',
   },
   {
+    option: 'drain',
+    env: 'KGRID_DRAIN',
+    kind: 'duration',
+    default: '0s',
+    group: 'Service',
+    help: 'How long new requests are still answered after SIGTERM, while readiness is DOWN: what a load balancer needs to see it',
+  },
+  {
     option: 'shutdown-grace',
     env: 'KGRID_SHUTDOWN_GRACE',
     kind: 'duration',

@@ -105,7 +105,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     fastReads(shelf, gate),
   ];
   // Once the service stops, the router ends connections as it answers.
-  installFastPaths(app.server, paths, () => !lifecycle.stopping);
+  installFastPaths(app.server, paths, () => !lifecycle.leaving);
   installFastPaths(app.server, [refuseOddHosts(gate)], () => true);
   owned.move();
   return app;

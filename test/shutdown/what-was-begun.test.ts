@@ -17,6 +17,8 @@ import { RawClient, postHead } from '../load/support/raw-client.ts';
 /** Milliseconds; far more than anything here takes. */
 const GRACE = 60_000;
 const LARGE = 8_000_000;
+/** Within that time signals count as one. */
+const SAME_SIGNAL_MS = 150;
 const naan = uniqueNaan();
 const quick = javascriptKo('function run(n) { return n + 1; }', { naan, name: 'quick' });
 const steady = javascriptKo('function run(n) { const end = Date.now() + 20; while (Date.now() < end); return n; }', {
@@ -169,3 +171,25 @@ async function callWithoutPause(
     if (answer.headers.connection === 'close') return { calls, closed: true };
   }
 }
+
+test('for --drain, new requests are answered while readiness is DOWN, and each connection ends with its answer', async () => {
+  await using service = await startService({ args: ['--drain', '1h'] });
+  await service.serve(quick);
+  const ended = service.stop();
+  await service.logged((line) => line['event'] === 'stopping');
+  assert.equal((await service.get('/actuator/health/readiness')).status, 503);
+  assert.equal((await service.get('/actuator/health')).status, 503);
+  const answer = await service.post(pathOf(quick), 1);
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.object['result'], 2);
+  assert.equal(answer.headers['connection'], 'close');
+  // A second signal ends it at once.
+  await later(SAME_SIGNAL_MS);
+  process.kill(service.pid, 'SIGTERM');
+  assert.deepEqual(await ended, { code: 1, signal: null });
+});
+
+test('what --drain says is the least time until it ends', async () => {
+  await using service = await startService({ args: ['--drain', '300ms'] });
+  assert.ok((await (await stop(service)).ended) >= 300);
+});

@@ -22,7 +22,7 @@ export const readHealth = (options: HealthOptions): Operation => ({
   access: 'health',
   handler: async (request, reply) => {
     void reply.header('cache-control', 'no-store');
-    const problem = options.lifecycle.stopping
+    const problem = options.lifecycle.leaving
       ? 'the service stops'
       : await options.shelf.check().then(() => undefined, messageOf);
     // "When the activator is DOWN the body is only `status: DOWN`."
