@@ -29,10 +29,10 @@ export function readNdjson({ size, stream }: Bytes): Source {
       });
       for await (const chunk of stream()) {
         position += chunk.length;
-        const found = rest(lines.push(chunk).map(rawOf));
+        const found = rest(Array.from(lines.push(chunk), rawOf));
         if (found.length > 0) yield found;
       }
-      yield rest(lines.end().map(rawOf));
+      yield rest(Array.from(lines.end(), rawOf));
     },
   };
 }

@@ -4,8 +4,10 @@
  */
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { EndpointSet } from '../activation/endpoint-set.ts';
-import type { CallScope, CallSignal, CallTrace, NestedCall, RecordOutcome } from '../engines/engine.ts';
+import type { Call, CallScope, CallSignal, CallTrace, Executor, NestedCall } from '../engines/engine.ts';
 import type { CallOrigin } from '../engines/call-token.ts';
+import { resultLine, textsOf } from '../engines/records.ts';
+import type { RecordBlock, RecordsAnswer } from '../engines/records.ts';
 import { callerGone, endpointNotFound, messageOf, ServiceError } from '../lib/errors.ts';
 import { mapBounded } from '../lib/map-bounded.ts';
 import { uptime } from '../lib/uptime.ts';
@@ -33,8 +35,7 @@ export interface CallInput {
 
 /** Of records that run together. */
 export interface RecordsInput {
-  /** JSON texts without NUL. */
-  readonly records: readonly string[];
+  readonly records: RecordBlock;
   readonly trace: CallTrace | undefined;
   readonly origin?: CallOrigin | undefined;
   readonly caller: string | undefined;
@@ -93,31 +94,35 @@ export class Calls {
   }
 
   /**
-   * Each record is a call as any other, measured and told of where it fails; but they run behind all single calls. Gives
-   * an outcome for each, in their order. @throws ServiceError where the endpoint cannot be called.
+   * Each record is a call as any other, measured and told of where it fails; but they run behind all single calls.
+   * @throws ServiceError where the endpoint cannot be called.
    */
-  async invokeRecords(target: CallTarget, input: RecordsInput, signal?: CallSignal): Promise<readonly RecordOutcome[]> {
+  async invokeRecords(target: CallTarget, input: RecordsInput, signal?: CallSignal): Promise<RecordsAnswer> {
     const { endpoint, set } = target;
     const { records, trace, origin, caller } = input;
     const { failures, observe } = this.#options;
     const executor = endpoint.ready() ?? (await endpoint.executor());
     const start = uptime();
     const scope = this.#scopeOf(set);
-    const { depth, deadline } = origin ?? OF_CLIENT;
-    const outcomes = await (executor.executeRecords !== undefined && origin === undefined
-      ? executor.executeRecords({ records, scope, caller, signal })
-      : mapBounded(records, RECORDS_AT_ONCE, (body) =>
-          executor
-            .execute({ body, contentType: JSON_TYPE, json: true, deadline, depth, trace, scope, caller, signal })
-            .catch((thrown: unknown) => (thrown instanceof Error ? thrown : new Error(messageOf(thrown)))),
-        ));
+    const answer =
+      executor.executeRecords !== undefined && origin === undefined
+        ? await executor.executeRecords({ records, scope, caller, signal })
+        : await oneByOne(executor, textsOf(records), { ...(origin ?? OF_CLIENT), trace, scope, caller, signal });
     const duration = uptime() - start;
-    outcomes.forEach((outcome, i) => {
-      if (typeof outcome === 'string') return observe(endpoint.id, 'done', start, duration);
-      failures.note(outcome, { endpoint, trace, input: records[i] ?? '', json: true });
-      observe(endpoint.id, outcome instanceof ServiceError ? outcome.code : 'internal', start, duration);
-    });
-    return outcomes;
+    let texts: readonly string[] | undefined;
+    let at = 0;
+    for (const part of answer) {
+      if (part instanceof Error) {
+        texts ??= textsOf(records);
+        failures.note(part, { endpoint, trace, input: texts[at] ?? '', json: true });
+        observe(endpoint.id, part instanceof ServiceError ? part.code : 'internal', start, duration);
+        at++;
+      } else {
+        for (let i = 0; i < part.count; i++) observe(endpoint.id, 'done', start, duration);
+        at += part.count;
+      }
+    }
+    return answer;
   }
 
   /** What the service says of an endpoint, as JSON text. */
@@ -157,6 +162,18 @@ class SetScope implements CallScope {
     const nested = { body, text: body, origin: { depth, deadline }, trace: undefined, caller: undefined, ...input };
     return this.#calls.invoke({ endpoint, set }, nested, signal);
   }
+}
+
+function oneByOne(
+  executor: Executor,
+  texts: readonly string[],
+  call: Omit<Call, 'body' | 'contentType' | 'json'>,
+): Promise<RecordsAnswer> {
+  return mapBounded(texts, RECORDS_AT_ONCE, (body) =>
+    executor
+      .execute({ ...call, body, contentType: JSON_TYPE, json: true })
+      .then(resultLine, (thrown: unknown) => (thrown instanceof Error ? thrown : new Error(messageOf(thrown)))),
+  );
 }
 
 /** Of an engine that runs one at a time, so many are on their way. */

@@ -4,6 +4,7 @@
  */
 import type { KoId } from '../knowledge-object/id.ts';
 import type { HostPort } from '../lib/host-port.ts';
+import type { RecordBlock, RecordsAnswer } from './records.ts';
 
 /** One declared endpoint, checked for agreement: all that an engine needs to activate it. */
 export interface EndpointPlan {
@@ -62,16 +63,13 @@ export interface Call {
   readonly caller?: string | undefined;
 }
 
-/** Calls of many records, each of which is one call: JSON texts without NUL. Nobody waits for one of them alone. */
+/** Calls of many records, each of which is one call. Nobody waits for one of them alone. */
 export interface RecordsCall {
-  readonly records: readonly string[];
+  readonly records: RecordBlock;
   readonly scope: CallScope;
   readonly caller?: string | undefined;
   readonly signal?: CallSignal | undefined;
 }
-
-/** The result as JSON text, or why there is none. */
-export type RecordOutcome = string | Error;
 
 /** What is asked when a call has its turn; listening to each call would cost all of them. */
 export type CallSignal = Pick<AbortSignal, 'aborted'>;
@@ -108,11 +106,8 @@ export interface Executor {
    * @throws ServiceError executionFailed, overloaded, runtimeUnreachable, runtimeSilent, bodyNotReadable.
    */
   execute(call: Call): Promise<string>;
-  /**
-   * Runs many records behind all single calls, for engines that have a quicker way than one after the other. Gives an
-   * outcome for each, in their order; never rejects.
-   */
-  executeRecords?(call: RecordsCall): Promise<readonly RecordOutcome[]>;
+  /** Runs many records behind all single calls, for engines that have a quicker way than one after the other. Never rejects. */
+  executeRecords?(call: RecordsCall): Promise<RecordsAnswer>;
   /** Lets go of what the endpoint holds; running calls end as they began. May be called twice. */
   dispose(): void;
 }

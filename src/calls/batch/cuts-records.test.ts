@@ -7,6 +7,7 @@ import { RecordLines } from './record-lines.ts';
 import type { RecordLine } from './record-lines.ts';
 
 const MOST = 20;
+const BLANK = /^[ \t\r]*$/;
 
 /** What the lines of a whole text are, with the text of a record or the first words of its error. */
 function modelOf(bytes: Buffer): [number, string][] {
@@ -18,9 +19,9 @@ function modelOf(bytes: Buffer): [number, string][] {
     const own = Buffer.from(latin, 'latin1');
     const text = own.toString('utf8');
     if (own.length > MOST + 3) found.push([line, 'too large']);
-    else if (!isUtf8(own)) found.push([line, 'no UTF-8']);
-    else if (text.trim() === '') continue;
+    else if (BLANK.test(text)) continue;
     else if (own.length > MOST) found.push([line, 'too large']);
+    else if (!isUtf8(own)) found.push([line, 'no UTF-8']);
     else if (text.includes('\0')) found.push([line, 'NUL']);
     else found.push([line, text]);
   }
@@ -43,7 +44,7 @@ const short = ({ line, record }: RecordLine): [number, string] => [
 function cut(bytes: Buffer, ends: readonly number[], held = new HeldBytes(1e9)): RecordLine[] {
   const lines = new RecordLines(MOST, held);
   const at = [...new Set(ends.map((end) => end % (bytes.length + 1)))].sort((a, b) => a - b);
-  const found = [0, ...at].flatMap((from, i) => lines.push(bytes.subarray(from, at[i] ?? bytes.length)));
+  const found = [0, ...at].flatMap((from, i) => [...lines.push(bytes.subarray(from, at[i] ?? bytes.length))]);
   return [...found, ...lines.end()];
 }
 
@@ -95,9 +96,9 @@ test('what is held of a line that has begun is let go, however it ends', () => {
 test('a line for which there is no memory is an error of its own, and the next one is read', () => {
   const held = new HeldBytes(100_000);
   const lines = new RecordLines(1e6, held);
-  const found = [...Array<string>(20).fill('x'.repeat(10_000)), '\n{"a":1}\n'].flatMap((text) =>
-    lines.push(Buffer.from(text)),
-  );
+  const found = [...Array<string>(20).fill('x'.repeat(10_000)), '\n{"a":1}\n'].flatMap((text) => [
+    ...lines.push(Buffer.from(text)),
+  ]);
   assert.deepEqual(
     found.map(({ line, record }) => [line, typeof record === 'string' ? record : /--max-held/.test(record.message)]),
     [

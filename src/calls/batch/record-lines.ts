@@ -1,10 +1,15 @@
 /** Cuts bytes into the records of NDJSON: "One record a line in, one line a record out". */
 import { isUtf8 } from 'node:buffer';
+import type { RecordBlock } from '../../engines/records.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import { bodyNotReadable, bodyTooLarge } from '../../lib/errors.ts';
 import type { ServiceError } from '../../lib/errors.ts';
 import { noRoom } from '../held-bytes.ts';
 import type { HeldBytes } from '../held-bytes.ts';
+
+const LINE_FEED = 0x0a;
+const SPACE = 0x20;
+const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** A line that is not blank. */
 export interface RecordLine {
@@ -14,10 +19,69 @@ export interface RecordLine {
   readonly record: string | Error;
 }
 
-const LINE_FEED = 0x0a;
-const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-/** Bytes of UTF-8 that one unit of UTF-16 may become. */
-const MAX_UNIT_BYTES = 3;
+/** Lines that are not blank, in their order. */
+export class CutRecords {
+  /** A character for each byte. */
+  readonly #text: string;
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
+  readonly #lines: number[] = [];
+  #faults: Map<number, Error> | undefined;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  get count(): number {
+    return this.#lines.length;
+  }
+
+  add(line: number, start: number, end: number): void {
+    this.#lines.push(line);
+    this.#starts.push(start);
+    this.#ends.push(end);
+  }
+
+  /** A line that is no record. */
+  addFault(line: number, fault: Error): void {
+    (this.#faults ??= new Map<number, Error>()).set(this.count, fault);
+    this.add(line, 0, 0);
+  }
+
+  /** Each with its text. */
+  *[Symbol.iterator](): Generator<RecordLine, void, undefined> {
+    for (let i = 0; i < this.count; i++)
+      yield {
+        line: this.lineOf(i),
+        record: this.faultOf(i) ?? textOf(this.#text.slice(this.#starts[i], this.#ends[i])),
+      };
+  }
+
+  /** From 1; blank lines count. */
+  lineOf(index: number): number {
+    return this.#lines[index] ?? 0;
+  }
+
+  /** Why it is no record, where it is none. */
+  faultOf(index: number): Error | undefined {
+    return this.#faults?.get(index);
+  }
+
+  bytesOf(index: number): number {
+    return (this.#ends[index] ?? 0) - (this.#starts[index] ?? 0);
+  }
+
+  /** The records of a range, without what is none. */
+  block(from: number, to: number): RecordBlock {
+    const lines = this.lineOf(to - 1) - this.lineOf(from) + 1;
+    if (this.#faults === undefined && lines === to - from)
+      return { text: this.#text.slice(this.#starts[from], this.#ends[to - 1]), count: lines };
+    const records: string[] = [];
+    for (let i = from; i < to; i++)
+      if (this.faultOf(i) === undefined) records.push(this.#text.slice(this.#starts[i], this.#ends[i]));
+    return { text: records.join('\n'), count: records.length };
+  }
+}
 
 export class RecordLines implements Disposable {
   readonly #mostBytes: number;
@@ -47,25 +111,17 @@ export class RecordLines implements Disposable {
   }
 
   /** The records that end in these bytes. */
-  push(chunk: Buffer): RecordLine[] {
-    const found: RecordLine[] = [];
+  push(chunk: Buffer): CutRecords {
     const end = chunk.lastIndexOf(LINE_FEED);
-    let from = 0;
-    if (end >= 0 && (this.#skips || this.#begun.size > 0)) {
-      from = chunk.indexOf(LINE_FEED) + 1;
-      this.#endBegun(chunk.subarray(0, from - 1), found);
-    }
-    if (end >= from) this.#cut(chunk.subarray(from, end), found);
+    const found = end < 0 ? new CutRecords('') : this.#cutEnded(chunk.subarray(0, end));
     this.#begin(end < 0 ? chunk : chunk.subarray(end + 1), found);
-    this.#bytesInVain = found.length > 0 ? 0 : this.#bytesInVain + chunk.length;
+    this.#bytesInVain = found.count > 0 ? 0 : this.#bytesInVain + chunk.length;
     return found;
   }
 
   /** The last line, where no line feed ends it. */
-  end(): RecordLine[] {
-    const found: RecordLine[] = [];
-    if (this.#skips || this.#begun.size > 0) this.#endBegun(Buffer.alloc(0), found);
-    return found;
+  end(): CutRecords {
+    return this.#skips || this.#begun.size > 0 ? this.#cutEnded(Buffer.alloc(0)) : new CutRecords('');
   }
 
   [Symbol.dispose](): void {
@@ -74,7 +130,7 @@ export class RecordLines implements Disposable {
   }
 
   /** Keeps the beginning of a line; of one that becomes too large its error comes now, and its rest is skipped. */
-  #begin(bytes: Buffer, found: RecordLine[]): void {
+  #begin(bytes: Buffer, found: CutRecords): void {
     if (bytes.length === 0 || this.#skips) return;
     const { held } = this.#begun;
     this.#begun.add(bytes);
@@ -85,66 +141,51 @@ export class RecordLines implements Disposable {
     this.#begun.clear();
     this.#held.shrink(held);
     this.#skips = true;
-    found.push({ line: this.#line + 1, record: isTooLarge ? this.#tooLarge() : noRoom() });
+    found.addFault(this.#line + 1, isTooLarge ? this.#tooLarge() : noRoom());
   }
 
-  #endBegun(rest: Buffer, found: RecordLine[]): void {
+  /** `bytes`: up to the end of a line, of which the beginning may have come before. */
+  #cutEnded(bytes: Buffer): CutRecords {
     if (this.#skips) {
       this.#skips = this.#isFirst = false;
       this.#line++;
-      return;
+      const end = bytes.indexOf(LINE_FEED);
+      return end < 0 ? new CutRecords('') : this.#cut(bytes.subarray(end + 1));
     }
+    if (this.#begun.size === 0) return this.#cut(bytes);
     this.#held.shrink(this.#begun.held);
-    this.#begun.add(rest);
-    this.#cut(this.#begun.take(), found);
+    this.#begun.add(bytes);
+    return this.#cut(this.#begun.take());
   }
 
   /** Whole lines, without the last line feed. */
-  #cut(bytes: Buffer, found: RecordLine[]): void {
+  #cut(bytes: Buffer): CutRecords {
     const whole = this.#withoutMark(bytes);
-    // What is no UTF-8 becomes another character in the text: it concerns its own line only.
-    if (!isUtf8(whole)) return this.#cutEach(whole, found);
-    const text = whole.toString('utf8');
+    const text = whole.toString('latin1');
+    const found = new CutRecords(text);
+    const most = this.#mostBytes + MARK.length;
+    const areTexts = isUtf8(whole) && !whole.includes(0);
     for (let from = 0; from <= text.length;) {
-      // Of blank lines there may be any number, which should cost nobody more than their sender.
-      if (text.charCodeAt(from) === LINE_FEED) {
-        this.#line++;
-        from++;
-        continue;
-      }
       const at = text.indexOf('\n', from);
       const end = at < 0 ? text.length : at;
-      this.#add(text.slice(from, end), found);
+      const line = ++this.#line;
+      // Of blank lines there may be any number, which should cost nobody more than their sender.
+      if (text.charCodeAt(from) > SPACE || end - from > most || !isBlank(text, from, end)) {
+        const fault = this.#faultOf(whole, from, end, areTexts);
+        if (fault === undefined) found.add(line, from, end);
+        else found.addFault(line, fault);
+      }
       from = end + 1;
     }
+    return found;
   }
 
-  #cutEach(bytes: Buffer, found: RecordLine[]): void {
-    for (let from = 0; from <= bytes.length;) {
-      const at = bytes.indexOf(LINE_FEED, from);
-      const end = at < 0 ? bytes.length : at;
-      const line = bytes.subarray(from, end);
-      if (isUtf8(line)) this.#add(line.toString('utf8'), found);
-      else found.push({ line: ++this.#line, record: bodyNotReadable('The record is not valid UTF-8') });
-      from = end + 1;
-    }
-  }
-
-  #add(text: string, found: RecordLine[]): void {
-    this.#line++;
-    if (text.trim() === '') return;
-    found.push({ line: this.#line, record: this.#recordOf(text) });
-  }
-
-  #recordOf(text: string): string | ServiceError {
-    const { length } = text;
-    if (
-      length > this.#mostBytes ||
-      (length * MAX_UNIT_BYTES > this.#mostBytes && Buffer.byteLength(text) > this.#mostBytes)
-    )
-      return this.#tooLarge();
-    if (text.includes('\0')) return bodyNotReadable('The record is not JSON: it holds a NUL character');
-    return text;
+  #faultOf(bytes: Buffer, from: number, end: number, isText: boolean): ServiceError | undefined {
+    if (end - from > this.#mostBytes) return this.#tooLarge();
+    if (isText) return undefined;
+    const line = bytes.subarray(from, end);
+    if (!isUtf8(line)) return bodyNotReadable('The record is not valid UTF-8');
+    return line.includes(0) ? bodyNotReadable('The record is not JSON: it holds a NUL character') : undefined;
   }
 
   /** A byte order mark at the very start is no part of the first record. */
@@ -157,4 +198,15 @@ export class RecordLines implements Disposable {
   #tooLarge(): ServiceError {
     return bodyTooLarge(`The record is larger than the limit of ${this.#mostBytes} bytes (--max-body)`);
   }
+}
+
+const textOf = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('utf8');
+
+/** Only the white space of JSON. */
+function isBlank(text: string, from: number, end: number): boolean {
+  for (let i = from; i < end; i++) {
+    const code = text.charCodeAt(i);
+    if (code !== SPACE && code !== 0x09 && code !== 0x0d) return false;
+  }
+  return true;
 }

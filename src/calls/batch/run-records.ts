@@ -3,17 +3,17 @@
  * answers are taken decides how fast bytes are read.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { RecordOutcome } from '../../engines/engine.ts';
+import { endOfLine } from '../../engines/records.ts';
+import type { RecordBlock, RecordsAnswer } from '../../engines/records.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { bodyTooLarge, ServiceError } from '../../lib/errors.ts';
 import type { HeldBytes } from '../held-bytes.ts';
 import { RecordLines } from './record-lines.ts';
-import type { RecordLine } from './record-lines.ts';
+import type { CutRecords } from './record-lines.ts';
 
 export interface BatchParts {
-  /** Gives an outcome for each, in their order. */
-  readonly run: (records: readonly string[]) => Promise<readonly RecordOutcome[]>;
-  /** Takes lines of the answer, and resolves when more may come. */
+  readonly run: (records: RecordBlock) => Promise<RecordsAnswer>;
+  /** Takes lines of the answer, a character for each byte, and resolves when more may come. */
   readonly write: (lines: string) => Promise<void> | undefined;
   /** What a record that has no result says, as JSON. */
   readonly errorText: (error: Error) => string;
@@ -33,24 +33,24 @@ export interface BatchTotals {
 }
 
 /** Pieces on their way: the next ones are there when one is answered. */
-const PIECES_ON_THEIR_WAY = 6;
+const PIECES_ON_THEIR_WAY = 8;
 /** What one piece holds at most. */
-const PIECE_RECORDS = 128;
+const PIECE_RECORDS = 1024;
 /** Milliseconds of work on their way at most, by what was answered lately: another batch waits for no more than that. */
 const WORK_ON_ITS_WAY_MS = 200;
 const LEAST_RECORDS_ON_THEIR_WAY = 4;
 /** How much the latest piece changes what is known of the pace. */
 const LATEST_PART = 0.3;
-const PIECE_CHARACTERS = 128 * 1024;
+const PIECE_BYTES = 128 * 1024;
 /** … of the answers that are expected: all of one piece are in memory at once. */
-const PIECE_ANSWER_CHARACTERS = 1024 * 1024;
-/** Characters on their way, whatever the number of pieces. */
-const CHARACTERS_ON_THEIR_WAY = 4 * 1024 * 1024;
+const PIECE_ANSWER_BYTES = 1024 * 1024;
+/** Bytes on their way, whatever the number of pieces. */
+const BYTES_ON_THEIR_WAY = 4 * 1024 * 1024;
 /** How much of what one answer is expected to take is forgotten with each piece: one that was large may be followed by others. */
 const FORGOTTEN_PART = 0.05;
 
 interface Piece {
-  readonly characters: number;
+  readonly bytes: number;
   readonly records: number;
   readonly lines: Promise<string>;
 }
@@ -59,10 +59,10 @@ export class RecordBatch {
   readonly #parts: BatchParts;
   readonly #lines: RecordLines;
   readonly #open: Piece[] = [];
-  #characters = 0;
+  #bytes = 0;
   #records = 0;
   #failed = 0;
-  /** Characters that one answer is expected to take. */
+  /** Bytes that one answer is expected to take. */
   #expected: number | undefined;
   /** Records a millisecond. */
   #pace = 0;
@@ -117,7 +117,7 @@ export class RecordBatch {
   #letGo(): void {
     const { held } = this.#parts;
     this.#lines[Symbol.dispose]();
-    held.shrink(this.#characters);
+    held.shrink(this.#bytes);
     for (const { lines } of this.#open.splice(0))
       lines.then(
         ({ length }) => held.shrink(length),
@@ -150,38 +150,35 @@ export class RecordBatch {
       const taken = this.#parts.write(lines);
       if (taken !== undefined) await taken;
       this.#open.shift();
-      this.#characters -= piece.characters;
+      this.#bytes -= piece.bytes;
       this.#recordsOnTheirWay -= piece.records;
-      this.#parts.held.shrink(piece.characters + lines.length);
+      this.#parts.held.shrink(piece.bytes + lines.length);
       this.#tell();
     }
   }
 
   /** Gives out records in pieces, each as soon as there is room for it. */
-  async #begin(lines: readonly RecordLine[]): Promise<void> {
-    for (let at = 0; at < lines.length;) {
+  async #begin(cut: CutRecords): Promise<void> {
+    for (let at = 0; at < cut.count;) {
       while (!this.#isOver && !this.#hasRoom) await this.#nextChange();
       if (this.#isOver) return;
       const from = at;
-      const expected = this.#expected ?? PIECE_ANSWER_CHARACTERS;
+      const expected = this.#expected ?? PIECE_ANSWER_BYTES;
       const most = Math.min(
         Math.ceil(this.#recordsAtOnce / PIECES_ON_THEIR_WAY),
-        Math.ceil(PIECE_ANSWER_CHARACTERS / expected),
+        Math.ceil(PIECE_ANSWER_BYTES / expected),
       );
-      let characters = 0;
-      while (at < lines.length && at - from < most && characters < PIECE_CHARACTERS) {
-        const record = lines[at++]?.record;
-        if (typeof record === 'string') characters += record.length;
-      }
-      await this.#roomFor(characters);
+      let bytes = 0;
+      while (at < cut.count && at - from < most && bytes < PIECE_BYTES) bytes += cut.bytesOf(at++);
+      await this.#roomFor(bytes);
       if (this.#isOver) return;
-      this.#parts.held.grow(0, characters);
-      this.#characters += characters;
-      const answered = this.#answer(lines.slice(from, at));
+      this.#parts.held.grow(0, bytes);
+      this.#bytes += bytes;
+      const answered = this.#answer(cut, from, at);
       // Whoever writes hears of it, unless the batch ends before.
       answered.catch(() => undefined);
       this.#recordsOnTheirWay += at - from;
-      this.#open.push({ characters, records: at - from, lines: answered });
+      this.#open.push({ bytes, records: at - from, lines: answered });
       this.#tell();
       // Single calls have their turn between the pieces.
       await nextTurn();
@@ -191,7 +188,7 @@ export class RecordBatch {
   get #hasRoom(): boolean {
     return (
       this.#open.length < PIECES_ON_THEIR_WAY &&
-      this.#characters <= CHARACTERS_ON_THEIR_WAY &&
+      this.#bytes <= BYTES_ON_THEIR_WAY &&
       this.#recordsOnTheirWay < this.#recordsAtOnce
     );
   }
@@ -209,38 +206,61 @@ export class RecordBatch {
   }
 
   /** Waits while the service holds as much as it may; one piece always goes on, so that no batch waits for ever. */
-  async #roomFor(characters: number): Promise<void> {
-    while (!this.#isOver && this.#open.length > 0 && !this.#parts.held.hasRoom(this.#characters + characters))
+  async #roomFor(bytes: number): Promise<void> {
+    while (!this.#isOver && this.#open.length > 0 && !this.#parts.held.hasRoom(this.#bytes + bytes))
       await this.#nextChange();
   }
 
   /** The lines of the answer to a piece. */
-  async #answer(lines: readonly RecordLine[]): Promise<string> {
-    const records = lines.flatMap(({ record }) => (typeof record === 'string' ? [record] : []));
-    const outcomes = records.length === 0 ? [] : await this.#run(records);
-    let text = '';
-    let longest = 1;
-    let next = 0;
-    for (const { line, record } of lines) {
-      const outcome = typeof record === 'string' ? outcomes[next++] : record;
-      this.#records++;
-      if (typeof outcome === 'string') text += `{"result":${onOneLine(outcome)}}\n`;
-      else text += this.#errorLine(outcome ?? new Error('the record has no answer'), line);
-      if (typeof outcome === 'string' && outcome.length > longest) longest = outcome.length;
-    }
+  async #answer(cut: CutRecords, from: number, to: number): Promise<string> {
+    const block = cut.block(from, to);
+    const answer = block.count === 0 ? [] : await this.#run(block);
+    const text = this.#join(answer, cut, from, to);
+    this.#records += to - from;
     // What is there already is counted, even where it is more than there should be.
     this.#parts.held.grow(0, text.length);
-    this.#expected = Math.max(longest, (this.#expected ?? 0) * (1 - FORGOTTEN_PART));
+    this.#expected = Math.max(text.length / (to - from), 1, (this.#expected ?? 0) * (1 - FORGOTTEN_PART));
     return text;
   }
 
-  async #run(records: readonly string[]): Promise<readonly RecordOutcome[]> {
+  /** Puts what is no record among the answers of those that are. */
+  #join(answer: RecordsAnswer, cut: CutRecords, from: number, to: number): string {
+    let text = '';
+    let next = from;
+    const addFaults = (): void => {
+      for (let fault = cut.faultOf(next); fault !== undefined && next < to; fault = cut.faultOf(next))
+        text += this.#errorLine(fault, cut.lineOf(next++));
+    };
+    for (const part of answer) {
+      addFaults();
+      if (part instanceof Error) {
+        text += this.#errorLine(part, cut.lineOf(next++));
+        continue;
+      }
+      let { lines, count } = part;
+      while (count > 0) {
+        let run = 1;
+        while (run < count && cut.faultOf(next + run) === undefined) run++;
+        const end = run === count ? lines.length : endOfLine(lines, run) + 1;
+        text += lines.slice(0, end);
+        lines = lines.slice(end);
+        count -= run;
+        next += run;
+        addFaults();
+      }
+    }
+    addFaults();
+    if (next !== to) throw new Error(`${to - next} records of ${to - from} have no answer`);
+    return text;
+  }
+
+  async #run(records: RecordBlock): Promise<RecordsAnswer> {
     const began = uptime();
     this.#running++;
     try {
-      const outcomes = await this.#parts.run(records);
-      this.#learnPace(records.length, began);
-      return outcomes;
+      const answer = await this.#parts.run(records);
+      this.#learnPace(records.count, began);
+      return answer;
     } finally {
       this.#running--;
       this.#parts.onProgress();
@@ -249,7 +269,7 @@ export class RecordBatch {
 
   #errorLine(error: Error, line: number): string {
     this.#failed++;
-    return `{"error":${this.#parts.errorText(error)},"line":${line}}\n`;
+    return Buffer.from(`{"error":${this.#parts.errorText(error)},"line":${line}}\n`).toString('latin1');
   }
 
   #tell(): void {
@@ -268,7 +288,3 @@ export class RecordBatch {
     });
   }
 }
-
-/** JSON has line breaks between its tokens only, as a runtime may write them. */
-const onOneLine = (json: string): string => (LINE_BREAK.test(json) ? json.replace(/[\r\n]+/g, ' ') : json);
-const LINE_BREAK = /[\r\n]/;

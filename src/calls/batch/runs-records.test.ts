@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { RecordOutcome } from '../../engines/engine.ts';
+import { resultLine, textsOf } from '../../engines/records.ts';
+import type { RecordBlock, RecordsAnswer } from '../../engines/records.ts';
 import { bodyNotReadable } from '../../lib/errors.ts';
 import { HeldBytes } from '../held-bytes.ts';
 import { RecordBatch } from './run-records.ts';
 import type { BatchParts } from './run-records.ts';
 
-const echo = (records: readonly string[]): Promise<readonly RecordOutcome[]> => Promise.resolve(records);
+const echo = (records: RecordBlock): Promise<RecordsAnswer> => Promise.resolve(textsOf(records).map(resultLine));
 
 function batchOf(parts: Partial<BatchParts> = {}) {
   const written: string[] = [];
   const held = new HeldBytes(1e9);
   const batch = new RecordBatch({
     run: echo,
-    write: (lines) => void written.push(lines),
+    write: (lines) => void written.push(Buffer.from(lines, 'latin1').toString()),
     errorText: (error) => JSON.stringify(error.message),
     mostBytes: 1000,
     mostInVain: 1000,
@@ -41,8 +42,9 @@ const linesOf = (text: string): unknown[] =>
 test('answers keep the order of the records, whichever ends first, with the lines of errors', async () => {
   const { batch, text } = batchOf({
     run: async (records) => {
-      for (let i = Number(records[0]) % 7; i > 0; i--) await turn();
-      return records.map((record) => (Number(record) % 10 === 3 ? new Error(`no ${record}`) : record));
+      const texts = textsOf(records);
+      for (let i = Number(texts[0]) % 7; i > 0; i--) await turn();
+      return texts.map((text) => (Number(text) % 10 === 3 ? new Error(`no ${text}`) : resultLine(text)));
     },
   });
   const totals = await batch.process(bytesOf(Array.from({ length: 2000 }, (_, i) => `\n${i}`).join('\n')));
@@ -54,7 +56,7 @@ test('answers keep the order of the records, whichever ends first, with the line
 });
 
 test('a result that a runtime wrote in several lines is one line', async () => {
-  const { batch, text } = batchOf({ run: () => Promise.resolve(['{\r\n  "a": "x\\n"\n}']) });
+  const { batch, text } = batchOf({ run: () => Promise.resolve([resultLine('{\r\n  "a": "x\\n"\n}')]) });
   await batch.process(bytesOf('1\n'));
   assert.deepEqual(linesOf(text()), [{ result: { a: 'x\n' } }]);
 });
@@ -65,7 +67,7 @@ test('what is not read is not run: nothing is read on while an answer waits to b
   let given = 0;
   const { batch } = batchOf({
     run: (records) => {
-      ran += records.length;
+      ran += records.count;
       return echo(records);
     },
     write: () => taken.promise,
@@ -123,8 +125,8 @@ test('large answers make small pieces', async () => {
   const sizes: number[] = [];
   const { batch } = batchOf({
     run: (records) => {
-      sizes.push(records.length);
-      return Promise.resolve(records.map(() => `"${'x'.repeat(200_000)}"`));
+      sizes.push(records.count);
+      return Promise.resolve(textsOf(records).map(() => resultLine(`"${'x'.repeat(200_000)}"`)));
     },
   });
   await batch.process(bytesOf('1\n'.repeat(500)));
@@ -141,7 +143,7 @@ test('a batch goes on where others hold all memory, one piece at a time', async 
       most = Math.max(most, ++open);
       await turn();
       open--;
-      return records.map(() => '1');
+      return textsOf(records).map(() => resultLine('1'));
     },
   });
   const record = `"${'x'.repeat(100_000)}"\n`;

@@ -13,9 +13,10 @@ import type {
   EngineHealth,
   Executor,
   KnownLoads,
-  RecordOutcome,
   RecordsCall,
 } from '../engine.ts';
+import { AnswersInOrder, resultLine, withLargeOnesApart } from '../records.ts';
+import type { RecordsAnswer } from '../records.ts';
 import { Endpoint } from '../sandbox/endpoint.ts';
 import type { Level } from '../sandbox/from-process.ts';
 import type { Lane } from '../sandbox/lane.ts';
@@ -202,7 +203,7 @@ async function callOutside(question: Question, work: Work): Promise<string> {
   const outer = work.calls[0];
   if (outer === undefined) return 'null';
   // Of calls that share a batch nobody knows which one asks.
-  const { trace, signal } = work.calls.length === 1 ? outer : NOBODY;
+  const { trace, signal } = work.size === 1 ? outer : NOBODY;
   const { id, body, contentType, depth } = question;
   try {
     return await outer.scope.call(id, {
@@ -260,28 +261,27 @@ class JavascriptExecutor implements Executor {
     });
   }
 
-  executeRecords({ records, scope, caller = '', signal }: RecordsCall): Promise<readonly RecordOutcome[]> {
+  executeRecords({ records, scope, caller = '', signal }: RecordsCall): Promise<RecordsAnswer> {
     const endpoint = this.#ofRecords();
-    const outcomes = new Array<RecordOutcome>(records.length);
-    let left = records.length;
     return new Promise((resolve) => {
-      const put = (at: number, outcome: RecordOutcome): void => {
-        outcomes[at] = outcome;
-        if (--left === 0) resolve(outcomes);
-      };
-      const all = records.map((input, at) => ({
-        input,
-        depth: 0,
-        scope,
-        // Behind all others, they have the time that it takes.
-        beginBy: Infinity,
-        deadline: Infinity,
-        caller,
-        signal,
-        resolve: (result: string) => put(at, result),
-        reject: (error: Error) => put(at, error),
-      }));
-      this.#records.submitAll(endpoint, all);
+      const all = new AnswersInOrder(records.count, resolve);
+      const put = (at: number, answer: RecordsAnswer): void => all.put(at, answer);
+      // Behind all others, they have the time that it takes.
+      const common = { depth: 0, scope, beginBy: Infinity, deadline: Infinity, caller, signal };
+      let at = 0;
+      for (const block of withLargeOnesApart(records, this.#records.policy.largeCharacters)) {
+        const { text, count } = block;
+        const place = at;
+        at += count;
+        const isLarge = text.length > this.#records.policy.largeCharacters && count === 1;
+        this.#records.submitRecords(endpoint, {
+          ...common,
+          input: isLarge ? Buffer.from(text, 'latin1').toString('utf8') : text,
+          ...(isLarge ? {} : { records: { at: place, count, put } }),
+          resolve: (result) => put(place, [resultLine(result)]),
+          reject: (error) => put(place, [error]),
+        });
+      }
     });
   }
 

@@ -1,13 +1,16 @@
 /** What callers hear of an answer, and of a call that has none. */
 import { bodyNotReadable, callerGone, executionFailed, invalidInput, overloaded } from '../../lib/errors.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { Line } from './from-process.ts';
+import type { Line, NoResult } from './from-process.ts';
 import type { RunFailure } from './protocol.ts';
 import type { PendingCall, Work } from './work.ts';
 
 /** What a call hears by its line of an answer. */
 export function outcomeOf(line: Line, endpoint: Endpoint): string | Error {
-  if (typeof line === 'string') return line;
+  return typeof line === 'string' ? line : errorOfLine(line, endpoint);
+}
+
+export function errorOfLine(line: NoResult, endpoint: Endpoint): Error {
   if (line.fault === 'input') return bodyNotReadable(`The request body is not JSON: ${line.message}`);
   if (line.status !== undefined) return invalidInput(line.message, line.status);
   return codeFailed(line.message, line.stack, endpoint);

@@ -83,16 +83,23 @@ export class Endpoint implements TrackRecord {
 
   /** Takes the next calls that may share a batch: one that never ran, or is slow, goes alone. */
   take(alone: boolean, now: number): PendingCall[] {
-    const first = this.queue.shift();
+    let first = this.queue.shift();
     if (first === undefined) return [];
+    if (first.records !== undefined) {
+      const isAlone = alone || this.parts.oneByOne || this.#mean === undefined;
+      const [some = first, rest] = first.divide(isAlone ? 1 : Math.max(1, batchSize(this.#mean ?? 1, this.#policy)));
+      if (rest !== undefined) this.queue.unshift(rest);
+      first = some;
+    }
     const batch = [first];
-    if (alone || this.parts.oneByOne || this.#mean === undefined || first.attempts > 0) return batch;
+    if (first.records !== undefined || alone || this.parts.oneByOne || this.#mean === undefined || first.attempts > 0)
+      return batch;
     const most = batchSize(this.#mean, this.#policy);
     let characters = first.input.length;
     for (;;) {
       if (!this.hasCalls()) return batch;
       const next = this.queue[0];
-      if (next === undefined || batch.length >= most || next.attempts > 0) return batch;
+      if (next === undefined || batch.length >= most || next.attempts > 0 || next.records !== undefined) return batch;
       characters += next.input.length;
       if (next.scope !== first.scope || next.depth !== first.depth || characters > this.#policy.batchCharacters)
         return batch;

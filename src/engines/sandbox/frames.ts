@@ -5,15 +5,18 @@
 import { isUtf8 } from 'node:buffer';
 
 const HEADER_BYTES = 13;
+/** The kind of frames, from any process, whose text nobody needs: it is read as bytes, a character for each. */
+export const RESULT_LINES = 32;
 
-export function frame(kind: number, a: number, b: number, text: string): Buffer {
-  const length = Buffer.byteLength(text);
+/** `encoding`: `latin1` for a text that has a character for each byte. */
+export function frame(kind: number, a: number, b: number, text: string, encoding: 'utf8' | 'latin1' = 'utf8'): Buffer {
+  const length = Buffer.byteLength(text, encoding);
   const bytes = Buffer.allocUnsafe(HEADER_BYTES + length);
   bytes.writeUInt32LE(length, 0);
   bytes[4] = kind;
   bytes.writeUInt32LE(a >>> 0, 5);
   bytes.writeUInt32LE(b >>> 0, 9);
-  bytes.write(text, HEADER_BYTES, 'utf8');
+  bytes.write(text, HEADER_BYTES, encoding);
   return bytes;
 }
 
@@ -93,10 +96,12 @@ export class FrameReader {
   }
 
   #emit(bytes: Buffer, at: number, end: number): void {
-    const text = bytes.toString('utf8', at + HEADER_BYTES, end);
+    const kind = bytes[at + 4] ?? 0;
+    const areBytes = kind === RESULT_LINES;
+    const text = bytes.toString(areBytes ? 'latin1' : 'utf8', at + HEADER_BYTES, end);
     // What is no UTF-8 becomes this character, which a text may hold too.
-    if (text.includes('\ufffd') && !isUtf8(bytes.subarray(at + HEADER_BYTES, end)))
+    if ((areBytes || text.includes('\ufffd')) && !isUtf8(bytes.subarray(at + HEADER_BYTES, end)))
       throw new OddFrame('the text of a frame is not UTF-8');
-    this.#onFrame(bytes[at + 4] ?? 0, bytes.readUInt32LE(at + 5), bytes.readUInt32LE(at + 9), text);
+    this.#onFrame(kind, bytes.readUInt32LE(at + 5), bytes.readUInt32LE(at + 9), text);
   }
 }

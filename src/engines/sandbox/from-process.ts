@@ -4,7 +4,9 @@
  */
 import { MAX_DEPTH } from '../call-headers.ts';
 import { OddFrame } from './frames.ts';
-import { ASK, BEGUN, DONE, FAILED, LOADED, LOG, READY } from './protocol.ts';
+import { RESULT_HEAD } from '../records.ts';
+import type { ResultLines } from '../records.ts';
+import { ASK, BEGUN, DONE, DONE_RECORDS, FAILED, LOADED, LOG, READY } from './protocol.ts';
 import type { Question, RunFailure } from './protocol.ts';
 
 /** Characters; a sandbox cuts what is longer. */
@@ -29,9 +31,13 @@ export interface NoResult {
 /** The JSON text of a result, which nobody reads on its way, or why there is none. */
 export type Line = string | NoResult;
 
+/** Lines of results that follow each other, or one that holds none. */
+export type RecordsLine = ResultLines | NoResult;
+
 /** Bytes that the text of a frame may have while so many calls are answered, or other code is called. */
 export function mostBytes(kind: number, calls: number, maxResult: number): number {
   if (kind === DONE) return calls * (Math.max(maxResult, MAX_ERROR_BYTES) + 1);
+  if (kind === DONE_RECORDS) return calls * (Math.max(maxResult, MAX_ERROR_BYTES) + RESULT_HEAD.length + 2);
   if (kind === FAILED || kind === LOADED) return MAX_ERROR_BYTES;
   // The sandbox counts characters, the pipe bytes.
   if (kind === ASK) return calls === 0 ? 0 : 3 * (maxResult + 3 * MAX_ID_CHARACTERS);
@@ -45,6 +51,34 @@ export function linesOf(text: string, calls: number): Line[] {
   const lines = calls === 1 && !text.includes('\n') ? [text] : text.split('\n');
   if (lines.length !== calls) throw new OddFrame(`${calls} calls have ${lines.length} answers`);
   return lines.map(lineOf);
+}
+
+/** `text`: a character for each byte, as of `RESULT_LINES`. @throws OddFrame unless there is one line for each record. */
+export function recordLinesOf(text: string, records: number): RecordsLine[] {
+  const found: RecordsLine[] = [];
+  let lines = 0;
+  let from = 0;
+  let at = 0;
+  const endRun = (): void => {
+    if (at > from) found.push({ lines: text.slice(from, at), count: lines });
+    lines = 0;
+  };
+  for (let i = 0; i < records; i++) {
+    const end = text.indexOf('\n', at);
+    if (end < 0) throw new OddFrame(`${records} records have ${i} answers`);
+    if (text.startsWith(RESULT_HEAD, at)) lines++;
+    else {
+      endRun();
+      const line = lineOf(Buffer.from(text.slice(at, end), 'latin1').toString('utf8'));
+      if (typeof line === 'string') throw new OddFrame('an answer is neither a result nor an error');
+      found.push(line);
+      from = end + 1;
+    }
+    at = end + 1;
+  }
+  endRun();
+  if (at !== text.length) throw new OddFrame(`${records} records have more answers`);
+  return found;
 }
 
 function lineOf(line: string): Line {

@@ -2,10 +2,25 @@
 import type { Clock } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
 import { OddFrame } from './frames.ts';
-import { failureOf, linesOf, loadProblemOf, logLineOf, mostBytes, questionOf } from './from-process.ts';
-import type { Line } from './from-process.ts';
+import { failureOf, linesOf, loadProblemOf, logLineOf, mostBytes, questionOf, recordLinesOf } from './from-process.ts';
+import type { Line, RecordsLine } from './from-process.ts';
 import type { Policy } from './policy.ts';
-import { ASK, BEGUN, CHECK, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from './protocol.ts';
+import {
+  ASK,
+  BEGUN,
+  CHECK,
+  DONE,
+  DONE_RECORDS,
+  DROP,
+  FAILED,
+  LOAD,
+  LOADED,
+  LOG,
+  READY,
+  REPLY,
+  RUN,
+  RUN_RECORDS,
+} from './protocol.ts';
 import type { Question, RunFailure } from './protocol.ts';
 import { diesWithActivator } from './sandbox-process.ts';
 import type { Sandbox, StartSandbox } from './sandbox-process.ts';
@@ -17,6 +32,7 @@ export interface LaneEvents {
   /** `problem`: empty text when it worked. */
   onLoaded(lane: Lane, work: Work, problem: string): void;
   onDone(lane: Lane, work: Work, lines: readonly Line[], microseconds: number): void;
+  onRecordsDone(lane: Lane, work: Work, lines: readonly RecordsLine[], microseconds: number): void;
   onFailed(lane: Lane, work: Work, failure: RunFailure): void;
   onAsk(lane: Lane, work: Work, question: Question): void;
   /** The process ended; `work` is what it had not answered. */
@@ -69,7 +85,7 @@ export class Lane {
     this.startedAt = this.progress = context.clock.now();
     this.process = context.start({
       onFrame: (kind, a, b, text) => this.#onFrame(kind, a, b, text),
-      mostOf: (kind) => mostBytes(kind, this.open[0]?.calls.length ?? 0, this.open[0]?.endpoint.parts.maxResult ?? 0),
+      mostOf: (kind) => mostBytes(kind, this.open[0]?.size ?? 0, this.open[0]?.endpoint.parts.maxResult ?? 0),
       onExit: (reason) => {
         if (!this.#ended) context.events.onExit(this, this.open.splice(0), reason);
       },
@@ -95,6 +111,8 @@ export class Lane {
     if (guard) this.#begins++;
     const left = Math.max(1, work.endIfBegunAt(now) - now);
     const head = `${first.depth},${left},${guard || !diesWithActivator ? 1 : 0}\n`;
+    if (first.records !== undefined)
+      return this.process.send(RUN_RECORDS, endpoint.slot, guard ? 1 : 0, head + first.input, 'latin1');
     let inputs = first.input;
     for (let i = 1; i < calls.length; i++) inputs += '\0' + (calls[i]?.input ?? '');
     this.process.send(RUN, endpoint.slot, guard ? 1 : 0, head + inputs);
@@ -149,7 +167,7 @@ export class Lane {
   /** Microseconds until all its work is done, by what is expected of it. */
   get backlog(): number {
     let sum = 0;
-    for (const { calls, endpoint } of this.open) sum += calls.length * endpoint.pace;
+    for (const { size, endpoint } of this.open) sum += size * endpoint.pace;
     return sum;
   }
 
@@ -195,9 +213,15 @@ export class Lane {
     this.progress = this.#context.clock.now();
     this.#workAtSuspicion = undefined;
     const { events } = this.#context;
-    if (kind === DONE || kind === FAILED) {
+    if (kind === DONE || kind === DONE_RECORDS || kind === FAILED) {
       const work = this.#answered(a);
-      if (kind === DONE) {
+      if (kind !== FAILED && (work.calls[0]?.records !== undefined) !== (kind === DONE_RECORDS))
+        throw new OddFrame('an answer is of another kind');
+      if (kind === DONE_RECORDS) {
+        const lines = recordLinesOf(text, work.size);
+        this.#shift();
+        events.onRecordsDone(this, work, lines, b);
+      } else if (kind === DONE) {
         const lines = linesOf(text, work.calls.length);
         this.#shift();
         events.onDone(this, work, lines, b);

@@ -121,7 +121,7 @@ export function policyForRecords(cores: number): Policy {
   return {
     ...policy,
     // What a batch costs the main process is short beside what single calls wait for anyway.
-    batchCalls: 128,
+    batchCalls: 1024,
     batchMicroseconds: 10_000,
     spareIdleMs: 5000,
     fastPriority: policy.quarantinePriority,

@@ -85,7 +85,7 @@ export class ProcessRemoval {
     this.#lanes.fast.replace(lane);
     if (atFault !== undefined) {
       atFault.endpoint.quarantine();
-      if (atFault.calls.length > 1) {
+      if (atFault.size > 1) {
         lane.open.length = 0;
         lane.end();
         this.#waiting.tryAlone(atFault);

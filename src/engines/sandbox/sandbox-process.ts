@@ -63,7 +63,8 @@ export interface ProcessEvents {
 /** A process as a lane sees it. */
 export interface Sandbox {
   readonly alive: boolean;
-  send(kind: number, a: number, b: number, text: string): void;
+  /** `encoding`: see `frame`. */
+  send(kind: number, a: number, b: number, text: string, encoding?: 'latin1'): void;
   /** Nothing is heard of it any more but its end. */
   kill(): void;
   /** Takes a later place on the machine's cores than the activator has, from 0 to `LAST_PLACE`. */
@@ -121,8 +122,8 @@ export class SandboxProcess implements Sandbox {
     return this.#child.pid;
   }
 
-  send(kind: number, a: number, b: number, text: string): void {
-    if (this.alive) this.#socket.write(frame(kind, a, b, text));
+  send(kind: number, a: number, b: number, text: string, encoding?: 'latin1'): void {
+    if (this.alive) this.#socket.write(frame(kind, a, b, text, encoding));
   }
 
   /** Sends bytes as they are: frames that were put together, or what the second socket takes. */

@@ -18,10 +18,10 @@
  * | no turn in time            | failed, from its queue                                                     |
  */
 import { availableParallelism } from 'node:os';
-import { ending, errorOf, expire, outcomeOf, queueFull } from './answers.ts';
+import { ending, errorOf, errorOfLine, expire, outcomeOf, queueFull } from './answers.ts';
 import { realClock, type Clock } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { Line } from './from-process.ts';
+import type { Line, RecordsLine } from './from-process.ts';
 import type { AnswerQuestion, Lane, LaneContext } from './lane.ts';
 import { Lanes } from './lanes.ts';
 import { policyFor, type Policy } from './policy.ts';
@@ -77,6 +77,7 @@ export class Scheduler implements Disposable {
           this.#goOn(lane, work.endpoint);
         },
         onDone: (lane, work, lines, microseconds) => this.#onDone(lane, work, lines, microseconds),
+        onRecordsDone: (lane, work, lines, microseconds) => this.#onRecordsDone(lane, work, lines, microseconds),
         onFailed: (lane, work, failure) => this.#onFailed(lane, work, failure),
         onAsk: (lane, work, question) => this.#onAsk(lane, work, question),
         onExit: (lane, work, reason) => this.#onExit(lane, work, reason),
@@ -128,13 +129,12 @@ export class Scheduler implements Disposable {
     this.#waiting.add(endpoint, call);
   }
 
-  /** Calls that came together, however many wait already: who sends them bounds that. */
-  submitAll(endpoint: Endpoint, all: readonly CallParts[]): void {
-    for (const parts of all) {
-      if (this.#closed) parts.reject(ending());
-      else this.#waiting.add(endpoint, new PendingCall(endpoint, parts));
-    }
-    if (!this.#closed) this.#watch(endpoint);
+  /** However many wait already: who sends records bounds that. */
+  submitRecords(endpoint: Endpoint, parts: CallParts): void {
+    const call = new PendingCall(endpoint, parts);
+    if (this.#closed) return call.giveUp(ending());
+    this.#waiting.add(endpoint, call);
+    this.#watch(endpoint);
   }
 
   /** An endpoint that was replaced leaves the sandboxes when its last call has been answered. */
@@ -188,12 +188,21 @@ export class Scheduler implements Disposable {
     }
   }
 
+  #onRecordsDone(lane: Lane, work: Work, lines: readonly RecordsLine[], microseconds: number): void {
+    const { endpoint, calls, size } = work;
+    work.answer();
+    endpoint.answered(size, microseconds);
+    this.#goOn(lane, endpoint);
+    const answer = lines.map((line) => ('lines' in line ? line : errorOfLine(line, endpoint)));
+    for (const call of calls) work.settle(call, answer);
+  }
+
   #onFailed(lane: Lane, work: Work, failure: RunFailure): void {
-    const { endpoint, calls, kind } = work;
+    const { endpoint, size, kind } = work;
     const isAtLimit = failure.why === 'memory' || (failure.why === 'timeout' && !work.isShortened);
-    if (failure.why !== 'threw' || calls.length > 1) work.blame(isAtLimit);
+    if (failure.why !== 'threw' || size > 1) work.blame(isAtLimit);
     else if (kind !== 'large') endpoint.timedOut = false;
-    if (calls.length > 1) this.#waiting.tryAlone(work);
+    if (size > 1) this.#waiting.tryAlone(work);
     else work.fail(() => errorOf(failure, work));
     this.#goOn(lane, endpoint);
   }

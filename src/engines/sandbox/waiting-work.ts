@@ -44,7 +44,7 @@ export class WaitingWork {
 
   /** Calls that are there run together with those that come in the same turn of the event loop. */
   add(endpoint: Endpoint, call: PendingCall): void {
-    if (call.input.length > this.#policy.largeCharacters) {
+    if (call.records === undefined && call.input.length > this.#policy.largeCharacters) {
       this.#large.add(endpoint, call);
       this.#giveOutLarge();
       return;
@@ -102,7 +102,7 @@ export class WaitingWork {
   /** Calls that had begun go back, each to run alone. */
   tryAlone(work: Work): void {
     const { endpoint, kind } = work;
-    const calls = work.requeue(this.#clock.now());
+    const calls = work.requeue(this.#clock.now()).flatMap(apart);
     if (kind === 'large') for (const call of calls) this.#large.add(endpoint, call);
     else {
       endpoint.queue.unshift(...calls);
@@ -164,4 +164,15 @@ export class WaitingWork {
     work.send();
     lane.run(work, guard);
   }
+}
+
+/** Each record of a call that has several as a call of its own. */
+function apart(call: PendingCall): PendingCall[] {
+  const all: PendingCall[] = [];
+  for (let left: PendingCall | undefined = call; left !== undefined;) {
+    const [one, others]: PendingCall[] = left.divide(1);
+    if (one !== undefined) all.push(one);
+    left = others;
+  }
+  return all;
 }

@@ -3,6 +3,8 @@
  * settled once, by the work that has it, or in its queue when its time is over. What is not a step of this life throws.
  */
 import type { CallScope, CallSignal, CallTrace } from '../engine.ts';
+import { divide } from '../records.ts';
+import type { RecordsAnswer } from '../records.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** What runs calls, as their life needs it. */
@@ -29,7 +31,10 @@ let changeWaiting: (counts: Counts, by: number) => void;
 let changeOpen: (counts: Counts, kind: WorkKind, by: number) => void;
 let take: (call: PendingCall<CalledEndpoint>, work: Work<CalledEndpoint>) => void;
 let putBack: (call: PendingCall<CalledEndpoint>, interruptedAt: number | undefined) => void;
-let settle: (call: PendingCall<CalledEndpoint>, work: Work<CalledEndpoint>, outcome: string | Error) => void;
+let settle: (call: PendingCall<CalledEndpoint>, work: Work<CalledEndpoint>, outcome: Outcome) => void;
+
+/** The result as JSON text, what came of records, or why there is none. */
+export type Outcome = string | RecordsAnswer | Error;
 
 /** What an endpoint has to do, kept with each step. */
 export class Counts {
@@ -65,9 +70,19 @@ export class Counts {
   }
 }
 
+/** Where a call is not one record but some that follow each other. */
+export interface RecordParts {
+  /** The place of the first among all that came together. */
+  readonly at: number;
+  readonly count: number;
+  /** Hears what came of those from the place `at` on, in place of `resolve` and `reject`. */
+  readonly put: (at: number, answer: RecordsAnswer) => void;
+}
+
 export interface CallParts {
-  /** JSON text without NUL. */
+  /** JSON text without NUL; of records, the text of a `RecordBlock`. */
   readonly input: string;
+  readonly records?: RecordParts | undefined;
   readonly depth: number;
   readonly scope: CallScope;
   readonly trace?: CallTrace | undefined;
@@ -85,6 +100,7 @@ export interface CallParts {
 /** A call that waits for its answer; it is in the queue of its endpoint from the moment it is made. */
 export class PendingCall<E extends CalledEndpoint = Endpoint> {
   readonly input: string;
+  readonly records: RecordParts | undefined;
   readonly depth: number;
   readonly scope: CallScope;
   readonly trace: CallTrace | undefined;
@@ -100,6 +116,7 @@ export class PendingCall<E extends CalledEndpoint = Endpoint> {
 
   constructor(endpoint: E, parts: CallParts) {
     this.input = parts.input;
+    this.records = parts.records;
     this.depth = parts.depth;
     this.scope = parts.scope;
     this.trace = parts.trace;
@@ -133,7 +150,35 @@ export class PendingCall<E extends CalledEndpoint = Endpoint> {
     if (this.#holder !== 'queue') throw new Error('a call that is not in a queue cannot be given up');
     this.#holder = 'settled';
     changeWaiting(this.endpoint.counts, -1);
-    this.#reject(error);
+    this.#fail(error);
+  }
+
+  /** Some of its first records as a call, and the others as one where there are more; who has it in a queue puts these in its place. */
+  divide(first: number): PendingCall<E>[] {
+    const { records, input: text, endpoint } = this;
+    if (records === undefined || records.count <= first) return [this];
+    if (this.#holder !== 'queue') throw new Error('a call that is not in a queue cannot be divided');
+    this.#holder = 'settled';
+    changeWaiting(endpoint.counts, -1);
+    let { at } = records;
+    return divide({ text, count: records.count }, first).flatMap((block) => {
+      if (block === undefined) return [];
+      const { count } = block;
+      const part = new PendingCall(endpoint, {
+        ...{ input: block.text, records: { ...records, at, count }, depth: this.depth, scope: this.scope },
+        ...{ trace: this.trace, beginBy: this.#beginBy, deadline: this.deadline, caller: this.caller },
+        ...{ signal: this.signal, resolve: this.#resolve, reject: this.#reject },
+      });
+      part.#attempts = this.#attempts;
+      at += count;
+      return [part];
+    });
+  }
+
+  #fail(error: Error): void {
+    const { records } = this;
+    if (records === undefined) this.#reject(error);
+    else records.put(records.at, Array<Error>(records.count).fill(error));
   }
 
   static {
@@ -153,7 +198,8 @@ export class PendingCall<E extends CalledEndpoint = Endpoint> {
       if (call.#holder !== work) throw new Error('a call is settled by the work that has it, and once');
       call.#holder = 'settled';
       if (typeof outcome === 'string') call.#resolve(outcome);
-      else call.#reject(outcome);
+      else if (outcome instanceof Error) call.#fail(outcome);
+      else call.records?.put(call.records.at, outcome);
     };
   }
 }
@@ -165,8 +211,10 @@ export type WorkKind = 'calls' | 'large' | 'load';
 export class Work<E extends CalledEndpoint = Endpoint, C extends PendingCall<E> = PendingCall<E>> {
   readonly endpoint: E;
   readonly kind: WorkKind;
-  /** None for a load. */
+  /** None for a load; one alone where it is records. */
   readonly calls: readonly C[];
+  /** What it is to answer. */
+  readonly size: number;
   readonly #loaded: ((problem: string) => void) | undefined;
   #state: WorkState = 'queued';
   #attempts = 0;
@@ -179,6 +227,7 @@ export class Work<E extends CalledEndpoint = Endpoint, C extends PendingCall<E> 
     this.endpoint = endpoint;
     this.kind = kind;
     this.calls = calls;
+    this.size = calls[0]?.records?.count ?? calls.length;
     this.#loaded = loaded;
     for (const call of calls) take(call, this);
     changeOpen(endpoint.counts, kind, 1);
@@ -267,8 +316,7 @@ export class Work<E extends CalledEndpoint = Endpoint, C extends PendingCall<E> 
     this.#end('answered');
   }
 
-  /** `outcome`: the result as JSON text, or why there is none. */
-  settle(call: C, outcome: string | Error): void {
+  settle(call: C, outcome: Outcome): void {
     if (this.#state !== 'answered') throw new Error(`the calls of work that is ${this.#state} have no answers`);
     settle(call, this, outcome);
   }

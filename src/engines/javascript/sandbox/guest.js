@@ -11,7 +11,7 @@
   const oddNumberIn = makeOddNumberIn();
   const { parse, stringify } = JSON;
   const { apply, defineProperty } = Reflect;
-  const { indexOf, substring, slice } = String.prototype;
+  const { charCodeAt, indexOf, substring, slice } = String.prototype;
   const { toString: errorToString } = Error.prototype;
   const { test } = RegExp.prototype;
   const { add, has } = WeakSet.prototype;
@@ -180,6 +180,11 @@
   defineProperty(globalThis, 'console', { value: console, writable: true, configurable: true });
 
   // ----- the entry of calls -----
+  const lineOfRecord = (line) => {
+    if (line === undefined) return '';
+    const head = apply(charCodeAt, line, [0]);
+    return head === 0x21 || head === 0x3f ? line + '\n' : '{"result":' + line + '}\n';
+  };
   let sequence = 0;
   const open = { __proto__: null };
   // Each batch has an object of its own, so that a promise kept from one batch cannot answer in the next.
@@ -223,14 +228,16 @@
     },
     // Input: JSON texts joined by NUL, which no JSON text holds. Output: one line each, or `~` and a number
     // when a promise is among the results, for `collect` after the microtasks have run.
-    run(all) {
+    // Of records it is line feeds that join them, and a result has its place in a line of the answer.
+    run(all, areRecords) {
+      const between = areRecords ? '\n' : '\0';
       let out = '';
       let from = 0;
       let i = 0;
       let waits = false;
       const answers = { __proto__: null };
       for (;;) {
-        const at = apply(indexOf, all, ['\0', from]);
+        const at = apply(indexOf, all, [between, from]);
         const body = at < 0 ? apply(substring, all, [from]) : apply(substring, all, [from, at]);
         let line;
         let input;
@@ -253,12 +260,16 @@
           }
         }
         answers[i] = line;
-        out += i++ === 0 ? line : '\n' + line;
+        if (areRecords) {
+          out += lineOfRecord(line);
+          i++;
+        } else out += i++ === 0 ? line : '\n' + line;
         if (at < 0) break;
         from = at + 1;
       }
       if (!waits) return out;
       answers.n = i;
+      answers.areRecords = areRecords;
       open[++sequence] = answers;
       return '~' + sequence;
     },
@@ -266,8 +277,11 @@
       const answers = open[id];
       delete open[id];
       let out = '';
-      for (let i = 0; i < answers.n; i++)
-        out += (i === 0 ? '' : '\n') + (answers[i] ?? told('the promise that the function returned never settles', ''));
+      for (let i = 0; i < answers.n; i++) {
+        const line = answers[i] ?? told('the promise that the function returned never settles', '');
+        if (answers.areRecords) out += lineOfRecord(line);
+        else out += (i === 0 ? '' : '\n') + line;
+      }
       return out;
     },
   };

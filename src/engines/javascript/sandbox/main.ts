@@ -5,7 +5,22 @@
 import { readFileSync } from 'node:fs';
 import ivm from 'isolated-vm';
 import { MAX_MESSAGE_CHARACTERS } from '../../sandbox/from-process.ts';
-import { ASK, BEGUN, CHECK, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../../sandbox/protocol.ts';
+import {
+  ASK,
+  BEGUN,
+  CHECK,
+  DONE,
+  DONE_RECORDS,
+  DROP,
+  FAILED,
+  LOAD,
+  LOADED,
+  LOG,
+  READY,
+  REPLY,
+  RUN,
+  RUN_RECORDS,
+} from '../../sandbox/protocol.ts';
 import type { Question, RunFailure } from '../../sandbox/protocol.ts';
 import type { Found, LoadRequest } from '../load-request.ts';
 import { MAX_DEPTH, tooDeep } from '../../call-headers.ts';
@@ -86,12 +101,12 @@ function enter<T>(slot: number, load: LoadRequest, use: (realm: Realm) => T): T 
 }
 
 /** Runs inputs in the endpoint of a slot and gives its lines. @throws RunError. */
-function run(running: RunningCall, inputs: string, guard: number | undefined): string {
+function run(running: RunningCall, inputs: string, guard: number | undefined, areRecords = false): string {
   const load = loads.get(running.slot);
   if (load === undefined) throw new RunError({ why: 'threw', message: 'the endpoint is not loaded' });
   stack.push(running);
   try {
-    return enter(running.slot, load, (realm) => realm.run(inputs, guard));
+    return enter(running.slot, load, (realm) => realm.run(inputs, guard, areRecords));
   } finally {
     stack.pop();
   }
@@ -224,15 +239,16 @@ function load(slot: number, text: string): void {
   pipe.send(LOADED, slot, since(began), problem);
 }
 
-function runBatch(slot: number, text: string): void {
+function runBatch(slot: number, text: string, areRecords: boolean): void {
   const began = process.hrtime.bigint();
   const end = text.indexOf('\n');
   const [depth = 0, limit = 0, guard = 0] = text.slice(0, end).split(',').map(Number);
   found = new Map();
   logged = 0;
   try {
-    const lines = run({ slot, depth, ends: uptime() + limit }, text.slice(end + 1), guard === 1 ? limit : undefined);
-    pipe.send(DONE, slot, since(began), lines);
+    const running = { slot, depth, ends: uptime() + limit };
+    const lines = run(running, text.slice(end + 1), guard === 1 ? limit : undefined, areRecords);
+    pipe.send(areRecords ? DONE_RECORDS : DONE, slot, since(began), lines);
   } catch (thrown) {
     const failure = thrown instanceof RunError ? thrown.failure : { why: 'threw', message: messageOf(thrown) };
     pipe.send(FAILED, slot, since(began), JSON.stringify(failure));
@@ -256,7 +272,7 @@ pipe.send(READY, 0, 0, '');
 for (;;) {
   const { kind, a, b, text } = pipe.next();
   if (b === 1) pipe.send(BEGUN, a, 0, '');
-  if (kind === RUN) runBatch(a, text);
+  if (kind === RUN || kind === RUN_RECORDS) runBatch(a, text, kind === RUN_RECORDS);
   else if (kind === LOAD) load(a, text);
   else if (kind === CHECK) check(a, text);
   else if (kind === DROP) drop(a);

@@ -9,6 +9,9 @@ import { findFile, linkModules, sourceOf } from './modules.ts';
 /** Answers what code asks while it runs; see `Guest` in `guest.js`. */
 export type Host = (question: string, id: string, body: string, kind: string) => string;
 
+/** Bytes that stand around a result in the line of a record. */
+const AROUND_RESULT = '{"result":}'.length;
+
 type Enter = ivm.Reference<(...args: never[]) => unknown>;
 
 export class Realm {
@@ -47,25 +50,27 @@ export class Realm {
     }
   }
 
-  /** Answers JSON texts joined by NUL with one line each. `limit`: milliseconds after which V8 ends the code, or none. */
-  run(inputs: string, limit: number | undefined): string {
+  /** Answers JSON texts joined by NUL, or records joined by line feeds, with one line each. `limit`: milliseconds after which V8 ends the code, or none. */
+  run(inputs: string, limit: number | undefined, areRecords = false): string {
     const options = limit === undefined ? {} : { timeout: Math.max(1, limit) };
-    const lines = this.#run.applySync(undefined, [inputs] as never[], options) as string;
+    const lines = this.#run.applySync(undefined, [inputs, areRecords] as never[], options) as string;
     // Nothing asynchronous is there, so after the microtasks of the first entry each promise has settled or never will.
     return this.#bounded(
       lines.startsWith('~')
         ? (this.#collect.applySync(undefined, [Number(lines.slice(1))] as never[], options) as string)
         : lines,
+      areRecords,
     );
   }
 
   /** The guest counts characters; the limit is one of bytes. */
-  #bounded(lines: string): string {
+  #bounded(lines: string, areRecords: boolean): string {
     const most = this.#maxResult;
     if (lines.length * 3 <= most) return lines;
+    const mostOfLine = areRecords ? most + AROUND_RESULT : most;
     const refusal = refuse(`the result is larger than the limit of ${most} bytes (--max-result)`);
     const all = lines.split('\n');
-    return all.map((line) => (Buffer.byteLength(line) > most ? refusal : line)).join('\n');
+    return all.map((line) => (Buffer.byteLength(line) > mostOfLine ? refusal : line)).join('\n');
   }
 
   release(): void {

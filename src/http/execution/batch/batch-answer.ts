@@ -26,11 +26,11 @@ export class BatchAnswer {
     response.on('close', () => this.#tell());
   }
 
-  /** Undefined where more may follow at once; else it resolves when there is room. */
+  /** `lines`: a character for each byte. Undefined where more may follow at once; else it resolves when there is room. */
   write(lines: string): Promise<void> | undefined {
     if (this.#response.closed) return undefined;
-    if (!this.#mayWrite) return this.#keep(Buffer.from(lines));
-    this.#response.write(lines, 'utf8');
+    if (!this.#mayWrite) return this.#keep(Buffer.from(lines, 'latin1'));
+    this.#response.write(lines, 'latin1');
     return undefined;
   }
 
