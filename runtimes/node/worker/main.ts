@@ -4,11 +4,14 @@ import { Socket } from 'node:net';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { frame, FrameReader } from '../../../src/engines/sandbox/frames.ts';
+import { begunFile } from './begun.ts';
+import { copyWithoutModes } from './copy-files.ts';
 import { describe, failureOf } from './describe.ts';
 import { Executors } from './executors.ts';
 import { hide } from './hide.ts';
 import { LoadError, loadFunction, type Endpoint, type KnowledgeFunction } from './load.ts';
 import { answers, kinds, type Failure } from '../../../src/engines/workers/messages.ts';
+import { loadNative } from './native.ts';
 import { restrict } from './restrict.ts';
 import { dataPipe, Shared } from './shared.ts';
 import { OddNumber, writeResult } from './write-result.ts';
@@ -16,8 +19,12 @@ import { OddNumber, writeResult } from './write-result.ts';
 // The code of the knowledge object may replace the globals; it must not break its own transport by that.
 const { parse, stringify } = JSON;
 const outputLimit = Number(process.argv[2]);
-hide(process.argv[3]);
-const shared = new Shared();
+const native = loadNative(process.argv[3]);
+if (native) {
+  hide(native);
+  copyWithoutModes();
+}
+const shared = new Shared(undefined, begunFile(native));
 const endpoints: { readonly endpoint: Endpoint; loaded?: Promise<void>; run?: KnowledgeFunction }[] = [];
 /** Calls that run, each with the folder of its knowledge object. */
 const open = new Map<number, string>();
@@ -54,6 +61,8 @@ const reader = new FrameReader((kind, a, b, body) => {
   else if (kind === kinds.endpoint) endpoints[a] = { endpoint: parse(body) as Endpoint };
   else if (kind === kinds.ping) send(frame(kinds.ping, 0, 0, ''));
 });
+// Whatever ends this process from now on, it was started.
+pipe.write(frame(kinds.ping, 0, 0, ''));
 pipe.on('data', (chunk: Buffer) => {
   startTurn();
   reader.push(chunk);

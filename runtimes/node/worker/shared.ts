@@ -18,7 +18,11 @@ export class Shared {
   readonly #slots: Int32Array;
   readonly #outbox: Buffer;
 
-  constructor(memory = new SharedArrayBuffer(3 * 4 + outboxBytes)) {
+  readonly #onBegin: (call: number) => void;
+
+  /** @param onBegin before the call begins. */
+  constructor(memory = new SharedArrayBuffer(3 * 4 + outboxBytes), onBegin: (call: number) => void = () => undefined) {
+    this.#onBegin = onBegin;
     this.memory = memory;
     this.#slots = new Int32Array(memory, 0, 3);
     this.#outbox = Buffer.from(memory, 3 * 4, outboxBytes);
@@ -27,7 +31,9 @@ export class Shared {
   /** Claims the right to begin the call; false when the worker was sealed before. */
   begin(call: number): boolean {
     const last = Atomics.load(this.#slots, slots.begun);
-    return (last & sealed) === 0 && Atomics.compareExchange(this.#slots, slots.begun, last, call) === last;
+    if ((last & sealed) !== 0 || Atomics.compareExchange(this.#slots, slots.begun, last, call) !== last) return false;
+    this.#onBegin(call);
+    return true;
   }
 
   /** From here on no call begins. @returns the number of the last that did. */

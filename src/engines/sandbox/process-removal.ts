@@ -1,4 +1,5 @@
 /** What becomes of a process that leaves its lane, and of its work: it ended, fell silent, has grown or passed a limit. */
+import { whyNotStarted } from '../walls/launch.ts';
 import { endedLoading, errorOf, isFromOutside, noTurn, sandboxEnded } from './answers.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Lane, LaneContext } from './lane.ts';
@@ -57,7 +58,8 @@ export class ProcessRemoval {
   }
 
   /** Calls that wait end by their limit where no sandbox comes up, and loads after some attempts. */
-  #onFailedStart(lane: Lane, works: readonly Work[], reason: string): void {
+  #onFailedStart(lane: Lane, works: readonly Work[], how: string): void {
+    const reason = whyNotStarted(how);
     this.#warn({ reason }, 'a sandbox process cannot be started');
     this.#lanes.dedicatedWith(lane)?.remove(lane);
     this.#waiting.takeBack(works);

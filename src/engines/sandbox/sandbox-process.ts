@@ -5,6 +5,7 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { Duplex } from 'node:stream';
 import type { Readable } from 'node:stream';
+import { BegunFile } from './begun-file.ts';
 import { GroupGuard } from './group-guard.ts';
 import { FrameReader, OddFrame, frame } from './frames.ts';
 import type { OnFrame } from './frames.ts';
@@ -45,6 +46,8 @@ export interface Command {
   readonly cwd?: string;
   /** It has a second socket for frames, as file descriptor 4, and is the head of a group of processes that ends with it. */
   readonly isWorker?: boolean;
+  /** Folder of the file in which it counts what it has begun, which it finds as file descriptor 5. */
+  readonly countsIn?: string;
 }
 
 export interface ProcessEvents {
@@ -52,8 +55,8 @@ export interface ProcessEvents {
   onFrame: OnFrame;
   /** Bytes that the text of a frame may have now. @throws OddFrame. */
   mostOf(kind: number): number;
-  /** Once, when the process has ended, for whatever reason. */
-  onExit(reason: string): void;
+  /** Once, when the process has ended, for whatever reason. `begun`: the last that it began, where it counts that. */
+  onExit(reason: string, begun?: number): void;
   /** It sent what it never sends, or closed its socket, and is ended for that. */
   onOdd?(what: string): void;
   /** Takes what it prints, which is lost where nobody does. */
@@ -83,15 +86,17 @@ export class SandboxProcess implements Sandbox {
   readonly #control: Duplex | undefined;
   readonly #isWorker: boolean;
   readonly #guard: GroupGuard | undefined;
+  readonly #begun: BegunFile | undefined;
   alive = true;
   #isUnresponsive = false;
 
   constructor(command: Command, events: ProcessEvents, kernel: Kernel = NO_WALLS) {
-    const { cwd = '/', isWorker = false } = command;
-    const pipes = isWorker ? 2 : 1;
+    const { cwd = '/', isWorker = false, countsIn } = command;
+    const pipes = countsIn !== undefined ? 3 : isWorker ? 2 : 1;
     const { program, args, env } =
       (command.walls && launchOf(command, command.walls, kernel, pipes)) ?? withoutWalls(command);
     this.#isWorker = isWorker;
+    if (countsIn !== undefined) this.#begun = new BegunFile(countsIn);
     this.#child = spawn(program, args, {
       env: { ...env },
       cwd,
@@ -101,6 +106,7 @@ export class SandboxProcess implements Sandbox {
         'pipe',
         'pipe',
         ...(isWorker ? ['pipe' as const] : []),
+        ...(this.#begun ? [this.#begun.descriptor] : []),
       ],
       // In no session of its own otherwise: the kernel may share the cores among sessions first, and then priorities count for nothing.
       detached: isWorker,
@@ -209,7 +215,7 @@ export class SandboxProcess implements Sandbox {
       this.#socket.destroy();
       this.#control?.destroy();
       const how = odd === '' ? reason : odd;
-      events.onExit(said === '' ? how : `${how}: ${mainLine(said)}`);
+      events.onExit(said === '' ? how : `${how}: ${mainLine(said)}`, this.#begun?.close());
     };
     this.#child.on('error', (error) => onEnd(error.message));
     this.#child.on('exit', (code, signal) => {

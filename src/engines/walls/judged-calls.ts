@@ -84,9 +84,10 @@ export const NEVER: readonly Judged[] = [
   ...among('ioctl', 1, [0x5412, 0x541c, 0x8901, 0x8902, 0x40086602, 0x401c5820, 0x40806685]),
 ];
 
-/** Change the attributes of files, also of those that are out of reach: Landlock does not judge them, and a filter sees no path. */
-export const ATTRIBUTES =
-  'chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes futimesat utimensat ' +
+/** Change attributes of files, also of those that are out of reach: Landlock does not judge them, and a filter sees no path. */
+export const MODES_AND_TIMES = 'chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat';
+export const OTHER_ATTRIBUTES =
+  'chown fchown lchown fchownat ' +
   'setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat';
 
 /** Of a process that may make none. */

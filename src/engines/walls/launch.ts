@@ -31,6 +31,17 @@ export interface Program {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** What the launcher prints where it fails. */
+const NOT_LAID = 'Error: its walls cannot be laid: ';
+
+export const isOfLauncher = (line: string): boolean => line.startsWith(NOT_LAID);
+
+/** `reason`: how a process ended before its program was there. */
+export function whyNotStarted(reason: string): string {
+  const [, why] = reason.split(NOT_LAID, 2);
+  return why === undefined ? reason : `its walls cannot be laid: ${why} (--walls off would start it without)`;
+}
+
 /** Of Linux, on x86-64 and arm64. */
 const RLIMIT_FSIZE = 1;
 const RLIMIT_CORE = 4;

@@ -2,7 +2,6 @@
 import { ALLOW, refuseWith, writeFilter } from './bpf.ts';
 import type { Filter, Rule } from './bpf.ts';
 import {
-  ATTRIBUTES,
   DATAGRAMS,
   ENOSYS,
   EPERM,
@@ -12,6 +11,8 @@ import {
   NO_PROCESSES,
   NO_SIGNALS,
   NO_TRUNCATION,
+  MODES_AND_TIMES,
+  OTHER_ATTRIBUTES,
   PAIRS,
 } from './judged-calls.ts';
 import type { Allowed, Judged } from './judged-calls.ts';
@@ -64,12 +65,15 @@ export function sandboxFilter(arch: string = process.arch): Filter | undefined {
 const hasNetwork = ({ connect }: Walls): boolean => connect === 'any' || connect.length > 0;
 
 /**
- * What fetches packages runs no code of them and sets modes. What builds one does run its code, and copies files with
- * their modes, which would fail: it is told that it did.
+ * What fetches packages runs no code of them and sets modes. What runs code of others copies files in its own folder,
+ * with their modes and times, which would fail: it is told that it did, since 0 looks like success.
  */
 function attributesOf({ calls, connect }: Walls): Judged[] {
-  if (calls !== 'installer') return [{ calls: ATTRIBUTES, errno: EPERM }];
-  return connect === 'any' ? [] : [{ calls: ATTRIBUTES, errno: 0 }];
+  if (calls === 'installer' && connect === 'any') return [];
+  return [
+    { calls: MODES_AND_TIMES, errno: calls === 'sandbox' ? EPERM : 0 },
+    { calls: OTHER_ATTRIBUTES, errno: calls === 'installer' ? 0 : EPERM },
+  ];
 }
 
 /** Libraries do without what a kernel does not have. */

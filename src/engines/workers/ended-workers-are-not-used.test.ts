@@ -28,7 +28,7 @@ for (const signal of ['SIGKILL', 'SIGSEGV', 'SIGTERM'] as const) {
         asked: () => undefined,
         spent: () => undefined,
         ended: (ended) => resolve(ended.usable),
-        notStarted: () => undefined,
+        notStarted: (ended) => resolve(ended.usable),
         printed: () => undefined,
         clean: (text) => text,
       });

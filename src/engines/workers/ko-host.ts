@@ -6,6 +6,7 @@
 import { NO_NETWORK } from '../network/access.ts';
 import type { NetworkAccess } from '../network/access.ts';
 import type { Network } from '../network/network.ts';
+import { whyNotStarted } from '../walls/launch.ts';
 import type { Starts } from '../sandbox/starts.ts';
 import type { ProcessEvents } from '../sandbox/sandbox-process.ts';
 import { failed, isStopping, loadPassedLimit, passedLimit, queueIsFull } from './call-failure.ts';
@@ -16,7 +17,8 @@ import { Waiting } from './waiting.ts';
 import { WorkerCall, WorkerEndpoint } from './worker-call.ts';
 import type { WorkerCallParts, WorkerWork } from './worker-call.ts';
 import type { EndpointCode, WorkerHome } from './worker-program.ts';
-import { fail, hasEnded, Worker } from './worker.ts';
+import { fail, hasEnded } from './settle-work.ts';
+import { Worker } from './worker.ts';
 import type { WorkerOptions, WorkerProcess } from './worker.ts';
 
 export interface HostOptions extends WorkerOptions {
@@ -54,6 +56,8 @@ export class KoHost {
   #network: NetworkAccess = NO_NETWORK;
   #opening: Promise<void> | undefined;
   #closing = false;
+  /** Workers in a row that ended and left only work that had not begun. */
+  #endsInVain = 0;
   #onClosed: (() => void) | undefined;
 
   constructor(ko: string, options: HostOptions, log: KoLog, wake: () => void) {
@@ -75,6 +79,10 @@ export class KoHost {
   /** The worker that may be stopped because it has nothing to do. */
   get idleWorker(): Worker | undefined {
     return this.#current?.open.size === 0 ? this.#current : undefined;
+  }
+
+  get #isKilled(): boolean {
+    return this.#closing && this.#onClosed === undefined;
   }
 
   get hasWork(): boolean {
@@ -129,7 +137,7 @@ export class KoHost {
     const { clock, queue } = this.#options;
     const endpoint = this.#endpoints.get(uri);
     if (endpoint === undefined) return parts.reject(failed(`${uri} is not active`));
-    if (this.#closing && this.#onClosed === undefined) return parts.reject(isStopping());
+    if (this.#isKilled) return parts.reject(isStopping());
     const { calls } = this.#waiting;
     if (calls >= queue && !this.#hasPlace()) return parts.reject(queueIsFull(this.ko, calls));
     this.#waiting.addCall(new WorkerCall(endpoint, parts, clock.now()));
@@ -231,7 +239,7 @@ export class KoHost {
       freed: (freed) => this.#freed(freed),
       asked: (from, number, callNumber, question) => void this.#answer(from, number, callNumber, question),
       spent: (spent) => void this.#retire(spent),
-      ended: (ended, fault) => this.#ended(ended, fault),
+      ended: (ended, unbegun, fault) => this.#ended(ended, unbegun, fault),
       notStarted: (ended, works, reason) => this.#notStarted(ended, works, reason),
       printed: (stream, line) => this.#log.printed(stream, clean(line)),
       clean: (text) => this.#network.explain(clean(text)),
@@ -246,14 +254,27 @@ export class KoHost {
     this.#settleClosing();
   }
 
-  #ended(worker: Worker, fault: string | undefined): void {
+  #ended(worker: Worker, unbegun: readonly WorkerWork[], fault: string | undefined): void {
     if (fault !== undefined) this.#log.failed(fault);
     this.#forget(worker);
+    this.#runAgain(worker, unbegun, fault);
     this.#pump();
     this.#settleClosing();
   }
 
-  #notStarted(worker: Worker, works: readonly WorkerWork[], reason: string): void {
+  /** What had not begun in a worker that has ended. */
+  #runAgain(worker: Worker, works: readonly WorkerWork[], fault = ''): void {
+    if (works.length === 0) return;
+    this.#endsInVain = worker.hasBegun ? 0 : this.#endsInVain + 1;
+    // The code may have made up what had begun.
+    const isHopeless = this.#endsInVain > this.#options.policy.mostEndsInVain;
+    if (isHopeless || this.#isKilled)
+      for (const work of works) fail(work, this.#isKilled ? isStopping() : failed(fault));
+    else this.#waiting.putBack(works);
+  }
+
+  #notStarted(worker: Worker, works: readonly WorkerWork[], how: string): void {
+    const reason = whyNotStarted(how);
     const { starts } = this.#options;
     this.#forget(worker);
     this.#waiting.putBack(works);

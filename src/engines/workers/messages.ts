@@ -20,7 +20,7 @@ export const kinds = {
   nested: 5,
   /** Its answer: a = its number, b = HTTP status, text = JSON `{result}` or `{description}`. */
   reply: 6,
-  /** Is the worker's event loop alive? Answered with the same. */
+  /** Is the worker's event loop alive? Answered with the same, which also says once that the worker is ready. */
   ping: 7,
   /** Begin no further call; from the worker: none begins any more, a = number of the last that did. */
   sealed: 8,

@@ -20,6 +20,9 @@ export const workerPolicy = {
   /** Workers of one knowledge object beside the current one that a call keeps busy; more than these wait for their limits. */
   mostLeftBehind: 1,
 
+  /** Workers of one knowledge object in a row that may end without having begun anything of their work. */
+  mostEndsInVain: 3,
+
   /** Writes of calls to one worker that are not answered yet: what comes meanwhile forms the next, … */
   batchesInFlight: 2,
   /** … but for those that are slow, which hold up no other. */

@@ -2,7 +2,7 @@
 import { Work } from '../sandbox/work.ts';
 import { hadNoTurn, isAbandoned, isStopping, loadPassedLimit } from './call-failure.ts';
 import type { WorkerCall, WorkerEndpoint, WorkerWork } from './worker-call.ts';
-import { hasEnded } from './worker.ts';
+import { hasEnded } from './settle-work.ts';
 
 export class Waiting {
   readonly #ko: string;

@@ -6,6 +6,8 @@ import { SandboxProcess } from '../sandbox/sandbox-process.ts';
 import type { Command, ProcessEvents } from '../sandbox/sandbox-process.ts';
 import { Starts } from '../sandbox/starts.ts';
 import type { Kernel } from '../walls/walls.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { codeOf } from './packages/errors.ts';
 import { KoHost } from './ko-host.ts';
 import type { HostOptions } from './ko-host.ts';
 import { workerPolicy } from './policy.ts';
@@ -126,8 +128,18 @@ export class WorkerPool {
   }
 
   #start(home: Omit<WorkerHome, 'scratch'>, events: ProcessEvents): WorkerProcess {
+    let scratch = '';
+    try {
+      scratch = this.#scratch.make();
+      return this.#startIn(scratch, home, events);
+    } catch (thrown) {
+      if (scratch !== '') this.#scratch.remove(scratch);
+      return neverStarted(events, `no scratch folder can be made for it (${codeOf(thrown) ?? messageOf(thrown)})`);
+    }
+  }
+
+  #startIn(scratch: string, home: Omit<WorkerHome, 'scratch'>, events: ProcessEvents): WorkerProcess {
     const { program, kernel, startProcess = startBehind(kernel) } = this.#options;
-    const scratch = this.#scratch.make();
     const { starts } = this.#hostOptions;
     const process = startProcess(program.command({ ...home, scratch }), {
       ...events,
@@ -135,9 +147,9 @@ export class WorkerPool {
         if (starts.problem !== undefined) starts.onReady();
         events.onFrame(...frame);
       },
-      onExit: (reason) => {
+      onExit: (reason, begun) => {
         this.#scratch.remove(scratch);
-        events.onExit(reason);
+        events.onExit(reason, begun);
       },
     });
     if (process.pid !== undefined) this.#scratch.belongsTo(scratch, process.pid);
@@ -189,6 +201,13 @@ export class WorkerPool {
       if (surplus || now - since > this.#options.idleTimeoutMs) host.stopIdle();
     }
   }
+}
+
+/** Such as on a disk that is full: the next is tried after a pause, as where a program cannot be started. */
+function neverStarted(events: ProcessEvents, reason: string): WorkerProcess {
+  setImmediate(() => events.onExit(reason));
+  const nothing = (): undefined => undefined;
+  return { pid: undefined, alive: true, write: nothing, kill: nothing, memory: () => 0 };
 }
 
 const startBehind =

@@ -4,15 +4,16 @@ import type { Clock } from '../sandbox/clock.ts';
 import { frame } from '../sandbox/frames.ts';
 import type { ProcessEvents, SandboxProcess } from '../sandbox/sandbox-process.ts';
 import { failed } from './call-failure.ts';
-import type { CallFailure } from './call-failure.ts';
 import { failureOf } from './from-worker.ts';
 import { answers, kinds, maxBytesOf } from './messages.ts';
 import type { WorkerPolicy } from './policy.ts';
 import { residentBytes } from './policy.ts';
+import { isOfLauncher } from '../walls/launch.ts';
 import { OpenWork } from './open-work.ts';
 import type { Batch } from './open-work.ts';
 import { logPrintedLines } from './printed-lines.ts';
 import type { Reply } from './questions.ts';
+import { fail, settle } from './settle-work.ts';
 import type { WorkerEndpoint, WorkerWork } from './worker-call.ts';
 import type { WorkerProgram } from './worker-program.ts';
 
@@ -35,9 +36,9 @@ export interface WorkerEvents {
   asked(worker: Worker, number: number, callNumber: number, question: string): void;
   /** It should get no more calls. */
   spent(worker: Worker): void;
-  /** Every open call was failed before. `fault` says why, unless the end was wanted. */
-  ended(worker: Worker, fault: string | undefined): void;
-  /** The process could not be started: nothing of its work has begun. */
+  /** `unbegun`: open work that had not begun; what had was failed before. `fault` says why, unless the end was wanted. */
+  ended(worker: Worker, unbegun: readonly WorkerWork[], fault: string | undefined): void;
+  /** The process ended before its program was ready: nothing of its work has begun. */
   notStarted(worker: Worker, works: readonly WorkerWork[], reason: string): void;
   printed(stream: 'stdout' | 'stderr', line: string): void;
   /** What the code says, without the paths of this machine. */
@@ -68,6 +69,8 @@ export class Worker {
   #reason: string | undefined;
   #outOfMemory = false;
   #wanted = false;
+  #isReady = false;
+  #hasBegun = false;
   #ended = false;
   #onSealed: ((last: number) => void) | undefined;
   readonly #options: WorkerOptions;
@@ -88,7 +91,7 @@ export class Worker {
     this.#process = start({
       onFrame: (kind, a, b, text) => this.#take(kind, a, b, text),
       mostOf: (kind) => maxBytesOf(kind, largest),
-      onExit: (reason) => this.#onExit(reason),
+      onExit: (reason, begun) => this.#onExit(reason, begun),
       onOdd: (what) => {
         const did = what.startsWith('it sent') ? 'wrote to' : 'closed';
         this.#reason ??= `The knowledge object ${did} the pipe of its own process`;
@@ -100,6 +103,11 @@ export class Worker {
   /** Undefined where it could not be started. */
   get pid(): number | undefined {
     return this.#process.pid;
+  }
+
+  /** Some of its work was answered, or failed by its end. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
   }
 
   /** Calls that take a place. */
@@ -240,11 +248,14 @@ export class Worker {
   #read(name: 'stdout' | 'stderr', stream: Readable): void {
     const { program } = this.#options;
     if (name === 'stderr') stream.on('data', (chunk: Buffer) => (this.#outOfMemory ||= program.saysOutOfMemory(chunk)));
-    logPrintedLines(stream, (line) => this.#events.printed(name, line));
+    logPrintedLines(stream, (line) => {
+      if (this.#isReady || !isOfLauncher(line)) this.#events.printed(name, line);
+    });
   }
 
   #take(kind: number, a: number, b: number, body: string): void {
     this.lastHeard = this.#options.clock.now();
+    this.#isReady = true;
     if (kind === kinds.answer) this.#answer(a, b, body);
     else if (kind === kinds.nested) {
       const open = this.open.get(b);
@@ -264,6 +275,7 @@ export class Worker {
     if (!open) return;
     const failure = kind === answers.result ? undefined : failureOf(kind, body, (text) => this.#events.clean(text));
     this.open.delete(open);
+    this.#hasBegun = true;
     if (open.batch && --open.batch.calls === 0) this.#age(open.batch);
     if (open.questions > 0) this.#waiting -= 1;
     if (this.open.size === 0) this.idleSince = this.lastHeard;
@@ -272,34 +284,23 @@ export class Worker {
     this.#events.freed(this);
   }
 
-  #onExit(reason: string): void {
+  /** `begun`: where it is not known, all may have begun. */
+  #onExit(reason: string, begun = Infinity): void {
     if (this.#ended) return;
     this.#ended = true;
-    const works = [...this.open].map(({ work }) => work);
-    this.open.clear();
-    if (this.pid === undefined) return this.#events.notStarted(this, works, reason);
+    if (this.#reason === undefined && !this.#isReady) {
+      const works = [...this.open].map(({ work }) => work);
+      this.open.clear();
+      return this.#events.notStarted(this, works, reason);
+    }
+    const unbegun = this.takeBack(begun);
     const [how = ''] = reason.split(':', 1);
     const unexpected = `The process of the knowledge object ended unexpectedly (${how})`;
     const why = this.#events.clean(this.#reason ?? (this.#outOfMemory ? this.memoryReason() : unexpected));
+    const works = [...this.open].map(({ work }) => work);
+    this.open.clear();
+    if (works.length > 0) this.#hasBegun = true;
     for (const work of works) fail(work, failed(why));
-    this.#events.ended(this, this.#wanted ? undefined : why);
+    this.#events.ended(this, unbegun, this.#wanted ? undefined : why);
   }
 }
-
-/** Answers what has no answer yet. `outcome`: the result as JSON text, or why there is none. */
-export function settle(work: WorkerWork, outcome: string | CallFailure): void {
-  if (hasEnded(work)) return;
-  if (work.state === 'asking') work.hear();
-  const [call] = work.calls;
-  if (call === undefined) return work.endLoad(typeof outcome === 'string' ? '' : outcome.message);
-  work.answer();
-  work.settle(call, outcome);
-}
-
-export function fail(work: WorkerWork, failure: CallFailure): void {
-  if (hasEnded(work)) return;
-  if (work.kind === 'load') work.endLoad(failure.message);
-  else work.fail(() => failure);
-}
-
-export const hasEnded = ({ state }: WorkerWork): boolean => state === 'answered' || state === 'failed';

@@ -28,7 +28,7 @@ UNREADABLE, UNLOADED = 4, 5
 NESTED = 5
 # To the worker, control pipe. a: number of the nested call, b: HTTP status. Text: JSON `{result}` or the reason.
 REPLY = 6
-# To the worker, control pipe, and back.
+# To the worker, control pipe, and back; and once from the worker, data pipe, before any code of others runs.
 PING = 7
 # To the worker, control pipe: begin no further call. From the worker, a: number of the last that began.
 SEALED = 8

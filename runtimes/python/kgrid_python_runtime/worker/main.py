@@ -20,7 +20,7 @@ def main() -> None:
     from kgrid_python_runtime.worker.control import read_control  # noqa: PLC0415
     from kgrid_python_runtime.worker.counters import shared_numbers  # noqa: PLC0415
     from kgrid_python_runtime.worker.endpoints import Endpoints  # noqa: PLC0415
-    from kgrid_python_runtime.worker.frames import SEALED, frame  # noqa: PLC0415
+    from kgrid_python_runtime.worker.frames import PING, SEALED, frame  # noqa: PLC0415
     from kgrid_python_runtime.worker.requests import Requests  # noqa: PLC0415
 
     sys.path.remove(home)
@@ -49,6 +49,8 @@ def main() -> None:
     confine.limit_memory(memory + 3 * STACK, memory + (options["threads"] + 2) * STACK)
     for work in (lambda: read_control(control, calls, requests.reply), calls.watch):
         threading.Thread(target=work, daemon=True).start()
+    # Whatever ends this process from now on, it was started.
+    calls.send(frame(PING, 0, 0))
     calls.serve()
 
 

@@ -43,6 +43,7 @@ export const nodeWorkers = (options: NodeProgramOptions): WorkerProgram => ({
     input: '',
     cwd: home.root,
     isWorker: true,
+    countsIn: home.scratch,
     walls: workerWalls([options.files.folder, ...koffiOf(options)], home),
   }),
 });

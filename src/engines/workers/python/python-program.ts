@@ -25,6 +25,8 @@ const BESIDE_MEMORY_MB = 64;
 /** Calls that wait for other endpoints keep their thread, and calls nest 16 deep. */
 const THREADS_PER_CALL = 17;
 const MAX_THREADS = 512;
+/** Of calls, of what is no call, and of the file in which it counts what it has begun. */
+const DESCRIPTORS = [3, 4, 5];
 /** The worker writes it where it has not even memory to say more. */
 const OUT_OF_MEMORY = 'the knowledge object passed its memory limit';
 
@@ -52,7 +54,7 @@ export function pythonWorkers(options: PythonProgramOptions): WorkerProgram {
       args: [
         ...['-I', '-S', '-B', '-X', 'utf8', '-X', 'faulthandler'],
         join(PYTHON_PROGRAMS, 'kgrid_python_runtime/worker/main.py'),
-        JSON.stringify({ scratch: home.scratch, ...limits }),
+        JSON.stringify({ scratch: home.scratch, descriptors: DESCRIPTORS, ...limits }),
       ],
       env: {
         ...kept,
@@ -67,6 +69,7 @@ export function pythonWorkers(options: PythonProgramOptions): WorkerProgram {
       walls: workerWalls(python, PYTHON_PROGRAMS, home),
       cwd: home.root,
       isWorker: true,
+      countsIn: home.scratch,
     }),
   };
 }

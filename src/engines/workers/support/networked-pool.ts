@@ -8,6 +8,7 @@ import { uptime } from '../../../lib/uptime.ts';
 import type { CallScope } from '../../engine.ts';
 import { Network } from '../../network/network.ts';
 import type { NetworkPermission } from '../../network/permission.ts';
+import type { Kernel } from '../../walls/walls.ts';
 import { nodeWorkers } from '../node/node-program.ts';
 import { prepareProgram } from '../node/program-files.ts';
 import { findPython } from '../python/find-python.ts';
@@ -21,12 +22,26 @@ export interface NetworkedPoolOptions {
   /** Of the service. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly wanted?: readonly HostPort[];
+  readonly kernel?: Kernel;
+  readonly onPrinted?: (line: string) => void;
+  readonly onEnded?: (reason: string) => void;
+}
+
+export interface DefinedEndpoint {
+  /** Why it cannot be loaded; empty text where it can. */
+  load(): Promise<string>;
+  /** Its result, or the words of its failure. */
+  call(input: unknown, limitMs?: number): Promise<unknown>;
 }
 
 export interface NetworkedPool extends AsyncDisposable {
   readonly pool: WorkerPool;
+  /** Folder in which workers get theirs. */
+  readonly scratch: string;
   /** What was logged of the network. */
   readonly warnings: string[];
+  /** The function `run` of a module. */
+  define(ko: string, code: string): Promise<DefinedEndpoint>;
   /** Calls the function `run` of a module in a worker of that knowledge object: its result, or the words of its failure. */
   run(ko: string, code: string, input?: unknown): Promise<unknown>;
 }
@@ -35,17 +50,23 @@ const SCOPE: CallScope = { find: () => undefined, call: () => Promise.reject(new
 const MB = 2 ** 20;
 const LIMIT_MS = 60_000;
 
-async function programOf(engine: 'node' | 'python', folder: string): Promise<WorkerProgram> {
+async function programOf({ engine, kernel }: NetworkedPoolOptions, folder: string): Promise<WorkerProgram> {
   const limits = { memoryMb: 128, outputLimit: MB, environment: {} };
-  if (engine === 'node') return nodeWorkers({ ...limits, files: await prepareProgram(folder), permissions: true });
+  if (engine === 'node')
+    return nodeWorkers({
+      ...{ ...limits, files: await prepareProgram(folder), permissions: true },
+      ...(kernel && { kernel }),
+    });
   const python = await findPython({ PATH: process.env['PATH'] ?? '' });
   assert.ok(typeof python !== 'string', JSON.stringify(python));
   return pythonWorkers({ ...limits, python, bodyLimit: MB, concurrency: 8 });
 }
 
 export async function networkedPool(options: NetworkedPoolOptions): Promise<NetworkedPool> {
-  const { engine, permissions = {}, environment = {}, wanted } = options;
+  const { engine, permissions = {}, environment = {}, wanted, kernel, onPrinted, onEnded } = options;
   const folder = await mkdtemp(join(tmpdir(), 'kgrid-network-test-'));
+  const scratch = join(folder, 'scratch');
+  await mkdir(scratch);
   const warnings: string[] = [];
   const network = new Network({
     permissions: new Map(Object.entries(permissions)),
@@ -54,33 +75,44 @@ export async function networkedPool(options: NetworkedPoolOptions): Promise<Netw
     log: { warn: (_: unknown, message?: unknown) => void warnings.push(String(message)) },
   });
   const pool = new WorkerPool({
-    program: await programOf(engine, folder),
-    ...{ scratch: folder, network, bodyLimit: MB, outputLimit: MB, concurrency: 8, queue: 100 },
+    program: await programOf(options, folder),
+    ...(kernel && { kernel }),
+    ...{ scratch, network, bodyLimit: MB, outputLimit: MB, concurrency: 8, queue: 100 },
     ...{ loadLimitMs: LIMIT_MS, idleTimeoutMs: LIMIT_MS, idleWorkers: 16 },
-    log: { printed: () => undefined, ended: () => undefined },
+    log: {
+      printed: (_ko, _stream, line) => onPrinted?.(line),
+      ended: (_ko, reason) => onEnded?.(reason),
+    },
   });
   let count = 0;
+  const define = async (ko: string, code: string): Promise<DefinedEndpoint> => {
+    const uri = `${ko}/e${String(++count)}`;
+    const root = join(folder, 'code', ko);
+    const file = join(root, `e${String(count)}.${engine === 'python' ? 'py' : 'mjs'}`);
+    await mkdir(root, { recursive: true });
+    await writeFile(file, code);
+    const host = pool.host(ko, 'state');
+    await host.openNetwork();
+    const more = { entryFolder: '', installed: [], ownPackage: null };
+    host.define({ uri, file, root, function: 'run', folders: [root], network: wanted, more });
+    return {
+      load: () => host.load(uri),
+      call: (input, limitMs = LIMIT_MS) =>
+        new Promise((resolve) =>
+          host.submit(uri, {
+            ...{ input: JSON.stringify(input), depth: 0, scope: SCOPE, deadline: uptime() + limitMs, json: true },
+            resolve: (text) => resolve(JSON.parse(text)),
+            reject: ({ message }) => resolve(message),
+          }),
+        ),
+    };
+  };
   return {
     pool,
+    scratch,
     warnings,
-    run: async (ko, code, input = null) => {
-      const uri = `${ko}/e${String(++count)}`;
-      const root = join(folder, 'code', ko);
-      const file = join(root, `e${String(count)}.${engine === 'python' ? 'py' : 'mjs'}`);
-      await mkdir(root, { recursive: true });
-      await writeFile(file, code);
-      const host = pool.host(ko, 'state');
-      await host.openNetwork();
-      const more = { entryFolder: '', installed: [], ownPackage: null };
-      host.define({ uri, file, root, function: 'run', folders: [root], network: wanted, more });
-      return new Promise((resolve) =>
-        host.submit(uri, {
-          ...{ input: JSON.stringify(input), depth: 0, scope: SCOPE, deadline: uptime() + LIMIT_MS, json: true },
-          resolve: (text) => resolve(JSON.parse(text)),
-          reject: ({ message }) => resolve(message),
-        }),
-      );
-    },
+    define,
+    run: async (ko, code, input = null) => (await define(ko, code)).call(input),
     [Symbol.asyncDispose]: async () => {
       pool.kill();
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
