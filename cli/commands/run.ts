@@ -8,12 +8,12 @@ import type { RunOptions } from '../run/settings.ts';
 export function runCommand(context: Context): Command {
   const repeated = (each: string, before: readonly string[]): string[] => [...before, each];
   const command = new Command('run')
-    .description('Run all records of a CSV or NDJSON file through an endpoint')
+    .description('Run all records of a CSV, NDJSON or Parquet file through an endpoint')
     .argument('<endpoint>', 'such as cpic/warfarin/1.0/dose, or its whole address')
-    .argument('<input>', 'a .csv, .tsv, .ndjson or .jsonl file; - reads standard input')
+    .argument('<input>', 'a .csv, .tsv, .ndjson, .jsonl or .parquet file; - reads standard input')
     .option('-o, --output <file>', 'where results go (default: standard output)')
-    .option('--from <format>', 'csv or ndjson, where the ending of the input does not say')
-    .option('--to <format>', 'the same of the output (default for pipes: that of the input)')
+    .option('--from <format>', 'csv, ndjson or parquet, where the ending of the input does not say')
+    .option('--to <format>', 'the same of the output (default for pipes: that of the input, and NDJSON of Parquet)')
     .option('--delimiter <character>', 'between the columns of CSV')
     .option('--map <input=column>', 'take this input from that column; may be said again', repeated, [])
     .option('--join', 'write all input columns beside the results')

@@ -4,10 +4,21 @@ import type { JsonTypes } from './schema-fields.ts';
 
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
-/** Gives the value that a cell of text stands for. */
-export type CellReader = (text: string) => unknown;
+/** Gives the value that a cell stands for. */
+export type CellReader = (cell: unknown) => unknown;
 
 export function cellReader(types: JsonTypes): CellReader {
+  const read = textReader(types);
+  const isText = types.has('string') && !types.has('number') && !types.has('integer');
+  return (cell) => {
+    if (typeof cell === 'string') return read(cell);
+    // As a number it would lose digits.
+    if (typeof cell === 'bigint') return String(cell);
+    return isText && typeof cell === 'number' ? String(cell) : cell;
+  };
+}
+
+function textReader(types: JsonTypes): (text: string) => unknown {
   const hasNumbers = types.has('number') || types.has('integer');
   const isWhole = types.has('integer') && !types.has('number');
   const hasBooleans = types.has('boolean');

@@ -33,7 +33,7 @@ export class Failures {
 
   async keep(): Promise<number> {
     await this.#write();
-    return this.#target.keep();
+    return (await this.#target.keep()).output;
   }
 
   close(): Promise<void> {

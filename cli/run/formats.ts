@@ -1,13 +1,15 @@
 import { usageFailure } from '../lib/exit.ts';
 
-export type Format = 'csv' | 'ndjson';
+export type Format = 'csv' | 'ndjson' | 'parquet';
 
-const FORMATS: readonly Format[] = ['csv', 'ndjson'];
+const FORMATS: readonly Format[] = ['csv', 'ndjson', 'parquet'];
 const ENDINGS: Readonly<Record<string, { readonly format: Format; readonly delimiter?: string }>> = {
   csv: { format: 'csv' },
   tsv: { format: 'csv', delimiter: '\t' },
   ndjson: { format: 'ndjson' },
   jsonl: { format: 'ndjson' },
+  parquet: { format: 'parquet' },
+  pq: { format: 'parquet' },
 };
 /** For pipes. */
 export const PIPE = '-';

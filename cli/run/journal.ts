@@ -7,16 +7,15 @@ import { dirname } from 'node:path';
 import { fieldsOf } from '../lib/fields.ts';
 import { usageFailure } from '../lib/exit.ts';
 import { explain } from './output.ts';
+import type { Kept } from './output.ts';
 
 /** What decides on every byte of the output: a run goes on only where none of it has changed. */
 export type RunPlan = Readonly<Record<string, string | number | boolean | null>>;
 
-export interface RunState {
+export interface RunState extends Kept {
   /** Records of the input that have their place in the output or among the failures. */
   readonly records: number;
   readonly failed: number;
-  /** Bytes of the output, or files of it. */
-  readonly output: number;
   /** Bytes. */
   readonly failures: number;
   /** Fields of results for which there is no column. */
@@ -25,7 +24,7 @@ export interface RunState {
   readonly isWhole: boolean;
 }
 
-export const START: RunState = { records: 0, failed: 0, output: 0, failures: 0, lost: [], isWhole: false };
+export const START: RunState = { records: 0, failed: 0, parts: 0, output: 0, failures: 0, lost: [], isWhole: false };
 
 const FORMAT = 1;
 
@@ -48,10 +47,10 @@ export class Journal {
       throw thrown;
     }
     const { format, plan, state } = fieldsOf(jsonOr(text));
-    const { records, failed, output, failures, lost, isWhole } = fieldsOf(state);
+    const { records, failed, parts, output, failures, lost, isWhole } = fieldsOf(state);
     if (
       format !== FORMAT ||
-      ![records, failed, output, failures].every((each) => Number.isSafeInteger(each)) ||
+      ![records, failed, parts, output, failures].every((each) => Number.isSafeInteger(each)) ||
       !Array.isArray(lost)
     )
       throw usageFailure(`${this.path} does not tell how far a run came: say --force to begin again`);
@@ -61,6 +60,7 @@ export class Journal {
     return {
       records: Number(records),
       failed: Number(failed),
+      parts: Number(parts),
       output: Number(output),
       failures: Number(failures),
       lost: lost.map(String),

@@ -4,7 +4,7 @@ import { isObject } from '../lib/fields.ts';
 import { cellReader } from './cell-values.ts';
 import type { CellReader } from './cell-values.ts';
 import type { SchemaNode } from './schema-fields.ts';
-import type { RawRecord } from './source.ts';
+import type { ColumnKind, RawRecord, Source } from './source.ts';
 
 /** A record as it is sent, and what stands beside its result. */
 export interface InputRecord {
@@ -25,6 +25,10 @@ export interface MappingOptions {
 export interface Mapping {
   /** Names of what stands beside the results. */
   readonly beside: readonly string[];
+  /** Of each of these. */
+  readonly kinds: readonly ColumnKind[];
+  /** Which columns it reads; undefined where there are none. */
+  readonly used: readonly number[] | undefined;
   readonly notes: readonly string[];
   readonly read: (raw: RawRecord) => InputRecord;
 }
@@ -41,14 +45,14 @@ const INPUT_COLUMN = 'input';
 
 /** @throws CommandFailure where columns and inputs do not go together. */
 export function mappingOf(
-  columns: readonly string[] | undefined,
+  { columns, kinds }: Pick<Source, 'columns' | 'kinds'>,
   schema: SchemaNode | undefined,
   options: MappingOptions,
   name: string,
 ): Mapping {
   return columns === undefined
     ? ofJson(parseMap(options.map), options)
-    : ofColumns(columns, schema, parseMap(options.map), options, name);
+    : ofColumns(columns, kinds, schema, parseMap(options.map), options, name);
 }
 
 /** By input, its column. */
@@ -66,6 +70,7 @@ function parseMap(map: readonly string[]): ReadonlyMap<string, string> {
 
 function ofColumns(
   columns: readonly string[],
+  kinds: readonly ColumnKind[] | undefined,
   schema: SchemaNode | undefined,
   map: ReadonlyMap<string, string>,
   { join, idColumn }: MappingOptions,
@@ -105,6 +110,8 @@ function ofColumns(
   const beside = join ? columns.flatMap((own, i) => (own === '' ? [] : [i])) : id === undefined ? undefined : [id];
   return {
     beside: beside?.map((i) => columns[i] ?? '') ?? [LINE_COLUMN],
+    kinds: beside?.map((i) => kinds?.[i] ?? 'string') ?? ['integer'],
+    used: [...new Set([...assigned.map(({ column }) => column), ...(beside ?? [])])],
     notes: [
       ...(unsent.length === 0 ? [] : [`Not sent, since no input has the name: ${listed(unsent)}`]),
       ...(missing.length === 0
@@ -115,9 +122,9 @@ function ofColumns(
       if (!isCells(value)) return { line, input: asError(value), beside: [line] };
       const input: Container = Object.create(null) as Container;
       for (const { column, path, read } of assigned) {
-        const cell = value[column] ?? '';
-        if (cell === '') continue;
-        assign(input, path, typeof cell === 'string' ? read(cell) : cell);
+        const cell = value[column];
+        if (cell === undefined || (cell === '' && kinds === undefined)) continue;
+        assign(input, path, read(cell));
       }
       return { line, input: JSON.stringify(input), beside: beside?.map((i) => value[i]) ?? [line] };
     },
@@ -130,6 +137,8 @@ function ofJson(map: ReadonlyMap<string, string>, { join, idColumn }: MappingOpt
   const moves = [...map].map(([input, column]) => ({ to: input.split('.'), from: column.split('.') }));
   return {
     beside,
+    kinds: [join ? 'json' : idColumn === undefined ? 'integer' : 'text'],
+    used: undefined,
     notes: [],
     read: ({ line, value: text }) => {
       if (typeof text !== 'string') return { line, input: asError(text), beside: [line] };

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import type { Form } from './formats.ts';
 import { PIPE } from './formats.ts';
 import { readCsv } from './read-csv.ts';
+import { usageFailure } from '../lib/exit.ts';
 import { readNdjson } from './read-ndjson.ts';
 import type { Bytes, Source } from './source.ts';
 
@@ -14,8 +15,12 @@ export async function openInput(
   { format, delimiter }: Form,
   stdin: NodeJS.ReadableStream,
 ): Promise<Source> {
+  if (format === 'parquet') {
+    if (size === undefined) throw usageFailure(`Parquet is read from its end: write ${nameOf(path)} to a file first`);
+    return (await import('./read-parquet.ts')).readParquet(path, size);
+  }
   const bytes: Bytes = {
-    name: path === PIPE ? 'standard input' : path,
+    name: nameOf(path),
     size,
     stream: () =>
       path === PIPE
@@ -25,3 +30,5 @@ export async function openInput(
   if (format === 'csv') return readCsv(bytes, delimiter);
   return readNdjson(bytes);
 }
+
+const nameOf = (path: string): string => (path === PIPE ? 'standard input' : path);

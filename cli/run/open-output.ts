@@ -24,13 +24,26 @@ export interface OutputParts {
 export async function openOutput(parts: OutputParts): Promise<Output> {
   const { settings, from, stdout } = parts;
   const { files, output, to } = settings;
-  const target =
-    files !== undefined
-      ? await openFileTarget(files.results, from.output)
-      : output === PIPE
-        ? streamTarget(stdout, 'Standard output')
-        : streamTarget(createWriteStream(output), output);
-  return textOutput(parts, to, target);
+  const pipe = (): ByteTarget =>
+    output === PIPE ? streamTarget(stdout, 'Standard output') : streamTarget(createWriteStream(output), output);
+  if (to.format === 'parquet') return parquetOutput(parts, pipe);
+  return textOutput(parts, to, files === undefined ? pipe() : await openFileTarget(files.results, from.output));
+}
+
+/** Its code is needed nowhere else. */
+async function parquetOutput(
+  { settings, mapping, columns, from }: OutputParts,
+  pipe: () => ByteTarget,
+): Promise<Output> {
+  const [{ parquetColumns }, { ParquetOutput }, { PartFolder, PartPipe }] = await Promise.all([
+    import('./parquet-columns.ts'),
+    import('./parquet-output.ts'),
+    import('./part-stores.ts'),
+  ]);
+  const all = parquetColumns(mapping.beside, mapping.kinds, columns.columns);
+  if (settings.files === undefined) return new ParquetOutput(all, columns, new PartPipe(pipe(), all), '');
+  const folder = new PartFolder(settings.files, from.parts);
+  return new ParquetOutput(all, columns, folder, await folder.goOn(from));
 }
 
 function textOutput({ mapping, columns, from }: OutputParts, to: Form, target: ByteTarget): Output {

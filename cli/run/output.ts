@@ -4,19 +4,24 @@ import type { FileHandle } from 'node:fs/promises';
 import { usageFailure } from '../lib/exit.ts';
 import { RunStopped } from './run-stopped.ts';
 
+export interface Kept {
+  /** Files that are whole, where the output consists of several. */
+  readonly parts: number;
+  /** Bytes of the output, or of the file that comes after these. */
+  readonly output: number;
+}
+
 export interface Output {
   /** Adds a result: the line of the answer, and what stands beside it. @throws UnfitResult. */
   add(answer: string, beside: readonly unknown[]): void;
-  /** True where a run may go on after any record; else only after those that make it full. */
-  readonly keepsAnywhere: boolean;
-  /** True once what was added has to be kept before more is. */
-  readonly isFull: boolean;
   /** Fields of results that have no place in it. */
   readonly lost: ReadonlySet<string>;
   /** Takes what was added out of memory, where there is much of it. */
   drain(): Promise<void>;
   /** Puts all on the disk; gives how much there is. */
-  keep(): Promise<number>;
+  keep(): Promise<Kept>;
+  /** What was kept before, and was replaced since, may go: nobody goes on from there any more. */
+  settled(): Promise<void>;
   /** Makes the output whole, of what was kept. */
   finish(): Promise<void>;
   close(): Promise<void>;
@@ -29,7 +34,7 @@ export class UnfitResult extends Error {}
 export interface ByteTarget {
   write(bytes: string | Uint8Array): Promise<void>;
   /** How much there is, once it is on the disk. */
-  keep(): Promise<number>;
+  keep(): Promise<Kept>;
   close(): Promise<void>;
 }
 
@@ -71,13 +76,13 @@ class FileTarget implements ByteTarget {
     this.#at += buffer.length;
   }
 
-  async keep(): Promise<number> {
+  async keep(): Promise<Kept> {
     try {
       await this.#file.sync();
     } catch (thrown) {
       throw explain(thrown, this.#path);
     }
-    return this.#at;
+    return { parts: 0, output: this.#at };
   }
 
   close(): Promise<void> {
@@ -101,7 +106,7 @@ export function streamTarget(stream: NodeJS.WritableStream, name: string): ByteT
           else reject(explain(thrown, name));
         });
       }),
-    keep: () => Promise.resolve(at),
+    keep: () => Promise.resolve({ parts: 0, output: at }),
     // The listener stays: an error of what was written may come late.
     close: () => Promise.resolve(),
   };

@@ -72,7 +72,7 @@ async function runTask(task: Task): Promise<ExitCode> {
   const endpoint = await openEndpoint(client, path);
   const source = await openInput(input, size, from, context.stdin);
   const mapping = mappingOf(
-    source.columns,
+    source,
     endpoint.schemas.request,
     {
       map: options.map,

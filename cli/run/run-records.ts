@@ -88,7 +88,7 @@ export class Run {
       for (const piece of open.splice(0)) await this.#write(piece);
     } catch (thrown) {
       // Where this fails too, the run goes on from what was kept before.
-      if (this.#parts.output.keepsAnywhere) await this.#keep().catch(() => undefined);
+      await this.#keep().catch(() => undefined);
       throw thrown;
     }
   }
@@ -100,7 +100,7 @@ export class Run {
     let characters = 0;
     let problem: Error | undefined;
     try {
-      for await (const raws of source.records(from.records)) {
+      for await (const raws of source.records(from.records, mapping.used)) {
         this.#checkStopped();
         for (const raw of raws) {
           const record = mapping.read(raw);
@@ -127,39 +127,35 @@ export class Run {
 
   async #write({ records, answers }: Piece): Promise<void> {
     let at = 0;
-    const takeUnsent = async (): Promise<void> => {
+    const takeUnsent = (): void => {
       for (let record = records[at]; record !== undefined && typeof record.input !== 'string'; record = records[++at])
-        await this.#take(record, undefined);
+        this.#take(record, undefined);
     };
-    await takeUnsent();
+    takeUnsent();
     for await (const lines of answers) {
       this.#checkStopped();
       for (const line of lines) {
         const record = records[at++];
         if (record === undefined) throw new RunStopped('The service gives more answers than there are records');
-        const taken = this.#take(record, line);
-        if (taken !== undefined) await taken;
-        if (typeof records[at]?.input !== 'string') await takeUnsent();
+        this.#take(record, line);
+        if (typeof records[at]?.input !== 'string') takeUnsent();
       }
       await this.#settle();
     }
     await this.#settle();
   }
 
-  /** A promise only where there is something to wait for. */
-  #take(record: InputRecord, answer: string | undefined): Promise<void> | undefined {
-    const { output, failures, maxFailures } = this.#parts;
+  #take(record: InputRecord, answer: string | undefined): void {
+    const { failures, maxFailures } = this.#parts;
     const failure = this.#failureOf(record, answer);
     this.#records++;
-    if (failure !== undefined) {
-      this.#failed++;
-      failures.add(record.line, record.beside, failure);
-      if (this.#failed > maxFailures)
-        throw new RunStopped(
-          `More than ${maxFailures} records failed (--max-failures), the last one in line ${record.line}`,
-        );
-    }
-    return output.isFull ? this.#keep() : undefined;
+    if (failure === undefined) return;
+    this.#failed++;
+    failures.add(record.line, record.beside, failure);
+    if (this.#failed > maxFailures)
+      throw new RunStopped(
+        `More than ${maxFailures} records failed (--max-failures), the last one in line ${record.line}`,
+      );
   }
 
   #failureOf(
@@ -184,19 +180,20 @@ export class Run {
     await output.drain();
     await failures.drain();
     onProgress(this.state);
-    if (output.keepsAnywhere && performance.now() - this.#keptAt > KEEP_EVERY_MS) await this.#keep();
+    if (performance.now() - this.#keptAt > KEEP_EVERY_MS) await this.#keep();
   }
 
   async #keep(): Promise<void> {
     const { output, failures, journal } = this.#parts;
     const state = {
       ...this.state,
-      output: await output.keep(),
+      ...(await output.keep()),
       failures: await failures.keep(),
       lost: [...output.lost],
       isWhole: false,
     };
     await journal?.write(state);
+    await output.settled();
     this.#kept = state;
     this.#keptAt = performance.now();
   }

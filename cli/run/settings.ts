@@ -46,7 +46,12 @@ export async function settingsOf(input: string, options: RunOptions): Promise<Ru
   const delimiter = parseDelimiter(given);
   const from = formOf(input, options.from, '--from', delimiter);
   const isPipe = output === PIPE;
-  const to = formOf(output, options.to ?? (isPipe ? from.format : undefined), '--to', delimiter);
+  const to = formOf(
+    output,
+    options.to ?? (isPipe ? (from.format === 'parquet' ? 'ndjson' : from.format) : undefined),
+    '--to',
+    delimiter,
+  );
   if (isPipe && json)
     throw usageFailure('--json and the results would both go to standard output: write these to a file with -o');
   if (options.join === true && options.idColumn !== undefined)

@@ -8,22 +8,27 @@ import { usageFailure } from '../lib/exit.ts';
 
 /** One record as it stands there: JSON text, the cells of a row, or why it cannot be read. */
 export interface RawRecord {
-  /** From 1: the line where it begins. */
+  /** From 1: the line where it begins, or its row. */
   readonly line: number;
   readonly value: string | readonly unknown[] | Error;
 }
 
+/** What the values of a column are. Those of `text` and `json` are any, which as text are themselves or JSON. */
+export type ColumnKind = 'boolean' | 'integer' | 'number' | 'string' | 'text' | 'json';
+
 export interface Source {
   /** Undefined where each record brings names of its own. */
   readonly columns: readonly string[] | undefined;
+  /** Of each column; undefined where all is text. */
+  readonly kinds?: readonly ColumnKind[];
   /** Bytes or rows; undefined of a pipe. */
   readonly size: number | undefined;
   /** How much of them has been read. */
   readonly position: number;
   /** What to say of the input as a whole. */
   readonly notes: readonly string[];
-  /** Many at a time, without the first ones. @throws CommandFailure where it cannot be read on. */
-  records(skip: number): AsyncIterable<readonly RawRecord[]>;
+  /** Many at a time, without the first ones; other columns than those that are used may be left out. @throws CommandFailure. */
+  records(skip: number, used?: readonly number[]): AsyncIterable<readonly RawRecord[]>;
 }
 
 /** A file or a pipe of bytes. */
@@ -44,7 +49,7 @@ export interface InputFacts {
 export async function fileSize(path: string): Promise<number | undefined> {
   try {
     const found = await stat(path);
-    if (found.isDirectory()) throw usageFailure(`${path} is a folder: name a CSV or NDJSON file`);
+    if (found.isDirectory()) throw usageFailure(`${path} is a folder: name a file of records`);
     return found.isFile() ? found.size : undefined;
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') throw usageFailure(`There is no ${path}`);

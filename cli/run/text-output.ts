@@ -1,5 +1,5 @@
 /** Results as NDJSON or CSV: one a line. */
-import type { ByteTarget, Output } from './output.ts';
+import type { ByteTarget, Kept, Output } from './output.ts';
 import type { ResultColumns } from './result-columns.ts';
 import { resultOf } from './result-columns.ts';
 
@@ -7,8 +7,6 @@ const DRAIN_CHARACTERS = 256 * 1024;
 const RESULT = '{"result":';
 
 abstract class TextOutput implements Output {
-  readonly keepsAnywhere = true;
-  readonly isFull = false;
   abstract readonly lost: ReadonlySet<string>;
   readonly #target: ByteTarget;
   #text: string;
@@ -26,9 +24,13 @@ abstract class TextOutput implements Output {
     if (this.#text.length >= DRAIN_CHARACTERS) await this.#write();
   }
 
-  async keep(): Promise<number> {
+  async keep(): Promise<Kept> {
     await this.#write();
     return this.#target.keep();
+  }
+
+  settled(): Promise<void> {
+    return Promise.resolve();
   }
 
   finish(): Promise<void> {

@@ -10,10 +10,10 @@ import { startService } from '../acceptance/support/service.ts';
 import { cohortKo, people } from './cohort.ts';
 import { kgrid, LAUNCHER, temporaryFolder } from './kgrid.ts';
 
-const PEOPLE = 30_000;
+const PEOPLE = 20_000;
 const LOOK_EVERY_MS = 5;
 
-test('killed whenever it has come further, and resumed, it writes byte for byte the same', async () => {
+test('killed whenever it has come further, and resumed, it writes byte for byte the same', async (t) => {
   await using shelf = await temporaryFolder();
   await cohortKo(shelf.path);
   await using service = await startService({ shelf: shelf.path });
@@ -22,31 +22,34 @@ test('killed whenever it has come further, and resumed, it writes byte for byte 
   const env = { KGRID_URL: service.url };
   await writeFile(join(cwd, 'in.csv'), people(PEOPLE));
   const args = ['run', 'test/cohort/1.0/score', 'in.csv', '--concurrency', '2', '-o'];
-  const undisturbed = await kgrid([...args, 'good.csv'], { cwd, env });
-  assert.equal(undisturbed.code, 1, undisturbed.stderr);
+  for (const format of ['csv', 'parquet'])
+    await t.test(format, async () => {
+      const undisturbed = await kgrid([...args, `good.${format}`], { cwd, env });
+      assert.equal(undisturbed.code, 1, undisturbed.stderr);
 
-  const progress = async (): Promise<number> => {
-    const text = await readFile(join(cwd, 'out.csv.run/progress.json'), 'utf8').catch(() => '{}');
-    return (JSON.parse(text) as { state?: { records: number } }).state?.records ?? 0;
-  };
-  let kills = 0;
-  for (let done = 0; ; kills++) {
-    const child = spawn(process.execPath, [LAUNCHER, ...args, 'out.csv', '--resume'], {
-      cwd,
-      env: { PATH: process.env['PATH'], ...env },
-      stdio: 'ignore',
+      const progress = async (): Promise<number> => {
+        const text = await readFile(join(cwd, `out.${format}.run/progress.json`), 'utf8').catch(() => '{}');
+        return (JSON.parse(text) as { state?: { records: number } }).state?.records ?? 0;
+      };
+      let kills = 0;
+      for (let done = 0; ; kills++) {
+        const child = spawn(process.execPath, [LAUNCHER, ...args, `out.${format}`, '--resume'], {
+          cwd,
+          env: { PATH: process.env['PATH'], ...env },
+          stdio: 'ignore',
+        });
+        const ended = once(child, 'exit');
+        while (child.exitCode === null && (await progress()) <= done) await pause(LOOK_EVERY_MS);
+        done = Math.max(done, await progress());
+        child.kill('SIGKILL');
+        const [code] = (await ended) as [number | null];
+        if (code === null) continue;
+        assert.equal(code, 1);
+        break;
+      }
+      assert.ok(kills > 0);
+      for (const name of [format, `${format}.failed.ndjson`])
+        assert.deepEqual(await readFile(join(cwd, `out.${name}`)), await readFile(join(cwd, `good.${name}`)));
+      assert.equal((await readdir(cwd)).includes(`out.${format}.run`), false, 'nothing else is left');
     });
-    const ended = once(child, 'exit');
-    while (child.exitCode === null && (await progress()) <= done) await pause(LOOK_EVERY_MS);
-    done = Math.max(done, await progress());
-    child.kill('SIGKILL');
-    const [code] = (await ended) as [number | null];
-    if (code === null) continue;
-    assert.equal(code, 1);
-    break;
-  }
-  assert.ok(kills > 0);
-  for (const name of ['csv', 'csv.failed.ndjson'])
-    assert.equal(await readFile(join(cwd, `out.${name}`), 'utf8'), await readFile(join(cwd, `good.${name}`), 'utf8'));
-  assert.equal((await readdir(cwd)).includes('out.csv.run'), false, 'nothing else is left');
 });

@@ -161,7 +161,7 @@ test('a wrong call does nothing, and says what is wrong, where and what to do', 
     ],
     ['an unknown id', good, ['--id-column', 'none'], /^--id-column: in\.csv has no column none/m],
     ['no number', good, ['--concurrency', '0'], /^--concurrency 0: it is a whole number from 1 to 64$/m],
-    ['an unknown format', good, ['--to', 'xlsx'], /^--to xlsx: it is one of csv, ndjson$/m],
+    ['an unknown format', good, ['--to', 'xlsx'], /^--to xlsx: it is one of csv, ndjson, parquet$/m],
     ['an output without a folder', good, ['-o', 'none/out.csv'], /out\.csv/],
   ];
   for (const [what, content, args, expected] of cases) {
