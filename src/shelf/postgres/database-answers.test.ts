@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { testDatabase } from '../../../test/support/postgres/shared.ts';
+import { tcpProxy } from '../../../test/support/postgres/tcp-proxy.ts';
+import { Database } from './database.ts';
+import { migrate } from './migrate.ts';
+
+const shared = await testDatabase();
+after(() => shared[Symbol.asyncDispose]());
+
+async function opened(url = shared.url, statementTimeout = 4000): Promise<Database & AsyncDisposable> {
+  const database = new Database(url, { fleet: 'kgrid', statementTimeout });
+  await migrate(database);
+  return Object.assign(database, { [Symbol.asyncDispose]: () => database.close() });
+}
+const setTo = (database: Database, revision: number): Promise<void> =>
+  database.transaction(async ({ query }) => {
+    await query(`UPDATE ${database.schema}.state SET revision = $1`, [revision]);
+  });
+const revisionOf = async (database: Database): Promise<unknown> =>
+  (await database.query(`SELECT revision FROM ${database.schema}.state`)).rows[0]?.['revision'];
+const through = (port: number, host = '127.0.0.1', more = ''): string =>
+  `postgres://kgrid@${host}:${String(port)}/${shared.name}${more}`;
+
+test('a transaction is done whole or not at all', async () => {
+  await using database = await opened();
+  await setTo(database, 7);
+  const failure = new Error('no');
+  await assert.rejects(
+    database.transaction(async ({ query }) => {
+      await query(`UPDATE ${database.schema}.state SET revision = 8`);
+      throw failure;
+    }),
+    failure,
+  );
+  await assert.rejects(
+    database.transaction(async ({ query }) => {
+      await query(`UPDATE ${database.schema}.state SET revision = 9`);
+      await query('SELECT nonsense').catch(() => undefined);
+    }),
+    { fault: 'server', sqlState: '42703' },
+  );
+  assert.equal(await revisionOf(database), 7);
+});
+
+test('transactions that wait for each other in a circle are all done', async () => {
+  await using database = await opened();
+  const { schema } = database;
+  await database.query(
+    `INSERT INTO ${schema}.lease VALUES ('a', gen_random_uuid(), now()), ('b', gen_random_uuid(), now())`,
+  );
+  let runs = 0;
+  let [meet, met] = [(): void => undefined, Promise.resolve()];
+  met = new Promise((resolve) => (meet = resolve));
+  const change = (names: readonly string[]): Promise<void> =>
+    database.transaction(async ({ query }) => {
+      for (const name of names) {
+        await query(`UPDATE ${schema}.lease SET until = until + interval '1 day' WHERE name = $1`, [name]);
+        if (name === names[0] && ++runs === 2) meet();
+        await met;
+      }
+    });
+  await Promise.all([change(['a', 'b']), change(['b', 'a'])]);
+  assert.ok(runs > 2, 'one of them ran again');
+  const { rows } = await database.query(
+    `SELECT round(extract(epoch FROM until - now()) / 86400)::int AS days FROM ${schema}.lease`,
+  );
+  assert.deepEqual(rows, [{ days: 2 }, { days: 2 }]);
+});
+
+test('where the connection breaks at the commit, it is found out whether that was done, and nothing is done twice', async () => {
+  await using proxy = await tcpProxy(() => shared.port);
+  await using database = await opened(through(proxy.port, '127.0.0.1', '?sslmode=disable'));
+  await setTo(database, 10);
+  for (const [how, name] of [
+    ['cut-after', 'it was done'],
+    ['cut', 'it was not'],
+  ] as const) {
+    let cuts = 0;
+    proxy.onRequest = (bytes) => (bytes.includes('COMMIT') && cuts++ === 0 ? how : 'pass');
+    await database.transaction(async ({ query }) => {
+      await query(`UPDATE ${database.schema}.state SET revision = revision + 1`);
+    });
+    assert.ok(cuts > 0, name);
+  }
+  assert.equal(await revisionOf(database), 12);
+});
+
+test('a connection that was ended while it was not used is replaced, and one that ends in a transaction too', async () => {
+  await using database = await opened();
+  await setTo(database, 20);
+  const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'kgrid kgrid'`;
+  await shared.run(end);
+  assert.equal(await revisionOf(database), 20);
+  let runs = 0;
+  await database.transaction(async ({ query }) => {
+    if (runs++ === 0) await shared.run(end);
+    await query(`UPDATE ${database.schema}.state SET revision = 21`);
+  });
+  assert.equal(runs, 2);
+  assert.equal(await revisionOf(database), 21);
+});
+
+test('a server that says nothing is waited for within bounds, and used again when it is back', async () => {
+  await using proxy = await tcpProxy(() => shared.port);
+  await using database = await opened(through(proxy.port, '127.0.0.1', '?connect_timeout=1'), 300);
+  await setTo(database, 30);
+  proxy.isSilent = true;
+  await assert.rejects(revisionOf(database), { fault: 'timeout', message: /a statement took more than 0.3 s/ });
+  await assert.rejects(setTo(database, 31), { fault: 'timeout', message: /connecting took more than 1 s/ });
+  const before = performance.now();
+  await assert.rejects(setTo(database, 31), { fault: 'timeout' });
+  assert.ok(performance.now() - before < 900, 'at once, while it is known');
+  proxy.isSilent = false;
+  await database.connect().then((connection) => connection.close());
+  assert.equal(await revisionOf(database), 30);
+});
+
+test('of several hosts the one that can be written to is used', async () => {
+  await opened().then((database) => database.close());
+  const role = `reader_${shared.name}`;
+  await shared.run(`CREATE ROLE ${role} LOGIN SUPERUSER; ALTER ROLE ${role} SET default_transaction_read_only = on`);
+  await assert.rejects(setTo(new Database(shared.url.replace('kgrid@', `${role}@`), { fleet: 'kgrid' }), 1), {
+    fault: 'read-only',
+    sqlState: '25006',
+  });
+  await using dead = await tcpProxy(() => 1);
+  dead.isClosed = true;
+  await using database = await opened(
+    `postgres://kgrid@127.0.0.1:${String(dead.port)},127.0.0.1:${String(shared.port)}/${shared.name}?target_session_attrs=read-write`,
+  );
+  await setTo(database, 40);
+  assert.equal(await revisionOf(database), 40);
+  await shared.run(`DROP ROLE ${role}`);
+});
+
+test('more work than connections waits for its turn', async () => {
+  await using database = await opened();
+  await setTo(database, 0);
+  const add = (): Promise<void> =>
+    database.transaction(async ({ query }) => {
+      await query(`UPDATE ${database.schema}.state SET revision = revision + 1`);
+    });
+  await Promise.all(Array.from({ length: 20 }, add));
+  assert.equal(await revisionOf(database), 20);
+  const [{ count } = {}] = await shared.run(
+    `SELECT count(*)::int FROM pg_stat_activity WHERE application_name = 'kgrid kgrid' AND datname = '${shared.name}'`,
+  );
+  assert.ok(Number(count) <= 2, String(count));
+});

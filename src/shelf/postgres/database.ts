@@ -1,0 +1,196 @@
+/** The database of a fleet: statements, transactions, and what can go wrong between here and there. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Connection, Result, Row } from './connection.ts';
+import { Connections } from './connections.ts';
+import { DatabaseError, toDatabaseError } from './database-error.ts';
+import { parseLocation, type DatabaseLocation } from './location.ts';
+import type { PasswordSources } from './passwords.ts';
+import { schemaName } from './schema-name.ts';
+
+export interface DatabaseOptions {
+  /** Name of the fleet, which is that of its schema. */
+  readonly fleet: string;
+  readonly passwords?: PasswordSources | undefined;
+  /** Connections, beside those that are opened apart. */
+  readonly most?: number | undefined;
+  /** Milliseconds that a statement may take; by default 15,000. */
+  readonly statementTimeout?: number | undefined;
+}
+
+export type Query = <T extends Row = Row>(
+  sql: string,
+  values?: readonly unknown[],
+  timeout?: number,
+) => Promise<Result<T>>;
+
+/** What runs within one transaction. */
+export interface Transaction {
+  readonly query: Query;
+}
+
+const STATEMENT_TIMEOUT_MS = 15_000;
+/** Of a node; with the one that it listens on, 100 nodes have 300. */
+const MOST_CONNECTIONS = 2;
+/** Times that a transaction is begun anew after a conflict with others. */
+const MOST_ATTEMPTS = 8;
+/** Times that what met a broken connection is tried on another. */
+const MOST_RECONNECTS = 2;
+/** For which a server may be away until it is said that nobody knows whether a change was done. */
+const LONGEST_LOOK_UP_MS = 5000;
+const PAUSE_OF_LOOK_UP_MS = 250;
+const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01', '23503']);
+
+export class Database {
+  readonly location: DatabaseLocation;
+  readonly fleet: string;
+  /** The schema as SQL wants it, for names such as `${schema}.ko`. */
+  readonly schema: string;
+  /** Of notifications. */
+  readonly channel: string;
+  readonly #connections: Connections;
+  readonly #timeout: number;
+
+  /** Opens no connection yet. @throws startRefused. */
+  constructor(location: string, { fleet, passwords = {}, most = MOST_CONNECTIONS, statementTimeout }: DatabaseOptions) {
+    this.location = parseLocation(location, passwords.environment?.['USER']);
+    this.fleet = fleet;
+    this.schema = `"${schemaName(fleet)}"`;
+    this.channel = `"kgrid:${fleet}"`;
+    this.#timeout = statementTimeout ?? STATEMENT_TIMEOUT_MS;
+    this.#connections = new Connections({ location: this.location, passwords, name: `kgrid ${fleet}`, most });
+  }
+
+  /** Why it cannot be reached, where the last attempt failed. */
+  get problem(): DatabaseError | undefined {
+    return this.#connections.problem;
+  }
+
+  /** Milliseconds that a statement may take. */
+  get statementTimeout(): number {
+    return this.#timeout;
+  }
+
+  /** A connection of one's own, beside the small pool. @throws DatabaseError. */
+  connect(): Promise<Connection> {
+    return this.#connections.openApart();
+  }
+
+  /**
+   * One statement that does the same when it is done twice: where the connection breaks, it is done again on another.
+   * @throws DatabaseError.
+   */
+  query: Query = async (sql, values = [], timeout = this.#timeout) => {
+    for (let attempt = 0; ; attempt++) {
+      const connection = await this.#connections.take();
+      try {
+        return await connection.query(sql, values, timeout);
+      } catch (thrown) {
+        const error = this.#noted(thrown);
+        if (error.fault !== 'unreachable' || !error.isBroken || attempt >= MOST_RECONNECTS) throw error;
+      } finally {
+        this.#connections.giveBack(connection);
+      }
+    }
+  };
+
+  /**
+   * All of the work or nothing. It may run several times, after conflicts with other transactions and on connections
+   * that break; where one breaks at the commit, it is found out whether that was done.
+   * @throws DatabaseError; what the work throws, after which nothing is changed.
+   */
+  async transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const [mostConflicts, mostBroken] = [MOST_ATTEMPTS, MOST_RECONNECTS];
+    let [conflicts, broken] = [0, 0];
+    for (;;) {
+      const change = crypto.randomUUID();
+      try {
+        return await this.#once(change, work);
+      } catch (thrown) {
+        if (thrown instanceof Unsure) {
+          if (await this.#wasDone(change)) return thrown.result as T;
+        } else if (!(thrown instanceof DatabaseError)) throw thrown;
+        const error = this.#noted(thrown instanceof Unsure ? thrown.cause : thrown);
+        const isConflict = CONFLICTS.has(error.sqlState ?? '') && ++conflicts < mostConflicts;
+        const isBroken = error.isBroken && error.fault === 'unreachable' && ++broken <= mostBroken;
+        if (!isConflict && !isBroken) throw error;
+        if (isConflict) await wait(Math.random() * 10 * 2 ** conflicts);
+      }
+    }
+  }
+
+  /** What is connected and not in use is closed, so that the next look for the host that can be written to. */
+  dropIdle(): void {
+    this.#connections.dropIdle();
+  }
+
+  async close(): Promise<void> {
+    await this.#connections.close();
+  }
+
+  async #once<T>(change: string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const connection = await this.#connections.take();
+    try {
+      let failed: unknown;
+      const query: Query = async (sql, values = [], timeout = this.#timeout) => {
+        try {
+          return await connection.query(sql, values, timeout);
+        } catch (thrown) {
+          failed = thrown;
+          throw thrown;
+        }
+      };
+      await query(`BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO ${this.schema}.change (id) VALUES ('${change}')`);
+      let result: T;
+      try {
+        result = await work({ query });
+        // The server would take a commit for a rollback, and say nothing.
+        if (failed !== undefined) throw toDatabaseError(failed);
+      } catch (thrown) {
+        if (!connection.isBroken) await query('ROLLBACK').catch(() => connection.destroy());
+        throw thrown;
+      }
+      try {
+        await query('COMMIT');
+      } catch (thrown) {
+        const error = toDatabaseError(thrown);
+        if (error.isBroken) throw new Unsure(result, error);
+        throw error;
+      }
+      return result;
+    } finally {
+      this.#connections.giveBack(connection);
+    }
+  }
+
+  /** Waits for the end of that transaction, where it still goes on; from then on it cannot be done any more. */
+  async #wasDone(change: string): Promise<boolean> {
+    const insert = `INSERT INTO ${this.schema}.change (id) VALUES ($1) ON CONFLICT (id) DO NOTHING`;
+    for (const until = performance.now() + LONGEST_LOOK_UP_MS; ; await wait(PAUSE_OF_LOOK_UP_MS)) {
+      try {
+        return (await this.query(insert, [change])).count === 0;
+      } catch (thrown) {
+        const { fault, message } = toDatabaseError(thrown);
+        if (performance.now() < until) continue;
+        const words = `the connection broke at the end of a change, which may be done or not: ${message}`;
+        throw new DatabaseError(fault, words, { cause: thrown });
+      }
+    }
+  }
+
+  /** A server that cannot be written to any more may have given way to another. */
+  #noted(thrown: unknown): DatabaseError {
+    const error = toDatabaseError(thrown);
+    if (error.fault === 'read-only' || error.fault === 'unreachable' || error.fault === 'timeout') this.dropIdle();
+    return error;
+  }
+}
+
+/** The connection broke at the commit. */
+class Unsure extends Error {
+  readonly result: unknown;
+
+  constructor(result: unknown, cause: DatabaseError) {
+    super('it is not known whether it was committed', { cause });
+    this.result = result;
+  }
+}
