@@ -11,6 +11,7 @@ import { text } from 'node:stream/consumers';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { LIST, timesTable } from './support/processor-time.ts';
+import { SharedProcesses } from './support/shared-processes.ts';
 import { testFiles } from './support/test-files.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..');
@@ -32,7 +33,8 @@ async function pythonTests(): Promise<{ passed: boolean; printed: string }> {
 
 const python = process.argv.includes('--python') ? pythonTests() : undefined;
 const named = process.argv.slice(2).filter((each) => !each.startsWith('--'));
-const files = named.length > 0 ? named.map((each) => resolve(each)) : testFiles(PROJECT);
+using shared = new SharedProcesses(named.length > 0 ? [] : testFiles(PROJECT), PROJECT);
+const files = named.length > 0 ? named.map((each) => resolve(each)) : shared.files;
 const times = process.argv.includes('--times') ? join(mkdtempSync(join(tmpdir(), 'kgrid-times-')), 'list') : undefined;
 if (times !== undefined) process.env[LIST] = times;
 const measuring = times === undefined ? [] : ['--import', join(PROJECT, 'test/support/processor-time.ts')];

@@ -16,7 +16,7 @@ interface Spent {
 
 const file = process.argv[1] ?? '';
 const list = process.env[LIST];
-if (isMainThread && list !== undefined && file.endsWith('.test.ts'))
+if (isMainThread && list !== undefined && /\.test\.(ts|mjs)$/.test(file))
   process.on('exit', () => appendFileSync(list, `${JSON.stringify({ file, ...spentHere() })}\n`));
 
 function spentHere(): Omit<Spent, 'file'> {

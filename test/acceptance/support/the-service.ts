@@ -1,15 +1,22 @@
-/** The service that all tests of one file share. */
+/** The service that all tests of one process share. */
 import { after } from 'node:test';
 import { clientOf } from './knowledge-grid.ts';
 import type { Client } from './knowledge-grid.ts';
 import { startService } from './service.ts';
 
+let shared: Promise<Client> | undefined;
+
 /**
  * Gives the service at `ACCEPTANCE_URL` (with `ACCEPTANCE_USER` and `ACCEPTANCE_PASSWORD` when it is secured; it
- * must run on this machine, since manifests name places here), else one started for this file. What was imported
+ * must run on this machine, since manifests name places here), else one started for this process. What was imported
  * is removed at the end.
  */
-export async function theService(): Promise<Client> {
+export function theService(): Promise<Client> {
+  shared ??= start();
+  return shared;
+}
+
+async function start(): Promise<Client> {
   const { ACCEPTANCE_URL: url, ACCEPTANCE_USER: user, ACCEPTANCE_PASSWORD: password } = process.env;
   if (url === undefined || url === '') {
     const own = await startService();

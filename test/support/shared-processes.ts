@@ -1,0 +1,46 @@
+/** Which files of tests run in one process: its start, the loading of modules, and a service for it, cost more than most of them. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/** What belongs to the whole process, or is measured of it: a file that speaks of it has one of its own. */
+const OF_THE_PROCESS =
+  /node:(child_process|worker_threads|v8|vm)|\bprocess\.|\bmock\.|performance\.now|[Ff]ootprint|[Gg]rowth|[Mm]emoryUsage|(before|after)Each|startService\(|kgrid\(|Sandbox/;
+
+/** By the name of their process; the first whose files it is. */
+const SHARED: readonly (readonly [name: string, isOf: (path: string, text: string) => boolean])[] = [
+  ['acceptance', (path, text) => path.startsWith('test/acceptance/') && text.includes('theService()')],
+  ['engines', (path) => /^(src\/engines|runtimes)\//.test(path)],
+  ['units', (path) => /^(src|cli|bench|test\/(access|conformance|documents|support|text))\//.test(path)],
+];
+
+/** The shared process of a file; undefined where it has one of its own. */
+export function sharedProcessOf(path: string, text: string): string | undefined {
+  if (OF_THE_PROCESS.test(text)) return undefined;
+  return SHARED.find(([, isOf]) => isOf(path, text))?.[0];
+}
+
+/** The same tests in fewer processes: in place of files that share one, a module that imports them all. */
+export class SharedProcesses implements Disposable {
+  readonly files: readonly string[];
+  readonly #folder = mkdtempSync(join(tmpdir(), 'kgrid-tests-'));
+
+  constructor(files: readonly string[], project: string) {
+    const groups = new Map<string, string[]>();
+    for (const file of files) {
+      const name = sharedProcessOf(relative(project, file), readFileSync(file, 'utf8'));
+      const key = name === undefined ? file : join(this.#folder, `${name}.test.mjs`);
+      groups.set(key, [...(groups.get(key) ?? []), file]);
+    }
+    for (const [key, members] of groups) {
+      const imports = members.map((file) => `await import(${JSON.stringify(pathToFileURL(file).href)});\n`);
+      if (key.startsWith(this.#folder)) writeFileSync(key, imports.join(''));
+    }
+    this.files = [...groups.keys()];
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
