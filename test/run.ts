@@ -1,6 +1,6 @@
 /**
- * Runs all tests but those of the slow rings, which have scripts of their own; with `--python` those of the python
- * runtime beside them. Files that are named are run alone; `--times` tells the processor time of each.
+ * Runs all tests but those of the slow rings, which have scripts of their own; with `--python` those in Python
+ * beside them. Files that are named are run alone; `--times` tells the processor time of each.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,9 +24,26 @@ const FEWER_COLLECTIONS = ['--min-semi-space-size=16'];
 
 process.env['NODE_COMPILE_CACHE'] ??= join(PROJECT, 'node_modules/.cache/compiled');
 
-/** What the tests of the python runtime print, and whether they passed. */
-async function pythonTests(): Promise<{ passed: boolean; printed: string }> {
-  const child = spawn('sh', [join(PROJECT, 'runtimes/python/run-tests.sh')], { stdio: ['ignore', 'pipe', 'pipe'] });
+/** Folders with tests in Python. */
+const OF_PYTHON = ['runtimes/python', 'clients/python'];
+
+interface Outcome {
+  readonly passed: boolean;
+  readonly printed: string;
+}
+
+/** What the tests in Python print, and whether they passed: one folder after the other, since both make what they need. */
+async function pythonTests(): Promise<Outcome> {
+  const outcomes: Outcome[] = [];
+  for (const folder of OF_PYTHON) outcomes.push(await pythonTestsOf(folder));
+  return {
+    passed: outcomes.every(({ passed }) => passed),
+    printed: outcomes.map(({ printed }, i) => `\n${OF_PYTHON[i]}:\n${printed}`).join(''),
+  };
+}
+
+async function pythonTestsOf(folder: string): Promise<Outcome> {
+  const child = spawn('sh', [join(PROJECT, folder, 'run-tests.sh')], { stdio: ['ignore', 'pipe', 'pipe'] });
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { passed: child.exitCode === 0, printed: `${out}${err}` };
 }
@@ -50,7 +67,7 @@ printed.pipe(process.stdout);
 await once(printed, 'end');
 if (python !== undefined) {
   const { passed, printed: said } = await python;
-  process.stdout.write(`\nThe python runtime:\n${said}`);
+  process.stdout.write(said);
   if (!passed) process.exitCode = 1;
 }
 if (times !== undefined) process.stdout.write(`\n${timesTable(readFileSync(times, 'utf8'))}`);
