@@ -7,10 +7,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startService } from '../acceptance/support/service.ts';
+import { inRound } from '../support/round.ts';
 import { cohortKo, people } from './cohort.ts';
 import { kgrid, LAUNCHER, temporaryFolder } from './kgrid.ts';
 
-const PEOPLE = 20_000;
+/** A thousand or two go by between two kills. */
+const PEOPLE = inRound(5000, 20_000);
 const LOOK_EVERY_MS = 5;
 
 test('killed whenever it has come further, and resumed, it writes byte for byte the same', async (t) => {

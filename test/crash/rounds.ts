@@ -23,14 +23,18 @@ export class CrashSite implements AsyncDisposable {
   readonly shelf: string;
   /** How many kills left something that the next start has to remove. */
   interruptions = 0;
-  /** Compiled code for the processes to come; filled by those that are not killed. */
+  /** Compiled code for the processes to come, of the whole run where it has some; filled by those that are not killed. */
   readonly cache: string;
   readonly #folder: TemporaryFolder;
   readonly #store: StoreName;
   readonly #journalPath: string;
   readonly #journal: Journal;
 
-  private constructor(store: StoreName, folder: TemporaryFolder, cache = join(folder.path, 'cache')) {
+  private constructor(
+    store: StoreName,
+    folder: TemporaryFolder,
+    cache = process.env['NODE_COMPILE_CACHE'] ?? join(folder.path, 'cache'),
+  ) {
     this.cache = cache;
     this.#store = store;
     this.#folder = folder;

@@ -12,8 +12,9 @@ import { startService, temporaryFolder } from '../acceptance/support/service.ts'
 import type { OwnService } from '../acceptance/support/service.ts';
 import { unzip } from '../acceptance/support/unzip.ts';
 import { Random } from '../support/random.ts';
+import { inRound } from '../support/round.ts';
 
-const ROUNDS = 6;
+const ROUNDS = inRound(3, 6);
 const NAMES = ['one', 'two', 'three', 'four'];
 const naan = uniqueNaan();
 

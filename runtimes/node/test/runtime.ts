@@ -25,6 +25,10 @@ export interface Activation {
 
 export const secret = 'the secret of this start';
 
+const { NODE_COMPILE_CACHE } = process.env;
+/** Half of a start is to compile what another has compiled. */
+const COMPILED = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
+
 export class TestRuntime implements AsyncDisposable {
   readonly child: ChildProcess;
   readonly url: string;
@@ -56,6 +60,7 @@ export class TestRuntime implements AsyncDisposable {
     const child = spawn(process.execPath, [join(folder, 'main.ts')], {
       env: {
         PATH: process.env['PATH'],
+        ...COMPILED,
         HOME: cacheDir,
         KGRID_PROXY_ADAPTER_URL: activator.url,
         KGRID_NODE_ENV_PORT: '0',

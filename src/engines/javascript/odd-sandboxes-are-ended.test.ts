@@ -12,7 +12,11 @@ import { ASK, BEGUN, DONE, FAILED, LOADED, LOG, READY } from '../sandbox/protoco
 const folder = await mkdtemp(join(tmpdir(), 'kgrid-odd-'));
 const node = process.execPath;
 const program = join(folder, 'node');
-await writeFile(program, `#!/bin/sh\nexec ${node} ${join(import.meta.dirname, 'support/odd-sandbox.ts')}\n`);
+const compiled = join(import.meta.dirname, '../../../node_modules/.cache/compiled');
+await writeFile(
+  program,
+  `#!/bin/sh\nNODE_COMPILE_CACHE=${compiled} exec ${node} ${join(import.meta.dirname, 'support/odd-sandbox.ts')}\n`,
+);
 await chmod(program, 0o755);
 process.execPath = program;
 const javascript = new TestJavascript({ executionTimeout: 20_000 });
