@@ -1,4 +1,5 @@
 /** Builds the service from its configuration; nothing here listens yet. */
+import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Activator } from './activation/activator.ts';
 import { KnownPackages } from './activation/known-packages.ts';
@@ -10,6 +11,7 @@ import { RuntimeRegistry } from './engines/remote/runtime-registry.ts';
 import { startOwnWorkers } from './engines/remote/start-own-workers.ts';
 import { makeEngines } from './engines/table.ts';
 import { findKernel } from './engines/walls/find-kernel.ts';
+import type { Fleet } from './fleet/fleet.ts';
 import { createServer } from './http/server.ts';
 import { BackgroundReader } from './knowledge-object/descriptors/background-reader.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -21,6 +23,7 @@ import { createManifestImporter } from './shelf/manifest/create-manifest-importe
 import type { ManifestImporter } from './shelf/manifest-importer.ts';
 import { discardRegularly } from './shelf/discard-regularly.ts';
 import { openShelf } from './shelf/open-shelf.ts';
+import { isShared } from './shelf/shared-shelf.ts';
 import type { Shelf } from './shelf/shelf.ts';
 import { openState } from './shelf/state-folder.ts';
 
@@ -30,6 +33,9 @@ export interface App extends AsyncDisposable {
   readonly activator: Activator;
   readonly engines: EngineRegistry;
   readonly manifests: ManifestImporter;
+  /** Where the shelf is shared: the others that share it. */
+  readonly fleet: Fleet | undefined;
+  readonly runtimes: RuntimeRegistry;
   /** Starts the runtimes that come with the service; resolves before they are there. */
   startRuntimes(): Promise<void>;
 }
@@ -67,6 +73,7 @@ export async function createApp({
   const shelf = owned.use(
     await openShelf(location, { ...places, defaultNaan: config.defaultNaan, keepRemoved: config.keepRemoved }),
   );
+  const fleet = owned.use(await fleetOf({ shelf, config, version, log }));
   const state = owned.use(await openState({ ...places, shelf: location, folder: config.state }));
   const auditStore = owned.use(
     state.audit === undefined ? undefined : new AuditFiles(state.audit, config.limits.audit),
@@ -87,12 +94,18 @@ export async function createApp({
       queueLimit: config.limits.queue,
       tokens,
       expiry: config.limits.runtimeExpiry,
+      sharing: () => fleet?.sharing,
       log: log.child({ part: 'runtimes' }),
     }),
   );
   await makeEngines({ config, known, kernel, engines, log }, (name) => runtimes.engine(name));
   const activator = owned.use(
-    new Activator({ shelf, engines, known, descriptors, log: log.child({ part: 'activation' }) }),
+    new Activator({
+      shelf: fleet?.kos ?? shelf,
+      ...{ engines, known, descriptors },
+      order: fleet === undefined ? undefined : (change, about) => fleet.order(change, about),
+      log: log.child({ part: 'activation' }),
+    }),
   );
   owned.use(discardRegularly(shelf, onWarning));
   engines.on('runtime', (engine, alone) => activator.runtimeCame(engine, alone));
@@ -118,6 +131,7 @@ export async function createApp({
     auditStore,
     runtimes,
     tokens,
+    fleet,
   });
   owned.defer(() => server.close());
   const all = owned.move();
@@ -127,6 +141,8 @@ export async function createApp({
     activator,
     engines,
     manifests,
+    fleet,
+    runtimes,
     startRuntimes: async () => {
       const parts = {
         onAbsent: (engine: string) => activator.engineIsAbsent(engine),
@@ -137,4 +153,17 @@ export async function createApp({
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+/** Nothing of it is loaded for a shelf of one activator. */
+async function fleetOf({
+  shelf,
+  config,
+  version,
+  log,
+}: Pick<AppOptions, 'config' | 'version' | 'log'> & { readonly shelf: Shelf }): Promise<Fleet | undefined> {
+  if (!isShared(shelf)) return undefined;
+  const { Fleet } = await import('./fleet/fleet.ts');
+  const node = { id: randomUUID(), version, settings: config.agreed };
+  return new Fleet({ shelf, node, runtimeExpiry: config.limits.runtimeExpiry, log: log.child({ part: 'fleet' }) });
 }

@@ -1,6 +1,7 @@
 /** Starts the service: settings, shelf, listening, activation; and stops it. */
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import { createApp } from './app.ts';
 import type { App } from './app.ts';
 import { toConfig } from './config/config.ts';
@@ -54,7 +55,7 @@ async function main(output: Output, errors: Output): Promise<void> {
   log.info({ event: 'listening', url }, `Listening at ${url} (profile ${config.profile})`);
   warnOfOpenAccess(config, log);
   await app.startRuntimes();
-  await start(app, config, lifecycle.manifests, log);
+  await start(app, url, config, lifecycle.manifests, log);
   const heap = new SpareHeap();
   // Before the service is ready: nobody sends calls to it yet.
   heap.giveBack();
@@ -100,11 +101,19 @@ function warnOfOpenAccess(config: Config, log: Logger): void {
 }
 
 /** Activates what is on the shelf, and meanwhile imports the manifests. */
-async function start(app: App, config: Config, manifests: StartManifests, log: Logger): Promise<void> {
+async function start(app: App, url: string, config: Config, manifests: StartManifests, log: Logger): Promise<void> {
+  const { fleet } = app;
+  await fleet?.join(app.activator, app.runtimes, { name: `${hostname()}:${new URL(url).port}`, address: url });
   const { decided } = await app.activator.start();
-  const imported = await importStartManifests(app, config, manifests, log);
-  await decided;
-  if (imported.length > 0) await app.activator.reloadImported(imported);
+  fleet?.begin();
+  const imports = async (): Promise<void> => {
+    const imported = await importStartManifests(app, config, manifests, log);
+    await decided;
+    const changed = fleet === undefined ? imported : await fleet.notActive(imported);
+    if (changed.length > 0) await app.activator.reloadImported(changed);
+  };
+  // Of several activators one at a time, so that the others find all of it there.
+  await (fleet === undefined || config.manifests.length === 0 ? imports() : fleet.alone('start-manifests', imports));
   manifests.end();
 }
 

@@ -12,7 +12,7 @@ import { koNotFound, messageOf } from '../lib/errors.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
 import { mapBounded } from '../lib/map-bounded.ts';
-import type { ShelfEntry } from '../shelf/shelf.ts';
+
 import { ActivationQueue } from './activation-queue.ts';
 import type { ActiveKos } from './active-kos.ts';
 import { becameActive } from './became-active.ts';
@@ -251,13 +251,13 @@ export class Activator implements Disposable {
     });
   }
 
-  async #entries(names: readonly KoName[] | undefined): Promise<readonly ShelfEntry[]> {
+  async #entries(names: readonly KoName[] | undefined): Promise<readonly { readonly id: KoId }[]> {
     if (names === undefined) return this.#shelf.list();
     return (await Promise.all(names.map(({ naan, name }) => this.#shelf.versions(naan, name)))).flat();
   }
 
   /** Reads knowledge objects from the shelf, but those that `loaded` has; each declares endpoints or fails as a whole. */
-  async #load(entries: readonly ShelfEntry[], loaded: ReadonlyMap<string, LoadedKo>): Promise<Loading> {
+  async #load(entries: readonly { readonly id: KoId }[], loaded: ReadonlyMap<string, LoadedKo>): Promise<Loading> {
     let refusal: ServiceError | undefined;
     const declared: Declared[] = [];
     const opened: LoadedKo[] = [];

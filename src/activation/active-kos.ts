@@ -2,6 +2,11 @@
  * The knowledge objects that are to be active, and their packages: all that lie on the shelf of one activator; what
  * several activators agreed on, where they share a shelf.
  */
+import type { KoId } from '../knowledge-object/id.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 
-export type ActiveKos = Pick<Shelf, 'list' | 'versions' | 'open' | 'rescan' | 'readAgain' | 'damage'>;
+export interface ActiveKos extends Pick<Shelf, 'open' | 'rescan' | 'readAgain' | 'damage'> {
+  list(): Promise<readonly { readonly id: KoId }[]>;
+  /** Those of one KO, oldest first. */
+  versions(naan: string, name: string): Promise<readonly { readonly id: KoId }[]>;
+}

@@ -69,6 +69,8 @@ export interface Config {
   /** How much is kept of what is deleted or replaced. */
   readonly keepRemoved: { readonly count: number; readonly age: number };
   readonly defaultNaan: string;
+  /** What must be the same on all activators that share a shelf, as it was written, by option. */
+  readonly agreed: Readonly<Record<string, string>>;
   readonly manifests: readonly string[];
   readonly manifestRequired: boolean;
   readonly fileManifests: readonly string[];
@@ -119,6 +121,7 @@ export function toConfig(raw: RawSettings): Config {
       age: read.as('keep-removed-days', toNumber) * MILLISECONDS_OF_DAY,
     },
     defaultNaan: read.as('default-naan', toNaan),
+    agreed: agreedOf(read),
     manifests: read.list('manifest'),
     manifestRequired: manifestRequiredOf(read),
     fileManifests: read.list('allow-file-manifests').map((folder) => resolve(folder)),
@@ -199,6 +202,14 @@ class Reader {
 
 const defaultOf = (option: OptionName): string | undefined =>
   (SETTINGS as readonly Setting[]).find((each) => each.option === option)?.default;
+
+/** Settings that decide what an answer is. */
+function agreedOf(read: Reader): Readonly<Record<string, string>> {
+  const options = (SETTINGS as readonly (Setting & { option: OptionName })[]).filter(
+    ({ option, group }) => group === 'Limits' || option === 'default-naan',
+  );
+  return Object.fromEntries(options.map(({ option }) => [option, read.text(option) ?? 'none']));
+}
 
 function manifestRequiredOf(read: Reader): boolean {
   const required = read.as('manifest-required', toFlag);

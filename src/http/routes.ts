@@ -3,6 +3,7 @@ import multipart from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
 import { activationRoutes } from './activation-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
+import { fleetRoutes } from './fleet-routes.ts';
 import { removedRoutes } from './removed-routes.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
 import type { Batches } from './execution/batch/batches.ts';
@@ -44,12 +45,14 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   activationRoutes(app, activator);
   proxyRoutes(app, { activator, runtimes: parts.runtimes, publicUrl });
   auditRoutes(app, parts.auditStore);
+  fleetRoutes(app, parts.fleet);
   removedRoutes(app, shelf, parts.auditStore);
   healthRoutes(app, {
     activator,
     shelf,
     engines,
     walls: parts.walls,
+    fleet: parts.fleet,
     version: parts.version,
     lifecycle,
     totals: () => ({ requests: gate.requests, calls: executed() }),

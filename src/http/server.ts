@@ -28,6 +28,7 @@ import type { WallsReport } from '../engines/walls/report-walls.ts';
 import { installFastPaths } from './fast-path.ts';
 import { refuseOddHosts } from './host-header.ts';
 import { fastReads } from './kos/fast-reads.ts';
+import type { Fleet } from '../fleet/fleet.ts';
 import { RequestGate } from './request-gate.ts';
 import { EndpointTexts } from './listings/endpoint-texts.ts';
 import { addRoutes } from './routes.ts';
@@ -42,6 +43,7 @@ export interface ServerOptions {
   readonly imports: ImportTarget;
   readonly runtimes: RuntimeRegistry;
   readonly tokens: CallTokens;
+  readonly fleet: Fleet | undefined;
   readonly version: string;
   readonly lifecycle: Lifecycle;
   readonly log: FastifyBaseLogger;

@@ -23,7 +23,17 @@ export interface ActivatedAt {
 }
 
 /** Gives where the endpoint can be called. @throws Error with the runtime's own words. */
-export async function activateAt(
+export function activateAt(
+  runtime: Runtime,
+  plan: EndpointPlan,
+  context: ActivationContext,
+  options: RemoteOptions,
+): Promise<ActivatedAt> {
+  const make = (): Promise<ActivatedAt> => activateHere(runtime, plan, context, options);
+  return options.sharing?.()?.activate(runtime, plan, make) ?? make();
+}
+
+async function activateHere(
   runtime: Runtime,
   plan: EndpointPlan,
   context: ActivationContext,

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { CallTokens } from '../call-token.ts';
+import type { RuntimeSharing } from './runtime-sharing.ts';
 
 export interface RemoteOptions {
   /** Milliseconds a call may take. */
@@ -12,5 +13,7 @@ export interface RemoteOptions {
   readonly maxResult: number;
   /** Given out with each request that runs code. */
   readonly tokens: CallTokens;
+  /** Where several activators use the same runtimes. */
+  readonly sharing?: (() => RuntimeSharing | undefined) | undefined;
   readonly log: Logger;
 }

@@ -26,6 +26,17 @@ const CHECKS_PER_EXPIRY = 5;
 
 const ENGINE_NAME = /^[a-z0-9][a-z0-9._-]{0,31}$/;
 
+/** A runtime that registered with another activator. */
+export interface SharedRegistration {
+  readonly registration: Registration;
+  /** Under which it reaches the service. */
+  readonly activator: string;
+  /** Milliseconds since it was heard of. */
+  readonly silence: number;
+  /** Its endpoints are to be activated anew. */
+  readonly renews: boolean;
+}
+
 export class RuntimeRegistry {
   readonly #options: RegistryOptions;
   readonly #remote = new Map<string, RemoteEngine>();
@@ -61,17 +72,37 @@ export class RuntimeRegistry {
     const { forceUpdate, ...rest }: Registration & { readonly forceUpdate?: unknown } = registration;
     const url = withoutEndSlashes(rest.url);
     const known = engine.runtimes.find((each) => each.url === url);
+    this.#options.sharing?.()?.registered({ ...rest, url }, activator, known?.lost !== false || forceUpdate === true);
+    return this.#take(engine, rest, activator, forceUpdate === true);
+  }
+
+  /** Takes in a runtime that registered with another activator. `silence`: milliseconds since then. */
+  takeShared({ registration, activator, silence, renews }: SharedRegistration): void {
+    const engine = this.engine(engineName(registration.engine));
+    const known = engine.runtimes.find((each) => each.url === registration.url);
+    const seen = uptime() - silence;
+    // Nothing new: it has been seen here, or heard of, since.
+    if (known !== undefined && !renews && known.seen >= seen) return;
+    // Only here it is known that its endpoints are gone.
+    if (known?.lost === true && !renews) this.#options.sharing?.()?.registered(registration, activator, true);
+    this.#take(engine, registration, activator, renews && known !== undefined);
+  }
+
+  #take(engine: RemoteEngine, registration: Registration, activator: string, renews: boolean): RegistrationStatus {
+    const url = withoutEndSlashes(registration.url);
+    const known = engine.runtimes.find((each) => each.url === url);
     if (known !== undefined) {
-      known.registration = rest;
+      known.registration = registration;
       known.activator = activator;
       known.seen = uptime();
       // "Heartbeats must not re-activate anything, unless the runtime had been lost […]."
-      if (forceUpdate === true) this.#activateAt(known);
+      if (renews) this.#activateAt(known);
       else if (known.lost) void this.#activateIfUp(known);
       else known.up = true;
       return 'existing runtime';
     }
-    const runtime = new Runtime(rest, activator);
+    const runtime = new Runtime(registration, activator);
+    runtime.mayDeactivate = async (id) => (await this.#options.sharing?.()?.mayDeactivate(url, id)) ?? true;
     // Nothing runs there yet.
     runtime.up = false;
     engine.add(runtime);
@@ -112,6 +143,7 @@ export class RuntimeRegistry {
       silent.map(async (runtime) => {
         if ((await runtime.info()) !== undefined || silence(runtime) <= expiry || runtime.closed) return;
         this.remove(runtime);
+        this.#options.sharing?.()?.forgotten(runtime.url);
         log.warn(
           { runtime: runtime.engine, url: runtime.url },
           `a runtime gave no sign of life for ${expiry / 1000} s and is forgotten until it registers again (--runtime-expiry)`,

@@ -65,6 +65,8 @@ export class Runtime {
   answered = 0;
   /** Is told when `up` changes. */
   onChange: () => void = () => undefined;
+  /** False where another activator needs an endpoint, or lets go of it. */
+  mayDeactivate: (id: string) => Promise<boolean> = () => Promise.resolve(true);
   /** It could not be reached at some time since its endpoints were last activated. */
   lost = false;
   /** It has been stopped for good. */
@@ -216,7 +218,7 @@ export class Runtime {
 
   /** Tells it that an endpoint is needed no more, where it is there and knows how. Never rejects. */
   async #deactivate(id: string): Promise<void> {
-    if (this.closed || !this.up || !this.#deactivates) return;
+    if (this.closed || !this.up || !this.#deactivates || !(await this.mayDeactivate(id))) return;
     const options = { method: 'DELETE', timeout: DEACTIVATION_TIMEOUT_MS, limit: MAX_DEACTIVATION_BYTES } as const;
     const status = await this.request(`${this.url}/endpoints/${id}`, options).then(
       (answer) => answer.status,

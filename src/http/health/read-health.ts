@@ -3,6 +3,7 @@ import type { Activator } from '../../activation/activator.ts';
 import type { LoadFailure } from '../../activation/endpoint-set.ts';
 import type { EngineRegistry } from '../../engines/engine-registry.ts';
 import type { WallsReport } from '../../engines/walls/report-walls.ts';
+import type { Fleet } from '../../fleet/fleet.ts';
 import { koKey } from '../../knowledge-object/id.ts';
 import type { Lifecycle } from '../../lifecycle.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -15,6 +16,7 @@ export interface HealthOptions {
   readonly shelf: Shelf;
   readonly engines: EngineRegistry;
   readonly walls: WallsReport;
+  readonly fleet: Fleet | undefined;
   readonly lifecycle: Lifecycle;
 }
 
@@ -40,6 +42,7 @@ async function componentsOf({
   shelf,
   engines,
   walls,
+  fleet,
   lifecycle,
 }: HealthOptions): Promise<Record<string, unknown>> {
   const adapters = Object.fromEntries(
@@ -67,6 +70,7 @@ async function componentsOf({
     ...adapters,
     shelf: shelfComponent(shelf),
     walls,
+    ...(fleet === undefined ? {} : { fleet: await fleet.health() }),
     ...(manifests === undefined ? {} : { startManifests: manifests }),
   };
 }

@@ -1,0 +1,18 @@
+/** What several activators share of the runtimes that register with one of them; see `fleet/shared-runtimes.ts`. */
+import type { EndpointPlan } from '../engine.ts';
+import type { ActivatedAt } from './activate-at.ts';
+import type { Registration, Runtime } from './runtime.ts';
+
+export interface RuntimeSharing {
+  /**
+   * A runtime registered here. `renews`: its endpoints are to be activated anew, by whichever activator is first.
+   * Never throws.
+   */
+  registered(registration: Registration, activator: string, renews: boolean): void;
+  /** It gave no sign of life for too long. Never throws. */
+  forgotten(url: string): void;
+  /** Activates an endpoint, unless another activator has done it or is about to. @throws as `make`. */
+  activate(runtime: Runtime, plan: EndpointPlan, make: () => Promise<ActivatedAt>): Promise<ActivatedAt>;
+  /** True where nobody needs an endpoint at a runtime any more, and no other activator tells the runtime so. Never rejects. */
+  mayDeactivate(url: string, endpoint: string): Promise<boolean>;
+}

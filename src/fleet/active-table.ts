@@ -1,0 +1,180 @@
+/**
+ * What is meant to be active on every node: the tables `active` (which package of each KO) and `activation` (the changes
+ * that led there, so that a node makes the same ones).
+ */
+import type { About } from '../activation/selection.ts';
+import type { Change } from '../activation/activator.ts';
+import { koKey } from '../knowledge-object/id.ts';
+import type { KoId, KoName } from '../knowledge-object/id.ts';
+import { koNotFound } from '../lib/errors.ts';
+import type { Database, Query, Transaction } from '../shelf/postgres/database.ts';
+
+/** A change of what is active, with the generation that it led to. */
+export interface Activation {
+  readonly generation: number;
+  readonly change: Change;
+  readonly about: About;
+}
+
+/** One row of `active`. */
+export interface ActiveKo {
+  readonly id: KoId;
+  /** Of its package: hex. */
+  readonly digest: string;
+  /** Of the last change that was about it. */
+  readonly generation: number;
+}
+
+/** Changes that are kept for nodes behind; who is further behind looks at all. */
+const KEPT_CHANGES = 1000;
+
+interface Row {
+  readonly naan: string;
+  readonly name: string;
+  readonly version: string;
+  readonly digest: string;
+  readonly generation: number;
+}
+
+export class ActiveTable {
+  readonly #database: Database;
+  readonly #schema: string;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#schema = database.schema;
+  }
+
+  /**
+   * Asks all nodes for a change. With a `reload`, what lies on the shelf becomes what is meant to be active.
+   * @param beside done in the same transaction. @returns the generation. @throws koNotFound; DatabaseError.
+   */
+  order(change: Change, about: About, beside?: (transaction: Transaction) => Promise<void>): Promise<number> {
+    return this.#database.transaction(async (transaction) => {
+      const generation = await this.orderIn(transaction, change, about);
+      await beside?.(transaction);
+      return generation;
+    });
+  }
+
+  /** As `order`, within a transaction. */
+  async orderIn({ query }: Transaction, change: Change, about: About): Promise<number> {
+    const schema = this.#schema;
+    // The row is locked until the end, so that generations come one after the other.
+    const { rows } = await query<{ generation: number }>(
+      `UPDATE ${schema}.state SET generation = generation + 1 RETURNING generation`,
+    );
+    const generation = rows[0]?.generation ?? 0;
+    const touched = change === 'reload' ? await this.#takeShelf(query, about, generation) : undefined;
+    const refreshed = change === 'refresh' ? await this.#mark(query, about, generation) : 0;
+    if (about.what === 'ko' && (touched ?? refreshed) === 0)
+      throw koNotFound([about.naan, about.name, about.version].filter((part) => part !== undefined).join('/'));
+    await query(`INSERT INTO ${schema}.activation (generation, kind, selection) VALUES ($1, $2, $3)`, [
+      generation,
+      change,
+      JSON.stringify(about),
+    ]);
+    await query(`DELETE FROM ${schema}.activation WHERE generation <= $1`, [generation - KEPT_CHANGES]);
+    return generation;
+  }
+
+  /** The changes after a generation, in order; undefined where that is too long ago to be known. */
+  async changes(after: number): Promise<readonly Activation[] | undefined> {
+    const { rows } = await this.#database.query<{ generation: number; kind: Change; selection: About }>(
+      `SELECT generation, kind, selection FROM ${this.#schema}.activation WHERE generation > $1 ORDER BY generation`,
+      [after],
+    );
+    const changes = rows.map(({ generation, kind, selection }) => ({ generation, change: kind, about: selection }));
+    const [first] = changes;
+    return first !== undefined && first.generation > after + 1 ? undefined : changes;
+  }
+
+  /** That of the last change. */
+  async generation(query: Query = this.#database.query): Promise<number> {
+    const { rows } = await query<{ generation: number }>(`SELECT generation FROM ${this.#schema}.state`);
+    return rows[0]?.generation ?? 0;
+  }
+
+  /** How far the fleet is. */
+  async latest(): Promise<{ readonly revision: number; readonly generation: number }> {
+    const { rows } = await this.#database.query<{ revision: number; generation: number }>(
+      `SELECT revision, generation FROM ${this.#schema}.state`,
+    );
+    return rows[0] ?? { revision: 0, generation: 0 };
+  }
+
+  /** What is meant to be active: all, or the versions of these names. */
+  async read(names?: readonly KoName[], query: Query = this.#database.query): Promise<readonly ActiveKo[]> {
+    const which = names === undefined ? '' : 'WHERE (naan, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))';
+    const { rows } = await query<Row & Record<string, unknown>>(
+      `SELECT naan, name, version, digest, generation FROM ${this.#schema}.active ${which}`,
+      names === undefined ? [] : [names.map(({ naan }) => naan), names.map(({ name }) => name)],
+    );
+    return rows.map(({ naan, name, version, digest, generation }) => ({
+      id: { naan, name, version },
+      digest,
+      generation,
+    }));
+  }
+
+  /** @returns how many KOs it is about. */
+  async #takeShelf(query: Query, about: About, generation: number): Promise<number> {
+    const schema = this.#schema;
+    const { condition, values } = conditionOf(about);
+    const gone = await query(
+      `DELETE FROM ${schema}.active a WHERE ${condition} AND NOT EXISTS (SELECT 1 FROM ${schema}.ko k
+        WHERE k.naan = a.naan AND k.name = a.name AND k.version = a.version AND NOT k.removed)`,
+      values,
+    );
+    const put = await query(
+      `INSERT INTO ${schema}.active (naan, name, version, digest, generation)
+        SELECT naan, name, version, digest, $${values.length + 1}::bigint FROM ${schema}.ko
+          WHERE NOT removed AND ${condition}
+        ON CONFLICT (naan, name, version) DO UPDATE SET digest = excluded.digest, generation = excluded.generation`,
+      [...values, generation],
+    );
+    return gone.count + put.count;
+  }
+
+  async #mark(query: Query, about: About, generation: number): Promise<number> {
+    const { condition, values } = conditionOf(about);
+    const marked = await query(
+      `UPDATE ${this.#schema}.active SET generation = $${values.length + 1} WHERE ${condition}`,
+      [...values, generation],
+    );
+    return marked.count;
+  }
+}
+
+/** A condition on the columns of an id, whose values are the first ones of the statement. */
+function conditionOf(about: About): { readonly condition: string; readonly values: readonly unknown[] } {
+  switch (about.what) {
+    case 'all':
+    // Which KOs have endpoints of it, their packages tell.
+    case 'engine':
+      return { condition: 'true', values: [] };
+    case 'ko': {
+      const { naan, name, version } = about;
+      return version === undefined
+        ? { condition: 'naan = $1 AND name = $2', values: [naan, name] }
+        : { condition: 'naan = $1 AND name = $2 AND version = $3', values: [naan, name, version] };
+    }
+    case 'kos':
+      return {
+        condition: '(naan, name, version) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))',
+        values: [
+          about.kos.map(({ naan }) => naan),
+          about.kos.map(({ name }) => name),
+          about.kos.map(({ version }) => version),
+        ],
+      };
+  }
+}
+
+/** Of KOs that a change is about; undefined where it may be about any. */
+export function namesOf(about: About): readonly KoName[] | undefined {
+  if (about.what === 'ko') return [{ naan: about.naan, name: about.name }];
+  return about.what === 'kos' ? about.kos : undefined;
+}
+
+export const keyOf = ({ id }: ActiveKo): string => koKey(id);

@@ -1,0 +1,295 @@
+/**
+ * Several activators that are one: they share the shelf, what is active, and the runtimes. PostgreSQL holds what they
+ * share; each node follows it.
+ */
+import type { Activator, Change } from '../activation/activator.ts';
+import type { BecameActive } from '../activation/became-active.ts';
+import type { About } from '../activation/selection.ts';
+import type { RuntimeSharing } from '../engines/remote/runtime-sharing.ts';
+import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
+import { koKey } from '../knowledge-object/id.ts';
+import type { KoId } from '../knowledge-object/id.ts';
+import { messageOf, overloaded } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import type { SharedShelf } from '../shelf/shared-shelf.ts';
+import { ActiveTable } from './active-table.ts';
+import { Heartbeat } from './heartbeat.ts';
+import type { NodeFacts, NodeState } from './heartbeat.ts';
+import { withLease } from './lease.ts';
+import { differencesOf, LIVE_FOR_S, Nodes } from './nodes.ts';
+import type { FleetNode, NodeFailure } from './nodes.ts';
+import { SharedActivation } from './shared-activation.ts';
+import { SharedKos } from './shared-kos.ts';
+import { SharedRuntimes } from './shared-runtimes.ts';
+
+export interface FleetOptions {
+  readonly shelf: SharedShelf;
+  /** Without the address, which is known when the service listens. */
+  readonly node: Omit<NodeFacts, 'address' | 'name'>;
+  /** Milliseconds after which a runtime without a sign of life is forgotten. */
+  readonly runtimeExpiry: number;
+  readonly log: Logger;
+}
+
+/** What the health says of it. */
+export interface FleetHealth {
+  readonly status: 'UP' | 'DOWN';
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** How far a fleet is, and each of its nodes. */
+export interface FleetReport {
+  readonly fleet: string;
+  /** Of the shelf. */
+  readonly revision: number;
+  /** Of the activation. */
+  readonly generation: number;
+  readonly nodes: readonly (FleetNode & {
+    readonly isThis: boolean;
+    readonly isLive: boolean;
+    readonly behind: { readonly revisions: number; readonly generations: number };
+  })[];
+}
+
+/** "At the latest after 10 s." */
+const LONGEST_ACTIVATION_MS = 10_000;
+const FOLLOWED_EVERY_MS = 1000;
+const FORGOTTEN_EVERY_MS = 60_000;
+/** Failures that a node tells the others; the rest is in its own health. */
+const MOST_FAILURES = 20;
+
+export class Fleet implements AsyncDisposable {
+  readonly kos: SharedKos;
+  readonly nodes: Nodes;
+  readonly #options: FleetOptions;
+  readonly #table: ActiveTable;
+  readonly #runtimes: SharedRuntimes;
+  readonly #timers: NodeJS.Timeout[] = [];
+  #node: NodeFacts;
+  #activator: Activator | undefined;
+  #registry: RuntimeRegistry | undefined;
+  #activation: SharedActivation | undefined;
+  #heartbeat: Heartbeat | undefined;
+  #problem: string | undefined;
+  /** Nodes that did not make the last change in time. */
+  #behind: readonly string[] = [];
+
+  constructor(options: FleetOptions) {
+    const { shelf, log } = options;
+    const { database } = shelf;
+    this.#options = options;
+    this.#node = { ...options.node, name: '', address: '' };
+    this.nodes = new Nodes(database);
+    this.#table = new ActiveTable(database);
+    this.kos = new SharedKos(this.#table, (id, digest) => shelf.openPackage(id, digest));
+    this.#runtimes = new SharedRuntimes({
+      database,
+      node: options.node.id,
+      generationOf: ({ ko }) => this.kos.find(ko)?.generation ?? 0,
+      isActive: (endpoint) => this.#activator?.set.endpoints.some(({ id }) => id === endpoint) === true,
+      take: (shared) => this.#registry?.takeShared(shared),
+      expiry: options.runtimeExpiry,
+      onProblem: (cause) => log.debug({ cause: messageOf(cause) }, 'runtimes cannot be shared now'),
+    });
+  }
+
+  get sharing(): RuntimeSharing {
+    return this.#runtimes;
+  }
+
+  /** Of this node. */
+  get id(): string {
+    return this.#node.id;
+  }
+
+  /**
+   * Becomes a node of the fleet. The first activates what lies on the shelf; joining others changes nothing.
+   * @param at under which this node is known. @throws DatabaseError.
+   */
+  async join(activator: Activator, registry: RuntimeRegistry, at: { name: string; address: string }): Promise<void> {
+    const { log, shelf } = this.#options;
+    const { database } = shelf;
+    this.#activator = activator;
+    this.#registry = registry;
+    this.#node = { ...this.#node, ...at };
+    const generation = await this.#enter();
+    await this.kos.catchUp();
+    await this.#runtimes.follow();
+    const activation = new SharedActivation({
+      table: this.#table,
+      kos: this.kos,
+      apply: (change, about) => activator.apply(change, about),
+      reached: () => void this.#heartbeat?.beat(),
+      whenAllReached: (to) => this.#waitForOthers(to),
+      onProblem: (cause) => log.warn({ cause: messageOf(cause) }, 'this node could not follow a change of the fleet'),
+    });
+    this.#activation = activation;
+    activation.begin(generation);
+    this.#heartbeat = new Heartbeat({
+      database,
+      node: this.#node,
+      state: async (): Promise<NodeState> => ({
+        revision: await shelf.revision(),
+        generation: activation.generation,
+        failures: this.#failures(),
+      }),
+      onGeneration: (latest) => {
+        this.#problem = undefined;
+        void activation.follow(latest);
+      },
+      onProblem: (cause) => (this.#problem = messageOf(cause)),
+    });
+    log.info({ event: 'fleet', node: at.name, fleet: database.fleet, generation }, `Joined the fleet as ${at.name}`);
+  }
+
+  /** To be called once this node has activated what is active. */
+  begin(): void {
+    this.#options.shelf.onRevision = () => this.wake();
+    this.#heartbeat?.begin();
+    void this.#heartbeat?.beat();
+    this.#every(FOLLOWED_EVERY_MS, () => this.#runtimes.follow());
+    this.#every(FORGOTTEN_EVERY_MS, () => this.nodes.forgetGone());
+  }
+
+  /** Looks now whether there is something to follow. */
+  wake(): void {
+    void this.#heartbeat?.beat();
+  }
+
+  /** Makes a change of what is active on all nodes. @throws koNotFound; DatabaseError; what it throws on this node. */
+  order(change: Change, about: About): Promise<BecameActive[]> {
+    if (this.#activation === undefined) throw overloaded('This node has not joined its fleet yet; try again later');
+    return this.#activation.order(change, about);
+  }
+
+  /** Those of which another package is active than the one on the shelf, or none. */
+  async notActive(ids: readonly KoId[]): Promise<readonly KoId[]> {
+    const { shelf } = this.#options;
+    await this.kos.catchUp(ids);
+    const entries = await Promise.all(ids.map((id) => shelf.find(id)));
+    return entries.flatMap((entry) =>
+      entry !== undefined && this.kos.find(entry.id)?.digest !== entry.digest ? [entry.id] : [],
+    );
+  }
+
+  /** Does something that one node at a time is to do. @throws what the work throws; DatabaseError. */
+  async alone<T>(name: string, work: () => Promise<T>): Promise<T> {
+    return withLease(this.#options.shelf.database, this.#node.id, name, work);
+  }
+
+  /** All nodes that are known, and what each has not come to yet. @throws DatabaseError. */
+  async report(): Promise<FleetReport> {
+    const [nodes, latest] = await Promise.all([this.nodes.list(), this.#table.latest()]);
+    return {
+      fleet: this.#options.shelf.database.fleet,
+      ...latest,
+      nodes: nodes.map((each) => ({
+        ...each,
+        isThis: each.id === this.#node.id,
+        isLive: each.age < LIVE_FOR_S,
+        behind: {
+          revisions: Math.max(0, latest.revision - each.revision),
+          generations: Math.max(0, latest.generation - each.generation),
+        },
+      })),
+    };
+  }
+
+  async health(): Promise<FleetHealth> {
+    const { fleet } = this.#options.shelf.database;
+    const own = { fleet, node: this.#node.name, generation: this.#activation?.generation ?? 0 };
+    try {
+      const nodes = await this.nodes.list();
+      const live = nodes.filter(({ age }) => age < LIVE_FOR_S);
+      const differing = differencesOf(live);
+      const failures = failuresOfSome(live);
+      const behind = this.#behind.filter((each) => live.some(({ name }) => name === each));
+      const isWhole = Object.keys(differing).length + failures.length + behind.length === 0;
+      return {
+        status: isWhole && this.#activation?.problem === undefined ? 'UP' : 'DOWN',
+        details: {
+          ...own,
+          nodes: live.length,
+          ...(nodes.length > live.length && { silent: nodes.filter((each) => !live.includes(each)).map(nameOf) }),
+          ...(behind.length > 0 && { behind }),
+          ...(failures.length > 0 && { failures }),
+          ...(Object.keys(differing).length > 0 && { settingsThatDiffer: differing }),
+          ...(this.#activation?.problem !== undefined && { problem: messageOf(this.#activation.problem) }),
+        },
+      };
+    } catch (thrown) {
+      return { status: 'DOWN', details: { ...own, problem: this.#problem ?? messageOf(thrown) } };
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const each of this.#timers) clearInterval(each);
+    this.#activation?.[Symbol.dispose]();
+    await this.#heartbeat?.end();
+  }
+
+  /** @returns the generation that this node begins with. */
+  async #enter(): Promise<number> {
+    const { database } = this.#options.shelf;
+    const { schema } = database;
+    return database.transaction(async (transaction) => {
+      const { query } = transaction;
+      // One after the other, so that of several that start at a time one is the first.
+      const { rows } = await query<{ started: boolean }>(`SELECT started FROM ${schema}.state FOR UPDATE`);
+      // Whoever was known under this address is gone: it is this node's now.
+      await query(`DELETE FROM ${schema}.node WHERE name = $1`, [this.#node.name]);
+      const others = await query(
+        `SELECT 1 FROM ${schema}.node WHERE heartbeat > clock_timestamp() - interval '${LIVE_FOR_S} seconds' LIMIT 1`,
+      );
+      const isFirst = rows[0]?.started !== true || others.rows.length === 0;
+      const generation = isFirst
+        ? await this.#table.orderIn(transaction, 'reload', { what: 'all' })
+        : await this.#table.generation(query);
+      if (isFirst) await query(`UPDATE ${schema}.state SET started = true`);
+      const { id, name, address, version, settings } = this.#node;
+      await query(
+        `INSERT INTO ${schema}.node (id, name, address, version, settings, generation) VALUES ($1, $2, $3, $4, $5, $6)`,
+        [id, name, address, version, JSON.stringify(settings), generation],
+      );
+      return generation;
+    });
+  }
+
+  async #waitForOthers(generation: number): Promise<void> {
+    try {
+      this.#behind = await this.nodes.whenReached('generation', generation, LONGEST_ACTIVATION_MS);
+    } catch (thrown) {
+      this.#problem = messageOf(thrown);
+      return;
+    }
+    if (this.#behind.length > 0)
+      this.#options.log.warn(
+        { event: 'nodes-behind', nodes: this.#behind, generation },
+        `not all nodes of the fleet have made a change within ${LONGEST_ACTIVATION_MS / 1000} s`,
+      );
+  }
+
+  #failures(): readonly NodeFailure[] {
+    if (this.#activator === undefined) return [];
+    const { endpoints, failures } = this.#activator.set;
+    const failed = endpoints
+      .filter(({ status }) => status === 'FAILED_TO_ACTIVATE')
+      .map(({ ko, detail }) => ({ knowledgeObject: ko.key, cause: detail ?? 'failed to activate' }));
+    const unloaded = failures.map(({ id, cause }) => ({ knowledgeObject: koKey(id), cause }));
+    return [...unloaded, ...failed].slice(0, MOST_FAILURES);
+  }
+
+  #every(milliseconds: number, work: () => Promise<unknown>): void {
+    const run = (): void => void work().catch((thrown: unknown) => (this.#problem = messageOf(thrown)));
+    this.#timers.push(setInterval(run, milliseconds));
+  }
+}
+
+/** What cannot be called on some nodes, and can on others. */
+function failuresOfSome(nodes: readonly FleetNode[]): readonly (NodeFailure & { readonly node: string })[] {
+  const all = nodes.flatMap(({ name, failures }) => failures.map((each) => ({ node: name, ...each })));
+  const byKo = Map.groupBy(all, ({ knowledgeObject }) => knowledgeObject);
+  return [...byKo.values()].filter((each) => new Set(each.map(({ node }) => node)).size < nodes.length).flat();
+}
+
+const nameOf = ({ name }: FleetNode): string => name;

@@ -1,0 +1,105 @@
+/**
+ * The sign of life of a node: each second one statement that tells how far it is and asks how far the fleet is. Whatever
+ * wakes it earlier saves the rest of that second.
+ */
+import type { Database } from '../shelf/postgres/database.ts';
+import type { NodeFailure } from './nodes.ts';
+
+/** What a node tells the others of itself. */
+export interface NodeState {
+  readonly revision: number;
+  readonly generation: number;
+  readonly failures: readonly NodeFailure[];
+}
+
+/** What does not change while it runs. */
+export interface NodeFacts {
+  readonly id: string;
+  readonly name: string;
+  readonly address: string;
+  /** Of the program. */
+  readonly version: string;
+  /** Those that must be the same on all nodes, by option. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+export interface HeartbeatOptions {
+  readonly database: Database;
+  readonly node: NodeFacts;
+  readonly state: () => Promise<NodeState>;
+  /** Hears the generation of the fleet after each beat. */
+  readonly onGeneration: (generation: number) => void;
+  readonly onProblem: (cause: unknown) => void;
+}
+
+const EVERY_MS = 1000;
+/** A database that does not answer within that time is asked again. */
+const PATIENCE_MS = 2000;
+
+export class Heartbeat {
+  readonly #options: HeartbeatOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #beating: Promise<void> | undefined;
+  #again = false;
+  #ended = false;
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+  }
+
+  begin(): void {
+    this.#timer = setInterval(() => void this.beat(), EVERY_MS);
+  }
+
+  /** Tells the others now; where it is telling them already, once more after that. Never rejects. */
+  beat(): Promise<void> {
+    if (this.#ended) return Promise.resolve();
+    if (this.#beating !== undefined) {
+      this.#again = true;
+      return this.#beating;
+    }
+    this.#beating = this.#run().finally(() => (this.#beating = undefined));
+    return this.#beating;
+  }
+
+  /** Takes the node out of the fleet. Never rejects. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    clearInterval(this.#timer);
+    await this.#beating;
+    const { database, node, onProblem } = this.#options;
+    await database.query(`DELETE FROM ${database.schema}.node WHERE id = $1`, [node.id], PATIENCE_MS).catch(onProblem);
+  }
+
+  async #run(): Promise<void> {
+    do {
+      this.#again = false;
+      try {
+        this.#options.onGeneration(await this.#tell());
+      } catch (thrown) {
+        this.#options.onProblem(thrown);
+        return;
+      }
+      // It may change while it runs.
+    } while (this.#again as boolean);
+  }
+
+  /** @returns the generation of the fleet. */
+  async #tell(): Promise<number> {
+    const { database, node, state } = this.#options;
+    const { revision, generation, failures } = await state();
+    const { rows } = await database.query<{ generation: number }>(
+      `INSERT INTO ${database.schema}.node AS n (id, name, address, version, settings, revision, generation, failures)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+        ON CONFLICT (id) DO UPDATE SET heartbeat = clock_timestamp(), revision = excluded.revision,
+          generation = excluded.generation, failures = excluded.failures
+        RETURNING (SELECT s.generation FROM ${database.schema}.state s) AS generation`,
+      [
+        ...[node.id, node.name, node.address, node.version, JSON.stringify(node.settings)],
+        ...[revision, generation, JSON.stringify(failures)],
+      ],
+      PATIENCE_MS,
+    );
+    return rows[0]?.generation ?? 0;
+  }
+}

@@ -1,0 +1,36 @@
+/** Work that one node at a time does, also where it takes long: a row that its holder renews. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Database } from '../shelf/postgres/database.ts';
+
+/** Milliseconds after which a holder that says nothing any more has lost it. */
+const HELD_FOR_MS = 10_000;
+const RENEWED_EVERY_MS = 3000;
+const ASKED_EVERY_MS = 250;
+
+/** Waits for the lease of that name, and gives it back when the work is done. @throws what the work throws; DatabaseError. */
+export async function withLease<T>(
+  { query, schema }: Pick<Database, 'query' | 'schema'>,
+  node: string,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const take = async (): Promise<boolean> => {
+    const { count } = await query(
+      `INSERT INTO ${schema}.lease AS l (name, holder, until)
+        VALUES ($1, $2, clock_timestamp() + interval '${HELD_FOR_MS} milliseconds')
+        ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+        WHERE l.holder = excluded.holder OR l.until < clock_timestamp()`,
+      [name, node],
+    );
+    return count > 0;
+  };
+  while (!(await take())) await wait(ASKED_EVERY_MS);
+  // What cannot be renewed is taken by another node one day: the work does no harm when it is done twice.
+  const renewal = setInterval(() => void take().catch(() => undefined), RENEWED_EVERY_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(renewal);
+    await query(`DELETE FROM ${schema}.lease WHERE name = $1 AND holder = $2`, [name, node]).catch(() => undefined);
+  }
+}

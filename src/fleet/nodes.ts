@@ -1,0 +1,108 @@
+/** The nodes of a fleet, as the database knows them. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Database } from '../shelf/postgres/database.ts';
+
+/** Something that cannot be called on a node. */
+export interface NodeFailure {
+  /** `<naan>/<name>/<version>`. */
+  readonly knowledgeObject: string;
+  readonly cause: string;
+}
+
+export interface FleetNode {
+  readonly id: string;
+  readonly name: string;
+  readonly address: string;
+  /** Of the program. */
+  readonly version: string;
+  /** Those that must be the same on all nodes, by option. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Of the shelf, up to which it has seen the changes. */
+  readonly revision: number;
+  /** Of the activation, up to which it has made the changes. */
+  readonly generation: number;
+  readonly failures: readonly NodeFailure[];
+  /** When it joined: ISO 8601. */
+  readonly joined: string;
+  /** Seconds since its last sign of life. */
+  readonly age: number;
+}
+
+/** Seconds after which a node without a sign of life is not waited for. */
+export const LIVE_FOR_S = 5;
+/** … and after which it is forgotten. */
+const FORGOTTEN_AFTER_S = 3600;
+const FIRST_LOOK_MS = 10;
+const LONGEST_PAUSE_MS = 200;
+
+type What = 'revision' | 'generation';
+
+interface Row extends Record<string, unknown> {
+  readonly id: string;
+  readonly name: string;
+  readonly address: string;
+  readonly version: string;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly revision: number;
+  readonly generation: number;
+  readonly failures: readonly NodeFailure[];
+  readonly joined: Date;
+  readonly age: number;
+}
+
+export class Nodes {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** All that are known, the first to join first. @throws DatabaseError. */
+  async list(): Promise<readonly FleetNode[]> {
+    const { rows } = await this.#database.query<Row>(
+      `SELECT *, extract(epoch FROM clock_timestamp() - heartbeat)::float8 AS age
+        FROM ${this.#database.schema}.node ORDER BY joined, id`,
+    );
+    return rows.map((row) => ({ ...row, joined: row.joined.toISOString(), age: Math.max(0, row.age) }));
+  }
+
+  /** Names of the nodes that live and have not come that far. @throws DatabaseError. */
+  async behind(what: What, to: number): Promise<readonly string[]> {
+    const { rows } = await this.#database.query<{ name: string }>(
+      `SELECT name FROM ${this.#database.schema}.node
+        WHERE ${what} < $1 AND heartbeat > clock_timestamp() - interval '${LIVE_FOR_S} seconds' ORDER BY name`,
+      [to],
+    );
+    return rows.map(({ name }) => name);
+  }
+
+  /** Waits for all that live. @param patience milliseconds. @returns those that are behind then. @throws DatabaseError. */
+  async whenReached(what: What, to: number, patience: number): Promise<readonly string[]> {
+    const until = performance.now() + patience;
+    for (let pause = FIRST_LOOK_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      const behind = await this.behind(what, to);
+      if (behind.length === 0 || performance.now() >= until) return behind;
+      await wait(pause);
+    }
+  }
+
+  /** Nodes that have been gone for long. @throws DatabaseError. */
+  async forgetGone(): Promise<void> {
+    await this.#database.query(
+      `DELETE FROM ${this.#database.schema}.node
+        WHERE heartbeat < clock_timestamp() - interval '${FORGOTTEN_AFTER_S} seconds'`,
+    );
+  }
+}
+
+/** Options in which nodes differ, with what each says. */
+export function differencesOf(nodes: readonly FleetNode[]): Readonly<Record<string, Readonly<Record<string, string>>>> {
+  const options = new Set(nodes.flatMap(({ settings }) => Object.keys(settings)));
+  const differing = [...options].filter((each) => new Set(nodes.map(({ settings }) => settings[each])).size > 1);
+  return Object.fromEntries(
+    differing.map((each) => [
+      each,
+      Object.fromEntries(nodes.map(({ name, settings }) => [name, settings[each] ?? 'not known'])),
+    ]),
+  );
+}

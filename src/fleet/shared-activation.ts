@@ -1,0 +1,130 @@
+/**
+ * The activation that all nodes make together: who asks for a change writes it to the database, and each node, the one
+ * that was asked included, makes the changes of the database in their order.
+ */
+import type { BecameActive } from '../activation/became-active.ts';
+import type { Change } from '../activation/activator.ts';
+import type { About } from '../activation/selection.ts';
+import { ServiceError } from '../lib/errors.ts';
+import { SerialQueue } from '../lib/serial-queue.ts';
+import { namesOf } from './active-table.ts';
+import type { Activation, ActiveTable } from './active-table.ts';
+import type { SharedKos } from './shared-kos.ts';
+
+export interface SharedActivationOptions {
+  readonly table: ActiveTable;
+  readonly kos: SharedKos;
+  /** Makes a change of this node's endpoints. */
+  readonly apply: (change: Change, about: About) => Promise<readonly BecameActive[]>;
+  /** Tells the others how far this node is, and that there may be something to follow. */
+  readonly reached: (generation: number) => void;
+  /** Resolves when all nodes that live have made the changes up to a generation, or after a bounded time. */
+  readonly whenAllReached: (generation: number) => Promise<void>;
+  /** Hears why a change could not be made here; it is tried again. */
+  readonly onProblem: (cause: unknown) => void;
+}
+
+/** A node that has missed more changes than that reads all anew at once. */
+const MOST_ONE_BY_ONE = 50;
+/** Milliseconds until a change that failed here is tried again. */
+const TRIED_AGAIN_AFTER_MS = 1000;
+/** Outcomes of changes that are kept for who asked for them. */
+const KEPT_OUTCOMES = 64;
+
+export class SharedActivation implements Disposable {
+  readonly #options: SharedActivationOptions;
+  readonly #queue = new SerialQueue();
+  readonly #outcomes = new Map<number, Promise<readonly BecameActive[]>>();
+  /** Of this node. */
+  #generation = 0;
+  #retry: NodeJS.Timeout | undefined;
+  #problem: unknown;
+  #disposed = false;
+
+  constructor(options: SharedActivationOptions) {
+    this.#options = options;
+  }
+
+  /** The last change that this node has made. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Why this node is behind. */
+  get problem(): unknown {
+    return this.#problem;
+  }
+
+  /** Of a node that has activated what was meant to be active at that generation. */
+  begin(generation: number): void {
+    this.#generation = generation;
+    this.#options.reached(generation);
+  }
+
+  /** Makes a change on all nodes. @returns what became active on this one. @throws koNotFound; DatabaseError; what the change throws here. */
+  async order(change: Change, about: About): Promise<BecameActive[]> {
+    const generation = await this.#options.table.order(change, about);
+    await this.follow(generation);
+    if (this.#generation < generation && !this.#outcomes.has(generation)) throw this.#problem;
+    const active = await this.#outcomes.get(generation);
+    await this.#options.whenAllReached(generation);
+    return [...(active ?? [])];
+  }
+
+  /** Makes what was asked for up to that generation, as far as it can be made. Never rejects. */
+  follow(generation: number): Promise<void> {
+    if (generation <= this.#generation || this.#disposed) return Promise.resolve();
+    return this.#queue.run('changes', async () => {
+      if (generation <= this.#generation || this.#disposed) return;
+      try {
+        await this.#catchUp();
+        this.#problem = undefined;
+      } catch (thrown) {
+        this.#problem = thrown;
+        this.#options.onProblem(thrown);
+        clearTimeout(this.#retry);
+        this.#retry = setTimeout(() => void this.follow(generation), TRIED_AGAIN_AFTER_MS).unref();
+      }
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#disposed = true;
+    clearTimeout(this.#retry);
+  }
+
+  async #catchUp(): Promise<void> {
+    const { table } = this.#options;
+    const changes = await table.changes(this.#generation);
+    if (changes === undefined || changes.length > MOST_ONE_BY_ONE) {
+      const generation = changes?.at(-1)?.generation ?? (await table.generation());
+      await this.#make({ generation, change: 'reload', about: { what: 'all' } });
+    } else for (const each of changes) await this.#make(each);
+  }
+
+  async #make(activation: Activation): Promise<void> {
+    const { kos, apply, reached } = this.#options;
+    const { generation, change, about } = activation;
+    if (change === 'reload') await kos.catchUp(namesOf(about));
+    const outcome = apply(change, about);
+    this.#keep(generation, outcome);
+    await outcome.catch((thrown: unknown) => {
+      if (!isAboutNothingHere(thrown)) throw thrown;
+    });
+    this.#generation = generation;
+    reached(generation);
+  }
+
+  #keep(generation: number, outcome: Promise<readonly BecameActive[]>): void {
+    outcome.catch(() => undefined);
+    this.#outcomes.set(generation, outcome);
+    for (const old of this.#outcomes.keys()) {
+      if (this.#outcomes.size <= KEPT_OUTCOMES) return;
+      this.#outcomes.delete(old);
+    }
+  }
+}
+
+/** A KO that has left meanwhile: a later change, which this node is about to make, has taken it. */
+const isAboutNothingHere = (thrown: unknown): boolean =>
+  thrown instanceof ServiceError && thrown.status === 404;
