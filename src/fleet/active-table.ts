@@ -149,8 +149,8 @@ export class ActiveTable {
 /** A condition on the columns of an id, whose values are the first ones of the statement. */
 function conditionOf(about: About): { readonly condition: string; readonly values: readonly unknown[] } {
   switch (about.what) {
+    // Which KOs have endpoints of an engine, their packages tell.
     case 'all':
-    // Which KOs have endpoints of it, their packages tell.
     case 'engine':
       return { condition: 'true', values: [] };
     case 'ko': {

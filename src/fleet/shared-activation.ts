@@ -126,5 +126,4 @@ export class SharedActivation implements Disposable {
 }
 
 /** A KO that has left meanwhile: a later change, which this node is about to make, has taken it. */
-const isAboutNothingHere = (thrown: unknown): boolean =>
-  thrown instanceof ServiceError && thrown.status === 404;
+const isAboutNothingHere = (thrown: unknown): boolean => thrown instanceof ServiceError && thrown.status === 404;

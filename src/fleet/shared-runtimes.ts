@@ -161,7 +161,12 @@ export class SharedRuntimes implements RuntimeSharing {
     return (await query(`SELECT 1 FROM ${this.#schema}.runtime WHERE id = $1`, [url])).rows.length > 0;
   }
 
-  async #make(runtime: Runtime, plan: EndpointPlan, key: string, make: () => Promise<ActivatedAt>): Promise<ActivatedAt> {
+  async #make(
+    runtime: Runtime,
+    plan: EndpointPlan,
+    key: string,
+    make: () => Promise<ActivatedAt>,
+  ): Promise<ActivatedAt> {
     const { database, node } = this.#options;
     const where = `WHERE runtime = $1 AND endpoint = $2 AND checksum = $3 AND holder = $4`;
     const values = [runtime.url, plan.id, key, node];
@@ -175,10 +180,9 @@ export class SharedRuntimes implements RuntimeSharing {
     try {
       const at = await make();
       clearInterval(renewal);
-      await note(
-        `UPDATE ${this.#schema}.runtime_endpoint SET state = 'active', uri = $5, until = NULL ${where}`,
-        [JSON.stringify(at)],
-      );
+      await note(`UPDATE ${this.#schema}.runtime_endpoint SET state = 'active', uri = $5, until = NULL ${where}`, [
+        JSON.stringify(at),
+      ]);
       return at;
     } catch (thrown) {
       clearInterval(renewal);

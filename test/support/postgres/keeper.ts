@@ -9,7 +9,7 @@ const REST = 15_000;
 const server = createServer();
 // Another keeper was quicker: whoever started this one connects to it.
 server.on('error', () => process.exit(0));
-server.listen(`\0${name}`, () => keep);
+server.listen(`\0${name}`, keep);
 
 function keep(): void {
   const postgres = startServer();

@@ -103,6 +103,7 @@ CREATE TABLE ${schema}.runtime (
   engine text NOT NULL,
   url text NOT NULL,
   facts jsonb NOT NULL DEFAULT '{}',
+  epoch bigint NOT NULL DEFAULT 0,
   registered timestamptz NOT NULL DEFAULT now(),
   heard timestamptz NOT NULL DEFAULT now()
 );

@@ -1,0 +1,153 @@
+/** What one node asks for, each makes, once and in the order of the database. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Change } from '../activation/activator.ts';
+import type { About } from '../activation/selection.ts';
+import { koKey } from '../knowledge-object/id.ts';
+import type { KoId } from '../knowledge-object/id.ts';
+import { ActiveTable } from './active-table.ts';
+import { SharedActivation } from './shared-activation.ts';
+import { SharedKos } from './shared-kos.ts';
+import { fleetDatabase } from './support/fleet-database.ts';
+
+const fleet = await fleetDatabase();
+after(() => fleet[Symbol.asyncDispose]());
+const { database } = fleet;
+const table = new ActiveTable(database);
+
+const id = (name: string, version = 'v1'): KoId => ({ naan: 'hello', name, version });
+
+/** A node whose endpoints are the packages that it took: what it made, in order. */
+class Node {
+  readonly made: string[] = [];
+  /** By key: digest. */
+  active = new Map<string, string>();
+  readonly kos = new SharedKos(table, () => Promise.resolve(undefined));
+  failsWith: Error | undefined;
+  readonly problems: unknown[] = [];
+  readonly activation: SharedActivation;
+
+  constructor() {
+    this.activation = new SharedActivation({
+      table,
+      kos: this.kos,
+      apply: (change, about) => this.#apply(change, about),
+      reached: () => undefined,
+      whenAllReached: () => Promise.resolve(),
+      onProblem: (cause) => this.problems.push(cause),
+    });
+  }
+
+  static async joined(): Promise<Node> {
+    const node = new Node();
+    const { generation } = await table.latest();
+    await node.kos.catchUp();
+    await node.#take();
+    node.activation.begin(generation);
+    return node;
+  }
+
+  async #apply(change: Change, about: About): Promise<[]> {
+    if (this.failsWith !== undefined) throw this.failsWith;
+    this.made.push(`${change} ${about.what}`);
+    await this.#take();
+    return [];
+  }
+
+  async #take(): Promise<void> {
+    this.active = new Map((await this.kos.list()).map((each) => [koKey(each.id), each.digest]));
+  }
+}
+
+test('a reload makes active what lies on the shelf, on each node, and nothing else does', async () => {
+  const [one, other] = [await Node.joined(), await Node.joined()];
+  await fleet.put(id('welcome'), 'a1');
+  assert.deepEqual([...one.active], []);
+  await one.activation.order('reload', { what: 'ko', naan: 'hello', name: 'welcome' });
+  await other.activation.follow(one.activation.generation);
+  for (const node of [one, other]) assert.deepEqual([...node.active], [['hello/welcome/v1', 'a1']]);
+
+  await fleet.put(id('welcome'), 'a2');
+  await fleet.put(id('score'), 'b1');
+  assert.deepEqual([...(await Node.joined()).active], [['hello/welcome/v1', 'a1']]);
+  await other.activation.order('reload', { what: 'kos', kos: [id('score')] });
+  await one.activation.follow(other.activation.generation);
+  assert.deepEqual(
+    one.active,
+    new Map([
+      ['hello/welcome/v1', 'a1'],
+      ['hello/score/v1', 'b1'],
+    ]),
+  );
+
+  await fleet.remove(id('score'));
+  await other.activation.order('reload', { what: 'all' });
+  await one.activation.follow(other.activation.generation);
+  for (const node of [one, other]) assert.deepEqual([...node.active], [['hello/welcome/v1', 'a2']]);
+  assert.deepEqual(one.made, other.made);
+});
+
+test('a node that missed many changes makes one of them all', async () => {
+  const [one, late] = [await Node.joined(), await Node.joined()];
+  for (let i = 0; i < 60; i++) {
+    await fleet.put(id(`many-${i}`), `m${i}`);
+    await one.activation.order('reload', { what: 'kos', kos: [id(`many-${i}`)] });
+  }
+  await late.activation.follow(one.activation.generation);
+  assert.deepEqual(late.made, ['reload all']);
+  assert.deepEqual(new Map([...late.active].sort()), new Map([...one.active].sort()));
+  assert.equal(late.activation.generation, one.activation.generation);
+});
+
+test('a node whose table of changes does not reach back makes all anew', async () => {
+  const [one, late] = [await Node.joined(), await Node.joined()];
+  await fleet.put(id('trimmed'), 't1');
+  await one.activation.order('reload', { what: 'ko', naan: 'hello', name: 'trimmed' });
+  await one.activation.order('refresh', { what: 'all' });
+  await database.query(`DELETE FROM ${database.schema}.activation WHERE generation < $1`, [one.activation.generation]);
+  await late.activation.follow(one.activation.generation);
+  assert.deepEqual(late.made, ['reload all']);
+  assert.equal(late.active.get('hello/trimmed/v1'), 't1');
+});
+
+test('what asked at the same time on many nodes is made by all in one order', async () => {
+  const nodes = await Promise.all(Array.from({ length: 5 }, () => Node.joined()));
+  await Promise.all(
+    nodes.map(async (node, i) => {
+      await fleet.put(id(`same-${i}`), `s${i}`);
+      await node.activation.order('reload', { what: 'kos', kos: [id(`same-${i}`)] });
+      await node.activation.order('refresh', { what: 'engine', engine: 'javascript' });
+    }),
+  );
+  const { generation } = await table.latest();
+  for (const node of nodes) await node.activation.follow(generation);
+  for (const node of nodes) {
+    assert.deepEqual(node.made, nodes[0]?.made);
+    assert.deepEqual(new Map([...node.active].sort()), new Map([...(nodes[0]?.active ?? [])].sort()));
+  }
+});
+
+test('a KO that is neither on the shelf nor active is not found, and no generation comes of it', async () => {
+  const node = await Node.joined();
+  const before = await table.latest();
+  await assert.rejects(
+    node.activation.order('reload', { what: 'ko', naan: 'hello', name: 'nobody', version: 'v9' }),
+    /hello\/nobody\/v9/,
+  );
+  assert.deepEqual(await table.latest(), before);
+});
+
+test('a change that fails on the node that was asked is told to who asked, and made there when it can be', async () => {
+  const [node, other] = [await Node.joined(), await Node.joined()];
+  await fleet.put(id('broken'), 'x1');
+  node.failsWith = new Error('no memory left');
+  await assert.rejects(node.activation.order('reload', { what: 'kos', kos: [id('broken')] }), /no memory left/);
+  assert.equal(node.problems.length, 1);
+  const { generation } = await table.latest();
+  await other.activation.follow(generation);
+  assert.equal(other.active.get('hello/broken/v1'), 'x1');
+  node.failsWith = undefined;
+  await node.activation.follow(generation);
+  assert.equal(node.activation.generation, generation);
+  assert.equal(node.active.get('hello/broken/v1'), 'x1');
+});
