@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { spellingsOf } from '../access/spellings.ts';
 import { exchange, sender } from './support/client.ts';
 import { BMI, deployment, secondClient, secondKo, uniqueWord } from './support/second-generation.ts';
@@ -8,13 +8,14 @@ import { startService } from './support/service.ts';
 
 const credentials = 'ann:a long password';
 const env = { KGRID_USER: 'ann', KGRID_PASSWORD: 'a long password' };
+const service = await startService({ profile: 'secure', args: ['--secure-execution'], env, credentials });
+after(() => service[Symbol.asyncDispose]());
 const ADA = { body: '{"weight":70,"height":1.75}', headers: { 'content-type': 'application/json' } };
 
 const bmiKo = (atId: string): Files =>
   secondKo({ atId, serverUrl: `/endpoints/${atId}`, files: { 'bmi.js': BMI, 'deployment.yaml': deployment() } });
 
 test('where execution is secured, no spelling of an @id runs anything without a login', async () => {
-  await using service = await startService({ profile: 'secure', args: ['--secure-execution'], env, credentials });
   const { serve } = secondClient(service);
   const word = uniqueWord();
   const url = `https://example.org/${uniqueWord()}`;
@@ -38,7 +39,6 @@ test('where execution is secured, no spelling of an @id runs anything without a 
 });
 
 test('an @id that looks like a path of the service opens nothing of it, and nothing is written by an @id', async () => {
-  await using service = await startService({ profile: 'secure', env, credentials });
   const { serve } = secondClient(service);
   const anonymous = sender(service.url);
   for (const [i, start] of [
@@ -73,7 +73,6 @@ test('an @id that looks like a path of the service opens nothing of it, and noth
 });
 
 test('behind a proxy that merges slashes, or decodes them, an @id that is a URL is found', async () => {
-  await using service = await startService();
   const { serve } = secondClient(service);
   const url = `https://example.org/a/${uniqueWord()}`;
   const place = await serve(bmiKo(url));

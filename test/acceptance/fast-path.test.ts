@@ -3,7 +3,7 @@
  * the router: both must hear the same.
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import type { Answer, Sent } from './support/client.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan, welcomeKo } from './support/ko.ts';
@@ -50,10 +50,10 @@ function said({ status, headers, bytes }: Answer): unknown {
   return { status, headers: Object.fromEntries(kept.sort()), text };
 }
 
-const limits = ['--max-body', '20000', '--max-result', '200000'];
+const service = await startService({ args: ['--max-body', '20000', '--max-result', '200000'] });
+after(() => service[Symbol.asyncDispose]());
 
 test('a program and a page get the same answer to a call', async () => {
-  await using service = await startService({ args: limits });
   const ko = javascriptKo(CODE, { naan: uniqueNaan(), produces: ['application/json', 'text/csv'] });
   await service.serve(ko);
   const statuses = new Set<number>();
@@ -68,7 +68,6 @@ test('a program and a page get the same answer to a call', async () => {
 });
 
 test('metadata is the same with a condition that does not hold', async () => {
-  await using service = await startService();
   const ko = welcomeKo({ naan: uniqueNaan(), metadata: { title: 'Größe' } });
   await service.serve(ko);
   const missing = `/kos/${uniqueNaan()}/none/v1`;
@@ -84,7 +83,6 @@ test('metadata is the same with a condition that does not hold', async () => {
 });
 
 test('metadata that was replaced is read at once', async () => {
-  await using service = await startService();
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.serve(ko);
   for (const title of ['one', 'two']) {
@@ -97,7 +95,6 @@ test('metadata that was replaced is read at once', async () => {
 });
 
 test('all requests and calls are counted, whichever way they took', async () => {
-  await using service = await startService();
   const ko = javascriptKo(CODE, { naan: uniqueNaan() });
   await service.serve(ko);
   const countsOf = async () => {

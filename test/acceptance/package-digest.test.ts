@@ -4,12 +4,15 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan, zipOf } from './support/ko.ts';
 import type { Ko } from './support/ko.ts';
 import { PROJECT, startService, temporaryFolder } from './support/service.ts';
 import { unzip } from './support/unzip.ts';
+
+const service = await startService();
+after(() => service[Symbol.asyncDispose]());
 
 const HEADER = 'kgrid-package-digest';
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -32,7 +35,6 @@ async function computed(files: readonly { readonly path: string; readonly bytes:
 const filesOf = (ko: Ko) => Object.entries(ko.files).map(([path, text]) => ({ path, bytes: Buffer.from(text) }));
 
 test('coreutils compute the digest that metadata, zip, calls and failed calls carry', async () => {
-  await using service = await startService();
   const odd = { 'src/a.js': '', 'src.js': '', '-': 'x', '-n': 'y', 'a b/Größe.txt': 'Ω', '🧬.txt': '', 'ﬀ.txt': '' };
   const ko = javascriptKo(CODE, { naan: uniqueNaan(), files: odd });
   await service.serve(ko);
@@ -73,7 +75,6 @@ test('coreutils compute the digest that metadata, zip, calls and failed calls ca
 });
 
 test('lists and files of a resource carry it too', async () => {
-  await using service = await startService();
   const ko = resourceKo({ naan: uniqueNaan(), resources: { 'a/table.csv': 'x' } });
   await service.serve(ko);
   const digest = await computed(filesOf(ko));
@@ -84,7 +85,6 @@ test('lists and files of a resource carry it too', async () => {
 });
 
 test('calls carry the digest of what is active, the shelf that of what is there', async () => {
-  await using service = await startService();
   const before = javascriptKo(CODE, { naan: uniqueNaan() });
   const after: Ko = { ...before, files: { ...before.files, 'more.txt': 'more' } };
   await service.serve(before);

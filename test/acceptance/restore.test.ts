@@ -1,6 +1,6 @@
 /** What is deleted or replaced is kept, and comes back. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { assertShelfError } from './support/expectations.ts';
 import { jsonBody, sender } from './support/client.ts';
 import { pathOf } from './support/knowledge-grid.ts';
@@ -60,8 +60,10 @@ test('what was replaced or deleted comes back, over a kill, and says so: status,
   );
 });
 
+const service = await startService(secured);
+after(() => service[Symbol.asyncDispose]());
+
 test('a restore needs a login and honours If-Match; what is not kept is 404 and says what is', async () => {
-  await using service = await startService(secured);
   const ko = javascriptKo('function run() { return 1; }', { naan: uniqueNaan(), name: 'ko' });
   const path = `/kos/${ko.id}/restore`;
   for (const [method, each] of [
@@ -89,7 +91,6 @@ test('a restore needs a login and honours If-Match; what is not kept is 404 and 
 });
 
 test('a file of a knowledge object that is named restore is read all the same', async () => {
-  await using service = await startService();
   const ko = resourceKo({ naan: uniqueNaan(), name: 'files', resources: { 'a.txt': 'text' } });
   assert.equal((await service.importZip(await zipOf({ ...ko.files, restore: 'a file' }))).status, 200);
   assert.equal((await service.get(`/kos/${ko.id}/restore`)).text, 'a file');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startService } from '../acceptance/support/service.ts';
+import { emptyService } from './empty-service.ts';
 import { fromTemplate, kgrid, kgridJson, temporaryFolder } from './kgrid.ts';
 
 interface Packed {
@@ -23,7 +23,7 @@ test('pack makes a tar that check and push take, always of the same bytes', asyn
   assert.ok((await readFile(join(cwd, tar.json.file))).equals(await readFile(join(cwd, again.json.file))));
   const checked = await kgrid(['check', tar.json.file], { cwd });
   assert.equal(checked.code, 0, checked.stdout);
-  await using service = await startService();
+  const service = await emptyService();
   const pushed = await kgrid(['push', 'other.tgz'], { cwd, env: { KGRID_URL: service.url } });
   assert.equal(pushed.code, 0, pushed.stdout + pushed.stderr);
   assert.equal((await service.get('/kos/test/map/v1.0')).headers['kgrid-package-digest'], zip.json.packageDigest);

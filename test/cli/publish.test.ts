@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { ENGINES } from '../../src/engines/table.ts';
 import { startService } from '../acceptance/support/service.ts';
+import { emptyService } from './empty-service.ts';
 import { edit, filesIn, fromTemplate, kgrid, kgridJson, LAUNCHER, PROJECT, temporaryFolder } from './kgrid.ts';
 import type { RunOptions } from './kgrid.ts';
 
@@ -65,7 +66,7 @@ test('the digest that pack prints is the one that an activator has of it', async
   const { json, stdout } = await kgridJson<Packed>(['pack', 'map'], { cwd: folder.path });
   assert.match(json.packageDigest, /^sha256:[0-9a-f]{64}$/);
   assert.ok((await kgrid(['pack', 'map'], { cwd: folder.path })).stdout.includes(json.packageDigest), stdout);
-  await using service = await startService();
+  const service = await emptyService();
   await service.importZip(await readFile(join(folder.path, json.file)));
   const { headers } = await service.get('/kos/test/map/v1.0');
   assert.equal(headers['kgrid-package-digest'], json.packageDigest);
@@ -84,7 +85,7 @@ test('what has problems is neither packed nor pushed', async () => {
     (await filesIn(folder.path)).filter((file) => file.endsWith('.zip')),
     [],
   );
-  await using service = await startService();
+  const service = await emptyService();
   const pushed = await kgrid(['push', good, 'bad', '--url', service.url], { cwd: folder.path });
   assert.equal(pushed.code, 1);
   assert.match(pushed.stdout, /1 problem: nothing was uploaded/);
@@ -143,7 +144,7 @@ test('push tries the code and the examples first, and replaces nothing by what f
   const ko = await fromTemplate('javascript', cwd, 'map');
   const node = await fromTemplate('node', cwd, 'dead');
   await edit(join(node, 'src/index.js'), /^/, 'nothing.here;\n');
-  await using service = await startService();
+  const service = await emptyService();
   const env = { KGRID_URL: service.url };
   const first = await kgrid(['push', 'map'], { cwd, env });
   assert.equal(first.code, 0, first.stdout + first.stderr);
@@ -187,7 +188,7 @@ test('push replaces a version of another content only when it is told to, and th
   const cwd = folder.path;
   const ko = await fromTemplate('javascript', cwd, 'map');
   await fromTemplate('resource', cwd, 'card');
-  await using service = await startService();
+  const service = await emptyService();
   const options = { cwd, env: { KGRID_URL: service.url } };
   assert.deepEqual((await kgridJson<Pushed>(['push', 'map', '--no-test'], options)).json.replaced, []);
   const kept = await service.get('/kos/test/map/v1.0', { accept: 'application/zip' });
@@ -219,7 +220,7 @@ test('push asks a person at a terminal', async () => {
   await using folder = await temporaryFolder();
   const cwd = folder.path;
   const ko = await fromTemplate('javascript', cwd, 'map');
-  await using service = await startService();
+  const service = await emptyService();
   const options = { cwd, env: { KGRID_URL: service.url } };
   await kgrid(['push', 'map', '--no-test'], options);
   await edit(join(ko, 'src/index.js'), '2 * diastolic', '2 * diastolic + 0');
@@ -250,7 +251,7 @@ test('push uploads nothing that needs an engine which the activator does not hav
   const foreign = await fromTemplate('javascript', cwd, 'foreign');
   await edit(join(foreign, 'deployment.yaml'), 'engine: javascript', 'engine: julia');
   await fromTemplate('node', cwd, 'model');
-  await using service = await startService();
+  const service = await emptyService();
   const options = { cwd, env: { KGRID_URL: service.url } };
   const { code, stderr } = await kgrid(['push', 'map', 'foreign', 'model', '--no-test'], options);
   assert.equal(code, 1);
@@ -301,7 +302,7 @@ test('knowledge objects that are called come with --with, and are not uploaded',
   const [caller, ...called] = ['clopidogrelbygenotype', 'clopidogrel', 'cyp2c19'].map((name) =>
     join(PROJECT, `examples/cpic-${name}-v1.0`),
   );
-  await using service = await startService();
+  const service = await emptyService();
   const pushed = await kgrid(['push', caller ?? '', '--with', ...called, '--url', service.url]);
   assert.equal(pushed.code, 0, pushed.stdout + pushed.stderr);
   assert.equal((await service.get('/kos')).list.length, 1);
@@ -310,9 +311,9 @@ test('knowledge objects that are called come with --with, and are not uploaded',
 test('an activator that cannot be reached, or is none, ends with 3', async () => {
   await using folder = await temporaryFolder();
   const ko = await fromTemplate('javascript', folder.path, 'map');
-  await using service = await startService();
-  await using none = await startService();
-  await none.stop();
+  const service = await emptyService();
+  const none = await answering(() => undefined);
+  await none[Symbol.asyncDispose]();
   const [gone, other] = await Promise.all([
     kgrid(['push', ko, '--url', none.url]),
     kgrid(['push', ko, '--url', `${service.url}/elsewhere`]),

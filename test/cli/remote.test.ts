@@ -11,6 +11,7 @@ import { test } from 'node:test';
 import { ENGINES } from '../../src/engines/table.ts';
 import { zipOf } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
+import { emptyService } from './empty-service.ts';
 import { edit, filesIn, fromTemplate, kgrid, kgridJson, LAUNCHER, lineOf, temporaryFolder } from './kgrid.ts';
 import type { Ended } from './kgrid.ts';
 
@@ -112,7 +113,7 @@ test('pull brings what push took, and loses nothing that is there', async () => 
   await using folder = await temporaryFolder();
   const cwd = folder.path;
   await fromTemplate('javascript', cwd, 'map');
-  await using service = await startService();
+  const service = await emptyService();
   const env = { KGRID_URL: service.url };
   const options = { cwd, env };
   await kgrid(['push', 'map', '--no-test'], options);
@@ -153,7 +154,7 @@ test('diff names files and shows texts; its exit code is that of programs that c
   const ko = await fromTemplate('javascript', cwd, 'map');
   await writeFile(join(ko, 'old.bin'), Buffer.from([0, 1]));
   await writeFile(join(ko, 'same.bin'), Buffer.from([0, 1]));
-  await using service = await startService();
+  const service = await emptyService();
   const options = { cwd, env: { KGRID_URL: service.url } };
   await kgrid(['push', 'map', '--no-test'], options);
   const same = await kgrid(['diff', 'map'], options);

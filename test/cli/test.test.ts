@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startService } from '../acceptance/support/service.ts';
+import { emptyService } from './empty-service.ts';
 import { edit, fromTemplate, kgrid, kgridJson, PROJECT, startKgrid, temporaryFolder } from './kgrid.ts';
 
 interface Tested {
@@ -104,7 +104,7 @@ test('examples run at an activator elsewhere, also where two versions share an A
   for (const file of ['metadata.json', 'metadata.json', 'metadata.json']) await edit(join(newer, file), 'v1.0', 'v2.0');
   await edit(join(older, 'src/index.js'), "unit: 'mmHg'", "unit: 'older'");
   await edit(join(older, 'worked-examples.yaml'), 'unit: mmHg', 'unit: older');
-  await using service = await startService();
+  const service = await emptyService();
   const push = await kgrid(['push', older, newer, '--url', service.url]);
   assert.equal(push.code, 0, push.stdout + push.stderr);
   const { code, json } = await kgridJson<Tested>(['test', older, newer, '--url', service.url]);
