@@ -67,7 +67,11 @@ export class ParquetOutput implements Output {
   }
 
   async drain(): Promise<void> {
-    for (const rows of this.#whole.splice(0)) await this.#store.write(partOf(this.#columns, rows));
+    // What cannot be written stays: nothing that was not written may count as kept.
+    for (let [rows] = this.#whole; rows !== undefined; [rows] = this.#whole) {
+      await this.#store.write(partOf(this.#columns, rows));
+      this.#whole.shift();
+    }
     if (this.#text.length >= DRAIN_CHARACTERS) await this.#spill();
   }
 
@@ -101,8 +105,7 @@ export class ParquetOutput implements Output {
   }
 
   async #spill(): Promise<void> {
-    const text = this.#text;
+    if (this.#text !== '') await this.#store.spill(this.#text);
     this.#text = '';
-    if (text !== '') await this.#store.spill(text);
   }
 }

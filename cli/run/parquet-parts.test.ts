@@ -73,7 +73,7 @@ test('torn after any row, with or without the journal knowing, it goes on to the
       const state = await write(folder.path, START, tearAt, knows);
       const again = await write(folder.path, state, ROWS - 2, false);
       await write(folder.path, again, -1, true);
-      assert.deepEqual(await readFile(join(folder.path, results)), expected, `torn after row ${tearAt}`);
+      assert.ok(expected.equals(await readFile(join(folder.path, results))), `torn after row ${tearAt}`);
     }
   }
   const left = await readdir(join(good.path, 'out.parquet.run'));

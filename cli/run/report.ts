@@ -5,6 +5,7 @@ import type { ExitCode } from '../lib/exit.ts';
 import { count } from '../lib/terminal.ts';
 import type { Terminal } from '../lib/terminal.ts';
 import type { RunState } from './journal.ts';
+import { PIPE } from './formats.ts';
 import { duration, grouped, progressLine } from './progress-bar.ts';
 import type { Run } from './run-records.ts';
 import type { RunOptions, RunSettings } from './settings.ts';
@@ -74,19 +75,20 @@ export class RunReport {
   }
 
   /** It ended before all records had their turn. */
-  stopped(why: string, { kept, state }: Pick<Run, 'kept' | 'state'>): ExitCode {
-    const { terminal, settings, options } = this.#of;
+  stopped(why: string, { kept }: Pick<Run, 'kept'>): ExitCode {
+    const { terminal, settings, options, input } = this.#of;
     const { files } = settings;
     terminal.note(terminal.bad(why));
-    const done = files === undefined ? state.records : kept.records;
-    if (files !== undefined)
+    const done = kept.records;
+    if (done === 0) terminal.note('Nothing was done');
+    else if (files === undefined) terminal.note(`${count(done, 'record')} had their turn`);
+    else if (input === PIPE)
+      terminal.note(`${count(done, 'record')} are done, and lie in ${files.folder}: a pipe cannot be read again`);
+    else
       terminal.note(
-        done === 0
-          ? 'Nothing was done'
-          : `${count(done, 'record')} of ${this.#of.input} ${done === 1 ? 'is' : 'are'} done and kept: the same command with --resume goes on from there`,
+        `${count(done, 'record')} of ${input} ${done === 1 ? 'is' : 'are'} done and kept: the same command with --resume goes on from there`,
       );
-    else if (done > 0) terminal.note(`${count(done, 'record')} had their turn`);
-    if (options.json === true) this.#json(false, files === undefined ? { ...kept, ...state } : kept, why);
+    if (options.json === true) this.#json(false, kept, why);
     return done === 0 ? EXIT.usage : EXIT.problems;
   }
 

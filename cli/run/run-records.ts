@@ -176,11 +176,12 @@ export class Run {
   }
 
   async #settle(): Promise<void> {
-    const { output, failures, onProgress } = this.#parts;
+    const { output, failures, journal, onProgress } = this.#parts;
     await output.drain();
     await failures.drain();
     onProgress(this.state);
-    if (performance.now() - this.#keptAt > KEEP_EVERY_MS) await this.#keep();
+    // Who reads a pipe waits for nothing.
+    if (journal === undefined || performance.now() - this.#keptAt > KEEP_EVERY_MS) await this.#keep();
   }
 
   async #keep(): Promise<void> {

@@ -44,9 +44,9 @@ abstract class TextOutput implements Output {
   protected abstract lineOf(answer: string, beside: readonly unknown[]): string;
 
   async #write(): Promise<void> {
-    const text = this.#text;
+    // What cannot be written stays: nothing that was not written may count as kept.
+    if (this.#text !== '') await this.#target.write(this.#text);
     this.#text = '';
-    if (text !== '') await this.#target.write(text);
   }
 }
 

@@ -1,10 +1,11 @@
-/** `kgrid run` that is killed again and again leaves what an undisturbed run leaves. */
+/** `kgrid run` that is killed again and again, or cannot write on, leaves in the end what an undisturbed run leaves. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { text } from 'node:stream/consumers';
+import { after, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startService } from '../acceptance/support/service.ts';
 import { inRound } from '../support/round.ts';
@@ -14,44 +15,72 @@ import { kgrid, LAUNCHER, temporaryFolder } from './kgrid.ts';
 /** A thousand or two go by between two kills. */
 const PEOPLE = inRound(5000, 20_000);
 const LOOK_EVERY_MS = 5;
+/** Blocks of 512 or 1024 bytes, fewer than any output has. */
+const LIMITED = 'ulimit -f 150; exec "$0" "$@"';
+const FORMATS = ['csv', 'parquet'];
 
-test('killed whenever it has come further, and resumed, it writes byte for byte the same', async (t) => {
-  await using shelf = await temporaryFolder();
-  await cohortKo(shelf.path);
-  await using service = await startService({ shelf: shelf.path });
-  await using folder = await temporaryFolder();
-  const cwd = folder.path;
-  const env = { KGRID_URL: service.url };
-  await writeFile(join(cwd, 'in.csv'), people(PEOPLE));
-  const args = ['run', 'test/cohort/1.0/score', 'in.csv', '--concurrency', '2', '-o'];
-  for (const format of ['csv', 'parquet'])
-    await t.test(format, async () => {
-      const undisturbed = await kgrid([...args, `good.${format}`], { cwd, env });
-      assert.equal(undisturbed.code, 1, undisturbed.stderr);
-
-      const progress = async (): Promise<number> => {
-        const text = await readFile(join(cwd, `out.${format}.run/progress.json`), 'utf8').catch(() => '{}');
-        return (JSON.parse(text) as { state?: { records: number } }).state?.records ?? 0;
-      };
-      let kills = 0;
-      for (let done = 0; ; kills++) {
-        const child = spawn(process.execPath, [LAUNCHER, ...args, `out.${format}`, '--resume'], {
-          cwd,
-          env: { PATH: process.env['PATH'], ...env },
-          stdio: 'ignore',
-        });
-        const ended = once(child, 'exit');
-        while (child.exitCode === null && (await progress()) <= done) await pause(LOOK_EVERY_MS);
-        done = Math.max(done, await progress());
-        child.kill('SIGKILL');
-        const [code] = (await ended) as [number | null];
-        if (code === null) continue;
-        assert.equal(code, 1);
-        break;
-      }
-      assert.ok(kills > 0);
-      for (const name of [format, `${format}.failed.ndjson`])
-        assert.deepEqual(await readFile(join(cwd, `out.${name}`)), await readFile(join(cwd, `good.${name}`)));
-      assert.equal((await readdir(cwd)).includes(`out.${format}.run`), false, 'nothing else is left');
-    });
+const shelf = await temporaryFolder();
+await cohortKo(shelf.path);
+const service = await startService({ shelf: shelf.path });
+const folder = await temporaryFolder();
+after(async () => {
+  await service[Symbol.asyncDispose]();
+  await shelf[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
 });
+const cwd = folder.path;
+const env = { KGRID_URL: service.url };
+const ofProcess = { cwd, env: { PATH: process.env['PATH'], ...env } };
+const args = ['run', 'test/cohort/1.0/score', 'in.csv', '--concurrency', '2', '-o'];
+await writeFile(join(cwd, 'in.csv'), people(PEOPLE));
+for (const format of FORMATS) {
+  const undisturbed = await kgrid([...args, `good.${format}`], { cwd, env });
+  assert.equal(undisturbed.code, 1, undisturbed.stderr);
+}
+
+/** Without what differs: the files are large. */
+async function assertSame(name: string, format: string): Promise<void> {
+  for (const end of [format, `${format}.failed.ndjson`]) {
+    const [out, good] = [await readFile(join(cwd, `${name}.${end}`)), await readFile(join(cwd, `good.${end}`))];
+    assert.ok(out.equals(good), `${name}.${end} differs from what an undisturbed run writes`);
+  }
+  assert.equal((await readdir(cwd)).includes(`${name}.${format}.run`), false, 'nothing else is left');
+}
+
+for (const format of FORMATS)
+  test(`killed whenever it has come further, and resumed, it writes byte for byte the same: ${format}`, async () => {
+    const progress = async (): Promise<number> => {
+      const said = await readFile(join(cwd, `out.${format}.run/progress.json`), 'utf8').catch(() => '{}');
+      return (JSON.parse(said) as { state?: { records: number } }).state?.records ?? 0;
+    };
+    let kills = 0;
+    for (let done = 0; ; kills++) {
+      const child = spawn(process.execPath, [LAUNCHER, ...args, `out.${format}`, '--resume'], {
+        ...ofProcess,
+        stdio: 'ignore',
+      });
+      const ended = once(child, 'exit');
+      while (child.exitCode === null && (await progress()) <= done) await pause(LOOK_EVERY_MS);
+      done = Math.max(done, await progress());
+      child.kill('SIGKILL');
+      const [code] = (await ended) as [number | null];
+      if (code === null) continue;
+      assert.equal(code, 1);
+      break;
+    }
+    assert.ok(kills > 0);
+    await assertSame('out', format);
+  });
+
+for (const format of FORMATS)
+  test(`where its file can grow no more it says so, and loses nothing of what came before: ${format}`, async () => {
+    const limited = spawn('sh', ['-c', LIMITED, process.execPath, LAUNCHER, ...args, `full.${format}`], {
+      ...ofProcess,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const said = await text(limited.stderr);
+    assert.match(said, /^full\..*\.run\/.* cannot be written: the file has become as large as files may be$/m);
+    assert.match(said, /^(?:\d+ records? of in\.csv (?:is|are) done and kept|Nothing was done)/m);
+    await kgrid([...args, `full.${format}`, '--resume'], { cwd, env });
+    await assertSame('full', format);
+  });

@@ -138,10 +138,10 @@ test('CSV, Parquet and pipes give the same results, and --resume goes on between
   const other = await run('in.parquet', '-o', 'torn.parquet', '--id-column', 'note', '--resume');
   assert.match(other.stderr, /another --id-column gives other results/);
   assert.equal((await run('in.parquet', '-o', 'torn.parquet', '--id-column', 'id', '--resume')).code, 1);
-  assert.deepEqual(
-    await readFile(join(folder.path, 'torn.parquet')),
-    await readFile(join(folder.path, 'of-parquet.parquet')),
+  const [torn, good] = await Promise.all(
+    ['torn.parquet', 'of-parquet.parquet'].map((name) => readFile(join(folder.path, name))),
   );
+  assert.ok(good !== undefined && torn?.equals(good));
 });
 
 test('each compression but those that few write is read', async () => {
