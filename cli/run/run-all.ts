@@ -17,7 +17,7 @@ import { openInput } from './open-input.ts';
 import { openFailures, openOutput } from './open-output.ts';
 import { RunReport } from './report.ts';
 import { ResultColumns } from './result-columns.ts';
-import { beginAt, checkFiles, forget, ownFiles, publish, tidy } from './run-files.ts';
+import { beginAt, checkFiles, exists, forget, ownFiles, publish, tidy } from './run-files.ts';
 import { Run } from './run-records.ts';
 import { RunStopped } from './run-stopped.ts';
 import { settingsOf } from './settings.ts';
@@ -62,9 +62,12 @@ async function runTask(task: Task): Promise<ExitCode> {
   const size = input === PIPE ? undefined : await fileSize(input);
   const begin = { resume: options.resume === true, force: options.force === true };
   if (files !== undefined && (await checkFiles(files, begin)) === 'done') {
+    // Of the run that made it, nothing else is left.
+    const hasFailures = await exists(files.failures);
     terminal.print(`${files.output} is whole already: nothing is left to do`);
-    terminal.json({ ok: true, output: files.output, records: 0, failed: 0 });
-    return EXIT.ok;
+    if (hasFailures) terminal.print(`  failures: ${files.failures}`);
+    terminal.json({ ok: !hasFailures, output: files.output, ...(hasFailures ? { failures: files.failures } : {}) });
+    return hasFailures ? EXIT.problems : EXIT.ok;
   }
   await using owned = new AsyncDisposableStack();
   if (files !== undefined) owned.use(await ownFiles(files));

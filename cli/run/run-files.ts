@@ -84,7 +84,7 @@ export async function forget({ folder, failures }: RunFiles): Promise<void> {
   await rm(failures, { force: true });
 }
 
-async function exists(path: string): Promise<boolean> {
+export async function exists(path: string): Promise<boolean> {
   try {
     await stat(path);
     return true;

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
@@ -12,8 +14,9 @@ import { inRound } from '../support/round.ts';
 import { cohortKo, people } from './cohort.ts';
 import { kgrid, LAUNCHER, temporaryFolder } from './kgrid.ts';
 
-/** A thousand or two go by between two kills. */
 const PEOPLE = inRound(5000, 20_000);
+/** How long each request takes at least: a run keeps what it did twice a second. */
+const REQUEST_MS = 300;
 const LOOK_EVERY_MS = 5;
 /** Blocks of 512 or 1024 bytes, fewer than any output has. */
 const LIMITED = 'ulimit -f 150; exec "$0" "$@"';
@@ -23,14 +26,29 @@ const shelf = await temporaryFolder();
 await cohortKo(shelf.path);
 const service = await startService({ shelf: shelf.path });
 const folder = await temporaryFolder();
+/** Stands before the service, so that a run takes long enough to be killed in its middle, however fast the machine is. */
+const slow = createServer((request, response) => {
+  const { method = 'GET', headers, url = '' } = request;
+  void pause(headers['content-length'] === '0' ? 0 : REQUEST_MS).then(() => {
+    const onward = httpRequest(service.url + url, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    request.pipe(onward).once('error', () => response.destroy());
+  });
+});
+await once(slow.listen(0, '127.0.0.1'), 'listening');
 after(async () => {
+  slow.closeAllConnections();
+  slow.close();
   await service[Symbol.asyncDispose]();
   await shelf[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
 });
 const cwd = folder.path;
 const env = { KGRID_URL: service.url };
-const ofProcess = { cwd, env: { PATH: process.env['PATH'], ...env } };
+const { port } = slow.address() as AddressInfo;
+const ofProcess = { cwd, env: { PATH: process.env['PATH'], KGRID_URL: `http://127.0.0.1:${port}` } };
 const args = ['run', 'test/cohort/1.0/score', 'in.csv', '--concurrency', '2', '-o'];
 await writeFile(join(cwd, 'in.csv'), people(PEOPLE));
 for (const format of FORMATS) {

@@ -207,6 +207,12 @@ test('--max-failures stops a run, and --resume goes on with it', async () => {
   assert.match(other.stderr, /another --join gives other results/);
   const whole = await runIn(folder.path, {}, [...args, '100', '--resume']);
   assert.deepEqual([whole.code, Object.keys(whole.files).sort()], [1, ['in.csv', 'out.csv', 'out.csv.failed.ndjson']]);
+  const once = await runIn(folder.path, {}, [...args, '100', '--resume']);
+  assert.match(
+    once.stdout,
+    /^out\.csv is whole already: nothing is left to do\n {2}failures: out\.csv\.failed\.ndjson$/m,
+  );
+  assert.deepEqual([once.code, once.files], [1, whole.files], 'some failed');
   const undisturbed = await run({ 'in.csv': people(5000) }, ENDPOINT, 'in.csv', '-o', 'out.csv');
   assert.deepEqual(whole.files, undisturbed.files);
 });
