@@ -34,6 +34,13 @@ function keep(): void {
       (thrown: unknown) => socket.end(`${JSON.stringify({ problem: String(thrown) })}\n`, () => process.exit(1)),
     );
   });
+  // Without its server, or its folder, it is of no use.
+  void postgres
+    .then(({ ended }) => ended)
+    .then(
+      () => process.exit(1),
+      () => undefined,
+    );
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end());
   rest();
 }

@@ -5,9 +5,11 @@ import {
   appendFileSync,
   chmodSync,
   chownSync,
+  closeSync,
   copyFileSync,
   mkdtempSync,
   openSync,
+  readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -30,6 +32,8 @@ export interface PostgresServer extends AsyncDisposable {
   pause(): void;
   resume(): void;
   run(sql: string, database?: string): Promise<readonly Record<string, unknown>[]>;
+  /** Resolves when its process has ended, for whatever reason. */
+  readonly ended: Promise<void>;
 }
 
 /** Logins of these users are checked: by password, or over TLS alone. */
@@ -73,10 +77,11 @@ class Server implements PostgresServer {
   readonly #data: string;
   port = 0;
   #process: ChildProcess | undefined;
+  ended: Promise<void> = Promise.resolve();
 
   constructor(programs: string) {
     this.#programs = programs;
-    this.folder = mkdtempSync(join(tmpdir(), 'kgrid-postgres-'));
+    this.folder = mkdtempSync(join(tmpdir(), 'postgres-of-tests-'));
     this.#data = join(this.folder, 'data');
   }
 
@@ -106,19 +111,32 @@ class Server implements PostgresServer {
   }
 
   async start(port?: number): Promise<void> {
-    this.port = port ?? (this.port === 0 ? await freePort() : this.port);
-    const log = openSync(join(this.folder, 'log'), 'a');
-    const [program, ...args] = this.#asUser('postgres', '-D', this.#data, '-p', String(this.port));
-    this.#process = spawn(program, args, { cwd: this.folder, stdio: ['ignore', log, log], env: environment() });
-    for (let turns = 0; ; turns++) {
-      try {
-        await this.run('SELECT 1');
-        return;
-      } catch (thrown) {
-        if (turns > 600 || this.#process.exitCode !== null) throw thrown;
-        await wait(50);
-      }
+    for (let attempt = 0; ; attempt++) {
+      this.port = port ?? (this.port === 0 || attempt > 0 ? await freePort() : this.port);
+      if (await this.#startOn(this.port)) return;
+      // Another process may have been quicker to take the port.
+      if (attempt === 3) throw new Error(readFileSync(join(this.folder, 'log'), 'utf8').slice(-2000));
     }
+  }
+
+  async #startOn(port: number): Promise<boolean> {
+    const log = openSync(join(this.folder, 'log'), 'a');
+    const [program, ...args] = this.#asUser('postgres', '-D', this.#data, '-p', String(port));
+    const started = spawn(program, args, { cwd: this.folder, stdio: ['ignore', log, log], env: environment() });
+    closeSync(log);
+    this.#process = started;
+    this.ended = once(started, 'exit').then(() => undefined);
+    while (started.exitCode === null && started.signalCode === null) {
+      if (
+        await this.run('SELECT 1').then(
+          () => true,
+          () => false,
+        )
+      )
+        return true;
+      await wait(50);
+    }
+    return false;
   }
 
   async stop(how: 'fast' | 'immediate' = 'fast'): Promise<void> {
@@ -140,7 +158,7 @@ class Server implements PostgresServer {
   }
 
   async run(sql: string, database?: string): Promise<readonly Record<string, unknown>[]> {
-    const client = new pg.Client({ connectionString: this.url(database) });
+    const client = new pg.Client({ connectionString: this.url(database), connectionTimeoutMillis: 5000 });
     client.on('error', () => undefined);
     await client.connect();
     try {
