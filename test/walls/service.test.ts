@@ -8,7 +8,10 @@ import { startService } from '../acceptance/support/service.ts';
 import { descendantsOf } from '../remote/support/processes.ts';
 import { remoteKo } from '../remote/support/remote-ko.ts';
 import { attempts } from './attempts/all.ts';
+import { bareNodeOutcomes, nodeCode } from './support/attacker-of-node.ts';
+import type { NodeOutcomes } from './support/attacker-of-node.ts';
 import { pythonCode } from './support/attackers.ts';
+import type { Target } from './support/attempt.ts';
 import { idOf, tryOn } from './support/outcomes.ts';
 import { attackedService } from './support/services.ts';
 import { USERS } from './support/users.ts';
@@ -56,5 +59,21 @@ for (const { who, as } of USERS) {
     const through = attempts.filter((each) => outcomes.get(idOf(each)) === true && each.open?.python === undefined);
     assert.deepEqual(through.map(idOf), []);
     assert.equal(outcomes.size, attempts.length);
+  });
+}
+
+for (const { who, as } of USERS) {
+  test(`a knowledge object in node that attacks the service over HTTP gets nowhere, ${who}`, async () => {
+    let attack: (target: Target) => Promise<NodeOutcomes> = () => Promise.reject(new Error('it is not active'));
+    await using attacked = await attackedService(
+      nodeCode((each) => (attack = each)),
+      { isUser: as !== undefined, args: ['--walls', 'auto'] },
+    );
+    const outcomes = await attack(await attacked.target());
+    const through = Object.entries(outcomes).filter(([, outcome]) => outcome === true);
+    assert.deepEqual(through, []);
+    // Each works where nobody holds it back.
+    const bare = bareNodeOutcomes(await attacked.target(), as);
+    assert.deepEqual(bare, Object.fromEntries(Object.keys(outcomes).map((name) => [name, true])));
   });
 }

@@ -41,7 +41,7 @@ async function install(walls: WallsMode, builds: boolean): Promise<{ told: Recor
       kernel: await findKernel(walls),
     },
     join(root, 'npm'),
-    async () => void (await mkdir(join(root, 'npm'), { recursive: true })),
+    () => Promise.resolve(),
   );
   await writeFile(join(folder, 'package.json'), JSON.stringify({ dependencies: { tells: '1.0.0' } }));
   await npm.fetch(folder, false, 'refused');

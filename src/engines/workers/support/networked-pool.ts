@@ -13,6 +13,7 @@ import { nodeWorkers } from '../node/node-program.ts';
 import { prepareProgram } from '../node/program-files.ts';
 import { findPython } from '../python/find-python.ts';
 import { pythonWorkers } from '../python/python-program.ts';
+import type { WorkerPolicy } from '../policy.ts';
 import { WorkerPool } from '../worker-pool.ts';
 import type { WorkerProgram } from '../worker-program.ts';
 
@@ -23,6 +24,7 @@ export interface NetworkedPoolOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly wanted?: readonly HostPort[];
   readonly kernel?: Kernel;
+  readonly policy?: WorkerPolicy;
   readonly onPrinted?: (line: string) => void;
   readonly onEnded?: (reason: string) => void;
 }
@@ -63,7 +65,7 @@ async function programOf({ engine, kernel }: NetworkedPoolOptions, folder: strin
 }
 
 export async function networkedPool(options: NetworkedPoolOptions): Promise<NetworkedPool> {
-  const { engine, permissions = {}, environment = {}, wanted, kernel, onPrinted, onEnded } = options;
+  const { engine, permissions = {}, environment = {}, wanted, kernel, policy, onPrinted, onEnded } = options;
   const folder = await mkdtemp(join(tmpdir(), 'kgrid-network-test-'));
   const scratch = join(folder, 'scratch');
   await mkdir(scratch);
@@ -77,6 +79,7 @@ export async function networkedPool(options: NetworkedPoolOptions): Promise<Netw
   const pool = new WorkerPool({
     program: await programOf(options, folder),
     ...(kernel && { kernel }),
+    ...(policy && { policy }),
     ...{ scratch, network, bodyLimit: MB, outputLimit: MB, concurrency: 8, queue: 100 },
     ...{ loadLimitMs: LIMIT_MS, idleTimeoutMs: LIMIT_MS, idleWorkers: 16 },
     log: {
