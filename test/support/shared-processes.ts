@@ -6,13 +6,19 @@ import { pathToFileURL } from 'node:url';
 
 /** What belongs to the whole process, or is measured of it: a file that speaks of it has one of its own. */
 const OF_THE_PROCESS =
-  /node:(child_process|worker_threads|v8|vm)|\bprocess\.|\bmock\.|performance\.now|[Ff]ootprint|[Gg]rowth|[Mm]emoryUsage|(before|after)Each|startService\(|kgrid\(|Sandbox/;
+  /node:(child_process|worker_threads|v8|vm)|\bprocess\.|\bmock\.|performance\.now|[Ff]ootprint|[Gg]rowth|[Mm]emoryUsage|(before|after)Each|startService\(|startKgrid|Sandbox/;
 
 /** By the name of their process; the first whose files it is. */
 const SHARED: readonly (readonly [name: string, isOf: (path: string, text: string) => boolean])[] = [
   ['acceptance', (path, text) => path.startsWith('test/acceptance/') && text.includes('theService()')],
   ['engines', (path) => /^(src\/engines|runtimes)\//.test(path)],
-  ['units', (path) => /^(src|cli|bench|test\/(access|conformance|documents|support|text))\//.test(path)],
+  ['commands', (path) => path.startsWith('test/cli/')],
+  // Commands that run in this process change its working directory.
+  [
+    'units',
+    (path, text) =>
+      !text.includes('kgrid(') && /^(src|cli|bench|test\/(access|conformance|documents|support|text))\//.test(path),
+  ],
 ];
 
 /** The shared process of a file; undefined where it has one of its own. */

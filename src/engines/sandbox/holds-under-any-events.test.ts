@@ -12,12 +12,15 @@ import { PendingCall, Work } from './work.ts';
 
 const STEPS = 8_000;
 const FIRST_SEED = 1;
+/** The simulation of `npm run test:simulation` goes on where these end. */
+const ROUND = 5;
+/** In which each fault must be found. */
 const SEEDS = 12;
 
 test('each call is answered once, and in time, whatever processes do', async (t) => {
   let steps = 0;
-  for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) steps += (await new Simulation(seed).run(STEPS)).steps;
-  t.diagnostic(`seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}, ${steps} steps`);
+  for (let seed = FIRST_SEED; seed < FIRST_SEED + ROUND; seed++) steps += (await new Simulation(seed).run(STEPS)).steps;
+  t.diagnostic(`seeds ${FIRST_SEED} to ${FIRST_SEED + ROUND - 1}, ${steps} steps`);
 });
 
 test('the same seed gives the same events', async () => {
