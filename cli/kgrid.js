@@ -17,6 +17,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 if (Number(process.versions.node.split('.')[0]) >= LEAST_NODE) {
   keepCompiledCode();
+  endWithParent();
   await import('./main.ts');
 } else {
   const node = installedNode();
@@ -39,10 +40,20 @@ function installedNode() {
   }
 }
 
+/** Whoever handed over may be killed, and can pass nothing on then: the channel to it closes, and these commands end as if asked. */
+function endWithParent() {
+  if (process.channel === undefined) return;
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  process.channel.unref();
+}
+
 /** Runs the commands there, and ends as they end. */
 function handOver(node) {
   const launcher = fileURLToPath(import.meta.url);
-  const child = spawn(node, [launcher, ...process.argv.slice(2)], { stdio: 'inherit', env: process.env });
+  const child = spawn(node, [launcher, ...process.argv.slice(2)], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: process.env,
+  });
   for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
   child.once('error', (error) => {
     process.stderr.write(`kgrid cannot start ${node}: ${error.message}\n`);

@@ -34,6 +34,17 @@ test('signals reach a command that an older Node handed over', async () => {
   await Promise.all(ends);
 });
 
+test('where the older Node is killed, the command that it handed over ends too', { timeout: 60_000 }, async () => {
+  await using folder = await temporaryFolder();
+  const ko = await fromTemplate('resource', folder.path, 'card');
+  await using running = startKgrid(['play', ko, '--port', '0'], { node: OLD_NODE });
+  const { url } = await running.next(({ event }) => event === 'listening');
+  // Resolves once nobody has its output open any more.
+  const { signal } = await running.stop('SIGKILL');
+  assert.equal(signal, 'SIGKILL');
+  await assert.rejects(clientOf(String(url)).get('/'), /ECONNREFUSED/);
+});
+
 const wrongCalls: [string, string[], RegExp][] = [
   ['an unknown command', ['tset'], /unknown command 'tset'\n\(Did you mean test\?\)/],
   ['an unknown option', ['check', 'x', '--jsno'], /unknown option '--jsno'\n\(Did you mean --json\?\)/],
