@@ -27,6 +27,13 @@ export function sharedProcessOf(path: string, text: string): string | undefined 
   return SHARED.find(([, isOf]) => isOf(path, text))?.[0];
 }
 
+/** What cannot be loaded is named: the process has the name of all of them. */
+const importOf = (file: string, name: string): string =>
+  `await import(${JSON.stringify(pathToFileURL(file).href)}).catch((cause) => {
+  throw new Error(${JSON.stringify(`${name}: `)} + String(cause), { cause });
+});
+`;
+
 /** The same tests in fewer processes: in place of files that share one, a module that imports them all. */
 export class SharedProcesses implements Disposable {
   readonly files: readonly string[];
@@ -40,7 +47,7 @@ export class SharedProcesses implements Disposable {
       groups.set(key, [...(groups.get(key) ?? []), file]);
     }
     for (const [key, members] of groups) {
-      const imports = members.map((file) => `await import(${JSON.stringify(pathToFileURL(file).href)});\n`);
+      const imports = members.map((file) => importOf(file, relative(project, file)));
       if (key.startsWith(this.#folder)) writeFileSync(key, imports.join(''));
     }
     this.files = [...groups.keys()];
