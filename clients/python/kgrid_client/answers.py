@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import zlib
@@ -17,11 +18,17 @@ _MOST_ERROR_BYTES = 1024 * 1024
 _READ_BYTES = 256 * 1024
 
 
-def open_answer(wire: Wire) -> http.client.HTTPResponse:
+@contextlib.contextmanager
+def open_answer(wire: Wire) -> Iterator[http.client.HTTPResponse]:
     """Sends, and reads until the headers have come. :raises OSError, http.client.HTTPException:"""
     response = http.client.HTTPResponse(cast("Any", wire), method="POST")
-    response.begin()
-    return response
+    try:
+        response.begin()
+        yield response
+    finally:
+        # In this order: an answer that is collected after its connection complains.
+        response.close()
+        wire.close()
 
 
 def check_status(response: http.client.HTTPResponse) -> None:

@@ -141,9 +141,8 @@ class Endpoint:
         with (
             contextlib.closing(self._connect_anew()) as connection,
             self._named(sending),
-            contextlib.closing(Wire(connection, sending, patience=seconds)) as wire,
+            open_answer(Wire(connection, sending, patience=seconds)) as response,
         ):
-            response = open_answer(wire)
             check_status(response)
             if media_type_of(response) not in _RECORD_TYPES:
                 raise BadAnswer(
@@ -166,14 +165,12 @@ class Endpoint:
         connection = self.activator.connect()
         is_good = False
         try:
-            with self._named(None):
-                wire = Wire(connection, Whole(request), patience=seconds, deadline=time.monotonic() + seconds)
-                with contextlib.closing(wire):
-                    response = open_answer(wire)
-                    check_status(response)
-                    body = whole_body(response)
-                    is_good = wire.has_sent_all and not response.will_close
-                    return _result_in(body, response)
+            wire = Wire(connection, Whole(request), patience=seconds, deadline=time.monotonic() + seconds)
+            with self._named(None), open_answer(wire) as response:
+                check_status(response)
+                body = whole_body(response)
+                is_good = wire.has_sent_all and not response.will_close
+                return _result_in(body, response)
         finally:
             if is_good:
                 self.activator.keep(connection)

@@ -20,7 +20,9 @@ from kgrid_client import (
     Redirected,
     ServiceError,
     TimedOut,
+    answers,
     records,
+    wire,
 )
 from tests.harness.fake import (
     LAST_CHUNK,
@@ -157,6 +159,18 @@ def test_a_refusal_comes_before_all_is_sent() -> None:
     assert raised.value.answered == 0
     with fake_server(says(refusal)) as server, pytest.raises(ServiceError, match=r"^415 T: D$"):
         list(endpoint_of(server).map(LARGE))
+
+
+def test_what_was_said_before_the_end_is_read_although_nothing_more_can_be_sent() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(whole("413 Payload Too Large", b"{}"))
+        theirs.close()
+        ours.setblocking(False)
+        both = wire.Wire(ours, records.Whole(b"x"), patience=20)
+        with answers.open_answer(both) as answer:
+            assert answer.status == 413
+            assert not both.has_sent_all
 
 
 def test_a_service_that_is_silent_is_waited_for_no_longer_than_was_asked() -> None:

@@ -215,3 +215,19 @@ def test_frames_of_pandas_are_scored(egfr: Endpoint) -> None:
         "500 General Adapter Exception: Code execution error: Error: cr",
         "500 General Adapter Exception: Code execution error: Error: ag",
     ]
+
+
+def test_whole_numbers_stay_whole_and_empty_cells_are_absent() -> None:
+    sent: list[Any] = []
+
+    def script(connection: socket.socket) -> None:
+        sent.extend(read_body(connection).splitlines())
+        connection.sendall(OK + chunk(b'{"result":1}\n' * 3) + LAST_CHUNK)
+
+    frame = pd.DataFrame({"n": [65.0, None, 2.0], "x": [0.5, 1.0, None], "t": ["a", None, "c"]})
+    inputs = {"n": "n", "x": "lab.x", "t": "lab.t"}
+    with fake_server(script) as one:
+        scoring = scoring_of(one.url, columns=["n", "x", "t"], inputs=inputs)
+        (scored,) = partition_scorer(scoring, ["n"], ["result", "error"])([frame])
+    assert sent == [b'{"n":65,"lab":{"x":0.5,"t":"a"}}', b'{"lab":{"x":1.0}}', b'{"n":2,"lab":{"t":"c"}}']
+    assert scored["result"].tolist() == ["1", "1", "1"]
