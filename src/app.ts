@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Activator } from './activation/activator.ts';
 import { KnownPackages } from './activation/known-packages.ts';
+import { CallChecks } from './calls/call-checks.ts';
 import type { Config } from './config/config.ts';
 import { packageLimitsOf } from './config/package-limits.ts';
 import { CallTokens } from './engines/call-token.ts';
@@ -26,6 +27,7 @@ import { openShelf } from './shelf/open-shelf.ts';
 import { isShared } from './shelf/shared-shelf.ts';
 import type { Shelf } from './shelf/shelf.ts';
 import { openState } from './shelf/state-folder.ts';
+import { SchemaChecks } from './validation/schema-checks.ts';
 
 export interface App extends AsyncDisposable {
   readonly server: FastifyInstance;
@@ -55,6 +57,9 @@ export interface AppOptions {
   readonly lostLines: () => number;
 }
 
+/** Of what is read of descriptors: raised when more is, so that none is taken from before. */
+const DESCRIPTORS_FORM = 2;
+
 /** Where it throws, all that was made before is ended. @throws startRefused. */
 export async function createApp({
   config,
@@ -78,7 +83,7 @@ export async function createApp({
   const auditStore = owned.use(
     state.audit === undefined ? undefined : new AuditFiles(state.audit, config.limits.audit),
   );
-  const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version}`);
+  const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version} ${DESCRIPTORS_FORM}`);
   owned.defer(() => known.save());
   const descriptors = owned.use(new BackgroundReader());
   const engines = owned.use(new EngineRegistry());
@@ -115,6 +120,8 @@ export async function createApp({
     target: imports,
     log: log.child({ part: 'manifest' }),
   });
+  const schemas = owned.use(new SchemaChecks());
+  const checks = owned.use(new CallChecks({ schemas, ...config.validate, log: log.child({ part: 'calls' }) }));
   const server = await createServer({
     config,
     shelf,
@@ -132,6 +139,7 @@ export async function createApp({
     runtimes,
     tokens,
     fleet,
+    checks,
   });
   owned.defer(() => server.close());
   const all = owned.move();

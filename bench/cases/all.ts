@@ -1,6 +1,7 @@
 import type { BenchCase } from '../lib/bench.ts';
 import { batch } from './batch.ts';
 import { chain } from './chain.ts';
+import { checks } from './checks.ts';
 import { executeAsync } from './execute-async.ts';
 import { execute } from './execute.ts';
 import { hundred } from './hundred.ts';
@@ -24,6 +25,7 @@ export const CASES: readonly BenchCase[] = [
   reads,
   node,
   python,
+  checks,
   batch,
   spinner,
   start,

@@ -4,6 +4,7 @@ import { activateSources, runtimesFor } from '../lib/activate-sources.ts';
 import { ActivatorClient } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
 import { foreignEngines } from '../lib/engines.ts';
+import { brokenExamples } from '../lib/examine.ts';
 import { EXIT } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
 import { printFindings, problem, sorted } from '../lib/findings.ts';
@@ -128,7 +129,7 @@ async function testOne(
     findings.push(...(await activationProblems(trial)));
   }
   // What keeps an endpoint from running stands before the examples that fail for it.
-  printFindings(source, sorted(findings), terminal);
+  printFindings(source, sorted([...findings, ...(await brokenExamples(inspection))]), terminal);
   if (ko === undefined) return { inspection, findings, results: [] };
   const address = { key: ko.key, apiVersion: ko.services[0]?.apiVersion ?? ko.id.version };
   const results = await runExamples(

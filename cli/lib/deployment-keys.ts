@@ -9,7 +9,7 @@ import type { Finding } from './findings.ts';
 import { readPlaced } from './yaml-place.ts';
 
 /** In the order of `docs/authoring.md`. */
-const KEYS = ['engine', 'artifact', 'entry', 'function', 'isolation', 'timeout', 'network'] as const;
+const KEYS = ['engine', 'artifact', 'entry', 'function', 'isolation', 'timeout', 'validate', 'network'] as const;
 const METHODS = ['post', 'get'] as const;
 const BESIDE_METHODS = ['summary', 'description'];
 const OTHER_METHODS = new Set(['put', 'patch', 'delete', 'head', 'options', 'trace']);
@@ -25,6 +25,8 @@ export function unknownDeploymentKeys(text: string, file: string): Finding[] {
     const engine = engineOf(entry);
     if (entry['network'] !== undefined && ENGINES.has(engine))
       for (const message of networkWarnings(entry['network'], engine)) warn([...path, 'network'], message);
+    if (entry['validate'] !== undefined && path.at(-1)?.toLowerCase() === 'get')
+      warn([...path, 'validate'], 'validate is for endpoints that are called with an input, by post: take it out');
     for (const key of Object.keys(entry)) {
       if (isOwn(key, KEYS)) continue;
       const meant = wordLike(key, KEYS);

@@ -1,23 +1,23 @@
 /** Examples in a service descriptor, and worked examples, that are not what the descriptor's schemas say. */
 import { endpointPath } from '../../src/knowledge-object/descriptors/deployment.ts';
-import { pointerKey } from '../../src/knowledge-object/descriptors/service.ts';
+import { at, operationOf, resultSchema, schemaOf } from '../../src/validation/find-schema.ts';
+import type { Path } from '../../src/validation/find-schema.ts';
+import { bare } from '../../src/validation/media-type.ts';
 import { fieldsOf, isObject } from './fields.ts';
-import type { Fields } from './fields.ts';
-import { warning } from './findings.ts';
+import { problem, warning } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { SchemaChecker } from './schema-checker.ts';
+import type { SchemaFiles } from './schema-files.ts';
 import type { SchemaError } from './schema-errors.ts';
 import { innerSchemas, schemasOf } from './schemas-of.ts';
 import { EXAMPLES_FILE } from './worked-examples.ts';
 import type { WorkedExample } from './worked-examples.ts';
 import type { PlacedData } from './yaml-place.ts';
 
-type Path = readonly string[];
-
 /** Of those that the descriptor itself holds: beside schemas, and in them. */
-export function exampleFindings({ value, lineOf }: PlacedData, file: string): Finding[] {
+export function exampleFindings({ value, lineOf }: PlacedData, file: string, files?: SchemaFiles): Finding[] {
   if (!isObject(value)) return [];
-  const checker = new SchemaChecker(value);
+  const checker = new SchemaChecker(value, { file, files });
   const found: Finding[] = [];
   const hold = (schema: Path, path: Path, example: unknown): void => {
     for (const { path: inside, message } of checker.errors(schema, example)) {
@@ -57,14 +57,15 @@ export function workedExampleFindings(
   file: string,
   examples: readonly WorkedExample[],
   places: PlacedData,
+  files?: SchemaFiles,
 ): Finding[] {
   if (!isObject(value)) return [];
-  const whole = new SchemaChecker(value);
-  const parts = new SchemaChecker(value, { partial: true });
+  const whole = new SchemaChecker(value, { file, files });
+  const parts = new SchemaChecker(value, { file, files, partial: true });
   const items = Array.isArray(places.value) ? places.value : [];
   return examples.flatMap((example) => {
     const index = String(items.findIndex((_, i) => places.lineOf([String(i)]) === example.line));
-    const operation = operationOf(value, example);
+    const operation = operationOf(value, example.endpoint, example.method);
     if (operation === undefined || example.expected.kind === 'error') return [];
     const tell = (key: string, schema: Path, { path, message }: SchemaError): Finding => {
       const words = path.length === 0 ? message.replace(/^the whole/, 'it') : message;
@@ -87,68 +88,34 @@ export function workedExampleFindings(
   });
 }
 
-/** The keys that lead to what is called. */
-function operationOf(document: Fields, { endpoint, method }: WorkedExample): Path | undefined {
-  const name = Object.keys(fieldsOf(document['paths'])).find((key) => endpointPath(key) === endpoint);
-  if (name === undefined) return undefined;
-  for (const path of [['paths', name], follow(document, ['paths', name])]) {
-    const key = Object.keys(fieldsOf(at(document, path))).find((each) => each.toLowerCase() === method);
-    if (key !== undefined) return [...path, key];
+/** What an activator cannot check of inputs, whoever asks it to: parts of schemas that it cannot use, or all of one. */
+export function uncheckedFindings(
+  { value, lineOf }: PlacedData,
+  file: string,
+  isEnforced: boolean,
+  files?: SchemaFiles,
+): Finding[] {
+  if (!isObject(value)) return [];
+  const checker = new SchemaChecker(value, { file, files, partial: false });
+  const found = new Map<string, Finding>();
+  for (const path of Object.keys(fieldsOf(value['paths']))) {
+    const operation = operationOf(value, endpointPath(path), 'post');
+    const schema = operation && schemaOf(value, [...operation, 'requestBody'], 'application/json');
+    if (schema === undefined) continue;
+    const { notes, failure } = checker.unchecked(schema);
+    for (const note of notes) {
+      const line = note.file === file ? lineOf(note.path) : undefined;
+      found.set(JSON.stringify(note), warning(note.file, line, note.message));
+    }
+    if (failure === undefined) continue;
+    const message = `inputs of ${path} cannot be checked: ${failure}`;
+    found.set(path, (isEnforced ? problem : warning)(file, lineOf(schema), message));
   }
-  return undefined;
-}
-
-/** The keys that lead to the schema of a media type of a body or an answer. */
-function schemaOf(document: Fields, holder: Path, contentType: string): Path | undefined {
-  const place = [...follow(document, holder), 'content'];
-  const types = Object.keys(fieldsOf(at(document, place)));
-  const type = types.find((each) => bare(each) === bare(contentType)) ?? types.find((each) => each.includes('*'));
-  if (type === undefined) return undefined;
-  const path = [...place, type, 'schema'];
-  return at(document, path) === undefined ? undefined : path;
-}
-
-const STATUSES = ['200', '2XX', '2xx'];
-
-/** Of the result alone: descriptors describe it, or the whole answer with `result` and `info`. */
-function resultSchema(document: Fields, operation: Path): Path | undefined {
-  const status = STATUSES.find((each) => at(document, [...operation, 'responses', each]) !== undefined);
-  if (status === undefined) return undefined;
-  const schema = schemaOf(document, [...operation, 'responses', status], 'application/json');
-  if (schema === undefined) return undefined;
-  const place = follow(document, schema);
-  const { properties, allOf, anyOf, oneOf } = fieldsOf(at(document, place));
-  if (isObject(properties)) return 'result' in properties ? [...place, 'properties', 'result'] : place;
-  // Any of these may hold a `result`.
-  return allOf === undefined && anyOf === undefined && oneOf === undefined ? place : undefined;
+  return [...found.values()];
 }
 
 function inputOf({ body, contentType }: WorkedExample): { value: unknown } | undefined {
   if (body === undefined) return undefined;
   if (/[/+]json$/.test(bare(contentType))) return { value: JSON.parse(body) as unknown };
   return contentType.startsWith('text/') ? { value: body } : undefined;
-}
-
-const bare = (type: string): string => (type.split(';')[0] ?? '').trim().toLowerCase();
-
-function at(value: unknown, path: Path): unknown {
-  let node = value;
-  for (const key of path) {
-    if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return undefined;
-    node = (node as Fields)[key];
-  }
-  return node;
-}
-
-const MOST_REFERENCES = 20;
-
-/** Where local references lead from there; a remote one stays where it is. */
-function follow(document: Fields, from: Path): Path {
-  let path = from;
-  for (let step = 0; step < MOST_REFERENCES; step++) {
-    const reference = fieldsOf(at(document, path))['$ref'];
-    if (typeof reference !== 'string' || !reference.startsWith('#/')) return path;
-    path = reference.slice(2).split('/').map(pointerKey);
-  }
-  return path;
 }

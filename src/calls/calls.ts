@@ -11,6 +11,8 @@ import type { RecordBlock, RecordsAnswer } from '../engines/records.ts';
 import { callerGone, endpointNotFound, messageOf, ServiceError } from '../lib/errors.ts';
 import { mapBounded } from '../lib/map-bounded.ts';
 import { uptime } from '../lib/uptime.ts';
+import type { CallChecks } from './call-checks.ts';
+import { runChecked } from './checked-records.ts';
 import type { FailedCalls } from './failed-calls.ts';
 import type { HeldBytes } from './held-bytes.ts';
 
@@ -52,6 +54,8 @@ export interface CallsOptions {
   readonly held: HeldBytes;
   readonly failures: FailedCalls;
   readonly observe: CallObserver;
+  /** Holds calls of clients to the schemas of their endpoints. */
+  readonly checks?: CallChecks | undefined;
   /** What the service says of an endpoint, as JSON text. */
   readonly describe?: (endpoint: Endpoint) => string;
 }
@@ -79,10 +83,22 @@ export class Calls {
     try {
       bytes = held.hold(body.length);
       const executor = endpoint.ready() ?? (await endpoint.executor());
-      if (signal?.aborted === true) throw callerGone('The client went away before its call began');
+      if (isAborted(signal)) throw callerGone('The client went away before its call began');
       const { depth, deadline } = origin ?? OF_CLIENT;
       const scope = this.#scopeOf(set);
-      return await executor.execute({ body, contentType, json, deadline, depth, trace, scope, caller, signal });
+      const checks = origin === undefined ? this.#options.checks?.of(endpoint) : undefined;
+      if (checks === undefined)
+        return await executor.execute({ body, contentType, json, deadline, depth, trace, scope, caller, signal });
+      if (json) {
+        const refusals = checks.inputs([String(body)], { contentType, caller, signal });
+        const [refusal] = refusals === undefined ? [] : await refusals;
+        if (isAborted(signal)) throw callerGone('The client went away before its call began');
+        if (refusal !== undefined) throw refusal;
+      }
+      const call = { body, contentType, json, deadline, depth, trace, scope, caller, signal };
+      const result = await executor.execute(call);
+      if (checks.concernsResults) checks.results([result], call);
+      return result;
     } catch (thrown) {
       outcome = thrown instanceof ServiceError ? thrown.code : 'internal';
       failures.note(thrown, { endpoint, trace, input: input.text, json });
@@ -104,10 +120,15 @@ export class Calls {
     const executor = endpoint.ready() ?? (await endpoint.executor());
     const start = uptime();
     const scope = this.#scopeOf(set);
-    const answer =
+    const run = async (some: RecordBlock): Promise<RecordsAnswer> =>
       executor.executeRecords !== undefined && origin === undefined
-        ? await executor.executeRecords({ records, scope, caller, signal })
-        : await oneByOne(executor, textsOf(records), { ...(origin ?? OF_CLIENT), trace, scope, caller, signal });
+        ? await executor.executeRecords({ records: some, scope, caller, signal })
+        : await oneByOne(executor, textsOf(some), { ...(origin ?? OF_CLIENT), trace, scope, caller, signal });
+    const checks = origin === undefined ? this.#options.checks?.of(endpoint) : undefined;
+    const answer =
+      checks === undefined
+        ? await run(records)
+        : await runChecked(records, run, checks, { contentType: JSON_TYPE, caller, signal });
     const duration = uptime() - start;
     let texts: readonly string[] | undefined;
     let at = 0;
@@ -136,6 +157,8 @@ export class Calls {
     return this.#scope;
   }
 }
+
+const isAborted = (signal: CallSignal | undefined): boolean => signal?.aborted === true;
 
 class SetScope implements CallScope {
   readonly set: EndpointSet;

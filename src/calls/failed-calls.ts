@@ -88,7 +88,7 @@ export class FailedCalls implements Disposable {
   }
 }
 
-const factsOf = ({ id, ko, entry }: Endpoint): Record<string, string> => ({
+export const factsOf = ({ id, ko, entry }: Endpoint): Record<string, string> => ({
   ko: koKey(ko.id),
   endpoint: id,
   engine: entry.engine,

@@ -4,6 +4,8 @@ import type { NetworkPermissions } from '../engines/network/permission.ts';
 import { RUNTIME_NAMES } from '../engines/table.ts';
 import { WALLS_MODES } from '../engines/walls/walls.ts';
 import type { WallsMode } from '../engines/walls/walls.ts';
+import { VALIDATION_MODES } from '../knowledge-object/validation-mode.ts';
+import type { ValidationMode } from '../knowledge-object/validation-mode.ts';
 import { startRefused } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
 import { toNetworkPermissions } from './network-permissions.ts';
@@ -94,6 +96,8 @@ export interface Config {
   /** `<naan>/<name>` of KOs whose code may start other programs. */
   readonly processes: readonly string[];
   readonly properties: Readonly<Record<string, string>>;
+  /** What becomes of inputs and results that break their schemas; `inputs` undefined: as knowledge objects say. */
+  readonly validate: { readonly inputs: ValidationMode | undefined; readonly outputs: 'off' | 'log' };
   readonly logLevel: string;
   readonly logFormat: 'auto' | 'text' | 'json';
 }
@@ -149,6 +153,12 @@ export function toConfig(raw: RawSettings): Config {
     network: toNetworkPermissions(read.list('allow-network'), read.source('allow-network'), read.as('port', toPort)),
     processes: read.koNames('allow-processes'),
     walls: read.as('walls', (value, source) => toChoice(value, source, WALLS_MODES)),
+    validate: {
+      inputs: read.isGiven('validate-inputs')
+        ? read.as('validate-inputs', (value, source) => toChoice(value, source, VALIDATION_MODES))
+        : undefined,
+      outputs: read.as('validate-outputs', (value, source) => toChoice(value, source, ['off', 'log'])),
+    },
     properties: propertiesOf(read.list('property'), read.source('property')),
     logLevel: read.as('log-level', (value, source) =>
       toChoice(value, source, ['debug', 'info', 'warn', 'error', 'silent']),
@@ -182,6 +192,10 @@ class Reader {
     const value = this.optional(option, parse);
     if (value === undefined) throw new Error(`setting ${option} has no default`);
     return value;
+  }
+
+  isGiven(option: OptionName): boolean {
+    return this.#raw.get(option)?.values[0] !== undefined;
   }
 
   /** What the value was given as, for the person who gave it. */

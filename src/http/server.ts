@@ -2,6 +2,7 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Activator } from '../activation/activator.ts';
+import type { CallChecks } from '../calls/call-checks.ts';
 import { Calls } from '../calls/calls.ts';
 import { FailedCalls } from '../calls/failed-calls.ts';
 import { HeldBytes } from '../calls/held-bytes.ts';
@@ -44,6 +45,7 @@ export interface ServerOptions {
   readonly runtimes: RuntimeRegistry;
   readonly tokens: CallTokens;
   readonly fleet: Fleet | undefined;
+  readonly checks: CallChecks | undefined;
   readonly version: string;
   readonly lifecycle: Lifecycle;
   readonly log: FastifyBaseLogger;
@@ -80,7 +82,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   let executed = 0;
   const texts = new EndpointTexts();
   const invoked = new Calls({
-    ...{ held, failures, observe: () => executed++ },
+    ...{ held, failures, checks: options.checks, observe: () => executed++ },
     // Code that asks comes by no address.
     describe: (endpoint) => texts.of(endpoint, config.publicUrl ?? ownAddress(app)),
   });

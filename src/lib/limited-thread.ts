@@ -38,12 +38,17 @@ export class LimitedThread<Job, Answer> implements AsyncDisposable {
     this.#spoils = spoils;
   }
 
-  /** @throws ThreadLimitPassed; the error that ended the thread. */
-  async run(job: Job): Promise<Answer> {
+  /** False where the next job has to wait for a thread to begin. */
+  get isRunning(): boolean {
+    return this.#thread !== undefined;
+  }
+
+  /** `timeout`: milliseconds, where this job may take others. @throws ThreadLimitPassed; the error that ended the thread. */
+  async run(job: Job, timeout = this.#limits.timeout): Promise<Answer> {
     clearTimeout(this.#giveBack);
     this.#waiting++;
     try {
-      return await this.#queue.run('thread', () => this.#inThread(job));
+      return await this.#queue.run('thread', () => this.#inThread(job, timeout));
     } finally {
       if (--this.#waiting === 0) {
         this.#giveBack = setTimeout(() => void this.#end(), this.#limits.idle);
@@ -63,10 +68,10 @@ export class LimitedThread<Job, Answer> implements AsyncDisposable {
     await this.#end();
   }
 
-  async #inThread(job: Job): Promise<Answer> {
+  async #inThread(job: Job, timeout: number): Promise<Answer> {
     const thread = (this.#thread ??= this.#start());
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const timer = setTimeout(() => reject(new ThreadLimitPassed('time')), this.#limits.timeout);
+    const timer = setTimeout(() => reject(new ThreadLimitPassed('time')), timeout);
     const onError = (cause: Error & { code?: string }): void =>
       reject(cause.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new ThreadLimitPassed('memory', cause) : cause);
     const onExit = (): void => reject(new Error('the thread ended'));

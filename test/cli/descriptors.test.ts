@@ -40,7 +40,7 @@ const slips: [string, Change, RegExp[]][] = [
     'a key of an endpoint that is like none',
     deployment('function:', 'memory: 5\n    function:'),
     [
-      /^deployment\.yaml:«memory: 5» "memory" is no key of an endpoint; the keys are engine, artifact, entry, function, isolation, timeout, network: correct it or take it out$/,
+      /^deployment\.yaml:«memory: 5» "memory" is no key of an endpoint; the keys are engine, artifact, entry, function, isolation, timeout, validate, network: correct it or take it out$/,
     ],
   ],
   [
@@ -165,8 +165,25 @@ const slips: [string, Change, RegExp[]][] = [
     examples('systolic: 120', 'systolic: 1200'),
     [
       /^worked-examples\.yaml:«input: \{ systolic: 1200, diastolic: 80 \}» "120 over 80 mmHg": the input breaks the schema in service\.yaml:«schema:»: systolic must be <= 300$/,
-      /^worked-examples\.yaml:«- name: 120 over 80 mmHg» "120 over 80 mmHg": 400 Bad Request: systolic must /,
+      /^worked-examples\.yaml:«- name: 120 over 80 mmHg» "120 over 80 mmHg": 400 Bad Request: The input breaks the schema of .+: \/systolic: expected a number <= 300, came 1200$/,
     ],
+  ],
+  [
+    'a pattern that no activator checks, and another in a file beside it',
+    async (file) => {
+      const own = "$1mrn: { type: string, pattern: '(?=m)' }\n$1unit: { $ref: 'more.yaml#/unit' }\n$1diastolic:\n";
+      await service([/( +)diastolic:\n/, own])(file);
+      await writeFile(file('more.yaml'), "unit:\n  type: string\n  pattern: '(?!g)'\n");
+    },
+    [
+      /^service\.yaml:«mrn: .*» the pattern "\(\?=m\)" is not checked: /,
+      /^more\.yaml.*the pattern "\(\?!g\)" is not checked: /,
+    ],
+  ],
+  [
+    'a word for checks that is none',
+    deployment('validate: enforce', 'validate: strict'),
+    [/validate strict: it must be off, log, enforce/],
   ],
   [
     'the result of a worked example',
@@ -267,7 +284,7 @@ test('with --strict a warning is enough to fail', async () => {
 test('the examples of the project have nothing but the one mistake that is there on purpose', async () => {
   const { json } = await kgridJson<Checked>(['check', join(PROJECT, 'examples')]);
   const said = json.kos.flatMap(({ findings }) => findings).map(({ file, line }) => `${file}:${line ?? ''}`);
-  assert.deepEqual(new Set(said), new Set(['deployment.yaml:7', 'service.yaml:56', 'src/syntax-error.js:3']));
+  assert.deepEqual(new Set(said), new Set(['deployment.yaml:8', 'service.yaml:56', 'src/syntax-error.js:3']));
 });
 
 test('what checks and comparisons need is loaded by no other command, nor by the service', async () => {

@@ -49,13 +49,16 @@ test('what an example expected and what came stand below it, and the exit code i
   assert.equal(code, 1);
   assert.deepEqual(stdout.replace(/\d+ ms/g, 'n ms').split('\n'), [
     'test/map/v1.0  map',
+    'map/worked-examples.yaml:16: warning: "Fails": the input breaks the schema in service.yaml:20: it has no systolic: add it',
+    'map/worked-examples.yaml:16: warning: "Fails": the input breaks the schema in service.yaml:20: it has no diastolic: add it',
+    'map/worked-examples.yaml:17: warning: "Fails": the expected result breaks the schema in service.yaml:30: it must be a map, not 1',
     '  FAIL  Differs  map/worked-examples.yaml:1',
     '        meanArterialPressure  expected 93.3, got 120',
     '  ok    Near enough  n ms',
     '  FAIL  Does not fail  map/worked-examples.yaml:10',
     '        expected an error with "must be", got {"meanArterialPressure":120,"unit":"mmHg"}',
     '  FAIL  Fails  map/worked-examples.yaml:14',
-    '        400 Bad Request: systolic must be a number in mmHg from 30 to 300 (got undefined)',
+    '        400 Bad Request: The input breaks the schema of test/map/1.0/calculate: /systolic: expected number, came nothing; /diastolic: expected number, came nothing',
     '',
     '4 examples: 1 passed, 3 failed',
     '',

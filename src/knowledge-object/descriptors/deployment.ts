@@ -2,6 +2,8 @@ import { isEndpointPart } from '../id.ts';
 import { importRefused } from '../../lib/errors.ts';
 import { parseHostPort, STANDARD_PORT } from '../../lib/host-port.ts';
 import type { HostPort } from '../../lib/host-port.ts';
+import { VALIDATION_MODES } from '../validation-mode.ts';
+import type { ValidationMode } from '../validation-mode.ts';
 import { withoutDot } from '../package-path.ts';
 import { escapeForMessage } from '../escape-for-message.ts';
 import { readYamlTree } from './yaml-tree.ts';
@@ -29,6 +31,8 @@ export interface DeploymentEntry {
   readonly isolation?: string;
   /** Milliseconds. */
   readonly timeout?: number;
+  /** What becomes of inputs that break the schema of the service descriptor. */
+  readonly validate?: ValidationMode;
   /** What its code connects to: it only tells the operator what to allow. */
   readonly network?: readonly HostPort[];
   /** All that the descriptor says beside path, method, engine, artifacts, entry and function. */
@@ -131,6 +135,7 @@ function readEntry(tree: YamlTree, path: string, method: string | undefined, pla
   }
   const timeout = timeoutOf(textOf(tree, fields, 'timeout', problems), problems);
   const isolation = textOf(tree, fields, 'isolation', problems);
+  const validate = validateOf(textOf(tree, fields, 'validate', problems), problems);
   const network = networkOf(tree, fields.get('network')?.node);
   const name = textOf(tree, fields, 'function', problems);
   return {
@@ -145,6 +150,7 @@ function readEntry(tree: YamlTree, path: string, method: string | undefined, pla
     ...(isPackage && artifacts.length === 0 ? { installs: '' } : {}),
     ...(isolation === undefined ? {} : { isolation }),
     ...(timeout === undefined ? {} : { timeout }),
+    ...(validate === undefined ? {} : { validate }),
     ...(network.length === 0 ? {} : { network }),
     raw: rawOf(tree, own),
     line: place.line,
@@ -183,6 +189,13 @@ function timeoutOf(text: string | undefined, problems: string[]): number | undef
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   problems.push(`has the timeout ${escapeForMessage(text)}: it must be a whole number of milliseconds`);
   return undefined;
+}
+
+function validateOf(text: string | undefined, problems: string[]): ValidationMode | undefined {
+  const mode = VALIDATION_MODES.find((each) => each === text?.toLowerCase());
+  if (text !== undefined && mode === undefined)
+    problems.push(`has validate ${escapeForMessage(text)}: it must be ${VALIDATION_MODES.join(', ')}`);
+  return mode;
 }
 
 /** A host, or a list of them; what is none is left out, since runtimes of others may give the key another meaning. */
