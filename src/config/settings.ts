@@ -1,9 +1,9 @@
 import { RUNTIME_NAMES } from '../engines/table.ts';
-import { VALIDATION_MODES } from '../knowledge-object/validation-mode.ts';
 import { WALLS_MODES } from '../engines/walls/walls.ts';
 import { DEFAULT_NAAN } from '../knowledge-object/places.ts';
 import { LIMIT_SETTINGS } from './limit-settings.ts';
 import type { Setting } from './setting.ts';
+import { VALIDATION_SETTINGS } from './validation-settings.ts';
 
 /**
  * All settings, in one table: `--help`, the reading of options and variables, and the check of
@@ -266,24 +266,7 @@ export const SETTINGS = [
     group: 'Engines',
     help: 'name=value that javascript reads by context.getProperty(name); may repeat',
   },
-  {
-    option: 'validate-inputs',
-    env: 'KGRID_VALIDATE_INPUTS',
-    kind: 'choice',
-    choices: VALIDATION_MODES,
-    default: 'off',
-    group: 'Engines',
-    help: 'Inputs against the schemas of their endpoints: log what breaks them, or enforce; given, off also overrides knowledge objects that ask for it',
-  },
-  {
-    option: 'validate-outputs',
-    env: 'KGRID_VALIDATE_OUTPUTS',
-    kind: 'choice',
-    choices: ['off', 'log'],
-    default: 'off',
-    group: 'Engines',
-    help: 'Results against the schemas of their endpoints: log what breaks them',
-  },
+  ...VALIDATION_SETTINGS,
   {
     option: 'log-level',
     env: 'KGRID_LOG_LEVEL',

@@ -1,0 +1,23 @@
+import { VALIDATION_MODES } from '../knowledge-object/validation-mode.ts';
+import type { Setting } from './setting.ts';
+
+export const VALIDATION_SETTINGS = [
+  {
+    option: 'validate-inputs',
+    env: 'KGRID_VALIDATE_INPUTS',
+    kind: 'choice',
+    choices: VALIDATION_MODES,
+    default: 'off',
+    group: 'Engines',
+    help: 'Inputs against the schemas of their endpoints: log what breaks them, or enforce; given, off also overrides knowledge objects that ask for it',
+  },
+  {
+    option: 'validate-outputs',
+    env: 'KGRID_VALIDATE_OUTPUTS',
+    kind: 'choice',
+    choices: ['off', 'log'],
+    default: 'off',
+    group: 'Engines',
+    help: 'Results against the schemas of their endpoints: log what breaks them',
+  },
+] as const satisfies readonly Setting[];
