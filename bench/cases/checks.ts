@@ -33,11 +33,11 @@ export const checks: BenchCase = {
 };
 
 function checkedKo(mode: (typeof MODES)[number]): BenchKo {
-  const made = benchKo(`checks-${mode}`, CLEARANCE);
+  const made = benchKo(`checks.${mode}`, CLEARANCE);
   const service = {
     openapi: '3.1.0',
     info: { title: 'bench', version: '1.0' },
-    servers: [{ url: `/bench/checks-${mode}` }],
+    servers: [{ url: `/bench/checks.${mode}` }],
     paths: { '/run': { post: { requestBody: { content: { 'application/json': { schema: SCHEMA } } } } } },
   };
   const entry = { engine: 'javascript', artifact: 'src/index.js', function: 'run', validate: mode };
