@@ -1,4 +1,4 @@
-/** `kgrid run` with Parquet in and out, at a running service. */
+/** `kgrid run` with Parquet in and out, and all formats together, at a running service. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -217,4 +217,28 @@ test('rows before a place that is damaged have their results', async () => {
   );
   assert.match(stderr, /1400 records of damaged\.parquet are done and kept/);
   assert.equal(code, 1);
+});
+
+test('any delimiter and any of the formats go together with --map, --join and --id-column', async () => {
+  const read = (name: string): Promise<string> => readFile(join(folder.path, name), 'utf8');
+  const people = ['{"person":{"id":"a"},"years":3}', '{"person":{"id":"b, \\"B\\""},"years":-1}', '{"years":4}'];
+  await put('mixed.ndjson', people.join('\n'));
+  const maps = ['--map', 'age=years', '--map', 'id=person.id'];
+  await run('mixed.ndjson', '-o', 'mixed.tsv', ...maps, '--id-column', 'person.id');
+  assert.equal(
+    await read('mixed.tsv'),
+    'person.id\tid\tscore\tseen\n' +
+      'a\ta\t6\t"{""person"":{""id"":""a""},""age"":3,""id"":""a""}"\n' +
+      '\t\t8\t"{""age"":4}"\n',
+  );
+  assert.match(await read('mixed.tsv.failed.ndjson'), /"line":2,"person\.id":"b, \\"B\\""/);
+  await put('semicolons.csv', 'name;years\n"a;\n1";3\nb;4\n');
+  const options = ['semicolons.csv', '--delimiter', ';', '--map', 'age=years', '--join'];
+  const { stdout: csv } = await run(...options);
+  assert.equal(csv, 'name;years;id;score;seen\n"a;\n1";3;;6;"{""age"":3}"\nb;4;;8;"{""age"":4}"\n');
+  const first = { name: 'a;\n1', years: '3' };
+  const { stdout: ndjson } = await run(...options, '--to', 'ndjson');
+  assert.deepEqual(JSON.parse(ndjson.split('\n')[0] ?? ''), { ...first, result: { score: 6, seen: { age: 3 } } });
+  await run(...options, '-o', 'semicolons.parquet');
+  assert.deepEqual((await rowsOf('semicolons.parquet'))[0], { ...first, id: null, score: 6, seen: '{"age":3}' });
 });
