@@ -4,12 +4,12 @@
  */
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { EndpointSet } from '../activation/endpoint-set.ts';
-import type { Call, CallScope, CallSignal, CallTrace, Executor, NestedCall } from '../engines/engine.ts';
+import type { CallScope, CallSignal, CallTrace, NestedCall } from '../engines/engine.ts';
 import type { CallOrigin } from '../engines/call-token.ts';
-import { resultLine, textsOf } from '../engines/records.ts';
+import { oneByOne } from '../engines/one-by-one.ts';
+import { textsOf } from '../engines/records.ts';
 import type { RecordBlock, RecordsAnswer } from '../engines/records.ts';
-import { callerGone, endpointNotFound, messageOf, ServiceError } from '../lib/errors.ts';
-import { mapBounded } from '../lib/map-bounded.ts';
+import { callerGone, endpointNotFound, ServiceError } from '../lib/errors.ts';
 import { uptime } from '../lib/uptime.ts';
 import type { CallChecks } from './call-checks.ts';
 import { runChecked } from './checked-records.ts';
@@ -38,6 +38,8 @@ export interface CallInput {
 /** Of records that run together. */
 export interface RecordsInput {
   readonly records: RecordBlock;
+  /** Of `Calls.holdingScope`, for what they call. */
+  readonly scope: CallScope;
   readonly trace: CallTrace | undefined;
   readonly origin?: CallOrigin | undefined;
   readonly caller: string | undefined;
@@ -114,16 +116,17 @@ export class Calls {
    * @throws ServiceError where the endpoint cannot be called.
    */
   async invokeRecords(target: CallTarget, input: RecordsInput, signal?: CallSignal): Promise<RecordsAnswer> {
-    const { endpoint, set } = target;
-    const { records, trace, origin, caller } = input;
+    const { endpoint } = target;
+    const { records, scope, trace, origin, caller } = input;
     const { failures, observe } = this.#options;
     const executor = endpoint.ready() ?? (await endpoint.executor());
     const start = uptime();
-    const scope = this.#scopeOf(set);
     const run = async (some: RecordBlock): Promise<RecordsAnswer> =>
       executor.executeRecords !== undefined && origin === undefined
-        ? await executor.executeRecords({ records: some, scope, caller, signal })
-        : await oneByOne(executor, textsOf(some), { ...(origin ?? OF_CLIENT), trace, scope, caller, signal });
+        ? await executor.executeRecords({ records: some, scope, trace, caller, signal })
+        : await oneByOne(some, { ...(origin ?? OF_CLIENT), trace, scope, caller, signal }, (call) =>
+            executor.execute(call),
+          );
     const checks = origin === undefined ? this.#options.checks?.of(endpoint) : undefined;
     const answer =
       checks === undefined
@@ -144,6 +147,11 @@ export class Calls {
       }
     }
     return answer;
+  }
+
+  /** For calls that go on for long: what they call in turn stays until its end, also when it is replaced meanwhile. */
+  holdingScope(set: EndpointSet): CallScope & Disposable {
+    return new HoldingScope(this, set);
   }
 
   /** What the service says of an endpoint, as JSON text. */
@@ -180,26 +188,27 @@ class SetScope implements CallScope {
 
   async call(id: string, { body, depth, deadline, signal, ...input }: NestedCall): Promise<string> {
     const { set } = this;
-    const endpoint = set.find(id);
+    const endpoint = this.find(id);
     if (endpoint === undefined) throw endpointNotFound(`${id} is not active`);
     const nested = { body, text: body, origin: { depth, deadline }, trace: undefined, caller: undefined, ...input };
     return this.#calls.invoke({ endpoint, set }, nested, signal);
   }
 }
 
-function oneByOne(
-  executor: Executor,
-  texts: readonly string[],
-  call: Omit<Call, 'body' | 'contentType' | 'json'>,
-): Promise<RecordsAnswer> {
-  return mapBounded(texts, RECORDS_AT_ONCE, (body) =>
-    executor
-      .execute({ ...call, body, contentType: JSON_TYPE, json: true })
-      .then(resultLine, (thrown: unknown) => (thrown instanceof Error ? thrown : new Error(messageOf(thrown)))),
-  );
+class HoldingScope extends SetScope implements Disposable {
+  readonly #held = new Map<Endpoint, Disposable>();
+
+  override find(id: string): Endpoint | undefined {
+    const endpoint = super.find(id);
+    if (endpoint !== undefined && !this.#held.has(endpoint)) this.#held.set(endpoint, endpoint.hold());
+    return endpoint;
+  }
+
+  [Symbol.dispose](): void {
+    for (const held of this.#held.values()) held[Symbol.dispose]();
+    this.#held.clear();
+  }
 }
 
-/** Of an engine that runs one at a time, so many are on their way. */
-const RECORDS_AT_ONCE = 32;
 const JSON_TYPE = 'application/json';
 const OF_CLIENT: CallOrigin = { depth: 0, deadline: Infinity };

@@ -67,6 +67,7 @@ export interface Call {
 export interface RecordsCall {
   readonly records: RecordBlock;
   readonly scope: CallScope;
+  readonly trace?: CallTrace | undefined;
   readonly caller?: string | undefined;
   readonly signal?: CallSignal | undefined;
 }
@@ -107,7 +108,7 @@ export interface Executor {
    */
   execute(call: Call): Promise<string>;
   /** Runs many records behind all single calls, for engines that have a quicker way than one after the other. Never rejects. */
-  executeRecords?(call: RecordsCall): Promise<RecordsAnswer>;
+  readonly executeRecords?: ((call: RecordsCall) => Promise<RecordsAnswer>) | undefined;
   /** Lets go of what the endpoint holds; running calls end as they began. May be called twice. */
   dispose(): void;
 }

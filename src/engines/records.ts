@@ -43,6 +43,12 @@ export function divide({ text, count }: RecordBlock, first: number): [RecordBloc
   ];
 }
 
+/** The record at a place, from 0. */
+export function recordAt(block: RecordBlock, at: number): RecordBlock {
+  const from = at === 0 ? 0 : endOfLine(block.text, at) + 1;
+  return divide({ text: block.text.slice(from), count: block.count - at }, 1)[0];
+}
+
 /** In their order, but each that is larger than so many bytes is alone. */
 export function withLargeOnesApart(block: RecordBlock, large: number): RecordBlock[] {
   if (block.text.length <= large || block.count === 1) return [block];

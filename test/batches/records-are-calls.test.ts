@@ -74,6 +74,8 @@ test('a record that fails concerns no other, and is named by its line of the inp
     ],
   );
   assert.match(String(lines[1]?.error?.Detail), /^Code execution error: Error: negative: -5$/);
+  assert.match(String(lines[2]?.error?.Detail), /^The record in line 5 is not JSON: .*position 4/);
+  assert.equal(lines[4]?.error?.Detail, 'The record in line 7 is not JSON: it holds a NUL character');
   assert.deepEqual(trailers, { 'kgrid-records': '6', 'kgrid-failed': '3' });
 });
 

@@ -12,6 +12,7 @@ import { hide } from './hide.ts';
 import { LoadError, loadFunction, type Endpoint, type KnowledgeFunction } from './load.ts';
 import { answers, kinds, type Failure } from '../../../src/engines/workers/messages.ts';
 import { loadNative } from './native.ts';
+import { RecordLines } from './record-lines.ts';
 import { restrict } from './restrict.ts';
 import { dataPipe, Shared } from './shared.ts';
 import { OddNumber, writeResult } from './write-result.ts';
@@ -56,6 +57,7 @@ process.on('uncaughtException', (error) => {
 
 const reader = new FrameReader((kind, a, b, body) => {
   if (kind === kinds.call) call(a, b >> 1, (b & 1) === 1, body);
+  else if (kind === kinds.records) records(a, b, body);
   else if (kind === kinds.load) load(a, b);
   else if (kind === kinds.reply) executors.reply(a, b, body);
   else if (kind === kinds.endpoint) endpoints[a] = { endpoint: parse(body) as Endpoint };
@@ -100,10 +102,11 @@ function call(number: number, index: number, json: boolean, body: string): void 
   if (!shared.begin(number)) return;
   const endpoint = endpoints[index];
   open.set(number, endpoint?.endpoint.root ?? '');
-  if (endpoint?.run) current.run(number, execute, endpoint.run, number, json, body);
+  const tell = (kind: number, text: string): void => answer(number, kind, text);
+  if (endpoint?.run) void current.run(number, execute, endpoint.run, number, json, body, tell);
   else {
     prepare(number, index).then(
-      () => endpoint?.run && current.run(number, execute, endpoint.run, number, json, body),
+      () => endpoint?.run && current.run(number, execute, endpoint.run, number, json, body, tell),
       (error: unknown) => refuse(number, messageOf(error), answers.unloaded),
     );
   }
@@ -127,45 +130,78 @@ async function prepare(number: number, index: number): Promise<void> {
   return endpoint.loaded;
 }
 
-function execute(run: KnowledgeFunction, number: number, json: boolean, body: string): void {
+/** Takes what came of one input: one of `answers`, and its text. */
+type Answer = (kind: number, text: string) => void;
+
+/** Gives a promise where it goes on. */
+function execute(
+  run: KnowledgeFunction,
+  number: number,
+  json: boolean,
+  body: string,
+  tell: Answer,
+): Promise<void> | undefined {
   let input: unknown = body;
   try {
     if (json) input = parse(body);
   } catch (error) {
-    refuse(number, describe(error), answers.unreadable);
-    return;
+    tell(answers.unreadable, stringify({ description: describe(error) } satisfies Failure));
+    return undefined;
   }
   try {
     const result = run(input);
     if (isThenable(result))
-      Promise.resolve(result)
-        .then((value) => finish(number, value))
-        .catch((error: unknown) => fail(number, error));
-    else finish(number, result);
+      return Promise.resolve(result)
+        .then((value) => finish(value, tell))
+        .catch((error: unknown) => tell(...failed(number, error)));
+    finish(result, tell);
   } catch (error) {
-    fail(number, error);
+    tell(...failed(number, error));
   }
+  return undefined;
+}
+
+function records(number: number, index: number, text: string): void {
+  if (!shared.begin(number)) return;
+  const endpoint = endpoints[index];
+  open.set(number, endpoint?.endpoint.root ?? '');
+  prepare(number, index)
+    .then(async () => {
+      if (!endpoint?.run) return;
+      const { run } = endpoint;
+      const lines = new RecordLines((lines, areLast) => {
+        if (open.has(number)) send(frame(kinds.lines, number, areLast ? 1 : 0, lines));
+        if (areLast) open.delete(number);
+      });
+      await current.run(number, () =>
+        lines.run(text.split('\n'), (record, tell) => execute(run, number, true, record, tell)),
+      );
+    })
+    .catch((error: unknown) => refuse(number, messageOf(error), answers.unloaded));
 }
 
 const isThenable = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 
-function finish(number: number, result: unknown): void {
+function finish(result: unknown, tell: Answer): void {
   const text = writeResult(result);
   if (text.length * 3 > outputLimit && Buffer.byteLength(text) > outputLimit) {
-    refuse(number, `The result is larger than the limit of ${outputLimit / 1_000_000} MB`);
-  } else answer(number, answers.result, text);
+    const description = `The result is larger than the limit of ${outputLimit / 1_000_000} MB`;
+    tell(answers.failed, stringify({ description } satisfies Failure));
+  } else tell(answers.result, text);
 }
 
 const messageOf = (error: unknown): string => (error instanceof LoadError ? error.message : describe(error));
 
 /** Answers with what the code threw. */
-function fail(number: number, error: unknown): void {
+const fail = (number: number, error: unknown): void => answer(number, ...failed(number, error));
+
+function failed(number: number, error: unknown): [number, string] {
   const failure: Failure =
     error instanceof OddNumber
       ? { description: error.message }
       : failureOf(error, open.get(number) ?? '', executors.isNested(error));
-  answer(number, failure.status === undefined ? answers.thrown : answers.invalid, stringify(failure));
+  return [failure.status === undefined ? answers.thrown : answers.invalid, stringify(failure)];
 }
 
 function refuse(number: number, description: string, kind: number = answers.failed): void {

@@ -16,7 +16,7 @@ export interface BatchParts {
   /** Takes lines of the answer, a character for each byte, and resolves when more may come. */
   readonly write: (lines: string) => Promise<void> | undefined;
   /** What a record that has no result says, as JSON. */
-  readonly errorText: (error: Error) => string;
+  readonly errorText: (error: Error, line: number) => string;
   /** Bytes of one record. */
   readonly mostBytes: number;
   /** Bytes that may come without a record among them. */
@@ -269,7 +269,7 @@ export class RecordBatch {
 
   #errorLine(error: Error, line: number): string {
     this.#failed++;
-    return Buffer.from(`{"error":${this.#parts.errorText(error)},"line":${line}}\n`).toString('latin1');
+    return Buffer.from(`{"error":${this.#parts.errorText(error, line)},"line":${line}}\n`).toString('latin1');
   }
 
   #tell(): void {

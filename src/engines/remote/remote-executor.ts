@@ -1,6 +1,7 @@
 /** Calls an endpoint where it is held: in turn, where that is at several places. */
 import { executionFailed, overloaded, runtimeSilent, runtimeUnreachable } from '../../lib/errors.ts';
-import type { Call, EndpointPlan, Executor } from '../engine.ts';
+import type { Call, EndpointPlan, Executor, RecordsCall } from '../engine.ts';
+import type { RecordsAnswer } from '../records.ts';
 import type { ActivatedAt } from './activate-at.ts';
 import type { CallPlace } from './call-place.ts';
 import { Holder } from './holder.ts';
@@ -43,6 +44,11 @@ export class RemoteExecutor implements Executor {
     } finally {
       this.#waiting--;
     }
+  }
+
+  get executeRecords(): ((call: RecordsCall) => Promise<RecordsAnswer>) | undefined {
+    const place = this.#places.find((each) => each.callRecords !== undefined);
+    return place?.callRecords?.bind(place);
   }
 
   async #anywhere(call: Call): Promise<string> {

@@ -15,18 +15,21 @@ export class CallFailure extends Error {
   readonly status: 400 | 422 | undefined;
   /** Its worker should get no more calls. */
   readonly retires: boolean;
+  /** Another call in its process may be at fault: one that ended this, or kept it from its turn. */
+  readonly isOfOthers: boolean;
   /** Where in the knowledge object. */
   readonly place: CodePlace | undefined;
 
   constructor(
     kind: FailureKind,
     description: string,
-    more: { status?: 400 | 422; place?: CodePlace; retires?: boolean } = {},
+    more: { status?: 400 | 422; place?: CodePlace; retires?: boolean; isOfOthers?: boolean } = {},
   ) {
     super(description);
     this.kind = kind;
     this.status = more.status;
     this.retires = more.retires === true;
+    this.isOfOthers = more.isOfOthers === true;
     this.place = more.place;
   }
 }
@@ -36,7 +39,7 @@ export const seconds = (milliseconds: number): string => `${Math.round(milliseco
 
 export const failed = (description: string): CallFailure => new CallFailure('failed', description);
 export const passedLimit = (limitMs: number): CallFailure =>
-  failed(`The call passed its time limit of ${seconds(limitMs)}`);
+  new CallFailure('failed', `The call passed its time limit of ${seconds(limitMs)}`, { isOfOthers: true });
 export const loadPassedLimit = (limitMs: number): string =>
   `Loading the knowledge object passed its time limit of ${seconds(limitMs)}`;
 export const hadNoTurn = (ko: string, limitMs: number, problem: string | undefined): CallFailure =>

@@ -7,6 +7,8 @@ import { OddFrame } from '../sandbox/frames.ts';
 import { objectOf } from '../sandbox/from-process.ts';
 import { CallFailure } from './call-failure.ts';
 import type { FailureKind } from './call-failure.ts';
+import { RESULT_HEAD } from '../records.ts';
+import type { RecordsPart } from '../records.ts';
 import { answers } from './messages.ts';
 import type { Question } from './messages.ts';
 
@@ -53,4 +55,40 @@ export function questionOf(text: string): Required<Question> {
     throw new OddFrame('a question has no texts');
   // The code gives them, and may give anything.
   return { what, uri: uri.slice(0, MAX_ID_CHARACTERS), contentType: contentType.slice(0, MAX_ID_CHARACTERS), body };
+}
+
+/** `text`: a character for each byte. `most`: how many lines it may have. @throws OddFrame. */
+export function linesOf(text: string, most: number, clean: (text: string) => string): RecordsPart[] {
+  const found: RecordsPart[] = [];
+  const lines = text.split('\n');
+  if (lines.pop() !== '' || lines.length > most) throw new OddFrame('answers to records are not as many as these');
+  let run = '';
+  let count = 0;
+  const endRun = (): void => {
+    if (count > 0) found.push({ lines: run, count });
+    run = '';
+    count = 0;
+  };
+  for (const line of lines) {
+    if (line.startsWith(RESULT_HEAD)) {
+      checkJson(line);
+      run += `${line}\n`;
+      count++;
+      continue;
+    }
+    endRun();
+    if (!line.startsWith('!')) throw new OddFrame('an answer is neither a result nor a failure');
+    found.push(failureOf(Number(line[1]), Buffer.from(line.slice(2), 'latin1').toString('utf8'), clean));
+  }
+  endRun();
+  return found;
+}
+
+/** The code may have written it to the socket itself, and it goes into the answer as it is. */
+function checkJson(line: string): void {
+  try {
+    JSON.parse(line);
+  } catch {
+    throw new OddFrame('a result is not JSON');
+  }
 }

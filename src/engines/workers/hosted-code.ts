@@ -9,6 +9,7 @@ import type { Cache } from './packages/cache.ts';
 import { activationFailed } from './packages/errors.ts';
 import { Semaphore } from './packages/semaphore.ts';
 import type { WorkerPool } from './worker-pool.ts';
+import type { EndpointCode } from './worker-program.ts';
 
 /** An endpoint that is to be run. */
 export interface WantedCode extends Omit<WantedArtifacts, 'variant'> {
@@ -60,6 +61,8 @@ export interface HostedEndpoint {
   readonly uri: string;
   /** It loads; false where that was taken as known, so that its first call shows it. */
   readonly wasLoaded: boolean;
+  /** Runs records in workers of their own, so that no single call waits for those, or falls to them. */
+  hostOfRecords(): Promise<KoHost>;
   /** Lets go of its code, whose calls come to their end. May be called twice. */
   release(): void;
 }
@@ -118,15 +121,11 @@ export class HostedCode {
     const installed = await installer.install(code, progress);
     installed.folders.forEach(need);
     const folders = [cache.object(key), ...installed.folders];
-    const host = this.#parts.pool.host(wanted.ko, `${wanted.checksum ?? key} ${installed.apart ?? ''}`);
-    add(this.#hosts, host);
-    needed.defer(() => {
-      if (take(this.#hosts, host)) this.#parts.pool.keepOnly(new Set(this.#hosts.keys()));
-    });
-    await host.openNetwork();
+    const state = `${wanted.checksum ?? key} ${installed.apart ?? ''}`;
+    const host = await this.#hostFor(wanted.ko, state, false, needed);
     const { more } = installed;
     const known = isKnown([key, wanted.uri, wanted.entry, wanted.function, ...installed.folders].join('\n'));
-    host.define({
+    const definition: EndpointCode = {
       uri: wanted.uri,
       file: join(root, wanted.entry),
       root,
@@ -134,11 +133,39 @@ export class HostedCode {
       folders,
       network: wanted.network,
       ...(more && { more }),
-    });
+    };
+    host.define(definition);
     if (!known) await this.#load(host, code, progress);
     await cache.remember(wanted.uri, key);
     const all = needed.move();
-    return { host, uri: wanted.uri, wasLoaded: !known, release: () => void all.disposeAsync() };
+    let ofRecords: Promise<KoHost> | undefined;
+    const hostOfRecords = async (): Promise<KoHost> => {
+      const made = await this.#hostFor(wanted.ko, state, true, all);
+      made.define(definition);
+      return made;
+    };
+    return {
+      host,
+      uri: wanted.uri,
+      wasLoaded: !known,
+      hostOfRecords: () =>
+        (ofRecords ??= hostOfRecords().catch((thrown: unknown) => {
+          ofRecords = undefined;
+          throw thrown;
+        })),
+      release: () => void all.disposeAsync(),
+    };
+  }
+
+  async #hostFor(ko: string, state: string, forRecords: boolean, needed: AsyncDisposableStack): Promise<KoHost> {
+    const { pool } = this.#parts;
+    const host = pool.host(ko, state, forRecords);
+    add(this.#hosts, host);
+    needed.defer(() => {
+      if (take(this.#hosts, host)) pool.keepOnly(new Set(this.#hosts.keys()));
+    });
+    await host.openNetwork();
+    return host;
   }
 
   async #load(host: KoHost, code: StoredCode, progress: Progress): Promise<void> {

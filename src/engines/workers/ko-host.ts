@@ -28,6 +28,8 @@ export interface HostOptions extends WorkerOptions {
   /** Milliseconds that loading an endpoint may take. */
   readonly loadLimitMs: number;
   readonly starts: Starts;
+  /** Its workers come after all others on the cores. */
+  readonly isBehindOthers: boolean;
   readonly network?: Pick<Network, 'open'>;
   /** `<naan>/<name>` of those whose code may start programs. */
   readonly processes?: readonly string[];
@@ -244,6 +246,7 @@ export class KoHost {
       printed: (stream, line) => this.#log.printed(stream, clean(line)),
       clean: (text) => this.#network.explain(clean(text)),
     });
+    if (this.#options.isBehindOthers) worker.lowerPriority();
     for (const endpoint of endpoints) worker.define(endpoint);
     return worker;
   }
@@ -322,7 +325,8 @@ export class KoHost {
         callNumber,
         refuse('Another endpoint can be called only while a call is being answered'),
       );
-    if (open.questions > policy.mostQuestions)
+    const most = policy.mostQuestions * (call.sink?.count ?? 1);
+    if (open.questions > most)
       return worker.reply(number, callNumber, refuse(`One call waits for ${policy.mostQuestions} others already`));
     worker.reply(number, callNumber, await answerQuestion(call, question, clock));
   }

@@ -4,7 +4,7 @@
  * which one whose calls keep it from reading takes replies and pings too.
  */
 import type { CodePlace } from '../../lib/code-place.ts';
-import { OddFrame } from '../sandbox/frames.ts';
+import { OddFrame, RESULT_LINES } from '../sandbox/frames.ts';
 
 /** From the supervisor to the worker, and back. */
 export const kinds = {
@@ -26,6 +26,13 @@ export const kinds = {
   sealed: 8,
   /** The worker ends because of an exception that belongs to no call: text = its description. */
   fatal: 9,
+  /** Calls that share a number, each with a record: a = their number, b = index of the endpoint, text = JSON texts joined by line feeds. */
+  records: 10,
+  /**
+   * What came of the next of those: a = their number, b = 1 where it is the last of them, text = a line for each: `{"result":…}`,
+   * or `!`, one digit of `answers`, and JSON of a `Failure`.
+   */
+  lines: RESULT_LINES,
 } as const;
 
 /** `unreadable`: the input is not JSON; `unloaded`: the code could not be loaded. */
@@ -50,7 +57,14 @@ export interface Question {
   readonly body?: string;
 }
 
-const ofWorkers: ReadonlySet<number> = new Set([kinds.answer, kinds.nested, kinds.ping, kinds.sealed, kinds.fatal]);
+const ofWorkers: ReadonlySet<number> = new Set([
+  kinds.answer,
+  kinds.nested,
+  kinds.ping,
+  kinds.sealed,
+  kinds.fatal,
+  kinds.lines,
+]);
 
 /** Bytes that the text of a frame of a worker may have. @throws OddFrame for a kind that no worker sends. */
 export function maxBytesOf(kind: number, maxBytes: number): number {

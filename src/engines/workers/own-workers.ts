@@ -5,14 +5,20 @@ import { executionFailed, messageOf } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { checkJson } from '../check-json.ts';
 import { ActivationFailure } from '../engine.ts';
-import type { ActivationContext, Call, EndpointPlan, KnownLoads } from '../engine.ts';
+import type { ActivationContext, Call, EndpointPlan, KnownLoads, RecordsCall } from '../engine.ts';
+import type { RecordBlock, RecordsAnswer, RecordsPart } from '../records.ts';
 import type { Network } from '../network/network.ts';
 import type { Kernel } from '../walls/walls.ts';
 import type { CallPlace } from '../remote/call-place.ts';
 import type { HostedEndpoint, WantedCode } from './hosted-code.ts';
 import type { OpenWorkers } from './open-workers.ts';
 import { codeOf } from './packages/errors.ts';
+import { workerPolicy } from './policy.ts';
+import { CallFailure } from './call-failure.ts';
+import { RecordChunks } from './record-chunks.ts';
+import type { ChunkOutcome } from './record-chunks.ts';
 import { toServiceError, wasUnloaded } from './service-errors.ts';
+import type { KoHost } from './ko-host.ts';
 import type { Environment, WorkerKit } from './worker-kit.ts';
 
 export interface OwnWorkersOptions {
@@ -171,6 +177,14 @@ export class OwnEndpoint implements CallPlace {
   readonly #hosted: HostedEndpoint;
   readonly #options: OwnWorkersOptions;
   readonly #parts: OwnEndpointParts;
+  readonly #ofOthers = new WeakSet<Error>();
+  readonly #chunks = new RecordChunks({
+    run: (records, call, limitMs) => this.#runChunk(records, call, limitMs),
+    execute: async (call) => this.#call(call, await this.#hosted.hostOfRecords()),
+    isOfOthers: (error) => this.#ofOthers.has(error),
+    now: uptime,
+    policy: workerPolicy,
+  });
   #isReleased = false;
 
   constructor(hosted: HostedEndpoint, options: OwnWorkersOptions, parts: OwnEndpointParts) {
@@ -179,19 +193,62 @@ export class OwnEndpoint implements CallPlace {
     this.#parts = parts;
   }
 
-  call({ body, json, depth, scope, trace, signal, deadline }: Call): Promise<string> {
+  call(call: Call): Promise<string> {
+    return this.#call(call, this.#hosted.host);
+  }
+
+  callRecords(call: RecordsCall): Promise<RecordsAnswer> {
+    return this.#chunks.run(call);
+  }
+
+  async #runChunk(
+    records: RecordBlock,
+    { scope, trace, signal }: RecordsCall,
+    limitMs = Infinity,
+  ): Promise<ChunkOutcome> {
+    const answered: RecordsPart[] = [];
+    const fail = (problem: Error): ChunkOutcome => ({ answered, problem: this.#told(problem) });
+    const host = await this.#hosted.hostOfRecords().catch(toError);
+    if (host instanceof Error) return fail(host);
+    let left = records.count;
+    return new Promise((resolve) => {
+      host.submit(this.#hosted.uri, {
+        input: records.text,
+        sink: {
+          count: records.count,
+          take: (parts) => {
+            for (const part of parts) {
+              left -= part instanceof Error ? 1 : part.count;
+              answered.push(part instanceof Error ? this.#told(part) : part);
+            }
+          },
+        },
+        ...{ json: true, depth: 0, scope, trace, signal },
+        deadline: uptime() + Math.min(limitMs, this.#options.callTimeout),
+        resolve: () => resolve(left === 0 ? { answered } : fail(new Error('records have no answers'))),
+        reject: (problem) => resolve(fail(problem)),
+      });
+    });
+  }
+
+  /** What callers hear. */
+  #told(error: Error): Error {
+    if (wasUnloaded(error)) this.#parts.onUnloaded();
+    const told = toError(toServiceError(error));
+    if (error instanceof CallFailure && (error.isOfOthers || error.kind === 'busy')) this.#ofOthers.add(told);
+    return told;
+  }
+
+  #call({ body, json, depth, scope, trace, signal, deadline }: Call, host: KoHost): Promise<string> {
     const limit = uptime() + this.#options.callTimeout;
     return new Promise((resolve, reject) => {
       if (json && !this.#parts.checksJson) checkJson(body);
-      this.#hosted.host.submit(this.#hosted.uri, {
+      host.submit(this.#hosted.uri, {
         input: typeof body === 'string' ? body : body.toString('utf8'),
         ...{ json, depth, scope, trace, signal },
         deadline: limit < deadline ? limit : deadline,
         resolve: (result) => (isJson(result) ? resolve(result) : reject(executionFailed('the result is not JSON'))),
-        reject: (error) => {
-          if (wasUnloaded(error)) this.#parts.onUnloaded();
-          reject(toServiceError(error));
-        },
+        reject: (error) => reject(this.#told(error)),
       });
     });
   }
@@ -210,6 +267,8 @@ export class OwnEndpoint implements CallPlace {
     this.#hosted.release();
   }
 }
+
+const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(messageOf(thrown)));
 
 /** The code may have written it to the socket itself, and it goes into the answer as it is. */
 function isJson(text: string): boolean {

@@ -40,6 +40,18 @@ export const workerPolicy = {
   /** … which is looked at so often. */
   scratchCheckMs: 1000,
 
+  /** Place on the cores of workers for records, … */
+  recordsPriority: 5,
+  /** … which get so many at a time as take this long by those before, … */
+  chunkMs: 10,
+  chunkRecords: 1024,
+  /** … and have this time for it until each of them runs alone, with all the time that a call has, … */
+  chunkLimitMs: 3000,
+  /** … but single calls where one takes longer: code that waits may do so for many at once. */
+  slowRecordMs: 2,
+  /** How long they are taken to be slow before one is measured again. */
+  slowForMs: 1000,
+
   /** Where a process cannot be started, the next is tried after pauses. */
   firstPauseMs: 200,
   longestPauseMs: 5000,

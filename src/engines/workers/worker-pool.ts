@@ -72,13 +72,17 @@ export class WorkerPool {
       clock,
       policy,
       starts: new Starts(clock, policy),
+      isBehindOthers: false,
       start: (home, events) => this.#start(home, events),
     };
   }
 
-  /** `state`: what tells apart two states of one version, such as its checksum. */
-  host(ko: string, state: string): KoHost {
-    const key = `${ko} ${state}`;
+  /**
+   * `state`: what tells apart two states of one version, such as its checksum. `forRecords`: for calls of which nobody
+   * waits for one alone, which come after all others on the cores.
+   */
+  host(ko: string, state: string, forRecords = false): KoHost {
+    const key = `${ko} ${state}${forRecords ? ' records' : ''}`;
     const known = this.#hosts.get(key);
     if (known) return known;
     const { log } = this.#options;
@@ -86,7 +90,7 @@ export class WorkerPool {
       printed: (stream: 'stdout' | 'stderr', line: string) => log.printed(ko, stream, line),
       failed: (reason: string) => log.ended(ko, reason),
     };
-    const host = new KoHost(ko, this.#hostOptions, told, () => this.#watch('busy'));
+    const host = new KoHost(ko, { ...this.#hostOptions, isBehindOthers: forRecords }, told, () => this.#watch('busy'));
     this.#hosts.set(key, host);
     return host;
   }
@@ -207,7 +211,7 @@ export class WorkerPool {
 function neverStarted(events: ProcessEvents, reason: string): WorkerProcess {
   setImmediate(() => events.onExit(reason));
   const nothing = (): undefined => undefined;
-  return { pid: undefined, alive: true, write: nothing, kill: nothing, memory: () => 0 };
+  return { pid: undefined, alive: true, write: nothing, kill: nothing, memory: () => 0, lowerPriority: nothing };
 }
 
 const startBehind =

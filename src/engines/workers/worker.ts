@@ -1,10 +1,10 @@
 /** A worker process as its supervisor sees it: its sockets, the work it has, and how it ends. */
 import type { Readable } from 'node:stream';
 import type { Clock } from '../sandbox/clock.ts';
-import { frame } from '../sandbox/frames.ts';
+import { frame, OddFrame } from '../sandbox/frames.ts';
 import type { ProcessEvents, SandboxProcess } from '../sandbox/sandbox-process.ts';
-import { failed } from './call-failure.ts';
-import { failureOf } from './from-worker.ts';
+import { CallFailure } from './call-failure.ts';
+import { failureOf, linesOf } from './from-worker.ts';
 import { answers, kinds, maxBytesOf } from './messages.ts';
 import type { WorkerPolicy } from './policy.ts';
 import { residentBytes } from './policy.ts';
@@ -13,12 +13,12 @@ import { OpenWork } from './open-work.ts';
 import type { Batch } from './open-work.ts';
 import { logPrintedLines } from './printed-lines.ts';
 import type { Reply } from './questions.ts';
-import { fail, settle } from './settle-work.ts';
+import { fail, hasEnded, settle } from './settle-work.ts';
 import type { WorkerEndpoint, WorkerWork } from './worker-call.ts';
 import type { WorkerProgram } from './worker-program.ts';
 
 /** A process with two sockets, as a worker needs it. */
-export type WorkerProcess = Pick<SandboxProcess, 'pid' | 'alive' | 'write' | 'kill' | 'memory'>;
+export type WorkerProcess = Pick<SandboxProcess, 'pid' | 'alive' | 'write' | 'kill' | 'memory' | 'lowerPriority'>;
 
 export interface WorkerOptions {
   readonly program: WorkerProgram;
@@ -120,6 +120,10 @@ export class Worker {
     return this.#reason === undefined && this.#process.alive && this.#last < this.#options.policy.mostCalls;
   }
 
+  lowerPriority(): void {
+    this.#process.lowerPriority(this.#options.policy.recordsPriority);
+  }
+
   define({ index, code }: WorkerEndpoint): void {
     const { file, root, more } = code;
     this.#tellNow(frame(kinds.endpoint, index, 0, JSON.stringify({ file, root, function: code.function, ...more })));
@@ -135,6 +139,7 @@ export class Worker {
     this.open.add({ number, work, questions: 0, batch: call && this.#next });
     if (call === undefined) return this.#tellNow(frame(kinds.load, number, index, ''));
     this.#next.calls++;
+    if (call.sink !== undefined) return this.#write(frame(kinds.records, number, index, call.input, 'latin1'));
     this.#write(frame(kinds.call, number, index * 2 + (call.json ? 1 : 0), call.input));
   }
 
@@ -257,6 +262,7 @@ export class Worker {
     this.lastHeard = this.#options.clock.now();
     this.#isReady = true;
     if (kind === kinds.answer) this.#answer(a, b, body);
+    else if (kind === kinds.lines) this.#takeLines(a, b === 1, body);
     else if (kind === kinds.nested) {
       const open = this.open.get(b);
       if (open && (open.questions += 1) === 1) {
@@ -284,6 +290,18 @@ export class Worker {
     this.#events.freed(this);
   }
 
+  #takeLines(number: number, areLast: boolean, text: string): void {
+    const open = this.open.get(number);
+    if (!open || hasEnded(open.work)) return;
+    const [call] = open.work.calls;
+    if (call?.sink === undefined) throw new OddFrame('nobody asked for answers to records');
+    const parts = linesOf(text, call.left, (said) => this.#events.clean(said));
+    for (const part of parts) call.left -= part instanceof Error ? 1 : part.count;
+    call.sink.take(parts);
+    if (areLast) this.#answer(number, answers.result, '');
+    if (parts.some((part) => part instanceof CallFailure && part.retires)) this.#events.spent(this);
+  }
+
   /** `begun`: where it is not known, all may have begun. */
   #onExit(reason: string, begun = Infinity): void {
     if (this.#ended) return;
@@ -300,7 +318,8 @@ export class Worker {
     const works = [...this.open].map(({ work }) => work);
     this.open.clear();
     if (works.length > 0) this.#hasBegun = true;
-    for (const work of works) fail(work, failed(why));
+    const failure = new CallFailure('failed', why, { isOfOthers: works.length > 1 });
+    for (const work of works) fail(work, failure);
     this.#events.ended(this, unbegun, this.#wanted ? undefined : why);
   }
 }

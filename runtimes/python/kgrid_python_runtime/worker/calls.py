@@ -21,7 +21,18 @@ from kgrid_python_runtime.worker.counters import BEGUN
 from kgrid_python_runtime.worker.ending import end_on_error
 from kgrid_python_runtime.worker.endpoints import Endpoints
 from kgrid_python_runtime.worker.failure import Failure
-from kgrid_python_runtime.worker.frames import ANSWER, CALL, ENDPOINT, LOAD, RESULT, Frame, FrameBuffer, frame
+from kgrid_python_runtime.worker.frames import (
+    ANSWER,
+    CALL,
+    ENDPOINT,
+    LINES,
+    LOAD,
+    RECORDS,
+    RESULT,
+    Frame,
+    FrameBuffer,
+    frame,
+)
 from kgrid_python_runtime.worker.values import read_input, write_result
 
 STACK = 8 * 1024 * 1024
@@ -29,6 +40,8 @@ _ANY_LENGTH = 1 << 32
 _LOOK_SECONDS = 0.003
 _SHORT_SECONDS = 0.0005
 _LOOKS_WITHOUT_CALLS = 16
+_SEND_SECONDS = 0.005
+_SEND_BYTES = 256 * 1024
 
 
 class Calls:
@@ -192,7 +205,7 @@ class Calls:
         for each in self._buffer.feed(data):
             if each[0] == ENDPOINT:
                 self._endpoints.define(each[1], each[3])
-            elif each[0] in (CALL, LOAD):
+            elif each[0] in (CALL, LOAD, RECORDS):
                 self._waiting_calls.append(each)
 
     def _run(self, kind: int, number: int, about: int, text: bytes) -> None:
@@ -202,6 +215,10 @@ class Calls:
             if kind == LOAD:
                 self._endpoints.function(about)
                 answer = frame(ANSWER, number, RESULT, b"true")
+            elif kind == RECORDS:
+                function = self._endpoints.function(about)
+                loading = False
+                answer = self._run_records(number, function, text)
             else:
                 value = read_input(about & 1, text)
                 function = self._endpoints.function(about >> 1)
@@ -219,9 +236,34 @@ class Calls:
         if not self._waiting_calls or self._is_sealed or time.perf_counter() - began > _SHORT_SECONDS:
             self.flush()
 
+    def _run_records(self, number: int, function: Callable[[object], object], text: bytes) -> bytes:
+        """The frame with the last lines; those before are sent as they come."""
+        current_call.set(number)
+        lines: list[bytes] = []
+        size = 0
+        sent = time.perf_counter()
+        for record in text.split(b"\n"):
+            try:
+                result = function(read_input(1, record))
+                if isinstance(result, Awaitable):
+                    result = settle(result)
+                line = b'{"result":%b}\n' % write_result(result, self._output)
+            except BaseException as error:
+                line = b"!%d%b\n" % self._said_of(error, loading=False)
+            lines.append(line)
+            size += len(line)
+            # Who knows of an answer need not run its record again where this process ends.
+            if size > _SEND_BYTES or time.perf_counter() - sent > _SEND_SECONDS:
+                self.send(frame(LINES, number, 0, b"".join(lines)))
+                lines, size, sent = [], 0, time.perf_counter()
+        return frame(LINES, number, 1, b"".join(lines))
+
     def _failed(self, number: int, error: BaseException, loading: bool) -> bytes:
+        kind, said = self._said_of(error, loading)
+        return frame(ANSWER, number, kind, said)
+
+    def _said_of(self, error: BaseException, loading: bool) -> tuple[int, bytes]:
         describer = self._endpoints.describer
         if not isinstance(error, (Failure, InvalidInputError)):
             describer.log(error, __file__)
-        kind, said = describer.describe(error, loading)
-        return frame(ANSWER, number, kind, said)
+        return describer.describe(error, loading)

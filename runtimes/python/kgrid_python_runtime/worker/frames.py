@@ -33,6 +33,12 @@ PING = 7
 # To the worker, control pipe: begin no further call. From the worker, a: number of the last that began.
 SEALED = 8
 
+# To the worker, data pipe. a: number of the calls, b: index of the endpoint. Text: their inputs, joined by line feeds.
+RECORDS = 10
+# From the worker, data pipe. a: their number, b: 1 where these are the last of them. Text: a line for each of the next,
+# `{"result":...}`, or `!`, the kind of the answer, and the text that it has.
+LINES = 32
+
 FROM_WORKER = frozenset((ANSWER, NESTED, PING, SEALED))
 
 Frame = tuple[int, int, int, bytes]

@@ -6,7 +6,8 @@ import { Spool, SpoolRoom } from '../../../calls/batch/spool.ts';
 import type { Calls } from '../../../calls/calls.ts';
 import type { HeldBytes } from '../../../calls/held-bytes.ts';
 import type { CallTokens } from '../../../engines/call-token.ts';
-import { messageOf, ServiceError } from '../../../lib/errors.ts';
+import type { CallScope } from '../../../engines/engine.ts';
+import { bodyNotReadable, messageOf, ServiceError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Lifecycle } from '../../../lifecycle.ts';
 import { pathOf, requestErrorBody, toServiceError } from '../../errors.ts';
@@ -36,6 +37,14 @@ export interface BatchesOptions {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
+/** What one batch reads, writes and calls. */
+interface BatchEnds {
+  readonly source: BatchSource;
+  readonly answer: BatchAnswer;
+  readonly scope: CallScope;
+  readonly onProgress: () => void;
+}
+
 /** For what the client still sends when its batch has broken off: it reads what it got before the connection goes. */
 const LINGER_MS = 1000;
 const TRAILERS = 'KGrid-Records, KGrid-Failed';
@@ -60,10 +69,11 @@ export class Batches {
     // Also when it is replaced or deleted meanwhile: a batch ends on what it began with.
     using owned = new DisposableStack();
     owned.use(target.endpoint.hold());
+    const scope = owned.use(this.#options.calls.holdingScope(target.set));
     using watch = new BatchWatch(source, response, this.#options);
     await using spool = new Spool(this.#options.spool, this.#room);
     const answer = new BatchAnswer(response, spool, watch.onProgress);
-    const batch = this.#batchOf(request, response, target, { source, answer, onProgress: watch.onProgress });
+    const batch = this.#batchOf(request, response, target, { source, answer, scope, onProgress: watch.onProgress });
     watch.isWorking = () => batch.isWorking;
     try {
       response.writeHead(200, this.#headersOf(request, target, type));
@@ -87,7 +97,7 @@ export class Batches {
     request: IncomingMessage,
     response: ServerResponse,
     { endpoint, set, trace }: Target,
-    { source, answer, onProgress }: { source: BatchSource; answer: BatchAnswer; onProgress: () => void },
+    { source, answer, scope, onProgress }: BatchEnds,
   ): RecordBatch {
     const { calls, tokens, mostBytes, held, log } = this.#options;
     const { requestId } = trace;
@@ -101,12 +111,12 @@ export class Batches {
     };
     let isTold = false;
     return new RecordBatch({
-      run: (records) => calls.invokeRecords({ endpoint, set }, { records, trace, caller, origin }, client),
+      run: (records) => calls.invokeRecords({ endpoint, set }, { records, scope, trace, caller, origin }, client),
       write: (lines) => answer.write(lines),
-      errorText: (error) => {
+      errorText: (error, line) => {
         if (!(error instanceof ServiceError) && !isTold) log.error({ requestId, err: error }, 'a record failed here');
         isTold ||= !(error instanceof ServiceError);
-        return requestErrorBody(toServiceError(error, requestId), path);
+        return requestErrorBody(ofRecord(toServiceError(error, requestId), line), path);
       },
       mostBytes,
       mostInVain: source.mostInVain,
@@ -134,6 +144,15 @@ export class Batches {
     else this.#options.log.warn({ ...facts, reason }, 'a batch broke off');
   }
 }
+
+/** What a single call would be told of its body. */
+function ofRecord(error: ServiceError, line: number): ServiceError {
+  const { message } = error;
+  const said = message.replace(OF_BODY, `The record in line ${line} is not`);
+  return error.code === 'body-not-readable' && said !== message ? bodyNotReadable(said) : error;
+}
+
+const OF_BODY = /^The (?:request body|record) is not/;
 
 /** "An answer that breaks off is visible as such (no final chunk)." */
 function breakOff(request: IncomingMessage, response: ServerResponse, source: BatchSource): void {

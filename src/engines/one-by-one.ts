@@ -1,0 +1,23 @@
+/** Records as calls of their own, for engines and code that have no quicker way. */
+import { messageOf } from '../lib/errors.ts';
+import { mapBounded } from '../lib/map-bounded.ts';
+import type { Call } from './engine.ts';
+import { resultLine, textsOf } from './records.ts';
+import type { RecordBlock, RecordsPart } from './records.ts';
+
+const AT_ONCE = 32;
+const JSON_TYPE = 'application/json';
+
+/** `common`: what all of them have. Never rejects. */
+export function oneByOne(
+  records: RecordBlock,
+  common: Omit<Call, 'body' | 'contentType' | 'json'>,
+  execute: (call: Call) => Promise<string>,
+  atOnce = AT_ONCE,
+): Promise<RecordsPart[]> {
+  return mapBounded(textsOf(records), atOnce, (body) =>
+    execute({ ...common, body, contentType: JSON_TYPE, json: true }).then(resultLine, (thrown: unknown) =>
+      thrown instanceof Error ? thrown : new Error(messageOf(thrown)),
+    ),
+  );
+}

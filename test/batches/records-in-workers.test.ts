@@ -1,0 +1,156 @@
+/** Records of the engines whose code runs in workers: many share a piece of work, and each stands for itself. */
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { after, test } from 'node:test';
+import { pathOf } from '../acceptance/support/knowledge-grid.ts';
+import type { Ko } from '../acceptance/support/ko.ts';
+import { uniqueNaan } from '../acceptance/support/ko.ts';
+import { startService } from '../acceptance/support/service.ts';
+import { remoteKo } from '../remote/support/remote-ko.ts';
+import { once } from 'node:events';
+import { openBatch, readAnswer, sendBatch } from './support/batch-client.ts';
+
+const naan = uniqueNaan();
+const node = remoteKo({
+  naan,
+  name: 'node',
+  engine: 'node',
+  code: {
+    'src/index.js': `
+const invalid = (status) => Object.assign(new Error('no age'), { name: 'InvalidInputError', status });
+exports.run = (input) => {
+  if (input === 'throw') throw new Error('no');
+  if (input === 'invalid') throw invalid(422);
+  if (input === 'odd') return { score: NaN };
+  if (input === 'end') process.exit(3);
+  if (input === 'loop') for (;;);
+  if (input.nested) return global.cxt.getExecutorByID(input.nested).execute(input.n).then((found) => [found]);
+  if (input.later) return new Promise((resolve) => setTimeout(() => resolve(input.n), input.later));
+  return input.n ?? input;
+};`,
+  },
+});
+const python = remoteKo({
+  naan,
+  name: 'python',
+  engine: 'python',
+  code: {
+    'src/main.py': `
+import asyncio, os
+from kgrid_python_runtime import InvalidInputError
+from kgrid_python_runtime.context import Context
+
+async def later(value):
+    await asyncio.sleep(value["later"] / 1000)
+    return value["n"]
+
+def run(value):
+    if value == "throw":
+        raise ValueError("no")
+    if value == "invalid":
+        raise InvalidInputError("no age")
+    if value == "odd":
+        return {"score": float("nan")}
+    if value == "end":
+        os._exit(3)
+    while value == "loop":
+        pass
+    if isinstance(value, dict):
+        if "nested" in value:
+            return [Context().get_executor_by_id(value["nested"])(value["n"])]
+        return later(value) if "later" in value else value["n"]
+    return value
+`,
+  },
+});
+const service = await startService({ args: ['--runtimes', 'node,python', '--runtime-timeout', '2s'] });
+after(() => service[Symbol.asyncDispose]());
+await service.serve(node, python);
+const { url } = service;
+
+/** What the lines say: results, or the beginning of a status and the number of the line. */
+async function said(ko: Ko, body: string): Promise<unknown[]> {
+  const { lines, isWhole } = await sendBatch(url, pathOf(ko), body);
+  assert.ok(isWhole);
+  return lines.map(({ result, error, line }) => (error ? [error.Status.slice(0, 3), line] : result));
+}
+
+const count = 3000;
+const expected = (faults: Readonly<Record<number, unknown>>): unknown[] =>
+  Array.from({ length: count }, (_, n) => faults[n] ?? n);
+const body = (odd: Readonly<Record<number, string>>): string =>
+  Array.from({ length: count }, (_, n) => `${odd[n] ?? `{"n":${n}}`}\n`).join('');
+
+for (const [engine, ko] of [
+  ['node', node],
+  ['python', python],
+] as const) {
+  test(`${engine}: records that fail concern no other, wherever they stand`, async () => {
+    const odd = { 0: '"throw"', 1500: '"throw"', 1501: '"invalid"', 1502: '{"n"', 1503: '"odd"', 2999: '"throw"' };
+    const faults = Object.fromEntries(
+      Object.entries(odd).map(([at, record]) => [
+        at,
+        [record.includes('invalid') ? '422' : record.startsWith('{') ? '400' : '500', Number(at) + 1],
+      ]),
+    );
+    assert.deepEqual(await said(ko, body(odd)), expected(faults));
+    const { lines } = await sendBatch(url, pathOf(ko), '"throw"\n"ä€"\n{"n"\n');
+    assert.match(String(lines[0]?.error?.Detail), /^Code execution error: .*Error: no/);
+    assert.equal(lines[1]?.result, 'ä€');
+    assert.match(String(lines[2]?.error?.Detail), /^The record in line 3 is not JSON: /);
+  });
+
+  test(`${engine}: a record that ends its process, or never ends, costs only itself`, async () => {
+    const odd = { 700: '"end"', 1400: '"loop"' };
+    assert.deepEqual(await said(ko, body(odd)), expected({ 700: ['500', 701], 1400: ['500', 1401] }));
+    const { status } = await service.post(pathOf(ko), { n: 1 });
+    assert.equal(status, 200);
+  });
+
+  test(`${engine}: single calls are in no process that records end`, async () => {
+    const before = (await service.get('/proxy/environments')).text;
+    const slow = service.post(pathOf(ko), { n: 5, later: 500 });
+    assert.deepEqual(await said(ko, '"end"\n1\n'), [['500', 1], 1]);
+    const answer = await slow;
+    assert.deepEqual([answer.status, answer.object['result']], [200, 5], before);
+  });
+
+  test(`${engine}: records may wait, and call other endpoints`, async () => {
+    const records = Array.from({ length: 300 }, (_, n) =>
+      n % 3 === 0
+        ? `{"n":${n},"later":${(n * 7) % 20}}`
+        : n % 3 === 1
+          ? `{"n":${n},"nested":"${pathOf(ko).slice(1)}"}`
+          : String(n),
+    );
+    assert.deepEqual(
+      await said(ko, records.join('\n')),
+      records.map((_, n) => (n % 3 === 1 ? [n] : n)),
+    );
+  });
+}
+
+test('what records call stays for their batch, also when it is deleted meanwhile', async () => {
+  const callee = remoteKo({
+    naan,
+    name: 'callee',
+    engine: 'node',
+    code: { 'src/index.js': 'exports.run = (n) => ({ from: n });' },
+  });
+  await service.serve(callee);
+  const record = (n: number): string => `{"n":${n},"nested":"${pathOf(callee).slice(1)}"}\n`;
+  const outgoing = openBatch(url, pathOf(node));
+  outgoing.write(record(1));
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+  const answer = readAnswer(incoming);
+  const [first] = (await once(incoming, 'data')) as [string];
+  assert.equal(first, '{"result":[{"from":1}]}\n');
+  assert.equal((await service.delete(`/kos/${callee.id}`)).status, 204);
+  await service.get('/actuator/activation/reload');
+  assert.equal((await service.post(pathOf(callee), 1)).status, 404);
+  outgoing.end(record(2));
+  assert.deepEqual(
+    (await answer).lines.map(({ result }) => result),
+    [[{ from: 1 }], [{ from: 2 }]],
+  );
+});
