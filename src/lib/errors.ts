@@ -155,6 +155,12 @@ export const shelfNotReadable = (message: string, cause: unknown): ServiceError 
     headers: { 'retry-after': '1' },
     cause,
   });
+/** A shelf that others share cannot be changed at the moment; what is known of it can be read. */
+export const shelfUnavailable = (message: string, cause: unknown): ServiceError =>
+  new ServiceError('shelf-unavailable', 503, 'Service Unavailable', message, {
+    headers: { 'retry-after': '2' },
+    cause,
+  });
 /** What was to be put back is not kept; the message says what is. */
 export const packageNotKept = define('package-not-kept', 404, 'Not Found');
 /** A file of a package is missing or is not what was stored. */

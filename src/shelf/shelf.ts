@@ -125,6 +125,11 @@ export interface Shelf extends AsyncDisposable {
   readonly defaultNaan: string;
   /** When this shelf was opened. */
   readonly created: Date;
+  /**
+   * Resolves when what is on the shelf is known; until then reads fail with `shelfNotReadable`. @throws startRefused
+   * where it will never be.
+   */
+  ready(): Promise<void>;
   /** KOs, ordered by naan, name and natural version: all, or those of a part at the cost of that part. */
   list(range?: ListRange): Promise<readonly ShelfEntry[]>;
   find(id: KoId): Promise<ShelfEntry | undefined>;

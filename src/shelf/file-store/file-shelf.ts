@@ -64,6 +64,10 @@ export class FileShelf implements Shelf {
     this.#removed = new RemovedPackages({ ...parts, current: (id) => this.#entry(id)?.digest });
   }
 
+  ready(): Promise<void> {
+    return Promise.resolve();
+  }
+
   list(range?: ListRange): Promise<readonly ShelfEntry[]> {
     return Promise.resolve(this.#catalog.list(range));
   }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
-import { packageDamaged, packageNotKept, type ServiceError } from '../../lib/errors.ts';
 import { isTransient } from '../disk-errors.ts';
+import { keptIsDamaged, notKept } from '../not-kept.ts';
 import type { RemovedPackage } from '../shelf.ts';
 import { readExploded } from './exploded-folder.ts';
 import type { KeptPackage } from './kept-name.ts';
@@ -55,9 +55,9 @@ export class RemovedPackages {
     const { pointer } = await this.#read(chosen);
     const { entry } = pointer.content;
     if (koKey(entry.id) !== koKey(chosen.id) || entry.digest !== chosen.digest)
-      throw damaged(chosen, 'what says which files it has is that of another');
+      throw keptIsDamaged(chosen, 'what says which files it has is that of another');
     const fault = await faultOf(this.#options.layout, pointer);
-    if (fault !== undefined) throw damaged(chosen, fault.replace('; import it again', ''));
+    if (fault !== undefined) throw keptIsDamaged(chosen, fault.replace('; import it again', ''));
     return pointer;
   }
 
@@ -70,7 +70,7 @@ export class RemovedPackages {
       return undefined;
     });
     if (found?.content.entry.digest !== chosen.digest)
-      throw damaged(chosen, `its folder .removed/${removed} is not what it was`);
+      throw keptIsDamaged(chosen, `its folder .removed/${removed} is not what it was`);
     return new OpenPackage({ content: found.content, place: { path }, verify: true, release: () => undefined });
   }
 
@@ -97,33 +97,10 @@ export class RemovedPackages {
   #read(chosen: KeptPackage): ReturnType<KeptPackages['read']> {
     return this.#options.kept.read(chosen).catch((thrown: unknown) => {
       if (isTransient(thrown)) throw thrown;
-      throw damaged(chosen, 'what says which files it has cannot be read');
+      throw keptIsDamaged(chosen, 'what says which files it has cannot be read');
     });
   }
 }
 
 const byTime = (a: RemovedPackage, b: RemovedPackage): number =>
   b.removed.getTime() - a.removed.getTime() || (koKey(a.id) < koKey(b.id) ? -1 : 1);
-
-/** As many as fit into a sentence. */
-const MOST_NAMED = 10;
-
-function notKept(id: KoId, kept: readonly RemovedPackage[], digest: string | undefined): ServiceError {
-  const key = koKey(id);
-  if (kept.length === 0)
-    return packageNotKept(
-      `Nothing is kept of ${key}: no package of it was deleted or replaced, or none so lately that it still is.`,
-    );
-  const named = kept
-    .slice(0, MOST_NAMED)
-    .map((each) => `sha256:${each.digest} (${each.why} ${each.removed.toISOString()})`);
-  const more = kept.length > MOST_NAMED ? ` and ${String(kept.length - MOST_NAMED)} older ones` : '';
-  return packageNotKept(
-    `No package of ${key} is kept with the digest sha256:${digest ?? ''}; kept are: ${named.join(', ')}${more}.`,
-  );
-}
-
-const damaged = ({ id, digest }: KeptPackage, how: string): ServiceError =>
-  packageDamaged(
-    `The package of ${koKey(id)} with the digest sha256:${digest}, which is kept, is damaged: ${how}; nothing was changed.`,
-  );

@@ -3,6 +3,7 @@ export const first = (schema: string): string => `
 CREATE TABLE ${schema}.state (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   revision bigint NOT NULL DEFAULT 0,
+  mark uuid NOT NULL DEFAULT gen_random_uuid(),
   generation bigint NOT NULL DEFAULT 0,
   changes_from bigint NOT NULL DEFAULT 0,
   started boolean NOT NULL DEFAULT false,

@@ -1,0 +1,284 @@
+/**
+ * Keeps this node level with the database. Each second one statement says that the node lives and reads what the fleet
+ * has reached; that row is the truth, and a notification only wakes it earlier.
+ */
+import { Backoff } from '../../lib/backoff.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Connection, Row } from './connection.ts';
+import type { Database } from './database.ts';
+import { toDatabaseError, type DatabaseError } from './database-error.ts';
+import type { SharedIndex } from './shared-index.ts';
+
+/** What a node tells of itself. */
+export interface NodeFacts {
+  readonly name: string;
+  readonly address: string;
+  readonly version: string;
+  /** That must be alike on all nodes. */
+  readonly settings: unknown;
+  /** Of the activation, that it has reached. */
+  readonly generation: number;
+  readonly failures: unknown;
+}
+
+/** Of the fleet. */
+export interface FleetState {
+  readonly revision: number;
+  readonly generation: number;
+  readonly started: boolean;
+  /** Of the database: epoch milliseconds. */
+  readonly now: number;
+}
+
+interface StateRow extends Row {
+  readonly revision: number;
+  readonly mark: string;
+  readonly generation: number;
+  readonly changes_from: number;
+  readonly started: boolean;
+  readonly now: number;
+}
+
+export interface FollowerOptions {
+  readonly database: Database;
+  readonly index: SharedIndex;
+  readonly onWarning: (message: string, cause?: unknown) => void;
+  /** False for a program that only looks or writes, such as a command: it is no node of the fleet. */
+  readonly isNode: boolean;
+}
+
+const EVERY_MS = 1000;
+/** Between two looks, whatever wakes it: many changes at once are one look. */
+const LEAST_PAUSE_MS = 20;
+/** More than a slow database takes for a statement, less than a node may be silent. */
+const STATEMENT_MS = 4000;
+/** In which a notification to oneself must come. */
+const NOTIFICATION_MS = 3000;
+const LONGEST_PAUSE_MS = 2000;
+
+export class Follower {
+  readonly id = crypto.randomUUID();
+  readonly #options: FollowerOptions;
+  readonly #listeners = new Set<(state: FleetState) => void>();
+  readonly #reaching = new Set<{ readonly revision: number; readonly done: () => void }>();
+  readonly #looks: (() => void)[] = [];
+  readonly #backoff = new Backoff(EVERY_MS / 4, LONGEST_PAUSE_MS);
+  #facts: NodeFacts = { name: '', address: '', version: '', settings: {}, generation: 0, failures: [] };
+  #connection: Connection | undefined;
+  #state: FleetState | undefined;
+  #problem: DatabaseError | undefined;
+  #isWoken = false;
+  #wake: (() => void) | undefined;
+  #isFresh = true;
+  #hearsNotifications: boolean | undefined;
+  #closed = false;
+  #loop: Promise<void> | undefined;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+  }
+
+  /** As it was read last. */
+  get state(): FleetState | undefined {
+    return this.#state;
+  }
+
+  /** Why the last look failed. */
+  get problem(): DatabaseError | undefined {
+    return this.#problem;
+  }
+
+  /** False behind a pooler that passes none; undefined until it is known. */
+  get hearsNotifications(): boolean | undefined {
+    return this.#hearsNotifications;
+  }
+
+  /** Goes with the next statement, which comes at once. */
+  tell(facts: Partial<NodeFacts>): void {
+    this.#facts = { ...this.#facts, ...facts };
+    this.wake();
+  }
+
+  /** Hears each state that was read, once the index has reached it; what takes long is the listener's own. */
+  onState(listener: (state: FleetState) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#wake?.();
+  }
+
+  /** Looks once. @throws DatabaseError. */
+  async look(): Promise<void> {
+    const done = new Promise<void>((resolve) => this.#looks.push(resolve));
+    this.wake();
+    await done;
+    if (this.#problem !== undefined) throw this.#problem;
+  }
+
+  /** Resolves when the index has reached a revision, or after those milliseconds. */
+  async reach(revision: number, milliseconds: number): Promise<void> {
+    if (this.#options.index.revision >= revision) return;
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      const waiting = { revision, done: resolve };
+      this.#reaching.add(waiting);
+      timer = setTimeout(() => (this.#reaching.delete(waiting), resolve()), milliseconds);
+      this.wake();
+    });
+    clearTimeout(timer);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.wake();
+    await this.#loop;
+    const { database, isNode } = this.#options;
+    const connection = this.#connection;
+    if (isNode && connection !== undefined)
+      await connection
+        .query(`DELETE FROM ${database.schema}.node WHERE id = $1`, [this.id], EVERY_MS)
+        .catch(() => undefined);
+    connection?.close();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#closed) {
+      this.#isWoken = false;
+      const asked = this.#looks.splice(0);
+      const before = this.#options.index.revision;
+      try {
+        await this.#look();
+        this.#succeeded();
+      } catch (thrown) {
+        this.#failed(toDatabaseError(thrown));
+      }
+      for (const done of asked) done();
+      for (const waiting of this.#reaching) {
+        if (this.#options.index.revision < waiting.revision) continue;
+        this.#reaching.delete(waiting);
+        waiting.done();
+      }
+      if (this.#closed) break;
+      // Those who wait for this node see at once what it has reached.
+      if (this.#options.index.revision !== before && this.#problem === undefined) this.#isWoken = true;
+      await this.#rest(this.#problem === undefined ? EVERY_MS : this.#backoff.next());
+    }
+    for (const done of this.#looks.splice(0)) done();
+    for (const { done } of this.#reaching) done();
+  }
+
+  async #look(): Promise<void> {
+    const { database, index } = this.#options;
+    const connection = (this.#connection ??= await this.#connect());
+    const [row] = (await connection.query<StateRow>(...this.#statement(database.schema), STATEMENT_MS)).rows;
+    if (row === undefined) throw new Error(`the schema ${database.fleet} has no state`);
+    const { revision, mark, generation, started, now } = row;
+    const asked = { schema: database.schema, query: database.query };
+    const isSure = !this.#isFresh || index.continues(revision, mark);
+    if (!index.isLoaded || !isSure || revision < index.revision || index.revision < row.changes_from)
+      await index.load(asked, revision, mark);
+    if (revision > index.revision) await index.follow(asked, revision, mark);
+    this.#isFresh = false;
+    this.#state = { revision, generation, started, now };
+    for (const listener of this.#listeners) listener(this.#state);
+  }
+
+  #statement(schema: string): [string, unknown[]] {
+    const read = `SELECT revision, mark::text, generation, changes_from, started,
+      (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now FROM ${schema}.state`;
+    if (!this.#options.isNode) return [read, []];
+    const { name, address, version, settings, generation, failures } = this.#facts;
+    const beat = `WITH beat AS (
+      INSERT INTO ${schema}.node (id, name, address, version, settings, revision, generation, failures, heartbeat)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp())
+      ON CONFLICT (id) DO UPDATE SET name = $2, address = $3, version = $4, settings = $5, revision = $6,
+        generation = $7, failures = $8, heartbeat = clock_timestamp()) `;
+    const reached = Math.max(0, this.#options.index.revision);
+    const json = [JSON.stringify(settings), JSON.stringify(failures)];
+    return [beat + read, [this.id, name, address, version, json[0], reached, generation, json[1]]];
+  }
+
+  async #connect(): Promise<Connection> {
+    const { database } = this.#options;
+    const connection = await database.connect();
+    try {
+      await this.#listen(connection);
+    } catch (thrown) {
+      connection.destroy();
+      throw thrown;
+    }
+    connection.onBroken = () => this.wake();
+    this.#isFresh = true;
+    return connection;
+  }
+
+  /** Behind a pooler nothing may come: then each second is soon enough. */
+  async #listen(connection: Connection): Promise<void> {
+    const { database, onWarning } = this.#options;
+    const hello = `hello ${crypto.randomUUID()}`;
+    const timer = setTimeout(() => {
+      if (connection.isBroken || this.#closed) return;
+      if (this.#hearsNotifications !== false)
+        onWarning(
+          'The database passes no notifications, as behind a pooler such as pgbouncer in transaction mode: changes of other nodes are seen each second',
+        );
+      this.#hearsNotifications = false;
+    }, NOTIFICATION_MS).unref();
+    connection.onNotification = (payload) => {
+      if (payload === hello) {
+        clearTimeout(timer);
+        this.#hearsNotifications = true;
+      } else this.wake();
+    };
+    await connection.query(`LISTEN ${database.channel}`, [], STATEMENT_MS);
+    const sql = `SELECT pg_notify($1, $2)`;
+    await connection.query(sql, [database.channel.slice(1, -1), hello], STATEMENT_MS);
+  }
+
+  #succeeded(): void {
+    if (this.#problem !== undefined) this.#options.onWarning('The database of the shelf can be reached again');
+    this.#problem = undefined;
+    this.#backoff.reset();
+  }
+
+  #failed(error: DatabaseError): void {
+    if (this.#closed) return;
+    this.#connection?.destroy();
+    this.#connection = undefined;
+    this.#options.database.dropIdle();
+    if (this.#problem === undefined)
+      this.#options.onWarning(
+        `The database of the shelf at ${this.#options.database.location.label} cannot be used: what is known goes on, and changes are refused`,
+        messageOf(error),
+      );
+    this.#problem = error;
+  }
+
+  async #rest(milliseconds: number): Promise<void> {
+    const least = this.#problem === undefined ? LEAST_PAUSE_MS : milliseconds;
+    await this.#pause(least, false);
+    if (this.#isWoken || this.#closed) return;
+    await this.#pause(milliseconds - least, true);
+  }
+
+  async #pause(milliseconds: number, canBeWoken: boolean): Promise<void> {
+    if (milliseconds <= 0 || this.#closed) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#wake = () => {
+        if (!canBeWoken && !this.#closed) return;
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = undefined;
+  }
+}

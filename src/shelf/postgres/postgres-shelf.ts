@@ -1,0 +1,308 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { koKey, type KoId } from '../../knowledge-object/id.ts';
+import { METADATA_FILE, otherAtId } from '../../knowledge-object/metadata.ts';
+import { koNotFound, messageOf, packageDamaged, shelfNotReadable, shelfNotWritable } from '../../lib/errors.ts';
+import { describePackage, type HashedFile, type PackageContent } from '../file-store/package-content.ts';
+import { requireMatch } from '../file-store/rules-of-changes.ts';
+import { StagedPackage } from '../file-store/staged-package.ts';
+import { keptIsDamaged } from '../not-kept.ts';
+import { requirePlace } from '../require-place.ts';
+import type {
+  KoPackage,
+  ListRange,
+  RemovedPackage,
+  Restored,
+  RestoreOptions,
+  Shelf,
+  ShelfCondition,
+  ShelfDamage,
+  ShelfEntry,
+  Staging,
+} from '../shelf.ts';
+import { collectBlobs } from './collect.ts';
+import type { Database, Query } from './database.ts';
+import { FetchedPackage } from './fetched-package.ts';
+import type { Follower } from './follower.ts';
+import type { KeptRows } from './kept-rows.ts';
+import { DamagedBlob, type PackageFiles } from './package-files.ts';
+import type { SharedIndex } from './shared-index.ts';
+import type { OpenChange, ShelfChanges } from './shelf-changes.ts';
+import { asChangeError, changing } from './shelf-errors.ts';
+import { SpooledFiles } from './spooled-files.ts';
+import { damagedFile, metadataOf, storedFiles, storePackage } from './store-files.ts';
+
+export interface PostgresShelfParts {
+  readonly defaultNaan: string;
+  readonly database: Database;
+  readonly index: SharedIndex;
+  readonly follower: Follower;
+  readonly files: PackageFiles;
+  readonly kept: KeptRows;
+  readonly changes: ShelfChanges;
+  /** Where packages lie until they are committed. */
+  readonly staging: string;
+  /** Rejects where the database can never be used as it is. */
+  readonly opened: Promise<void>;
+}
+
+/** Bytes; files up to this size are in the local cache from the import on. */
+const KEPT_AT_ONCE = 1024 * 1024;
+const LONGEST_CATCH_UP_MS = 2000;
+
+/** A shelf in a PostgreSQL database, which several activators share. Reads are answered from memory. */
+export class PostgresShelf implements Shelf {
+  readonly type = 'postgres';
+  readonly created = new Date();
+  readonly defaultNaan: string;
+  readonly #parts: PostgresShelfParts;
+  readonly #spooled = new SpooledFiles();
+  readonly #damaged = new Map<string, { readonly digest: string; readonly cause: string }>();
+  #closed = false;
+
+  constructor(parts: PostgresShelfParts) {
+    this.#parts = parts;
+    this.defaultNaan = parts.defaultNaan;
+  }
+
+  /** For what goes over the shelf alone: the nodes of the fleet and what is active. */
+  get database(): Database {
+    return this.#parts.database;
+  }
+
+  get follower(): Follower {
+    return this.#parts.follower;
+  }
+
+  ready(): Promise<void> {
+    return this.#parts.opened;
+  }
+
+  list(range?: ListRange): Promise<readonly ShelfEntry[]> {
+    return this.#known((index) => index.entries.list(range));
+  }
+
+  find(id: KoId): Promise<ShelfEntry | undefined> {
+    return this.#known((index) => index.find(id));
+  }
+
+  versions(naan: string, name: string): Promise<readonly ShelfEntry[]> {
+    return this.#known((index) => index.entries.versions(naan, name));
+  }
+
+  withAtId(atId: string): Promise<readonly ShelfEntry[]> {
+    return this.#known((index) => index.entries.withAtId(atId));
+  }
+
+  revision(): Promise<number> {
+    return this.#known((index) => index.changes.revision);
+  }
+
+  changes(since: number): Promise<readonly KoId[] | undefined> {
+    return this.#known((index) => index.changes.since(since));
+  }
+
+  async open(id: KoId): Promise<KoPackage | undefined> {
+    const entry = await this.find(id);
+    return entry && (await this.openEntry(entry));
+  }
+
+  /** The package of an entry, also where another has its place by now. @throws packageDamaged; shelfNotReadable. */
+  async openEntry(entry: ShelfEntry): Promise<KoPackage> {
+    const { files } = this.#parts;
+    const key = koKey(entry.id);
+    const onDamage = (cause: string): void => void this.#damaged.set(key, { digest: entry.digest, cause });
+    try {
+      const listed = await files.list(entry.digest);
+      if (listed !== undefined) return new FetchedPackage({ entry, listed, from: files, onDamage });
+      // It was replaced since, and another node gave its space back.
+      const now = await this.#parts.follower.look().then(() => this.find(entry.id));
+      if (now !== undefined && now.digest !== entry.digest) return await this.openEntry(now);
+      throw new DamagedBlob('the list of its files is missing');
+    } catch (thrown) {
+      if (!(thrown instanceof DamagedBlob)) throw shelfNotReadable(`${key} cannot be read at the moment.`, thrown);
+      onDamage(`${thrown.message}; import it again`);
+      throw packageDamaged(`The package of ${key} is damaged: ${thrown.message}; import it again.`, { cause: thrown });
+    }
+  }
+
+  async stage(): Promise<Staging> {
+    this.#requireWritable();
+    const folder = join(this.#parts.staging, `package-${crypto.randomUUID()}`);
+    return StagedPackage.create(folder, this.#spooled, (id, staged) => this.#take(id, staged));
+  }
+
+  replaceMetadata(id: KoId, metadata: string, ifMatch?: readonly string[]): Promise<ShelfEntry> {
+    return this.#change(id, async ({ query, before, put }) => {
+      if (before === undefined) throw koNotFound(koKey(id));
+      requireMatch(before, ifMatch);
+      const stored = await storedFiles(query, this.#schema, before.digest);
+      const content = contentOf(id, metadata, stored);
+      if (content.entry.etag === before.etag) return before;
+      await storePackage(query, this.#schema, content, () => Buffer.from(metadata));
+      await put(content);
+      return content.entry;
+    });
+  }
+
+  async remove(id: KoId, ifMatch?: readonly string[]): Promise<void> {
+    await this.#change(id, async ({ before, remove }) => {
+      if (before === undefined) throw koNotFound(koKey(id));
+      requireMatch(before, ifMatch);
+      await remove();
+    });
+  }
+
+  async removed(id?: KoId): Promise<readonly RemovedPackage[]> {
+    const { kept, database } = this.#parts;
+    return changing(async () => (await kept.sorted(database.query, id)).stay);
+  }
+
+  restore(id: KoId, { digest, ifMatch }: RestoreOptions = {}): Promise<Restored> {
+    return this.#change(id, async ({ query, before, put }) => {
+      if (before !== undefined && before.digest === digest) {
+        requireMatch(before, ifMatch);
+        return { entry: before, replaced: undefined };
+      }
+      const chosen = await this.#parts.kept.find(query, id, digest);
+      requireMatch(before, ifMatch);
+      const content = await this.#storedContent(query, chosen);
+      await put(content);
+      return { entry: content.entry, replaced: before?.digest };
+    });
+  }
+
+  async discardRemoved(): Promise<number> {
+    if (this.#closed) return 0;
+    const { database, kept, changes } = this.#parts;
+    let gone = 0;
+    await changing(async () => {
+      const { go } = await kept.sorted(database.query);
+      const ids = new Map(go.map(({ id }) => [koKey(id), id]));
+      for (const id of ids.values()) gone += await database.transaction(({ query }) => changes.discard(query, id, []));
+      await collectBlobs(database);
+    });
+    return gone;
+  }
+
+  async rescan(): Promise<void> {
+    const looked = this.#parts.follower.look().catch(() => undefined);
+    await Promise.race([looked, new Promise((resolve) => setTimeout(resolve, LONGEST_CATCH_UP_MS).unref())]);
+    for (const [key, { digest }] of this.#damaged) {
+      const isWhole = await damagedFile(this.#parts.database.query, this.#schema, digest).catch(() => '');
+      if (isWhole === undefined) this.#damaged.delete(key);
+    }
+  }
+
+  readAgain(): Promise<readonly KoId[]> {
+    return Promise.resolve([]);
+  }
+
+  damage(): readonly ShelfDamage[] {
+    const { index } = this.#parts;
+    const present = [...this.#damaged].filter(([key, { digest }]) => {
+      const [naan = '', name = '', version = ''] = key.split('/');
+      return index.find({ naan, name, version })?.digest === digest;
+    });
+    return present.map(([where, { cause }]) => ({ where, cause }));
+  }
+
+  condition(): ShelfCondition {
+    const { follower, database, index } = this.#parts;
+    const { problem } = follower;
+    return {
+      problem:
+        problem === undefined || this.#closed
+          ? undefined
+          : `The database at ${database.location.label} cannot be used (${problem.message})`,
+      details: { database: database.location.label, fleet: database.fleet, revision: Math.max(0, index.revision) },
+    };
+  }
+
+  async check(): Promise<void> {
+    await this.#known(() => undefined);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#parts.follower.close();
+    await this.#parts.database.close();
+  }
+
+  get #schema(): string {
+    return this.#parts.database.schema;
+  }
+
+  async #take(id: KoId, staged: StagedPackage): Promise<ShelfEntry> {
+    const content = await staged.seal(id);
+    const sourceOf = ({ path }: HashedFile): string | Buffer =>
+      path === METADATA_FILE ? Buffer.from(content.entry.metadata) : join(staged.content, path);
+    const entry = await this.#change(
+      id,
+      async ({ before, put }) => {
+        requirePlace(content.entry, before);
+        staged.replaced = before?.digest === content.entry.digest ? undefined : before?.digest;
+        if (before?.etag !== content.entry.etag) await put(content);
+        return content.entry;
+      },
+      (query) => storePackage(query, this.#schema, content, sourceOf),
+    );
+    await this.#keepHere(content, sourceOf);
+    return entry;
+  }
+
+  /** What was just imported is read soon. */
+  async #keepHere(content: PackageContent, sourceOf: (file: HashedFile) => string | Buffer): Promise<void> {
+    const { files } = this.#parts;
+    this.#damaged.delete(koKey(content.entry.id));
+    for (const file of content.files.values()) {
+      const source = file.size > KEPT_AT_ONCE ? undefined : sourceOf(file);
+      const bytes = typeof source === 'string' ? await readFile(source).catch(() => undefined) : source;
+      if (bytes !== undefined) await files.keep(file.sha256, bytes);
+    }
+    await files.keepList(content.entry.digest, [...content.files.values()]);
+  }
+
+  async #storedContent(query: Query, chosen: RemovedPackage): Promise<PackageContent> {
+    const stored = await storedFiles(query, this.#schema, chosen.digest);
+    const content = contentOf(chosen.id, await metadataOf(query, this.#schema, stored), stored);
+    const damaged = await damagedFile(query, this.#schema, chosen.digest);
+    if (damaged !== undefined) throw keptIsDamaged(chosen, `its file ${damaged} is not what was stored`);
+    if (content.entry.digest !== chosen.digest) throw keptIsDamaged(chosen, 'the list of its files is that of another');
+    return content;
+  }
+
+  #change<T>(
+    id: KoId,
+    work: (change: OpenChange) => Promise<T>,
+    prepare?: (query: Query) => Promise<void>,
+  ): Promise<T> {
+    this.#requireWritable();
+    return changing(() => this.#parts.changes.run(id, work, prepare));
+  }
+
+  /** While it is known that the database is away, a change is refused at once. */
+  #requireWritable(): void {
+    if (this.#closed) throw shelfNotWritable('The shelf is closed: the activator is stopping.');
+    const { problem } = this.#parts.follower;
+    if (problem !== undefined) throw asChangeError(problem);
+  }
+
+  /** @throws shelfNotReadable until it was read once. */
+  #known<T>(read: (index: SharedIndex) => T): Promise<T> {
+    const { index, follower } = this.#parts;
+    if (index.isLoaded) return Promise.resolve(read(index));
+    const { problem } = follower;
+    const why = problem === undefined ? 'it is read for the first time' : messageOf(problem);
+    return Promise.reject(shelfNotReadable('The shelf cannot be read at the moment: try again later.', new Error(why)));
+  }
+}
+
+const contentOf = (id: KoId, metadata: string, stored: readonly HashedFile[]): PackageContent =>
+  describePackage(
+    id,
+    metadata,
+    stored.filter(({ path }) => path !== METADATA_FILE),
+    otherAtId(id, metadata),
+  );

@@ -1,0 +1,125 @@
+/** What the fleet has on its shelf, held in memory: all reads are answered from it. */
+import { koKey, type KoId } from '../../knowledge-object/id.ts';
+import { ChangeLog } from '../change-log.ts';
+import { EntryIndex } from '../entry-index.ts';
+import type { ShelfEntry } from '../shelf.ts';
+import type { Row } from './connection.ts';
+import type { Database, Query } from './database.ts';
+
+/** A row of `ko`. */
+export interface KoRow extends Row {
+  readonly naan: string;
+  readonly name: string;
+  readonly version: string;
+  readonly digest: string | null;
+  readonly metadata: string | null;
+  readonly at_id: string | null;
+  readonly etag: string | null;
+  readonly revision: number;
+  readonly removed: boolean;
+}
+
+export const KO_COLUMNS = 'naan, name, version, digest, metadata, at_id, etag, revision, removed';
+/** Rows that are asked for at a time. */
+const PAGE = 2000;
+
+/** Undefined for what was removed. */
+export function entryOf(row: KoRow): ShelfEntry | undefined {
+  const { naan, name, version, digest, metadata, at_id: atId, etag, removed } = row;
+  if (removed || digest === null || metadata === null || etag === null) return undefined;
+  return { id: { naan, name, version }, ...(atId === null ? {} : { atId }), metadata, digest, etag };
+}
+
+export class SharedIndex {
+  readonly changes = new ChangeLog();
+  readonly entries: EntryIndex;
+  readonly #kos = new Map<string, ShelfEntry>();
+  /** Of the shelf in the database: all changes up to it are here. */
+  #revision = -1;
+  #mark: string | undefined;
+
+  constructor() {
+    this.entries = new EntryIndex({ find: (id) => this.find(id), all: () => this.#kos.values() }, this.changes);
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Whether it holds what the shelf had at some time. */
+  get isLoaded(): boolean {
+    return this.#revision >= 0;
+  }
+
+  find(id: KoId): ShelfEntry | undefined {
+    return this.#kos.get(koKey(id));
+  }
+
+  /** Whether the database still goes on from where this index is, and has not lost changes with a server. */
+  continues(revision: number, mark: string): boolean {
+    return revision === this.#revision && mark === this.#mark;
+  }
+
+  /** Rows that came after the revision of the index, with all others up to `revision`. */
+  apply(rows: readonly KoRow[], revision: number, mark: string): void {
+    for (const row of rows) if (row.revision > this.#revision) this.#show(row);
+    const reached = rows.reduce((most, row) => Math.max(most, row.revision), revision);
+    if (reached < this.#revision) return;
+    this.#revision = reached;
+    // With later rows than the revision, the mark is that of an earlier one.
+    this.#mark = reached === revision ? mark : undefined;
+  }
+
+  /** What changed after the revision of the index. */
+  async follow({ schema, query }: Pick<Database, 'schema' | 'query'>, revision: number, mark: string): Promise<void> {
+    const sql = `SELECT ${KO_COLUMNS} FROM ${schema}.ko WHERE revision > $1 ORDER BY revision`;
+    const { rows } = await query<KoRow>(sql, [this.#revision]);
+    this.apply(rows, revision, mark);
+  }
+
+  /** Reads all anew, and tells of what is other than before; of what is as before only the digest is read. */
+  async load({ schema, query }: { schema: string; query: Query }, revision: number, mark: string): Promise<void> {
+    const seen = new Set<string>();
+    const known = this.#kos.size > 0;
+    const columns = known ? KO_COLUMNS.replace('metadata', 'NULL::text AS metadata') : KO_COLUMNS;
+    const sql = `SELECT ${columns} FROM ${schema}.ko WHERE NOT removed AND (naan, name, version) > ($1, $2, $3)
+      ORDER BY naan, name, version LIMIT ${String(PAGE)}`;
+    for (let after = ['', '', '']; ;) {
+      const { rows } = await query<KoRow>(sql, after);
+      const others = rows.filter((row) => this.#kos.get(koKey(row))?.etag !== row.etag);
+      for (const row of known ? await rowsOf({ schema, query }, others) : rows) this.#show(row);
+      for (const row of rows) seen.add(koKey(row));
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < PAGE) break;
+      after = [last.naan, last.name, last.version];
+    }
+    for (const [key, { id }] of this.#kos) {
+      if (seen.has(key)) continue;
+      this.#kos.delete(key);
+      this.changes.note(id);
+    }
+    this.#revision = revision;
+    this.#mark = mark;
+  }
+
+  #show(row: KoRow): void {
+    const key = koKey(row);
+    const before = this.#kos.get(key);
+    const entry = entryOf(row);
+    if (entry === undefined) this.#kos.delete(key);
+    else this.#kos.set(key, entry);
+    const id = entry?.id ?? before?.id;
+    if (id !== undefined && before?.etag !== entry?.etag) this.changes.note(id);
+  }
+}
+
+async function rowsOf(
+  { schema, query }: { schema: string; query: Query },
+  ids: readonly KoId[],
+): Promise<readonly KoRow[]> {
+  if (ids.length === 0) return [];
+  const sql = `SELECT ${KO_COLUMNS} FROM ${schema}.ko
+    WHERE (naan, name, version) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`;
+  const values = [ids.map(({ naan }) => naan), ids.map(({ name }) => name), ids.map(({ version }) => version)];
+  return (await query<KoRow>(sql, values)).rows;
+}

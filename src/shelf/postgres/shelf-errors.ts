@@ -1,0 +1,30 @@
+/** What callers hear of the database, in the words of the contract. */
+import { ServiceError, shelfFull, shelfNotWritable, shelfUnavailable } from '../../lib/errors.ts';
+import { DatabaseError } from './database-error.ts';
+
+/** Runs changes; errors of the database become those of the contract, all others pass. */
+export async function changing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw asChangeError(thrown);
+  }
+}
+
+export function asChangeError(thrown: unknown): unknown {
+  if (!(thrown instanceof DatabaseError) || thrown instanceof ServiceError) return thrown;
+  if (thrown.fault === 'full')
+    return shelfFull(
+      'The database of the shelf has no space left; nothing was changed. Free space there and try again.',
+      {
+        cause: thrown,
+      },
+    );
+  if (thrown.fault === 'server' || thrown.fault === 'permission')
+    return shelfNotWritable('The database of the shelf refused the change; nothing was changed.', { cause: thrown });
+  const why = thrown.fault === 'read-only' ? 'can only be read' : 'cannot be reached';
+  return shelfUnavailable(
+    `The database of the shelf ${why} at the moment, so nothing can be changed: try again later. Calls and reads go on.`,
+    thrown,
+  );
+}
