@@ -1,5 +1,4 @@
 /** Builds the service from its configuration; nothing here listens yet. */
-import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Activator } from './activation/activator.ts';
 import { KnownPackages } from './activation/known-packages.ts';
@@ -19,14 +18,12 @@ import type { Lifecycle } from './lifecycle.ts';
 import { messageOf } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
 import { logWalls, reportWalls } from './engines/walls/report-walls.ts';
-import { AuditFiles } from './shelf/file-store/audit-files.ts';
 import { createManifestImporter } from './shelf/manifest/create-manifest-importer.ts';
 import type { ManifestImporter } from './shelf/manifest-importer.ts';
 import { discardRegularly } from './shelf/discard-regularly.ts';
-import { openShelf } from './shelf/open-shelf.ts';
+import { openStorage } from './shelf/open-storage.ts';
 import { isShared } from './shelf/shared-shelf.ts';
 import type { Shelf } from './shelf/shelf.ts';
-import { openState } from './shelf/state-folder.ts';
 import { SchemaChecks } from './validation/schema-checks.ts';
 
 export interface App extends AsyncDisposable {
@@ -75,14 +72,15 @@ export async function createApp({
   const onWarning = (message: string, cause?: unknown): void =>
     log.warn({ part: 'shelf', ...(cause === undefined ? {} : { cause: messageOf(cause) }) }, message);
   const places = { address: `http://${config.host}:${config.port}`, onWarning };
-  const shelf = owned.use(
-    await openShelf(location, { ...places, defaultNaan: config.defaultNaan, keepRemoved: config.keepRemoved }),
+  const storage = owned.use(
+    await openStorage({
+      ...{ ...places, location, folder: config.state, maxAudit: config.limits.audit },
+      ...{ defaultNaan: config.defaultNaan, keepRemoved: config.keepRemoved, fleet: config.fleet },
+      passwords: { file: config.shelfPassword, environment },
+    }),
   );
+  const { shelf, state, audit: auditStore } = storage;
   const fleet = owned.use(await fleetOf({ shelf, config, version, log }));
-  const state = owned.use(await openState({ ...places, shelf: location, folder: config.state }));
-  const auditStore = owned.use(
-    state.audit === undefined ? undefined : new AuditFiles(state.audit, config.limits.audit),
-  );
   const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version} ${DESCRIPTORS_FORM}`);
   owned.defer(() => known.save());
   const descriptors = owned.use(new BackgroundReader());
@@ -112,7 +110,11 @@ export async function createApp({
       log: log.child({ part: 'activation' }),
     }),
   );
-  owned.use(discardRegularly(shelf, onWarning));
+  const discardRemoved = async (): Promise<number> => {
+    await auditStore?.trim?.();
+    return shelf.discardRemoved();
+  };
+  owned.use(discardRegularly({ discardRemoved }, onWarning));
   engines.on('runtime', (engine, alone) => activator.runtimeCame(engine, alone));
   const imports = { shelf, spool: state.spool, limits: packageLimitsOf(config.limits), descriptors };
   const manifests = createManifestImporter({
@@ -172,6 +174,6 @@ async function fleetOf({
 }: Pick<AppOptions, 'config' | 'version' | 'log'> & { readonly shelf: Shelf }): Promise<Fleet | undefined> {
   if (!isShared(shelf)) return undefined;
   const { Fleet } = await import('./fleet/fleet.ts');
-  const node = { id: randomUUID(), version, settings: config.agreed };
+  const node = { id: shelf.node, version, settings: config.agreed };
   return new Fleet({ shelf, node, runtimeExpiry: config.limits.runtimeExpiry, log: log.child({ part: 'fleet' }) });
 }

@@ -103,6 +103,7 @@ function warnOfOpenAccess(config: Config, log: Logger): void {
 /** Activates what is on the shelf, and meanwhile imports the manifests. */
 async function start(app: App, url: string, config: Config, manifests: StartManifests, log: Logger): Promise<void> {
   const { fleet } = app;
+  await app.shelf.ready();
   await fleet?.join(app.activator, app.runtimes, { name: `${hostname()}:${new URL(url).port}`, address: url });
   const { decided } = await app.activator.start();
   fleet?.begin();

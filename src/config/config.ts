@@ -66,6 +66,10 @@ export interface Config {
   readonly shutdownGrace: number;
   /** Its location; undefined: the working copy of the examples. */
   readonly shelf: string | undefined;
+  /** Of the activators that share a database. */
+  readonly fleet: string;
+  /** Reads the password of the database; undefined where no file is named. */
+  readonly shelfPassword: (() => string) | undefined;
   /** Folder of what the activator keeps for itself; undefined: with the shelf. */
   readonly state: string | undefined;
   /** How much is kept of what is deleted or replaced. */
@@ -119,6 +123,8 @@ export function toConfig(raw: RawSettings): Config {
     drain: read.as('drain', toPause),
     shutdownGrace: read.as('shutdown-grace', toDuration),
     shelf,
+    fleet: read.as('fleet', (value) => value),
+    shelfPassword: shelfPasswordOf(read),
     state: read.text('state'),
     keepRemoved: {
       count: read.as('keep-removed', toNumber),
@@ -223,6 +229,15 @@ function agreedOf(read: Reader): Readonly<Record<string, string>> {
     ({ option, group }) => group === 'Limits' || option === 'default-naan',
   );
   return Object.fromEntries(options.map(({ option }) => [option, read.text(option) ?? 'none']));
+}
+
+/** It may change while the service runs. @throws startRefused where there is none now. */
+function shelfPasswordOf(read: Reader): (() => string) | undefined {
+  const path = read.text('shelf-password-file');
+  if (path === undefined) return undefined;
+  const again = (): string => readPassword(path, read.source('shelf-password-file'));
+  again();
+  return again;
 }
 
 function manifestRequiredOf(read: Reader): boolean {

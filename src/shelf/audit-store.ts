@@ -48,8 +48,10 @@ export interface AuditPage {
 }
 
 export interface AuditStore extends Disposable {
-  /** Keeps a record before it returns. @throws Error when it cannot be kept. */
-  append(record: AuditRecord): void;
+  /** Keeps a record before it returns, or before what it returns resolves. @throws Error when it cannot be kept. */
+  append(record: AuditRecord): void | Promise<void>;
+  /** Gives back the space of records beyond the bound of the store, where that is not done with each. */
+  trim?(): Promise<void>;
   read(query: AuditQuery): Promise<AuditPage>;
 }
 

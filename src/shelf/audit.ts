@@ -1,6 +1,7 @@
 /** "Every write, activation and registration leaves one audit line: who, what, digest, outcome." */
 import { messageOf } from '../lib/errors.ts';
 import type { AuditRecord, AuditStore } from './audit-store.ts';
+import { wasKept } from './change-author.ts';
 
 /** The part of a log that the audit needs. */
 export interface AuditLog {
@@ -26,14 +27,19 @@ export class Audit {
   /** The log may lose lines where its reader stalls; the store has them all the same. */
   write(record: AuditRecord): void {
     this.#lines.info(record, 'audit');
+    if (wasKept(record)) return;
     try {
-      this.#store?.append(record);
+      const kept = this.#store?.append(record);
+      if (kept !== undefined) kept.catch((thrown: unknown) => this.#notKept(record, thrown));
     } catch (thrown) {
-      const { requestId } = record;
-      this.#log.error(
-        { event: 'audit-not-kept', requestId, cause: messageOf(thrown) },
-        'an audit record could not be kept: only this log has it',
-      );
+      this.#notKept(record, thrown);
     }
+  }
+
+  #notKept({ requestId }: AuditRecord, thrown: unknown): void {
+    this.#log.error(
+      { event: 'audit-not-kept', requestId, cause: messageOf(thrown) },
+      'an audit record could not be kept: only this log has it',
+    );
   }
 }

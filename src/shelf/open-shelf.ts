@@ -1,20 +1,29 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startRefused } from '../lib/errors.ts';
+import { userCache } from '../lib/user-cache.ts';
 import { openFileShelf, type FileShelfOptions } from './file-store/open-file-shelf.ts';
+import { isPostgresLocation } from './postgres/location.ts';
+import type { PostgresShelfOptions } from './postgres/open-postgres-shelf.ts';
 import type { Shelf } from './shelf.ts';
 
-export type ShelfOptions = FileShelfOptions;
+export interface ShelfOptions extends FileShelfOptions, Omit<PostgresShelfOptions, 'folder' | 'onWarning'> {
+  /** Of a shelf elsewhere: where files of its packages are kept on this machine; by default in the user's cache. */
+  readonly copies?: string | undefined;
+}
 
 /** The shelf of a location. @throws startRefused where there is none, or no store is known for it. */
 export async function openShelf(location: string, options: ShelfOptions = {}): Promise<Shelf> {
-  return openFileShelf(folderOfShelf(location), options);
+  if (!isPostgresLocation(location)) return openFileShelf(folderOfShelf(location), options);
+  // Whoever has a folder needs nothing of it.
+  const { openPostgresShelf } = await import('./postgres/open-postgres-shelf.ts');
+  const { copies = join(userCache('kgrid-activator'), 'shelf') } = options;
+  return openPostgresShelf(location, { ...options, folder: copies });
 }
 
 /** The absolute path of the folder that a location names. @throws startRefused where it names something else. */
 export function folderOfShelf(location: string): string {
-  const [, named, database] = /^(?:([a-z][a-z\d+.-]+):\/|(postgres(?:ql)?):)/i.exec(location) ?? [];
-  const kind = (named ?? database)?.toLowerCase();
+  const kind = /^([a-z][a-z\d+.-]+):\//i.exec(location)?.[1]?.toLowerCase();
   if (kind === undefined) return resolve(location);
   if (kind === 'file') {
     try {
@@ -27,6 +36,6 @@ export function folderOfShelf(location: string): string {
   }
   // The rest of the location may hold a password.
   throw startRefused(
-    `--shelf: a shelf at ${kind}: cannot be opened: supported is a folder, such as /var/lib/kgrid or file:///var/lib/kgrid`,
+    `--shelf: a shelf at ${kind}: cannot be opened: supported are a folder, such as /var/lib/kgrid or file:///var/lib/kgrid, and a PostgreSQL database, postgres://host/database`,
   );
 }

@@ -5,6 +5,8 @@ import type { KoPackage, Shelf } from './shelf.ts';
 
 export interface SharedShelf extends Shelf {
   readonly database: Database;
+  /** Id of this node: what it changes waits for the others, not for itself. */
+  readonly node: string;
   /** Opens the package of that digest, whether it lies on the shelf or did so once. @throws packageDamaged; shelfNotReadable. */
   openPackage(id: KoId, digest: string): Promise<KoPackage | undefined>;
   /** Hears that this node knows of other changes of the shelf. */

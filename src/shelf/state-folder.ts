@@ -6,14 +6,16 @@ import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve, sep } from 'node:path';
+import { digestOf } from '../lib/digest.ts';
 import { startRefused } from '../lib/errors.ts';
 import { userCache } from '../lib/user-cache.ts';
 import { isFull, isMissing, isReadOnly, reasonOf, whyUnusable } from './disk-errors.ts';
 import { makeFolder, tryToWrite } from './file-store/durable-files.ts';
-import { takeOwnership, type Owner } from './file-store/owner-lock.ts';
+import { ShelfInUse, takeOwnership, type Owner } from './file-store/owner-lock.ts';
 import { SHELF_HOME } from './file-store/shelf-layout.ts';
 import { clearSpool } from './import/spool.ts';
 import { folderOfShelf } from './open-shelf.ts';
+import { isPostgresLocation, parseLocation } from './postgres/location.ts';
 
 export interface StateFolder extends Disposable {
   /** Folder of the audit; undefined where nothing can be kept. */
@@ -24,20 +26,26 @@ export interface StateFolder extends Disposable {
   readonly cache: string;
   /** Where uploads lie while they are unpacked. */
   readonly spool: string;
+  /** Where files of packages are kept whose shelf is elsewhere. */
+  readonly copies: string;
 }
 
 export interface StateOptions {
   /** Location of the shelf, which this process has opened. */
   readonly shelf: string;
-  /** Where the state is to lie; by default in the folder of the shelf. */
+  /** Where the state is to lie; by default in the folder of the shelf, or in the user's cache where that is none. */
   readonly folder: string | undefined;
   /** Shown to a second activator that is started on the same state folder. */
   readonly address?: string | undefined;
+  /** Of a shelf in a database. */
+  readonly fleet?: string | undefined;
   readonly onWarning: (message: string, cause?: unknown) => void;
 }
 
 /** @throws startRefused where a folder that was named cannot be used, or another activator has it. */
-export async function openState({ shelf, folder, address, onWarning }: StateOptions): Promise<StateFolder> {
+export async function openState(options: StateOptions): Promise<StateFolder> {
+  const { shelf, folder, address, onWarning } = options;
+  if (isPostgresLocation(shelf)) return openStateOfNode(options);
   const root = await realPath(folderOfShelf(shelf));
   const standard = join(root, SHELF_HOME);
   const home = folder === undefined ? standard : await realPath(resolve(folder));
@@ -45,7 +53,11 @@ export async function openState({ shelf, folder, address, onWarning }: StateOpti
   if (home === standard) return (await isWritable(home)) ? placesIn(home) : nothingKept();
   refuseMixture(home, root);
   await requireWritable(home);
-  const owner = takeOwnership(
+  return placesIn(home, own(home, address, onWarning));
+}
+
+const own = (home: string, address: string | undefined, onWarning: StateOptions['onWarning']): Owner =>
+  takeOwnership(
     {
       option: '--state',
       root: home,
@@ -56,7 +68,25 @@ export async function openState({ shelf, folder, address, onWarning }: StateOpti
     address,
     onWarning,
   );
-  return placesIn(home, owner);
+
+/** Nodes of one machine that say nothing of it have one each. */
+const MOST_FOLDERS = 32;
+
+/** The audit is kept with the shelf; all that lies here can be made again. */
+async function openStateOfNode({ shelf, fleet = '', folder, address, onWarning }: StateOptions): Promise<StateFolder> {
+  const { label } = parseLocation(shelf);
+  const name = `fleet-${digestOf(label, fleet, address ?? '').slice(0, 16)}`;
+  const standard = join(userCache('kgrid-activator'), name);
+  for (let number = 1; ; number++) {
+    const home =
+      folder === undefined ? `${standard}${number === 1 ? '' : `-${String(number)}`}` : await realPath(resolve(folder));
+    await requireWritable(home);
+    try {
+      return { ...(await placesIn(home, own(home, address, onWarning))), audit: undefined };
+    } catch (thrown) {
+      if (folder !== undefined || number === MOST_FOLDERS || !(thrown instanceof ShelfInUse)) throw thrown;
+    }
+  }
 }
 
 async function placesIn(home: string, owner?: Owner): Promise<StateFolder> {
@@ -76,6 +106,7 @@ async function placesIn(home: string, owner?: Owner): Promise<StateFolder> {
     knownPackages: join(home, 'known-packages'),
     cache: join(home, 'runtimes'),
     spool,
+    copies: join(home, 'packages'),
     [Symbol.dispose]: () => owner?.release(),
   };
 }
@@ -85,6 +116,7 @@ const nothingKept = (): StateFolder => ({
   knownPackages: undefined,
   cache: userCache('kgrid-activator'),
   spool: tmpdir(),
+  copies: join(userCache('kgrid-activator'), 'packages'),
   [Symbol.dispose]: () => undefined,
 });
 

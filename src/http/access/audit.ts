@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Audit } from '../../shelf/audit.ts';
 import type { AuditRecord } from '../../shelf/audit-store.ts';
+import { changeAs } from '../../shelf/change-author.ts';
 import { pathOf } from '../errors.ts';
 
 const MAX_PATH_LENGTH = 300;
@@ -21,6 +22,11 @@ declare module 'fastify' {
 export function installAudit(app: FastifyInstance, audit: Audit): void {
   app.decorate('audit', audit);
   app.decorateRequest('audited', false);
+  // Just before the handler: what reads a body goes on from the socket, and knows nothing of the request.
+  app.addHook('preHandler', (request, _reply, done) => {
+    const { name, kind } = request.principal;
+    changeAs({ who: name, login: kind, requestId: request.id, remoteAddress: request.ip }, done);
+  });
 }
 
 /** Writes the record of a change. Handlers call it before they answer; one that does not gets one all the same. */

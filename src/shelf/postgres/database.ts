@@ -1,5 +1,6 @@
 /** The database of a fleet: statements, transactions, and what can go wrong between here and there. */
 import { setTimeout as wait } from 'node:timers/promises';
+import { Turns } from '../../lib/turns.ts';
 import type { Connection, Result, Row } from './connection.ts';
 import { Connections } from './connections.ts';
 import { DatabaseError, toDatabaseError } from './database-error.ts';
@@ -29,8 +30,8 @@ export interface Transaction {
 }
 
 const STATEMENT_TIMEOUT_MS = 15_000;
-/** Of a node; with the one that it listens on, 100 nodes have 300. */
-const MOST_CONNECTIONS = 2;
+/** Of a node under load; one of them is always left for statements that tell that it lives. */
+const MOST_CONNECTIONS = 3;
 /** Times that a transaction is begun anew after a conflict with others. */
 const MOST_ATTEMPTS = 8;
 /** Times that what met a broken connection is tried on another. */
@@ -49,6 +50,7 @@ export class Database {
   readonly channel: string;
   readonly #connections: Connections;
   readonly #timeout: number;
+  readonly #transactions: Turns;
 
   /** Opens no connection yet. @throws startRefused. */
   constructor(location: string, { fleet, passwords = {}, most = MOST_CONNECTIONS, statementTimeout }: DatabaseOptions) {
@@ -57,6 +59,7 @@ export class Database {
     this.schema = `"${schemaName(fleet)}"`;
     this.channel = `"kgrid:${fleet}"`;
     this.#timeout = statementTimeout ?? STATEMENT_TIMEOUT_MS;
+    this.#transactions = new Turns(Math.max(1, most - 1));
     this.#connections = new Connections({ location: this.location, passwords, name: `kgrid ${fleet}`, most });
   }
 
@@ -98,7 +101,11 @@ export class Database {
    * that break; where one breaks at the commit, it is found out whether that was done.
    * @throws DatabaseError; what the work throws, after which nothing is changed.
    */
-  async transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#transactions.run(() => this.#retried(work));
+  }
+
+  async #retried<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const [mostConflicts, mostBroken] = [MOST_ATTEMPTS, MOST_RECONNECTS];
     let [conflicts, broken] = [0, 0];
     for (;;) {

@@ -1,6 +1,6 @@
 /**
- * Keeps this node level with the database. Each second one statement says that the node lives and reads what the fleet
- * has reached; that row is the truth, and a notification only wakes it earlier.
+ * Keeps the index level with the database. Each second one statement reads the revision that the fleet has reached; that
+ * row is the truth, and a notification only wakes it earlier.
  */
 import { Backoff } from '../../lib/backoff.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -8,18 +8,6 @@ import type { Connection, Row } from './connection.ts';
 import type { Database } from './database.ts';
 import { toDatabaseError, type DatabaseError } from './database-error.ts';
 import type { SharedIndex } from './shared-index.ts';
-
-/** What a node tells of itself. */
-export interface NodeFacts {
-  readonly name: string;
-  readonly address: string;
-  readonly version: string;
-  /** That must be alike on all nodes. */
-  readonly settings: unknown;
-  /** Of the activation, that it has reached. */
-  readonly generation: number;
-  readonly failures: unknown;
-}
 
 /** Of the fleet. */
 export interface FleetState {
@@ -43,27 +31,23 @@ export interface FollowerOptions {
   readonly database: Database;
   readonly index: SharedIndex;
   readonly onWarning: (message: string, cause?: unknown) => void;
-  /** False for a program that only looks or writes, such as a command: it is no node of the fleet. */
-  readonly isNode: boolean;
 }
 
 const EVERY_MS = 1000;
 /** Between two looks, whatever wakes it: many changes at once are one look. */
 const LEAST_PAUSE_MS = 20;
-/** More than a slow database takes for a statement, less than a node may be silent. */
+/** More than a slow database takes for a statement. */
 const STATEMENT_MS = 4000;
 /** In which a notification to oneself must come. */
 const NOTIFICATION_MS = 3000;
 const LONGEST_PAUSE_MS = 2000;
 
 export class Follower {
-  readonly id = crypto.randomUUID();
   readonly #options: FollowerOptions;
   readonly #listeners = new Set<(state: FleetState) => void>();
   readonly #reaching = new Set<{ readonly revision: number; readonly done: () => void }>();
   readonly #looks: (() => void)[] = [];
   readonly #backoff = new Backoff(EVERY_MS / 4, LONGEST_PAUSE_MS);
-  #facts: NodeFacts = { name: '', address: '', version: '', settings: {}, generation: 0, failures: [] };
   #connection: Connection | undefined;
   #state: FleetState | undefined;
   #problem: DatabaseError | undefined;
@@ -91,12 +75,6 @@ export class Follower {
   /** False behind a pooler that passes none; undefined until it is known. */
   get hearsNotifications(): boolean | undefined {
     return this.#hearsNotifications;
-  }
-
-  /** Goes with the next statement, which comes at once. */
-  tell(facts: Partial<NodeFacts>): void {
-    this.#facts = { ...this.#facts, ...facts };
-    this.wake();
   }
 
   /** Hears each state that was read, once the index has reached it; what takes long is the listener's own. */
@@ -140,20 +118,13 @@ export class Follower {
     this.#closed = true;
     this.wake();
     await this.#loop;
-    const { database, isNode } = this.#options;
-    const connection = this.#connection;
-    if (isNode && connection !== undefined)
-      await connection
-        .query(`DELETE FROM ${database.schema}.node WHERE id = $1`, [this.id], EVERY_MS)
-        .catch(() => undefined);
-    connection?.close();
+    this.#connection?.close();
   }
 
   async #run(): Promise<void> {
     while (!this.#closed) {
       this.#isWoken = false;
       const asked = this.#looks.splice(0);
-      const before = this.#options.index.revision;
       try {
         await this.#look();
         this.#succeeded();
@@ -167,8 +138,6 @@ export class Follower {
         waiting.done();
       }
       if (this.#closed) break;
-      // Those who wait for this node see at once what it has reached.
-      if (this.#options.index.revision !== before && this.#problem === undefined) this.#isWoken = true;
       await this.#rest(this.#problem === undefined ? EVERY_MS : this.#backoff.next());
     }
     for (const done of this.#looks.splice(0)) done();
@@ -178,7 +147,7 @@ export class Follower {
   async #look(): Promise<void> {
     const { database, index } = this.#options;
     const connection = (this.#connection ??= await this.#connect());
-    const [row] = (await connection.query<StateRow>(...this.#statement(database.schema), STATEMENT_MS)).rows;
+    const [row] = (await connection.query<StateRow>(statement(database.schema), [], STATEMENT_MS)).rows;
     if (row === undefined) throw new Error(`the schema ${database.fleet} has no state`);
     const { revision, mark, generation, started, now } = row;
     const asked = { schema: database.schema, query: database.query };
@@ -189,21 +158,6 @@ export class Follower {
     this.#isFresh = false;
     this.#state = { revision, generation, started, now };
     for (const listener of this.#listeners) listener(this.#state);
-  }
-
-  #statement(schema: string): [string, unknown[]] {
-    const read = `SELECT revision, mark::text, generation, changes_from, started,
-      (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now FROM ${schema}.state`;
-    if (!this.#options.isNode) return [read, []];
-    const { name, address, version, settings, generation, failures } = this.#facts;
-    const beat = `WITH beat AS (
-      INSERT INTO ${schema}.node (id, name, address, version, settings, revision, generation, failures, heartbeat)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp())
-      ON CONFLICT (id) DO UPDATE SET name = $2, address = $3, version = $4, settings = $5, revision = $6,
-        generation = $7, failures = $8, heartbeat = clock_timestamp()) `;
-    const reached = Math.max(0, this.#options.index.revision);
-    const json = [JSON.stringify(settings), JSON.stringify(failures)];
-    return [beat + read, [this.id, name, address, version, json[0], reached, generation, json[1]]];
   }
 
   async #connect(): Promise<Connection> {
@@ -282,3 +236,6 @@ export class Follower {
     this.#wake = undefined;
   }
 }
+
+const statement = (schema: string): string => `SELECT revision, mark::text, generation, changes_from, started,
+  (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now FROM ${schema}.state`;

@@ -50,9 +50,10 @@ export async function openPostgresShelf(location: string, options: PostgresShelf
   const staging = join(folder, 'staging');
   await clearStaging(staging);
   const index = new SharedIndex();
-  const follower = new Follower({ database, index, isNode, onWarning });
+  const follower = new Follower({ database, index, onWarning });
   const kept = new KeptRows({ schema: database.schema, bounds: keepRemoved, now });
-  const changes = new ShelfChanges({ database, follower, index, kept, onWarning });
+  const node = crypto.randomUUID();
+  const changes = new ShelfChanges({ node, database, follower, index, kept, onWarning });
   const cache = new BlobCache({ folder: join(folder, 'files'), limit: options.cacheLimit ?? CACHE_LIMIT });
   const files = new PackageFiles(database, cache, new FileLists(join(folder, 'lists')));
   const first = await tryOnce(database, follower);
@@ -64,7 +65,18 @@ export async function openPostgresShelf(location: string, options: PostgresShelf
   const opened = first === undefined ? Promise.resolve() : again(database, follower, first, () => closed, onWarning);
   // Whoever asks for it hears of it.
   opened.catch(() => undefined);
-  const shelf = new PostgresShelf({ defaultNaan, database, index, follower, files, kept, changes, staging, opened });
+  const shelf = new PostgresShelf({
+    defaultNaan,
+    node,
+    database,
+    index,
+    follower,
+    files,
+    kept,
+    changes,
+    staging,
+    opened,
+  });
   const close = shelf[Symbol.asyncDispose].bind(shelf);
   shelf[Symbol.asyncDispose] = () => {
     closed = true;

@@ -2,19 +2,26 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import { METADATA_FILE, otherAtId } from '../../knowledge-object/metadata.ts';
-import { koNotFound, messageOf, packageDamaged, shelfNotReadable, shelfNotWritable } from '../../lib/errors.ts';
+import {
+  koNotFound,
+  messageOf,
+  packageDamaged,
+  ServiceError,
+  shelfNotReadable,
+  shelfNotWritable,
+} from '../../lib/errors.ts';
 import { describePackage, type HashedFile, type PackageContent } from '../file-store/package-content.ts';
 import { requireMatch } from '../file-store/rules-of-changes.ts';
 import { StagedPackage } from '../file-store/staged-package.ts';
 import { keptIsDamaged } from '../not-kept.ts';
 import { requirePlace } from '../require-place.ts';
+import type { SharedShelf } from '../shared-shelf.ts';
 import type {
   KoPackage,
   ListRange,
   RemovedPackage,
   Restored,
   RestoreOptions,
-  Shelf,
   ShelfCondition,
   ShelfDamage,
   ShelfEntry,
@@ -27,13 +34,14 @@ import type { Follower } from './follower.ts';
 import type { KeptRows } from './kept-rows.ts';
 import { DamagedBlob, type PackageFiles } from './package-files.ts';
 import type { SharedIndex } from './shared-index.ts';
-import type { OpenChange, ShelfChanges } from './shelf-changes.ts';
+import type { ChangeAction, OpenChange, ShelfChanges } from './shelf-changes.ts';
 import { asChangeError, changing } from './shelf-errors.ts';
 import { SpooledFiles } from './spooled-files.ts';
 import { damagedFile, metadataOf, storedFiles, storePackage } from './store-files.ts';
 
 export interface PostgresShelfParts {
   readonly defaultNaan: string;
+  readonly node: string;
   readonly database: Database;
   readonly index: SharedIndex;
   readonly follower: Follower;
@@ -51,10 +59,12 @@ const KEPT_AT_ONCE = 1024 * 1024;
 const LONGEST_CATCH_UP_MS = 2000;
 
 /** A shelf in a PostgreSQL database, which several activators share. Reads are answered from memory. */
-export class PostgresShelf implements Shelf {
+export class PostgresShelf implements SharedShelf {
   readonly type = 'postgres';
   readonly created = new Date();
   readonly defaultNaan: string;
+  readonly node: string;
+  onRevision: () => void = () => undefined;
   readonly #parts: PostgresShelfParts;
   readonly #spooled = new SpooledFiles();
   readonly #damaged = new Map<string, { readonly digest: string; readonly cause: string }>();
@@ -63,15 +73,12 @@ export class PostgresShelf implements Shelf {
   constructor(parts: PostgresShelfParts) {
     this.#parts = parts;
     this.defaultNaan = parts.defaultNaan;
+    this.node = parts.node;
+    parts.index.onChange = () => this.onRevision();
   }
 
-  /** For what goes over the shelf alone: the nodes of the fleet and what is active. */
   get database(): Database {
     return this.#parts.database;
-  }
-
-  get follower(): Follower {
-    return this.#parts.follower;
   }
 
   ready(): Promise<void> {
@@ -95,34 +102,30 @@ export class PostgresShelf implements Shelf {
   }
 
   revision(): Promise<number> {
-    return this.#known((index) => index.changes.revision);
+    return this.#known((index) => index.revision);
   }
 
   changes(since: number): Promise<readonly KoId[] | undefined> {
-    return this.#known((index) => index.changes.since(since));
+    return this.#known((index) => index.since(since));
   }
 
   async open(id: KoId): Promise<KoPackage | undefined> {
     const entry = await this.find(id);
-    return entry && (await this.openEntry(entry));
+    return entry && (await this.#openEntry(entry));
   }
 
-  /** The package of an entry, also where another has its place by now. @throws packageDamaged; shelfNotReadable. */
-  async openEntry(entry: ShelfEntry): Promise<KoPackage> {
-    const { files } = this.#parts;
-    const key = koKey(entry.id);
-    const onDamage = (cause: string): void => void this.#damaged.set(key, { digest: entry.digest, cause });
+  async openPackage(id: KoId, digest: string): Promise<KoPackage | undefined> {
+    const { files, index } = this.#parts;
+    const current = index.find(id);
+    if (current?.digest === digest) return this.#openEntry(current);
     try {
-      const listed = await files.list(entry.digest);
-      if (listed !== undefined) return new FetchedPackage({ entry, listed, from: files, onDamage });
-      // It was replaced since, and another node gave its space back.
-      const now = await this.#parts.follower.look().then(() => this.find(entry.id));
-      if (now !== undefined && now.digest !== entry.digest) return await this.openEntry(now);
-      throw new DamagedBlob('the list of its files is missing');
+      const listed = await files.list(digest);
+      const metadata = listed?.find(({ path }) => path === METADATA_FILE);
+      if (listed === undefined || metadata === undefined) return undefined;
+      const { entry } = contentOf(id, (await files.read(metadata)).toString('utf8'), listed);
+      return this.#packageOf(entry, listed);
     } catch (thrown) {
-      if (!(thrown instanceof DamagedBlob)) throw shelfNotReadable(`${key} cannot be read at the moment.`, thrown);
-      onDamage(`${thrown.message}; import it again`);
-      throw packageDamaged(`The package of ${key} is damaged: ${thrown.message}; import it again.`, { cause: thrown });
+      throw this.#unreadable(id, digest, thrown);
     }
   }
 
@@ -133,7 +136,7 @@ export class PostgresShelf implements Shelf {
   }
 
   replaceMetadata(id: KoId, metadata: string, ifMatch?: readonly string[]): Promise<ShelfEntry> {
-    return this.#change(id, async ({ query, before, put }) => {
+    return this.#change(id, 'replace metadata', async ({ query, before, put }) => {
       if (before === undefined) throw koNotFound(koKey(id));
       requireMatch(before, ifMatch);
       const stored = await storedFiles(query, this.#schema, before.digest);
@@ -146,7 +149,7 @@ export class PostgresShelf implements Shelf {
   }
 
   async remove(id: KoId, ifMatch?: readonly string[]): Promise<void> {
-    await this.#change(id, async ({ before, remove }) => {
+    await this.#change(id, 'delete', async ({ before, remove }) => {
       if (before === undefined) throw koNotFound(koKey(id));
       requireMatch(before, ifMatch);
       await remove();
@@ -159,7 +162,7 @@ export class PostgresShelf implements Shelf {
   }
 
   restore(id: KoId, { digest, ifMatch }: RestoreOptions = {}): Promise<Restored> {
-    return this.#change(id, async ({ query, before, put }) => {
+    return this.#change(id, 'restore', async ({ query, before, put }) => {
       if (before !== undefined && before.digest === digest) {
         requireMatch(before, ifMatch);
         return { entry: before, replaced: undefined };
@@ -230,6 +233,33 @@ export class PostgresShelf implements Shelf {
     await this.#parts.database.close();
   }
 
+  async #openEntry(entry: ShelfEntry): Promise<KoPackage> {
+    const { files, follower } = this.#parts;
+    try {
+      const listed = await files.list(entry.digest);
+      if (listed !== undefined) return this.#packageOf(entry, listed);
+      // It was replaced since, and another node gave its space back.
+      const now = await follower.look().then(() => this.find(entry.id));
+      if (now !== undefined && now.digest !== entry.digest) return await this.#openEntry(now);
+      throw new DamagedBlob('the list of its files is missing');
+    } catch (thrown) {
+      throw this.#unreadable(entry.id, entry.digest, thrown);
+    }
+  }
+
+  #packageOf(entry: ShelfEntry, listed: readonly HashedFile[]): KoPackage {
+    const onDamage = (cause: string): void => void this.#damaged.set(koKey(entry.id), { digest: entry.digest, cause });
+    return new FetchedPackage({ entry, listed, from: this.#parts.files, onDamage });
+  }
+
+  #unreadable(id: KoId, digest: string, thrown: unknown): unknown {
+    const key = koKey(id);
+    if (thrown instanceof ServiceError) return thrown;
+    if (!(thrown instanceof DamagedBlob)) return shelfNotReadable(`${key} cannot be read at the moment.`, thrown);
+    this.#damaged.set(key, { digest, cause: `${thrown.message}; import it again` });
+    return packageDamaged(`The package of ${key} is damaged: ${thrown.message}; import it again.`, { cause: thrown });
+  }
+
   get #schema(): string {
     return this.#parts.database.schema;
   }
@@ -240,6 +270,7 @@ export class PostgresShelf implements Shelf {
       path === METADATA_FILE ? Buffer.from(content.entry.metadata) : join(staged.content, path);
     const entry = await this.#change(
       id,
+      'import',
       async ({ before, put }) => {
         requirePlace(content.entry, before);
         staged.replaced = before?.digest === content.entry.digest ? undefined : before?.digest;
@@ -275,11 +306,12 @@ export class PostgresShelf implements Shelf {
 
   #change<T>(
     id: KoId,
+    action: ChangeAction,
     work: (change: OpenChange) => Promise<T>,
     prepare?: (query: Query) => Promise<void>,
   ): Promise<T> {
     this.#requireWritable();
-    return changing(() => this.#parts.changes.run(id, work, prepare));
+    return changing(() => this.#parts.changes.run(id, action, work, prepare));
   }
 
   /** While it is known that the database is away, a change is refused at once. */

@@ -22,6 +22,8 @@ export interface KoRow extends Row {
 export const KO_COLUMNS = 'naan, name, version, digest, metadata, at_id, etag, revision, removed';
 /** Rows that are asked for at a time. */
 const PAGE = 2000;
+/** Changes that are remembered; who is further behind looks at all. */
+const MOST_RECENT = 4096;
 
 /** Undefined for what was removed. */
 export function entryOf(row: KoRow): ShelfEntry | undefined {
@@ -31,15 +33,22 @@ export function entryOf(row: KoRow): ShelfEntry | undefined {
 }
 
 export class SharedIndex {
-  readonly changes = new ChangeLog();
+  /** Of this process alone, for what is derived from the entries. */
+  readonly #changes = new ChangeLog();
   readonly entries: EntryIndex;
   readonly #kos = new Map<string, ShelfEntry>();
   /** Of the shelf in the database: all changes up to it are here. */
   #revision = -1;
   #mark: string | undefined;
+  /** The last to be changed, with the revision at which that was seen. */
+  #recent: { readonly revision: number; readonly id: KoId }[] = [];
+  /** From which on all changes are in `#recent`. */
+  #recentFrom = 0;
+  /** Hears that it is other than before. */
+  onChange: () => void = () => undefined;
 
   constructor() {
-    this.entries = new EntryIndex({ find: (id) => this.find(id), all: () => this.#kos.values() }, this.changes);
+    this.entries = new EntryIndex({ find: (id) => this.find(id), all: () => this.#kos.values() }, this.#changes);
   }
 
   get revision(): number {
@@ -49,6 +58,12 @@ export class SharedIndex {
   /** Whether it holds what the shelf had at some time. */
   get isLoaded(): boolean {
     return this.#revision >= 0;
+  }
+
+  /** The KOs that changed after a revision; undefined where that is too long ago, or of another history. */
+  since(revision: number): readonly KoId[] | undefined {
+    if (revision < this.#recentFrom || revision > this.#revision) return undefined;
+    return this.#recent.filter((each) => each.revision > revision).map(({ id }) => id);
   }
 
   find(id: KoId): ShelfEntry | undefined {
@@ -62,12 +77,14 @@ export class SharedIndex {
 
   /** Rows that came after the revision of the index, with all others up to `revision`. */
   apply(rows: readonly KoRow[], revision: number, mark: string): void {
-    for (const row of rows) if (row.revision > this.#revision) this.#show(row);
+    const before = this.#revision;
+    for (const row of rows) if (row.revision > before) this.#show(row, row.revision);
     const reached = rows.reduce((most, row) => Math.max(most, row.revision), revision);
     if (reached < this.#revision) return;
     this.#revision = reached;
     // With later rows than the revision, the mark is that of an earlier one.
     this.#mark = reached === revision ? mark : undefined;
+    if (reached !== before) this.onChange();
   }
 
   /** What changed after the revision of the index. */
@@ -87,7 +104,7 @@ export class SharedIndex {
     for (let after = ['', '', '']; ;) {
       const { rows } = await query<KoRow>(sql, after);
       const others = rows.filter((row) => this.#kos.get(koKey(row))?.etag !== row.etag);
-      for (const row of known ? await rowsOf({ schema, query }, others) : rows) this.#show(row);
+      for (const row of known ? await rowsOf({ schema, query }, others) : rows) this.#show(row, revision);
       for (const row of rows) seen.add(koKey(row));
       const last = rows.at(-1);
       if (last === undefined || rows.length < PAGE) break;
@@ -96,20 +113,34 @@ export class SharedIndex {
     for (const [key, { id }] of this.#kos) {
       if (seen.has(key)) continue;
       this.#kos.delete(key);
-      this.changes.note(id);
+      this.#note(id, revision);
+    }
+    // What changed meanwhile is not all known; with another history, nothing of the old one is.
+    if (!known || revision < this.#revision) {
+      this.#recent = [];
+      this.#recentFrom = revision;
     }
     this.#revision = revision;
     this.#mark = mark;
+    this.onChange();
   }
 
-  #show(row: KoRow): void {
+  #note(id: KoId, revision: number): void {
+    this.#changes.note(id);
+    this.#recent.push({ revision, id });
+    if (this.#recent.length <= 2 * MOST_RECENT) return;
+    this.#recent = this.#recent.slice(-MOST_RECENT);
+    this.#recentFrom = this.#recent[0]?.revision ?? revision;
+  }
+
+  #show(row: KoRow, revision: number): void {
     const key = koKey(row);
     const before = this.#kos.get(key);
     const entry = entryOf(row);
     if (entry === undefined) this.#kos.delete(key);
     else this.#kos.set(key, entry);
     const id = entry?.id ?? before?.id;
-    if (id !== undefined && before?.etag !== entry?.etag) this.changes.note(id);
+    if (id !== undefined && before?.etag !== entry?.etag) this.#note(id, revision);
   }
 }
 

@@ -2,7 +2,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import type { PackageContent } from '../file-store/package-content.ts';
+import type { AuditRecord } from '../audit-store.ts';
+import { currentAuthor, noteKept, type ChangeAuthor } from '../change-author.ts';
 import type { ShelfEntry } from '../shelf.ts';
+import { appendAudit } from './audit-rows.ts';
 import type { Row } from './connection.ts';
 import type { Database, Query } from './database.ts';
 import type { Follower } from './follower.ts';
@@ -17,6 +20,8 @@ export const LIVES = `heartbeat > clock_timestamp() - interval '5 seconds'`;
 
 export interface ChangesOptions {
   readonly database: Database;
+  /** Id of this node. */
+  readonly node: string;
   readonly follower: Follower;
   readonly index: SharedIndex;
   readonly kept: KeptRows;
@@ -32,6 +37,9 @@ export interface OpenChange {
   readonly put: (content: PackageContent) => Promise<void>;
   readonly remove: () => Promise<void>;
 }
+
+/** In the words of the audit. */
+export type ChangeAction = 'import' | 'replace metadata' | 'delete' | 'restore';
 
 interface Written {
   readonly row: KoRow;
@@ -51,18 +59,25 @@ export class ShelfChanges {
   /** @param prepare what may be done while others change the shelf. @param work may run several times. */
   async run<T>(
     id: KoId,
+    action: ChangeAction,
     work: (change: OpenChange) => Promise<T>,
     prepare: (query: Query) => Promise<void> = () => Promise.resolve(),
   ): Promise<T> {
     const { database } = this.#options;
+    const author = currentAuthor();
     const { result, written } = await database.transaction(async ({ query }) => {
       await prepare(query);
       await query(`SELECT 1 FROM ${database.schema}.state FOR UPDATE`);
       const change = new Change(this.#options, query, id, await this.#read(query, id));
       const result = await work(change);
-      if (change.written !== undefined) await this.discard(query, id, change.given);
-      return { result, written: change.written };
+      const { written, before } = change;
+      if (written === undefined) return { result, written };
+      await this.discard(query, id, change.given);
+      if (author !== undefined)
+        await appendAudit(query, database.schema, recordOf(author, action, before, written.row));
+      return { result, written };
     });
+    if (written !== undefined) noteKept({ action, subject: koKey(id) });
     if (written !== undefined) await this.#settle(written);
     return result;
   }
@@ -90,8 +105,6 @@ export class ShelfChanges {
     if (index.revision === row.revision - 1) index.apply([row], row.revision, mark);
     else await follower.reach(row.revision, LONGEST_WAIT_FOR_NODES);
     if (others === 0) return;
-    // Others who change something wait for this node too.
-    follower.wake();
     const behind = await this.#behind(row.revision);
     if (behind.length > 0)
       this.#options.onWarning(`${koKey(row)} was changed, and these nodes do not have it yet: ${behind.join(', ')}`);
@@ -99,17 +112,31 @@ export class ShelfChanges {
 
   /** The live nodes that have not reached a revision in time. */
   async #behind(revision: number): Promise<readonly string[]> {
-    const { database, follower } = this.#options;
+    const { database, node } = this.#options;
     const sql = `SELECT coalesce(nullif(name, ''), nullif(address, ''), id::text) AS name FROM ${database.schema}.node
       WHERE id <> $1 AND revision < $2 AND ${LIVES} ORDER BY 1`;
     for (const until = performance.now() + LONGEST_WAIT_FOR_NODES; ; await wait(LOOK_AGAIN_MS)) {
-      const answer = await database.query<{ name: string }>(sql, [follower.id, revision]).catch(() => undefined);
+      const answer = await database.query<{ name: string }>(sql, [node, revision]).catch(() => undefined);
       // The change is done: what the others have of it is not worth an error.
       if (answer === undefined) return [];
       const names = answer.rows.map(({ name }) => name);
       if (names.length === 0 || performance.now() > until) return names;
     }
   }
+}
+
+function recordOf(author: ChangeAuthor, action: ChangeAction, before: ShelfEntry | undefined, row: KoRow): AuditRecord {
+  const after = entryOf(row);
+  const atId = (after ?? before)?.atId;
+  const digest = (after ?? before)?.digest;
+  const isOther = before !== undefined && after !== undefined && before.digest !== after.digest;
+  return {
+    ...{ ...author, action, subject: koKey(row) },
+    ...(atId !== undefined && { atId }),
+    ...(digest !== undefined && { digest }),
+    ...(isOther && { Replaced: `sha256:${before.digest}, sha256:${after.digest}` }),
+    outcome: 'done',
+  };
 }
 
 class Change implements OpenChange {
@@ -146,7 +173,7 @@ class Change implements OpenChange {
   }
 
   async #write(columns: readonly unknown[]): Promise<void> {
-    const { database, follower } = this.#options;
+    const { database, node } = this.#options;
     const { schema, channel } = database;
     const { naan, name, version } = this.#id;
     const { rows } = await this.query<WrittenRow>(
@@ -157,7 +184,7 @@ class Change implements OpenChange {
          at_id = excluded.at_id, etag = excluded.etag, removed = excluded.removed, revision = excluded.revision
        RETURNING ${KO_COLUMNS}, (SELECT mark::text FROM now) AS mark, pg_notify($9, 'shelf') IS NULL AS told,
          (SELECT count(*) FROM ${schema}.node WHERE id <> $10 AND ${LIVES}) AS others`,
-      [naan, name, version, ...columns, channel.slice(1, -1), follower.id],
+      [naan, name, version, ...columns, channel.slice(1, -1), node],
     );
     const [row] = rows;
     if (row === undefined) throw new Error('a change of the shelf wrote nothing');

@@ -129,7 +129,7 @@ CREATE TABLE ${schema}.audit (
   id bigserial PRIMARY KEY,
   time timestamptz NOT NULL DEFAULT clock_timestamp(),
   who text NOT NULL,
-  record jsonb NOT NULL
+  record text NOT NULL
 );
 CREATE INDEX audit_time ON ${schema}.audit (time);
 CREATE INDEX audit_who ON ${schema}.audit (who);

@@ -1,0 +1,45 @@
+/** All that lies at rest: the shelf, the audit, and what an activator keeps for itself. */
+import type { AuditStore } from './audit-store.ts';
+import { AuditFiles } from './file-store/audit-files.ts';
+import { openShelf, type ShelfOptions } from './open-shelf.ts';
+import { isPostgresLocation } from './postgres/location.ts';
+import { isShared } from './shared-shelf.ts';
+import type { Shelf } from './shelf.ts';
+import { openState, type StateFolder } from './state-folder.ts';
+
+export interface Storage extends AsyncDisposable {
+  readonly shelf: Shelf;
+  readonly state: StateFolder;
+  /** Undefined where none can be kept. */
+  readonly audit: AuditStore | undefined;
+}
+
+export interface StorageOptions extends Omit<ShelfOptions, 'copies' | 'onWarning'> {
+  readonly location: string;
+  /** Folder of the state; undefined: the one that belongs to the shelf. */
+  readonly folder: string | undefined;
+  /** Bytes of the audit. */
+  readonly maxAudit: number;
+  readonly onWarning: (message: string, cause?: unknown) => void;
+}
+
+/** @throws startRefused. */
+export async function openStorage({ location, folder, maxAudit, ...options }: StorageOptions): Promise<Storage> {
+  await using owned = new AsyncDisposableStack();
+  const { address, fleet, onWarning } = options;
+  const openFolder = (): Promise<StateFolder> => openState({ shelf: location, folder, fleet, address, onWarning });
+  // With a folder, whoever has the shelf has its state; without, the shelf needs a place for its copies.
+  const first = isPostgresLocation(location) ? owned.use(await openFolder()) : undefined;
+  const shelf = owned.use(await openShelf(location, { ...options, copies: first?.copies }));
+  const state = first ?? owned.use(await openFolder());
+  const audit = owned.use(await openAudit(shelf, state, maxAudit));
+  const all = owned.move();
+  return { shelf, state, audit, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+async function openAudit(shelf: Shelf, state: StateFolder, most: number): Promise<AuditStore | undefined> {
+  if (state.audit !== undefined) return new AuditFiles(state.audit, most);
+  if (!isShared(shelf)) return undefined;
+  const { AuditRows } = await import('./postgres/audit-rows.ts');
+  return new AuditRows(shelf.database, most);
+}
