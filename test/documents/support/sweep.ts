@@ -113,6 +113,7 @@ function listings(): Step[] {
     '/actuator/health/readiness',
     '/actuator/info',
     '/actuator/audit',
+    '/actuator/fleet',
     '/actuator/removed',
   ];
   const scripts = 'overview card objects about files login read element doc descriptor answers'.split(' ');

@@ -1,0 +1,136 @@
+/** Whatever is asked of one node is seen on all: "N are one". */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { jsonBody, upload } from '../acceptance/support/client.ts';
+import { pathOf } from '../acceptance/support/knowledge-grid.ts';
+import { javascriptKo, uniqueNaan, zipOf } from '../acceptance/support/ko.ts';
+import type { Ko } from '../acceptance/support/ko.ts';
+import { startFleet } from './support/fleet.ts';
+
+const fleet = await startFleet(3);
+after(() => fleet[Symbol.asyncDispose]());
+const [a, b, c] = [fleet.node(0), fleet.node(1), fleet.node(2)];
+const naan = uniqueNaan();
+const saying = (name: string, words: string): Ko =>
+  javascriptKo(`function run() { return ${JSON.stringify(words)}; }`, { naan, name });
+const said = async (ko: Ko): Promise<unknown[]> =>
+  Promise.all(fleet.nodes.map(async (node) => (await node.post(pathOf(ko), {})).object['result']));
+
+test('an import on one node is on the shelf of all when it is answered, with the same entity tag', async () => {
+  const ko = saying('imported', 'one');
+  await a.add(ko);
+  const answers = await Promise.all(fleet.nodes.map((node) => node.get(`/kos/${ko.id}`)));
+  for (const answer of answers) {
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(answer.headers['etag'], answers[0]?.headers['etag']);
+    assert.equal(answer.headers['kgrid-package-digest'], answers[0]?.headers['kgrid-package-digest']);
+  }
+  // "Seen from any node": also its files and its export.
+  assert.equal((await c.get(`/kos/${ko.id}/service.yaml`)).text, ko.files['service.yaml']);
+});
+
+test('a reload on one node is one for all, and nothing before it changes what runs', async () => {
+  await a.serve(saying('reloaded', 'old'));
+  const ko = saying('reloaded', 'new');
+  await b.add(ko);
+  assert.deepEqual(await said(ko), ['old', 'old', 'old']);
+  const answer = await c.get(`/actuator/activation/reload/${ko.id}`);
+  assert.equal(answer.status, 303, answer.text);
+  assert.deepEqual(await said(ko), ['new', 'new', 'new']);
+});
+
+test('If-Match holds over nodes, and a change is seen by the next condition anywhere', async () => {
+  const ko = saying('conditional', 'x');
+  await a.add(ko);
+  const etag = String((await b.get(`/kos/${ko.id}`)).headers['etag']);
+  const put = (node: typeof a, title: string) =>
+    node.send('PUT', `/kos/${ko.id}`, {
+      ...jsonBody({ ...ko.metadata, title }),
+      headers: { 'content-type': 'application/json', 'if-match': etag },
+    });
+  const answers = await Promise.all([put(a, 'by a'), put(b, 'by b'), put(c, 'by c')]);
+  const codes = answers.map(({ status }) => status).sort();
+  assert.deepEqual(codes, [200, 412, 412]);
+  assert.equal((await put(b, 'late')).status, 412);
+  const titles = await Promise.all(fleet.nodes.map(async (node) => (await node.get(`/kos/${ko.id}`)).object['title']));
+  assert.equal(new Set(titles).size, 1);
+});
+
+test('what is deleted on one node leaves the shelf of all, and runs until it is reloaded', async () => {
+  const ko = saying('deleted', 'still here');
+  await b.serve(ko);
+  assert.equal((await c.delete(`/kos/${ko.id}`)).status, 204);
+  for (const node of fleet.nodes) assert.equal((await node.get(`/kos/${ko.id}`)).status, 404);
+  assert.equal((await a.get('/actuator/activation/reload')).status, 303);
+  for (const node of fleet.nodes) assert.equal((await node.post(pathOf(ko), {})).status, 404);
+});
+
+test('a node that comes to a running fleet activates what is active, not what lies on the shelf', async () => {
+  const ko = saying('kept', 'active');
+  await a.serve(ko);
+  await a.add(saying('kept', 'on the shelf'));
+  const late = await fleet.add();
+  assert.equal((await late.post(pathOf(ko), {})).object['result'], 'active');
+  await late.stop();
+  const again = await fleet.restart(3);
+  assert.equal((await again.post(pathOf(ko), {})).object['result'], 'active');
+  assert.equal((await again.get(`/actuator/activation/reload/${ko.id}`)).status, 303);
+  assert.deepEqual(await said(ko), Array(4).fill('on the shelf'));
+  await again.stop();
+  fleet.nodes.pop();
+});
+
+test('/actuator/fleet tells each node and how far it is, and health that all is well', async () => {
+  const { object } = await b.get('/actuator/fleet');
+  const nodes = object['nodes'] as Record<string, unknown>[];
+  assert.equal(nodes.length, 3);
+  assert.deepEqual(
+    nodes.map(({ address }) => address).sort(),
+    fleet.nodes.map(({ url }) => url).sort(),
+  );
+  assert.deepEqual(
+    nodes.filter(({ isThis }) => isThis === true).map(({ address }) => address),
+    [b.url],
+  );
+  for (const node of nodes) {
+    assert.equal(node['isLive'], true);
+    assert.deepEqual(node['behind'], { revisions: 0, generations: 0 });
+    assert.deepEqual(node['failures'], []);
+  }
+  const components = (await a.get('/actuator/health')).object['components'] as Record<string, Record<string, unknown>>;
+  assert.equal(components['fleet']?.['status'], 'UP', JSON.stringify(components['fleet']));
+  assert.equal((components['fleet']?.['details'] as Record<string, unknown>)['nodes'], 3);
+});
+
+test('the audit of all nodes is one', async () => {
+  const ko = saying('audited', 'x');
+  await a.add(ko);
+  await b.reload(ko);
+  assert.equal((await c.delete(`/kos/${ko.id}`)).status, 204);
+  for (const node of fleet.nodes) {
+    const records = (await node.get(`/actuator/audit?ko=${naan}/audited`)).list;
+    assert.deepEqual(
+      records.map(({ action }) => action),
+      ['delete', 'reload', 'import'],
+    );
+  }
+});
+
+test('many clients that change the same KO on all nodes leave all nodes alike', async () => {
+  const zips = await Promise.all([1, 2, 3, 4].map((i) => zipOf(saying('contended', `words ${i}`).files)));
+  const ko = saying('contended', '');
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, async (_, i) => {
+      const node = fleet.node(i % 3);
+      const answer = await node.send('POST', '/kos', upload(zips[i % 4] ?? Buffer.of()));
+      return [answer.status, (await node.get(`/actuator/activation/reload/${ko.id}`)).status];
+    }),
+  );
+  assert.deepEqual(new Set(answers.map(String)), new Set(['200,303']));
+  const digests = await Promise.all(
+    fleet.nodes.map(async (node) => (await node.get(`/kos/${ko.id}`)).headers['kgrid-package-digest']),
+  );
+  assert.equal(new Set(digests).size, 1);
+  const active = await Promise.all(fleet.nodes.map((node) => node.post(pathOf(ko), {})));
+  assert.equal(new Set(active.map(({ text }) => text)).size, 1, active.map(({ text }) => text).join());
+});

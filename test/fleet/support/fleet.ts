@@ -1,0 +1,60 @@
+/** Activators that share one PostgreSQL database, each a process of its own with a state folder of its own. */
+import assert from 'node:assert/strict';
+import { temporaryFolder, startService } from '../../acceptance/support/service.ts';
+import type { OwnService, Start } from '../../acceptance/support/service.ts';
+import { testDatabase } from '../../support/postgres/shared.ts';
+import type { TestDatabase } from '../../support/postgres/shared.ts';
+
+export interface TestFleet extends AsyncDisposable {
+  readonly database: TestDatabase;
+  /** Those that were started, in order; a place is taken again by `restart`. */
+  readonly nodes: OwnService[];
+  node(i: number): OwnService;
+  add(start?: Start): Promise<OwnService>;
+  /** A new process in the place of one that has ended, with its state folder. */
+  restart(i: number, start?: Start): Promise<OwnService>;
+}
+
+export interface FleetStart extends Start {
+  /** Location of the database, where it is another than one of its own on the server of the tests. */
+  readonly url?: string;
+}
+
+export async function startFleet(count: number, start: FleetStart = {}): Promise<TestFleet> {
+  await using made = new AsyncDisposableStack();
+  const database = made.use(await testDatabase());
+  const nodes: OwnService[] = [];
+  const folders: string[] = [];
+  const { url = database.url, ...rest } = start;
+  const launch = (folder: string, more: Start = {}): Promise<OwnService> =>
+    startService({
+      ...rest,
+      ...more,
+      shelf: url,
+      args: ['--state', folder, ...(rest.args ?? []), ...(more.args ?? [])],
+    });
+  made.defer(async () => {
+    await Promise.all(nodes.map((each) => each[Symbol.asyncDispose]()));
+  });
+  const add = async (more?: Start): Promise<OwnService> => {
+    const { path } = made.use(await temporaryFolder());
+    const node = await launch(path, more);
+    folders.push(path);
+    nodes.push(node);
+    return node;
+  };
+  for (let i = 0; i < count; i++) await add();
+  const all = made.move();
+  return {
+    database,
+    nodes,
+    add,
+    node: (i) => nodes[i] ?? assert.fail(`there is no node ${i}`),
+    async restart(i, more) {
+      const node = await launch(folders[i] ?? assert.fail(`there is no node ${i}`), more);
+      nodes[i] = node;
+      return node;
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
