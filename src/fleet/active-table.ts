@@ -75,6 +75,7 @@ export class ActiveTable {
       JSON.stringify(about),
     ]);
     await query(`DELETE FROM ${schema}.activation WHERE generation <= $1`, [generation - KEPT_CHANGES]);
+    await query('SELECT pg_notify($1, $2)', [this.#database.channel.slice(1, -1), 'activation']);
     return generation;
   }
 

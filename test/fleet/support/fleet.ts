@@ -21,8 +21,8 @@ export interface FleetStart extends Start {
 }
 
 export async function startFleet(count: number, start: FleetStart = {}): Promise<TestFleet> {
-  await using made = new AsyncDisposableStack();
-  const database = made.use(await testDatabase());
+  const all = new AsyncDisposableStack();
+  const database = all.use(await testDatabase());
   const nodes: OwnService[] = [];
   const folders: string[] = [];
   const { url = database.url, ...rest } = start;
@@ -33,18 +33,23 @@ export async function startFleet(count: number, start: FleetStart = {}): Promise
       shelf: url,
       args: ['--state', folder, ...(rest.args ?? []), ...(more.args ?? [])],
     });
-  made.defer(async () => {
-    await Promise.all(nodes.map((each) => each[Symbol.asyncDispose]()));
-  });
   const add = async (more?: Start): Promise<OwnService> => {
-    const { path } = made.use(await temporaryFolder());
+    const { path } = all.use(await temporaryFolder());
     const node = await launch(path, more);
     folders.push(path);
     nodes.push(node);
     return node;
   };
-  for (let i = 0; i < count; i++) await add();
-  const all = made.move();
+  const end = async (): Promise<void> => {
+    await Promise.all(nodes.map((each) => each[Symbol.asyncDispose]()));
+    await all.disposeAsync();
+  };
+  try {
+    for (let i = 0; i < count; i++) await add();
+  } catch (thrown) {
+    await end();
+    throw thrown;
+  }
   return {
     database,
     nodes,
@@ -55,6 +60,6 @@ export async function startFleet(count: number, start: FleetStart = {}): Promise
       nodes[i] = node;
       return node;
     },
-    [Symbol.asyncDispose]: () => all.disposeAsync(),
+    [Symbol.asyncDispose]: end,
   };
 }
