@@ -5,6 +5,7 @@ const PLACEHOLDERS: Readonly<Record<Setting['kind'], string>> = {
   text: 'TEXT',
   port: 'PORT',
   duration: 'DURATION',
+  pause: 'DURATION',
   size: 'SIZE',
   count: 'NUMBER',
   number: 'NUMBER',

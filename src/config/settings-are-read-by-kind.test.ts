@@ -52,6 +52,11 @@ test('flags, choices, ports and counts', () => {
   table(({ sandboxes }) => sandboxes, 'sandboxes', { 1: 1, 16: 16 });
 });
 
+test('a pause may be 0', () => {
+  for (const none of ['0', '0s', '0 ms']) assert.equal(configOf(['--drain', none]).drain, 0);
+  assert.equal(configOf(['--drain', '5s']).drain, 5000);
+});
+
 test('lists repeat as options and have commas as variables', () => {
   const argv = ['--manifest', 'a.json', '--manifest=https://x.example/m?a,b'];
   assert.deepEqual(configOf(argv).manifests, ['a.json', 'https://x.example/m?a,b']);
@@ -64,6 +69,7 @@ test('a bad value is refused with the name of its option or variable and with wh
   const bad: Readonly<Partial<Record<Setting['kind'], { values: readonly string[]; allowed: RegExp }>>> = {
     port: { values: ['65536', '-1', '80a', '8080.0', '0x50'], allowed: /a port from 0 to 65535/ },
     duration: { values: ['0', '-5s', '5 days', '25h', 's', '1e3'], allowed: /a duration such as 500ms, 5s or 2m/ },
+    pause: { values: ['-5s', '5 days', '25h', 's', '0x'], allowed: /a duration such as 500ms, 5s or 2m/ },
     size: { values: ['0', '-1MB', '5GB', '10 bytes', 'MB', 'NaN'], allowed: /a size such as 500KB or 10MB/ },
     count: { values: ['0', '-1', '1.5', 'many', '1000000000'], allowed: /a whole number from 1 on/ },
     flag: { values: ['maybe', '2', 'truee'], allowed: /true or false/ },

@@ -55,7 +55,7 @@ export const SETTINGS = [
   {
     option: 'drain',
     env: 'KGRID_DRAIN',
-    kind: 'duration',
+    kind: 'pause',
     default: '0s',
     group: 'Service',
     help: 'How long new requests are still answered after SIGTERM, while readiness is DOWN: what a load balancer needs to see it',

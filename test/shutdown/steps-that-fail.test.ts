@@ -32,7 +32,7 @@ const PROGRAM = `
   all.defer(() => disposeAll([owned('a runtime', true), owned('another runtime')]));
   all.defer(() => { throw new Error('the activator'); });
   all.defer(() => server.close());
-  new Shutdown(1000, new Lifecycle(), log, false).watch({ server, [Symbol.asyncDispose]: () => all.disposeAsync() });
+  new Shutdown({ drain: 0, shutdownGrace: 1000 }, new Lifecycle(), log, false).watch({ server, [Symbol.asyncDispose]: () => all.disposeAsync() });
   log.info({ event: 'listening' });
   process.on('exit', () => output.flush());`;
 
