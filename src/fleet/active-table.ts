@@ -4,9 +4,13 @@
  */
 import type { About } from '../activation/selection.ts';
 import type { Change } from '../activation/activator.ts';
+import { recordOf, subjectOf } from './audited-change.ts';
+import type { Became } from './audited-change.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import type { KoId, KoName } from '../knowledge-object/id.ts';
 import { koNotFound } from '../lib/errors.ts';
+import { currentAuthor, noteKept } from '../shelf/change-author.ts';
+import { appendAudit } from '../shelf/postgres/audit-rows.ts';
 import type { Database, Query, Transaction } from '../shelf/postgres/database.ts';
 
 /** A change of what is active, with the generation that it led to. */
@@ -47,14 +51,19 @@ export class ActiveTable {
 
   /**
    * Asks all nodes for a change. With a `reload`, what lies on the shelf becomes what is meant to be active.
-   * @param beside done in the same transaction. @returns the generation. @throws koNotFound; DatabaseError.
+   * The audit has it, where somebody asked for it. @returns the generation. @throws koNotFound; DatabaseError.
    */
-  order(change: Change, about: About, beside?: (transaction: Transaction) => Promise<void>): Promise<number> {
-    return this.#database.transaction(async (transaction) => {
+  async order(change: Change, about: About): Promise<number> {
+    const author = currentAuthor();
+    const generation = await this.#database.transaction(async (transaction) => {
+      const { query } = transaction;
+      const became = author === undefined ? [] : await this.#becomes(query, change, about);
       const generation = await this.orderIn(transaction, change, about);
-      await beside?.(transaction);
+      if (author !== undefined) await appendAudit(query, this.#schema, recordOf(author, change, about, became));
       return generation;
     });
+    noteKept({ action: change, subject: subjectOf(about) });
+    return generation;
   }
 
   /** As `order`, within a transaction. */
@@ -116,6 +125,31 @@ export class ActiveTable {
       digest,
       generation,
     }));
+  }
+
+  /** What a change is going to make active, as far as the audit names it. */
+  async #becomes(query: Query, change: Change, about: About): Promise<readonly Became[]> {
+    const schema = this.#schema;
+    const { condition, values } = conditionOf(about);
+    const [from, digest] =
+      change === 'refresh'
+        ? [`${schema}.active a LEFT JOIN ${schema}.ko k USING (naan, name, version)`, 'a.digest']
+        : [`${schema}.ko k LEFT JOIN ${schema}.active a USING (naan, name, version)`, 'k.digest'];
+    const isOther = 'a.digest IS DISTINCT FROM k.digest AND NOT k.removed';
+    const which =
+      about.what === 'ko'
+        ? change === 'refresh'
+          ? 'true'
+          : 'NOT k.removed'
+        : change === 'refresh'
+          ? 'false'
+          : isOther;
+    const { rows } = await query<KoId & { digest: string; at_id: string | null } & Record<string, unknown>>(
+      `SELECT naan, name, version, ${digest} AS digest, k.at_id FROM ${from} WHERE ${which} AND ${condition}
+        ORDER BY naan, name, version`,
+      values,
+    );
+    return rows.map(({ naan, name, version, digest, at_id: atId }) => ({ id: { naan, name, version }, digest, atId }));
   }
 
   /** @returns how many KOs it is about. */
