@@ -84,10 +84,7 @@ test('/actuator/fleet tells each node and how far it is, and health that all is 
   const { object } = await b.get('/actuator/fleet');
   const nodes = object['nodes'] as Record<string, unknown>[];
   assert.equal(nodes.length, 3);
-  assert.deepEqual(
-    nodes.map(({ address }) => address).sort(),
-    fleet.nodes.map(({ url }) => url).sort(),
-  );
+  assert.deepEqual(nodes.map(({ address }) => address).sort(), fleet.nodes.map(({ url }) => url).sort());
   assert.deepEqual(
     nodes.filter(({ isThis }) => isThis === true).map(({ address }) => address),
     [b.url],
