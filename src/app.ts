@@ -12,9 +12,11 @@ import { startOwnWorkers } from './engines/remote/start-own-workers.ts';
 import { makeEngines } from './engines/table.ts';
 import { findKernel } from './engines/walls/find-kernel.ts';
 import type { Fleet } from './fleet/fleet.ts';
+import { MEASURED_METHODS } from './http/methods.ts';
 import { createServer } from './http/server.ts';
 import { BackgroundReader } from './knowledge-object/descriptors/background-reader.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import { Measured } from './metrics/measured.ts';
 import { messageOf } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
 import { logWalls, reportWalls } from './engines/walls/report-walls.ts';
@@ -102,11 +104,13 @@ export async function createApp({
     }),
   );
   await makeEngines({ config, known, kernel, engines, log }, (name) => runtimes.engine(name));
+  const measured = new Measured({ endpoints: config.metricsEndpoints, methods: MEASURED_METHODS });
   const activator = owned.use(
     new Activator({
       shelf: fleet?.kos ?? shelf,
       ...{ engines, known, descriptors },
       order: fleet === undefined ? undefined : (change, about) => fleet.order(change, about),
+      observe: (endpoint, milliseconds) => measured.activated(endpoint, milliseconds),
       log: log.child({ part: 'activation' }),
     }),
   );
@@ -116,14 +120,20 @@ export async function createApp({
   };
   owned.use(discardRegularly({ discardRemoved }, onWarning));
   engines.on('runtime', (engine, alone) => activator.runtimeCame(engine, alone));
-  const imports = { shelf, spool: state.spool, limits: packageLimitsOf(config.limits), descriptors };
+  const observe = (outcome: string): void => measured.imports.add(outcome);
+  const imports = { shelf, spool: state.spool, limits: packageLimitsOf(config.limits), descriptors, observe };
   const manifests = createManifestImporter({
     config,
     target: imports,
     log: log.child({ part: 'manifest' }),
   });
   const schemas = owned.use(new SchemaChecks());
-  const checks = owned.use(new CallChecks({ schemas, ...config.validate, log: log.child({ part: 'calls' }) }));
+  const checks = owned.use(
+    new CallChecks({
+      ...{ schemas, ...config.validate, log: log.child({ part: 'calls' }) },
+      observe: (endpoint, part, what) => measured.executions.broke(endpoint, part, what),
+    }),
+  );
   const server = await createServer({
     config,
     shelf,
@@ -142,6 +152,7 @@ export async function createApp({
     tokens,
     fleet,
     checks,
+    measured,
   });
   owned.defer(() => server.close());
   const all = owned.move();

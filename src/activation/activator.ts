@@ -40,6 +40,8 @@ export interface ActivatorOptions {
   readonly descriptors?: DescriptorReader;
   /** Makes what is asked for, where several activators make it together; each then calls `apply`. */
   readonly order?: ((change: Change, about: About) => Promise<BecameActive[]>) | undefined;
+  /** Hears of each activation, with the milliseconds that it took. */
+  readonly observe?: ((endpoint: Endpoint, milliseconds: number) => void) | undefined;
   readonly log: Logger;
 }
 
@@ -54,6 +56,7 @@ export class Activator implements Disposable {
   readonly #known: KnownPackages | undefined;
   readonly #descriptors: DescriptorReader | undefined;
   readonly #log: Logger;
+  readonly #observe: ActivatorOptions['observe'];
   readonly #queue = new ActivationQueue();
   readonly #changes = new SerialQueue();
   #set = new EndpointSet([], []);
@@ -75,6 +78,7 @@ export class Activator implements Disposable {
     this.#known = options.known;
     this.#descriptors = options.descriptors;
     this.#log = options.log;
+    this.#observe = options.observe;
     this.#retries = new Retries({
       isPending: () => this.unread.length > 0 || this.#shelf.damage().some(({ transient }) => transient === true),
       attempt: () => this.#tryAgain(),
@@ -333,7 +337,10 @@ export class Activator implements Disposable {
     const problem = koProblem ?? conflict ?? endpointDisagreement(ko, from, entry, this.#engines);
     const engine = this.#engines.get(entry.engine);
     const endpoint = new Endpoint(id, declared, engine, problem, (each) => this.#queue.prioritize(each));
-    void endpoint.decided.then(() => endpoint.transient && this.#unread.add(endpoint));
+    void endpoint.decided.then(() => {
+      if (endpoint.transient) this.#unread.add(endpoint);
+      if (endpoint.activatingMs !== undefined) this.#observe?.(endpoint, endpoint.activatingMs);
+    });
     return endpoint;
   }
 }

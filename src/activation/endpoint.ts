@@ -47,6 +47,7 @@ export class Endpoint implements CallTarget {
   readonly #abort = new AbortController();
   /** Milliseconds since 1970. A text of it would be 400 bytes. */
   #activatedAt: number | undefined;
+  #activatingMs: number | undefined;
   #begun = false;
   #holds = 0;
   #isLetGo = false;
@@ -83,6 +84,7 @@ export class Endpoint implements CallTarget {
   async activate(): Promise<void> {
     if (this.#begun) return this.decided;
     this.#begun = true;
+    const began = performance.now();
     try {
       if (this.#problem !== undefined) throw new ActivationFailure(this.#problem);
       if (this.engine === undefined) throw new ActivationFailure(`engine ${this.entry.engine} is not known here`);
@@ -101,7 +103,13 @@ export class Endpoint implements CallTarget {
       this.transient = this.ko.isUnread && !this.#abort.signal.aborted;
     }
     this.#activatedAt = preciseNow();
+    this.#activatingMs = performance.now() - began;
     this.#decide();
+  }
+
+  /** Milliseconds that its activation took; undefined where it had no turn. */
+  get activatingMs(): number | undefined {
+    return this.#activatingMs;
   }
 
   /** Local date-time of the activation. */

@@ -19,7 +19,12 @@ export interface CallChecksOptions {
   readonly inputs: ValidationMode | undefined;
   readonly outputs: 'off' | 'log';
   readonly log: CallLog;
+  /** Hears of each input and result that breaks its schema, or could not be checked. */
+  readonly observe?: ((endpoint: Endpoint, part: Part, what: SchemaBreak) => void) | undefined;
 }
+
+/** What became of an input or a result: it was refused, told in the log, or not checked. */
+export type SchemaBreak = 'refused' | 'logged' | 'unchecked';
 
 export interface CheckedCall {
   readonly contentType: string;
@@ -111,7 +116,11 @@ export class EndpointChecks {
       throw executionFailed(
         `inputs of ${id} cannot be checked, which its deployment or the operator asks for: ${checked.reason}`,
       );
-    return checked.outcomes.map((outcome) => (outcome === null ? undefined : this.#refusal(outcome)));
+    return checked.outcomes.map((outcome) => {
+      if (outcome === null) return undefined;
+      this.#observe('input', 'refused');
+      return this.#refusal(outcome);
+    });
   }
 
   #refusal(outcome: Exclude<CheckOutcome, null>): ServiceError {
@@ -128,19 +137,30 @@ export class EndpointChecks {
 
   #log(schema: KnownSchema, part: Part, texts: readonly string[], call: CheckedCall): void {
     if (schema.state.kind === 'none' || schema.state.kind === 'failed') return;
-    if (this.#options.schemas.waiting >= MOST_FOR_LOG)
-      return this.#breaks.noteUndecided(this.#endpoint, part, 'too many wait');
+    if (this.#options.schemas.waiting >= MOST_FOR_LOG) return this.#noteUndecided(part, 'too many wait');
     // Also once its client has its answer and has gone.
     this.#check(schema, texts, { ...call, signal: undefined }).then(
       (checked) => {
         if (checked.kind !== 'checked') return;
         for (const outcome of checked.outcomes) {
-          if (typeof outcome === 'string') this.#breaks.noteUndecided(this.#endpoint, part, outcome);
-          else if (outcome !== null) this.#breaks.note(this.#endpoint, part, outcome);
+          if (typeof outcome === 'string') this.#noteUndecided(part, outcome);
+          else if (outcome !== null) {
+            this.#observe(part, 'logged');
+            this.#breaks.note(this.#endpoint, part, outcome);
+          }
         }
       },
-      () => this.#breaks.noteUndecided(this.#endpoint, part, 'it could not be done'),
+      () => this.#noteUndecided(part, 'it could not be done'),
     );
+  }
+
+  #noteUndecided(part: Part, why: string): void {
+    this.#observe(part, 'unchecked');
+    this.#breaks.noteUndecided(this.#endpoint, part, why);
+  }
+
+  #observe(part: Part, what: SchemaBreak): void {
+    this.#options.observe?.(this.#endpoint, part, what);
   }
 
   #check(schema: KnownSchema, texts: readonly string[], { caller = '', signal }: CheckedCall): Promise<Checked> {

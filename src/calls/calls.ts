@@ -9,8 +9,7 @@ import type { CallOrigin } from '../engines/call-token.ts';
 import { oneByOne } from '../engines/one-by-one.ts';
 import { textsOf } from '../engines/records.ts';
 import type { RecordBlock, RecordsAnswer } from '../engines/records.ts';
-import { callerGone, endpointNotFound, ServiceError } from '../lib/errors.ts';
-import { uptime } from '../lib/uptime.ts';
+import { callerGone, endpointNotFound, outcomeOf } from '../lib/errors.ts';
 import type { CallChecks } from './call-checks.ts';
 import { runChecked } from './checked-records.ts';
 import type { FailedCalls } from './failed-calls.ts';
@@ -48,8 +47,17 @@ export interface RecordsInput {
 /** `done`, or the code of the error. */
 export type CallOutcome = string;
 
-/** Learns of each call once it has ended: the id of its endpoint, when it began by `uptime()`, and the milliseconds that it took. */
-export type CallObserver = (route: string, outcome: CallOutcome, start: number, duration: number) => void;
+/**
+ * Learns of each call once it has ended. Milliseconds, with their fraction: when it began by `performance.now()`, and
+ * how long it took. `calls`: that so many took as long each, such as records that ran together and share their time.
+ */
+export type CallObserver = (
+  endpoint: Endpoint,
+  outcome: CallOutcome,
+  start: number,
+  duration: number,
+  calls: number,
+) => void;
 
 export interface CallsOptions {
   /** Takes account of the inputs. */
@@ -79,7 +87,7 @@ export class Calls {
     const { endpoint, set } = target;
     const { body, contentType, json, trace, origin, caller } = input;
     const { held, failures, observe } = this.#options;
-    const start = uptime();
+    const start = performance.now();
     let outcome = 'done';
     let bytes = 0;
     try {
@@ -102,12 +110,12 @@ export class Calls {
       if (checks.concernsResults) checks.results([result], call);
       return result;
     } catch (thrown) {
-      outcome = thrown instanceof ServiceError ? thrown.code : 'internal';
+      outcome = outcomeOf(thrown);
       failures.note(thrown, { endpoint, trace, input: input.text, json });
       throw thrown;
     } finally {
       held.shrink(bytes);
-      observe(endpoint.id, outcome, start, uptime() - start);
+      observe(endpoint, outcome, start, performance.now() - start, 1);
     }
   }
 
@@ -120,7 +128,7 @@ export class Calls {
     const { records, scope, trace, origin, caller } = input;
     const { failures, observe } = this.#options;
     const executor = endpoint.ready() ?? (await endpoint.executor());
-    const start = uptime();
+    const start = performance.now();
     const run = async (some: RecordBlock): Promise<RecordsAnswer> =>
       executor.executeRecords !== undefined && origin === undefined
         ? await executor.executeRecords({ records: some, scope, trace, caller, signal })
@@ -132,17 +140,17 @@ export class Calls {
       checks === undefined
         ? await run(records)
         : await runChecked(records, run, checks, { contentType: JSON_TYPE, caller, signal });
-    const duration = uptime() - start;
+    const duration = (performance.now() - start) / Math.max(1, records.count);
     let texts: readonly string[] | undefined;
     let at = 0;
     for (const part of answer) {
       if (part instanceof Error) {
         texts ??= textsOf(records);
         failures.note(part, { endpoint, trace, input: texts[at] ?? '', json: true });
-        observe(endpoint.id, part instanceof ServiceError ? part.code : 'internal', start, duration);
+        observe(endpoint, outcomeOf(part), start, duration, 1);
         at++;
       } else {
-        for (let i = 0; i < part.count; i++) observe(endpoint.id, 'done', start, duration);
+        observe(endpoint, 'done', start, duration, part.count);
         at += part.count;
       }
     }

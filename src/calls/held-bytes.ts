@@ -17,6 +17,11 @@ export class HeldBytes {
     this.#most = most;
   }
 
+  /** Bytes that are held. */
+  get held(): number {
+    return this.#held;
+  }
+
   /** Holds bytes until the response has been sent, or its connection is gone. @throws noRoom. */
   until(response: ServerResponse, bytes: number): void {
     // Whoever has gone already is not told again.

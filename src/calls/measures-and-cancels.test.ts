@@ -28,7 +28,8 @@ function callsOf(execute: Executor['execute'], held = new HeldBytes(1e9)) {
   const calls = new Calls({
     held,
     failures: new FailedCalls(log),
-    observe: (route, outcome, start, duration) => seen.push([route, outcome, start > 0 && duration >= 0]),
+    observe: ({ id }, outcome, start, duration, count) =>
+      seen.push([id, outcome, start > 0 && duration >= 0 && count === 1]),
   });
   return { calls, target: { endpoint, set }, activate: activated.resolve, seen };
 }

@@ -104,6 +104,9 @@ export interface Config {
   readonly validate: { readonly inputs: ValidationMode | undefined; readonly outputs: 'off' | 'log' };
   readonly logLevel: string;
   readonly logFormat: 'auto' | 'text' | 'json';
+  /** Endpoints with series of their own. */
+  readonly metricsEndpoints: number;
+  readonly openMetrics: boolean;
 }
 
 const MILLISECONDS_OF_DAY = 86_400_000;
@@ -170,6 +173,8 @@ export function toConfig(raw: RawSettings): Config {
       toChoice(value, source, ['debug', 'info', 'warn', 'error', 'silent']),
     ),
     logFormat: read.as('log-format', (value, source) => toChoice(value, source, ['auto', 'text', 'json'])),
+    metricsEndpoints: read.as('metrics-endpoints', toNumber),
+    openMetrics: read.as('open-metrics', toFlag),
   };
   return Object.freeze(config);
 }

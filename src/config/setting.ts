@@ -10,6 +10,6 @@ export interface Setting {
   readonly choices?: readonly string[];
   /** In the form in which it is written; absent: none. */
   readonly default?: string;
-  readonly group: 'Service' | 'Shelf' | 'Access' | 'Limits' | 'Engines' | 'Logs';
+  readonly group: 'Service' | 'Shelf' | 'Access' | 'Limits' | 'Engines' | 'Logs' | 'Metrics';
   readonly help: string;
 }

@@ -2,6 +2,7 @@ import { RUNTIME_NAMES } from '../engines/table.ts';
 import { WALLS_MODES } from '../engines/walls/walls.ts';
 import { DEFAULT_NAAN } from '../knowledge-object/places.ts';
 import { LIMIT_SETTINGS } from './limit-settings.ts';
+import { OBSERVABILITY_SETTINGS } from './observability-settings.ts';
 import type { Setting } from './setting.ts';
 import { VALIDATION_SETTINGS } from './validation-settings.ts';
 
@@ -282,24 +283,7 @@ export const SETTINGS = [
     help: 'name=value that javascript reads by context.getProperty(name); may repeat',
   },
   ...VALIDATION_SETTINGS,
-  {
-    option: 'log-level',
-    env: 'KGRID_LOG_LEVEL',
-    kind: 'choice',
-    choices: ['debug', 'info', 'warn', 'error', 'silent'],
-    default: 'info',
-    group: 'Logs',
-    help: 'What is logged',
-  },
-  {
-    option: 'log-format',
-    env: 'KGRID_LOG_FORMAT',
-    kind: 'choice',
-    choices: ['auto', 'text', 'json'],
-    default: 'auto',
-    group: 'Logs',
-    help: 'auto: text on a terminal, JSON elsewhere',
-  },
+  ...OBSERVABILITY_SETTINGS,
 ] as const satisfies readonly Setting[];
 
 export type OptionName = (typeof SETTINGS)[number]['option'];

@@ -129,6 +129,29 @@ export interface EngineHealth {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
+/** What an engine has and does at the moment. */
+export interface EngineFigures {
+  /** Calls that wait for a process or a connection. */
+  readonly waiting: number;
+  /** … those for the one endpoint, knowledge object or runtime for which most do. */
+  readonly longestQueue: number;
+  /** Kinds of processes that it may have. */
+  readonly kinds: readonly ProcessKind[];
+  readonly processes: readonly EngineProcess[];
+  readonly isolates?: number;
+  readonly runtimes?: { readonly up: number; readonly down: number };
+  /** Since the start: what was lost, or ended for a reason. */
+  readonly restarts: readonly (readonly [kind: ProcessKind | 'runtime', reason: string, count: number])[];
+}
+
+export type ProcessKind = 'sandbox' | 'worker';
+
+export interface EngineProcess {
+  readonly kind: ProcessKind;
+  /** Resident bytes; 0 where the system does not tell. */
+  readonly memory: () => number;
+}
+
 export interface Engine extends AsyncDisposable {
   readonly name: string;
   /** "The method must be POST for objects that run code and return a result; it must be GET for a resource object." */
@@ -140,6 +163,8 @@ export interface Engine extends AsyncDisposable {
   health(): EngineHealth;
   /** Takes whom to tell when its health may have changed; left out where it never does, or where nobody learns of it. */
   watch?(changed: () => void): void;
+  /** Left out where it has no processes; at the cost of a look at each of them. */
+  figures?(): EngineFigures;
   /** For `/actuator/info`; nothing sensitive. */
   info(): Readonly<Record<string, unknown>>;
 }

@@ -12,7 +12,12 @@ export function refuseOddHosts(gate: RequestGate): FastPath {
     const problem = hostProblem(request);
     if (problem === undefined) return next(request, response);
     // Its body is not read.
-    gate.refuse(request, response, gate.enter(request), malformedRequest(problem), { connection: 'close' });
+    const entered = {
+      id: gate.enter(request),
+      start: performance.now(),
+      series: gate.seriesOf(undefined, request.method),
+    };
+    gate.refuse(request, response, entered, malformedRequest(problem), { connection: 'close' });
   };
 }
 

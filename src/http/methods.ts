@@ -26,6 +26,8 @@ const ANY_RARE = 'PATCH';
 
 /** The methods that routes are made for. */
 export const ROUTED: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', ANY_RARE];
+/** … and those that are measured each by itself. */
+export const MEASURED_METHODS: readonly string[] = [...ROUTED, 'OPTIONS'];
 const AS_SENT: ReadonlySet<string | undefined> = new Set([...ROUTED, 'OPTIONS']);
 
 /** Lets the router know all methods, so that the rare ones get their 405 too: it sees them as one. */

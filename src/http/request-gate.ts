@@ -11,11 +11,23 @@ import { corsHeadersFor } from './access/cors.ts';
 import type { HeaderList } from './access/cors.ts';
 import { answerOf } from './errors.ts';
 import { RequestIds } from './request-ids.ts';
+import type { Requests, RequestSeries } from '../metrics/requests.ts';
 
 export interface RequestGateOptions {
   readonly profile: 'dev' | 'secure';
   readonly secureExecution: boolean;
+  /** Takes what each request took. */
+  readonly requests: Requests;
   readonly log: FastifyBaseLogger;
+}
+
+/** A request that the router never sees. */
+export interface EnteredRequest {
+  readonly id: string;
+  /** When it came, by `performance.now()`. */
+  readonly start: number;
+  /** Of the route whose answer it gets. */
+  readonly series: RequestSeries;
 }
 
 export class RequestGate {
@@ -43,6 +55,11 @@ export class RequestGate {
     return this.ids.of(request);
   }
 
+  /** What is measured of requests to a route; to none where it is left out. */
+  seriesOf(route: string | undefined, method: string | undefined): RequestSeries {
+    return this.#options.requests.of(route, method);
+  }
+
   isClosed(access: Access): boolean {
     return this.#options.profile !== 'dev' && needsLogin(access, this.#options.secureExecution);
   }
@@ -56,14 +73,15 @@ export class RequestGate {
   refuse(
     request: IncomingMessage,
     response: ServerResponse,
-    requestId: string,
+    { id, start, series }: EnteredRequest,
     thrown: unknown,
     more: OutgoingHttpHeaders = {},
   ): void {
-    const { status, headers, body } = answerOf(thrown, request.url ?? '', requestId, this.#options.log);
+    const { status, headers, body } = answerOf(thrown, request.url ?? '', id, this.#options.log);
     const cors = corsHeadersFor(request);
     for (let i = 1; i < cors.length; i += 2) response.setHeader(String(cors[i - 1]), String(cors[i]));
     response.writeHead(status, { ...headers, ...more, 'content-length': Buffer.byteLength(body) });
     response.end(body);
+    series.observe(status, (performance.now() - start) / 1000);
   }
 }

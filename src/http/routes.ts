@@ -13,10 +13,12 @@ import { EndpointFinder, wantedByAtId } from './execution/find-endpoint.ts';
 import { healthRoutes } from './health/health-routes.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
 import type { EndpointTexts } from './listings/endpoint-texts.ts';
+import { metricsRoutes } from './metrics-routes.ts';
 import { openapiRoutes } from './openapi-routes.ts';
 import { pageDataRoutes } from './pages/page-data.ts';
 import { pageRoutes } from './pages/send-page.ts';
 import { proxyRoutes } from './proxy-routes.ts';
+import type { Exposition } from '../metrics/exposition.ts';
 import type { RequestGate } from './request-gate.ts';
 import { rootRoutes } from './root-routes.ts';
 import type { ServerOptions } from './server.ts';
@@ -26,6 +28,7 @@ export interface RouteParts extends ServerOptions {
   readonly calls: HttpCalls;
   readonly batches: Batches;
   readonly texts: EndpointTexts;
+  readonly exposition: Exposition;
   /** Calls so far. */
   readonly executed: () => number;
 }
@@ -58,6 +61,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     totals: () => ({ requests: gate.requests, calls: executed() }),
     lostLines: parts.lostLines,
   });
+  metricsRoutes(app, { exposition: parts.exposition, isOpen: config.openMetrics });
   await app.register(async (scope) => {
     await scope.register(multipart);
     kosRoutes(scope, { ...parts.imports, manifests: parts.manifests, activator }, texts);

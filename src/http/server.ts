@@ -22,6 +22,10 @@ import { installAccess } from './access/install-access.ts';
 import { Bodies, installBodyParser } from './body.ts';
 import { createFastify } from './create-fastify.ts';
 import { pathOf } from './errors.ts';
+import { Collector, figuresOf } from '../metrics/collect.ts';
+import { Exposition } from '../metrics/exposition.ts';
+import type { Measured } from '../metrics/measured.ts';
+import { ProcessReader } from '../metrics/process-figures.ts';
 import { Batches } from './execution/batch/batches.ts';
 import { HttpCalls } from './execution/calls.ts';
 import { fastCalls } from './execution/fast-calls.ts';
@@ -46,6 +50,8 @@ export interface ServerOptions {
   readonly tokens: CallTokens;
   readonly fleet: Fleet | undefined;
   readonly checks: CallChecks | undefined;
+  /** What is counted as it happens. */
+  readonly measured: Measured;
   readonly version: string;
   readonly lifecycle: Lifecycle;
   readonly log: FastifyBaseLogger;
@@ -57,9 +63,14 @@ export interface ServerOptions {
 }
 
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { config, shelf, activator, lifecycle } = options;
+  const { config, shelf, activator, engines, lifecycle, measured } = options;
   const log = options.log.child({ part: 'http' }, { level: options.log.level === 'info' ? 'warn' : options.log.level });
-  const gate = new RequestGate({ profile: config.profile, secureExecution: config.secureExecution, log });
+  const gate = new RequestGate({
+    profile: config.profile,
+    secureExecution: config.secureExecution,
+    requests: measured.requests,
+    log,
+  });
   await using owned = new AsyncDisposableStack();
   const streaming = new WeakSet<Socket>();
   const app = createFastify(config, gate.ids, log, streaming);
@@ -71,7 +82,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     const isTooLate = lifecycle.late.has(request.raw.socket) && !isHealth(request.url);
     done(isTooLate ? overloaded('The service is stopping and begins nothing new; try again later') : undefined);
   });
-  installAccess(app, accessOptionsOf(config, options));
+  app.addHook('onResponse', (request, reply, done) => {
+    const { method, routeOptions } = request;
+    measured.requests.of(routeOptions.url, method).observe(reply.statusCode, reply.elapsedTime / 1000);
+    done();
+  });
+  const observeLogins = (why: string): void => measured.loginsRefused.add(why);
+  installAccess(app, accessOptionsOf(config, { ...options, observe: observeLogins }));
 
   const held = new HeldBytes(config.limits.held);
   const failures = new FailedCalls(options.log.child({ part: 'calls' }));
@@ -82,7 +99,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   let executed = 0;
   const texts = new EndpointTexts();
   const invoked = new Calls({
-    ...{ held, failures, checks: options.checks, observe: () => executed++ },
+    ...{ held, failures, checks: options.checks },
+    observe: (endpoint, outcome, _start, milliseconds, count) => {
+      executed += count;
+      measured.executions.observe(endpoint, outcome, milliseconds / 1000, count);
+    },
     // Code that asks comes by no address.
     describe: (endpoint) => texts.of(endpoint, config.publicUrl ?? ownAddress(app)),
   });
@@ -102,7 +123,16 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     mostBytes: config.limits.body,
     log: options.log.child({ part: 'batches' }),
   });
-  await addRoutes(app, { ...options, gate, calls, batches, texts, executed: () => executed });
+  const collector = new Collector({
+    ...{ measured, activator, engines, shelf, version: options.version, lostLines: options.lostLines },
+    processes: new ProcessReader(() => figuresOf(engines)),
+    batches: () => batches.figures(),
+    held: () => held.held,
+    isReady: () => lifecycle.ready,
+    queueLimit: config.limits.queue,
+  });
+  const exposition = new Exposition(() => collector.all());
+  await addRoutes(app, { ...options, gate, calls, batches, texts, exposition, executed: () => executed });
 
   const paths = [
     ...(gate.isClosed('execution') ? [] : [fastCalls({ activator, calls, bodies, gate })]),

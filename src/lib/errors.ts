@@ -170,5 +170,8 @@ export const packageDamaged = define('package-damaged', 500, 'Internal Server Er
 /** Stops the start with one line on the terminal. */
 export const startRefused = define('start-refused', 500, 'Internal Server Error');
 
+/** The word by which is counted how something ended that threw this. */
+export const outcomeOf = (thrown: unknown): string => (thrown instanceof ServiceError ? thrown.code : 'internal');
+
 /** What an operation's error says to a person, whatever was thrown. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

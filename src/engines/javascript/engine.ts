@@ -10,6 +10,7 @@ import type {
   CallTarget,
   EndpointPlan,
   Engine,
+  EngineFigures,
   EngineHealth,
   Executor,
   KnownLoads,
@@ -20,6 +21,7 @@ import type { RecordsAnswer } from '../records.ts';
 import { Endpoint } from '../sandbox/endpoint.ts';
 import type { Level } from '../sandbox/from-process.ts';
 import type { Lane } from '../sandbox/lane.ts';
+import { REMOVALS } from '../sandbox/process-removal.ts';
 import type { Question } from '../sandbox/protocol.ts';
 import { SandboxProcess } from '../sandbox/sandbox-process.ts';
 import { policyForRecords } from '../sandbox/policy.ts';
@@ -97,6 +99,23 @@ export class JavascriptEngine implements Engine {
     return {
       status: problem === undefined ? 'UP' : 'DOWN',
       details: { engines: [this.name], ...(problem !== undefined && { problem }) },
+    };
+  }
+
+  figures(): EngineFigures {
+    const both = [this.#scheduler.figures(), this.#records.figures()];
+    const sum = (key: 'waiting' | 'isolates'): number => both.reduce((total, each) => total + each[key], 0);
+    return {
+      waiting: sum('waiting'),
+      longestQueue: Math.max(...both.map(({ longestQueue }) => longestQueue)),
+      kinds: ['sandbox'],
+      processes: both.flatMap(({ processes }) => processes),
+      isolates: sum('isolates'),
+      restarts: REMOVALS.map((reason) => [
+        'sandbox',
+        reason,
+        both.reduce((total, { removals }) => total + removals.of(reason), 0),
+      ]),
     };
   }
 

@@ -15,6 +15,11 @@ export class ConnectionSlots {
     this.#free = connections;
   }
 
+  /** Requests that wait. */
+  get waiting(): number {
+    return this.#line.size;
+  }
+
   /** Waits for a turn, which `free` ends. @throws callerGone; the reason of `late` when that comes first. */
   async take(isGone: () => boolean, late: AbortSignal): Promise<void> {
     if (isGone()) throw gone();

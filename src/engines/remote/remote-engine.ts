@@ -2,7 +2,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { messageOf } from '../../lib/errors.ts';
 import { ActivationFailure } from '../engine.ts';
-import type { ActivationContext, EndpointPlan, Engine, EngineHealth, Executor } from '../engine.ts';
+import { Tally } from '../../lib/tally.ts';
+import type { ActivationContext, EndpointPlan, Engine, EngineFigures, EngineHealth, Executor } from '../engine.ts';
 import { activateAt } from './activate-at.ts';
 import type { OwnWorkers } from '../workers/own-workers.ts';
 import { RemoteExecutor } from './remote-executor.ts';
@@ -10,6 +11,9 @@ import type { RemoteOptions } from './remote-options.ts';
 import type { Runtime } from './runtime.ts';
 
 const POLL_MS = 250;
+
+/** Runtimes that could not be reached any more, and those that were not heard of for so long that they were forgotten. */
+const RUNTIME_LOSSES = ['lost', 'forgotten'] as const;
 
 export class RemoteEngine implements Engine {
   readonly name: string;
@@ -22,6 +26,7 @@ export class RemoteEngine implements Engine {
   /** A runtime of our own is on its way. */
   starting = false;
   readonly #options: RemoteOptions;
+  readonly losses = new Tally<(typeof RUNTIME_LOSSES)[number]>(RUNTIME_LOSSES);
   #changed: () => void = () => undefined;
   #own: OwnWorkers | undefined;
   readonly #activating = new Set<(runtime: Runtime) => void>();
@@ -45,6 +50,7 @@ export class RemoteEngine implements Engine {
   add(runtime: Runtime): void {
     this.runtimes.push(runtime);
     runtime.onChange = this.#changed;
+    runtime.onLost = () => this.losses.add('lost');
     this.#changed();
     for (const tryAt of this.#activating) tryAt(runtime);
   }
@@ -110,6 +116,23 @@ export class RemoteEngine implements Engine {
 
   watch(changed: () => void): void {
     this.#changed = changed;
+  }
+
+  figures(): EngineFigures {
+    const own = this.#own?.figures();
+    const waiting = this.runtimes.map((runtime) => runtime.waiting);
+    const up = this.runtimes.filter((runtime) => runtime.up).length;
+    return {
+      waiting: waiting.reduce((sum, each) => sum + each, own?.waiting ?? 0),
+      longestQueue: Math.max(own?.longestQueue ?? 0, ...waiting),
+      kinds: this.#own === undefined ? [] : ['worker'],
+      processes: own?.processes ?? [],
+      runtimes: { up, down: this.runtimes.length - up },
+      restarts: [
+        ...(own?.restarts ?? []),
+        ...[...this.losses].map(([reason, count]) => ['runtime', reason, count] as const),
+      ],
+    };
   }
 
   info(): Record<string, unknown> {

@@ -143,6 +143,7 @@ export class RuntimeRegistry {
       silent.map(async (runtime) => {
         if ((await runtime.info()) !== undefined || silence(runtime) <= expiry || runtime.closed) return;
         this.remove(runtime);
+        this.engine(runtime.engine).losses.add('forgotten');
         this.#options.sharing?.()?.forgotten(runtime.url);
         log.warn(
           { runtime: runtime.engine, url: runtime.url },

@@ -65,6 +65,8 @@ export class Runtime {
   answered = 0;
   /** Is told when `up` changes. */
   onChange: () => void = () => undefined;
+  /** Is told when it is lost, though it was there. */
+  onLost: () => void = () => undefined;
   /** False where another activator needs an endpoint, or lets go of it. */
   mayDeactivate: (id: string) => Promise<boolean> = () => Promise.resolve(true);
   /** It could not be reached at some time since its endpoints were last activated. */
@@ -102,6 +104,11 @@ export class Runtime {
     this.onChange();
   }
 
+  /** Requests that wait for a connection. */
+  get waiting(): number {
+    return [...this.#slots.values()].reduce((sum, { waiting }) => sum + waiting, 0);
+  }
+
   /** Its endpoints are going to be activated; it may be on its way up. */
   expect(): void {
     this.up = true;
@@ -113,6 +120,7 @@ export class Runtime {
 
   lose(): void {
     this.up = false;
+    if (!this.lost) this.onLost();
     this.lost = true;
   }
 

@@ -6,9 +6,16 @@ import type { Lane, LaneContext } from './lane.ts';
 import type { Lanes } from './lanes.ts';
 import { afterCrash, isStarved } from './policy.ts';
 import type { WaitingWork } from './waiting-work.ts';
+import { Tally } from '../../lib/tally.ts';
 import type { Work } from './work.ts';
 
+/** Why a process leaves: it ended, could not be started, was silent, has grown, or its call passed a limit. */
+export const REMOVALS = ['ended', 'start-failed', 'silent', 'grown', 'timeout', 'memory'] as const;
+export type Removal = (typeof REMOVALS)[number];
+
 export class ProcessRemoval {
+  /** Since the start. */
+  readonly counts = new Tally<Removal>(REMOVALS);
   readonly #context: LaneContext;
   readonly #lanes: Lanes;
   readonly #waiting: WaitingWork;
@@ -32,6 +39,7 @@ export class ProcessRemoval {
       this.#onFailedStart(lane, works, reason);
       return undefined;
     }
+    this.counts.add('ended');
     const lanes = this.#lanes.dedicatedWith(lane);
     const wasAlone = lanes?.isAlone(lane) === true;
     lanes?.remove(lane);
@@ -60,6 +68,7 @@ export class ProcessRemoval {
   /** Calls that wait end by their limit where no sandbox comes up, and loads after some attempts. */
   #onFailedStart(lane: Lane, works: readonly Work[], how: string): void {
     const reason = whyNotStarted(how);
+    this.counts.add('start-failed');
     this.#warn({ reason }, 'a sandbox process cannot be started');
     this.#lanes.dedicatedWith(lane)?.remove(lane);
     this.#waiting.takeBack(works);
@@ -82,6 +91,7 @@ export class ProcessRemoval {
 
   /** A silent process leaves the fast lane with the work that it is at. */
   setAside(lane: Lane): void {
+    this.counts.add('silent');
     const [atFault] = lane.open;
     const rest = lane.takeRest();
     this.#lanes.fast.replace(lane);
@@ -102,6 +112,7 @@ export class ProcessRemoval {
 
   /** A process that has grown large leaves with the batch that it is at. */
   recycle(lane: Lane): void {
+    this.counts.add('grown');
     const rest = lane.takeRest();
     this.#lanes.fast.replace(lane);
     if (lane.open.length === 0) lane.end();
@@ -111,6 +122,7 @@ export class ProcessRemoval {
 
   /** Ends a process that does one work at a time, and answers its call. Gives the endpoint. */
   end(lane: Lane, why: 'timeout' | 'memory'): Endpoint | undefined {
+    this.counts.add(why);
     const [work] = lane.open.splice(0);
     this.#lanes.dedicatedWith(lane)?.remove(lane);
     lane.end();

@@ -18,6 +18,8 @@
  * | no turn in time            | failed, from its queue                                                     |
  */
 import { availableParallelism } from 'node:os';
+import type { Tally } from '../../lib/tally.ts';
+import type { EngineFigures } from '../engine.ts';
 import { ending, errorOf, errorOfLine, expire, outcomeOf, queueFull } from './answers.ts';
 import { realClock, type Clock } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -26,6 +28,7 @@ import type { AnswerQuestion, Lane, LaneContext } from './lane.ts';
 import { Lanes } from './lanes.ts';
 import { policyFor, type Policy } from './policy.ts';
 import { ProcessRemoval } from './process-removal.ts';
+import type { Removal } from './process-removal.ts';
 import type { Question, RunFailure } from './protocol.ts';
 import type { StartSandbox } from './sandbox-process.ts';
 import { Starts } from './starts.ts';
@@ -98,6 +101,22 @@ export class Scheduler implements Disposable {
 
   get quarantined(): number {
     return this.#lanes.quarantine.lanes.size;
+  }
+
+  /** What it has and does now. */
+  figures(): Pick<EngineFigures, 'waiting' | 'longestQueue' | 'processes'> & {
+    readonly isolates: number;
+    readonly removals: Tally<Removal>;
+  } {
+    const lanes = this.#lanes.all();
+    const waiting = [...this.#active].map(({ counts }) => counts.waiting);
+    return {
+      waiting: waiting.reduce((sum, each) => sum + each, 0),
+      longestQueue: waiting.reduce((most, each) => Math.max(most, each), 0),
+      processes: lanes.map(({ process }) => ({ kind: 'sandbox', memory: () => process.memory() })),
+      isolates: lanes.reduce((sum, lane) => sum + lane.isolates, 0),
+      removals: this.#removal.counts,
+    };
   }
 
   /** Why there is no sandbox, while that is so. */

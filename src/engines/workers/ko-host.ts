@@ -7,6 +7,7 @@ import { NO_NETWORK } from '../network/access.ts';
 import type { NetworkAccess } from '../network/access.ts';
 import type { Network } from '../network/network.ts';
 import { whyNotStarted } from '../walls/launch.ts';
+import type { Tally } from '../../lib/tally.ts';
 import type { Starts } from '../sandbox/starts.ts';
 import type { ProcessEvents } from '../sandbox/sandbox-process.ts';
 import { failed, isStopping, loadPassedLimit, passedLimit, queueIsFull } from './call-failure.ts';
@@ -33,6 +34,8 @@ export interface HostOptions extends WorkerOptions {
   readonly network?: Pick<Network, 'open'>;
   /** `<naan>/<name>` of those whose code may start programs. */
   readonly processes?: readonly string[];
+  /** Counts the workers that are lost. */
+  readonly losses: Tally<WorkerLoss>;
   /** Starts a worker in a scratch folder of its own. */
   readonly start: (home: Omit<WorkerHome, 'scratch'>, events: ProcessEvents) => WorkerProcess;
 }
@@ -43,6 +46,10 @@ export interface KoLog {
   /** Its process ended unwanted. */
   failed(reason: string): void;
 }
+
+/** Why a worker is lost: it ended, could not be started, passed a limit, was kept busy by a call, or wrote too much. */
+export const WORKER_LOSSES = ['ended', 'start-failed', 'timeout', 'blocked', 'memory', 'scratch'] as const;
+export type WorkerLoss = (typeof WORKER_LOSSES)[number];
 
 export class KoHost {
   /** `<naan>/<name>/<version>`, for the log. */
@@ -61,6 +68,8 @@ export class KoHost {
   /** Workers in a row that ended and left only work that had not begun. */
   #endsInVain = 0;
   #onClosed: (() => void) | undefined;
+  /** Workers that were counted as lost. */
+  readonly #lost = new WeakSet<Worker>();
 
   constructor(ko: string, options: HostOptions, log: KoLog, wake: () => void) {
     this.ko = ko;
@@ -85,6 +94,11 @@ export class KoHost {
 
   get #isKilled(): boolean {
     return this.#closing && this.#onClosed === undefined;
+  }
+
+  /** Calls that wait. */
+  get waiting(): number {
+    return this.#waiting.calls;
   }
 
   get hasWork(): boolean {
@@ -182,7 +196,10 @@ export class KoHost {
       policy,
     );
     if (next === 'ping') worker.ping();
-    else if (next === 'leave behind' && this.#retired.size < policy.mostLeftBehind) void this.#retire(worker);
+    else if (next === 'leave behind' && this.#retired.size < policy.mostLeftBehind) {
+      this.#lose(worker, 'blocked');
+      void this.#retire(worker);
+    }
   }
 
   /** Ends the worker that has nothing to do; the next call starts another. */
@@ -193,14 +210,18 @@ export class KoHost {
   /** Ends what uses more memory than it may. */
   checkMemory(): void {
     for (const worker of this.workers) {
-      if (worker.usesTooMuchMemory()) void this.#retire(worker).then(() => worker.kill(worker.memoryReason()));
+      if (!worker.usesTooMuchMemory()) continue;
+      this.#lose(worker, 'memory');
+      void this.#retire(worker).then(() => worker.kill(worker.memoryReason()));
     }
   }
 
   /** Ends the worker of that process, since it wrote more than it may. */
   endForScratch(pid: number, reason: string): void {
     const worker = this.workers.find((each) => each.pid === pid);
-    if (worker !== undefined) void this.#retire(worker).then(() => worker.kill(reason));
+    if (worker === undefined) return;
+    this.#lose(worker, 'scratch');
+    void this.#retire(worker).then(() => worker.kill(reason));
   }
 
   #expireIn(worker: Worker, now: number): void {
@@ -211,7 +232,9 @@ export class KoHost {
       passed = true;
       fail(work, call === undefined ? failed(loadPassedLimit(work.endpoint.limit)) : passedLimit(call.limitMs));
     }
-    if (passed) void this.#retire(worker).then(() => this.#endIfBlocked(worker));
+    if (!passed) return;
+    this.#lose(worker, 'timeout');
+    void this.#retire(worker).then(() => this.#endIfBlocked(worker));
   }
 
   #hasPlace(): boolean {
@@ -258,7 +281,10 @@ export class KoHost {
   }
 
   #ended(worker: Worker, unbegun: readonly WorkerWork[], fault: string | undefined): void {
-    if (fault !== undefined) this.#log.failed(fault);
+    if (fault !== undefined) {
+      if (!this.#isKilled) this.#lose(worker, 'ended');
+      this.#log.failed(fault);
+    }
     this.#forget(worker);
     this.#runAgain(worker, unbegun, fault);
     this.#pump();
@@ -279,12 +305,20 @@ export class KoHost {
   #notStarted(worker: Worker, works: readonly WorkerWork[], how: string): void {
     const reason = whyNotStarted(how);
     const { starts } = this.#options;
+    this.#lose(worker, 'start-failed');
     this.#forget(worker);
     this.#waiting.putBack(works);
     this.#log.failed(`it could not be started: ${reason}`);
     starts.onFailed(reason);
     if (starts.areHopeless) this.#waiting.failLoads(starts.problem ?? reason);
     this.#settleClosing();
+  }
+
+  /** Each is counted once, by what came first. */
+  #lose(worker: Worker, why: WorkerLoss): void {
+    if (this.#lost.has(worker)) return;
+    this.#lost.add(worker);
+    this.#options.losses.add(why);
   }
 
   #forget(worker: Worker): void {

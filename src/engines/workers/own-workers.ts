@@ -20,6 +20,7 @@ import type { ChunkOutcome } from './record-chunks.ts';
 import { toServiceError, wasUnloaded } from './service-errors.ts';
 import type { KoHost } from './ko-host.ts';
 import type { Environment, WorkerKit } from './worker-kit.ts';
+import type { WorkerPool } from './worker-pool.ts';
 
 export interface OwnWorkersOptions {
   /** Name of the engine. */
@@ -73,6 +74,11 @@ export class OwnWorkers implements AsyncDisposable {
   /** Processes at present. */
   get workers(): number {
     return this.#opened?.pool.workerCount ?? 0;
+  }
+
+  /** Undefined before there is code to run. */
+  figures(): ReturnType<WorkerPool['figures']> | undefined {
+    return this.#opened?.pool.figures();
   }
 
   /** Why no worker can be started, while that is so. */

@@ -7,9 +7,11 @@ import type { Command, ProcessEvents } from '../sandbox/sandbox-process.ts';
 import { Starts } from '../sandbox/starts.ts';
 import type { Kernel } from '../walls/walls.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { Tally } from '../../lib/tally.ts';
+import type { EngineFigures } from '../engine.ts';
 import { codeOf } from './packages/errors.ts';
-import { KoHost } from './ko-host.ts';
-import type { HostOptions } from './ko-host.ts';
+import { KoHost, WORKER_LOSSES } from './ko-host.ts';
+import type { HostOptions, WorkerLoss } from './ko-host.ts';
 import { workerPolicy } from './policy.ts';
 import type { WorkerPolicy } from './policy.ts';
 import { ScratchFolders } from './scratch-folders.ts';
@@ -58,6 +60,7 @@ export class WorkerPool {
   readonly #scratch: ScratchFolders;
   readonly #hosts = new Map<string, KoHost>();
   readonly #closing = new Set<KoHost>();
+  readonly #losses = new Tally<WorkerLoss>(WORKER_LOSSES);
   #pace: 'asleep' | 'idle' | 'busy' = 'asleep';
   #stopWatch: () => void = () => undefined;
   #memoryAt = 0;
@@ -73,6 +76,7 @@ export class WorkerPool {
       policy,
       starts: new Starts(clock, policy),
       isBehindOthers: false,
+      losses: this.#losses,
       start: (home, events) => this.#start(home, events),
     };
   }
@@ -107,6 +111,18 @@ export class WorkerPool {
 
   get workerCount(): number {
     return this.#all().reduce((sum, host) => sum + host.workers.length, 0);
+  }
+
+  figures(): Pick<EngineFigures, 'waiting' | 'longestQueue' | 'processes' | 'restarts'> {
+    const hosts = this.#all();
+    return {
+      waiting: hosts.reduce((sum, { waiting }) => sum + waiting, 0),
+      longestQueue: hosts.reduce((most, { waiting }) => Math.max(most, waiting), 0),
+      processes: hosts.flatMap(({ workers }) =>
+        workers.map((worker) => ({ kind: 'worker' as const, memory: () => worker.memory() })),
+      ),
+      restarts: [...this.#losses].map(([reason, count]) => ['worker', reason, count]),
+    };
   }
 
   /** Why no worker can be started, while that is so. */

@@ -189,10 +189,15 @@ export class Worker {
     this.#process.kill();
   }
 
+  /** Resident bytes. */
+  memory(): number {
+    return this.#process.memory();
+  }
+
   /** Whether what runs in it counts it or not. */
   usesTooMuchMemory(): boolean {
     const { memoryMb, besideMemoryMb } = this.#options.program;
-    return this.#process.memory() > residentBytes(memoryMb, besideMemoryMb);
+    return this.memory() > residentBytes(memoryMb, besideMemoryMb);
   }
 
   memoryReason(): string {

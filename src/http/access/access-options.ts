@@ -9,10 +9,11 @@ export interface AccessParts {
   readonly log: FastifyBaseLogger;
   /** None on a read-only shelf. */
   readonly auditStore: AuditStore | undefined;
+  readonly observe?: AccessOptions['observe'];
 }
 
 /** The access rules that the configuration asks for. */
-export const accessOptionsOf = (config: Config, { log, auditStore }: AccessParts): AccessOptions => ({
+export const accessOptionsOf = (config: Config, { log, auditStore, observe }: AccessParts): AccessOptions => ({
   profile: config.profile,
   secureExecution: config.secureExecution,
   ...(config.basic === undefined ? {} : { basic: config.basic }),
@@ -23,6 +24,7 @@ export const accessOptionsOf = (config: Config, { log, auditStore }: AccessParts
   allowedHosts: [...config.allowedHosts, ...config.cors.map((origin) => new URL(origin).hostname), ...machineNames()],
   log,
   auditStore,
+  observe,
 });
 
 /** With its domain and without. */

@@ -38,9 +38,14 @@ export interface AccessOptions {
   /** Further names that lead here: `host` for any port, or `host:port`. Their pages are not those of this service. */
   readonly allowedHosts?: readonly string[];
   readonly log: FastifyBaseLogger;
+  /** Hears why a login was refused. */
+  readonly observe?: ((why: LoginRefusal) => void) | undefined;
   /** Keeps the audit beside the log. */
   readonly auditStore?: AuditStore | undefined;
 }
+
+/** There was none, it was wrong, it may not do this, or it could not be checked. */
+export type LoginRefusal = 'missing' | 'wrong' | 'scope' | 'unchecked';
 
 export interface BasicOptions {
   readonly user: string;

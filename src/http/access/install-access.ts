@@ -6,6 +6,7 @@ import { createCors } from './cors.ts';
 import { createCrossSiteRule } from './cross-site.ts';
 import { createLogin } from './login.ts';
 import { ANONYMOUS, DEV } from './principal.ts';
+import type { Principal } from './principal.ts';
 
 /**
  * Puts the access rules on every route of `app`, its plugins included. Call it before the first route is added.
@@ -69,17 +70,30 @@ function createAuthentication(
 ): (request: FastifyRequest, access: Access) => Promise<void> | undefined {
   if (options.profile === 'dev') return () => undefined;
   const login = createLogin(options);
+  const { observe } = options;
+  const identify = async (request: FastifyRequest): Promise<Principal | undefined> => {
+    try {
+      const principal = await login.identify(request);
+      if (principal === undefined) observe?.(request.headers.authorization === undefined ? 'missing' : 'wrong');
+      return principal;
+    } catch (thrown) {
+      observe?.('unchecked');
+      throw thrown;
+    }
+  };
 
   const require = async (request: FastifyRequest, access: Access): Promise<void> => {
-    const principal = await login.identify(request);
+    const principal = await identify(request);
     if (principal === undefined) throw login.refusal(request);
     request.principal = principal;
     const missing = isChange(access) ? login.scopeRefusal(principal) : undefined;
-    if (missing !== undefined) throw missing;
+    if (missing === undefined) return;
+    observe?.('scope');
+    throw missing;
   };
   /** "Wrong credentials are 401 on secured paths; on open ones they count as none." */
   const recognise = async (request: FastifyRequest): Promise<void> => {
-    request.principal = (await login.identify(request).catch(() => undefined)) ?? ANONYMOUS;
+    request.principal = (await identify(request).catch(() => undefined)) ?? ANONYMOUS;
   };
 
   return (request, access) => {

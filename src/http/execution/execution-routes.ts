@@ -21,6 +21,9 @@ declare module 'fastify' {
   }
 }
 
+/** Of calls and resources; the fast path answers for it too. */
+export const EXECUTION_ROUTE = '/:naan/:name/*';
+
 export interface ExecutionOptions {
   readonly activator: Activator;
   readonly finder: EndpointFinder;
@@ -75,11 +78,11 @@ export function executionRoutes(app: FastifyInstance, options: ExecutionOptions)
   const { options: before, handler: execute } = execution(options, wantedByPath);
   app.decorateRequest('target', undefined);
   const config = { access: 'execution' } as const;
-  app.route({ ...before, method: 'POST', url: '/:naan/:name/*', config, handler: execute });
-  app.route({ method: ['GET', 'HEAD'], url: '/:naan/:name/*', config, handler: read });
+  app.route({ ...before, method: 'POST', url: EXECUTION_ROUTE, config, handler: execute });
+  app.route({ method: ['GET', 'HEAD'], url: EXECUTION_ROUTE, config, handler: read });
   app.route({
     method: ROUTED.filter((method) => !['GET', 'HEAD', 'POST'].includes(method)),
-    url: '/:naan/:name/*',
+    url: EXECUTION_ROUTE,
     config: { access: 'open' },
     onRequest: async (request) => {
       const wanted = wantedByPath(request);

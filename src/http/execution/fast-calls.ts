@@ -10,6 +10,7 @@ import type { FastPath } from '../fast-path.ts';
 import type { RequestGate } from '../request-gate.ts';
 import { recordTypeOf } from './batch/record-types.ts';
 import type { HttpCalls } from './calls.ts';
+import { EXECUTION_ROUTE } from './execution-routes.ts';
 
 export interface FastCallsOptions {
   readonly activator: Activator;
@@ -20,6 +21,7 @@ export interface FastCallsOptions {
 
 /** For a service on which execution needs no login. */
 export function fastCalls({ activator, calls, bodies, gate }: FastCallsOptions): FastPath {
+  const series = gate.seriesOf(EXECUTION_ROUTE, 'POST');
   return (request, response, next) => {
     const { method, url = '', headers } = request;
     // What the page of a site may read of an answer, the route knows.
@@ -28,17 +30,19 @@ export function fastCalls({ activator, calls, bodies, gate }: FastCallsOptions):
     const { set } = activator;
     const endpoint = set.versioned(url.slice(1));
     if (endpoint?.ready() === undefined) return next(request, response);
+    const start = performance.now();
     const id = gate.enter(request);
 
+    const answered = (): void => series.observe(200, (performance.now() - start) / 1000);
     const refuse = (thrown: unknown): void =>
-      gate.refuse(request, response, id, thrown, {
+      gate.refuse(request, response, { id, start, series }, thrown, {
         [PACKAGE_DIGEST_HEADER]: packageDigestOf(endpoint.ko.package.entry),
       });
     try {
       const target = calls.accept(request, endpoint, set, id);
       bodies.collect(request, (error, body) => {
         if (body === undefined) refuse(error);
-        else calls.run(request, response, target, body).catch(refuse);
+        else calls.run(request, response, target, body).then(answered, refuse);
       });
     } catch (thrown) {
       refuse(thrown);

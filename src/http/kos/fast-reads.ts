@@ -10,6 +10,8 @@ import type { RequestGate } from '../request-gate.ts';
 import { METADATA_HEADERS, metadataText } from './metadata-answer.ts';
 
 const PREFIX = '/kos/';
+/** Of the route whose answers these are. */
+export const KO_ROUTE = '/kos/:naan/:name/:version';
 
 /** Answers that are kept ready; the rest is made when it is asked for. */
 const MAX_PREPARED_ANSWERS = 1000;
@@ -23,8 +25,10 @@ interface Prepared {
 export function fastReads(shelf: Shelf, gate: RequestGate): FastPath {
   /** By `koKey`, what was made the longest ago first. */
   const prepared = new Map<string, Prepared>();
+  const series = gate.seriesOf(KO_ROUTE, 'GET');
   return (request, response, next) => {
     const { method, url = '', headers } = request;
+    const start = performance.now();
     const isPlain = method === 'GET' && isAny(headers.accept) && headers['if-none-match'] === undefined;
     const id = isPlain && url.startsWith(PREFIX) ? parseKoId(url.slice(PREFIX.length)) : undefined;
     if (id === undefined) return next(request, response);
@@ -41,6 +45,7 @@ export function fastReads(shelf: Shelf, gate: RequestGate): FastPath {
         if (oldest !== undefined) prepared.delete(oldest);
       }
       response.writeHead(200, [...answer.headers, ...gate.headers(request, requestId)]).end(answer.body);
+      series.observe(200, (performance.now() - start) / 1000);
     };
     // What the shelf cannot tell, the route will hear too, and put in words.
     shelf.find(id).then(onFound, () => next(request, response));

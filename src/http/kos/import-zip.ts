@@ -1,7 +1,7 @@
 /** `POST /kos`. */
 import { Readable } from 'node:stream';
 import { koKey } from '../../knowledge-object/id.ts';
-import { ServiceError, unsupportedMediaType } from '../../lib/errors.ts';
+import { outcomeOf, ServiceError, unsupportedMediaType } from '../../lib/errors.ts';
 import { importZip } from '../../shelf/import/import-zip.ts';
 import type { ImportTarget } from '../../shelf/import/import-zip.ts';
 import { audit } from '../access/audit.ts';
@@ -30,6 +30,7 @@ export function importByZip(target: ImportTarget): Operation {
       try {
         const upload = Readable.from(uploadedPackage(request, target.limits.zipped));
         const { entry, digests } = await importZip(upload, target);
+        target.observe?.('done');
         const key = koKey(entry.id);
         audit(request, {
           action: 'import',
@@ -45,6 +46,7 @@ export function importByZip(target: ImportTarget): Operation {
         }
         return reply.header('location', `/kos/${key}`).send({ Added: `${key}/` });
       } catch (thrown) {
+        target.observe?.(outcomeOf(thrown));
         audit(request, { action: 'import', subject: 'ko', outcome: 'failed' });
         // What is left of the upload is not read.
         void reply.header('connection', 'close');

@@ -8,6 +8,7 @@ import type { Handler, Operation } from '../methods.ts';
 import { deleteKo } from './delete-ko.ts';
 import { importByManifest, importByManifestList } from './import-manifest.ts';
 import { importByZip } from './import-zip.ts';
+import { KO_ROUTE } from './fast-reads.ts';
 import type { KoContext, KoParts } from './ko-context.ts';
 import { KoLists } from './ko-lists.ts';
 import { paramsOf } from './ko-params.ts';
@@ -32,7 +33,7 @@ export function kosRoutes(app: FastifyInstance, imports: KoParts, texts: Endpoin
   byAtId('/kos/:naan/:name', orArk(context, readAnyVersion(context)));
   const replace = replaceMetadata(context);
   const remove = deleteKo(context);
-  declare(app, '/kos/:naan/:name/:version', {
+  declare(app, KO_ROUTE, {
     GET: open(orAtId(context, orArk(context, readKo(context)))),
     PUT: { ...replace, handler: orRefusedAtId(context, replace.handler) },
     DELETE: { ...remove, handler: orRefusedAtId(context, remove.handler) },

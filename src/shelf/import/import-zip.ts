@@ -17,6 +17,8 @@ export interface ImportTarget {
   readonly spool: string;
   readonly limits: PackageLimits;
   readonly descriptors?: DescriptorReader | undefined;
+  /** Hears how each import ended, as `outcomeOf` says it, or `done`; whoever imports tells it. */
+  readonly observe?: ((outcome: string) => void) | undefined;
 }
 
 /** What was taken in. */

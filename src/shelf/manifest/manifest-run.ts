@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { withoutMark } from '../../lib/byte-order-mark.ts';
-import { importRefused, malformedRequest, ServiceError } from '../../lib/errors.ts';
+import { importRefused, malformedRequest, outcomeOf, ServiceError } from '../../lib/errors.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { otherAtId } from '../../knowledge-object/metadata.ts';
@@ -90,12 +90,16 @@ export class ManifestRun {
   }
 
   async #importOne({ location, url, beside, error }: ManifestEntry): Promise<ManifestOutcome> {
-    if (url === undefined) return { location, ...(error === undefined ? {} : { error }) };
     const { target, sources, limits } = this.#options;
+    if (url === undefined) {
+      target.observe?.(outcomeOf(error));
+      return { location, ...(error === undefined ? {} : { error }) };
+    }
     let content: Readable | undefined;
     try {
       ({ content } = await sources.open(url, ZIP, AbortSignal.timeout(limits.timeout), beside));
       const { entry, digests } = await importZip(content, target);
+      target.observe?.('done');
       return {
         location,
         id: entry.id,
@@ -103,7 +107,9 @@ export class ManifestRun {
         ...(digests === undefined ? {} : { digests }),
       };
     } catch (thrown) {
-      return { location, error: toReadableError(thrown, limits.timeout) };
+      const refusal = toReadableError(thrown, limits.timeout);
+      target.observe?.(outcomeOf(refusal));
+      return { location, error: refusal };
     } finally {
       content?.destroy();
     }

@@ -112,6 +112,7 @@ function listings(): Step[] {
     '/actuator/health/liveness',
     '/actuator/health/readiness',
     '/actuator/info',
+    '/actuator/prometheus',
     '/actuator/audit',
     '/actuator/fleet',
     '/actuator/removed',
@@ -160,6 +161,7 @@ function listings(): Step[] {
     ['get', '/endpoints/{atId}/{endpoint}', '/endpoints/none/run'],
     ['get', '/endpoints/{naan}/{name}/{apiVersion}/{endpoint}', `/endpoints/${NAAN}/code/9/run`],
     ...health.flatMap((path) => both(path)),
+    ['get', '/actuator/prometheus', '/actuator/prometheus', withHeaders({ accept: 'application/openmetrics-text' })],
     ['get', '/actuator/audit', '/actuator/audit?limit=0'],
     ['get', '/actuator/removed', '/actuator/removed?limit=0'],
     ...['application/yaml', 'text/yaml', 'application/x-yaml', 'text/vnd.yaml'].map((accept): Step => [

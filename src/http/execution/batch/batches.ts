@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { RecordBatch } from '../../../calls/batch/run-records.ts';
+import type { BatchTotals } from '../../../calls/batch/run-records.ts';
 import { Spool, SpoolRoom } from '../../../calls/batch/spool.ts';
 import type { Calls } from '../../../calls/calls.ts';
 import type { HeldBytes } from '../../../calls/held-bytes.ts';
@@ -9,6 +10,8 @@ import type { CallTokens } from '../../../engines/call-token.ts';
 import type { CallScope } from '../../../engines/engine.ts';
 import { bodyNotReadable, messageOf, ServiceError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
+import { Tally } from '../../../lib/tally.ts';
+import type { BatchFigures } from '../../../metrics/collect.ts';
 import type { Lifecycle } from '../../../lifecycle.ts';
 import { pathOf, requestErrorBody, toServiceError } from '../../errors.ts';
 import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../../package-digest.ts';
@@ -52,10 +55,21 @@ const TRAILERS = 'KGrid-Records, KGrid-Failed';
 export class Batches {
   readonly #options: BatchesOptions;
   readonly #room: SpoolRoom;
+  readonly #running = new Set<RecordBatch>();
+  readonly #ended = new Tally<string>(['done', 'client-gone', 'broken-off']);
+  readonly #records = new Tally<string>(['done', 'failed']);
 
   constructor(options: BatchesOptions) {
     this.#options = options;
     this.#room = new SpoolRoom(options.mostSpooled);
+  }
+
+  /** Records count as soon as they are answered. */
+  figures(): BatchFigures {
+    const records = new Tally<string>(['done', 'failed']);
+    for (const [outcome, count] of this.#records) records.add(outcome, count);
+    for (const { totals } of this.#running) addTotals(records, totals);
+    return { running: this.#running.size, batches: this.#ended, records };
   }
 
   /** Answers a request whose body is records. @throws unsupportedMediaType, before anything is written. */
@@ -75,6 +89,7 @@ export class Batches {
     const answer = new BatchAnswer(response, spool, watch.onProgress);
     const batch = this.#batchOf(request, response, target, { source, answer, scope, onProgress: watch.onProgress });
     watch.isWorking = () => batch.isWorking;
+    this.#running.add(batch);
     try {
       response.writeHead(200, this.#headersOf(request, target, type));
       // Whoever waits for the answer before it sends on has it at once.
@@ -86,10 +101,16 @@ export class Batches {
         ['KGrid-Failed', String(totals.failed)],
       ]);
       streaming.delete(socket);
+      this.#ended.add('done');
     } catch (thrown) {
       source.stop(new Error('the batch broke off'));
-      this.#tell(request, watch.reason ?? (response.closed ? undefined : messageOf(thrown)), batch.totals.records);
+      const reason = watch.reason ?? (response.closed ? undefined : messageOf(thrown));
+      this.#ended.add(reason === undefined ? 'client-gone' : 'broken-off');
+      this.#tell(request, reason, batch.totals.records);
       breakOff(request, response, source);
+    } finally {
+      this.#running.delete(batch);
+      addTotals(this.#records, batch.totals);
     }
   }
 
@@ -153,6 +174,11 @@ function ofRecord(error: ServiceError, line: number): ServiceError {
 }
 
 const OF_BODY = /^The (?:request body|record) is not/;
+
+function addTotals(records: Tally<string>, { records: all, failed }: BatchTotals): void {
+  records.add('done', all - failed);
+  records.add('failed', failed);
+}
 
 /** "An answer that breaks off is visible as such (no final chunk)." */
 function breakOff(request: IncomingMessage, response: ServerResponse, source: BatchSource): void {

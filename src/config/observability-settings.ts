@@ -1,0 +1,39 @@
+import type { Setting } from './setting.ts';
+
+/** What the service tells of itself. */
+export const OBSERVABILITY_SETTINGS = [
+  {
+    option: 'log-level',
+    env: 'KGRID_LOG_LEVEL',
+    kind: 'choice',
+    choices: ['debug', 'info', 'warn', 'error', 'silent'],
+    default: 'info',
+    group: 'Logs',
+    help: 'What is logged',
+  },
+  {
+    option: 'log-format',
+    env: 'KGRID_LOG_FORMAT',
+    kind: 'choice',
+    choices: ['auto', 'text', 'json'],
+    default: 'auto',
+    group: 'Logs',
+    help: 'auto: text on a terminal, JSON elsewhere',
+  },
+  {
+    option: 'metrics-endpoints',
+    env: 'KGRID_METRICS_ENDPOINTS',
+    kind: 'number',
+    default: '1000',
+    group: 'Metrics',
+    help: 'Endpoints with series of their own at /actuator/prometheus, those that are called first; the rest counts as other',
+  },
+  {
+    option: 'open-metrics',
+    env: 'KGRID_OPEN_METRICS',
+    kind: 'flag',
+    default: 'false',
+    group: 'Metrics',
+    help: 'Give /actuator/prometheus without a login',
+  },
+] as const satisfies readonly Setting[];

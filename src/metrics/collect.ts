@@ -1,0 +1,241 @@
+/** All samples, family by family: what was counted, and what the parts of the service have now. */
+import type { Activator } from '../activation/activator.ts';
+import type { EngineFigures } from '../engines/engine.ts';
+import type { EngineRegistry } from '../engines/engine-registry.ts';
+import type { Shelf } from '../shelf/shelf.ts';
+import { FAMILIES } from './families.ts';
+import type { FamilyKey } from './families.ts';
+import type { Histogram } from './histogram.ts';
+import type { Measured } from './measured.ts';
+import type { ProcessReader } from './process-figures.ts';
+import { labelsOf, Samples } from './text.ts';
+
+export interface BatchFigures {
+  readonly running: number;
+  /** By outcome, since the start. */
+  readonly batches: Iterable<readonly [outcome: string, count: number]>;
+  readonly records: Iterable<readonly [outcome: string, count: number]>;
+}
+
+export interface Sources {
+  readonly measured: Measured;
+  readonly activator: Activator;
+  readonly engines: EngineRegistry;
+  readonly shelf: Shelf;
+  readonly processes: ProcessReader;
+  readonly batches: () => BatchFigures;
+  /** Bytes that are held for clients. */
+  readonly held: () => number;
+  readonly lostLines: () => number;
+  readonly isReady: () => boolean;
+  readonly queueLimit: number;
+  readonly version: string;
+}
+
+/** Samples of one family, and where more of it follow, a mark that others may have their turn. */
+export type Collected = Samples | 'pause';
+
+/** Histograms between two turns of others. */
+const HISTOGRAMS_AT_ONCE = 250;
+
+export class Collector {
+  readonly #sources: Sources;
+  #shelfKos: { readonly revision: number; readonly count: number } | undefined;
+
+  constructor(sources: Sources) {
+    this.#sources = sources;
+  }
+
+  /** In the order of the table of families, each whole. */
+  async *all(): AsyncGenerator<Collected, void, undefined> {
+    const { measured, activator } = this.#sources;
+    measured.executions.keepOnly(activator.set);
+    const executions = [...measured.executions.series()].flatMap((series) => [...series.histograms()]);
+    yield* histograms('requests', [...measured.requests.histograms()]);
+    yield* histograms('executionDuration', executions);
+    yield 'pause';
+    yield of('executions', (samples) => {
+      for (const [labels, { count }] of executions) samples.addLabelled(labels, count);
+    });
+    yield of('schemaBreaks', (samples) => {
+      for (const { values, breaks } of measured.executions.series())
+        for (const [key, count] of breaks) samples.add(count, ...values, ...key.split(' '));
+    });
+    yield this.#koInfo();
+    yield 'pause';
+    yield* this.#ofEngines();
+    yield* this.#ofBatches();
+    yield* this.#ofActivation();
+    yield* await this.#ofShelf();
+    yield* await this.#ofProcess();
+  }
+
+  /** What of the KOs that were called is active now. */
+  #koInfo(): Samples {
+    const { measured, activator } = this.#sources;
+    const kos = new Map<string, readonly [string, string, string]>();
+    for (const { ko } of measured.executions.series()) {
+      if (ko === undefined) continue;
+      const active = activator.set.ofName(ko).find((each) => each.ko.id.version === ko.version);
+      const name = `${ko.naan}/${ko.name}`;
+      if (active !== undefined)
+        kos.set(`${name}/${ko.version}`, [name, ko.version, `sha256:${active.ko.package.entry.digest}`]);
+    }
+    return of('koInfo', (samples) => {
+      for (const values of kos.values()) samples.add(1, ...values);
+    });
+  }
+
+  *#ofEngines(): Generator<Samples> {
+    const engines = [...this.#sources.engines.values()];
+    const figures = [...figuresOf(this.#sources.engines)];
+    const each = (key: FamilyKey, add: (samples: Samples, engine: string, figures: EngineFigures) => void): Samples =>
+      of(key, (samples) => {
+        for (const [engine, own] of figures) add(samples, engine, own);
+      });
+    yield each('queue', (samples, engine, { waiting }) => samples.add(waiting, engine));
+    yield each('longestQueue', (samples, engine, { longestQueue }) => samples.add(longestQueue, engine));
+    yield one('queueLimit', this.#sources.queueLimit);
+    yield each('processes', (samples, engine, { processes, kinds }) => {
+      for (const kind of kinds) samples.add(processes.filter((each) => each.kind === kind).length, kind, engine);
+    });
+    yield each('restarts', (samples, engine, { restarts }) => {
+      for (const [kind, reason, count] of restarts) samples.add(count, kind, engine, reason);
+    });
+    yield each('isolates', (samples, engine, { isolates }) => {
+      if (isolates !== undefined) samples.add(isolates, engine);
+    });
+    yield of('engineUp', (samples) => {
+      for (const engine of engines) samples.add(engine.health().status === 'UP' ? 1 : 0, engine.name);
+    });
+    yield each('runtimes', (samples, engine, { runtimes }) => {
+      if (runtimes === undefined) return;
+      samples.add(runtimes.up, engine, 'up');
+      samples.add(runtimes.down, engine, 'down');
+    });
+  }
+
+  *#ofBatches(): Generator<Samples> {
+    const { running, batches, records } = this.#sources.batches();
+    yield one('batchesRunning', running);
+    yield of('batches', (samples) => {
+      for (const [outcome, count] of batches) samples.add(count, outcome);
+    });
+    yield of('batchRecords', (samples) => {
+      for (const [outcome, count] of records) samples.add(count, outcome);
+    });
+    yield one('heldBytes', this.#sources.held());
+  }
+
+  *#ofActivation(): Generator<Samples> {
+    const { measured, activator } = this.#sources;
+    const { endpoints, failures } = activator.set;
+    const counts = new Map<string, number>();
+    for (const { entry, status } of endpoints) {
+      const key = `${entry.engine} ${STATUS[status]}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    yield of('endpoints', (samples) => {
+      for (const [key, count] of counts) samples.add(count, ...key.split(' '));
+    });
+    yield one('failedKos', failures.length);
+    const activations = [...measured.activations].map(
+      ([key, histogram]) => [labelsOf(FAMILIES.activations.labels, key.split(' ')), histogram] as const,
+    );
+    yield of('activations', (samples) => {
+      for (const [labels, { count }] of activations) samples.addLabelled(labels, count);
+    });
+    yield of('activationDuration', (samples) => {
+      for (const [labels, histogram] of activations) samples.addHistogram(labels, histogram);
+    });
+  }
+
+  async #ofShelf(): Promise<Samples[]> {
+    const { shelf, measured, lostLines, isReady, version } = this.#sources;
+    const { count, isReadable } = await this.#countKos();
+    return [
+      of('shelfKos', (samples) => {
+        if (count !== undefined) samples.add(count);
+      }),
+      one('shelfDamaged', shelf.damage().length),
+      one('shelfUp', isReadable && shelf.condition().problem === undefined ? 1 : 0),
+      of('imports', (samples) => {
+        for (const [outcome, count] of measured.imports) samples.add(count, outcome);
+      }),
+      of('loginsRefused', (samples) => {
+        for (const [reason, count] of measured.loginsRefused) samples.add(count, reason);
+      }),
+      one('lostLines', lostLines()),
+      one('ready', isReady() ? 1 : 0),
+      of('build', (samples) => samples.add(1, version, process.version)),
+    ];
+  }
+
+  async #ofProcess(): Promise<Samples[]> {
+    const { processes } = this.#sources;
+    const [{ memory, virtual, openFiles }, mostFiles] = await Promise.all([processes.figures(), processes.mostFiles()]);
+    const { user, system } = process.cpuUsage();
+    const { heapUsed, heapTotal, external, rss } = process.memoryUsage();
+    return [
+      of('processMemory', (samples) => {
+        for (const [kind, engine, bytes] of memory) samples.add(bytes, kind, engine);
+      }),
+      one('cpu', (user + system) / 1e6),
+      one('resident', rss),
+      one('virtual', virtual),
+      one('openFiles', openFiles),
+      one('mostFiles', mostFiles),
+      one('start', Math.round(performance.timeOrigin) / 1000),
+      one('heapUsed', heapUsed),
+      one('heapTotal', heapTotal),
+      one('external', external),
+      one('loopActive', performance.eventLoopUtilization().active / 1000),
+    ];
+  }
+
+  /** Counted again only after a change: a list of ten thousand is not made for each look. */
+  async #countKos(): Promise<{ count: number | undefined; isReadable: boolean }> {
+    const { shelf } = this.#sources;
+    try {
+      await shelf.check();
+      const revision = await shelf.revision();
+      if (this.#shelfKos?.revision !== revision) this.#shelfKos = { revision, count: (await shelf.list()).length };
+      return { count: this.#shelfKos.count, isReadable: true };
+    } catch {
+      return { count: this.#shelfKos?.count, isReadable: false };
+    }
+  }
+}
+
+/** Of the engines that have some. */
+export function* figuresOf(engines: EngineRegistry): Generator<[engine: string, EngineFigures]> {
+  for (const engine of engines.values()) {
+    const figures = engine.figures?.();
+    if (figures !== undefined) yield [engine.name, figures];
+  }
+}
+
+const STATUS = { LOADED: 'loaded', ACTIVATED: 'activated', FAILED_TO_ACTIVATE: 'failed' } as const;
+
+function of(key: FamilyKey, add: (samples: Samples) => void): Samples {
+  const samples = new Samples(key);
+  add(samples);
+  return samples;
+}
+
+const one = (key: FamilyKey, value: number | undefined): Samples =>
+  of(key, (samples) => {
+    if (value !== undefined) samples.add(value);
+  });
+
+function* histograms(key: FamilyKey, all: readonly (readonly [string, Histogram])[]): Generator<Collected> {
+  const samples = new Samples(key);
+  for (const [i, [labels, histogram]] of all.entries()) {
+    samples.addHistogram(labels, histogram);
+    if (i % HISTOGRAMS_AT_ONCE === HISTOGRAMS_AT_ONCE - 1) {
+      yield samples;
+      yield 'pause';
+    }
+  }
+  yield samples;
+}
