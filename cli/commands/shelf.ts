@@ -1,15 +1,16 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { messageOf, ServiceError } from '../../src/lib/errors.ts';
 import { deleteRemoved, listRemoved, type RemovedEntry } from '../../src/shelf/file-store/clean-removed.ts';
 import { repairShelf } from '../../src/shelf/file-store/repair-shelf.ts';
 import { folderOfShelf } from '../../src/shelf/open-shelf.ts';
 import { bytes } from '../../src/shelf/archive/archive.ts';
 import type { Context } from '../lib/context.ts';
-import { CommandFailure, EXIT, ioFailure, usageFailure } from '../lib/exit.ts';
+import { EXIT, ioFailure, usageFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
+import { orShelfFailure } from '../lib/shelf-failure.ts';
 import { count } from '../lib/terminal.ts';
+import { shelfCopyCommand } from './shelf-copy.ts';
 
 interface RepairOptions {
   readonly json?: boolean;
@@ -56,7 +57,8 @@ Exit code: 0 done, 2 nothing was deleted because --yes is missing.`,
       context.exitCode = await cleanFolder(context, folder, options);
     });
   return new Command('shelf')
-    .description('Repair or tidy up the folder of a shelf')
+    .description('Copy a shelf, or repair or tidy up its folder')
+    .addCommand(shelfCopyCommand(context))
     .addCommand(repair)
     .addCommand(clean);
 }
@@ -64,7 +66,7 @@ Exit code: 0 done, 2 nothing was deleted because --yes is missing.`,
 async function repairFolder(context: Context, folder: string, options: RepairOptions): Promise<ExitCode> {
   const terminal = context.terminal(options);
   const shelf = await shelfAt(folder, '.kgrid/objects');
-  const report = await orCommandFailure(() => repairShelf(shelf, (message) => terminal.note(message)));
+  const report = await orShelfFailure(() => repairShelf(shelf, (message) => terminal.note(message)));
   const { kept, rebuilt, movedAway, damaged } = report;
   for (const key of rebuilt) terminal.print(`${terminal.good('rebuilt')}  ${key}`);
   for (const { folder: name, why, to } of movedAway)
@@ -82,10 +84,10 @@ async function cleanFolder(context: Context, folder: string, options: CleanOptio
   const terminal = context.terminal(options);
   const before = Date.now() - ageOf(options.olderThan);
   const shelf = await shelfAt(folder);
-  const entries = await orCommandFailure(() => listRemoved(shelf));
+  const entries = await orShelfFailure(() => listRemoved(shelf));
   const old = entries.filter(({ removed }) => removed.getTime() <= before);
   const chosen = old.filter(({ inUse }) => !inUse);
-  const gone = options.yes === true ? await orCommandFailure(() => deleteRemoved(shelf, namesOf(chosen))) : [];
+  const gone = options.yes === true ? await orShelfFailure(() => deleteRemoved(shelf, namesOf(chosen))) : [];
   const word = options.yes === true ? 'deleted' : 'would go';
   for (const each of old) {
     const isMeant = options.yes === true ? gone.includes(each.name) : !each.inUse;
@@ -103,7 +105,7 @@ async function cleanFolder(context: Context, folder: string, options: CleanOptio
 const namesOf = (entries: readonly RemovedEntry[]): string[] => entries.map(({ name }) => name);
 
 async function shelfAt(location: string, part = '.'): Promise<string> {
-  const folder = await orCommandFailure(() => folderOfShelf(location));
+  const folder = await orShelfFailure(() => folderOfShelf(location));
   const found = await stat(join(folder, part)).catch(() => undefined);
   if (found?.isDirectory() === true) return realpath(folder);
   if (part === '.') throw ioFailure(`There is no folder ${folder}`);
@@ -117,15 +119,4 @@ function ageOf(text: string | undefined): number {
   const [, amount, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   if (amount === undefined) throw usageFailure(`--older-than is '${text}', but must be a time such as 30d, 12h or 10m`);
   return Number(amount) * (UNITS[unit] ?? 0);
-}
-
-async function orCommandFailure<T>(work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (thrown) {
-    if (thrown instanceof CommandFailure) throw thrown;
-    const words =
-      thrown instanceof ServiceError ? thrown.message.replace(/^--shelf: |; stop it or .*$/g, '') : messageOf(thrown);
-    throw ioFailure(words, thrown);
-  }
 }

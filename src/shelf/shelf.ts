@@ -157,6 +157,8 @@ export interface Shelf extends AsyncDisposable {
    * it, and of equal content only the latest.
    */
   removed(id?: KoId): Promise<readonly RemovedPackage[]>;
+  /** Opens a package that is kept, without making it the KO of its id. @throws packageNotKept; packageDamaged. */
+  openRemoved(id: KoId, digest: string): Promise<KoPackage>;
   /**
    * Makes a package that is kept the KO of its id again, whole and durable; what was there is kept then. It changes
    * nothing where that digest is there already.

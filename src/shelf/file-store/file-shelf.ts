@@ -139,6 +139,12 @@ export class FileShelf implements Shelf {
     return this.#removed.list(id);
   }
 
+  async openRemoved(id: KoId, digest: string): Promise<KoPackage> {
+    const chosen = await this.#removed.find(id, digest);
+    if (chosen.folder === undefined) return this.#removed.exploded(chosen);
+    return this.#parts.stored.open(await this.#removed.stored(chosen));
+  }
+
   restore(id: KoId, { digest, ifMatch }: RestoreOptions = {}): Promise<Restored> {
     return this.#write(id, async () => {
       await this.#refresh(id);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
-import { METADATA_FILE, otherAtId } from '../../knowledge-object/metadata.ts';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import {
   koNotFound,
   messageOf,
@@ -10,7 +10,7 @@ import {
   shelfNotReadable,
   shelfNotWritable,
 } from '../../lib/errors.ts';
-import { describePackage, type HashedFile, type PackageContent } from '../file-store/package-content.ts';
+import type { HashedFile, PackageContent } from '../file-store/package-content.ts';
 import { requireMatch } from '../file-store/rules-of-changes.ts';
 import { StagedPackage } from '../file-store/staged-package.ts';
 import { keptIsDamaged } from '../not-kept.ts';
@@ -37,7 +37,8 @@ import type { SharedIndex } from './shared-index.ts';
 import type { ChangeAction, OpenChange, ShelfChanges } from './shelf-changes.ts';
 import { asChangeError, changing } from './shelf-errors.ts';
 import { SpooledFiles } from './spooled-files.ts';
-import { damagedFile, metadataOf, storedFiles, storePackage } from './store-files.ts';
+import { damagedFile, storedFiles, storePackage } from './store-files.ts';
+import { contentOf, storedContent } from './stored-content.ts';
 
 export interface PostgresShelfParts {
   readonly defaultNaan: string;
@@ -161,6 +162,14 @@ export class PostgresShelf implements SharedShelf {
     return changing(async () => (await kept.sorted(database.query, id)).stay);
   }
 
+  async openRemoved(id: KoId, digest: string): Promise<KoPackage> {
+    const { kept, database } = this.#parts;
+    const chosen = await changing(() => kept.find(database.query, id, digest));
+    const opened = await this.openPackage(id, digest);
+    if (opened === undefined) throw keptIsDamaged(chosen, 'the list of its files is missing');
+    return opened;
+  }
+
   restore(id: KoId, { digest, ifMatch }: RestoreOptions = {}): Promise<Restored> {
     return this.#change(id, 'restore', async ({ query, before, put }) => {
       if (before !== undefined && before.digest === digest) {
@@ -169,7 +178,7 @@ export class PostgresShelf implements SharedShelf {
       }
       const chosen = await this.#parts.kept.find(query, id, digest);
       requireMatch(before, ifMatch);
-      const content = await this.#storedContent(query, chosen);
+      const content = await storedContent(query, this.#schema, chosen);
       await put(content);
       return { entry: content.entry, replaced: before?.digest };
     });
@@ -277,7 +286,7 @@ export class PostgresShelf implements SharedShelf {
         if (before?.etag !== content.entry.etag) await put(content);
         return content.entry;
       },
-      (query) => storePackage(query, this.#schema, content, sourceOf),
+      (query) => storePackage(query, this.#schema, content, sourceOf, true),
     );
     await this.#keepHere(content, sourceOf);
     return entry;
@@ -293,15 +302,6 @@ export class PostgresShelf implements SharedShelf {
       if (bytes !== undefined) await files.keep(file.sha256, bytes);
     }
     await files.keepList(content.entry.digest, [...content.files.values()]);
-  }
-
-  async #storedContent(query: Query, chosen: RemovedPackage): Promise<PackageContent> {
-    const stored = await storedFiles(query, this.#schema, chosen.digest);
-    const content = contentOf(chosen.id, await metadataOf(query, this.#schema, stored), stored);
-    const damaged = await damagedFile(query, this.#schema, chosen.digest);
-    if (damaged !== undefined) throw keptIsDamaged(chosen, `its file ${damaged} is not what was stored`);
-    if (content.entry.digest !== chosen.digest) throw keptIsDamaged(chosen, 'the list of its files is that of another');
-    return content;
   }
 
   #change<T>(
@@ -330,11 +330,3 @@ export class PostgresShelf implements SharedShelf {
     return Promise.reject(shelfNotReadable('The shelf cannot be read at the moment: try again later.', new Error(why)));
   }
 }
-
-const contentOf = (id: KoId, metadata: string, stored: readonly HashedFile[]): PackageContent =>
-  describePackage(
-    id,
-    metadata,
-    stored.filter(({ path }) => path !== METADATA_FILE),
-    otherAtId(id, metadata),
-  );

@@ -12,12 +12,16 @@ const CHUNKS_MS = 60_000;
 /** The path of a file on the disk, or its bytes. */
 export type SourceOf = (file: HashedFile) => string | Buffer;
 
-/** The package and what is new of its files; nothing refers to it yet. */
+/**
+ * The package and what is new of its files; nothing refers to it yet.
+ * @param heals whether files that were there and are damaged are written again.
+ */
 export async function storePackage(
   query: Query,
   schema: string,
   content: PackageContent,
   sourceOf: SourceOf,
+  heals = false,
 ): Promise<void> {
   const files = [...content.files.values()];
   const byDigest = new Map(files.map((file) => [file.sha256, file]));
@@ -30,6 +34,8 @@ export async function storePackage(
     [blobs.map(({ sha256 }) => sha256), blobs.map(({ size }) => size)],
   );
   const isNew = new Set(rows.map(({ digest }) => digest));
+  const old = blobs.filter(({ sha256 }) => !isNew.has(sha256)).map(({ sha256 }) => sha256);
+  for (const digest of heals && old.length > 0 ? await clearDamaged(query, schema, old) : []) isNew.add(digest);
   await storeChunks(
     query,
     schema,
@@ -46,6 +52,22 @@ export async function storePackage(
       ...[files.map(({ path }) => path), files.map(({ sha256 }) => sha256), files.map(({ size }) => size)],
     ],
   );
+}
+
+/** Takes away the bytes of files that are not what was stored. @returns their digests. */
+async function clearDamaged(query: Query, schema: string, digests: readonly string[]): Promise<readonly string[]> {
+  const { rows } = await query<{ digest: string }>(
+    `SELECT encode(b.digest, 'hex') AS digest FROM ${schema}.blob b
+     WHERE b.digest IN (SELECT decode(d, 'hex') FROM unnest($1::text[]) AS d) AND b.digest IS DISTINCT FROM
+       (SELECT sha256(string_agg(c.bytes, ''::bytea ORDER BY c.number)) FROM ${schema}.blob_chunk c WHERE c.digest = b.digest)
+     ORDER BY b.digest FOR UPDATE OF b`,
+    [digests],
+    CHUNKS_MS,
+  );
+  const damaged = rows.map(({ digest }) => digest);
+  if (damaged.length > 0)
+    await query(`DELETE FROM ${schema}.blob_chunk WHERE encode(digest, 'hex') = ANY($1)`, [damaged]);
+  return damaged;
 }
 
 interface Chunk {

@@ -6,6 +6,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { after } from 'node:test';
+import type { TestDatabase } from '../../support/postgres/shared.ts';
 import { clientOf } from './knowledge-grid.ts';
 import type { Client } from './knowledge-grid.ts';
 
@@ -70,11 +72,36 @@ export async function temporaryFolder(): Promise<AsyncDisposable & { readonly pa
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
+/** Services that are given no shelf have one in a database, in place of a folder. */
+const IN_DATABASE = process.env['ACCEPTANCE_SHELF'] === 'postgres';
+let database: Promise<TestDatabase> | undefined;
+if (IN_DATABASE) after(async () => (await database)?.[Symbol.asyncDispose]());
+
+interface ShelfPlace extends AsyncDisposable {
+  readonly path: string;
+  readonly args?: readonly string[];
+}
+
+/** A fleet of its own, in the one database of this process. */
+async function databaseShelf(): Promise<ShelfPlace> {
+  database ??= import('../../support/postgres/shared.ts').then(({ testDatabase }) => testDatabase());
+  const { url } = await database;
+  const state = await temporaryFolder();
+  const args = ['--fleet', `fleet-${crypto.randomUUID().slice(0, 8)}`, '--state', state.path];
+  return { path: url, args, [Symbol.asyncDispose]: () => state[Symbol.asyncDispose]() };
+}
+
+const withMore = (start: Start, args: readonly string[]): Start => ({
+  ...start,
+  args: [...(start.args?.includes('--state') === true ? args.slice(0, 2) : args), ...(start.args ?? [])],
+});
+
 /** Starts the service and waits until it is ready. */
 export async function startService(start: Start = {}): Promise<OwnService> {
-  const folder = start.shelf === undefined ? await temporaryFolder() : undefined;
+  const folder: ShelfPlace | undefined =
+    start.shelf === undefined ? await (IN_DATABASE ? databaseShelf() : temporaryFolder()) : undefined;
   const shelf = folder?.path ?? start.shelf;
-  const child = launch(start, shelf);
+  const child = launch(withMore(start, folder?.args ?? []), shelf);
   try {
     const listening = await child.logged((line) => line['event'] === 'listening');
     const ready = (): Promise<LogLine> => child.logged((line) => line['event'] === 'ready');

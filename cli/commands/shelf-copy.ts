@@ -1,0 +1,77 @@
+import { stat } from 'node:fs/promises';
+import { Command } from 'commander';
+import { copyShelf } from '../../src/shelf/copy-shelf.ts';
+import { folderOfShelf, openShelf } from '../../src/shelf/open-shelf.ts';
+import { isPostgresLocation } from '../../src/shelf/postgres/location.ts';
+import type { Shelf } from '../../src/shelf/shelf.ts';
+import type { Context } from '../lib/context.ts';
+import { EXIT, ioFailure } from '../lib/exit.ts';
+import type { ExitCode } from '../lib/exit.ts';
+import { orShelfFailure } from '../lib/shelf-failure.ts';
+import { count } from '../lib/terminal.ts';
+
+interface CopyOptions {
+  readonly fromFleet?: string;
+  readonly toFleet?: string;
+  readonly overwrite?: boolean;
+  readonly json?: boolean;
+}
+
+/** Far more than is kept of anything: whoever serves the target later gives back what is beyond its own bounds. */
+const KEEP_ALL = { count: 10_000, age: 36_500 * 86_400_000 };
+
+export const shelfCopyCommand = (context: Context): Command =>
+  new Command('copy')
+    .exitOverride()
+    .showHelpAfterError('(add --help to see how it is called)')
+    .description('Copy all knowledge objects of a shelf to another, a folder or a database')
+    .argument('<from>', 'a folder, or postgres://user@host/database')
+    .argument('<to>', 'a folder, which is made where it is missing, or a database')
+    .option('--from-fleet <name>', 'name of the fleet in the database that is copied', 'kgrid')
+    .option('--to-fleet <name>', 'name of the fleet in the database that is copied to', 'kgrid')
+    .option('--overwrite', 'replace other packages of the same ids')
+    .option('--json', 'print the result as JSON')
+    .addHelpText(
+      'after',
+      `
+Each package is compared by its digest; what is there already is not copied again, so the same command goes on after
+it broke off. What is kept of deleted and replaced packages is copied too, as if that had happened now. Stop activators
+that have a folder first; those of a database may run. Passwords come from the address, PGPASSWORD or ~/.pgpass.
+Exit code: 0 all is there, 1 something could not be copied.`,
+    )
+    .action(async (from: string, to: string, options: CopyOptions) => {
+      context.exitCode = await copy(context, from, to, options);
+    });
+
+async function copy(context: Context, from: string, to: string, options: CopyOptions): Promise<ExitCode> {
+  const terminal = context.terminal(options);
+  if (!isPostgresLocation(from)) await requireFolder(from);
+  const open = (location: string, fleet = 'kgrid'): Promise<Shelf> =>
+    orShelfFailure(() =>
+      openShelf(location, {
+        ...{ fleet, isNode: false, keepRemoved: KEEP_ALL },
+        passwords: { environment: context.env },
+        onWarning: (message) => terminal.note(message),
+      }),
+    );
+  await using source = await open(from, options.fromFleet);
+  await using target = await open(to, options.toFleet);
+  const onCopied = (key: string): void => terminal.print(`${terminal.good('copied')}  ${key}`);
+  const report = await orShelfFailure(() =>
+    copyShelf(source, target, { overwrite: options.overwrite === true, onCopied }),
+  );
+  const { copied, present, keptCopied, failed } = report;
+  for (const { where, cause } of failed) terminal.print(`${terminal.bad('failed')}  ${where}: ${cause}`);
+  const kept = keptCopied === 0 ? '' : `, ${count(keptCopied, 'kept package')} with them`;
+  terminal.print(
+    `${count(copied.length, 'knowledge object')} copied${kept}, ${String(present.length)} there already, ${String(failed.length)} failed`,
+  );
+  terminal.json({ ok: failed.length === 0, ...report });
+  return failed.length === 0 ? EXIT.ok : EXIT.problems;
+}
+
+async function requireFolder(location: string): Promise<void> {
+  const folder = await orShelfFailure(() => folderOfShelf(location));
+  const found = await stat(folder).catch(() => undefined);
+  if (found?.isDirectory() !== true) throw ioFailure(`There is no folder ${folder}`);
+}
