@@ -19,7 +19,7 @@ function failures() {
     { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) },
   );
   const failed = new FailedCalls(log);
-  const trace = { requestId: 'r', traceparent: undefined };
+  const trace = { requestId: 'r', traceparent: undefined, executionId: 'e' };
   const note = (thrown: unknown, name = 'b'): void =>
     failed.note(thrown, { endpoint: endpointOf(name), trace, input: '{"age":173}', json: true });
   return { lines, note, failed };
@@ -32,7 +32,7 @@ test('a line names the code, its place and the request, but nothing of the input
   const error = executionFailed('ValueError: 173 is too much', { place: { file: 'src/main.py', line: 12 } });
   note(error);
   assert.equal(error.isLogged, true);
-  const fixed = { event: 'call-failed', ...of('b'), requestId: 'r' };
+  const fixed = { event: 'call-failed', ...of('b'), requestId: 'r', executionId: 'e' };
   assert.deepEqual(lines, [
     {
       ...fixed,
@@ -60,7 +60,14 @@ test('an error of the service itself leaves a line here, and its cause where it 
   const { lines, note } = failures();
   note(new RangeError('Invalid string length'));
   assert.deepEqual(lines, [
-    { level: 'warn', event: 'call-failed', ...of('b'), requestId: 'r', msg: 'the service failed to run a call' },
+    {
+      level: 'warn',
+      event: 'call-failed',
+      ...of('b'),
+      requestId: 'r',
+      executionId: 'e',
+      msg: 'the service failed to run a call',
+    },
   ]);
 });
 

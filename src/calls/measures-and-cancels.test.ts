@@ -12,7 +12,7 @@ import { HeldBytes } from './held-bytes.ts';
 const set = {} as EndpointSet;
 const input: CallInput = {
   ...{ body: '1', text: '1', contentType: 'application/json', json: true, caller: undefined },
-  trace: { requestId: 'r', traceparent: undefined },
+  trace: { requestId: 'r', traceparent: undefined, executionId: 'e' },
 };
 
 function callsOf(execute: Executor['execute'], held = new HeldBytes(1e9)) {

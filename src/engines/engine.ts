@@ -80,6 +80,8 @@ export interface CallTrace {
   readonly requestId: string;
   /** The header of that name, as it came. */
   readonly traceparent: string | undefined;
+  /** What the client can name the answer by: no other call of any activator has it. */
+  readonly executionId: string;
 }
 
 export interface CallScope {

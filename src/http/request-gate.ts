@@ -5,12 +5,13 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
+import type { CallTrace } from '../engines/engine.ts';
 import { needsLogin } from './access/access.ts';
 import type { Access } from './access/access.ts';
 import { corsHeadersFor } from './access/cors.ts';
 import type { HeaderList } from './access/cors.ts';
 import { answerOf } from './errors.ts';
-import { RequestIds } from './request-ids.ts';
+import { EXECUTION_ID_HEADER, RequestIds } from './request-ids.ts';
 import type { Requests, RequestSeries } from '../metrics/requests.ts';
 
 export interface RequestGateOptions {
@@ -67,6 +68,17 @@ export class RequestGate {
   /** What any answer to a read or an execution has. */
   headers(request: Pick<IncomingMessage, 'headers' | 'method'>, requestId: string): HeaderList {
     return ['x-content-type-options', 'nosniff', REQUEST_ID_HEADER, requestId, ...corsHeadersFor(request)];
+  }
+
+  /** What any answer of a call has. */
+  executionHeaders(
+    request: Pick<IncomingMessage, 'headers' | 'method'>,
+    { requestId, executionId }: CallTrace,
+  ): HeaderList {
+    return [
+      ...['x-content-type-options', 'nosniff', REQUEST_ID_HEADER, requestId, EXECUTION_ID_HEADER, executionId],
+      ...corsHeadersFor(request),
+    ];
   }
 
   /** Answers a request that the router never sees with an error. */

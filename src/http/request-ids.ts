@@ -4,6 +4,8 @@ import type { IncomingMessage } from 'node:http';
 import { REQUEST_ID_HEADER, TRACE_HEADER } from '../engines/call-headers.ts';
 import type { CallTrace } from '../engines/engine.ts';
 
+/** Of the answers of calls. */
+export const EXECUTION_ID_HEADER = 'kgrid-execution-id';
 const REQUEST_ID = /^[A-Za-z0-9._:/+=-]{1,128}$/;
 /** https://www.w3.org/TR/trace-context/#traceparent-header */
 const TRACE = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
@@ -22,10 +24,15 @@ export class RequestIds {
   make(): string {
     return this.#start + (++this.#count).toString(36);
   }
-}
 
-/** What goes with a call to whatever runs it. */
-export function traceOf(request: Pick<IncomingMessage, 'headers'>, requestId: string): CallTrace {
-  const given = request.headers[TRACE_HEADER];
-  return { requestId, traceparent: typeof given === 'string' && TRACE.test(given) ? given : undefined };
+  /** What goes with a call to whatever runs it. */
+  traceOf({ headers }: Pick<IncomingMessage, 'headers'>, requestId: string): CallTrace {
+    const given = headers[TRACE_HEADER];
+    return {
+      requestId,
+      traceparent: typeof given === 'string' && TRACE.test(given) ? given : undefined,
+      // A client may give many requests one id, or that of somebody else's.
+      executionId: requestId === headers[REQUEST_ID_HEADER] ? this.make() : requestId,
+    };
+  }
 }

@@ -42,6 +42,7 @@ test('a failed call leaves one line that says which code failed and how, and not
     code: 'execution-failed',
     status: 500,
     requestId: answer.headers['x-request-id'],
+    executionId: answer.headers['kgrid-execution-id'],
     msg: 'TypeError: no …',
   });
   assert.equal(linesOf(ko).length, 1);

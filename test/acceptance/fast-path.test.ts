@@ -44,7 +44,7 @@ const calls: Readonly<Record<string, Sent>> = {
 /** What an answer says, without what no two answers share and what only pages need. */
 function said({ status, headers, bytes }: Answer): unknown {
   const kept = Object.entries(headers).filter(
-    ([name]) => !/^(date|connection|keep-alive|x-request-id|access-control-.*)$/.test(name),
+    ([name]) => !/^(date|connection|keep-alive|x-request-id|kgrid-execution-id|access-control-.*)$/.test(name),
   );
   const text = bytes.toString('latin1').replace(/"Time":"[^"]*"/, '"Time":"…"');
   return { status, headers: Object.fromEntries(kept.sort()), text };

@@ -242,7 +242,11 @@ test('an error has the status and the words of the runtime; a result that is not
 
 test('what calls are known by travels in their order, and stays small enough for headers', async () => {
   const { requests, call } = batches();
-  const traces = Array.from({ length: 64 }, (_, i) => ({ requestId: `${i}`.padEnd(128, '-'), traceparent: undefined }));
+  const traces = Array.from({ length: 64 }, (_, i) => ({
+    requestId: `${i}`.padEnd(128, '-'),
+    traceparent: undefined,
+    executionId: 'e',
+  }));
   const all = traces.map((trace, i) => call(i, { trace }));
   const seen: (CallTrace | undefined)[] = [];
   for (let place = 0; seen.length < traces.length; place++) {

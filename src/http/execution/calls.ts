@@ -13,7 +13,6 @@ import { uptime } from '../../lib/uptime.ts';
 import { pathOf } from '../errors.ts';
 import type { HeldBytes } from '../../calls/held-bytes.ts';
 import type { RequestGate } from '../request-gate.ts';
-import { traceOf } from '../request-ids.ts';
 import { EndpointAnswers } from './endpoint-answers.ts';
 import { Negotiation, WRAPPED } from './negotiation.ts';
 import type { AnswerForm } from './negotiation.ts';
@@ -68,12 +67,12 @@ export class HttpCalls {
   accept(request: IncomingMessage, endpoint: Endpoint, set: EndpointSet, requestId: string): Target {
     if (endpoint.entry.method !== 'post') throw methodNotAllowed('POST', pathOf(request.url ?? ''), ['GET', 'HEAD']);
     const { negotiation } = this.#knownOf(endpoint);
+    const trace = this.#options.gate.ids.traceOf(request, requestId);
     const records = negotiation.recordType(request.headers);
-    if (records !== undefined)
-      return { endpoint, set, json: true, form: WRAPPED, trace: traceOf(request, requestId), records };
+    if (records !== undefined) return { endpoint, set, json: true, form: WRAPPED, trace, records };
     const json = negotiation.readsJson(request.headers['content-type']);
     const form = negotiation.answerForm(request.headers.accept);
-    return { endpoint, set, json, form, trace: traceOf(request, requestId), records };
+    return { endpoint, set, json, form, trace, records };
   }
 
   /** Runs a call and writes its answer. @throws ServiceError, before anything is written. */
@@ -91,7 +90,7 @@ export class HttpCalls {
       caller: request.socket.remoteAddress,
     };
     const result = await this.#options.calls.invoke({ endpoint, set }, input, new ClientGone(response));
-    const headers = this.#options.gate.headers(request, trace.requestId);
+    const headers = this.#options.gate.executionHeaders(request, trace);
     const answer = { form, result, inputs: text, headers, withoutBody: false };
     this.#knownOf(endpoint).answers.write(response, this.#options.held, answer);
   }
@@ -106,14 +105,15 @@ export class HttpCalls {
   ): Promise<void> {
     const { negotiation, answers } = this.#knownOf(endpoint);
     const form = negotiation.answerForm(request.headers.accept);
+    const trace = this.#options.gate.ids.traceOf(request, requestId);
     const input = {
-      ...{ body: '', text: '', contentType: '', json: false, trace: traceOf(request, requestId) },
+      ...{ body: '', text: '', contentType: '', json: false, trace },
       origin: travelled(request.headers, this.#options.tokens),
       caller: request.socket.remoteAddress,
     };
     const result = await this.#options.calls.invoke({ endpoint, set }, input, new ClientGone(response));
     const written = form.kind === 'minimal' ? form : ({ kind: 'wrapped' } as const);
-    const headers = this.#options.gate.headers(request, requestId);
+    const headers = this.#options.gate.executionHeaders(request, trace);
     const withoutBody = request.method === 'HEAD';
     answers.write(response, this.#options.held, { form: written, result, inputs: '', headers, withoutBody });
   }

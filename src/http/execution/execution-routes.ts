@@ -8,6 +8,7 @@ import { pathOf } from '../errors.ts';
 import { ROUTED } from '../methods.ts';
 import type { Operation } from '../methods.ts';
 import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
+import { EXECUTION_ID_HEADER } from '../request-ids.ts';
 import { sendFile } from '../send-file.ts';
 import type { Batches } from './batch/batches.ts';
 import type { HttpCalls, Target } from './calls.ts';
@@ -44,6 +45,7 @@ export function execution(
         const endpoint = await finder.require(request, wantedBy(request));
         void reply.header(PACKAGE_DIGEST_HEADER, packageDigestOf(endpoint.ko.package.entry));
         request.target = calls.accept(request.raw, endpoint, activator.set, request.id);
+        void reply.header(EXECUTION_ID_HEADER, request.target.trace.executionId);
       },
     },
     handler: async (request, reply) => {

@@ -9,7 +9,8 @@ import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
 import type { FastPath } from '../fast-path.ts';
 import type { RequestGate } from '../request-gate.ts';
 import { recordTypeOf } from './batch/record-types.ts';
-import type { HttpCalls } from './calls.ts';
+import { EXECUTION_ID_HEADER } from '../request-ids.ts';
+import type { HttpCalls, Target } from './calls.ts';
 import { EXECUTION_ROUTE } from './execution-routes.ts';
 
 export interface FastCallsOptions {
@@ -33,16 +34,18 @@ export function fastCalls({ activator, calls, bodies, gate }: FastCallsOptions):
     const start = performance.now();
     const id = gate.enter(request);
 
+    let target: Target | undefined;
     const answered = (): void => series.observe(200, (performance.now() - start) / 1000);
     const refuse = (thrown: unknown): void =>
       gate.refuse(request, response, { id, start, series }, thrown, {
         [PACKAGE_DIGEST_HEADER]: packageDigestOf(endpoint.ko.package.entry),
+        ...(target && { [EXECUTION_ID_HEADER]: target.trace.executionId }),
       });
     try {
-      const target = calls.accept(request, endpoint, set, id);
+      const accepted = (target = calls.accept(request, endpoint, set, id));
       bodies.collect(request, (error, body) => {
         if (body === undefined) refuse(error);
-        else calls.run(request, response, target, body).then(answered, refuse);
+        else calls.run(request, response, accepted, body).then(answered, refuse);
       });
     } catch (thrown) {
       refuse(thrown);

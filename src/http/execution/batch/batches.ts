@@ -154,7 +154,7 @@ export class Batches {
       ...(request.httpVersion === '1.0' ? [] : ['trailer', TRAILERS]),
       // Proxies would wait for the whole of it.
       ...['cache-control', 'no-store', 'x-accel-buffering', 'no'],
-      ...this.#options.gate.headers(request, trace.requestId),
+      ...this.#options.gate.executionHeaders(request, trace),
     ];
   }
 
