@@ -37,6 +37,11 @@
   defineProperty(globalThis, 'ArrayBuffer', { value: FixedArrayBuffer, writable: true, configurable: true });
   defineProperty(ErrorType, 'prepareStackTrace', { value: undefined, writable: false, configurable: false });
 
+  // How long texts cross: see `LONG_CHARACTERS` in `realm.ts`.
+  const LONG = 1000;
+  const crossing = (text) => (text.length < LONG ? text : [text]);
+  const textOf = (crossed) => (typeof crossed === 'string' ? crossed : crossed[0]);
+
   const told = (message, more) => '!{"message":' + stringify(apply(slice, message, [0, maxMessage])) + more + '}';
 
   // Errors of calls that code made: whatever the code makes of them, they do not say that its own input is invalid.
@@ -119,7 +124,7 @@
   // ----- calls of other knowledge objects -----
   const isJsonType = /^[^;]*[/+]json\s*(?:;|$)/i;
   const ask = (question, id, body, kind) => {
-    const answer = host(question, id, body, kind);
+    const answer = textOf(host(question, id, body, kind));
     const head = apply(substring, answer, [0, 1]);
     if (head === '!' || head === '?') {
       const { message } = parse(apply(substring, answer, [1]));
@@ -226,10 +231,11 @@
       if (typeof value === 'function') main = value;
       return typeof value;
     },
-    // Input: JSON texts joined by NUL, which no JSON text holds. Output: one line each, or `~` and a number
-    // when a promise is among the results, for `collect` after the microtasks have run.
+    // Input: JSON texts joined by NUL, which no JSON text holds. Output: one line each, or `~` and a number for
+    // `collect`: after the microtasks have run when a promise is among the results, or since it is long.
     // Of records it is line feeds that join them, and a result has its place in a line of the answer.
-    run(all, areRecords) {
+    run(crossed, areRecords) {
+      const all = textOf(crossed);
       const between = areRecords ? '\n' : '\0';
       let out = '';
       let from = 0;
@@ -267,22 +273,23 @@
         if (at < 0) break;
         from = at + 1;
       }
-      if (!waits) return out;
+      if (!waits && (typeof crossed !== 'string' || out.length < LONG)) return crossing(out);
       answers.n = i;
       answers.areRecords = areRecords;
-      open[++sequence] = answers;
+      open[++sequence] = waits ? answers : out;
       return '~' + sequence;
     },
     collect(id) {
       const answers = open[id];
       delete open[id];
+      if (typeof answers === 'string') return crossing(answers);
       let out = '';
       for (let i = 0; i < answers.n; i++) {
         const line = answers[i] ?? told('the promise that the function returned never settles', '');
         if (answers.areRecords) out += lineOfRecord(line);
         else out += (i === 0 ? '' : '\n') + line;
       }
-      return out;
+      return crossing(out);
     },
   };
 });

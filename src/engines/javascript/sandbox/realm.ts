@@ -12,6 +12,17 @@ export type Host = (question: string, id: string, body: string, kind: string) =>
 /** Bytes that stand around a result in the line of a record. */
 const AROUND_RESULT = '{"result":}'.length;
 
+/**
+ * A text of so many characters crosses as the only element of an array, which is copied. By itself, isolated-vm would make
+ * an external string of it, which V8 frees with a full collection only and does not count when it looks whether to make
+ * one: each side would keep all that ever came to it.
+ */
+const LONG_CHARACTERS = 1000;
+const crossing = (text: string): string | [string] => (text.length < LONG_CHARACTERS ? text : [text]);
+const textOf = (crossed: unknown): string => String(Array.isArray(crossed) ? crossed[0] : crossed);
+/** Costs a call without such texts some percent, so that it goes without. */
+const COPIED = { arguments: { copy: true }, result: { copy: true } } as const;
+
 type Enter = ivm.Reference<(...args: never[]) => unknown>;
 
 export class Realm {
@@ -34,7 +45,7 @@ export class Realm {
     try {
       const enter = boot.runSync(context, { reference: true }) as Enter;
       const limits = [load.maxResult, MAX_MESSAGE_CHARACTERS, MAX_STACK_CHARACTERS];
-      const guest = enter.applySync(undefined, [new ivm.Callback(withoutStack(host)), ...limits] as never[], {
+      const guest = enter.applySync(undefined, [new ivm.Callback(hostOf(host)), ...limits] as never[], {
         result: { reference: true },
       }) as ivm.Reference<Record<string, unknown>>;
       const get = (name: string): Enter => guest.getSync(name, { reference: true }) as Enter;
@@ -52,12 +63,16 @@ export class Realm {
 
   /** Answers JSON texts joined by NUL, or records joined by line feeds, with one line each. `limit`: milliseconds after which V8 ends the code, or none. */
   run(inputs: string, limit: number | undefined, areRecords = false): string {
-    const options = limit === undefined ? {} : { timeout: Math.max(1, limit) };
-    const lines = this.#run.applySync(undefined, [inputs, areRecords] as never[], options) as string;
+    const timeout = limit === undefined ? {} : { timeout: Math.max(1, limit) };
+    const copied = { ...COPIED, ...timeout };
+    const all = crossing(inputs);
+    const lines = textOf(
+      this.#run.applySync(undefined, [all, areRecords] as never[], all === inputs ? timeout : copied),
+    );
     // Nothing asynchronous is there, so after the microtasks of the first entry each promise has settled or never will.
     return this.#bounded(
       lines.startsWith('~')
-        ? (this.#collect.applySync(undefined, [Number(lines.slice(1))] as never[], options) as string)
+        ? textOf(this.#collect.applySync(undefined, [Number(lines.slice(1))] as never[], copied))
         : lines,
       areRecords,
     );
@@ -148,6 +163,11 @@ function withoutStack<T extends string[]>(ask: (...asked: T) => string): (...ask
       return refuse(thrown instanceof Error ? thrown.message : String(thrown));
     }
   };
+}
+
+function hostOf(host: Host): (...asked: Parameters<Host>) => string | [string] {
+  const ask = withoutStack(host);
+  return (...asked) => crossing(ask(...asked));
 }
 
 const REQUIRE = `
