@@ -7,7 +7,7 @@ import { isPostgresLocation } from './postgres/location.ts';
 import type { PostgresShelfOptions } from './postgres/open-postgres-shelf.ts';
 import type { Shelf } from './shelf.ts';
 
-export interface ShelfOptions extends FileShelfOptions, Omit<PostgresShelfOptions, 'folder' | 'onWarning'> {
+export interface ShelfOptions extends FileShelfOptions, Omit<PostgresShelfOptions, 'folder' | 'onWarning' | 'onStep'> {
   /** Of a shelf elsewhere: where files of its packages are kept on this machine; by default in the user's cache. */
   readonly copies?: string | undefined;
 }
@@ -18,7 +18,7 @@ export async function openShelf(location: string, options: ShelfOptions = {}): P
   // Whoever has a folder needs nothing of it.
   const { openPostgresShelf } = await import('./postgres/open-postgres-shelf.ts');
   const { copies = join(userCache('kgrid-activator'), 'shelf') } = options;
-  return openPostgresShelf(location, { ...options, folder: copies });
+  return openPostgresShelf(location, { ...options, onStep: undefined, folder: copies });
 }
 
 /** The absolute path of the folder that a location names. @throws startRefused where it names something else. */

@@ -8,7 +8,10 @@ import { text } from 'node:stream/consumers';
 import { koKey } from '../../src/knowledge-object/id.ts';
 import { openShelf } from '../../src/shelf/open-shelf.ts';
 import { temporaryFolder, type TemporaryFolder } from '../conformance/temporary-folder.ts';
-import { checkShelf, judge, lostOf } from './check-shelf.ts';
+import type { Shelf } from '../../src/shelf/shelf.ts';
+import { checkDatabase } from './check-database.ts';
+import { checkShelf, judge, lostOf, type Findings } from './check-shelf.ts';
+import { notePlace, placeIn } from './database-place.ts';
 import { filesOf, metadataOf } from './generations.ts';
 import { Journal, type Change } from './journal.ts';
 import { stores, type StoreName } from './stores.ts';
@@ -43,9 +46,12 @@ export class CrashSite implements AsyncDisposable {
     this.#journal = new Journal(this.#journalPath);
   }
 
-  static async create(store: StoreName, cache?: string): Promise<CrashSite> {
+  /** @param database for the store that needs one. */
+  static async create(store: StoreName, cache?: string, database?: string): Promise<CrashSite> {
     const site = new CrashSite(store, await temporaryFolder(), cache);
     await mkdir(site.shelf);
+    if (database !== undefined)
+      notePlace(site.shelf, { url: database, fleet: `fleet-${crypto.randomUUID().slice(0, 13)}` });
     return site;
   }
 
@@ -100,13 +106,13 @@ export class CrashSite implements AsyncDisposable {
    * @returns what is wrong; nothing for a store that keeps its promises.
    */
   async problems(): Promise<string[]> {
-    const found = checkShelf(this.shelf);
+    const found = await this.#check();
     if (found.leftovers.length > 0) this.interruptions++;
     const crashed = judge(found, this.#journal.possible());
     if (this.#store === 'naive' || crashed.problems.length > 0) return crashed.problems;
     for (const [id, state] of crashed.states) this.#journal.found(id, state);
     const opened = await this.#openAgain();
-    const findings = checkShelf(this.shelf);
+    const findings = await this.#check();
     const { problems } = judge(findings, this.#journal.possible());
     const lost = lostOf(findings, this.#journal.previous()).map((id) => `what ${id} was before is not kept`);
     return [...opened, ...problems, ...lost, ...findings.leftovers.map((name) => `left after a start: ${name}`)];
@@ -127,11 +133,21 @@ export class CrashSite implements AsyncDisposable {
     });
   }
 
+  #check(isClosed = true): Promise<Findings> {
+    return this.#store === 'postgres' ? checkDatabase(this.shelf, isClosed) : Promise.resolve(checkShelf(this.shelf));
+  }
+
+  #open(): Promise<Shelf> {
+    if (this.#store !== 'postgres') return openShelf(this.shelf);
+    const { url, fleet } = placeIn(this.shelf);
+    return openShelf(url, { fleet, copies: join(this.shelf, 'others'), isNode: false });
+  }
+
   /** "Startup with damaged shelf entries: starts, reports them": after a crash there are none. */
   async #openAgain(): Promise<string[]> {
-    await using shelf = await openShelf(this.shelf);
+    await using shelf = await this.#open();
     const listed = (await shelf.list()).map(({ id }) => koKey(id)).sort();
-    const found = [...checkShelf(this.shelf).packages.keys()].sort();
+    const found = [...(await this.#check(false)).packages.keys()].sort();
     const differing = listed.join() === found.join() ? [] : [`the shelf lists ${listed.join()}, not ${found.join()}`];
     // A folder whose KO was imported just before the crash is still there, and named as a second one of its id.
     const damage = shelf.damage().filter(({ cause }) => !cause.includes('a package that was imported'));

@@ -22,6 +22,9 @@ export const scenarios: readonly Scenario[] = [
   { name: 'a restore of a folder', origin: 'removed folder', op: 'restore' },
 ];
 
+/** Of those, what can be in a database, where people put no folders. */
+export const scenariosOfPackages: readonly Scenario[] = scenarios.filter(({ origin }) => !origin.includes('folder'));
+
 export interface Outcome {
   readonly step: string;
   readonly problems: readonly string[];
@@ -30,18 +33,20 @@ export interface Outcome {
 /**
  * Makes a change as often as it has steps, each time killed at another one.
  * @param wanted picks steps by name; all when it is missing.
+ * @param database for the store that needs one.
  */
 export async function killAtEveryStep(
   store: StoreName,
   { origin, op }: Scenario,
   wanted: (step: string) => boolean = () => true,
+  database?: string,
 ): Promise<Outcome[]> {
-  await using whole = await CrashSite.create(store);
+  await using whole = await CrashSite.create(store, undefined, database);
   await whole.prepare(origin);
   const steps = [...(await whole.changeAt(-1, op)).entries()].filter(([, step]) => wanted(step));
   // Awaited here: what the first one compiled must outlive the others.
   return await mapBounded(steps, 2, async ([index, step]) => {
-    await using site = await CrashSite.create(store, whole.cache);
+    await using site = await CrashSite.create(store, whole.cache, database);
     await site.prepare(origin);
     await site.changeAt(index, op);
     return { step, problems: await site.problems() };

@@ -4,16 +4,19 @@ import { dirname, join } from 'node:path';
 import { createHash } from 'node:crypto';
 import { parseKoId, type KoId } from '../../src/knowledge-object/id.ts';
 import { openFileShelf } from '../../src/shelf/file-store/open-file-shelf.ts';
+import { openPostgresShelf } from '../../src/shelf/postgres/open-postgres-shelf.ts';
+import type { Shelf } from '../../src/shelf/shelf.ts';
+import { placeIn } from './database-place.ts';
 import type { Files, Id } from './generations.ts';
 
 /** What the crash test makes changes with. */
 export interface CrashStore {
-  import(id: Id, files: Files, metadata: string): Promise<void>;
-  replaceMetadata(id: Id, metadata: string): Promise<void>;
-  remove(id: Id): Promise<void>;
+  readonly import: (id: Id, files: Files, metadata: string) => Promise<void>;
+  readonly replaceMetadata: (id: Id, metadata: string) => Promise<void>;
+  readonly remove: (id: Id) => Promise<void>;
   /** What was deleted or replaced last. */
-  restore(id: Id): Promise<void>;
-  close(): Promise<void>;
+  readonly restore: (id: Id) => Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 export type OpenStore = (dir: string, onStep: (step: string) => void) => Promise<CrashStore>;
@@ -25,28 +28,50 @@ const idOf = (text: Id): KoId => {
 };
 
 /** The file store of the service. */
-export const openFileStore: OpenStore = async (dir, onStep) => {
-  const shelf = await openFileShelf(dir, { onStep, keepRemoved: { count: 3, age: 86_400_000 } });
+export const openFileStore: OpenStore = async (dir, onStep) =>
+  changesOf(await openFileShelf(dir, { onStep, keepRemoved: { count: 3, age: 86_400_000 } }));
+
+/** The PostgreSQL store of the service, in the database and fleet that a file in the folder names. */
+export const openPostgresStore: OpenStore = async (dir, onStep) => {
+  const { url, fleet } = placeIn(dir);
+  const keepRemoved = { count: 3, age: 86_400_000 };
+  // Once more where all is done: a change that is there and not acknowledged yet.
+  const shelf = await openPostgresShelf(url, { folder: dir, fleet, onStep, keepRemoved });
+  const store = changesOf(shelf);
+  const thenStep =
+    <A extends readonly unknown[]>(change: (...args: A) => Promise<void>) =>
+    async (...args: A): Promise<void> => {
+      await change(...args);
+      onStep('after it');
+    };
   return {
-    async import(id, files, metadata) {
-      await using staging = await shelf.stage();
-      for (const [path, text] of Object.entries({ ...files, 'metadata.json': metadata })) {
-        await staging.write(path, Buffer.from(text));
-      }
-      await staging.commit(idOf(id));
-    },
-    async replaceMetadata(id, metadata) {
-      await shelf.replaceMetadata(idOf(id), metadata);
-    },
-    remove: (id) => shelf.remove(idOf(id)),
-    async restore(id) {
-      await shelf.restore(idOf(id));
-    },
-    async close() {
-      await shelf[Symbol.asyncDispose]();
-    },
+    import: thenStep(store.import),
+    replaceMetadata: thenStep(store.replaceMetadata),
+    remove: thenStep(store.remove),
+    restore: thenStep(store.restore),
+    close: store.close,
   };
 };
+
+const changesOf = (shelf: Shelf): CrashStore => ({
+  async import(id, files, metadata) {
+    await using staging = await shelf.stage();
+    for (const [path, text] of Object.entries({ ...files, 'metadata.json': metadata })) {
+      await staging.write(path, Buffer.from(text));
+    }
+    await staging.commit(idOf(id));
+  },
+  async replaceMetadata(id, metadata) {
+    await shelf.replaceMetadata(idOf(id), metadata);
+  },
+  remove: (id) => shelf.remove(idOf(id)),
+  async restore(id) {
+    await shelf.restore(idOf(id));
+  },
+  close: async () => {
+    await shelf[Symbol.asyncDispose]();
+  },
+});
 
 /** A store that writes in place, as one would without thinking of crashes. The check must find what it breaks. */
 export const openNaiveStore: OpenStore = (dir, onStep) => {
@@ -93,5 +118,5 @@ export const openNaiveStore: OpenStore = (dir, onStep) => {
   });
 };
 
-export const stores = { file: openFileStore, naive: openNaiveStore };
+export const stores = { file: openFileStore, postgres: openPostgresStore, naive: openNaiveStore };
 export type StoreName = keyof typeof stores;

@@ -16,6 +16,8 @@ export interface DatabaseOptions {
   readonly most?: number | undefined;
   /** Milliseconds that a statement may take; by default 15,000. */
   readonly statementTimeout?: number | undefined;
+  /** For tests: called before each statement of a transaction, with its first words. */
+  readonly onStep?: ((step: string) => void) | undefined;
 }
 
 export type Query = <T extends Row = Row>(
@@ -51,9 +53,12 @@ export class Database {
   readonly #connections: Connections;
   readonly #timeout: number;
   readonly #transactions: Turns;
+  readonly #onStep: ((step: string) => void) | undefined;
 
   /** Opens no connection yet. @throws startRefused. */
-  constructor(location: string, { fleet, passwords = {}, most = MOST_CONNECTIONS, statementTimeout }: DatabaseOptions) {
+  constructor(location: string, options: DatabaseOptions) {
+    const { fleet, passwords = {}, most = MOST_CONNECTIONS, statementTimeout, onStep } = options;
+    this.#onStep = onStep;
     this.location = parseLocation(location, passwords.environment?.['USER']);
     this.fleet = fleet;
     this.schema = `"${schemaName(fleet)}"`;
@@ -140,6 +145,7 @@ export class Database {
       let failed: unknown;
       const query: Query = async (sql, values = [], timeout = this.#timeout) => {
         try {
+          this.#onStep?.(firstWordsOf(sql));
           return await connection.query(sql, values, timeout);
         } catch (thrown) {
           failed = thrown;
@@ -201,3 +207,5 @@ class Unsure extends Error {
     this.result = result;
   }
 }
+
+const firstWordsOf = (sql: string): string => sql.trim().split(/\s+/).slice(0, 4).join(' ');

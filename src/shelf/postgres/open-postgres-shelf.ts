@@ -32,6 +32,8 @@ export interface PostgresShelfOptions {
   readonly isNode?: boolean | undefined;
   /** Bytes of files on this machine. */
   readonly cacheLimit?: number | undefined;
+  /** For tests: called before each statement of a change. */
+  readonly onStep?: ((step: string) => void) | undefined;
   readonly onWarning?: ((message: string, cause?: unknown) => void) | undefined;
 }
 
@@ -46,7 +48,7 @@ const STAGING_OLD_MS = 86_400_000;
 export async function openPostgresShelf(location: string, options: PostgresShelfOptions): Promise<PostgresShelf> {
   const { fleet = STANDARD_FLEET, passwords, folder, keepRemoved, now, defaultNaan = DEFAULT_NAAN } = options;
   const { isNode = true, onWarning = () => undefined } = options;
-  const database = new Database(location, { fleet, passwords });
+  const database = new Database(location, { fleet, passwords, onStep: options.onStep });
   const staging = join(folder, 'staging');
   await clearStaging(staging);
   const index = new SharedIndex();

@@ -21,7 +21,7 @@ export function postgresPrograms(): string {
 
 /** The newest; those of a person who names a folder come first. */
 function find(): string | undefined {
-  const named = process.env['KGRID_TEST_POSTGRES'];
+  const named = process.env['TEST_POSTGRES'];
   const folders = globSync('/usr/lib/postgresql/*/bin').sort((a, b) => versionIn(b) - versionIn(a));
   const inPath = (process.env['PATH'] ?? '').split(':');
   return [...(named === undefined ? [] : [named]), ...folders, ...inPath].find(

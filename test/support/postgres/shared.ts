@@ -63,7 +63,7 @@ async function reach(): Promise<Shared> {
     if (turn % 20 === 0) {
       postgresPrograms();
       const keeper = join(import.meta.dirname, 'keeper.ts');
-      const env = { PATH: process.env['PATH'], KGRID_TEST_POSTGRES: process.env['KGRID_TEST_POSTGRES'] };
+      const env = { PATH: process.env['PATH'], TEST_POSTGRES: process.env['TEST_POSTGRES'] };
       spawn(process.execPath, [keeper, NAME], { detached: true, stdio: 'ignore', env }).unref();
     }
     await wait(100);
