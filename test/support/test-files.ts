@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Rings of their own: `npm run test:<name>`. */
-export const SLOW_RINGS = ['hostile', 'load', 'shutdown', 'walls'] as const;
+export const SLOW_RINGS = ['hostile', 'load', 'metrics', 'shutdown', 'walls'] as const;
 
 /**
  * Of those rings, the files that take a few seconds, or a short round (`inRound`), in every run. Of hostile code that is
@@ -15,6 +15,10 @@ export const SHORT_ROUNDS = [
   'test/load/slow-connections.test.ts',
   'test/load/soak.test.ts',
   'test/load/waiting-calls.test.ts',
+  'test/metrics/alerts-fire.test.ts',
+  'test/metrics/many-of-everything.test.ts',
+  'test/metrics/prometheus-takes-all.test.ts',
+  'test/metrics/what-happens-is-counted.test.ts',
   'test/shutdown/at-a-terminal.test.ts',
   'test/shutdown/by-npm.test.ts',
   'test/shutdown/sandboxes-killed.test.ts',
