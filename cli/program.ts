@@ -23,6 +23,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   pull: async () => (await import('./commands/pull.ts')).pullCommand,
   rollback: async () => (await import('./commands/rollback.ts')).rollbackCommand,
   delete: async () => (await import('./commands/delete.ts')).deleteCommand,
+  audit: async () => (await import('./commands/audit.ts')).auditCommand,
   shelf: async () => (await import('./commands/shelf.ts')).shelfCommand,
 };
 

@@ -43,9 +43,12 @@ interface Row {
 export class ActiveTable {
   readonly #database: Database;
   readonly #schema: string;
+  readonly #node: string;
 
-  constructor(database: Database) {
+  /** `node`: the id of this one. */
+  constructor(database: Database, node: string) {
     this.#database = database;
+    this.#node = node;
     this.#schema = database.schema;
   }
 
@@ -59,7 +62,8 @@ export class ActiveTable {
       const { query } = transaction;
       const became = author === undefined ? [] : await this.#becomes(query, change, about);
       const generation = await this.orderIn(transaction, change, about);
-      if (author !== undefined) await appendAudit(query, this.#schema, recordOf(author, change, about, became));
+      if (author !== undefined)
+        await appendAudit(query, this.#schema, this.#node, recordOf(author, change, about, became));
       return generation;
     });
     noteKept({ action: change, subject: subjectOf(about) });

@@ -80,7 +80,7 @@ export class Fleet implements AsyncDisposable {
     this.#options = options;
     this.#node = { ...options.node, name: '', address: '' };
     this.nodes = new Nodes(database);
-    this.#table = new ActiveTable(database);
+    this.#table = new ActiveTable(database, options.node.id);
     this.kos = new SharedKos(this.#table, (id, digest) => shelf.openPackage(id, digest));
     this.#runtimes = new SharedRuntimes({
       database,

@@ -13,7 +13,7 @@ import { fleetDatabase } from './support/fleet-database.ts';
 const fleet = await fleetDatabase();
 after(() => fleet[Symbol.asyncDispose]());
 const { database } = fleet;
-const table = new ActiveTable(database);
+const table = new ActiveTable(database, 'this');
 
 const id = (name: string, version = 'v1'): KoId => ({ naan: 'hello', name, version });
 

@@ -27,6 +27,11 @@ export interface KeptAuditRecord extends AuditRecord {
   readonly id: number;
   /** ISO 8601, UTC. */
   readonly time: string;
+  /** The place in the chain of hashes, since there is one. */
+  readonly writer?: string;
+  readonly number?: number;
+  readonly previous?: string;
+  readonly hash?: string;
 }
 
 export interface AuditQuery {

@@ -6,15 +6,17 @@ import { appendFileSync, closeSync, mkdirSync, openSync, readdirSync, readFileSy
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startRefused } from '../../lib/errors.ts';
+import { BEGIN, chained, chainOf, type ChainEnd } from '../audit-chain.ts';
 import { fits } from '../audit-store.ts';
 import type { AuditPage, AuditQuery, AuditRecord, AuditStore, KeptAuditRecord } from '../audit-store.ts';
-import { isMissing, whyUnusable } from '../disk-errors.ts';
+import { isFull, isMissing, whyUnusable } from '../disk-errors.ts';
+import { readChainFile, writeChainFile, type ChainFile } from './audit-chain-file.ts';
+import { auditFileNames, firstIdOf, recordIn } from './audit-lines.ts';
 
 /** Bytes of a file: few enough to be read without keeping calls waiting. */
 const MAX_FILE_BYTES = 2 ** 20;
 /** Files that there are at least, so that little is lost with the oldest. */
 const MIN_FILES = 4;
-const NAME = /^\d{15}\.jsonl$/;
 
 interface AuditFile {
   readonly name: string;
@@ -31,6 +33,7 @@ export class AuditFiles implements AuditStore {
   #descriptor: number | undefined;
   /** The last file ends in the midst of a line, as when the power failed or the disk was full. */
   #isTorn = false;
+  #chain: ChainFile;
 
   /** `most`: bytes of all files together. @throws startRefused when the folder cannot be made or read. */
   constructor(folder: string, most: number) {
@@ -39,11 +42,12 @@ export class AuditFiles implements AuditStore {
     this.#largest = Math.min(MAX_FILE_BYTES, Math.floor(most / MIN_FILES));
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      this.#files = readdirSync(folder)
-        .filter((name) => NAME.test(name))
-        .sort()
-        .map((name) => ({ name, size: statSync(join(folder, name)).size }));
+      this.#files = auditFileNames(readdirSync(folder)).map((name) => ({
+        name,
+        size: statSync(join(folder, name)).size,
+      }));
       this.#resume();
+      this.#chain = this.#resumeChain();
     } catch (thrown) {
       throw startRefused(`--state: the audit cannot be kept in ${folder}: ${whyUnusable(thrown)}`, { cause: thrown });
     }
@@ -52,8 +56,12 @@ export class AuditFiles implements AuditStore {
   append(record: AuditRecord): void {
     const id = this.#next;
     const kept: KeptAuditRecord = { id, time: new Date().toISOString(), ...record };
-    const line = `${JSON.stringify(kept)}\n`;
+    const chain = this.#chain;
+    const { text: json, end } = chained(kept, chain.writer, chain.end);
+    const line = `${json}\n`;
     const file = this.#fileFor(id, Buffer.byteLength(line));
+    // A record whose writer nobody knows would look like one that was put in.
+    if (chain.end.number === 0) this.#keepChain();
     this.#descriptor ??= openSync(join(this.#folder, file.name), 'a', 0o600);
     const text = this.#isTorn ? `\n${line}` : line;
     this.#isTorn = true;
@@ -61,6 +69,8 @@ export class AuditFiles implements AuditStore {
     this.#isTorn = false;
     file.size += Buffer.byteLength(text);
     this.#next = id + 1;
+    this.#chain = { ...chain, end };
+    this.#keepChain();
     this.#removeOldest();
   }
 
@@ -94,6 +104,48 @@ export class AuditFiles implements AuditStore {
     this.#next = (linesOf(text).at(-1)?.id ?? firstIdOf(last.name)) + 1;
   }
 
+  /** The chain goes on where the records end, or where it is known that they ended: what is missing then stays so. */
+  #resumeChain(): ChainFile {
+    const known = readChainFile(this.#folder);
+    if (known === undefined) {
+      const from = this.#firstChained() ?? this.#next;
+      return { from, writer: crypto.randomUUID(), end: BEGIN, trimmed: BEGIN };
+    }
+    for (const { name } of this.#files.toReversed()) {
+      const last = this.#lastOf(name, known.writer);
+      if (last !== undefined) return last.number > known.end.number ? { ...known, end: last } : known;
+    }
+    return known;
+  }
+
+  #firstChained(): number | undefined {
+    for (const { name } of this.#files) {
+      const lines = readFileSync(join(this.#folder, name), 'utf8').split('\n');
+      const first = lines.find((line) => chainOf(line) !== undefined);
+      if (first !== undefined) return recordIn(first)?.id ?? firstIdOf(name);
+    }
+    return undefined;
+  }
+
+  /** Where a writer is at the end of a file. */
+  #lastOf(name: string, writer: string): ChainEnd | undefined {
+    const lines = readFileSync(join(this.#folder, name), 'utf8').split('\n').reverse();
+    for (const line of lines) {
+      const found = chainOf(line);
+      if (found?.writer === writer && found.isWhole) return { number: found.number, hash: found.hash };
+    }
+    return undefined;
+  }
+
+  /** On a full disk the next record brings it up to date. */
+  #keepChain(): void {
+    try {
+      writeChainFile(this.#folder, this.#chain);
+    } catch (thrown) {
+      if (!isFull(thrown)) throw thrown;
+    }
+  }
+
   #fileFor(id: number, size: number): AuditFile {
     const last = this.#files.at(-1);
     if (last !== undefined && (last.size === 0 || last.size + size <= this.#largest)) return last;
@@ -110,32 +162,18 @@ export class AuditFiles implements AuditStore {
       const oldest = this.#files.shift();
       if (oldest === undefined) return;
       total -= oldest.size;
+      const last = this.#lastOf(oldest.name, this.#chain.writer);
+      if (last !== undefined) this.#chain = { ...this.#chain, trimmed: last };
+      // First it is known that they go, so that they are never taken for removed by somebody.
+      this.#keepChain();
       rmSync(join(this.#folder, oldest.name), { force: true });
     }
   }
 }
-
-const firstIdOf = (name: string): number => Number.parseInt(name, 10);
 
 function emptyWhereMissing(thrown: unknown): string {
   if (isMissing(thrown)) return '';
   throw thrown;
 }
 
-/** A line that broke off, as when the power fails, is no record, nor is what somebody wrote by hand. */
-function linesOf(text: string): KeptAuditRecord[] {
-  return text.split('\n').flatMap((line) => {
-    try {
-      const value = line === '' ? undefined : (JSON.parse(line) as unknown);
-      return isRecord(value) ? [value] : [];
-    } catch {
-      return [];
-    }
-  });
-}
-
-function isRecord(value: unknown): value is KeptAuditRecord {
-  if (typeof value !== 'object' || value === null) return false;
-  const { id, time, who, subject } = value as Partial<Record<keyof KeptAuditRecord, unknown>>;
-  return Number.isSafeInteger(id) && [time, who, subject].every((field) => typeof field === 'string');
-}
+const linesOf = (text: string): KeptAuditRecord[] => text.split('\n').flatMap((line) => recordIn(line) ?? []);

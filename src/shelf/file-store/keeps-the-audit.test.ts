@@ -49,7 +49,7 @@ test('a next start goes on where the last one ended, also in the midst of a line
       [1, 'one'],
     ],
   );
-  assert.equal((await readdir(dir.path)).length, 1);
+  assert.equal((await readdir(dir.path)).filter((name) => name.endsWith('.jsonl')).length, 1);
 });
 
 test('no more is kept than may be, and the oldest goes first', async () => {

@@ -14,25 +14,30 @@ interface AuditRow extends Row {
 
 /** Rows that are looked through at a time. */
 const PAGE = 1000;
+/** For which a writer is known of which no record is kept any more. */
+const LONGEST_KEPT_WRITER = '30 days';
 
-export async function appendAudit(query: Query, schema: string, record: AuditRecord): Promise<void> {
-  await query(`INSERT INTO ${schema}.audit (who, record) VALUES ($1, $2)`, [record.who, JSON.stringify(record)]);
+/** @param writer whose chain it goes on. */
+export async function appendAudit(query: Query, schema: string, writer: string, record: AuditRecord): Promise<void> {
+  await query(`SELECT ${schema}.append_audit($1, $2, $3)`, [writer, record.who, JSON.stringify(record)]);
 }
 
 export class AuditRows implements AuditStore {
   readonly #database: Database;
+  readonly #writer: string;
   readonly #most: number;
   readonly #pending = new Set<Promise<void>>();
 
-  /** `most`: bytes of all records together. */
-  constructor(database: Database, most: number) {
+  /** `writer`: this node. `most`: bytes of all records together. */
+  constructor(database: Database, writer: string, most: number) {
     this.#database = database;
+    this.#writer = writer;
     this.#most = most;
   }
 
   async append(record: AuditRecord): Promise<void> {
     // Done twice, where the connection breaks at its end: better than not at all.
-    const kept = appendAudit(this.#database.query, this.#database.schema, record);
+    const kept = appendAudit(this.#database.query, this.#database.schema, this.#writer, record);
     this.#pending.add(kept);
     await kept.finally(() => this.#pending.delete(kept));
   }
@@ -56,11 +61,21 @@ export class AuditRows implements AuditStore {
   /** The oldest records go when all together are larger than they may be. */
   async trim(): Promise<void> {
     const { schema } = this.#database;
+    // What goes is noted in the same statement, so that it is never taken for removed by somebody.
     await this.#database.query(
-      `DELETE FROM ${schema}.audit WHERE id <= (SELECT max(id) FROM
-         (SELECT id, sum(octet_length(record)) OVER (ORDER BY id DESC) AS bytes FROM ${schema}.audit) AS summed
-         WHERE bytes > $1)`,
+      `WITH gone AS (
+         DELETE FROM ${schema}.audit WHERE id <= (SELECT max(id) FROM
+           (SELECT id, sum(octet_length(record)) OVER (ORDER BY id DESC) AS bytes FROM ${schema}.audit) AS summed
+           WHERE bytes > $1)
+         RETURNING writer, number, record),
+       last AS (SELECT DISTINCT ON (writer) writer, number, substring(record FROM '"hash":"([0-9a-f]{64})"}$') AS hash
+         FROM gone WHERE writer IS NOT NULL ORDER BY writer, number DESC)
+       UPDATE ${schema}.audit_writer w SET trimmed = last.number, trimmed_hash = coalesce(last.hash, '')
+         FROM last WHERE w.writer = last.writer AND w.trimmed < last.number`,
       [this.#most],
+    );
+    await this.#database.query(
+      `DELETE FROM ${schema}.audit_writer WHERE trimmed = number AND at < now() - interval '${LONGEST_KEPT_WRITER}'`,
     );
   }
 

@@ -36,10 +36,10 @@ test('each step is done once, whole, and what was done stays where a later one f
   await assert.rejects(migrated('steps', shared.url, more), { sqlState: '22012' });
   await migrated('steps');
   await migrated('steps', shared.url, [...MIGRATIONS, (schema) => `CREATE TABLE ${schema}.more ()`]);
-  assert.deepEqual(await shared.run('SELECT version FROM steps.schema_version ORDER BY 1'), [
-    { version: 1 },
-    { version: 2 },
-  ]);
+  assert.deepEqual(
+    await shared.run('SELECT version FROM steps.schema_version ORDER BY 1'),
+    Array.from({ length: MIGRATIONS.length + 1 }, (_, i) => ({ version: i + 1 })),
+  );
 });
 
 test('a schema that is newer, of another program, or not whole is refused with what to do', async () => {
@@ -48,7 +48,9 @@ test('a schema that is newer, of another program, or not whole is refused with w
   await migrated('newer', shared.url, [...MIGRATIONS, (schema) => `CREATE TABLE ${schema}.more ()`]);
   await refused(
     'newer',
-    /^its schema newer is of a newer activator \(its version is 2, this program knows 1\): start that one/,
+    new RegExp(
+      `^its schema newer is of a newer activator \\(its version is ${MIGRATIONS.length + 1}, this program knows ${MIGRATIONS.length}\\): start that one`,
+    ),
   );
   await shared.run(`CREATE SCHEMA theirs; CREATE TABLE theirs.users (); CREATE SCHEMA flyway;
     CREATE TABLE flyway.schema_version (version text, script text);
@@ -58,7 +60,7 @@ test('a schema that is newer, of another program, or not whole is refused with w
   await migrated('half');
   await shared.run('DROP TABLE half.lease');
   await refused('half', /is not whole \(missing: lease\): restore a backup/);
-  await shared.run(`UPDATE half.schema_version SET version = 0`);
+  await shared.run(`DELETE FROM half.schema_version WHERE version < ${MIGRATIONS.length}`);
   await refused('half', /is not whole/);
   await shared.run('CREATE SCHEMA empty');
   await migrated('empty');

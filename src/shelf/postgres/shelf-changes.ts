@@ -63,7 +63,7 @@ export class ShelfChanges {
     work: (change: OpenChange) => Promise<T>,
     prepare: (query: Query) => Promise<void> = () => Promise.resolve(),
   ): Promise<T> {
-    const { database } = this.#options;
+    const { database, node } = this.#options;
     const author = currentAuthor();
     const { result, written } = await database.transaction(async ({ query }) => {
       await prepare(query);
@@ -74,7 +74,7 @@ export class ShelfChanges {
       if (written === undefined) return { result, written };
       await this.discard(query, id, change.given);
       if (author !== undefined)
-        await appendAudit(query, database.schema, recordOf(author, action, before, written.row));
+        await appendAudit(query, database.schema, node, recordOf(author, action, before, written.row));
       return { result, written };
     });
     if (written !== undefined) noteKept({ action, subject: koKey(id) });
