@@ -38,13 +38,13 @@ test('a read-only shelf with a state folder keeps its audit there, over starts',
 
 test('a location of a kind that is not known, and a state folder in the shelf, stop the start and say why', async () => {
   await using folder = await temporaryFolder();
-  const database = await runToEnd({ shelf: 'postgres://ann:s3cret@127.0.0.1/kgrid' });
-  assert.equal(database.code, 1);
+  const elsewhere = await runToEnd({ shelf: 's3://ann:s3cret@127.0.0.1/kgrid' });
+  assert.equal(elsewhere.code, 1);
   assert.match(
-    database.stderr,
-    /^--shelf: a shelf at postgres: cannot be opened: supported is a folder, such as [^\n]*\n$/,
+    elsewhere.stderr,
+    /^--shelf: a shelf at s3: cannot be opened: supported are a folder, such as [^\n]*\n$/,
   );
-  assert.doesNotMatch(database.stderr + database.stdout, /s3cret/);
+  assert.doesNotMatch(elsewhere.stderr + elsewhere.stdout, /s3cret/);
   const within = await runToEnd({ shelf: folder.path, args: ['--state', join(folder.path, 'state')] });
   assert.equal(within.code, 1);
   assert.match(
