@@ -11,31 +11,37 @@ export interface TestFleet extends AsyncDisposable {
   readonly nodes: OwnService[];
   node(i: number): OwnService;
   add(start?: Start): Promise<OwnService>;
-  /** A new process in the place of one that has ended, with its state folder. */
+  /** A new process in the place of one that has ended, with its state folder and its address. */
   restart(i: number, start?: Start): Promise<OwnService>;
 }
 
 export interface FleetStart extends Start {
-  /** Location of the database, where it is another than one of its own on the server of the tests. */
-  readonly url?: string;
+  /** Location of the database, where it is another than one of its own on the server of the tests; of each node. */
+  readonly url?: string | ((i: number) => string);
 }
 
 export async function startFleet(count: number, start: FleetStart = {}): Promise<TestFleet> {
   const all = new AsyncDisposableStack();
-  const database = all.use(await testDatabase());
+  const database = start.url === undefined ? all.use(await testDatabase()) : undefined;
   const nodes: OwnService[] = [];
   const folders: string[] = [];
-  const { url = database.url, ...rest } = start;
-  const launch = (folder: string, more: Start = {}): Promise<OwnService> =>
+  const { url = database?.url ?? '', ...rest } = start;
+  const network = `127.${1 + Math.floor(Math.random() * 250)}.${1 + Math.floor(Math.random() * 250)}`;
+  const launch = (i: number, folder: string, more: Start = {}): Promise<OwnService> =>
     startService({
       ...rest,
       ...more,
-      shelf: url,
-      args: ['--state', folder, ...(rest.args ?? []), ...(more.args ?? [])],
+      shelf: typeof url === 'string' ? url : url(i),
+      // Addresses that nobody else connects from or to: a node that starts again finds its port free.
+      args: [
+        ...['--state', folder, '--host', `${network}.${i + 1}`, '--port', nodes[i]?.url.split(':').at(-1) ?? '0'],
+        ...(rest.args ?? []),
+        ...(more.args ?? []),
+      ],
     });
   const add = async (more?: Start): Promise<OwnService> => {
     const { path } = all.use(await temporaryFolder());
-    const node = await launch(path, more);
+    const node = await launch(nodes.length, path, more);
     folders.push(path);
     nodes.push(node);
     return node;
@@ -51,12 +57,14 @@ export async function startFleet(count: number, start: FleetStart = {}): Promise
     throw thrown;
   }
   return {
-    database,
+    get database() {
+      return database ?? assert.fail('the database is not one of its own');
+    },
     nodes,
     add,
     node: (i) => nodes[i] ?? assert.fail(`there is no node ${i}`),
     async restart(i, more) {
-      const node = await launch(folders[i] ?? assert.fail(`there is no node ${i}`), more);
+      const node = await launch(i, folders[i] ?? assert.fail(`there is no node ${i}`), more);
       nodes[i] = node;
       return node;
     },
