@@ -106,7 +106,7 @@ async function start(app: App, url: string, config: Config, manifests: StartMani
   await app.shelf.ready();
   await fleet?.join(app.activator, app.runtimes, { name: `${hostname()}:${new URL(url).port}`, address: url });
   const { decided } = await app.activator.start();
-  fleet?.begin();
+  await fleet?.begin();
   const imports = async (): Promise<void> => {
     const imported = await importStartManifests(app, config, manifests, log);
     await decided;

@@ -2,6 +2,7 @@
  * Several activators that are one: they share the shelf, what is active, and the runtimes. PostgreSQL holds what they
  * share; each node follows it.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Activator, Change } from '../activation/activator.ts';
 import type { BecameActive } from '../activation/became-active.ts';
 import type { About } from '../activation/selection.ts';
@@ -11,12 +12,14 @@ import { koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
 import { messageOf, overloaded } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
+import { DatabaseError, isPassing } from '../shelf/postgres/database-error.ts';
+import { changing } from '../shelf/postgres/shelf-errors.ts';
 import type { SharedShelf } from '../shelf/shared-shelf.ts';
 import { ActiveTable } from './active-table.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { NodeFacts, NodeState } from './heartbeat.ts';
 import { withLease } from './lease.ts';
-import { differencesOf, LIVE_FOR_S, Nodes } from './nodes.ts';
+import { differencesOf, JOINING, LIVE_FOR_S, Nodes } from './nodes.ts';
 import type { FleetNode, NodeFailure } from './nodes.ts';
 import { SharedActivation } from './shared-activation.ts';
 import { SharedKos } from './shared-kos.ts';
@@ -71,6 +74,10 @@ export class Fleet implements AsyncDisposable {
   #activation: SharedActivation | undefined;
   #heartbeat: Heartbeat | undefined;
   #problem: string | undefined;
+  /** It has activated what was active when it joined. */
+  #hasBegun = false;
+  /** The generation of the fleet, as this node knows it. */
+  #latest = 0;
   /** Nodes that did not make the last change in time. */
   #behind: readonly string[] = [];
 
@@ -112,9 +119,9 @@ export class Fleet implements AsyncDisposable {
     this.#activator = activator;
     this.#registry = registry;
     this.#node = { ...this.#node, ...at };
-    const generation = await this.#enter();
-    await this.kos.catchUp();
-    await this.#runtimes.follow();
+    const generation = await this.#patiently(() => this.#enter());
+    await this.#patiently(() => this.kos.catchUp());
+    await this.#patiently(() => this.#runtimes.follow());
     const activation = new SharedActivation({
       table: this.#table,
       kos: this.kos,
@@ -130,23 +137,29 @@ export class Fleet implements AsyncDisposable {
       node: this.#node,
       state: async (): Promise<NodeState> => ({
         revision: await shelf.revision(),
-        generation: activation.generation,
+        generation: this.#hasBegun ? activation.generation : JOINING,
         failures: this.#failures(),
       }),
       onGeneration: (latest) => {
         this.#problem = undefined;
-        void activation.follow(latest);
+        this.#latest = latest;
+        if (this.#hasBegun) void activation.follow(latest);
       },
       onProblem: (cause) => (this.#problem = messageOf(cause)),
     });
+    this.#heartbeat.begin();
     log.info({ event: 'fleet', node: at.name, fleet: database.fleet, generation }, `Joined the fleet as ${at.name}`);
   }
 
-  /** To be called once this node has activated what is active. */
-  begin(): void {
-    this.#options.shelf.onRevision = () => this.wake();
-    this.#heartbeat?.begin();
-    void this.#heartbeat?.beat();
+  /**
+   * To be called once this node has activated what was active when it joined: from then on the others wait for it.
+   * Resolves when it has made what they changed meanwhile.
+   */
+  async begin(): Promise<void> {
+    this.#options.shelf.onChange = () => this.wake();
+    this.#hasBegun = true;
+    await this.#heartbeat?.beat();
+    await this.#activation?.follow(this.#latest);
     this.#every(FOLLOWED_EVERY_MS, () => this.#runtimes.follow());
     this.#every(FORGOTTEN_EVERY_MS, () => this.nodes.forgetGone());
   }
@@ -159,7 +172,8 @@ export class Fleet implements AsyncDisposable {
   /** Makes a change of what is active on all nodes. @throws koNotFound; DatabaseError; what it throws on this node. */
   order(change: Change, about: About): Promise<BecameActive[]> {
     if (this.#activation === undefined) throw overloaded('This node has not joined its fleet yet; try again later');
-    return this.#activation.order(change, about);
+    const activation = this.#activation;
+    return changing(() => activation.order(change, about));
   }
 
   /** Those of which another package is active than the one on the shelf, or none. */
@@ -179,7 +193,7 @@ export class Fleet implements AsyncDisposable {
 
   /** All nodes that are known, and what each has not come to yet. @throws DatabaseError. */
   async report(): Promise<FleetReport> {
-    const [nodes, latest] = await Promise.all([this.nodes.list(), this.#table.latest()]);
+    const [nodes, latest] = await changing(() => Promise.all([this.nodes.list(), this.#table.latest()]));
     return {
       fleet: this.#options.shelf.database.fleet,
       ...latest,
@@ -230,7 +244,8 @@ export class Fleet implements AsyncDisposable {
 
   /** @returns the generation that this node begins with. */
   async #enter(): Promise<number> {
-    const { database } = this.#options.shelf;
+    const { shelf } = this.#options;
+    const { database } = shelf;
     const { schema } = database;
     return database.transaction(async (transaction) => {
       const { query } = transaction;
@@ -248,8 +263,9 @@ export class Fleet implements AsyncDisposable {
       if (isFirst) await query(`UPDATE ${schema}.state SET started = true`);
       const { id, name, address, version, settings } = this.#node;
       await query(
-        `INSERT INTO ${schema}.node (id, name, address, version, settings, generation) VALUES ($1, $2, $3, $4, $5, $6)`,
-        [id, name, address, version, JSON.stringify(settings), generation],
+        `INSERT INTO ${schema}.node (id, name, address, version, settings, revision, generation)
+          VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+        [id, name, address, version, JSON.stringify(settings), await shelf.revision(), JOINING],
       );
       return generation;
     });
@@ -267,6 +283,19 @@ export class Fleet implements AsyncDisposable {
         { event: 'nodes-behind', nodes: this.#behind, generation },
         `not all nodes of the fleet have made a change within ${LONGEST_ACTIVATION_MS / 1000} s`,
       );
+  }
+
+  /** Waits for a database that is away for a while. @throws what does not pass. */
+  async #patiently<T>(work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (thrown) {
+        if (!(thrown instanceof DatabaseError) || !isPassing(thrown)) throw thrown;
+        this.#options.log.warn({ cause: thrown.message }, 'this node cannot join its fleet yet: it tries again');
+        await wait(FOLLOWED_EVERY_MS);
+      }
+    }
   }
 
   #failures(): readonly NodeFailure[] {

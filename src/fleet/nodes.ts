@@ -32,6 +32,8 @@ export interface FleetNode {
 export const LIVE_FOR_S = 5;
 /** … and after which it is forgotten. */
 const FORGOTTEN_AFTER_S = 3600;
+/** Generation of a node that does not follow changes yet: it activates what was active when it joined. */
+export const JOINING = 0;
 const FIRST_LOOK_MS = 10;
 const LONGEST_PAUSE_MS = 200;
 
@@ -70,7 +72,7 @@ export class Nodes {
   async behind(what: What, to: number): Promise<readonly string[]> {
     const { rows } = await this.#database.query<{ name: string }>(
       `SELECT name FROM ${this.#database.schema}.node
-        WHERE ${what} < $1 AND heartbeat > clock_timestamp() - interval '${LIVE_FOR_S} seconds' ORDER BY name`,
+        WHERE ${what} < $1 AND generation > ${JOINING} AND heartbeat > clock_timestamp() - interval '${LIVE_FOR_S} seconds' ORDER BY name`,
       [to],
     );
     return rows.map(({ name }) => name);

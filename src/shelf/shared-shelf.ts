@@ -9,8 +9,8 @@ export interface SharedShelf extends Shelf {
   readonly node: string;
   /** Opens the package of that digest, whether it lies on the shelf or did so once. @throws packageDamaged; shelfNotReadable. */
   openPackage(id: KoId, digest: string): Promise<KoPackage | undefined>;
-  /** Hears that this node knows of other changes of the shelf. */
-  onRevision: () => void;
+  /** Hears that this node knows of other changes of the shelf, or of what is active. */
+  onChange: () => void;
 }
 
 export const isShared = (shelf: Shelf): shelf is SharedShelf => 'database' in shelf;

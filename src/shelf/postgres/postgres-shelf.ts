@@ -65,7 +65,7 @@ export class PostgresShelf implements SharedShelf {
   readonly created = new Date();
   readonly defaultNaan: string;
   readonly node: string;
-  onRevision: () => void = () => undefined;
+  onChange: () => void = () => undefined;
   readonly #parts: PostgresShelfParts;
   readonly #spooled = new SpooledFiles();
   readonly #damaged = new Map<string, { readonly digest: string; readonly cause: string }>();
@@ -75,7 +75,13 @@ export class PostgresShelf implements SharedShelf {
     this.#parts = parts;
     this.defaultNaan = parts.defaultNaan;
     this.node = parts.node;
-    parts.index.onChange = () => this.onRevision();
+    parts.index.onChange = () => this.onChange();
+    let known = 0;
+    parts.follower.onState(({ generation }) => {
+      if (generation === known) return;
+      known = generation;
+      this.onChange();
+    });
   }
 
   get database(): Database {
