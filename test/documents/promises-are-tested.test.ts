@@ -21,7 +21,7 @@ test('each promise stands once and names tests that exist', () => {
 });
 
 test('each test file about faults is named by a promise', () => {
-  const files = globSync('test/{access,archives,crash,hostile,load,remote,shutdown}/*.test.ts', { cwd: PROJECT });
+  const files = globSync('test/{access,archives,crash,fleet,hostile,load,remote,shutdown}/*.test.ts', { cwd: PROJECT });
   assert.ok(files.length > 30);
   assert.deepEqual(
     files.filter((file) => !named.some((name) => name.startsWith(`${file} › `))),

@@ -11,7 +11,7 @@ import { inRound } from '../support/round.ts';
 import { ChangingClient } from './support/changing-client.ts';
 import { startFleet } from './support/fleet.ts';
 
-const ROUNDS = inRound(4, 50);
+const ROUNDS = inRound(3, 50);
 const NAMES = ['one', 'two', 'three', 'four', 'five', 'six'];
 
 test('nodes that are killed at any step of a change have lost and mixed nothing', async (t) => {

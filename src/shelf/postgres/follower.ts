@@ -43,6 +43,8 @@ const NOTIFICATION_MS = 3000;
 const LONGEST_PAUSE_MS = 2000;
 
 export class Follower {
+  /** Hears that what is meant to be active is other than before. */
+  onGeneration: () => void = () => undefined;
   readonly #options: FollowerOptions;
   readonly #listeners = new Set<(state: FleetState) => void>();
   readonly #reaching = new Set<{ readonly revision: number; readonly done: () => void }>();
@@ -156,7 +158,9 @@ export class Follower {
       await index.load(asked, revision, mark);
     if (revision > index.revision) await index.follow(asked, revision, mark);
     this.#isFresh = false;
+    const before = this.#state?.generation;
     this.#state = { revision, generation, started, now };
+    if (generation !== before) this.onGeneration();
     for (const listener of this.#listeners) listener(this.#state);
   }
 

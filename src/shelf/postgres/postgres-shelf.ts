@@ -76,12 +76,7 @@ export class PostgresShelf implements SharedShelf {
     this.defaultNaan = parts.defaultNaan;
     this.node = parts.node;
     parts.index.onChange = () => this.onChange();
-    let known = 0;
-    parts.follower.onState(({ generation }) => {
-      if (generation === known) return;
-      known = generation;
-      this.onChange();
-    });
+    parts.follower.onGeneration = () => this.onChange();
   }
 
   get database(): Database {

@@ -1,23 +1,10 @@
 /** Where the programs of a PostgreSQL server are; Debian's packages are installed where they are missing. */
-import { spawnSync } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
+import { installed } from '../debian-program.ts';
 
 /** The folder with `initdb` and `postgres`. */
-export function postgresPrograms(): string {
-  const found = find();
-  if (found !== undefined) return found;
-  process.stderr.write('PostgreSQL is not installed: installing it from the packages of the system\n');
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  for (const args of [['update'], ['install', '--yes', '--no-install-recommends', 'postgresql']])
-    spawnSync('apt-get', args, { stdio: ['ignore', 2, 2], env });
-  const installed = find();
-  if (installed === undefined)
-    throw new Error(
-      'The tests of the PostgreSQL shelf need a server: install postgresql, as by apt-get install postgresql',
-    );
-  return installed;
-}
+export const postgresPrograms = (): string => installed(find, 'postgresql');
 
 /** The newest; those of a person who names a folder come first. */
 function find(): string | undefined {
