@@ -46,7 +46,6 @@ export class Follower {
   /** Hears that what is meant to be active is other than before. */
   onGeneration: () => void = () => undefined;
   readonly #options: FollowerOptions;
-  readonly #listeners = new Set<(state: FleetState) => void>();
   readonly #reaching = new Set<{ readonly revision: number; readonly done: () => void }>();
   readonly #looks: (() => void)[] = [];
   readonly #backoff = new Backoff(EVERY_MS / 4, LONGEST_PAUSE_MS);
@@ -77,12 +76,6 @@ export class Follower {
   /** False behind a pooler that passes none; undefined until it is known. */
   get hearsNotifications(): boolean | undefined {
     return this.#hearsNotifications;
-  }
-
-  /** Hears each state that was read, once the index has reached it; what takes long is the listener's own. */
-  onState(listener: (state: FleetState) => void): Disposable {
-    this.#listeners.add(listener);
-    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
   start(): void {
@@ -161,7 +154,6 @@ export class Follower {
     const before = this.#state?.generation;
     this.#state = { revision, generation, started, now };
     if (generation !== before) this.onGeneration();
-    for (const listener of this.#listeners) listener(this.#state);
   }
 
   async #connect(): Promise<Connection> {
