@@ -26,6 +26,7 @@ import { Collector, figuresOf } from '../metrics/collect.ts';
 import { Exposition } from '../metrics/exposition.ts';
 import type { Measured } from '../metrics/measured.ts';
 import { ProcessReader } from '../metrics/process-figures.ts';
+import { ShelfReader } from '../metrics/shelf-figures.ts';
 import { Batches } from './execution/batch/batches.ts';
 import { HttpCalls } from './execution/calls.ts';
 import { fastCalls } from './execution/fast-calls.ts';
@@ -125,6 +126,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   const collector = new Collector({
     ...{ measured, activator, engines, shelf, version: options.version, lostLines: options.lostLines },
+    shelfFigures: new ShelfReader(shelf),
     processes: new ProcessReader(() => figuresOf(engines)),
     batches: () => batches.figures(),
     held: () => held.held,

@@ -8,6 +8,7 @@ import type { FamilyKey } from './families.ts';
 import type { Histogram } from './histogram.ts';
 import type { Measured } from './measured.ts';
 import type { ProcessReader } from './process-figures.ts';
+import type { ShelfReader } from './shelf-figures.ts';
 import { labelsOf, Samples } from './text.ts';
 
 export interface BatchFigures {
@@ -22,6 +23,7 @@ export interface Sources {
   readonly activator: Activator;
   readonly engines: EngineRegistry;
   readonly shelf: Shelf;
+  readonly shelfFigures: ShelfReader;
   readonly processes: ProcessReader;
   readonly batches: () => BatchFigures;
   /** Bytes that are held for clients. */
@@ -40,7 +42,6 @@ const HISTOGRAMS_AT_ONCE = 250;
 
 export class Collector {
   readonly #sources: Sources;
-  #shelfKos: { readonly revision: number; readonly count: number } | undefined;
 
   constructor(sources: Sources) {
     this.#sources = sources;
@@ -151,12 +152,10 @@ export class Collector {
   }
 
   async #ofShelf(): Promise<Samples[]> {
-    const { shelf, measured, lostLines, isReady, version } = this.#sources;
-    const { count, isReadable } = await this.#countKos();
+    const { shelf, shelfFigures, measured, lostLines, isReady, version } = this.#sources;
+    const { kos, isReadable } = await shelfFigures.figures();
     return [
-      of('shelfKos', (samples) => {
-        if (count !== undefined) samples.add(count);
-      }),
+      one('shelfKos', kos),
       one('shelfDamaged', shelf.damage().length),
       one('shelfUp', isReadable && shelf.condition().problem === undefined ? 1 : 0),
       of('imports', (samples) => {
@@ -191,19 +190,6 @@ export class Collector {
       one('external', external),
       one('loopActive', performance.eventLoopUtilization().active / 1000),
     ];
-  }
-
-  /** Counted again only after a change: a list of ten thousand is not made for each look. */
-  async #countKos(): Promise<{ count: number | undefined; isReadable: boolean }> {
-    const { shelf } = this.#sources;
-    try {
-      await shelf.check();
-      const revision = await shelf.revision();
-      if (this.#shelfKos?.revision !== revision) this.#shelfKos = { revision, count: (await shelf.list()).length };
-      return { count: this.#shelfKos.count, isReadable: true };
-    } catch {
-      return { count: this.#shelfKos?.count, isReadable: false };
-    }
   }
 }
 

@@ -118,9 +118,10 @@ test('activations, imports and what lies on the shelf are counted', async () => 
     'kgrid_endpoints{engine="javascript",status="failed"}',
     'kgrid_imports_total{outcome="done"}',
     refused,
-    'kgrid_shelf_kos',
   ])
     assert.equal((after.get(name) ?? 0) - (before.get(name) ?? 0), 1, name);
+  const { length } = (await service.get('/kos')).list;
+  await scrapeUntil(service, (found) => found.get('kgrid_shelf_kos') === length);
 });
 
 test('a sandbox that is ended at a limit counts by its reason', async () => {

@@ -49,6 +49,11 @@ for (const engine of ['node', 'python'] as const) {
       assert.match(String(await stays), /ended unexpectedly \(SIGKILL\)/);
       assert.deepEqual(await Promise.all(others), QUICK);
       assert.equal(new Set(lines).size, lines.length, 'a call ran twice');
+      const { restarts } = networked.pool.figures();
+      assert.deepEqual(
+        restarts.filter(([, , count]) => count > 0),
+        [['worker', 'ended', 1]],
+      );
     });
   }
 }
