@@ -17,6 +17,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   pack: async () => (await import('./commands/pack.ts')).packCommand,
   push: async () => (await import('./commands/push.ts')).pushCommand,
   run: async () => (await import('./commands/run.ts')).runCommand,
+  'verify-answer': async () => (await import('./commands/verify-answer.ts')).verifyAnswerCommand,
   list: async () => (await import('./commands/list.ts')).listCommand,
   status: async () => (await import('./commands/status.ts')).statusCommand,
   diff: async () => (await import('./commands/diff.ts')).diffCommand,

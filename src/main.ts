@@ -53,6 +53,8 @@ async function main(output: Output, errors: Output): Promise<void> {
   lifecycle.manifests.begin(config.manifests);
   const url = await listen(app, config);
   log.info({ event: 'listening', url }, `Listening at ${url} (profile ${config.profile})`);
+  if (config.logInputs)
+    log.warn('--log-inputs: the log has the inputs of calls, which may be data of patients; keep it as such');
   warnOfOpenAccess(config, log);
   await app.startRuntimes();
   await start(app, url, config, lifecycle.manifests, log);

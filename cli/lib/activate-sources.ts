@@ -15,17 +15,20 @@ export interface ActivateOptions {
   readonly runtimes: readonly string[];
   /** Whether what the code prints is shown. */
   readonly showConsole: boolean;
+  /** Further options of the activator. */
+  readonly settings?: readonly string[];
 }
 
 /** Starts it with all that can be imported, and waits until their endpoints are decided. */
 export async function activateSources(
   inspections: readonly Inspection[],
-  { env, terminal, runtimes, showConsole }: ActivateOptions,
+  { env, terminal, runtimes, showConsole, settings = [] }: ActivateOptions,
 ): Promise<LocalActivator> {
   terminal.progress('starting an activator …');
   const activator = await LocalActivator.start({
     env,
     runtimes,
+    settings,
     port: 0,
     onConsole: (ko, text) => {
       if (showConsole) terminal.note(terminal.dim(`${ko} | ${text}`));

@@ -23,6 +23,8 @@ export interface LocalOptions {
   readonly runtimes: readonly string[];
   /** 0 picks a free one. */
   readonly port: number;
+  /** Further options. */
+  readonly settings?: readonly string[];
   /** What the code of a knowledge object prints. */
   readonly onConsole: (ko: string, text: string) => void;
   /** What else failed than the calls of the command itself. */
@@ -102,7 +104,7 @@ const PROGRESS_EVERY_MS = 250;
 /** What an operator lets code do, an author lets it do on his own machine. */
 const PERMISSIONS = /^KGRID_ALLOW_(NETWORK|PROCESSES|SOURCE_BUILDS)$/;
 
-function settingsOf({ runtimes, port, env }: LocalOptions): Parameters<typeof toConfig>[0] {
+function settingsOf({ runtimes, port, env, settings = [] }: LocalOptions): Parameters<typeof toConfig>[0] {
   const started = runtimes.length === 0 ? ['none'] : runtimes;
   const options = [
     '--profile',
@@ -112,6 +114,7 @@ function settingsOf({ runtimes, port, env }: LocalOptions): Parameters<typeof to
     '--port',
     String(port),
     ...started.flatMap((name) => ['--runtimes', name]),
+    ...settings,
   ];
   const permissions = Object.entries(env).filter(([name]) => PERMISSIONS.test(name));
   const given = readSettings(options, Object.fromEntries(permissions));

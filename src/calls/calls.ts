@@ -10,8 +10,10 @@ import { oneByOne } from '../engines/one-by-one.ts';
 import { textsOf } from '../engines/records.ts';
 import type { RecordBlock, RecordsAnswer } from '../engines/records.ts';
 import { callerGone, endpointNotFound, outcomeOf } from '../lib/errors.ts';
+import type { CalledEndpoints } from './called-endpoints.ts';
 import type { CallChecks } from './call-checks.ts';
 import { runChecked } from './checked-records.ts';
+import type { ExecutionLog } from './execution-log.ts';
 import type { FailedCalls } from './failed-calls.ts';
 import type { HeldBytes } from './held-bytes.ts';
 
@@ -32,6 +34,8 @@ export interface CallInput {
   /** Of the call by another knowledge object; a client's where it is left out. */
   readonly origin?: CallOrigin | undefined;
   readonly caller: string | undefined;
+  /** Learns which endpoints its code asks for, which costs it the company of others in a batch. */
+  readonly called?: CalledEndpoints | undefined;
 }
 
 /** Of records that run together. */
@@ -64,6 +68,8 @@ export interface CallsOptions {
   readonly held: HeldBytes;
   readonly failures: FailedCalls;
   readonly observe: CallObserver;
+  /** Where each call leaves a line in the log. */
+  readonly executions?: ExecutionLog | undefined;
   /** Holds calls of clients to the schemas of their endpoints. */
   readonly checks?: CallChecks | undefined;
   /** What the service says of an endpoint, as JSON text. */
@@ -86,19 +92,30 @@ export class Calls {
   async invoke(target: CallTarget, input: CallInput, signal?: CallSignal): Promise<string> {
     const { endpoint, set } = target;
     const { body, contentType, json, trace, origin, caller } = input;
-    const { held, failures, observe } = this.#options;
+    const { held, failures, observe, executions } = this.#options;
     const start = performance.now();
     let outcome = 'done';
     let bytes = 0;
+    let result: string | undefined;
     try {
       bytes = held.hold(body.length);
       const executor = endpoint.ready() ?? (await endpoint.executor());
       if (isAborted(signal)) throw callerGone('The client went away before its call began');
       const { depth, deadline } = origin ?? OF_CLIENT;
-      const scope = this.#scopeOf(set);
+      const scope = input.called === undefined ? this.#scopeOf(set) : new SetScope(this, set, input.called);
       const checks = origin === undefined ? this.#options.checks?.of(endpoint) : undefined;
       if (checks === undefined)
-        return await executor.execute({ body, contentType, json, deadline, depth, trace, scope, caller, signal });
+        return (result = await executor.execute({
+          body,
+          contentType,
+          json,
+          deadline,
+          depth,
+          trace,
+          scope,
+          caller,
+          signal,
+        }));
       if (json) {
         const refusals = checks.inputs([String(body)], { contentType, caller, signal });
         const [refusal] = refusals === undefined ? [] : await refusals;
@@ -106,7 +123,7 @@ export class Calls {
         if (refusal !== undefined) throw refusal;
       }
       const call = { body, contentType, json, deadline, depth, trace, scope, caller, signal };
-      const result = await executor.execute(call);
+      result = await executor.execute(call);
       if (checks.concernsResults) checks.results([result], call);
       return result;
     } catch (thrown) {
@@ -115,7 +132,12 @@ export class Calls {
       throw thrown;
     } finally {
       held.shrink(bytes);
-      observe(endpoint, outcome, start, performance.now() - start, 1);
+      const milliseconds = performance.now() - start;
+      observe(endpoint, outcome, start, milliseconds, 1);
+      if (executions !== undefined) {
+        const depth = origin?.depth ?? 0;
+        executions.note({ endpoint, trace, caller, depth, outcome, milliseconds, input: input.text, result });
+      }
     }
   }
 
@@ -143,17 +165,23 @@ export class Calls {
     const duration = (performance.now() - start) / Math.max(1, records.count);
     let texts: readonly string[] | undefined;
     let at = 0;
+    let failed = 0;
     for (const part of answer) {
       if (part instanceof Error) {
         texts ??= textsOf(records);
         failures.note(part, { endpoint, trace, input: texts[at] ?? '', json: true });
         observe(endpoint, outcomeOf(part), start, duration, 1);
         at++;
+        failed++;
       } else {
         observe(endpoint, 'done', start, duration, part.count);
         at += part.count;
       }
     }
+    this.#options.executions?.noteRecords({
+      ...{ endpoint, trace, caller, records: records.count, failed, milliseconds: duration * records.count },
+      ...{ inputBytes: records.text.length, inputs: () => Buffer.from(records.text, 'latin1').toString() },
+    });
     return answer;
   }
 
@@ -179,14 +207,18 @@ const isAborted = (signal: CallSignal | undefined): boolean => signal?.aborted =
 class SetScope implements CallScope {
   readonly set: EndpointSet;
   readonly #calls: Calls;
+  readonly #called: CalledEndpoints | undefined;
 
-  constructor(calls: Calls, set: EndpointSet) {
+  constructor(calls: Calls, set: EndpointSet, called?: CalledEndpoints) {
     this.#calls = calls;
     this.set = set;
+    this.#called = called;
   }
 
   find(id: string): Endpoint | undefined {
-    return this.set.find(id);
+    const endpoint = this.set.find(id);
+    if (endpoint !== undefined) this.#called?.add(endpoint);
+    return endpoint;
   }
 
   describe(id: string): Promise<string | undefined> {
@@ -198,7 +230,8 @@ class SetScope implements CallScope {
     const { set } = this;
     const endpoint = this.find(id);
     if (endpoint === undefined) throw endpointNotFound(`${id} is not active`);
-    const nested = { body, text: body, origin: { depth, deadline }, trace: undefined, caller: undefined, ...input };
+    const own = { body, text: body, origin: { depth, deadline }, called: this.#called };
+    const nested = { ...own, trace: undefined, caller: undefined, ...input };
     return this.#calls.invoke({ endpoint, set }, nested, signal);
   }
 }

@@ -104,6 +104,12 @@ export interface Config {
   readonly validate: { readonly inputs: ValidationMode | undefined; readonly outputs: 'off' | 'log' };
   readonly logLevel: string;
   readonly logFormat: 'auto' | 'text' | 'json';
+  /** Calls leave a line each in the log, … */
+  readonly logExecutions: boolean;
+  /** … with their inputs. */
+  readonly logInputs: boolean;
+  /** Answers tell how they came about. */
+  readonly provenance: boolean;
   /** Endpoints with series of their own. */
   readonly metricsEndpoints: number;
   readonly openMetrics: boolean;
@@ -173,6 +179,9 @@ export function toConfig(raw: RawSettings): Config {
       toChoice(value, source, ['debug', 'info', 'warn', 'error', 'silent']),
     ),
     logFormat: read.as('log-format', (value, source) => toChoice(value, source, ['auto', 'text', 'json'])),
+    logExecutions: read.as('log-executions', toFlag),
+    logInputs: logInputsOf(read),
+    provenance: read.as('provenance', toFlag),
     metricsEndpoints: read.as('metrics-endpoints', toNumber),
     openMetrics: read.as('open-metrics', toFlag),
   };
@@ -250,6 +259,13 @@ function manifestRequiredOf(read: Reader): boolean {
   if (required && read.list('manifest').length === 0)
     throw startRefused(`${read.source('manifest-required')} needs a manifest: give --manifest`);
   return required;
+}
+
+function logInputsOf(read: Reader): boolean {
+  const wanted = read.as('log-inputs', toFlag);
+  if (wanted && !read.as('log-executions', toFlag))
+    throw startRefused(`${read.source('log-inputs')} adds to the lines of --log-executions: give that too`);
+  return wanted;
 }
 
 function basicOf(read: Reader): Config['basic'] {

@@ -167,6 +167,8 @@ export interface Engine extends AsyncDisposable {
   watch?(changed: () => void): void;
   /** Left out where it has no processes; at the cost of a look at each of them. */
   figures?(): EngineFigures;
+  /** What runs the code, with its version; undefined where that is the service itself, or not known. */
+  readonly release?: string | undefined;
   /** For `/actuator/info`; nothing sensitive. */
   info(): Readonly<Record<string, unknown>>;
 }

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Activator } from '../activation/activator.ts';
 import type { CallChecks } from '../calls/call-checks.ts';
 import { Calls } from '../calls/calls.ts';
+import { ExecutionLog } from '../calls/execution-log.ts';
 import { FailedCalls } from '../calls/failed-calls.ts';
 import { HeldBytes } from '../calls/held-bytes.ts';
 import type { Config } from '../config/config.ts';
@@ -29,6 +30,7 @@ import { ProcessReader } from '../metrics/process-figures.ts';
 import { ShelfReader } from '../metrics/shelf-figures.ts';
 import { Batches } from './execution/batch/batches.ts';
 import { HttpCalls } from './execution/calls.ts';
+import { Provenance } from './execution/provenance.ts';
 import { fastCalls } from './execution/fast-calls.ts';
 import type { WallsReport } from '../engines/walls/report-walls.ts';
 import { installFastPaths } from './fast-path.ts';
@@ -101,6 +103,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const texts = new EndpointTexts();
   const invoked = new Calls({
     ...{ held, failures, checks: options.checks },
+    executions: config.logExecutions
+      ? new ExecutionLog(options.log.child({ part: 'calls' }), config.logInputs)
+      : undefined,
     observe: (endpoint, outcome, _start, milliseconds, count) => {
       executed += count;
       measured.executions.observe(endpoint, outcome, milliseconds / 1000, count);
@@ -108,7 +113,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     // Code that asks comes by no address.
     describe: (endpoint) => texts.of(endpoint, config.publicUrl ?? ownAddress(app)),
   });
-  const calls = new HttpCalls({ held, tokens: options.tokens, gate, calls: invoked });
+  const provenance = config.provenance
+    ? new Provenance({ version: options.version, node: options.fleet?.id })
+    : undefined;
+  const calls = new HttpCalls({ held, tokens: options.tokens, gate, calls: invoked, provenance });
   const bodies = new Bodies({ bytes: config.limits.body, time: config.limits.request }, held);
   installBodyParser(app, bodies, ({ target }) => target?.records !== undefined);
   const batches = new Batches({

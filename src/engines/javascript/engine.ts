@@ -58,6 +58,7 @@ export class JavascriptEngine implements Engine {
   readonly name = 'javascript';
   readonly method = 'post';
   readonly local = true;
+  readonly release = `V8 ${process.versions.v8}`;
   readonly #options: JavascriptOptions;
   readonly #scheduler: Scheduler;
   /** Of its own, so that no single call waits for a batch of them; it has no process while there are none. */

@@ -135,6 +135,14 @@ export class RemoteEngine implements Engine {
     };
   }
 
+  get release(): string | undefined {
+    const others = this.runtimes.map(({ registration: { version } }) =>
+      typeof version === 'string' ? version : undefined,
+    );
+    const all = [this.#own?.release, ...others].filter((each) => each !== undefined);
+    return all.length === 0 ? undefined : [...new Set(all)].join(', ');
+  }
+
   info(): Record<string, unknown> {
     const own = this.#own === undefined ? [] : [{ version: this.#own.version, status: 'up' }];
     const others = this.runtimes.map(({ registration, up }) => ({

@@ -66,6 +66,11 @@ export class OwnWorkers implements AsyncDisposable {
     return this.#options.version;
   }
 
+  /** What runs the code; undefined before there is code to run. */
+  get release(): string | undefined {
+    return this.#opened?.kit.program.release;
+  }
+
   /** Endpoints that can be called. */
   get endpoints(): number {
     return this.#endpoints;

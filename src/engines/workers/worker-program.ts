@@ -37,6 +37,8 @@ export interface WorkerHome {
 export interface WorkerProgram {
   /** Name of the engine. */
   readonly engine: string;
+  /** What runs the code, with its version. */
+  readonly release?: string;
   command(home: WorkerHome): Command;
   /**
    * By which socket a worker takes what is no call: replies to its questions, and pings. `control` for one whose calls

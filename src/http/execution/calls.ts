@@ -11,11 +11,13 @@ import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { bodyNotReadable, methodNotAllowed } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { pathOf } from '../errors.ts';
+import { CalledEndpoints } from '../../calls/called-endpoints.ts';
 import type { HeldBytes } from '../../calls/held-bytes.ts';
 import type { RequestGate } from '../request-gate.ts';
 import { EndpointAnswers } from './endpoint-answers.ts';
 import { Negotiation, WRAPPED } from './negotiation.ts';
 import type { AnswerForm } from './negotiation.ts';
+import type { Provenance, ProvenCall } from './provenance.ts';
 
 /** What the headers of a call decided, before its body is read. */
 export interface Target {
@@ -40,6 +42,8 @@ export interface HttpCallsOptions {
   readonly tokens: CallTokens;
   readonly calls: Calls;
   readonly gate: RequestGate;
+  /** Where answers are to tell how they came about. */
+  readonly provenance: Provenance | undefined;
 }
 
 /** True once nobody can read the answer; cheaper than a controller for each call. */
@@ -80,6 +84,7 @@ export class HttpCalls {
     const { endpoint, set, json, form, trace } = target;
     if (json && !isUtf8(body)) throw bodyNotReadable('The request body is not valid UTF-8');
     const text = body.toString('utf8');
+    const proven = this.#prove(endpoint, trace, request.headers['content-type'] ?? '');
     const input = {
       body: json ? withoutMark(text) : body,
       text,
@@ -88,10 +93,12 @@ export class HttpCalls {
       trace,
       origin: travelled(request.headers, this.#options.tokens),
       caller: request.socket.remoteAddress,
+      called: proven?.called,
     };
     const result = await this.#options.calls.invoke({ endpoint, set }, input, new ClientGone(response));
     const headers = this.#options.gate.executionHeaders(request, trace);
-    const answer = { form, result, inputs: text, headers, withoutBody: false };
+    const provenance = proven && this.#options.provenance?.of(proven);
+    const answer = { form, result, inputs: text, headers, withoutBody: false, provenance };
     this.#knownOf(endpoint).answers.write(response, this.#options.held, answer);
   }
 
@@ -106,6 +113,7 @@ export class HttpCalls {
     const { negotiation, answers } = this.#knownOf(endpoint);
     const form = negotiation.answerForm(request.headers.accept);
     const trace = this.#options.gate.ids.traceOf(request, requestId);
+    const proven = this.#prove(endpoint, trace, '');
     const input = {
       ...{ body: '', text: '', contentType: '', json: false, trace },
       origin: travelled(request.headers, this.#options.tokens),
@@ -115,7 +123,14 @@ export class HttpCalls {
     const written = form.kind === 'minimal' ? form : ({ kind: 'wrapped' } as const);
     const headers = this.#options.gate.executionHeaders(request, trace);
     const withoutBody = request.method === 'HEAD';
-    answers.write(response, this.#options.held, { form: written, result, inputs: '', headers, withoutBody });
+    const provenance = proven && this.#options.provenance?.of(proven);
+    const answer = { form: written, result, inputs: '', headers, withoutBody, provenance };
+    answers.write(response, this.#options.held, answer);
+  }
+
+  #prove(endpoint: Endpoint, trace: CallTrace, contentType: string): ProvenCall | undefined {
+    if (this.#options.provenance === undefined) return undefined;
+    return { endpoint, trace, contentType, time: new Date(), called: new CalledEndpoints() };
   }
 
   #knownOf(endpoint: Endpoint): Known {

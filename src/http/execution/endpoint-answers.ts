@@ -20,6 +20,8 @@ export interface Answer {
   /** Those of any answer. */
   readonly headers: HeaderList;
   readonly withoutBody: boolean;
+  /** JSON text, where the answer is to tell how it came about. */
+  readonly provenance?: string | undefined;
 }
 
 export class EndpointAnswers {
@@ -38,13 +40,17 @@ export class EndpointAnswers {
 
   /** Writes `{"result": …, "info": {"ko": …, "inputs": …}}` around texts that are JSON already. @throws noRoom. */
   write(response: ServerResponse, held: HeldBytes, answer: Answer): void {
-    const { form, result } = answer;
+    const { form, result, provenance } = answer;
     if (form.kind === 'text' && result.startsWith('"')) return this.#writeText(response, held, answer, form.type);
     if (form.kind === 'minimal')
       return this.#send(response, held, answer, JSON_TYPE, result, Buffer.byteLength(result));
     const inputs = JSON.stringify(answer.inputs);
     const bytes = this.#fixedBytes + Buffer.byteLength(result) + Buffer.byteLength(inputs);
-    this.#send(response, held, answer, JSON_TYPE, START + result + this.#info + inputs + END, bytes);
+    if (provenance === undefined)
+      return this.#send(response, held, answer, JSON_TYPE, START + result + this.#info + inputs + END, bytes);
+    const more = `,"provenance":${provenance}`;
+    const body = START + result + this.#info + inputs + more + END;
+    this.#send(response, held, answer, JSON_TYPE, body, bytes + Buffer.byteLength(more));
   }
 
   #writeText(response: ServerResponse, held: HeldBytes, answer: Answer, type: string): void {

@@ -23,6 +23,7 @@ const BESIDE_HEAP_MB = 150;
 
 export const nodeWorkers = (options: NodeProgramOptions): WorkerProgram => ({
   engine: 'node',
+  release: `Node ${process.version}`,
   repliesBy: 'data',
   checksJson: true,
   memoryMb: options.memoryMb,

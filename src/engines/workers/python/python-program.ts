@@ -44,6 +44,7 @@ export function pythonWorkers(options: PythonProgramOptions): WorkerProgram {
   ) as Record<string, string>;
   return {
     engine: 'python',
+    release: `Python ${python.version}`,
     repliesBy: 'control',
     checksJson: true,
     memoryMb,

@@ -1,0 +1,91 @@
+/** A line in the log for each call, where the operator asks for that; nothing of what was sent, unless he asks for that too. */
+import type { Endpoint } from '../activation/endpoint.ts';
+import type { CallTrace } from '../engines/engine.ts';
+import { factsOf } from './failed-calls.ts';
+
+/** The part of a log that this needs. */
+export interface ExecutionLogTarget {
+  info(facts: object, message: string): void;
+  readonly level: string;
+}
+
+/** What is made for a line that nobody writes is lost. */
+const SHOWS_INFO: ReadonlySet<string> = new Set(['trace', 'debug', 'info']);
+/** Characters of an input in a line. */
+const MOST_INPUT_CHARACTERS = 20_000;
+
+export interface LoggedExecution {
+  readonly endpoint: Endpoint;
+  readonly trace: CallTrace | undefined;
+  readonly caller: string | undefined;
+  /** 0 for a client's call. */
+  readonly depth: number;
+  /** `done`, or the code of the error. */
+  readonly outcome: string;
+  readonly milliseconds: number;
+  /** The body, as it was sent. */
+  readonly input: string;
+  /** JSON text. */
+  readonly result: string | undefined;
+}
+
+/** Records that ran together. */
+export interface LoggedRecords {
+  readonly endpoint: Endpoint;
+  readonly trace: CallTrace | undefined;
+  readonly caller: string | undefined;
+  readonly records: number;
+  readonly failed: number;
+  readonly milliseconds: number;
+  /** Bytes. */
+  readonly inputBytes: number;
+  readonly inputs: () => string;
+}
+
+export class ExecutionLog {
+  readonly #log: ExecutionLogTarget;
+  readonly #withInputs: boolean;
+
+  constructor(log: ExecutionLogTarget, withInputs: boolean) {
+    this.#log = log;
+    this.#withInputs = withInputs;
+  }
+
+  note({ endpoint, trace, caller, depth, outcome, milliseconds, input, result }: LoggedExecution): void {
+    if (!SHOWS_INFO.has(this.#log.level)) return;
+    this.#log.info(
+      {
+        ...{ event: 'execution', ...factsOf(endpoint), digest: digestOf(endpoint) },
+        ...{ outcome, milliseconds: rounded(milliseconds), inputBytes: Buffer.byteLength(input) },
+        ...(result !== undefined && { resultBytes: Buffer.byteLength(result) }),
+        ...{ ...trace, remoteAddress: caller },
+        ...(depth > 0 && { depth }),
+        ...this.#inputs(() => input),
+      },
+      'a call ended',
+    );
+  }
+
+  noteRecords({ endpoint, trace, caller, records, failed, milliseconds, inputBytes, inputs }: LoggedRecords): void {
+    if (!SHOWS_INFO.has(this.#log.level)) return;
+    this.#log.info(
+      {
+        ...{ event: 'execution', ...factsOf(endpoint), digest: digestOf(endpoint) },
+        ...{ outcome: failed === 0 ? 'done' : failed === records ? 'failed' : 'done-in-part', records, failed },
+        ...{ milliseconds: rounded(milliseconds), inputBytes, ...trace, remoteAddress: caller },
+        ...this.#inputs(inputs),
+      },
+      'records of a batch ended',
+    );
+  }
+
+  #inputs(inputs: () => string): object {
+    if (!this.#withInputs) return {};
+    const text = inputs();
+    const isCut = text.length > MOST_INPUT_CHARACTERS;
+    return { inputs: isCut ? text.slice(0, MOST_INPUT_CHARACTERS) : text, ...(isCut && { inputsCut: true }) };
+  }
+}
+
+const digestOf = ({ ko }: Endpoint): string => `sha256:${ko.package.entry.digest}`;
+const rounded = (milliseconds: number): number => Math.round(milliseconds * 1000) / 1000;
