@@ -189,8 +189,9 @@ export class Follower {
       } else this.wake();
     };
     await connection.query(`LISTEN ${database.channel}`, [], STATEMENT_MS);
-    const sql = `SELECT pg_notify($1, $2)`;
-    await connection.query(sql, [database.channel.slice(1, -1), hello], STATEMENT_MS);
+    // By another connection: a pooler may well pass what one sends to itself.
+    const told = database.query('SELECT pg_notify($1, $2)', [database.channel.slice(1, -1), hello], STATEMENT_MS);
+    void told.catch(() => clearTimeout(timer));
   }
 
   #succeeded(): void {

@@ -16,6 +16,8 @@ export interface TestFleet extends AsyncDisposable {
 }
 
 export interface FleetStart extends Start {
+  /** For the first start of each, over what is for all. */
+  readonly each?: (i: number) => Start;
   /** Location of the database, where it is another than one of its own on the server of the tests; of each node. */
   readonly url?: string | ((i: number) => string);
 }
@@ -51,7 +53,7 @@ export async function startFleet(count: number, start: FleetStart = {}): Promise
     await all.disposeAsync();
   };
   try {
-    for (let i = 0; i < count; i++) await add();
+    for (let i = 0; i < count; i++) await add(start.each?.(i));
   } catch (thrown) {
     await end();
     throw thrown;
