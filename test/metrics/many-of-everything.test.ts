@@ -28,7 +28,10 @@ const kos = Array.from({ length: KOS }, (_, i) =>
 );
 const folder = await temporaryFolder();
 await inTurns(kos, (ko) => putFolder(folder.path, ko));
-const service = await startService({ shelf: folder.path, args: ['--metrics-endpoints', String(OWN_SERIES)] });
+const args = ['--metrics-endpoints', String(OWN_SERIES)];
+const service = await startService({ shelf: folder.path, args, early: true });
+// The code of ten thousand takes a while to be loaded for the first time.
+while ((await service.get('/actuator/health/readiness')).status !== 200) await wait(100);
 after(async () => {
   await service[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();

@@ -82,6 +82,8 @@ test('records of a batch are calls, and the batch is counted', async () => {
   assert.equal(grown('kgrid_batch_records_total{outcome="failed"}'), 2);
   assert.equal(grown(`kgrid_executions_total${labels('done')}`), 51);
   assert.equal(after.get('kgrid_batches_running'), 0);
+  const requests = 'http_server_request_duration_seconds_count{route="/:naan/:name/*",method="POST",status="200"}';
+  assert.equal(grown(requests), 1);
 });
 
 test('inputs that break their schema count by their endpoint', async () => {
