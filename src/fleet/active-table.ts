@@ -117,6 +117,14 @@ export class ActiveTable {
     return rows[0] ?? { revision: 0, generation: 0 };
   }
 
+  async isActive({ naan, name, version }: KoId, digest: string): Promise<boolean> {
+    const { rows } = await this.#database.query(
+      `SELECT 1 FROM ${this.#schema}.active WHERE naan = $1 AND name = $2 AND version = $3 AND digest = $4`,
+      [naan, name, version, digest],
+    );
+    return rows.length > 0;
+  }
+
   /** What is meant to be active: all, or the versions of these names. */
   async read(names?: readonly KoName[], query: Query = this.#database.query): Promise<readonly ActiveKo[]> {
     const which = names === undefined ? '' : 'WHERE (naan, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))';

@@ -14,6 +14,7 @@ import { messageOf, overloaded } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { DatabaseError, isPassing } from '../shelf/postgres/database-error.ts';
 import { changing } from '../shelf/postgres/shelf-errors.ts';
+import type { KoPackage } from '../shelf/shelf.ts';
 import type { SharedShelf } from '../shelf/shared-shelf.ts';
 import { ActiveTable } from './active-table.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -174,6 +175,12 @@ export class Fleet implements AsyncDisposable {
     if (this.#activation === undefined) throw overloaded('This node has not joined its fleet yet; try again later');
     const activation = this.#activation;
     return changing(() => activation.order(change, about));
+  }
+
+  /** The package of a KO that has this digest, where it is meant to be active. @throws as a shelf's `open`. */
+  async openActive(id: KoId, digest: string): Promise<KoPackage | undefined> {
+    const isActive = this.kos.find(id)?.digest === digest || (await this.#table.isActive(id, digest));
+    return isActive ? this.#options.shelf.openPackage(id, digest) : undefined;
   }
 
   /** Those of which another package is active than the one on the shelf, or none. */

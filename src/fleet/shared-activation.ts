@@ -105,7 +105,8 @@ export class SharedActivation implements Disposable {
   async #make(activation: Activation): Promise<void> {
     const { kos, apply, reached } = this.#options;
     const { generation, change, about } = activation;
-    if (change === 'reload') await kos.catchUp(namesOf(about));
+    // A refresh is of the packages that are there, and yet of another generation.
+    await kos.catchUp(namesOf(about));
     const outcome = apply(change, about);
     this.#keep(generation, outcome);
     await outcome.catch((thrown: unknown) => {

@@ -42,6 +42,8 @@ export class SharedRuntimes implements RuntimeSharing {
   /** By url: how often its endpoints were asked for anew. */
   readonly #epochs = new Map<string, number>();
   readonly #heard = new Map<string, number>();
+  /** Registrations on their way to the database, by url. */
+  readonly #writing = new Map<string, Promise<void>>();
 
   constructor(options: SharedRuntimesOptions) {
     this.#options = options;
@@ -53,11 +55,15 @@ export class SharedRuntimes implements RuntimeSharing {
     const last = this.#heard.get(registration.url);
     if (!renews && last !== undefined && now - last < HEARD_EVERY_MS) return;
     this.#heard.set(registration.url, now);
-    this.#write({ registration, activator }, renews).catch((thrown: unknown) => {
-      // The next heartbeat tries it again.
-      this.#heard.delete(registration.url);
-      this.#options.onProblem(thrown);
-    });
+    const { url } = registration;
+    const written = this.#write({ registration, activator }, renews)
+      .catch((thrown: unknown) => {
+        // The next heartbeat tries it again.
+        this.#heard.delete(url);
+        this.#options.onProblem(thrown);
+      })
+      .finally(() => this.#writing.get(url) === written && this.#writing.delete(url));
+    this.#writing.set(url, written);
   }
 
   /** Takes in what other nodes have registered. @throws DatabaseError. */
@@ -91,6 +97,8 @@ export class SharedRuntimes implements RuntimeSharing {
 
   async activate(runtime: Runtime, plan: EndpointPlan, make: () => Promise<ActivatedAt>): Promise<ActivatedAt> {
     for (;;) {
+      // That its endpoints are to be activated anew is part of the key.
+      await this.#writing.get(runtime.url);
       // What is asked for anew meanwhile is asked for under another one.
       const key = keyOf(plan.checksum, this.#options.generationOf(plan), this.#epochs.get(runtime.url) ?? 0);
       const found = await this.#claim(runtime, plan, key).catch((thrown: unknown) => {
@@ -102,6 +110,10 @@ export class SharedRuntimes implements RuntimeSharing {
       if (found === 'ours') return this.#make(runtime, plan, key, make);
       await wait(LOOKED_AT_EVERY_MS);
     }
+  }
+
+  artifactsOf({ ko: { naan, name, version }, checksum }: EndpointPlan): string {
+    return `/proxy/packages/${checksum}/${naan}/${name}/${version}/`;
   }
 
   async mayDeactivate(url: string, endpoint: string): Promise<boolean> {

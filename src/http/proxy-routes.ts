@@ -4,6 +4,7 @@ import type { Activator } from '../activation/activator.ts';
 import type { Registration } from '../engines/remote/runtime.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import { MAX_URL_CHARACTERS } from '../lib/text.ts';
+import type { Fleet } from '../fleet/fleet.ts';
 import { binaryNotFound, bodyNotReadable, messageOf } from '../lib/errors.ts';
 import { withoutCredentialsIn } from '../lib/without-credentials.ts';
 import { audit, auditNothing } from './access/audit.ts';
@@ -16,9 +17,10 @@ export interface ProxyRoutesOptions {
   readonly activator: Activator;
   readonly runtimes: RuntimeRegistry;
   readonly publicUrl: string | undefined;
+  readonly fleet: Fleet | undefined;
 }
 
-export function proxyRoutes(app: FastifyInstance, { activator, runtimes, publicUrl }: ProxyRoutesOptions): void {
+export function proxyRoutes(app: FastifyInstance, { activator, runtimes, publicUrl, fleet }: ProxyRoutesOptions): void {
   declare(app, '/proxy/environments', {
     GET: { access: 'open', handler: () => runtimes.environments() },
     POST: {
@@ -59,6 +61,30 @@ export function proxyRoutes(app: FastifyInstance, { activator, runtimes, publicU
         ko.retain();
         reply.raw.once('close', () => ko.release());
         return sendFile(request, reply, ko.package, path);
+      },
+    },
+  });
+  // The activator that a runtime asks may not have come to the package that another one activates there.
+  declare(app, '/proxy/packages/:digest/:naan/:name/:version/*', {
+    GET: {
+      access: 'open',
+      handler: async (request, reply) => {
+        const params = request.params as Record<string, string>;
+        const { digest = '', naan = '', name = '', version = '', '*': path = '' } = params;
+        const key = `${naan}/${name}/${version}`;
+        const ko = activator.loadedKo(key);
+        if (ko?.package.entry.digest === digest && ko.package.files.has(path)) {
+          ko.retain();
+          reply.raw.once('close', () => ko.release());
+          return sendFile(request, reply, ko.package, path);
+        }
+        const found = await fleet?.openActive({ naan, name, version }, digest);
+        if (found?.files.has(path) !== true) {
+          found?.release();
+          throw binaryNotFound(key, path);
+        }
+        reply.raw.once('close', () => found.release());
+        return sendFile(request, reply, found, path);
       },
     },
   });

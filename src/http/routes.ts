@@ -46,7 +46,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   const executeByAtId = execution(executing, (request) => wantedByAtId(request, activator.set));
   endpointRoutes(app, { activator, publicUrl, texts, executeByAtId });
   activationRoutes(app, activator);
-  proxyRoutes(app, { activator, runtimes: parts.runtimes, publicUrl });
+  proxyRoutes(app, { activator, runtimes: parts.runtimes, publicUrl, fleet: parts.fleet });
   auditRoutes(app, parts.auditStore);
   fleetRoutes(app, parts.fleet);
   removedRoutes(app, shelf, parts.auditStore);

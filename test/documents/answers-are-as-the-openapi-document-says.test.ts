@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { startFleet } from '../fleet/support/fleet.ts';
 import { after, test } from 'node:test';
 import { jsonBody, sender } from '../acceptance/support/client.ts';
 import { ko, zipOf } from '../acceptance/support/ko.ts';
@@ -130,6 +131,14 @@ test('every path has the methods of the document and no other, and answers OPTIO
     const methods = operationsOf(item).map(([method]) => method.toUpperCase());
     assert.deepEqual(String(refused.headers['allow']).split(', ').sort(), methods.sort(), path);
   }
+});
+
+test('the activators of a fleet are told as the document says', async () => {
+  await using fleet = await startFleet(1);
+  const answer = await fleet.node(0).get('/actuator/fleet');
+  assert.equal(answer.status, 200, answer.text);
+  answers.check('get', '/actuator/fleet', answer);
+  answers.check('head', '/actuator/fleet', await fleet.node(0).send('HEAD', '/actuator/fleet'));
 });
 
 /** What takes a broken disk, a slow client or an issuer of tokens; other tests of the service make these. */

@@ -40,7 +40,8 @@ async function activateHere(
   options: RemoteOptions,
 ): Promise<ActivatedAt> {
   const began = uptime();
-  const body = JSON.stringify(requestOf(plan, runtime.activator));
+  const artifacts = options.sharing?.()?.artifactsOf(plan) ?? artifactsOf(plan);
+  const body = JSON.stringify(requestOf(plan, runtime.activator + artifacts));
   const backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   for (;;) {
     const left = options.activationTimeout - (uptime() - began);
@@ -76,14 +77,16 @@ async function activateHere(
   }
 }
 
+const artifactsOf = ({ ko: { naan, name, version } }: EndpointPlan): string =>
+  `/proxy/artifacts/${naan}/${name}/${version}/`;
+
 /** `artifact` always a list, `entry` and `function` always present, `baseUrl` always with a slash at its end. */
-function requestOf(plan: EndpointPlan, address: string): Record<string, unknown> {
-  const { naan, name, version } = plan.ko;
+function requestOf(plan: EndpointPlan, baseUrl: string): Record<string, unknown> {
   return {
     ...plan.descriptor,
     ...plan.installs,
     uri: plan.id,
-    baseUrl: `${address}/proxy/artifacts/${naan}/${name}/${version}/`,
+    baseUrl,
     artifact: plan.artifacts,
     entry: plan.entry,
     function: plan.function ?? '',

@@ -72,7 +72,7 @@ export class RuntimeRegistry {
     const { forceUpdate, ...rest }: Registration & { readonly forceUpdate?: unknown } = registration;
     const url = withoutEndSlashes(rest.url);
     const known = engine.runtimes.find((each) => each.url === url);
-    this.#options.sharing?.()?.registered({ ...rest, url }, activator, known?.lost !== false || forceUpdate === true);
+    this.#options.sharing?.()?.registered({ ...rest, url }, activator, known === undefined || forceUpdate === true);
     return this.#take(engine, rest, activator, forceUpdate === true);
   }
 
@@ -83,8 +83,6 @@ export class RuntimeRegistry {
     const seen = uptime() - silence;
     // Nothing new: it has been seen here, or heard of, since.
     if (known !== undefined && !renews && known.seen >= seen) return;
-    // Only here it is known that its endpoints are gone.
-    if (known?.lost === true && !renews) this.#options.sharing?.()?.registered(registration, activator, true);
     this.#take(engine, registration, activator, renews && known !== undefined);
   }
 
@@ -139,6 +137,10 @@ export class RuntimeRegistry {
     const silence = (runtime: Runtime): number => uptime() - Math.max(runtime.seen, runtime.answered);
     const runtimes = [...this.#remote.values()].flatMap((engine) => engine.runtimes);
     const silent = runtimes.filter((each) => silence(each) > (expiry * (CHECKS_PER_EXPIRY - 2)) / CHECKS_PER_EXPIRY);
+    // Old runtimes send no heartbeats: what answers here is there for all.
+    for (const each of runtimes)
+      if (uptime() - each.answered < expiry / CHECKS_PER_EXPIRY && each.answered > 0)
+        this.#options.sharing?.()?.registered(each.registration, each.activator, false);
     await Promise.all(
       silent.map(async (runtime) => {
         if ((await runtime.info()) !== undefined || silence(runtime) <= expiry || runtime.closed) return;
@@ -161,7 +163,10 @@ export class RuntimeRegistry {
 
   /** One that registers though another program has its port must not set anything going. */
   async #activateIfUp(runtime: Runtime): Promise<void> {
-    if ((await runtime.info()) !== undefined) this.#activateAt(runtime);
+    if ((await runtime.info()) === undefined) return;
+    // Its endpoints are gone for all.
+    this.#options.sharing?.()?.registered(runtime.registration, runtime.activator, true);
+    this.#activateAt(runtime);
   }
 }
 

@@ -9,6 +9,8 @@ export interface RuntimeSharing {
    * Never throws.
    */
   registered(registration: Registration, activator: string, renews: boolean): void;
+  /** Where runtimes fetch the artifacts of an endpoint, whichever activator they ask: a path with a slash at its end. */
+  artifactsOf(plan: EndpointPlan): string;
   /** It gave no sign of life for too long. Never throws. */
   forgotten(url: string): void;
   /** Activates an endpoint, unless another activator has done it or is about to. @throws as `make`. */

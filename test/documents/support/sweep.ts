@@ -1,4 +1,5 @@
 /** Requests to every path of the service, and to its main errors. */
+import { packageDigest, sha256 } from '../../../src/shelf/file-store/package-content.ts';
 import { createHash } from 'node:crypto';
 import { jsonBody, upload } from '../../acceptance/support/client.ts';
 import type { Sent } from '../../acceptance/support/client.ts';
@@ -43,6 +44,14 @@ const BY_AT_ID = '/endpoints/{atId}/{endpoint}';
 const ARTIFACT = `${VERSIONED}/{artifact}`;
 const KO = '/kos/{naan}/{name}/{version}';
 const FILE = `${KO}/{path}`;
+const digest = packageDigest(
+  Object.entries(files.files).map(([path, content]) => ({
+    path,
+    size: Buffer.byteLength(content),
+    sha256: sha256(Buffer.from(content)),
+  })),
+);
+const PACKAGES = '/proxy/packages/{digest}/{naan}/{name}/{version}/{path}';
 const ARTIFACTS = '/proxy/artifacts/{naan}/{name}/{version}/{path}';
 
 function calls(): Step[] {
@@ -292,6 +301,9 @@ function runtimes(): Step[] {
     ['get', engine, `${path}/none`],
     ['head', engine, `${path}/cobol`],
     ...reads('get', ARTIFACTS, `/proxy/artifacts/${files.id}/a/table.csv`),
+    ...reads('get', PACKAGES, `/proxy/packages/${digest}/${files.id}/a/table.csv`),
+    ['get', PACKAGES, `/proxy/packages/${digest}/${files.id}/none`],
+    ['head', PACKAGES, `/proxy/packages/${digest}/${files.id}/a/table.csv`],
     ['get', ARTIFACTS, `/proxy/artifacts/${files.id}/none`],
     ['head', ARTIFACTS, `/proxy/artifacts/${files.id}/a/table.csv`],
   ];
