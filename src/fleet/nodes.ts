@@ -62,7 +62,7 @@ export class Nodes {
   /** All that are known, the first to join first. @throws DatabaseError. */
   async list(): Promise<readonly FleetNode[]> {
     const { rows } = await this.#database.query<Row>(
-      `SELECT *, extract(epoch FROM clock_timestamp() - heartbeat)::float8 AS age
+      `SELECT id, name, address, version, settings, revision, generation, failures, joined, extract(epoch FROM clock_timestamp() - heartbeat)::float8 AS age
         FROM ${this.#database.schema}.node ORDER BY joined, id`,
     );
     return rows.map((row) => ({ ...row, joined: row.joined.toISOString(), age: Math.max(0, row.age) }));
