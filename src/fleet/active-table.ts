@@ -168,11 +168,7 @@ export class ActiveTable {
   async #takeShelf(query: Query, about: About, generation: number): Promise<number> {
     const schema = this.#schema;
     const { condition, values } = conditionOf(about);
-    const gone = await query(
-      `DELETE FROM ${schema}.active a WHERE ${condition} AND NOT EXISTS (SELECT 1 FROM ${schema}.ko k
-        WHERE k.naan = a.naan AND k.name = a.name AND k.version = a.version AND NOT k.removed)`,
-      values,
-    );
+    const gone = await this.#dropRemoved(query, about);
     const put = await query(
       `INSERT INTO ${schema}.active (naan, name, version, digest, generation)
         SELECT naan, name, version, digest, $${values.length + 1}::bigint FROM ${schema}.ko
@@ -180,11 +176,36 @@ export class ActiveTable {
         ON CONFLICT (naan, name, version) DO UPDATE SET digest = excluded.digest, generation = excluded.generation`,
       [...values, generation],
     );
-    return gone.count + put.count;
+    return gone + put.count;
   }
 
-  async #mark(query: Query, about: About, generation: number): Promise<number> {
+  /** @returns how many. */
+  async #dropRemoved(query: Query, about: About): Promise<number> {
+    const schema = this.#schema;
     const { condition, values } = conditionOf(about);
+    const gone = await query(
+      `DELETE FROM ${schema}.active a WHERE ${condition} AND NOT EXISTS (SELECT 1 FROM ${schema}.ko k
+        WHERE k.naan = a.naan AND k.name = a.name AND k.version = a.version AND NOT k.removed)`,
+      values,
+    );
+    return gone.count;
+  }
+
+  /** Packages stay as they are; KOs that are new on the shelf come, and those that left it go, as with one activator. */
+  async #mark(query: Query, about: About, generation: number): Promise<number> {
+    const schema = this.#schema;
+    const { condition, values } = conditionOf(about);
+    // Of one engine some endpoints of a KO may be concerned, and not others.
+    if (about.what !== 'engine') {
+      await this.#dropRemoved(query, about);
+      await query(
+        `INSERT INTO ${schema}.active (naan, name, version, digest, generation)
+          SELECT naan, name, version, digest, $${values.length + 1}::bigint FROM ${schema}.ko
+            WHERE NOT removed AND ${condition}
+          ON CONFLICT (naan, name, version) DO NOTHING`,
+        [...values, generation],
+      );
+    }
     const marked = await query(
       `UPDATE ${this.#schema}.active SET generation = $${values.length + 1} WHERE ${condition}`,
       [...values, generation],

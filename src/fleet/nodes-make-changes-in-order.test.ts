@@ -87,6 +87,20 @@ test('a reload makes active what lies on the shelf, on each node, and nothing el
   assert.deepEqual(one.made, other.made);
 });
 
+test('a refresh leaves packages as they are, takes what is new on the shelf and drops what left it', async () => {
+  const node = await Node.joined();
+  await fleet.put(id('refreshed'), 'r1');
+  await fleet.put(id('leaving'), 'l1');
+  await node.activation.order('reload', { what: 'kos', kos: [id('refreshed'), id('leaving')] });
+  await fleet.put(id('refreshed'), 'r2');
+  await fleet.put(id('arriving'), 'n1');
+  await fleet.remove(id('leaving'));
+  await node.activation.order('refresh', { what: 'all' });
+  assert.equal(node.active.get('hello/refreshed/v1'), 'r1');
+  assert.equal(node.active.get('hello/arriving/v1'), 'n1');
+  assert.equal(node.active.has('hello/leaving/v1'), false);
+});
+
 test('a node that missed many changes makes one of them all', async () => {
   const [one, late] = [await Node.joined(), await Node.joined()];
   for (let i = 0; i < 60; i++) {

@@ -1,11 +1,11 @@
 /** Requests to every path of the service, and to its main errors. */
-import { packageDigest, sha256 } from '../../../src/shelf/file-store/package-content.ts';
 import { createHash } from 'node:crypto';
 import { jsonBody, upload } from '../../acceptance/support/client.ts';
 import type { Sent } from '../../acceptance/support/client.ts';
 import { javascriptKo, resourceKo, zipOf } from '../../acceptance/support/ko.ts';
 import type { Ko } from '../../acceptance/support/ko.ts';
 import type { Method } from './interface.ts';
+import { packageDigestOf } from './package-digest-of.ts';
 
 /** A request: the method, the path of the document, the path that is asked for, what is sent. */
 export type Step = readonly [method: Method, path: string, url: string, sent?: Sent];
@@ -44,13 +44,6 @@ const BY_AT_ID = '/endpoints/{atId}/{endpoint}';
 const ARTIFACT = `${VERSIONED}/{artifact}`;
 const KO = '/kos/{naan}/{name}/{version}';
 const FILE = `${KO}/{path}`;
-const digest = packageDigest(
-  Object.entries(files.files).map(([path, content]) => ({
-    path,
-    size: Buffer.byteLength(content),
-    sha256: sha256(Buffer.from(content)),
-  })),
-);
 const PACKAGES = '/proxy/packages/{digest}/{naan}/{name}/{version}/{path}';
 const ARTIFACTS = '/proxy/artifacts/{naan}/{name}/{version}/{path}';
 
@@ -288,6 +281,7 @@ function restores(ko: string): Step[] {
 function runtimes(): Step[] {
   const path = '/proxy/environments';
   const engine = `${path}/{engine}`;
+  const ofPackage = `/proxy/packages/${packageDigestOf(files)}/${files.id}`;
   const registration = json({ engine: 'cobol', url: 'http://127.0.0.1:9', version: '1' });
   return [
     ['post', path, path, registration],
@@ -301,9 +295,9 @@ function runtimes(): Step[] {
     ['get', engine, `${path}/none`],
     ['head', engine, `${path}/cobol`],
     ...reads('get', ARTIFACTS, `/proxy/artifacts/${files.id}/a/table.csv`),
-    ...reads('get', PACKAGES, `/proxy/packages/${digest}/${files.id}/a/table.csv`),
-    ['get', PACKAGES, `/proxy/packages/${digest}/${files.id}/none`],
-    ['head', PACKAGES, `/proxy/packages/${digest}/${files.id}/a/table.csv`],
+    ...reads('get', PACKAGES, `${ofPackage}/a/table.csv`),
+    ['get', PACKAGES, `${ofPackage}/none`],
+    ['head', PACKAGES, `${ofPackage}/a/table.csv`],
     ['get', ARTIFACTS, `/proxy/artifacts/${files.id}/none`],
     ['head', ARTIFACTS, `/proxy/artifacts/${files.id}/a/table.csv`],
   ];
