@@ -284,8 +284,7 @@ function runtimes(): Step[] {
   const ofPackage = `/proxy/packages/${packageDigestOf(files)}/${files.id}`;
   const registration = json({ engine: 'cobol', url: 'http://127.0.0.1:9', version: '1' });
   return [
-    ['post', path, path, registration],
-    ['post', path, path, registration],
+    ...Array<Step>(2).fill(['post', path, path, registration]),
     ['post', path, path, json({ engine: 'cobol' })],
     ['post', path, path, json([])],
     ['post', path, path, raw('x', 'text/plain')],
@@ -294,20 +293,23 @@ function runtimes(): Step[] {
     ['get', engine, `${path}/cobol`],
     ['get', engine, `${path}/none`],
     ['head', engine, `${path}/cobol`],
-    ...reads('get', ARTIFACTS, `/proxy/artifacts/${files.id}/a/table.csv`),
-    ...reads('get', PACKAGES, `${ofPackage}/a/table.csv`),
-    ['get', PACKAGES, `${ofPackage}/none`],
-    ['head', PACKAGES, `${ofPackage}/a/table.csv`],
-    ['get', ARTIFACTS, `/proxy/artifacts/${files.id}/none`],
-    ['head', ARTIFACTS, `/proxy/artifacts/${files.id}/a/table.csv`],
+    ...[[ARTIFACTS, `/proxy/artifacts/${files.id}`] as const, [PACKAGES, ofPackage] as const].flatMap(
+      ([each, url]): Step[] => [
+        ...reads('get', each, `${url}/a/table.csv`),
+        ...(['get', 'head'] as const).map((method): Step => [
+          method,
+          each,
+          `${url}/${method === 'get' ? 'none' : 'a/table.csv'}`,
+        ]),
+      ],
+    ),
   ];
 }
 
 /** What changes the shelf last. */
 const removal: Step[] = [
   ['delete', KO, `/kos/${code.id}`, withHeaders({ 'if-match': '"another"' })],
-  ['delete', KO, `/kos/${code.id}`],
-  ['delete', KO, `/kos/${code.id}`],
+  ...Array<Step>(2).fill(['delete', KO, `/kos/${code.id}`]),
   ['post', `${KO}/restore`, `/kos/${code.id}/restore`, {}],
   ['delete', KO, `/kos/${code.id}`],
 ];
