@@ -1,11 +1,12 @@
 /** Requests to every path of the service, and to its main errors. */
 import { createHash } from 'node:crypto';
-import { jsonBody, upload } from '../../acceptance/support/client.ts';
+import { upload } from '../../acceptance/support/client.ts';
 import type { Sent } from '../../acceptance/support/client.ts';
 import { javascriptKo, resourceKo, zipOf } from '../../acceptance/support/ko.ts';
 import type { Ko } from '../../acceptance/support/ko.ts';
 import type { Method } from './interface.ts';
 import { packageDigestOf } from './package-digest-of.ts';
+import { json, raw, withHeaders } from './sent.ts';
 
 /** A request: the method, the path of the document, the path that is asked for, what is sent. */
 export type Step = readonly [method: Method, path: string, url: string, sent?: Sent];
@@ -30,12 +31,6 @@ export const code: Ko = javascriptKo(CODE, {
 });
 export const files: Ko = resourceKo({ naan: NAAN, name: 'files', resources: { 'a/table.csv': 'x,y\n1,2\n' } });
 
-const json = (value: unknown, headers: Sent['headers'] = {}): Sent => ({
-  ...jsonBody(value),
-  headers: { 'content-type': 'application/json', ...headers },
-});
-const raw = (body: string, type = 'application/json'): Sent => ({ body, headers: { 'content-type': type } });
-const withHeaders = (headers: Sent['headers']): Sent => ({ headers: headers ?? {} });
 const PAGE = { origin: 'https://elsewhere.example' };
 
 const VERSIONED = '/{naan}/{name}/{apiVersion}/{endpoint}';
