@@ -263,7 +263,6 @@ function restores(ko: string): Step[] {
   return [
     ['post', path, url, {}],
     ['post', path, url, json({ digest: `sha256:${'0'.repeat(64)}` })],
-    ['post', path, url, json({ digest: 'none' })],
     ['post', path, url, raw('{}', 'text/plain')],
     ['post', path, url, json('x'.repeat(MAX_BODY_BYTES))],
     ['post', path, url, withHeaders({ 'if-match': '"another"' })],
