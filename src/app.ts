@@ -6,6 +6,7 @@ import { CallChecks } from './calls/call-checks.ts';
 import type { Config } from './config/config.ts';
 import { packageLimitsOf } from './config/package-limits.ts';
 import { CallTokens } from './engines/call-token.ts';
+import { ConsoleLines } from './engines/console-lines.ts';
 import { EngineRegistry } from './engines/engine-registry.ts';
 import { RuntimeRegistry } from './engines/remote/runtime-registry.ts';
 import { startOwnWorkers } from './engines/remote/start-own-workers.ts';
@@ -19,6 +20,7 @@ import type { Lifecycle } from './lifecycle.ts';
 import { Measured } from './metrics/measured.ts';
 import { messageOf } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
+import { LogLevels } from './lib/log-levels.ts';
 import { logWalls, reportWalls } from './engines/walls/report-walls.ts';
 import { createManifestImporter } from './shelf/manifest/create-manifest-importer.ts';
 import type { ManifestImporter } from './shelf/manifest-importer.ts';
@@ -71,6 +73,7 @@ export async function createApp({
   lostLines,
 }: AppOptions): Promise<App> {
   await using owned = new AsyncDisposableStack();
+  const levels = new LogLevels(log);
   const onWarning = (message: string, cause?: unknown): void =>
     log.warn({ part: 'shelf', ...(cause === undefined ? {} : { cause: messageOf(cause) }) }, message);
   const places = { address: `http://${config.host}:${config.port}`, onWarning };
@@ -87,6 +90,7 @@ export async function createApp({
   owned.defer(() => known.save());
   const descriptors = owned.use(new BackgroundReader());
   const engines = owned.use(new EngineRegistry());
+  const consoles = new ConsoleLines();
   const kernel = await findKernel(config.walls);
   logWalls(config.walls, kernel, log.child({ part: 'walls' }));
   const tokens = new CallTokens(config.callKey);
@@ -103,7 +107,7 @@ export async function createApp({
       log: log.child({ part: 'runtimes' }),
     }),
   );
-  await makeEngines({ config, known, kernel, engines, log }, (name) => runtimes.engine(name));
+  await makeEngines({ config, known, kernel, engines, consoles, log }, (name) => runtimes.engine(name));
   const measured = new Measured({ endpoints: config.metricsEndpoints, methods: MEASURED_METHODS });
   const activator = owned.use(
     new Activator({
@@ -145,6 +149,8 @@ export async function createApp({
     version,
     lifecycle,
     log,
+    levels,
+    consoles,
     lostLines,
     spool: state.spool,
     auditStore,
@@ -170,7 +176,7 @@ export async function createApp({
         ...{ config, registry: runtimes, cache: cache ?? state.cache, environment },
         log: log.child({ part: 'runtimes' }),
       };
-      await startOwnWorkers({ ...parts, version, known, kernel });
+      await startOwnWorkers({ ...parts, version, known, kernel, consoles });
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

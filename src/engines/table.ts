@@ -5,6 +5,7 @@
 import type { Config } from '../config/config.ts';
 import type { Deployment } from '../knowledge-object/descriptors/deployment.ts';
 import type { Logger } from '../lib/log.ts';
+import type { ConsoleLines } from './console-lines.ts';
 import type { Engine, KnownLoads } from './engine.ts';
 import type { EngineRegistry } from './engine-registry.ts';
 import type { Kernel } from './walls/walls.ts';
@@ -18,6 +19,8 @@ export interface EngineParts {
   readonly kernel: Kernel;
   /** With those of the rows above, such as the sandbox that runs programs of others. */
   readonly engines: EngineRegistry;
+  /** Keep what code prints. */
+  readonly consoles: ConsoleLines;
   /** Of this engine. */
   readonly log: Logger;
 }
@@ -50,7 +53,7 @@ const LOCAL: readonly LocalRow[] = [
     aliases: ['org.kgrid.javascript-activator'],
     method: 'post',
     local: true,
-    make: async ({ config, known, kernel, log }) => {
+    make: async ({ config, known, kernel, log, consoles }) => {
       const { JavascriptEngine } = await import('./javascript/engine.ts');
       return new JavascriptEngine({
         executionTimeout: config.limits.execution,
@@ -62,6 +65,7 @@ const LOCAL: readonly LocalRow[] = [
         kernel,
         properties: config.properties,
         log,
+        consoles,
       });
     },
   },

@@ -13,6 +13,7 @@ import { EndpointFinder, wantedByAtId } from './execution/find-endpoint.ts';
 import { healthRoutes } from './health/health-routes.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
 import type { EndpointTexts } from './listings/endpoint-texts.ts';
+import { logRoutes } from './log-routes.ts';
 import { metricsRoutes } from './metrics-routes.ts';
 import { openapiRoutes } from './openapi-routes.ts';
 import { pageDataRoutes } from './pages/page-data.ts';
@@ -61,6 +62,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     totals: () => ({ requests: gate.requests, calls: executed() }),
     lostLines: parts.lostLines,
   });
+  logRoutes(app, { shelf, consoles: parts.consoles, levels: parts.levels });
   metricsRoutes(app, { exposition: parts.exposition, isOpen: config.openMetrics });
   await app.register(async (scope) => {
     await scope.register(multipart);

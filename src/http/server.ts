@@ -10,9 +10,11 @@ import { HeldBytes } from '../calls/held-bytes.ts';
 import type { Config } from '../config/config.ts';
 import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
 import type { CallTokens } from '../engines/call-token.ts';
+import type { ConsoleLines } from '../engines/console-lines.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import type { Lifecycle } from '../lifecycle.ts';
+import type { LogLevels } from '../lib/log-levels.ts';
 import { overloaded } from '../lib/errors.ts';
 import type { AuditStore } from '../shelf/audit-store.ts';
 import type { ImportTarget } from '../shelf/import/import-zip.ts';
@@ -58,6 +60,8 @@ export interface ServerOptions {
   readonly version: string;
   readonly lifecycle: Lifecycle;
   readonly log: FastifyBaseLogger;
+  readonly levels: LogLevels;
+  readonly consoles: ConsoleLines;
   readonly lostLines: () => number;
   /** Folder for what lies on disk for a moment. */
   readonly spool: string;
@@ -67,7 +71,7 @@ export interface ServerOptions {
 
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { config, shelf, activator, engines, lifecycle, measured } = options;
-  const log = options.log.child({ part: 'http' }, { level: options.log.level === 'info' ? 'warn' : options.log.level });
+  const log = options.log.child({ part: 'http' });
   const gate = new RequestGate({
     profile: config.profile,
     secureExecution: config.secureExecution,

@@ -29,7 +29,8 @@ export function createLog({ level, format }: LogOptions, output: Output): Logger
     },
   };
   const log = pino(options, {
-    write: (line: string) => output.write(`${asText ? readable(line, output.isTerminal) : escaped(line.trimEnd())}\n`),
+    write: (line: string) =>
+      output.write(`${asText ? readable(line, output.isTerminal) : escapeSteering(line.trimEnd())}\n`),
   });
   output.onTakenAgain = (lost) =>
     log.warn({ event: 'log-lines-lost', lost }, 'lines of this log are lost: its reader did not read');
@@ -69,15 +70,15 @@ function readable(json: string, isTerminal: boolean): string {
         `${key}=${key === 'err' ? String((value as { stack?: string }).stack) : typeof value === 'string' ? value : JSON.stringify(value)}`,
     );
   const tail = rest.length === 0 ? '' : `  ${rest.join(' ')}`;
-  return `${time.slice(11, 19)} ${colour}${level.padEnd(5)}${colour === '' ? '' : '\x1b[0m'} ${escaped(`${msg}${tail}`)}`;
+  return `${time.slice(11, 19)} ${colour}${level.padEnd(5)}${colour === '' ? '' : '\x1b[0m'} ${escapeSteering(`${msg}${tail}`)}`;
 }
 
 /** What ends a line, steers a terminal or turns the direction of writing. */
 const STEERING = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** As JSON writes it: what others wrote ends up in the log, and may not pass for lines of it. */
-const escaped = (text: string): string =>
+/** As JSON writes it, so that JSON stays what it is: what others wrote ends up in the log, and may not pass for lines of it. */
+export const escapeSteering = (text: string): string =>
   text.replace(
     STEERING,
     (found) => SHORT[found] ?? Array.from({ length: found.length }, (_, i) => unit(found, i)).join(''),

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import type { Logger } from 'pino';
 import { digestOf } from '../../lib/digest.ts';
 import { bodyNotReadable, executionFailed, messageOf } from '../../lib/errors.ts';
+import type { ConsoleLines } from '../console-lines.ts';
 import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
 import { ActivationFailure } from '../engine.ts';
 import type {
@@ -52,6 +53,8 @@ export interface JavascriptOptions {
   /** What `context.getProperty` knows. */
   readonly properties: Readonly<Record<string, string>>;
   readonly log: Logger;
+  /** Keeps the latest lines that code prints. */
+  readonly consoles?: ConsoleLines | undefined;
 }
 
 export class JavascriptEngine implements Engine {
@@ -174,7 +177,9 @@ export class JavascriptEngine implements Engine {
   #logOf({ id, ko }: EndpointPlan): (level: Level, text: string) => void {
     const budget = new ConsoleBudget();
     const about = { ko: `${ko.naan}/${ko.name}/${ko.version}`, endpoint: id, console: true };
+    const { consoles } = this.#options;
     return (level, text) => {
+      consoles?.add(about.ko, level, text, id);
       const may = budget.take(text.length, uptime());
       if (may === 'no') return;
       const line = may === 'yes' ? text : 'more lines than the log can take; some that follow are left out';

@@ -1,6 +1,7 @@
 /** Gives engines the own workers of the service; the table of engines says which have some. */
 import type { Config } from '../../config/config.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { ConsoleLines } from '../console-lines.ts';
 import type { KnownLoads } from '../engine.ts';
 import { Network } from '../network/network.ts';
 import { workerKit } from '../table.ts';
@@ -23,6 +24,8 @@ export interface StartOwnWorkersOptions {
   /** Hears of the engines whose code cannot run here. */
   readonly onAbsent: (engine: string) => void;
   readonly log: Logger;
+  /** Keep what code prints. */
+  readonly consoles: ConsoleLines;
 }
 
 /** Resolves when it is known which can run; those that cannot leave the reason in their engine. */
@@ -33,7 +36,7 @@ export async function startOwnWorkers(options: StartOwnWorkersOptions): Promise<
 }
 
 async function startOf(options: StartOwnWorkersOptions, name: string, network: Network): Promise<void> {
-  const { config, registry, environment, cache, version, known, kernel, log } = options;
+  const { config, registry, environment, cache, version, known, kernel, log, consoles } = options;
   const engine = registry.engine(name);
   const kit = await workerKit(name);
   if (kit === undefined) return;
@@ -42,7 +45,7 @@ async function startOf(options: StartOwnWorkersOptions, name: string, network: N
   engine.starting = false;
   if (absence === undefined) {
     engine.own = new OwnWorkers({
-      ...{ engine: name, kit, version, cache, known, environment, kernel, log },
+      ...{ engine: name, kit, version, cache, known, environment, kernel, log, consoles },
       ...{ callTimeout: config.limits.runtime, activationTimeout: config.limits.activation },
       ...{ maxResult: config.limits.result, maxBody: config.limits.body, queueLimit: config.limits.queue },
       ...{ sourceBuilds: config.sourceBuilds, network, processes: config.processes },

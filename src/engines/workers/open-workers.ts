@@ -36,6 +36,7 @@ export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorke
     sourceBuilds,
     network,
     processes,
+    consoles,
     kernel = NO_WALLS,
   } = options;
   const cache = await Cache.open(join(options.cache, engine));
@@ -55,7 +56,10 @@ export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorke
     ...(network && { network }),
     ...(processes && { processes }),
     log: {
-      printed: (ko, stream, line) => log.info({ ko, stream, console: true }, line),
+      printed: (ko, stream, line) => {
+        consoles?.add(ko, stream === 'stdout' ? 'info' : 'warn', line);
+        log.info({ ko, stream, console: true }, line);
+      },
       ended: (ko, reason) => log.warn({ ko, reason }, 'a worker ended'),
     },
   });

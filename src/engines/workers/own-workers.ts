@@ -5,6 +5,7 @@ import { executionFailed, messageOf } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { checkJson } from '../check-json.ts';
 import { ActivationFailure } from '../engine.ts';
+import type { ConsoleLines } from '../console-lines.ts';
 import type { ActivationContext, Call, EndpointPlan, KnownLoads, RecordsCall } from '../engine.ts';
 import type { RecordBlock, RecordsAnswer, RecordsPart } from '../records.ts';
 import type { Network } from '../network/network.ts';
@@ -49,6 +50,8 @@ export interface OwnWorkersOptions {
   /** At a start, code that an earlier one saw to load is loaded by its first call. */
   readonly known?: KnownLoads;
   readonly log: Logger;
+  /** Keep what code prints. */
+  readonly consoles?: ConsoleLines;
 }
 
 export class OwnWorkers implements AsyncDisposable {

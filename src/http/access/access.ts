@@ -6,12 +6,21 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Secret } from '../../lib/secret.ts';
 import type { AuditStore } from '../../shelf/audit-store.ts';
 
-const ALL = ['open', 'execution', 'shelf-write', 'activation', 'runtime-registration', 'info', 'health'] as const;
+const ALL = [
+  'open',
+  'execution',
+  'shelf-write',
+  'activation',
+  'runtime-registration',
+  'log-level',
+  'info',
+  'health',
+] as const;
 
 /**
  * - `open`: everybody.
  * - `execution`: everybody, unless `secureExecution`.
- * - `shelf-write`, `activation`, `runtime-registration`: change something; they need a login and leave an audit line.
+ * - `shelf-write`, `activation`, `runtime-registration`, `log-level`: change something; they need a login and leave an audit line.
  * - `info`: needs a login.
  * - `health`: everybody, and `isAuthenticated(request)` says whether the caller may see details.
  */
@@ -65,7 +74,7 @@ export const isAccess = (value: unknown): value is Access => ALL.some((word) => 
 
 /** True for what a page of another site must not be able to do, and what leaves an audit line. */
 export const isChange = (access: Access): boolean =>
-  access === 'shelf-write' || access === 'activation' || access === 'runtime-registration';
+  access === 'shelf-write' || access === 'activation' || access === 'runtime-registration' || access === 'log-level';
 
 /** True for what the secured profile closes. */
 export const needsLogin = (access: Access, secureExecution: boolean): boolean =>

@@ -7,6 +7,7 @@ import type { Ko } from '../../acceptance/support/ko.ts';
 import type { Method } from './interface.ts';
 import { packageDigestOf } from './package-digest-of.ts';
 import { json, raw, withHeaders } from './sent.ts';
+import { logs } from './sweep-logs.ts';
 
 /** A request: the method, the path of the document, the path that is asked for, what is sent. */
 export type Step = readonly [method: Method, path: string, url: string, sent?: Sent];
@@ -159,8 +160,7 @@ function listings(): Step[] {
     ['get', '/endpoints/{naan}/{name}/{apiVersion}/{endpoint}', `/endpoints/${NAAN}/code/9/run`],
     ...health.flatMap((path) => both(path)),
     ['get', '/actuator/prometheus', '/actuator/prometheus', withHeaders({ accept: 'application/openmetrics-text' })],
-    ['get', '/actuator/audit', '/actuator/audit?limit=0'],
-    ['get', '/actuator/removed', '/actuator/removed?limit=0'],
+    ...logs(code.id),
     ...['application/yaml', 'text/yaml', 'application/x-yaml', 'text/vnd.yaml'].map((accept): Step => [
       'get',
       '/actuator/info',

@@ -1,0 +1,27 @@
+/** Requests to the paths of consoles, of the level of the log, and to what else is kept of the past. */
+import { jsonBody } from '../../acceptance/support/client.ts';
+import { MAX_BODY_BYTES } from './sweep.ts';
+import type { Step } from './sweep.ts';
+
+const CONSOLE = '/actuator/logs/{naan}/{name}/{version}';
+const LOGGER = '/actuator/loggers/{logger}';
+
+/** `id`: of a knowledge object that is there. */
+export const logs = (id: string): Step[] => [
+  ['get', CONSOLE, `/actuator/logs/${id}`],
+  ['head', CONSOLE, `/actuator/logs/${id}`],
+  ['get', CONSOLE, `/actuator/logs/${id}?limit=0`],
+  ['get', CONSOLE, '/actuator/logs/no/such/ko'],
+  ['get', '/actuator/audit', '/actuator/audit?limit=0'],
+  ['get', '/actuator/removed', '/actuator/removed?limit=0'],
+  ['get', '/actuator/loggers', '/actuator/loggers'],
+  ['head', '/actuator/loggers', '/actuator/loggers'],
+  ['get', LOGGER, '/actuator/loggers/ROOT'],
+  ['head', LOGGER, '/actuator/loggers/ROOT'],
+  ['get', LOGGER, '/actuator/loggers/none'],
+  ['post', LOGGER, '/actuator/loggers/ROOT', jsonBody({ configuredLevel: 'INFO' })],
+  ['post', LOGGER, '/actuator/loggers/ROOT', jsonBody({ configuredLevel: 'LOUD' })],
+  ['post', LOGGER, '/actuator/loggers/none', jsonBody({ configuredLevel: 'INFO' })],
+  ['post', LOGGER, '/actuator/loggers/ROOT', jsonBody('x'.repeat(MAX_BODY_BYTES))],
+  ['post', LOGGER, '/actuator/loggers/ROOT', { body: '{}', headers: { 'content-type': 'text/plain' } }],
+];
