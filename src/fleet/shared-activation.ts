@@ -5,7 +5,7 @@
 import type { BecameActive } from '../activation/became-active.ts';
 import type { Change } from '../activation/activator.ts';
 import type { About } from '../activation/selection.ts';
-import { ServiceError } from '../lib/errors.ts';
+import { overloaded, ServiceError } from '../lib/errors.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
 import { namesOf } from './active-table.ts';
 import type { Activation, ActiveTable } from './active-table.ts';
@@ -65,7 +65,10 @@ export class SharedActivation implements Disposable {
   async order(change: Change, about: About): Promise<BecameActive[]> {
     const generation = await this.#options.table.order(change, about);
     await this.follow(generation);
-    if (this.#generation < generation && !this.#outcomes.has(generation)) throw this.#problem;
+    if (this.#generation < generation && !this.#outcomes.has(generation)) {
+      if (this.#problem instanceof Error) throw this.#problem;
+      throw overloaded('This node has not made the change itself yet; try again later');
+    }
     const active = await this.#outcomes.get(generation);
     await this.#options.whenAllReached(generation);
     return [...(active ?? [])];

@@ -1,0 +1,126 @@
+/**
+ * `node bench/fleet.ts [rounds]`: three nodes over one PostgreSQL, which is started for it. How long a change takes until
+ * all nodes have it, with notifications and behind a pooler that passes none; calls beside those of a node with a folder, in
+ * turns; what an idle node asks of the database.
+ */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { pathOf } from '../test/acceptance/support/knowledge-grid.ts';
+import { costOf } from '../test/acceptance/support/process-tree.ts';
+import { zipOf } from '../test/acceptance/support/ko.ts';
+import { startService } from '../test/acceptance/support/service.ts';
+import type { OwnService } from '../test/acceptance/support/service.ts';
+import { startFleet } from '../test/fleet/support/fleet.ts';
+import type { TestFleet } from '../test/fleet/support/fleet.ts';
+import { startPgbouncer } from '../test/fleet/support/pgbouncer.ts';
+import { said, saying } from '../test/fleet/support/whole.ts';
+import { testDatabase } from '../test/support/postgres/shared.ts';
+import type { Bench } from './lib/bench.ts';
+import { ensureWrk } from './lib/install-wrk.ts';
+import { measure } from './lib/wrk.ts';
+
+const rounds = Number(process.argv[2] ?? 20);
+const NAAN = 'bench';
+const IDLE_S = 20;
+const PAIRS = 5;
+const SECONDS = 3;
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const sorted = (values: readonly number[]): number[] => values.toSorted((a, b) => a - b);
+const median = (values: readonly number[]): number => sorted(values)[values.length >> 1] ?? 0;
+const summary = (values: readonly number[]): string =>
+  `${median(values).toFixed(0)} ms [${(sorted(values)[0] ?? 0).toFixed(0)}–${(sorted(values).at(-1) ?? 0).toFixed(0)}]`;
+
+async function changes(fleet: TestFleet, what: string): Promise<void> {
+  const [imports, reloads]: [number[], number[]] = [[], []];
+  // The first starts the processes that run code.
+  for (let i = -1; i < rounds; i++) {
+    const ko = saying(NAAN, 'changed', String(i));
+    const zip = await zipOf(ko.files);
+    const node = fleet.node((i + 3) % 3);
+    const began = performance.now();
+    await node.importZip(zip);
+    const imported = performance.now();
+    await fleet.node((i + 4) % 3).reload(ko);
+    const reloaded = performance.now();
+    const seen = await said(fleet.nodes, ko);
+    if (seen.some((each) => each !== String(i))) throw new Error(`not all nodes run ${i}: ${seen.join()}`);
+    if (i < 0) continue;
+    imports.push(imported - began);
+    reloads.push(reloaded - imported);
+  }
+  say(`${what}: an import is on all nodes after ${summary(imports)}, a reload after ${summary(reloads)}`);
+}
+
+async function idle(fleet: TestFleet): Promise<void> {
+  const { name } = fleet.database;
+  const count = async (): Promise<number> => {
+    const [row] = await fleet.database.run(
+      `SELECT xact_commit + xact_rollback AS n FROM pg_stat_database WHERE datname = '${name}'`,
+    );
+    return Number(row?.['n']);
+  };
+  await wait(3000);
+  const before = await count();
+  await wait(IDLE_S * 1000);
+  // Two of them are of this program.
+  const statements = ((await count()) - before - 1) / IDLE_S / fleet.nodes.length;
+  const [row] = await fleet.database.run(
+    `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = '${name}' AND application_name LIKE 'kgrid %'`,
+  );
+  say(
+    `an idle node asks ${statements.toFixed(1)} times a second, over ${(Number(row?.['n']) / 3).toFixed(1)} connections`,
+  );
+  const memories = await Promise.all(fleet.nodes.map(({ pid }) => memoryOf(pid)));
+  say(`its process takes ${median(memories).toFixed(0)} MB`);
+}
+
+async function memoryOf(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
+  return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1]) / 1024;
+}
+
+async function calls(node: OwnService, folder: string): Promise<void> {
+  await using alone = await startService();
+  const ko = saying(NAAN, 'called', 'quickly');
+  for (const each of [node, alone]) await each.serve(ko);
+  const bench = { folder, seconds: SECONDS, signal: new AbortController().signal } as Bench;
+  /** Calls for each second of processor time. */
+  const rate = async ({ url, pid }: OwnService): Promise<number> => {
+    const before = await costOf(pid);
+    const { requests } = await measure(bench, url, [{ method: 'POST', path: pathOf(ko), body: '{}' }], 10);
+    return requests / ((await costOf(pid)).tree.cpu - before.tree.cpu);
+  };
+  await rate(node);
+  await rate(alone);
+  const ratios: number[] = [];
+  for (let i = 0; i < PAIRS; i++) {
+    const first = i % 2 === 0 ? await rate(node) : await rate(alone);
+    const second = i % 2 === 0 ? await rate(alone) : await rate(node);
+    ratios.push(i % 2 === 0 ? first / second : second / first);
+  }
+  say(
+    `calls for the processor time of a node beside those of an activator with a folder: ${sorted(ratios)
+      .map((each) => each.toFixed(2))
+      .join(', ')}`,
+  );
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'kgrid-bench-fleet-'));
+try {
+  await ensureWrk((text) => process.stderr.write(`${text}\n`), new AbortController().signal);
+  {
+    await using fleet = await startFleet(3);
+    await changes(fleet, 'with notifications');
+    await idle(fleet);
+    await calls(fleet.node(0), folder);
+  }
+  await using database = await testDatabase();
+  await using pooler = await startPgbouncer(database.port);
+  await using fleet = await startFleet(3, { url: `postgres://kgrid@127.0.0.1:${pooler.port}/${database.name}` });
+  await changes(fleet, 'behind a pooler without them');
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
