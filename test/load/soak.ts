@@ -1,5 +1,5 @@
 /**
- * Looks for what grows: `npm run test:soak -- [--seconds 600] [--seed N]`. A tenth of the time is for warming up; then
+ * Mixes single calls, batches and all else that clients do, checks every answer, and looks for what grows: `npm run test:soak -- [--seconds 600] [--seed N]`. A tenth of the time is for warming up; then
  * the service comes to rest ten times, and each time must be where it was the first time.
  */
 import { parseArgs } from 'node:util';

@@ -10,6 +10,7 @@ import { startService } from '../../acceptance/support/service.ts';
 import type { OwnService } from '../../acceptance/support/service.ts';
 import { wellBehavedKo } from '../../hostile/support/companion.ts';
 import { MEGABYTE, restingFootprintOf } from '../../hostile/support/footprint.ts';
+import { batchVisits, wellInput, wellResult } from './batch-visits.ts';
 import { Heap, INSPECTED } from './heap.ts';
 import { Random } from '../../support/random.ts';
 import { RawClient, postHead } from './raw-client.ts';
@@ -131,41 +132,19 @@ interface Kos {
   readonly hostile: readonly Ko[];
 }
 
-/** Batches: whole, of records that fail or run into limits among good ones, and left in the middle. */
-function batchVisits(
-  service: OwnService,
-  { well, nested, hostile }: Pick<Kos, 'well' | 'nested' | 'hostile'>,
-): Visit[] {
-  const good = '{"a":1,"b":2,"words":["x"]}\n';
-  const send = async (ko: Ko, body: string, lines: number): Promise<void> => {
-    const headers = { 'content-type': 'application/x-ndjson' };
-    const { status, text } = await service.send('POST', pathOf(ko), { headers, body });
-    assert.equal(status, 200, text);
-    assert.equal(text.split('\n').length - 1, lines);
-  };
-  const leave = async (body: string): Promise<void> => {
-    using client = await new RawClient(service.url).connected();
-    client.write(postHead(pathOf(well), { 'Content-Type': 'application/x-ndjson', 'Content-Length': 1e9 }) + body);
-    await client.flushed();
-    await later(50);
-  };
-  return [
-    () => send(well, good.repeat(2000), 2000),
-    () => send(well, `${good.repeat(50)}no json\n\n${good.repeat(50)}`, 101),
-    () => send(nested, '1\n2\n3\n', 3),
-    () => leave(good.repeat(5000)),
-    () => leave(good.slice(0, 10)),
-    ...hostile.map((ko) => () => send(ko, '{}\n{}\n', 2)),
-  ];
-}
-
 function visitsOf(service: OwnService, { well, files, nested, changing, hostile }: Kos): Visit[] {
   const expect = async (asked: Promise<{ status: number; text: string }>, ...allowed: number[]): Promise<void> => {
     const { status, text } = await asked;
     assert.ok(allowed.includes(status), `${status}: ${text.slice(0, 500)}`);
   };
-  const call = (): Promise<void> =>
-    expect(service.post(pathOf(well), { a: 1, b: 2, words: ['x', 'y'] }), 200, 500, 503);
+  let calls = 0;
+  const call = async (): Promise<void> => {
+    const n = ++calls;
+    const asked = service.post(pathOf(well), wellInput(n));
+    await expect(asked, 200, 500, 503);
+    const { status, object } = await asked;
+    if (status === 200) assert.deepEqual(object['result'], wellResult(n));
+  };
   const goAway = async (sent: string | Buffer, pause: number): Promise<void> => {
     using client = await new RawClient(service.url).connected();
     client.write(sent);
