@@ -1,12 +1,13 @@
 /** Records and bytes that are wrong: each a clear error for that record, with bounded memory. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
-import { setTimeout as later } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { footprintOf, MEGABYTE } from '../hostile/support/footprint.ts';
-import { openBatch, read, sendBatch } from './support/batch-client.ts';
+import { until } from '../remote/support/until.ts';
+import { openBatch, read, readAnswer, sendBatch } from './support/batch-client.ts';
 
 import { numbers, path, start } from './support/well.ts';
 
@@ -80,12 +81,18 @@ test('records that never end cost only themselves', async () => {
 
 test('sandboxes that are killed in the middle lose no record and run none twice to the client', async () => {
   const outgoing = openBatch(url, path);
-  const answer = read(outgoing);
+  let text = '';
+  const lines = (): number => text.split('\n').length;
+  const answer = (once(outgoing, 'response') as Promise<[IncomingMessage]>).then(([incoming]) => {
+    incoming.on('data', (part: Buffer) => (text += part.toString()));
+    return readAnswer(incoming);
+  });
   const half = Array.from({ length: 3000 }, (_, n) => `{"n":${n},"work":1}\n`).join('');
   outgoing.write(half);
   let killed = 0;
   for (let round = 0; round < 4; round++) {
-    await later(150);
+    const answered = lines();
+    await until('the batch has gone on', () => (lines() > answered ? true : undefined));
     for (const pid of (await footprintOf(service.pid)).children) {
       const name = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
       if (!name.includes('sandbox')) continue;
@@ -94,15 +101,15 @@ test('sandboxes that are killed in the middle lose no record and run none twice 
     }
   }
   outgoing.end(numbers(10));
-  const { lines, isWhole } = await answer;
+  const { lines: all, isWhole } = await answer;
   assert.ok(killed > 0, 'a sandbox was there');
   assert.ok(isWhole);
-  assert.equal(lines.length, 3010);
+  assert.equal(all.length, 3010);
   const expected = [...Array(3000).keys(), ...Array(10).keys()];
   // One that was killed three times under its process says so.
-  lines.forEach(({ result, error }, at) => {
+  all.forEach(({ result, error }, at) => {
     if (error === undefined) assert.equal(result, expected[at]);
     else assert.match(error.Status, /^503/);
   });
-  assert.ok(lines.filter(({ error }) => error !== undefined).length < 10);
+  assert.ok(all.filter(({ error }) => error !== undefined).length < 10);
 });
