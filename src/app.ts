@@ -28,6 +28,8 @@ import { discardRegularly } from './shelf/discard-regularly.ts';
 import { openStorage } from './shelf/open-storage.ts';
 import { isShared } from './shelf/shared-shelf.ts';
 import type { Shelf } from './shelf/shelf.ts';
+import { openTracer } from './tracing/open-tracer.ts';
+import { traceEntries, traceShelf } from './tracing/trace-shelf.ts';
 import { SchemaChecks } from './validation/schema-checks.ts';
 
 export interface App extends AsyncDisposable {
@@ -76,6 +78,11 @@ export async function createApp({
   const levels = new LogLevels(log);
   const onWarning = (message: string, cause?: unknown): void =>
     log.warn({ part: 'shelf', ...(cause === undefined ? {} : { cause: messageOf(cause) }) }, message);
+  const tracer = owned.use(
+    await openTracer(environment, version, (message, cause) =>
+      log.warn({ part: 'traces', ...(cause === undefined ? {} : { cause: messageOf(cause) }) }, message),
+    ),
+  );
   const places = { address: `http://${config.host}:${config.port}`, onWarning };
   const storage = owned.use(
     await openStorage({
@@ -85,6 +92,7 @@ export async function createApp({
     }),
   );
   const { shelf, state, audit: auditStore } = storage;
+  if (tracer !== undefined) traceShelf(tracer, shelf);
   const fleet = owned.use(await fleetOf({ shelf, config, version, log }));
   const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version} ${DESCRIPTORS_FORM}`);
   owned.defer(() => known.save());
@@ -130,6 +138,7 @@ export async function createApp({
     config,
     target: imports,
     log: log.child({ part: 'manifest' }),
+    around: tracer && traceEntries(tracer),
   });
   const schemas = owned.use(new SchemaChecks());
   const checks = owned.use(
@@ -159,6 +168,7 @@ export async function createApp({
     fleet,
     checks,
     measured,
+    tracer,
   });
   owned.defer(() => server.close());
   const all = owned.move();

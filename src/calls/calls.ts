@@ -63,6 +63,17 @@ export type CallObserver = (
   calls: number,
 ) => void;
 
+/** A call that is traced: as it goes on from here, until its end. */
+export interface TracedCall {
+  readonly trace: CallTrace;
+  end(outcome: CallOutcome): void;
+}
+
+export interface CallTracer {
+  /** `records`: of how many that run together. */
+  call(endpoint: Endpoint, trace: CallTrace, records?: number): TracedCall;
+}
+
 export interface CallsOptions {
   /** Takes account of the inputs. */
   readonly held: HeldBytes;
@@ -70,6 +81,7 @@ export interface CallsOptions {
   readonly observe: CallObserver;
   /** Where each call leaves a line in the log. */
   readonly executions?: ExecutionLog | undefined;
+  readonly tracer?: CallTracer | undefined;
   /** Holds calls of clients to the schemas of their endpoints. */
   readonly checks?: CallChecks | undefined;
   /** What the service says of an endpoint, as JSON text. */
@@ -91,9 +103,12 @@ export class Calls {
    */
   async invoke(target: CallTarget, input: CallInput, signal?: CallSignal): Promise<string> {
     const { endpoint, set } = target;
-    const { body, contentType, json, trace, origin, caller } = input;
-    const { held, failures, observe, executions } = this.#options;
+    const { body, contentType, json, origin, caller } = input;
+    const { held, failures, observe, executions, tracer } = this.#options;
     const start = performance.now();
+    // Where nobody knows whose call it is, it would begin a trace of its own.
+    const traced = input.trace === undefined ? undefined : tracer?.call(endpoint, input.trace);
+    const trace = traced === undefined ? input.trace : traced.trace;
     let outcome = 'done';
     let bytes = 0;
     let result: string | undefined;
@@ -134,6 +149,7 @@ export class Calls {
       held.shrink(bytes);
       const milliseconds = performance.now() - start;
       observe(endpoint, outcome, start, milliseconds, 1);
+      traced?.end(outcome);
       if (executions !== undefined) {
         const depth = origin?.depth ?? 0;
         executions.note({ endpoint, trace, caller, depth, outcome, milliseconds, input: input.text, result });
@@ -147,10 +163,12 @@ export class Calls {
    */
   async invokeRecords(target: CallTarget, input: RecordsInput, signal?: CallSignal): Promise<RecordsAnswer> {
     const { endpoint } = target;
-    const { records, scope, trace, origin, caller } = input;
-    const { failures, observe } = this.#options;
+    const { records, scope, origin, caller } = input;
+    const { failures, observe, tracer } = this.#options;
     const executor = endpoint.ready() ?? (await endpoint.executor());
     const start = performance.now();
+    const traced = input.trace === undefined ? undefined : tracer?.call(endpoint, input.trace, records.count);
+    const trace = traced === undefined ? input.trace : traced.trace;
     const run = async (some: RecordBlock): Promise<RecordsAnswer> =>
       executor.executeRecords !== undefined && origin === undefined
         ? await executor.executeRecords({ records: some, scope, trace, caller, signal })
@@ -163,6 +181,7 @@ export class Calls {
         ? await run(records)
         : await runChecked(records, run, checks, { contentType: JSON_TYPE, caller, signal });
     const duration = (performance.now() - start) / Math.max(1, records.count);
+    traced?.end('done');
     let texts: readonly string[] | undefined;
     let at = 0;
     let failed = 0;

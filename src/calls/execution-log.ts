@@ -2,6 +2,7 @@
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { CallTrace } from '../engines/engine.ts';
 import { factsOf } from './failed-calls.ts';
+import { traceNames } from './trace-names.ts';
 
 /** The part of a log that this needs. */
 export interface ExecutionLogTarget {
@@ -58,7 +59,7 @@ export class ExecutionLog {
         ...{ event: 'execution', ...factsOf(endpoint), digest: digestOf(endpoint) },
         ...{ outcome, milliseconds: rounded(milliseconds), inputBytes: Buffer.byteLength(input) },
         ...(result !== undefined && { resultBytes: Buffer.byteLength(result) }),
-        ...{ ...trace, remoteAddress: caller },
+        ...{ ...traceNames(trace), remoteAddress: caller },
         ...(depth > 0 && { depth }),
         ...this.#inputs(() => input),
       },
@@ -72,7 +73,7 @@ export class ExecutionLog {
       {
         ...{ event: 'execution', ...factsOf(endpoint), digest: digestOf(endpoint) },
         ...{ outcome: failed === 0 ? 'done' : failed === records ? 'failed' : 'done-in-part', records, failed },
-        ...{ milliseconds: rounded(milliseconds), inputBytes, ...trace, remoteAddress: caller },
+        ...{ milliseconds: rounded(milliseconds), inputBytes, ...traceNames(trace), remoteAddress: caller },
         ...this.#inputs(inputs),
       },
       'records of a batch ended',

@@ -8,6 +8,7 @@ import { koKey } from '../knowledge-object/id.ts';
 import { formatPlace } from '../lib/code-place.ts';
 import { ServiceError } from '../lib/errors.ts';
 import { withoutInputs } from './without-inputs.ts';
+import { traceNames } from './trace-names.ts';
 
 /** The part of a log that this needs. */
 export interface CallLog {
@@ -56,7 +57,7 @@ export class FailedCalls implements Disposable {
       ...factsOf(endpoint),
       ...(isOurs ? { code: thrown.code, status: thrown.status } : {}),
       ...(isOurs && thrown.place !== undefined ? { place: formatPlace(thrown.place) } : {}),
-      ...trace,
+      ...traceNames(trace),
     };
     // Its message is about the values.
     if (isInputs) this.#log.info(facts, 'a call had an input that its knowledge object refuses');

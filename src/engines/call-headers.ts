@@ -7,6 +7,7 @@ export const DEADLINE_HEADER = 'x-kgrid-deadline-ms';
 export const REQUEST_ID_HEADER = 'x-request-id';
 /** Of https://www.w3.org/TR/trace-context. */
 export const TRACE_HEADER = 'traceparent';
+export const STATE_HEADER = 'tracestate';
 /** "Depth (16) and the time that is left travel with the call." */
 export const MAX_DEPTH = 16;
 export const tooDeep = (id: string): string =>

@@ -80,8 +80,20 @@ export interface CallTrace {
   readonly requestId: string;
   /** The header of that name, as it came. */
   readonly traceparent: string | undefined;
+  /** … which means nothing without the other. */
+  readonly tracestate?: string | undefined;
+  /** Where calls are traced. */
+  readonly span?: CallSpan | undefined;
   /** What the client can name the answer by: no other call of any activator has it. */
   readonly executionId: string;
+}
+
+/** What a trace learns of a call as it goes on. */
+export interface CallSpan {
+  /** It has its turn: what it waited for is over. */
+  begins(): void;
+  /** It is sent to a runtime. @returns what goes with it there, and whom to tell when the answer is there. */
+  goesTo(url: string): { readonly trace: CallTrace; end(thrown?: unknown): void };
 }
 
 export interface CallScope {

@@ -42,6 +42,9 @@ import type { Fleet } from '../fleet/fleet.ts';
 import { RequestGate } from './request-gate.ts';
 import { EndpointTexts } from './listings/endpoint-texts.ts';
 import { addRoutes } from './routes.ts';
+import { traceRequests } from './trace-requests.ts';
+import { traceCalls } from '../tracing/trace-calls.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 
 export interface ServerOptions {
   readonly config: Config;
@@ -57,6 +60,8 @@ export interface ServerOptions {
   readonly checks: CallChecks | undefined;
   /** What is counted as it happens. */
   readonly measured: Measured;
+  /** Undefined where nothing is traced. */
+  readonly tracer: Tracer | undefined;
   readonly version: string;
   readonly lifecycle: Lifecycle;
   readonly log: FastifyBaseLogger;
@@ -70,7 +75,7 @@ export interface ServerOptions {
 }
 
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { config, shelf, activator, engines, lifecycle, measured } = options;
+  const { config, shelf, activator, engines, lifecycle, measured, tracer } = options;
   const log = options.log.child({ part: 'http' });
   const gate = new RequestGate({
     profile: config.profile,
@@ -94,6 +99,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     measured.requests.of(routeOptions.url, method).observe(reply.statusCode, reply.elapsedTime / 1000);
     done();
   });
+  const first = tracer && traceRequests(app, tracer, gate.ids);
   const observeLogins = (why: string): void => measured.loginsRefused.add(why);
   installAccess(app, accessOptionsOf(config, { ...options, observe: observeLogins }));
 
@@ -110,6 +116,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     executions: config.logExecutions
       ? new ExecutionLog(options.log.child({ part: 'calls' }), config.logInputs)
       : undefined,
+    tracer: tracer && traceCalls(tracer),
     observe: (endpoint, outcome, _start, milliseconds, count) => {
       executed += count;
       measured.executions.observe(endpoint, outcome, milliseconds / 1000, count);
@@ -155,6 +162,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   // Once the service stops, the router ends connections as it answers.
   installFastPaths(app.server, paths, () => !lifecycle.leaving);
   installFastPaths(app.server, [refuseOddHosts(gate)], () => true);
+  if (first !== undefined) installFastPaths(app.server, [first], () => true);
   owned.move();
   return app;
 }

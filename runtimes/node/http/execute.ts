@@ -110,8 +110,13 @@ function tracesOf(headers: IncomingHttpHeaders): (number: number) => Readonly<Re
   const parents = partsOf(headers['traceparent']);
   return (number) => ({
     ...(isTrace(ids[number]) ? { 'x-request-id': ids[number] } : {}),
-    ...(isTrace(parents[number]) ? { traceparent: parents[number] } : {}),
+    ...(isTrace(parents[number]) ? { traceparent: parents[number], ...stateOf(headers, parents.length) } : {}),
   });
+}
+
+/** It holds commas itself: those of several calls do not come. */
+function stateOf({ tracestate }: IncomingHttpHeaders, calls: number): Readonly<Record<string, string>> {
+  return calls === 1 && typeof tracestate === 'string' && /^[ -~]{1,512}$/.test(tracestate) ? { tracestate } : {};
 }
 
 const partsOf = (header: string | string[] | undefined): string[] =>

@@ -1,6 +1,13 @@
 /** An endpoint at one runtime that holds it. */
 import { executionFailed, messageOf, overloaded } from '../../lib/errors.ts';
-import { DEADLINE_HEADER, DEPTH_HEADER, REQUEST_ID_HEADER, TOKEN_HEADER, TRACE_HEADER } from '../call-headers.ts';
+import {
+  DEADLINE_HEADER,
+  DEPTH_HEADER,
+  REQUEST_ID_HEADER,
+  STATE_HEADER,
+  TOKEN_HEADER,
+  TRACE_HEADER,
+} from '../call-headers.ts';
 import type { ActivationContext, Call, CallTrace, EndpointPlan } from '../engine.ts';
 import { activateAt } from './activate-at.ts';
 import type { ActivatedAt } from './activate-at.ts';
@@ -56,6 +63,19 @@ export class Holder implements CallPlace {
   }
 
   async call(call: Call): Promise<string> {
+    const sent = call.trace?.span?.goesTo(this.runtime.url);
+    if (sent === undefined) return this.#call(call);
+    try {
+      const result = await this.#call({ ...call, trace: sent.trace });
+      sent.end();
+      return result;
+    } catch (thrown) {
+      sent.end(thrown);
+      throw thrown;
+    }
+  }
+
+  async #call(call: Call): Promise<string> {
     if (call.json) checkJson(call.body);
     const deadline = Math.min(uptime() + this.#options.callTimeout, call.deadline);
     const input = call.json ? call.body.toString() : undefined;
@@ -156,5 +176,8 @@ function headersOf(traces: readonly (CallTrace | undefined)[]): Record<string, s
     headers[REQUEST_ID_HEADER] = traces.map((trace) => trace?.requestId ?? '').join(',');
   if (traces.some((trace) => trace?.traceparent !== undefined))
     headers[TRACE_HEADER] = traces.map((trace) => trace?.traceparent ?? '').join(',');
+  // It holds commas itself, which divide those of several.
+  const [first] = traces;
+  if (traces.length === 1 && first?.tracestate !== undefined) headers[STATE_HEADER] = first.tracestate;
   return headers;
 }

@@ -293,6 +293,7 @@ export class Work<E extends CalledEndpoint = Endpoint, C extends PendingCall<E> 
     this.#hasBegun = true;
     this.#deadline = this.endIfBegunAt(now);
     this.#isCurtailed = this.#deadline < now + this.endpoint.limit;
+    for (const { trace } of this.calls) trace?.span?.begins();
   }
 
   endIfBegunAt(now: number): number {

@@ -134,6 +134,7 @@ export class Worker {
     const { index } = work.endpoint;
     if (this.open.size === 0) this.lastHeard = this.#options.clock.now();
     work.send();
+    for (const { trace } of work.calls) trace?.span?.begins();
     this.loaded.add(index);
     const [call] = work.calls;
     this.open.add({ number, work, questions: 0, batch: call && this.#next });

@@ -6,7 +6,7 @@ import type { ImportTarget } from '../import/import-zip.ts';
 import type { ManifestImporter, ManifestOutcome } from '../manifest-importer.ts';
 import type { Lookup } from './addresses.ts';
 import { MANIFEST_LIMITS, ManifestRun } from './manifest-run.ts';
-import type { ManifestLimits } from './manifest-run.ts';
+import type { AroundEntry, ManifestLimits } from './manifest-run.ts';
 import { resolveLocation } from './parse-manifest.ts';
 import type { ManifestEntry } from './parse-manifest.ts';
 import { Sources } from './sources.ts';
@@ -16,6 +16,7 @@ export interface ManifestImporterOptions {
   readonly config: Pick<Config, 'profile' | 'fileManifests' | 'privateManifests'>;
   readonly target: ImportTarget;
   readonly log: Pick<Logger, 'debug'>;
+  readonly around?: AroundEntry | undefined;
   /** For tests. */
   readonly manifestLimits?: ManifestLimits;
   /** For tests. */
@@ -27,7 +28,7 @@ export interface ManifestImporterOptions {
  * manifests posted over HTTP outside dev they need `--allow-file-manifests DIR` / `--allow-private-manifests`."
  */
 export function createManifestImporter(options: ManifestImporterOptions): ManifestImporter {
-  const { config, target, log, manifestLimits: limits = MANIFEST_LIMITS, lookup } = options;
+  const { config, target, log, around, manifestLimits: limits = MANIFEST_LIMITS, lookup } = options;
   const operator: LocationPolicy = { files: 'any', privateAddresses: true };
   const posted: LocationPolicy =
     config.profile === 'dev'
@@ -39,7 +40,7 @@ export function createManifestImporter(options: ManifestImporterOptions): Manife
     work: (run: ManifestRun) => Promise<ManifestOutcome[]>,
   ): Promise<ManifestOutcome[]> {
     await using sources = new Sources({ policy, redirects: limits.redirects, lookup });
-    const outcomes = await work(new ManifestRun({ target, sources, limits }));
+    const outcomes = await work(new ManifestRun({ target, sources, limits, around }));
     for (const { location, error } of outcomes) {
       if (error?.cause !== undefined) log.debug({ location, cause: messageOf(error.cause) }, 'manifest entry failed');
     }

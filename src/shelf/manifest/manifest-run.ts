@@ -39,7 +39,11 @@ export interface ManifestRunOptions {
   readonly target: ImportTarget;
   readonly sources: Sources;
   readonly limits: ManifestLimits;
+  readonly around?: AroundEntry | undefined;
 }
+
+/** Runs the import of an entry where something is to be learned of it. */
+export type AroundEntry = (location: string, work: () => Promise<ManifestOutcome>) => Promise<ManifestOutcome>;
 
 const ZIP = 'application/zip, */*;q=0.1';
 const JSON_FIRST = 'application/json, */*;q=0.1';
@@ -89,7 +93,13 @@ export class ManifestRun {
     }
   }
 
-  async #importOne({ location, url, beside, error }: ManifestEntry): Promise<ManifestOutcome> {
+  #importOne(entry: ManifestEntry): Promise<ManifestOutcome> {
+    const { around } = this.#options;
+    const work = (): Promise<ManifestOutcome> => this.#import(entry);
+    return around === undefined ? work() : around(entry.location, work);
+  }
+
+  async #import({ location, url, beside, error }: ManifestEntry): Promise<ManifestOutcome> {
     const { target, sources, limits } = this.#options;
     if (url === undefined) {
       target.observe?.(outcomeOf(error));
