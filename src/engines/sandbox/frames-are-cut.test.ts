@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { FrameReader, OddFrame, frame } from './frames.ts';
+import { FrameReader, OddFrame, RESULT_LINES, frame } from './frames.ts';
 import { failureOf, linesOf, loadProblemOf, logLineOf, mostBytes, questionOf } from './from-process.ts';
 
 type Frame = [kind: number, a: number, b: number, text: string];
@@ -27,12 +27,14 @@ function readOf(bytes: Buffer, sizes: readonly number[]): Frame[] {
   return read;
 }
 
+const encodingOf = (kind: number): 'latin1' | 'utf8' => (kind === RESULT_LINES ? 'latin1' : 'utf8');
+
 test('frames arrive as they were sent, wherever the stream is cut', () => {
   fc.assert(
     fc.property(frames, fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 5 }), (sent, sizes) => {
       const bytes = Buffer.concat(sent.map((each) => frame(...each)));
       // Half a character pair has no bytes of its own.
-      const expected = sent.map(([kind, a, b, text]) => [kind, a, b, Buffer.from(text).toString('utf8')]);
+      const expected = sent.map(([kind, a, b, text]) => [kind, a, b, Buffer.from(text).toString(encodingOf(kind))]);
       assert.deepEqual(readOf(bytes, sizes), expected);
       assert.deepEqual(readOf(bytes, [bytes.length || 1]), expected);
     }),
