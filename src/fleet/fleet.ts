@@ -316,8 +316,15 @@ export class Fleet implements AsyncDisposable {
   }
 
   #every(milliseconds: number, work: () => Promise<unknown>): void {
-    const run = (): void => void work().catch((thrown: unknown) => (this.#problem = messageOf(thrown)));
-    this.#timers.push(setInterval(run, milliseconds));
+    let isRunning = false;
+    const run = async (): Promise<void> => {
+      // A slow database is not asked again before it has answered.
+      if (isRunning) return;
+      isRunning = true;
+      await work().catch((thrown: unknown) => (this.#problem = messageOf(thrown)));
+      isRunning = false;
+    };
+    this.#timers.push(setInterval(() => void run(), milliseconds));
   }
 }
 

@@ -33,8 +33,8 @@ export interface HeartbeatOptions {
 }
 
 const EVERY_MS = 1000;
-/** A database that does not answer within that time is asked again. */
-const PATIENCE_MS = 2000;
+/** More than a slow database takes for a statement, less than a node may be silent. */
+const PATIENCE_MS = 4000;
 
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
