@@ -41,6 +41,7 @@ export interface App extends AsyncDisposable {
   /** Where the shelf is shared: the others that share it. */
   readonly fleet: Fleet | undefined;
   readonly runtimes: RuntimeRegistry;
+  readonly tokens: CallTokens;
   /** Starts the runtimes that come with the service; resolves before they are there. */
   startRuntimes(): Promise<void>;
 }
@@ -180,6 +181,7 @@ export async function createApp({
     manifests,
     fleet,
     runtimes,
+    tokens,
     startRuntimes: async () => {
       const parts = {
         onAbsent: (engine: string) => activator.engineIsAbsent(engine),

@@ -107,6 +107,7 @@ async function start(app: App, url: string, config: Config, manifests: StartMani
   const { fleet } = app;
   await app.shelf.ready();
   await fleet?.join(app.activator, app.runtimes, { name: `${hostname()}:${new URL(url).port}`, address: url });
+  if (fleet !== undefined && config.callKey === undefined) app.tokens.share(await fleet.callKey());
   const { decided } = await app.activator.start();
   await fleet?.begin();
   const imports = async (): Promise<void> => {

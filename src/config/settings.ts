@@ -226,7 +226,7 @@ export const SETTINGS = [
     env: 'KGRID_CALL_KEY_FILE',
     kind: 'text',
     group: 'Access',
-    help: 'File with the key of call tokens, for activators that call through the same runtimes (default: one made at each start)',
+    help: 'File with the key of call tokens, for activators that call through the same runtimes (default: one made at each start, or that of the fleet)',
   },
   ...LIMIT_SETTINGS,
   {

@@ -22,12 +22,17 @@ const MAX_CHARACTERS = 1024;
 
 export class CallTokens {
   /** As an object, with which signing takes a fifth of the time. */
-  readonly #key: KeyObject;
+  #key: KeyObject;
   /** This process, for whoever reads a token. */
   readonly #node = randomUUID();
 
   /** `key`: of all activators that believe each other's tokens; one of this process alone when left out. */
   constructor(key: Buffer = randomBytes(32)) {
+    this.#key = createSecretKey(key);
+  }
+
+  /** Takes the key of other activators, whose tokens it believes from then on, as they believe its own. */
+  share(key: Buffer): void {
     this.#key = createSecretKey(key);
   }
 

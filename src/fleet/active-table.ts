@@ -103,6 +103,15 @@ export class ActiveTable {
     return first !== undefined && first.generation > after + 1 ? undefined : changes;
   }
 
+  /** The key that all nodes sign with: the first one that a node offers. */
+  async callKey(offered: Buffer): Promise<Buffer> {
+    const { rows } = await this.#database.query<{ call_key: Buffer }>(
+      `UPDATE ${this.#schema}.state SET call_key = coalesce(call_key, $1) RETURNING call_key`,
+      [offered],
+    );
+    return rows[0]?.call_key ?? offered;
+  }
+
   /** That of the last change. */
   async generation(query: Query = this.#database.query): Promise<number> {
     const { rows } = await query<{ generation: number }>(`SELECT generation FROM ${this.#schema}.state`);

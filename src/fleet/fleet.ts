@@ -3,6 +3,7 @@
  * share; each node follows it.
  */
 import { setTimeout as wait } from 'node:timers/promises';
+import { randomBytes } from 'node:crypto';
 import type { Activator, Change } from '../activation/activator.ts';
 import type { BecameActive } from '../activation/became-active.ts';
 import type { About } from '../activation/selection.ts';
@@ -168,6 +169,11 @@ export class Fleet implements AsyncDisposable {
   /** Looks now whether there is something to follow. */
   wake(): void {
     void this.#heartbeat?.beat();
+  }
+
+  /** The key with which all nodes sign the tokens of calls. @throws DatabaseError. */
+  callKey(): Promise<Buffer> {
+    return this.#table.callKey(randomBytes(32));
   }
 
   /** Makes a change of what is active on all nodes. @throws koNotFound; DatabaseError; what it throws on this node. */

@@ -165,3 +165,10 @@ test('a change that fails on the node that was asked is told to who asked, and m
   assert.equal(node.activation.generation, generation);
   assert.equal(node.active.get('hello/broken/v1'), 'x1');
 });
+
+test('all nodes sign with one key, that of the first', async () => {
+  const keys = await Promise.all([1, 2, 3].map((byte) => table.callKey(Buffer.alloc(32, byte))));
+  const [first] = keys;
+  assert.equal(first?.length, 32);
+  for (const key of [...keys, await table.callKey(Buffer.alloc(32, 4))]) assert.deepEqual(key, first);
+});

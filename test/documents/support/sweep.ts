@@ -7,6 +7,7 @@ import type { Ko } from '../../acceptance/support/ko.ts';
 import type { Method } from './interface.ts';
 import { packageDigestOf } from './package-digest-of.ts';
 import { json, raw, withHeaders } from './sent.ts';
+import { restoreSteps } from './restore-steps.ts';
 import { logs } from './sweep-logs.ts';
 
 /** A request: the method, the path of the document, the path that is asked for, what is sent. */
@@ -229,7 +230,7 @@ async function shelf(): Promise<Step[]> {
     ['put', KO, path, raw('{}', 'text/plain')],
     ['put', KO, path, json('x'.repeat(MAX_BODY_BYTES))],
     ['put', KO, `/kos/${NAAN}/code/v9`, json({})],
-    ...restores(path),
+    ...restoreSteps(`${KO}/restore`, `${path}/restore`, 'x'.repeat(MAX_BODY_BYTES)),
     ['get', '/kos/ark:/{naan}/{name}', `/kos/ark:/${NAAN}/code`],
     ['get', '/kos/ark:/{naan}/{name}', `/kos/ark:/${NAAN}/none`],
     ['get', '/kos/ark:/{naan}/{name}', `/kos/ark:/${NAAN}/code?limit=x`],
@@ -255,20 +256,6 @@ async function shelf(): Promise<Step[]> {
       ['post', manifest, manifest, raw('[]', 'text/plain')],
       ['post', manifest, manifest, json(['x'.repeat(MAX_BODY_BYTES)])],
     ]),
-  ];
-}
-
-function restores(ko: string): Step[] {
-  const [path, url] = [`${KO}/restore`, `${ko}/restore`];
-  return [
-    ['post', path, url, {}],
-    ['post', path, url, json({ digest: `sha256:${'0'.repeat(64)}` })],
-    ['post', path, url, raw('{}', 'text/plain')],
-    ['post', path, url, json('x'.repeat(MAX_BODY_BYTES))],
-    ['post', path, url, withHeaders({ 'if-match': '"another"' })],
-    ['post', path, url, {}],
-    ['get', path, url],
-    ['head', path, url],
   ];
 }
 
