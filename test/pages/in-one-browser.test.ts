@@ -1,6 +1,10 @@
 /** All tests of the pages in one process, since the start of a browser and of a service cost more than most of them. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { loadedTogether } from '../support/loaded-together.ts';
 
-const files = (await readdir(import.meta.dirname)).map((name) => join(import.meta.dirname, name));
-for (const file of files.sort()) if (file.endsWith('.test.ts') && file !== import.meta.filename) await import(file);
+const names = (await readdir(import.meta.dirname)).filter((name) => name.endsWith('.test.ts')).sort();
+const files = names.map((name) => join(import.meta.dirname, name)).filter((file) => file !== import.meta.filename);
+await loadedTogether('the pages', async () => {
+  for (const file of files) await import(file);
+});

@@ -1,7 +1,7 @@
 /** Which files of tests run in one process: its start, the loading of modules, and a service for it, cost more than most of them. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /** What belongs to the whole process or its database, or is measured of it: a file that speaks of it has one of its own. */
@@ -34,6 +34,14 @@ const importOf = (file: string, name: string): string =>
 });
 `;
 
+const LOADED_TOGETHER = pathToFileURL(join(import.meta.dirname, 'loaded-together.ts')).href;
+
+const together = (name: string, imports: readonly string[]): string =>
+  `import { loadedTogether } from ${JSON.stringify(LOADED_TOGETHER)};
+await loadedTogether(${JSON.stringify(name)}, async () => {
+${imports.join('')}});
+`;
+
 /** The same tests in fewer processes: in place of files that share one, a module that imports them all. */
 export class SharedProcesses implements Disposable {
   readonly files: readonly string[];
@@ -48,7 +56,7 @@ export class SharedProcesses implements Disposable {
     }
     for (const [key, members] of groups) {
       const imports = members.map((file) => importOf(file, relative(project, file)));
-      if (key.startsWith(this.#folder)) writeFileSync(key, imports.join(''));
+      if (key.startsWith(this.#folder)) writeFileSync(key, together(basename(key, '.test.mjs'), imports));
     }
     // They take long, though not as long as the first: begun late, one of them would be left over at the end.
     const isOwn = (file: string): number => (file.startsWith(this.#folder) ? 0 : 1);
