@@ -11,7 +11,7 @@ import { openBatch, read, readAnswer, sendBatch } from './support/batch-client.t
 
 import { numbers, path, start } from './support/well.ts';
 
-const service = await start(['--execution-timeout', '1s']);
+const service = await start(['--execution-timeout', '2s']);
 after(() => service[Symbol.asyncDispose]());
 const { url } = service;
 
@@ -76,7 +76,7 @@ test('records that never end cost only themselves', async () => {
     answer.lines.map(({ result, line }) => line ?? result),
     Array.from({ length: 400 }, (_, n) => (n % 200 === 100 ? n + 1 : n)),
   );
-  assert.match(String(answer.lines[100]?.error?.Detail), /no result within the limit of 1 s/);
+  assert.match(String(answer.lines[100]?.error?.Detail), /no result within the limit of 2 s/);
 });
 
 test('sandboxes that are killed in the middle lose no record and run none twice to the client', async () => {

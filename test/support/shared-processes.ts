@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 
 /** What belongs to the whole process or its database, or is measured of it: a file that speaks of it has one of its own. */
 const OF_THE_PROCESS =
-  /node:(child_process|worker_threads|v8|vm)|\bprocess\.|\bmock\.|performance\.now|[Ff]ootprint|[Gg]rowth|[Mm]emoryUsage|(before|after)Each|startService\(|startKgrid|Sandbox|[Pp]ostgres/;
+  /node:(child_process|worker_threads|v8|vm)|\bprocess\.|\bmock\.|performance\.now|[Ff]ootprint|[Gg]rowth|[Mm]emoryUsage|registerHooks|(before|after)Each|startService\(|startKgrid|Sandbox|[Pp]ostgres/;
 
 /** By the name of their process; the first whose files it is. */
 const SHARED: readonly (readonly [name: string, isOf: (path: string, text: string) => boolean])[] = [

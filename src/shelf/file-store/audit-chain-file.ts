@@ -1,5 +1,5 @@
 /** What is known of the chain of an audit beside its records, so that it is seen where the last ones are missing. */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMissing } from '../disk-errors.ts';
 import type { ChainEnd } from '../audit-chain.ts';
@@ -30,8 +30,14 @@ export function readChainFile(folder: string): ChainFile | undefined {
 /** Whole or not at all, also when the process is killed. */
 export function writeChainFile(folder: string, chain: ChainFile): void {
   const path = join(folder, NAME);
-  writeFileSync(`${path}.new`, `${JSON.stringify(chain)}\n`, { mode: 0o600 });
-  renameSync(`${path}.new`, path);
+  try {
+    writeFileSync(`${path}.new`, `${JSON.stringify(chain)}\n`, { mode: 0o600 });
+    renameSync(`${path}.new`, path);
+  } catch (thrown) {
+    // A part of it, on a full disk.
+    rmSync(`${path}.new`, { force: true });
+    throw thrown;
+  }
 }
 
 function isEnd(value: unknown): value is ChainEnd {
