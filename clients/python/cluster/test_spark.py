@@ -32,7 +32,7 @@ def test_a_million_rows_are_scored_while_an_activator_is_killed(spark: SparkSess
 
 def test_a_record_that_fails_fails_the_job_where_nothing_else_was_asked(spark: SparkSession, service: Service) -> None:
     scored = kgrid_client.spark.score(spark.sql(PATIENTS).limit(2000), ENDPOINT, service.url, inputs=INPUTS)
-    with pytest.raises(Exception, match=r"Record \d+: 500 General Adapter Exception: .*\(got 17\)"):
+    with pytest.raises(Exception, match=r"Record \d+: 400 Invalid Input: .*17"):
         scored.count()
         scored.collect()
 

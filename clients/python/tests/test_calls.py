@@ -36,8 +36,10 @@ def test_an_error_of_the_service_tells_what_is_wrong(activator: Activator, egfr:
     with pytest.raises(ServiceError) as of_code:
         egfr({})
     error = of_code.value
-    assert (error.status, error.title) == (500, "General Adapter Exception")
-    assert error.detail.startswith("Code execution error: Error: creatinine must be a number")
+    assert (error.status, error.title) == (400, "Invalid Input")
+    assert error.detail.startswith(
+        "The input breaks the schema of nephrology/ckdepi/2.0/egfr: /creatinine: expected number"
+    )
     assert not error.retryable
     with pytest.raises(ServiceError) as of_path:
         activator.endpoint("a/b/1.0/c")(PATIENT)

@@ -69,15 +69,15 @@ def test_a_record_that_fails_is_an_error_in_its_place(egfr: Endpoint) -> None:
     first, of_code, of_text, last = egfr.map(records, errors="return")
     assert (first, last) == (egfr(patient(1)), egfr(patient(2)))
     assert isinstance(of_code, RecordError)
-    assert (of_code.status, of_code.title, of_code.index, of_code.line) == (500, "General Adapter Exception", 1, 2)
-    assert "creatinine must be a number" in of_code.detail
+    assert (of_code.status, of_code.title, of_code.index, of_code.line) == (400, "Invalid Input", 1, 2)
+    assert "/creatinine: expected number" in of_code.detail
     assert isinstance(of_text, RecordError)
     assert (of_text.status, of_text.title, of_text.index) == (400, "Http Message Not Readable", 2)
 
 
 def test_a_record_that_fails_is_raised_where_nothing_else_was_asked(egfr: Endpoint) -> None:
     results = []
-    with pytest.raises(RecordError, match=r"^Record 2: 500 General Adapter Exception: ") as raised:
+    with pytest.raises(RecordError, match=r"^Record 2: 400 Invalid Input: ") as raised:
         for result in egfr.map([patient(1), patient(2), {}, patient(3)]):
             results.append(result)
     assert len(results) == raised.value.answered == raised.value.index == 2

@@ -212,8 +212,8 @@ def test_frames_of_pandas_are_scored(egfr: Endpoint) -> None:
     assert scored[0]["category"].tolist() == ["G3a", None, None]
     assert [text and text[:62] for text in scored[0]["error"]] == [
         None,
-        "500 General Adapter Exception: Code execution error: Error: cr",
-        "500 General Adapter Exception: Code execution error: Error: ag",
+        "400 Invalid Input: The input breaks the schema of nephrology/c",
+        "400 Invalid Input: The input breaks the schema of nephrology/c",
     ]
 
 
