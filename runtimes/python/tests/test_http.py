@@ -20,14 +20,15 @@ from tests.harness.runtime import wait_until
 HOST = b"Host: x\r\n"
 ONE = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 LIMITS = HttpLimits(SizeLimits(head=2048, body=100_000), TimeLimits(0.4, 0.6, 0.8, 0.5, 0.3, 0.05), connections=20)
+UNHURRIED = HttpLimits(SizeLimits(head=2048, body=100_000), TimeLimits(60, 60, 60, 60, 60, 60), connections=20)
 
 
 class Echo:
     """Answers every request with its method, path, body and headers; `/later` a little later."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: HttpLimits = LIMITS) -> None:
         self.loop = asyncio.new_event_loop()
-        self.server = Server(self.handle, LIMITS)
+        self.server = Server(self.handle, limits)
         self.port = self.loop.run_until_complete(self.server.listen("127.0.0.1", 0))
         self.thread = threading.Thread(target=self.loop.run_forever)
         self.thread.start()
@@ -110,12 +111,17 @@ def test_thousands_of_requests_in_one_piece_are_answered(echo: Echo) -> None:
     assert len(echo.ask(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 3000, 3000)) == 3000
 
 
-def test_a_request_may_come_byte_by_byte(echo: Echo) -> None:
-    with echo.connect() as connection:
-        for byte in b"POST /a%20b?c=d HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc":
-            connection.sendall(bytes([byte]))
-            time.sleep(0.001)
-        assert bodies(connection, 1) == [["POST", "/a b", "abc"]]
+def test_a_request_may_come_byte_by_byte() -> None:
+    unhurried = Echo(UNHURRIED)
+    try:
+        with unhurried.connect() as connection:
+            connection.settimeout(60)
+            for byte in b"POST /a%20b?c=d HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc":
+                connection.sendall(bytes([byte]))
+                time.sleep(0.001)
+            assert bodies(connection, 1) == [["POST", "/a b", "abc"]]
+    finally:
+        unhurried.close()
 
 
 def test_chunked_bodies_are_put_together(echo: Echo) -> None:
