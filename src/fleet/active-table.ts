@@ -6,7 +6,6 @@ import type { About } from '../activation/selection.ts';
 import type { Change } from '../activation/activator.ts';
 import { recordOf, subjectOf } from './audited-change.ts';
 import type { Became } from './audited-change.ts';
-import { koKey } from '../knowledge-object/id.ts';
 import type { KoId, KoName } from '../knowledge-object/id.ts';
 import { koNotFound } from '../lib/errors.ts';
 import { currentAuthor, noteKept } from '../shelf/change-author.ts';
@@ -253,5 +252,3 @@ export function namesOf(about: About): readonly KoName[] | undefined {
   if (about.what === 'ko') return [{ naan: about.naan, name: about.name }];
   return about.what === 'kos' ? about.kos : undefined;
 }
-
-export const keyOf = ({ id }: ActiveKo): string => koKey(id);

@@ -14,6 +14,7 @@ import type { KoId } from '../knowledge-object/id.ts';
 import { messageOf, overloaded } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { DatabaseError, isPassing } from '../shelf/postgres/database-error.ts';
+import { LIVE_FOR_S, LIVES } from '../shelf/postgres/shelf-changes.ts';
 import { changing } from '../shelf/postgres/shelf-errors.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 import type { SharedShelf } from '../shelf/shared-shelf.ts';
@@ -21,7 +22,7 @@ import { ActiveTable } from './active-table.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { NodeFacts, NodeState } from './heartbeat.ts';
 import { withLease } from './lease.ts';
-import { differencesOf, JOINING, LIVE_FOR_S, Nodes } from './nodes.ts';
+import { differencesOf, JOINING, Nodes } from './nodes.ts';
 import type { FleetNode, NodeFailure } from './nodes.ts';
 import { SharedActivation } from './shared-activation.ts';
 import { SharedKos } from './shared-kos.ts';
@@ -266,9 +267,7 @@ export class Fleet implements AsyncDisposable {
       const { rows } = await query<{ started: boolean }>(`SELECT started FROM ${schema}.state FOR UPDATE`);
       // Whoever was known under this address is gone: it is this node's now.
       await query(`DELETE FROM ${schema}.node WHERE name = $1`, [this.#node.name]);
-      const others = await query(
-        `SELECT 1 FROM ${schema}.node WHERE heartbeat > clock_timestamp() - interval '${LIVE_FOR_S} seconds' LIMIT 1`,
-      );
+      const others = await query(`SELECT 1 FROM ${schema}.node WHERE ${LIVES} LIMIT 1`);
       const isFirst = rows[0]?.started !== true || others.rows.length === 0;
       const generation = isFirst
         ? await this.#table.orderIn(transaction, 'reload', { what: 'all' })

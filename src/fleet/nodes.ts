@@ -1,6 +1,7 @@
 /** The nodes of a fleet, as the database knows them. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../shelf/postgres/database.ts';
+import { LIVES } from '../shelf/postgres/shelf-changes.ts';
 
 /** Something that cannot be called on a node. */
 export interface NodeFailure {
@@ -28,9 +29,7 @@ export interface FleetNode {
   readonly age: number;
 }
 
-/** Seconds after which a node without a sign of life is not waited for. */
-export const LIVE_FOR_S = 5;
-/** … and after which it is forgotten. */
+/** Seconds without a sign of life after which a node is forgotten. */
 const FORGOTTEN_AFTER_S = 3600;
 /** Generation of a node that does not follow changes yet: it activates what was active when it joined. */
 export const JOINING = 0;
@@ -39,18 +38,7 @@ const LONGEST_PAUSE_MS = 200;
 
 type What = 'revision' | 'generation';
 
-interface Row extends Record<string, unknown> {
-  readonly id: string;
-  readonly name: string;
-  readonly address: string;
-  readonly version: string;
-  readonly settings: Readonly<Record<string, string>>;
-  readonly revision: number;
-  readonly generation: number;
-  readonly failures: readonly NodeFailure[];
-  readonly joined: Date;
-  readonly age: number;
-}
+type Row = Omit<FleetNode, 'joined'> & { readonly joined: Date } & Record<string, unknown>;
 
 export class Nodes {
   readonly #database: Database;
@@ -72,7 +60,7 @@ export class Nodes {
   async behind(what: What, to: number): Promise<readonly string[]> {
     const { rows } = await this.#database.query<{ name: string }>(
       `SELECT name FROM ${this.#database.schema}.node
-        WHERE ${what} < $1 AND generation > ${JOINING} AND heartbeat > clock_timestamp() - interval '${LIVE_FOR_S} seconds' ORDER BY name`,
+        WHERE ${what} < $1 AND generation > ${JOINING} AND ${LIVES} ORDER BY name`,
       [to],
     );
     return rows.map(({ name }) => name);

@@ -15,8 +15,10 @@ import { entryOf, KO_COLUMNS, type KoRow, type SharedIndex } from './shared-inde
 /** Milliseconds for which a change waits for the other nodes. */
 const LONGEST_WAIT_FOR_NODES = 2000;
 const LOOK_AGAIN_MS = 25;
-/** A node that was heard within this time lives. */
-export const LIVES = `heartbeat > clock_timestamp() - interval '5 seconds'`;
+/** Seconds after which a node without a sign of life is not waited for. */
+export const LIVE_FOR_S = 5;
+/** A condition of SQL. */
+export const LIVES = `heartbeat > clock_timestamp() - interval '${String(LIVE_FOR_S)} seconds'`;
 
 export interface ChangesOptions {
   readonly database: Database;
