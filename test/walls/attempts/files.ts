@@ -1,6 +1,6 @@
 /** Reads and changes files that belong to others. */
 import type { Attempt, Target } from '../support/attempt.ts';
-import { CURRENT_FOLDER, call, ints, open, read } from '../support/steps.ts';
+import { CURRENT_FOLDER, call, ints, open, read, showing } from '../support/steps.ts';
 import type { Way } from '../support/steps.ts';
 
 const CREATE = 0o102;
@@ -23,6 +23,24 @@ const NO_RIGHT = {
 const GET_FLAGS = 0x80086601;
 const SET_FLAGS = 0x40086602;
 const ANY_CHANGE = 0xfff;
+
+const OF_ITSELF = 0x1000;
+const STATUS = 256;
+/** In the answer of statx. */
+const MODE_AT = 28;
+const CHANGED_AT = 112;
+const REGULAR = 0o100000;
+const statusOfOpen = call('statx', { of: 0 }, '', OF_ITSELF, 0xfff, { room: STATUS });
+
+/** Of what the first step of the way opened; each is seen afterwards. */
+const setMode = (mode: number): Way => [
+  call('fchmod', { of: 0 }, mode),
+  showing(statusOfOpen, { bytes: ints(REGULAR | mode).slice(0, 4), at: MODE_AT }),
+];
+const setTimes = (seconds: number): Way => [
+  call('utimensat', { of: 0 }, 0, { words: [seconds, 0, seconds, 0] }, 0),
+  showing(statusOfOpen, { bytes: ints(seconds, 0), at: CHANGED_AT }),
+];
 
 const create = (path: string): Way => [open(path, CREATE)];
 const victim = ({ free }: Target): string => `${free}/victim`;
@@ -123,8 +141,12 @@ export const writes: readonly Omit<Attempt, 'aim'>[] = [
   },
   {
     name: 'who may use its own code, which it may open to read',
-    changes: ({ own }) => own.file,
-    ways: ({ own }) => [[open(own.file), call('fchmod', { of: 0 }, 0o644)]],
+    // One of the two may be its mode already: a filter tells of both that they were set.
+    ways: ({ own }) => [[open(own.file), ...[0o600, 0o644].flatMap(setMode)]],
+  },
+  {
+    name: 'the times of its own code, which it may open to read',
+    ways: ({ own }) => [[open(own.file), ...[1, 2].flatMap(setTimes)]],
   },
   {
     name: 'whose a file is',

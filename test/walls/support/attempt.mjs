@@ -65,7 +65,8 @@ export function attemptsBy(path) {
       const isShown = ([address, size]) => {
         const content = Buffer.alloc(size);
         get(content, address, size);
-        return content.includes(step.shows);
+        if (typeof step.shows === 'string') return content.includes(step.shows);
+        return content.subarray(step.shows.at).toString('hex').startsWith(step.shows.bytes);
       };
       return step.shows !== undefined && !this.rooms.some(isShown) ? SHOWS_NOTHING : result;
     }

@@ -54,7 +54,7 @@ class _Way:
         if result < 0:
             return 0 if ctypes.get_errno() in step.get("passes", ()) else -ctypes.get_errno()
         shows = step.get("shows")
-        if shows is not None and not any(shows.encode() in ctypes.string_at(*room) for room in self.rooms):
+        if shows is not None and not any(_is_shown(shows, ctypes.string_at(*room)) for room in self.rooms):
             return _SHOWS_NOTHING
         return result
 
@@ -89,6 +89,12 @@ class _Way:
             if result < 0:
                 return result
         return 0
+
+
+def _is_shown(shows, content):
+    if isinstance(shows, str):
+        return shows.encode() in content
+    return content[shows["at"] :].startswith(bytes.fromhex(shows["bytes"]))
 
 
 def attempt(ways):

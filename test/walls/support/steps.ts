@@ -23,9 +23,14 @@ export interface Call {
   readonly args: readonly Arg[];
   /** Numbers of errors that come only from behind the wall. */
   readonly passes?: readonly number[];
-  /** Must be in what the call gave. */
-  readonly shows?: string;
+  /** Must be in what the call gave: a text anywhere, or bytes, in hex, at their place. */
+  readonly shows?: string | Shown;
   readonly repeat?: number;
+}
+
+interface Shown {
+  readonly bytes: string;
+  readonly at: number;
 }
 
 /** Makes a child, which makes calls and ends; `wait` is false where it may go on. */
@@ -54,7 +59,7 @@ export const orFailsBy = (step: Call, ...errors: ErrorName[]): Call => ({
   ...step,
   passes: errors.map((each) => ERRORS[each]),
 });
-export const showing = (step: Call, text: string): Call => ({ ...step, shows: text });
+export const showing = (step: Call, shows: string | Shown): Call => ({ ...step, shows });
 export const times = <T extends Step>(repeat: number, step: T): T => ({ ...step, repeat });
 
 const SIGCHLD = 17;
