@@ -29,6 +29,9 @@ export interface ServerFacts {
 }
 
 const KEEP_ALIVE_AFTER_MS = 10_000;
+/** To connect takes several turns: what goes on may take this many times as long as a server may say nothing. */
+const MOST_TIMES_AS_LONG = 8;
+const LOOKS_IN_TIMEOUT = 8;
 const OLDEST_SERVER = 140_000;
 const FACTS = `SELECT current_setting('transaction_read_only') AS ro, current_setting('server_version_num')::int AS version,
   current_setting('server_encoding') AS encoding`;
@@ -113,7 +116,7 @@ export class Connection {
     const client = new PlainClient({ ...config, password, stream: () => socket }, startup);
     const connection = new Connection(host, client, socket);
     try {
-      await connection.#within(client.connect(), connectTimeout, 'connecting took');
+      await connection.#whileHeard(client.connect(), connectTimeout);
       const { rows } = await connection.query<{ ro: string; version: number; encoding: string }>(
         FACTS,
         [],
@@ -166,9 +169,7 @@ export class Connection {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        const error = new DatabaseError('timeout', `${what} more than ${String(milliseconds / 1000)} s`, {
-          isBroken: true,
-        });
+        const error = silent(`${what} more than ${String(milliseconds / 1000)} s`);
         reject(error);
         this.#break(error);
       }, milliseconds);
@@ -178,6 +179,24 @@ export class Connection {
     } finally {
       clearTimeout(timer);
       work.catch(() => undefined);
+    }
+  }
+
+  /** A server that is slow, and goes on, is waited for longer than one that says nothing for this long. */
+  async #whileHeard(work: Promise<unknown>, milliseconds: number): Promise<void> {
+    let watch: NodeJS.Timeout | undefined;
+    const silence = new Promise<never>((_, reject) => {
+      let [heard, at] = [0, performance.now()];
+      watch = setInterval(() => {
+        if (this.#socket.bytesRead !== heard) [heard, at] = [this.#socket.bytesRead, performance.now()];
+        else if (performance.now() - at >= milliseconds)
+          reject(silent(`the server said nothing for ${String(milliseconds / 1000)} s while connecting`));
+      }, milliseconds / LOOKS_IN_TIMEOUT);
+    });
+    try {
+      await this.#within(Promise.race([work, silence]), milliseconds * MOST_TIMES_AS_LONG, 'connecting took');
+    } finally {
+      clearInterval(watch);
     }
   }
 
@@ -202,3 +221,5 @@ export class Connection {
     throw new DatabaseError('schema', problem);
   }
 }
+
+const silent = (message: string): DatabaseError => new DatabaseError('timeout', message, { isBroken: true });

@@ -1,13 +1,14 @@
 /**
- * Keeps the index level with the database. Each second one statement reads the revision that the fleet has reached; that
- * row is the truth, and a notification only wakes it earlier.
+ * Keeps the index level with the database. Each second one statement reads the revision that the fleet has reached, with
+ * what changed since; that is the truth, and a notification only wakes it earlier. All of it goes over one connection of
+ * its own: a slow database, or changes that have all of the others in use, keep no node from following.
  */
 import { Backoff } from '../../lib/backoff.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Connection, Row } from './connection.ts';
-import type { Database } from './database.ts';
+import type { Database, Query } from './database.ts';
 import { toDatabaseError, type DatabaseError } from './database-error.ts';
-import type { SharedIndex } from './shared-index.ts';
+import { KO_COLUMNS, PAGE, type KoRow, type SharedIndex } from './shared-index.ts';
 
 /** Of the fleet. */
 export interface FleetState {
@@ -18,14 +19,17 @@ export interface FleetState {
   readonly now: number;
 }
 
+/** The state of the fleet, and beside it a KO that changed; without one where nothing did. */
 interface StateRow extends Row {
-  readonly revision: number;
+  readonly reached: number;
   readonly mark: string;
   readonly generation: number;
   readonly changes_from: number;
   readonly started: boolean;
   readonly now: number;
 }
+
+type ChangedRow = KoRow | { readonly naan: null };
 
 export interface FollowerOptions {
   readonly database: Database;
@@ -142,17 +146,26 @@ export class Follower {
   async #look(): Promise<void> {
     const { database, index } = this.#options;
     const connection = (this.#connection ??= await this.#connect());
-    const [row] = (await connection.query<StateRow>(statement(database.schema), [], STATEMENT_MS)).rows;
+    const asked = statement(database.schema);
+    const { rows } = await connection.query<StateRow & ChangedRow>(asked, [index.revision], STATEMENT_MS);
+    const [row] = rows;
     if (row === undefined) throw new Error(`the schema ${database.fleet} has no state`);
-    const { revision, mark, generation, started, now } = row;
-    const asked = { schema: database.schema, query: database.query };
-    const isSure = !this.#isFresh || index.continues(revision, mark);
-    if (!index.isLoaded || !isSure || revision < index.revision || index.revision < row.changes_from)
-      await index.load(asked, revision, mark);
-    if (revision > index.revision) await index.follow(asked, revision, mark);
+    const { reached, mark, generation, started, now } = row;
+    const isSure = !this.#isFresh || index.continues(reached, mark);
+    if (!index.isLoaded || !isSure || reached < index.revision || index.revision < row.changes_from) {
+      const query: Query = (sql, values = []) => connection.query(sql, values, database.statementTimeout);
+      await index.load({ schema: database.schema, query }, reached, mark);
+    } else if (reached > index.revision) {
+      const changed = rows.filter((each): each is StateRow & KoRow => each.naan !== null);
+      const last = changed.length < PAGE ? undefined : changed.at(-1);
+      if (last === undefined) index.apply(changed, reached, mark);
+      else index.apply(changed, last.revision, undefined);
+      // The rest of them.
+      if (last !== undefined) this.wake();
+    }
     this.#isFresh = false;
     const before = this.#state?.generation;
-    this.#state = { revision, generation, started, now };
+    this.#state = { revision: reached, generation, started, now };
     if (generation !== before) this.onGeneration();
   }
 
@@ -234,5 +247,7 @@ export class Follower {
   }
 }
 
-const statement = (schema: string): string => `SELECT revision, mark::text, generation, changes_from, started,
-  (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now FROM ${schema}.state`;
+const statement = (schema: string): string => `SELECT s.revision AS reached, s.mark::text, s.generation, s.changes_from,
+    s.started, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now, k.*
+  FROM ${schema}.state s LEFT JOIN LATERAL (SELECT ${KO_COLUMNS} FROM ${schema}.ko WHERE revision > $1
+    ORDER BY revision LIMIT CASE WHEN $1 < 0 THEN 0 ELSE ${String(PAGE)} END) k ON true ORDER BY k.revision`;

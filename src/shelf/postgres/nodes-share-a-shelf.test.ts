@@ -96,6 +96,22 @@ test('without the database reads go on, changes are refused at once, and all hea
   await put(shelf, 'a/b/v5');
 });
 
+test('a node that has lost its connections to a slow database makes new ones, and follows the others', async () => {
+  await using proxy = await tcpProxy(() => shared.port);
+  await using far = await open('slow');
+  await using shelf = await open('slow', {}, proxy.port);
+  // To connect takes several turns, each less and all together more than `connect_timeout`.
+  proxy.delay = 800;
+  proxy.cutAll();
+  const changed = await put(far, 'a/b/v1');
+  await until('it is followed', async () => (await shelf.find(koId('a/b/v1')))?.etag === changed.etag);
+  const requests: string[] = [];
+  proxy.onRequest = (bytes) => (requests.push(String(bytes.length)), 'pass');
+  const again = await put(far, 'a/b/v2');
+  await until('it is followed', async () => (await shelf.find(koId('a/b/v2')))?.etag === again.etag);
+  assert.ok(requests.length <= 2, `one look may be on its way, and one brings it: ${String(requests.length)}`);
+});
+
 test('a node that starts without the database waits for it', async () => {
   await using proxy = await tcpProxy(() => shared.port);
   proxy.isClosed = true;

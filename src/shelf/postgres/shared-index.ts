@@ -4,7 +4,7 @@ import { ChangeLog } from '../change-log.ts';
 import { EntryIndex } from '../entry-index.ts';
 import type { ShelfEntry } from '../shelf.ts';
 import type { Row } from './connection.ts';
-import type { Database, Query } from './database.ts';
+import type { Query } from './database.ts';
 
 /** A row of `ko`. */
 export interface KoRow extends Row {
@@ -21,7 +21,7 @@ export interface KoRow extends Row {
 
 export const KO_COLUMNS = 'naan, name, version, digest, metadata, at_id, etag, revision, removed';
 /** Rows that are asked for at a time. */
-const PAGE = 2000;
+export const PAGE = 2000;
 /** Changes that are remembered; who is further behind looks at all. */
 const MOST_RECENT = 4096;
 
@@ -75,8 +75,8 @@ export class SharedIndex {
     return revision === this.#revision && mark === this.#mark;
   }
 
-  /** Rows that came after the revision of the index, with all others up to `revision`. */
-  apply(rows: readonly KoRow[], revision: number, mark: string): void {
+  /** Rows that came after the revision of the index, with all others up to `revision`, whose mark may not be known. */
+  apply(rows: readonly KoRow[], revision: number, mark: string | undefined): void {
     const before = this.#revision;
     for (const row of rows) if (row.revision > before) this.#show(row, row.revision);
     const reached = rows.reduce((most, row) => Math.max(most, row.revision), revision);
@@ -85,13 +85,6 @@ export class SharedIndex {
     // With later rows than the revision, the mark is that of an earlier one.
     this.#mark = reached === revision ? mark : undefined;
     if (reached !== before) this.onChange();
-  }
-
-  /** What changed after the revision of the index. */
-  async follow({ schema, query }: Pick<Database, 'schema' | 'query'>, revision: number, mark: string): Promise<void> {
-    const sql = `SELECT ${KO_COLUMNS} FROM ${schema}.ko WHERE revision > $1 ORDER BY revision`;
-    const { rows } = await query<KoRow>(sql, [this.#revision]);
-    this.apply(rows, revision, mark);
   }
 
   /** Reads all anew, and tells of what is other than before; of what is as before only the digest is read. */
@@ -139,8 +132,9 @@ export class SharedIndex {
     const entry = entryOf(row);
     if (entry === undefined) this.#kos.delete(key);
     else this.#kos.set(key, entry);
-    const id = entry?.id ?? before?.id;
-    if (id !== undefined && before?.etag !== entry?.etag) this.#note(id, revision);
+    const { naan, name, version } = row;
+    // What came and went since the last look has changed too.
+    if (entry === undefined || before?.etag !== entry.etag) this.#note({ naan, name, version }, revision);
   }
 }
 
