@@ -3,6 +3,7 @@ import multipart from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
 import { activationRoutes } from './activation-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
+import { consoleRoutes } from './console/console-routes.ts';
 import { fleetRoutes } from './fleet-routes.ts';
 import { removedRoutes } from './removed-routes.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
@@ -39,6 +40,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   const { publicUrl } = config;
   rootRoutes(app, publicUrl);
   pageRoutes(app);
+  consoleRoutes(app);
   const login = { execution: gate.isClosed('execution'), details: gate.isClosed('info') };
   pageDataRoutes(app, { activator, shelf, login });
   openapiRoutes(app);

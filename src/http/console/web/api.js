@@ -1,0 +1,55 @@
+// Asks the service, with the login of this tab.
+import { loginHeaders } from '../doc/login.js';
+
+/** Address of the service, with a slash at its end: it may live below a path behind a proxy. */
+export const base = location.pathname.replace(/console\/?$/, '');
+
+export class ApiError extends Error {
+  /** @param {{status: number, title: string, detail: string, requestId: string}} facts */
+  constructor({ status, title, detail, requestId }) {
+    super(detail || title);
+    Object.assign(this, { status, title, requestId });
+  }
+}
+
+const listeners = new Set();
+
+/** Learns when the service asks for a login. Gives back what ends that. */
+export function onLoginNeeded(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+const errorOf = async (response) => {
+  const requestId = response.headers.get('x-request-id') ?? '';
+  const body = await response.json().catch(() => ({}));
+  const title = body.Title ?? String(response.status);
+  const detail = body.Detail ?? body.Error ?? 'The service answers ' + response.status;
+  return new ApiError({ status: response.status, title, detail, requestId });
+};
+
+/**
+ * `path` is relative to the service. A redirect is an answer and is not followed.
+ * @returns {Promise<Response>}
+ * @throws ApiError; TypeError where the service cannot be reached.
+ */
+export async function send(method, path, { headers = {}, body, signal } = {}) {
+  const response = await fetch(base + path, {
+    method,
+    headers: { accept: 'application/json', ...loginHeaders(), ...headers },
+    body,
+    signal,
+    cache: 'no-store',
+    credentials: 'omit',
+    redirect: 'manual',
+  });
+  if (response.ok || response.type === 'opaqueredirect') return response;
+  if (response.status === 401) for (const listener of listeners) listener();
+  throw await errorOf(response);
+}
+
+/** JSON of the service. */
+export const get = async (path, options) => (await send('GET', path, options)).json();
+
+/** Path of a KO or of a file in it, each part escaped. */
+export const pathOf = (id) => id.split('/').map(encodeURIComponent).join('/');

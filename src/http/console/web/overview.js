@@ -1,0 +1,3 @@
+import { html } from './html.js';
+
+export const Overview = () => html`<h1>Overview</h1>`;
