@@ -19,6 +19,7 @@ import { metricsRoutes } from './metrics-routes.ts';
 import { openapiRoutes } from './openapi-routes.ts';
 import { pageDataRoutes } from './pages/page-data.ts';
 import { pageRoutes } from './pages/send-page.ts';
+import { problemRoutes } from './problem-routes.ts';
 import { proxyRoutes } from './proxy-routes.ts';
 import type { Exposition } from '../metrics/exposition.ts';
 import type { RequestGate } from './request-gate.ts';
@@ -53,6 +54,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   auditRoutes(app, parts.auditStore);
   fleetRoutes(app, parts.fleet);
   removedRoutes(app, shelf, parts.auditStore);
+  problemRoutes(app, activator, shelf);
   healthRoutes(app, {
     activator,
     shelf,

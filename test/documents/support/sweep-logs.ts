@@ -14,6 +14,7 @@ export const logs = (id: string): Step[] => [
   ['get', CONSOLE, '/actuator/logs/no/such/ko'],
   ['get', '/actuator/audit', '/actuator/audit?limit=0'],
   ['get', '/actuator/removed', '/actuator/removed?limit=0'],
+  ['get', '/actuator/problems', '/actuator/problems?limit=0'],
   ['get', '/actuator/loggers', '/actuator/loggers'],
   ['head', '/actuator/loggers', '/actuator/loggers'],
   ['get', LOGGER, '/actuator/loggers/ROOT'],

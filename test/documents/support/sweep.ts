@@ -114,6 +114,7 @@ function listings(): Step[] {
     '/actuator/prometheus',
     '/actuator/audit',
     '/actuator/fleet',
+    '/actuator/problems',
     '/actuator/removed',
   ];
   const scripts = 'overview card objects about files login read element doc descriptor answers'.split(' ');

@@ -1,0 +1,81 @@
+// Lines over the last hour, with the same in words for whoever does not see them.
+import uPlot from 'uplot';
+import { html, useEffect, useRef } from './html.js';
+
+const HEIGHT = 180;
+
+const colour = (name) =>
+  getComputedStyle(document.documentElement)
+    .getPropertyValue('--' + name)
+    .trim();
+
+const axis = (format) => ({
+  stroke: () => colour('quiet'),
+  grid: { stroke: () => colour('line'), width: 1 },
+  ticks: { stroke: () => colour('line'), width: 1 },
+  ...(format && { values: (_, all) => all.map(format), size: 64 }),
+});
+
+const optionsOf = ({ lines, format, width, height }) => ({
+  width,
+  height,
+  cursor: { drag: { x: false, y: false } },
+  legend: { live: true },
+  scales: { y: { range: (_, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+  axes: [axis(), axis(format)],
+  series: [
+    { value: (_, at) => (at === null ? '' : new Date(at * 1000).toLocaleTimeString()) },
+    ...lines.map(({ label, colour: name, dash }) => ({
+      label,
+      stroke: () => colour(name),
+      width: 2,
+      dash,
+      points: { show: false },
+      spanGaps: false,
+      value: (_, value) => (value === null || value === undefined ? '–' : format(value)),
+    })),
+  ],
+});
+
+/**
+ * @param {{title: string, summary: string, times: number[], format: (value: number) => string,
+ *   lines: {label: string, colour: string, dash?: number[], values: (number | null)[]}[]}} props
+ *   `times` in seconds of the epoch; a colour is the name of one of the page.
+ */
+export function Chart({ title, summary, times, lines, format }) {
+  const place = useRef();
+  const chart = useRef();
+  const data = [times, ...lines.map(({ values }) => values)];
+  const present = useRef(data);
+  present.current = data;
+  useEffect(() => {
+    const draw = () => {
+      chart.current?.destroy();
+      const width = Math.max(200, place.current.clientWidth);
+      chart.current = new uPlot(optionsOf({ lines, format, width, height: HEIGHT }), present.current, place.current);
+    };
+    draw();
+    let width = place.current.clientWidth;
+    const watch = new ResizeObserver(() => {
+      if (place.current.clientWidth === width) return;
+      width = place.current.clientWidth;
+      chart.current.setSize({ width: Math.max(200, width), height: HEIGHT });
+    });
+    watch.observe(place.current);
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', draw);
+    return () => {
+      watch.disconnect();
+      dark.removeEventListener('change', draw);
+      chart.current.destroy();
+      chart.current = undefined;
+    };
+  }, []);
+  useEffect(() => chart.current.setData(data), [times, ...lines.map(({ values }) => values)]);
+  return html`
+    <figure class="chart">
+      <figcaption><strong>${title}</strong> <span class="quiet">${summary}</span></figcaption>
+      <div ref=${place} aria-hidden="true"></div>
+    </figure>
+  `;
+}

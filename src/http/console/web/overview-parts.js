@@ -1,0 +1,75 @@
+// What else belongs to the service: runtimes, other nodes, and settings that somebody made.
+import { useServiceState } from './events.js';
+import { useTicks } from './history.js';
+import { html } from './html.js';
+import { Problem, Table } from './parts.js';
+import { useLoaded } from './use-loaded.js';
+
+const WAIT = 15_000;
+
+export function Runtimes() {
+  const state = useServiceState();
+  const { data = [], error } = useLoaded('proxy/environments', useTicks(WAIT) + ' ' + state?.status);
+  if (data.length === 0 && error === undefined) return null;
+  return html`<section aria-labelledby="runtimes-title">
+    <h2 id="runtimes-title">Runtimes</h2>
+    <${Problem} error=${error} />
+    <${Table} caption="What runs code beside the service" heads=${['Engine', 'Where', 'Version', 'State', 'Endpoints']}>
+      ${data.map(
+        ({ engine, url, local, version, status, endpoints }) =>
+          html`<tr>
+            <th scope="row">${engine}</th>
+            <td>${local ? 'workers of this service' : url}</td>
+            <td>${version}</td>
+            <td data-kind=${status === 'up' ? 'good' : 'bad'}>${status}</td>
+            <td class="number">${endpoints}</td>
+          </tr>`,
+      )}
+    <//>
+  </section>`;
+}
+
+export function Fleet() {
+  const { data, error } = useLoaded('actuator/fleet', useTicks(WAIT));
+  // An activator that is alone says so.
+  if (data === undefined)
+    return error === undefined || error.status === 404 ? null : html`<${Problem} error=${error} />`;
+  return html`<section aria-labelledby="fleet-title">
+    <h2 id="fleet-title">Fleet</h2>
+    <p class="quiet">Calls and times on this page are those of the node that answers.</p>
+    <${Table} caption="Activators that share the shelf" heads=${['Node', 'Address', 'Version', 'Heard', 'Behind']}>
+      ${data.nodes.map(
+        ({ name, id, address, version, age, heartbeat, behind }) =>
+          html`<tr>
+            <th scope="row">${name ?? id}</th>
+            <td>${address}</td>
+            <td>${version}</td>
+            <td>${age ?? heartbeat}</td>
+            <td>${behind ? JSON.stringify(behind) : 'no'}</td>
+          </tr>`,
+      )}
+    <//>
+  </section>`;
+}
+
+export function Settings() {
+  const { data, error } = useLoaded('actuator/settings');
+  return html`<section aria-labelledby="settings-title">
+    <h2 id="settings-title">Settings</h2>
+    <${Problem} error=${error} />
+    ${data?.length === 0 && html`<p>All settings have their defaults.</p>`}
+    ${
+      data?.length > 0 &&
+      html`<${Table} caption="Settings that differ from their defaults" heads=${['Setting', 'Value', 'Default']}>
+        ${data.map(
+          ({ option, value, default: usual }) =>
+            html`<tr>
+              <th scope="row"><code>--${option}</code></th>
+              <td>${value}</td>
+              <td>${usual ?? '–'}</td>
+            </tr>`,
+        )}
+      <//>`
+    }
+  </section>`;
+}
