@@ -22,7 +22,7 @@ import { count } from '../lib/terminal.ts';
 import type { Terminal } from '../lib/terminal.ts';
 import { activationProblems } from '../lib/try-knowledge-object.ts';
 import type { Trial } from '../lib/try-knowledge-object.ts';
-import { EXAMPLES_FILE } from '../lib/worked-examples.ts';
+import { EXAMPLES_FILE } from '../../src/knowledge-object/worked-examples.ts';
 import { mapBounded } from '../../src/lib/map-bounded.ts';
 
 interface TestOptions extends RemoteOptions {

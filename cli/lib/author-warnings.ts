@@ -6,8 +6,8 @@ import { withoutDot } from '../../src/knowledge-object/package-path.ts';
 import { warning } from './findings.ts';
 import type { Finding } from './findings.ts';
 import type { KoSource } from './ko-source.ts';
-import { EXAMPLES_FILE } from './worked-examples.ts';
-import type { WorkedExample } from './worked-examples.ts';
+import { EXAMPLES_FILE } from '../../src/knowledge-object/worked-examples.ts';
+import type { WorkedExample } from '../../src/knowledge-object/worked-examples.ts';
 
 export function authorWarnings(ko: LoadedKo, source: KoSource, examples: readonly WorkedExample[]): Finding[] {
   return [

@@ -9,7 +9,7 @@ import type { LocalActivator } from './local-activator.ts';
 import { inOneLine } from './report-examples.ts';
 import type { Terminal } from './terminal.ts';
 import { activationProblems, isHere, tryExamples } from './try-knowledge-object.ts';
-import { EXAMPLES_FILE } from './worked-examples.ts';
+import { EXAMPLES_FILE } from '../../src/knowledge-object/worked-examples.ts';
 
 export interface Checked {
   readonly inspection: Inspection;

@@ -10,7 +10,7 @@ import type { Finding } from './findings.ts';
 import type { Inspection } from './inspect.ts';
 import { readSource } from './ko-source.ts';
 import type { KoSource } from './ko-source.ts';
-import { EXAMPLES_FILE } from './worked-examples.ts';
+import { EXAMPLES_FILE } from '../../src/knowledge-object/worked-examples.ts';
 
 export async function descriptorWarnings(
   source: KoSource,

@@ -9,7 +9,7 @@ import type { Finding } from './findings.ts';
 import type * as OpenApi from './openapi-findings.ts';
 import { readSource } from './ko-source.ts';
 import { readSchemaFiles } from './schema-files.ts';
-import { EXAMPLES_FILE } from './worked-examples.ts';
+import { EXAMPLES_FILE } from '../../src/knowledge-object/worked-examples.ts';
 import { readPlaced } from './yaml-place.ts';
 import type { PlacedData } from './yaml-place.ts';
 

@@ -10,8 +10,8 @@ import { SchemaChecker } from './schema-checker.ts';
 import type { SchemaFiles } from './schema-files.ts';
 import type { SchemaError } from './schema-errors.ts';
 import { innerSchemas, schemasOf } from './schemas-of.ts';
-import { EXAMPLES_FILE } from './worked-examples.ts';
-import type { WorkedExample } from './worked-examples.ts';
+import { EXAMPLES_FILE } from '../../src/knowledge-object/worked-examples.ts';
+import type { WorkedExample } from '../../src/knowledge-object/worked-examples.ts';
 import type { PlacedData } from './yaml-place.ts';
 
 /** Of those that the descriptor itself holds: beside schemas, and in them. */

@@ -4,8 +4,8 @@ import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
 import { ENGINES } from './engines.ts';
 import { problem } from './findings.ts';
 import type { Finding } from './findings.ts';
-import { EXAMPLES_FILE } from './worked-examples.ts';
-import type { WorkedExample } from './worked-examples.ts';
+import { EXAMPLES_FILE } from '../../src/knowledge-object/worked-examples.ts';
+import type { WorkedExample } from '../../src/knowledge-object/worked-examples.ts';
 
 export function exampleProblems(ko: LoadedKo, examples: readonly WorkedExample[]): Finding[] {
   const refused = new Set<string>();

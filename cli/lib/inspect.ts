@@ -26,8 +26,8 @@ import { readSource } from './ko-source.ts';
 import type { KoSource } from './ko-source.ts';
 import { templateTexts } from './template-texts.ts';
 import { textProblems } from './text-problems.ts';
-import { EXAMPLES_FILE, parseWorkedExamples } from './worked-examples.ts';
-import type { WorkedExample } from './worked-examples.ts';
+import { EXAMPLES_FILE, parseWorkedExamples } from '../../src/knowledge-object/worked-examples.ts';
+import type { WorkedExample } from '../../src/knowledge-object/worked-examples.ts';
 
 export interface Inspection {
   readonly source: KoSource;
@@ -58,10 +58,10 @@ export async function inspect(source: KoSource): Promise<Inspection> {
     ...found.problems.map(({ file, line, message }) => problem(file, line, withReason(message, source))),
   ];
   const ko = await loadedKo(source, found, read);
-  const { examples, findings: ofExamples } = source.files.has(EXAMPLES_FILE)
+  const { examples, problems } = source.files.has(EXAMPLES_FILE)
     ? parseWorkedExamples((await read(EXAMPLES_FILE)).toString('utf8'))
-    : { examples: [], findings: [] };
-  findings.push(...ofExamples);
+    : { examples: [], problems: [] };
+  findings.push(...problems.map(({ file, line, message }) => problem(file, line, message)));
   if (ko !== undefined) {
     const disagreements = [
       ...koProblems(ko),

@@ -1,7 +1,7 @@
 /** What people look for in the entry of a library, and a knowledge object does not state: advice, never a fault. */
 import { aboutKo } from '../../src/knowledge-object/about-ko.ts';
 import type { Inspection } from './inspect.ts';
-import { EXAMPLES_FILE } from './worked-examples.ts';
+import { EXAMPLES_FILE } from '../../src/knowledge-object/worked-examples.ts';
 
 export interface LibraryAdvice {
   readonly generation: 1 | 2;

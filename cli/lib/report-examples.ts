@@ -1,9 +1,9 @@
-import type { Difference } from './compare.ts';
+import type { Difference } from '../../src/knowledge-object/compare-results.js';
 import { placeIn } from './ko-source.ts';
 import type { KoSource } from './ko-source.ts';
 import type { ExampleResult } from './run-examples.ts';
 import type { Terminal } from './terminal.ts';
-import { EXAMPLES_FILE } from './worked-examples.ts';
+import { EXAMPLES_FILE } from '../../src/knowledge-object/worked-examples.ts';
 
 /** One line for an example that passed; what was expected and what came for one that failed. */
 export function printExample(source: KoSource, result: ExampleResult, terminal: Terminal): void {

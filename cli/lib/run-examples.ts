@@ -1,11 +1,11 @@
 /** Runs worked examples at an activator. */
 import type { ActivatorClient, ListedEndpoint } from './client.ts';
 import { wordsOf } from './client.ts';
-import { differences } from './compare.ts';
-import type { Difference } from './compare.ts';
+import { differences } from '../../src/knowledge-object/compare-results.js';
+import type { Difference } from '../../src/knowledge-object/compare-results.js';
 import { withPlace } from './failed-places.ts';
 import type { FailedPlaces } from './failed-places.ts';
-import type { WorkedExample } from './worked-examples.ts';
+import type { WorkedExample } from '../../src/knowledge-object/worked-examples.ts';
 
 export interface ExampleResult {
   readonly name: string;

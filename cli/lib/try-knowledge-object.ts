@@ -11,7 +11,7 @@ import type { KoSource } from './ko-source.ts';
 import type { LocalActivator } from './local-activator.ts';
 import { runExamples } from './run-examples.ts';
 import type { ExampleResult } from './run-examples.ts';
-import type { WorkedExample } from './worked-examples.ts';
+import type { WorkedExample } from '../../src/knowledge-object/worked-examples.ts';
 
 export interface Trial {
   readonly source: KoSource;

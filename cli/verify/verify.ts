@@ -2,8 +2,8 @@
 import { activateSources, runtimesFor } from '../lib/activate-sources.ts';
 import { ActivatorClient, wordsOf } from '../lib/client.ts';
 import type { Answer } from '../lib/client.ts';
-import { differences } from '../lib/compare.ts';
-import type { Difference } from '../lib/compare.ts';
+import { differences } from '../../src/knowledge-object/compare-results.js';
+import type { Difference } from '../../src/knowledge-object/compare-results.js';
 import type { Context } from '../lib/context.ts';
 import { EXIT, ioFailure, usageFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';

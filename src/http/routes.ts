@@ -17,6 +17,7 @@ import type { EndpointTexts } from './listings/endpoint-texts.ts';
 import { logRoutes } from './log-routes.ts';
 import { metricsRoutes } from './metrics-routes.ts';
 import { openapiRoutes } from './openapi-routes.ts';
+import { formRoutes } from './pages/form-routes.ts';
 import { pageDataRoutes } from './pages/page-data.ts';
 import { pageRoutes } from './pages/send-page.ts';
 import { problemRoutes } from './problem-routes.ts';
@@ -44,6 +45,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   consoleRoutes(app);
   const login = { execution: gate.isClosed('execution'), details: gate.isClosed('info') };
   pageDataRoutes(app, { activator, shelf, login });
+  formRoutes(app, { activator, shelf });
   openapiRoutes(app);
   const finder = new EndpointFinder({ activator, shelf, arriving: () => lifecycle.manifests.arriving });
   const executing = { activator, finder, calls, batches };

@@ -57,7 +57,7 @@ export function at(value: unknown, path: Path): unknown {
 const MOST_REFERENCES = 20;
 
 /** Where local references lead from there; a remote one stays where it is. */
-function follow(document: Fields, from: Path): Path {
+export function follow(document: Fields, from: Path): Path {
   let path = from;
   for (let step = 0; step < MOST_REFERENCES; step++) {
     const reference = fieldsOf(at(document, path))['$ref'];

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { COMMANDS } from '../../cli/program.ts';
 import { processContext } from '../../cli/lib/context.ts';
 import { EXIT } from '../../cli/lib/exit.ts';
-import { parseWorkedExamples } from '../../cli/lib/worked-examples.ts';
+import { parseWorkedExamples } from '../../src/knowledge-object/worked-examples.ts';
 import { PROJECT } from './kgrid.ts';
 
 const text = await readFile(join(PROJECT, 'docs/authoring-commands.md'), 'utf8');
@@ -40,10 +40,10 @@ test('docs/authoring-commands.md has every exit code', () => {
 });
 
 test('docs/authoring-commands.md has every key of a worked example, and its example is one', () => {
-  const [said] = parseWorkedExamples('- {none: 1}').findings;
+  const [said] = parseWorkedExamples('- {none: 1}').problems;
   const keys = /the keys are (.*)$/.exec(said?.message ?? '')?.[1]?.split(', ') ?? [];
   assert.deepEqual(rowsBelow('## worked-examples.yaml').sort(), keys.sort());
   const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(text) ?? [];
-  const { examples, findings } = parseWorkedExamples(yaml);
-  assert.deepEqual([examples.length, findings], [2, []]);
+  const { examples, problems } = parseWorkedExamples(yaml);
+  assert.deepEqual([examples.length, problems], [2, []]);
 });

@@ -40,7 +40,7 @@ import { describe, describeLoad } from '../../runtimes/node/worker/describe.ts';
 import { parseDescriptor } from '../../runtimes/node/activation/descriptor.ts';
 import { isJson } from '../../runtimes/node/http/body.ts';
 import { placeOf } from '../../cli/lib/findings.ts';
-import { parseWorkedExamples } from '../../cli/lib/worked-examples.ts';
+import { parseWorkedExamples } from '../../src/knowledge-object/worked-examples.ts';
 import { javascriptKo, ko } from '../acceptance/support/ko.ts';
 import { decidedEndpointsOf, ManualEngine, loaded } from '../support/in-memory.ts';
 import { assertLinear } from './support/growth.ts';

@@ -138,7 +138,7 @@ function listings(): Step[] {
     ...pages.flatMap((page) => both('/doc/{file}', `/doc/${page}`)),
     ...both('/doc/overview.json'),
     ['get', '/doc/overview.json', '/doc/overview.json', withHeaders({ 'if-none-match': '*' })],
-    ...['files', 'about'].flatMap((what): Step[] => {
+    ...['files', 'about', 'forms'].flatMap((what): Step[] => {
       const [route, url] = [`/doc/${what}/{naan}/{name}/{version}`, `/doc/${what}/${code.id}`];
       return [
         ...both(route, url),

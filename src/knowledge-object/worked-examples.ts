@@ -1,11 +1,10 @@
 /** `worked-examples.yaml`: calls of a knowledge object and the answers they must give. */
 import { isMap, isSeq } from 'yaml';
 import type { YAMLMap } from 'yaml';
-import { parseYaml } from '../../src/knowledge-object/descriptors/yaml-document.ts';
-import { endpointPath } from '../../src/knowledge-object/descriptors/deployment.ts';
-import { messageOf, ServiceError } from '../../src/lib/errors.ts';
-import { problem } from './findings.ts';
-import type { Finding } from './findings.ts';
+import { messageOf, ServiceError } from '../lib/errors.ts';
+import type { PackageProblem } from '../lib/errors.ts';
+import { endpointPath } from './descriptors/deployment.ts';
+import { parseYaml } from './descriptors/yaml-document.ts';
 
 export const EXAMPLES_FILE = 'worked-examples.yaml';
 
@@ -15,6 +14,8 @@ export type Expected =
 
 export interface WorkedExample {
   readonly name: string;
+  /** Where its numbers are from. */
+  readonly source?: string;
   /** Path as in the deployment descriptor, with a leading slash. */
   readonly endpoint: string;
   readonly method: 'post' | 'get';
@@ -41,24 +42,23 @@ const KEYS = new Set([
 ]);
 
 /** Reads the file; an entry that cannot be used is a problem, the others are kept. */
-export function parseWorkedExamples(text: string): { examples: WorkedExample[]; findings: Finding[] } {
-  const findings: Finding[] = [];
+export function parseWorkedExamples(text: string): { examples: WorkedExample[]; problems: PackageProblem[] } {
+  const problems: PackageProblem[] = [];
   const examples: WorkedExample[] = [];
   try {
     const { document, resolve, line } = parseYaml(text, EXAMPLES_FILE);
-    if (document.contents === null) return { examples, findings };
+    if (document.contents === null) return { examples, problems };
     if (!isSeq(document.contents)) {
-      findings.push(problem(EXAMPLES_FILE, 1, 'must hold a list: begin each example with "- name: …"'));
-      return { examples, findings };
+      problems.push(problem(1, 'must hold a list: begin each example with "- name: …"'));
+      return { examples, problems };
     }
     for (const item of document.contents.items) {
       const node = resolve(item);
       const at = line(node);
-      if (!isMap(node))
-        findings.push(problem(EXAMPLES_FILE, at, 'this entry is no example: write "- name: …" with its keys'));
+      if (!isMap(node)) problems.push(problem(at, 'this entry is no example: write "- name: …" with its keys'));
       else {
         const report = (key: string, message: string): void =>
-          void findings.push(problem(EXAMPLES_FILE, lineOf(node, key, line) ?? at, message));
+          void problems.push(problem(lineOf(node, key, line) ?? at, message));
         const example = readExample(node.toJS(document) as Record<string, unknown>, at, report);
         if (example !== undefined) examples.push(example);
       }
@@ -66,10 +66,16 @@ export function parseWorkedExamples(text: string): { examples: WorkedExample[]; 
   } catch (thrown) {
     if (!(thrown instanceof ServiceError) && !(thrown instanceof ReferenceError)) throw thrown;
     const [place] = thrown instanceof ServiceError ? thrown.problems : [];
-    findings.push(problem(EXAMPLES_FILE, place?.line, messageOf(thrown)));
+    problems.push(problem(place?.line, messageOf(thrown)));
   }
-  return { examples, findings };
+  return { examples, problems };
 }
+
+const problem = (line: number | undefined, message: string): PackageProblem => ({
+  message,
+  file: EXAMPLES_FILE,
+  ...(line !== undefined && { line }),
+});
 
 type Report = (key: string, message: string) => void;
 
@@ -114,6 +120,7 @@ function readExample(fields: Record<string, unknown>, line: number, report: Repo
   if (!usable) return undefined;
   return {
     name: String(name),
+    ...(typeof fields['source'] === 'string' && { source: fields['source'] }),
     endpoint: endpointPath(String(endpoint)),
     method: method === 'get' ? 'get' : 'post',
     contentType: String(contentType),

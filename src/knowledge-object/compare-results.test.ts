@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { differences } from './compare.ts';
+import { differences } from './compare-results.js';
 
 const agree: [string, unknown, unknown, number][] = [
   ['the keys given of an object', { a: 1 }, { a: 1, b: 2 }, 0],

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parseWorkedExamples } from './worked-examples.ts';
 
 test('an example has its call and what it must give', () => {
-  const { examples, findings } = parseWorkedExamples(`# A comment
+  const { examples, problems } = parseWorkedExamples(`# A comment
 - name: All that can be said
   source: A book
   endpoint: score/
@@ -15,10 +15,11 @@ test('an example has its call and what it must give', () => {
 - { name: Short, endpoint: /score, input: {a: 1}, expectError: must be }
 - { name: Files, endpoint: /files, method: get, expect: [a.csv] }
 `);
-  assert.deepEqual(findings, []);
+  assert.deepEqual(problems, []);
   assert.deepEqual(examples, [
     {
       name: 'All that can be said',
+      source: 'A book',
       endpoint: '/score',
       method: 'post',
       contentType: 'text/plain',
@@ -50,12 +51,12 @@ test('an example has its call and what it must give', () => {
   ]);
 });
 
-test('no examples are none', () => assert.deepEqual(parseWorkedExamples('# later\n'), { examples: [], findings: [] }));
+test('no examples are none', () => assert.deepEqual(parseWorkedExamples('# later\n'), { examples: [], problems: [] }));
 
 const good = '- name: Good\n  endpoint: /a\n  input: 1\n  expect: 2\n';
 const wrong: [string, string, string][] = [
   ['no list', 'name: x', '1 must hold a list'],
-  ['no YAML', `${good}- name: "x`, '5 not valid YAML'],
+  ['no YAML', `${good}- name: "x`, '5 worked-examples.yaml is not valid YAML'],
   ['an entry that is text', `${good}- text`, '5 this entry is no example'],
   ['an unknown key', `${good}- name: x\n  endpoint: /a\n  inputs: 1\n  expect: 1`, '7 "inputs" is no key'],
   ['no name', `${good}- endpoint: /a\n  input: 1\n  expect: 1`, '5 this example has no name'],
@@ -74,10 +75,10 @@ const wrong: [string, string, string][] = [
 ];
 for (const [what, text, said] of wrong) {
   test(`a problem of one example: ${what}`, () => {
-    const { examples, findings } = parseWorkedExamples(text);
+    const { examples, problems } = parseWorkedExamples(text);
     assert.ok(examples.length <= 1);
-    const words = findings.map(({ line, message }) => `${line ?? ''} ${message}`).join(' / ');
+    const words = problems.map(({ line, message }) => `${line ?? ''} ${message}`).join(' / ');
     assert.ok(words.includes(said), words);
-    assert.ok(findings.every(({ file }) => file === 'worked-examples.yaml'));
+    assert.ok(problems.every(({ file }) => file === 'worked-examples.yaml'));
   });
 }

@@ -1,16 +1,8 @@
-/** Compares a result with what an example expects of it. */
-
-export interface Difference {
-  /** Where in the result, such as `risk.factors[0]`; empty for the result itself. */
-  readonly path: string;
-  /** JSON texts; `nothing` where the result has nothing at that place. */
-  readonly expected: string;
-  readonly got: string;
-}
+// Compares a result with what an example expects of it: for `kgrid test` and for browsers.
 
 /** "Of an object the keys given, of a list every element", numbers within the tolerance. */
-export function differences(expected: unknown, got: unknown, tolerance: number, path = ''): Difference[] {
-  const differs: Difference[] = [{ path, expected: shown(expected), got: shown(got) }];
+export function differences(expected, got, tolerance, path = '') {
+  const differs = [{ path, expected: shown(expected), got: shown(got) }];
   if (typeof expected === 'number' && typeof got === 'number') {
     // A result such as 0.1 + 0.2 is not 0.3: only `tolerance` says how far off is right.
     return Math.abs(got - expected) <= tolerance ? [] : differs;
@@ -38,12 +30,11 @@ export function differences(expected: unknown, got: unknown, tolerance: number, 
 const NOTHING = 'nothing';
 const MAX_CHARACTERS = 400;
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const element = (list: readonly unknown[], i: number): string => (i < list.length ? shown(list[i]) : NOTHING);
+const element = (list, i) => (i < list.length ? shown(list[i]) : NOTHING);
 
-function shown(value: unknown): string {
+function shown(value) {
   const text = JSON.stringify(value) ?? NOTHING;
   return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text;
 }
