@@ -1,5 +1,5 @@
 // Asks the service, with the login of this tab.
-import { loginHeaders } from '../doc/login.js';
+import { loginHeaders } from 'kgrid/login';
 
 /** Address of the service, with a slash at its end: it may live below a path behind a proxy. */
 export const base = location.pathname.replace(/console\/?$/, '');
@@ -30,6 +30,9 @@ const errorOf = async (response) => {
 
 /**
  * `path` is relative to the service. A redirect is an answer and is not followed.
+ * @param {string} method
+ * @param {string} path
+ * @param {{headers?: Record<string, string>, body?: BodyInit, signal?: AbortSignal}} options
  * @returns {Promise<Response>}
  * @throws ApiError; TypeError where the service cannot be reached.
  */

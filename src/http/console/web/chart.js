@@ -16,6 +16,7 @@ const axis = (format) => ({
   ...(format && { values: (_, all) => all.map(format), size: 64 }),
 });
 
+/** @returns {uPlot.Options} */
 const optionsOf = ({ lines, format, width, height }) => ({
   width,
   height,
@@ -43,8 +44,9 @@ const optionsOf = ({ lines, format, width, height }) => ({
  *   `times` in seconds of the epoch; a colour is the name of one of the page.
  */
 export function Chart({ title, summary, times, lines, format }) {
-  const place = useRef();
-  const chart = useRef();
+  const place = useRef(null);
+  const chart = useRef(null);
+  /** @type {uPlot.AlignedData} */
   const data = [times, ...lines.map(({ values }) => values)];
   const present = useRef(data);
   present.current = data;

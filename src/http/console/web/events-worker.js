@@ -38,13 +38,13 @@ const join = (port, { url, headers }) => {
   for (const event of stream.latest.values()) port.postMessage(event);
 };
 
-self.onconnect = ({ ports: [port] }) => {
+self.addEventListener('connect', (/** @type {MessageEvent} */ { ports: [port] }) => {
   port.onmessage = ({ data }) => {
     if (data.type === 'leave') leave(port);
     else if (data.type === 'join') (leave(port), join(port, data));
     else for (const { ports } of streams.values()) if (ports.has(port)) ports.set(port, Date.now());
   };
-};
+});
 
 setInterval(() => {
   const since = Date.now() - GONE;

@@ -1,5 +1,5 @@
 // What happens in the service, as it happens, for the views of this tab.
-import { loginHeaders } from '../doc/login.js';
+import { loginHeaders } from 'kgrid/login';
 import { base } from './api.js';
 import { followEvents } from './event-stream.js';
 import { useEffect, useRef, useState } from './html.js';

@@ -1,5 +1,5 @@
 // The frame of the console: where one is, the login, and the view that the address names.
-import { loginForm } from '../doc/login.js';
+import { loginForm } from 'kgrid/login';
 import { Activity } from './activity.js';
 import { base, onLoginNeeded } from './api.js';
 import { connect, useConnection, useEvents, useServiceState } from './events.js';
@@ -47,7 +47,7 @@ const usePlace = () => {
 };
 
 const Login = ({ isNeeded, onChange }) => {
-  const place = useRef();
+  const place = useRef(null);
   const changed = useRef(onChange);
   changed.current = onChange;
   useEffect(() => {
@@ -91,7 +91,7 @@ const Console = () => {
   const { name, path } = usePlace();
   const [isLoginNeeded, setLoginNeeded] = useState(false);
   const [logins, setLogins] = useState(0);
-  const main = useRef();
+  const main = useRef(null);
   const isFirst = useRef(true);
   const view = VIEWS.find((each) => each.name === name);
   useEffect(() => onLoginNeeded(() => setLoginNeeded(true)), []);

@@ -2,7 +2,7 @@
 import { useServiceState } from './events.js';
 import { useTicks } from './history.js';
 import { html } from './html.js';
-import { Problem, Table } from './parts.js';
+import { KoLink, Problem, span, Table } from './parts.js';
 import { useLoaded } from './use-loaded.js';
 
 const WAIT = 15_000;
@@ -29,25 +29,40 @@ export function Runtimes() {
   </section>`;
 }
 
+const behindIn = ({ revisions, generations }) =>
+  revisions === 0 && generations === 0 ? 'nothing' : `${revisions} changes of the shelf, ${generations} activations`;
+
+const Node = ({ node }) =>
+  html`<tr>
+    <th scope="row">${node.name}${node.isThis && ' (this one)'}</th>
+    <td>${node.address}</td>
+    <td>${node.version}</td>
+    <td data-kind=${node.isLive ? 'good' : 'bad'}>${node.isLive ? 'live' : 'silent for ' + span(node.age)}</td>
+    <td>${behindIn(node.behind)}</td>
+    <td>
+      ${
+        node.failures.length === 0
+          ? 'none'
+          : html`<ul>
+              ${node.failures.map(({ knowledgeObject, cause }) => html`<li><${KoLink} id=${knowledgeObject} /> ${cause}</li>`)}
+            </ul>`
+      }
+    </td>
+  </tr>`;
+
 export function Fleet() {
   const { data, error } = useLoaded('actuator/fleet', useTicks(WAIT));
   // An activator that is alone says so.
   if (data === undefined)
     return error === undefined || error.status === 404 ? null : html`<${Problem} error=${error} />`;
   return html`<section aria-labelledby="fleet-title">
-    <h2 id="fleet-title">Fleet</h2>
-    <p class="quiet">Calls and times on this page are those of the node that answers.</p>
-    <${Table} caption="Activators that share the shelf" heads=${['Node', 'Address', 'Version', 'Heard', 'Behind']}>
-      ${data.nodes.map(
-        ({ name, id, address, version, age, heartbeat, behind }) =>
-          html`<tr>
-            <th scope="row">${name ?? id}</th>
-            <td>${address}</td>
-            <td>${version}</td>
-            <td>${age ?? heartbeat}</td>
-            <td>${behind ? JSON.stringify(behind) : 'no'}</td>
-          </tr>`,
-      )}
+    <h2 id="fleet-title">Fleet ${data.fleet}</h2>
+    <p class="quiet">Calls and their times on this page are those of the node that answers.</p>
+    <${Table}
+      caption="Activators that share the shelf"
+      heads=${['Node', 'Address', 'Version', 'State', 'Behind by', 'Fails to activate']}
+    >
+      ${data.nodes.map((node) => html`<${Node} key=${node.id} node=${node} />`)}
     <//>
   </section>`;
 }

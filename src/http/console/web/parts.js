@@ -39,6 +39,7 @@ export const duration = (ms) =>
         ? Math.round(ms) + ' ms'
         : (ms / 1000).toFixed(ms < 10_000 ? 1 : 0) + ' s';
 
+/** @type {[string, number][]} */
 const UNITS = [
   ['day', 86_400],
   ['h', 3600],
