@@ -1,14 +1,18 @@
 /** Imports the manifests that the operator named, while the service answers already. */
+import { setTimeout as wait } from 'node:timers/promises';
 import type { App } from './app.ts';
 import type { Config } from './config/config.ts';
 import { koKey } from './knowledge-object/id.ts';
 import type { KoId } from './knowledge-object/id.ts';
-import { startRefused } from './lib/errors.ts';
+import { ServiceError, startRefused } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
 import { withoutCredentials } from './lib/without-credentials.ts';
 import type { ManifestOutcome } from './shelf/manifest-importer.ts';
 import { whyFailed } from './start-manifests.ts';
 import type { StartManifests } from './start-manifests.ts';
+
+const IMPORTED_AGAIN_AFTER_MS = 1000;
+const UNTIL_THE_DATABASE_IS_BACK: ReadonlySet<string> = new Set(['shelf-unavailable', 'outcome-unknown']);
 
 /** @throws startRefused where they are required and one fails, or a part of it. */
 export async function importStartManifests(
@@ -26,9 +30,7 @@ export async function importStartManifests(
 
 async function importOne(app: App, named: string, manifests: StartManifests, log: Logger): Promise<KoId[]> {
   const manifest = withoutCredentials(named);
-  const outcomes = await app.manifests
-    .importNamed(named)
-    .catch((thrown: unknown): ManifestOutcome[] => [{ location: manifest, error: toError(thrown) }]);
+  const outcomes = await outcomesOf(app, named, log);
   const imported = outcomes.flatMap(({ id }) => (id === undefined ? [] : [id]));
   const failures = outcomes.flatMap(({ location, error }) =>
     error === undefined ? [] : [{ location: withoutCredentials(location), cause: error.message }],
@@ -42,6 +44,24 @@ async function importOne(app: App, named: string, manifests: StartManifests, log
   if (imported.length > 0) log.info({ manifest, imported: imported.length, of: outcomes.length }, 'manifest imported');
   manifests.add({ manifest, imported: imported.length, failures });
   return imported;
+}
+
+/** What was imported already is not imported twice: where the database of the shelf is away, all is asked for again. */
+async function outcomesOf(app: App, named: string, log: Logger): Promise<readonly ManifestOutcome[]> {
+  for (;;) {
+    const outcomes = await app.manifests
+      .importNamed(named)
+      .catch((thrown: unknown): ManifestOutcome[] => [{ location: withoutCredentials(named), error: toError(thrown) }]);
+    const lost = outcomes.find(
+      ({ error }) => error instanceof ServiceError && UNTIL_THE_DATABASE_IS_BACK.has(error.code),
+    );
+    if (lost === undefined) return outcomes;
+    log.warn(
+      { manifest: withoutCredentials(named), cause: lost.error?.message },
+      'the manifest is imported again: the database of the shelf is away',
+    );
+    await wait(IMPORTED_AGAIN_AFTER_MS);
+  }
 }
 
 const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));

@@ -2,7 +2,6 @@
  * Several activators that are one: they share the shelf, what is active, and the runtimes. PostgreSQL holds what they
  * share; each node follows it.
  */
-import { setTimeout as wait } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import type { Activator, Change } from '../activation/activator.ts';
 import type { BecameActive } from '../activation/became-active.ts';
@@ -13,7 +12,6 @@ import { koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
 import { messageOf, overloaded } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import { DatabaseError, isPassing } from '../shelf/postgres/database-error.ts';
 import { LIVE_FOR_S, LIVES } from '../shelf/postgres/shelf-changes.ts';
 import { changing } from '../shelf/postgres/shelf-errors.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
@@ -22,6 +20,7 @@ import { ActiveTable } from './active-table.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { NodeFacts, NodeState } from './heartbeat.ts';
 import { withLease } from './lease.ts';
+import { patiently } from './patiently.ts';
 import { differencesOf, JOINING, Nodes } from './nodes.ts';
 import type { FleetNode, NodeFailure } from './nodes.ts';
 import { SharedActivation } from './shared-activation.ts';
@@ -96,6 +95,7 @@ export class Fleet implements AsyncDisposable {
       database,
       node: options.node.id,
       generationOf: ({ ko }) => this.kos.find(ko)?.generation ?? 0,
+      generation: () => this.#activation?.making ?? 0,
       isActive: (endpoint) => this.#activator?.set.endpoints.some(({ id }) => id === endpoint) === true,
       take: (shared) => this.#registry?.takeShared(shared),
       expiry: options.runtimeExpiry,
@@ -122,9 +122,9 @@ export class Fleet implements AsyncDisposable {
     this.#activator = activator;
     this.#registry = registry;
     this.#node = { ...this.#node, ...at };
-    const generation = await this.#patiently(() => this.#enter());
-    await this.#patiently(() => this.kos.catchUp());
-    await this.#patiently(() => this.#runtimes.follow());
+    const generation = await this.patiently(() => this.#enter());
+    await this.patiently(() => this.kos.catchUp());
+    await this.patiently(() => this.#runtimes.follow());
     const activation = new SharedActivation({
       table: this.#table,
       kos: this.kos,
@@ -172,9 +172,15 @@ export class Fleet implements AsyncDisposable {
     void this.#heartbeat?.beat();
   }
 
-  /** The key with which all nodes sign the tokens of calls. @throws DatabaseError. */
+  /** Does what a start needs, again where the database is away for a while. @throws what does not pass. */
+  patiently<T>(work: () => Promise<T>): Promise<T> {
+    const words = 'this node cannot go on with its start without the database of its fleet: it tries again';
+    return patiently(work, (cause) => this.#options.log.warn({ cause }, words));
+  }
+
+  /** The key with which all nodes sign the tokens of calls. @throws what does not pass. */
   callKey(): Promise<Buffer> {
-    return this.#table.callKey(randomBytes(32));
+    return this.patiently(() => this.#table.callKey(randomBytes(32)));
   }
 
   /** Makes a change of what is active on all nodes. @throws koNotFound; DatabaseError; what it throws on this node. */
@@ -200,7 +206,7 @@ export class Fleet implements AsyncDisposable {
     );
   }
 
-  /** Does something that one node at a time is to do. @throws what the work throws; DatabaseError. */
+  /** Does something that one node at a time is to do. @throws what the work throws; what does not pass of the database. */
   async alone<T>(name: string, work: () => Promise<T>): Promise<T> {
     return withLease(this.#options.shelf.database, this.#node.id, name, work);
   }
@@ -295,19 +301,6 @@ export class Fleet implements AsyncDisposable {
         { event: 'nodes-behind', nodes: this.#behind, generation },
         `not all nodes of the fleet have made a change within ${LONGEST_ACTIVATION_MS / 1000} s`,
       );
-  }
-
-  /** Waits for a database that is away for a while. @throws what does not pass. */
-  async #patiently<T>(work: () => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await work();
-      } catch (thrown) {
-        if (!(thrown instanceof DatabaseError) || !isPassing(thrown)) throw thrown;
-        this.#options.log.warn({ cause: thrown.message }, 'this node cannot join its fleet yet: it tries again');
-        await wait(FOLLOWED_EVERY_MS);
-      }
-    }
   }
 
   #failures(): readonly NodeFailure[] {

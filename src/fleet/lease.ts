@@ -1,13 +1,17 @@
 /** Work that one node at a time does, also where it takes long: a row that its holder renews. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../shelf/postgres/database.ts';
+import { patiently } from './patiently.ts';
 
 /** Milliseconds after which a holder that says nothing any more has lost it. */
 const HELD_FOR_MS = 10_000;
 const RENEWED_EVERY_MS = 3000;
 const ASKED_EVERY_MS = 250;
 
-/** Waits for the lease of that name, and gives it back when the work is done. @throws what the work throws; DatabaseError. */
+/**
+ * Waits for the lease of that name, also while the database is away, and gives it back when the work is done.
+ * @throws what the work throws; what does not pass of the database.
+ */
 export async function withLease<T>(
   { query, schema }: Pick<Database, 'query' | 'schema'>,
   node: string,
@@ -24,7 +28,7 @@ export async function withLease<T>(
     );
     return count > 0;
   };
-  while (!(await take())) await wait(ASKED_EVERY_MS);
+  while (!(await patiently(take))) await wait(ASKED_EVERY_MS);
   // What cannot be renewed is taken by another node one day: the work does no harm when it is done twice.
   const renewal = setInterval(() => void take().catch(() => undefined), RENEWED_EVERY_MS);
   try {

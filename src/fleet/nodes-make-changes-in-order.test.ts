@@ -5,6 +5,8 @@ import type { Change } from '../activation/activator.ts';
 import type { About } from '../activation/selection.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
+import type { ServiceError } from '../lib/errors.ts';
+import { DatabaseError } from '../shelf/postgres/database-error.ts';
 import { ActiveTable } from './active-table.ts';
 import { SharedActivation } from './shared-activation.ts';
 import { SharedKos } from './shared-kos.ts';
@@ -164,6 +166,27 @@ test('a change that fails on the node that was asked is told to who asked, and m
   await node.activation.follow(generation);
   assert.equal(node.activation.generation, generation);
   assert.equal(node.active.get('hello/broken/v1'), 'x1');
+});
+
+test('a change that is kept, and cannot be made here yet, is told as that', async () => {
+  const [node, other] = [await Node.joined(), await Node.joined()];
+  await fleet.put(id('kept'), 'k1');
+  const { catchUp } = node.kos;
+  node.kos.catchUp = () => Promise.reject(new DatabaseError('unreachable', 'ECONNREFUSED'));
+  const { generation } = await table.latest();
+  await assert.rejects(node.activation.order('reload', { what: 'kos', kos: [id('kept')] }), (thrown: ServiceError) => {
+    assert.equal(thrown.code, 'outcome-unknown');
+    assert.equal(thrown.status, 503);
+    assert.ok(Number(thrown.headers['retry-after']) > 0);
+    assert.match(thrown.message, new RegExp(`The reload is kept as generation ${String(generation + 1)} `));
+    assert.match(thrown.message, /\/actuator\/fleet/);
+    return true;
+  });
+  await other.activation.follow(generation + 1);
+  assert.equal(other.active.get('hello/kept/v1'), 'k1');
+  node.kos.catchUp = catchUp.bind(node.kos);
+  await node.activation.follow(generation + 1);
+  assert.equal(node.active.get('hello/kept/v1'), 'k1');
 });
 
 test('all nodes sign with one key, that of the first', async () => {

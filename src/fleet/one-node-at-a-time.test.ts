@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import type { Database } from '../shelf/postgres/database.ts';
+import { DatabaseError } from '../shelf/postgres/database-error.ts';
 import { withLease } from './lease.ts';
 import { fleetDatabase } from './support/fleet-database.ts';
 
@@ -34,6 +36,20 @@ test('a node that fails gives the work to another', async () => {
     /no network/,
   );
   assert.equal(await withLease(database, B, 'fails', () => Promise.resolve('done')), 'done');
+});
+
+test('a node that cannot ask for the work waits until it can', async () => {
+  let fails = 1;
+  const query: Database['query'] = (...asked) =>
+    fails-- > 0 ? Promise.reject(new DatabaseError('unreachable', 'ECONNREFUSED')) : database.query(...asked);
+  const { schema } = database;
+  assert.equal(await withLease({ query, schema }, A, 'away', () => Promise.resolve('done')), 'done');
+  await assert.rejects(
+    withLease({ query: () => Promise.reject(new DatabaseError('permission', 'denied')), schema }, A, 'denied', () =>
+      Promise.resolve(),
+    ),
+    /denied/,
+  );
 });
 
 test('what a node held that died is taken when its time is over', async () => {

@@ -5,7 +5,7 @@
 import type { BecameActive } from '../activation/became-active.ts';
 import type { Change } from '../activation/activator.ts';
 import type { About } from '../activation/selection.ts';
-import { overloaded, ServiceError } from '../lib/errors.ts';
+import { messageOf, outcomeUnknown, ServiceError } from '../lib/errors.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
 import { namesOf } from './active-table.ts';
 import type { Activation, ActiveTable } from './active-table.ts';
@@ -37,6 +37,7 @@ export class SharedActivation implements Disposable {
   readonly #outcomes = new Map<number, Promise<readonly BecameActive[]>>();
   /** Of this node. */
   #generation = 0;
+  #making = 0;
   #retry: NodeJS.Timeout | undefined;
   #problem: unknown;
   #disposed = false;
@@ -48,6 +49,11 @@ export class SharedActivation implements Disposable {
   /** The last change that this node has made. */
   get generation(): number {
     return this.#generation;
+  }
+
+  /** The change that this node is making, or has made last. */
+  get making(): number {
+    return Math.max(this.#making, this.#generation);
   }
 
   /** Why this node is behind. */
@@ -65,10 +71,8 @@ export class SharedActivation implements Disposable {
   async order(change: Change, about: About): Promise<BecameActive[]> {
     const generation = await this.#options.table.order(change, about);
     await this.follow(generation);
-    if (this.#generation < generation && !this.#outcomes.has(generation)) {
-      if (this.#problem instanceof Error) throw this.#problem;
-      throw overloaded('This node has not made the change itself yet; try again later');
-    }
+    if (this.#generation < generation && !this.#outcomes.has(generation))
+      throw keptFor(change, generation, this.#problem);
     const active = await this.#outcomes.get(generation);
     await this.#options.whenAllReached(generation);
     return [...(active ?? [])];
@@ -110,6 +114,7 @@ export class SharedActivation implements Disposable {
     const { generation, change, about } = activation;
     // A refresh is of the packages that are there, and yet of another generation.
     await kos.catchUp(namesOf(about));
+    this.#making = generation;
     const outcome = apply(change, about);
     this.#keep(generation, outcome);
     await outcome.catch((thrown: unknown) => {
@@ -131,3 +136,12 @@ export class SharedActivation implements Disposable {
 
 /** A KO that has left meanwhile: a later change, which this node is about to make, has taken it. */
 const isAboutNothingHere = (thrown: unknown): boolean => thrown instanceof ServiceError && thrown.status === 404;
+
+/** What was asked for is in the database, and no error of this node takes it back. */
+const keptFor = (change: Change, generation: number, problem: unknown): ServiceError =>
+  outcomeUnknown(
+    `The ${change} is kept as generation ${String(generation)} and every node makes it, but this node cannot yet${
+      problem === undefined ? '' : `: ${messageOf(problem)}`
+    }. There is no need to ask for it again: look at /actuator/fleet for how far the nodes are.`,
+    problem,
+  );

@@ -16,6 +16,8 @@ export interface SharedRuntimesOptions {
   readonly node: string;
   /** Generation of the last change about a KO: with it its endpoints are activated anew. */
   readonly generationOf: (plan: EndpointPlan) => number;
+  /** Of the last change that this node has made, or is making. */
+  readonly generation: () => number;
   readonly isActive: (endpoint: string) => boolean;
   /** Takes in what another node registered. */
   readonly take: (shared: SharedRegistration) => void;
@@ -27,6 +29,8 @@ export interface SharedRuntimesOptions {
 /** Milliseconds for which a node that activates an endpoint is believed to do so, unless it says so again. */
 const LEASE_MS = 10_000;
 const RENEWED_EVERY_MS = 3000;
+/** Longer than a runtime is given to let go of an endpoint. */
+const LEAVING_MS = 15_000;
 const LOOKED_AT_EVERY_MS = 100;
 /** Milliseconds between the writes of heartbeats of one runtime. */
 const HEARD_EVERY_MS = 1000;
@@ -116,15 +120,25 @@ export class SharedRuntimes implements RuntimeSharing {
     return `/proxy/packages/${checksum}/${naan}/${name}/${version}/`;
   }
 
-  async mayDeactivate(url: string, endpoint: string): Promise<boolean> {
-    const { database, isActive, onProblem } = this.#options;
-    if (isActive(endpoint)) return false;
+  async deactivate(url: string, endpoint: string, tell: () => Promise<void>): Promise<void> {
+    const { database, isActive, onProblem, node, generation } = this.#options;
+    if (isActive(endpoint)) return;
+    const where = 'WHERE runtime = $1 AND endpoint = $2';
     try {
-      const where = 'WHERE runtime = $1 AND endpoint = $2';
-      return (await database.query(`DELETE FROM ${this.#schema}.runtime_endpoint ${where}`, [url, endpoint])).count > 0;
+      // What a node ahead of this one has activated there, or is about to, is not this node's to take away.
+      const { count } = await database.query(
+        `UPDATE ${this.#schema}.runtime_endpoint
+          SET state = 'leaving', holder = $3, until = clock_timestamp() + interval '${LEAVING_MS} milliseconds'
+          ${where} AND split_part(checksum, ' ', 1)::bigint <= $4
+            AND (state = 'active' OR (state = 'leaving' AND holder = $3))`,
+        [url, endpoint, node, generation()],
+      );
+      if (count === 0) return;
+      await tell();
+      const done = `DELETE FROM ${this.#schema}.runtime_endpoint ${where} AND state = 'leaving' AND holder = $3`;
+      await database.query(done, [url, endpoint, node]);
     } catch (thrown) {
       onProblem(thrown);
-      return false;
     }
   }
 

@@ -161,6 +161,9 @@ export const shelfUnavailable = (message: string, cause: unknown): ServiceError 
     headers: { 'retry-after': '2' },
     cause,
   });
+/** What is shared was lost in the midst of a change: the message says what is known of it, and where to look. */
+export const outcomeUnknown = (message: string, cause: unknown): ServiceError =>
+  new ServiceError('outcome-unknown', 503, 'Service Unavailable', message, { headers: { 'retry-after': '2' }, cause });
 /** What was to be put back is not kept; the message says what is. */
 export const packageNotKept = define('package-not-kept', 404, 'Not Found');
 /** A file of a package is missing or is not what was stored. */

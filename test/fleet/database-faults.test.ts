@@ -8,6 +8,7 @@ import { after, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { resourceKo, uniqueNaan, zipOf } from '../acceptance/support/ko.ts';
+import { servePlaces } from '../acceptance/support/places.ts';
 import { temporaryFolder } from '../acceptance/support/service.ts';
 import { Disk } from '../crash/disk.ts';
 import { startServer } from '../support/postgres/server.ts';
@@ -59,6 +60,37 @@ test('without the database calls and reads go on and changes are refused, until 
   await late.ready();
   await everywhere((node) => assertServes(node, steady, 'as ever'));
   await assertHeals(fleet.nodes, naan, 'after a stop');
+});
+
+test('a node that starts with manifests while the database goes away ends nowhere, and has them when it is back', async () => {
+  const ko = saying(naan, 'listed', 'by a manifest');
+  const zip = await zipOf(ko.files);
+  const asked = Promise.withResolvers<void>();
+  const isAway = Promise.withResolvers<void>();
+  await using library = await servePlaces({
+    '/manifest.json': Buffer.from('["ko.zip"]'),
+    '/ko.zip': (_, response) => {
+      asked.resolve();
+      void isAway.promise.then(() => response.end(zip));
+    },
+  });
+  const node = await fleet.add({
+    early: true,
+    args: ['--manifest', `${library.url}/manifest.json`, '--manifest-required'],
+  });
+  await asked.promise;
+  await server.stop();
+  isAway.resolve();
+  await node.logged(({ msg }) => /imported again: the database/.test(String(msg)));
+  assert.equal((await node.get('/actuator/health/readiness')).status, 503);
+  await server.start();
+  await node.ready();
+  assert.deepEqual(
+    await said(fleet.nodes, ko),
+    fleet.nodes.map(() => 'by a manifest'),
+  );
+  await node.stop();
+  fleet.nodes.pop();
 });
 
 test('a database that hangs is one that is away', async () => {

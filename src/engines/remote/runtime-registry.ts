@@ -100,7 +100,7 @@ export class RuntimeRegistry {
       return 'existing runtime';
     }
     const runtime = new Runtime(registration, activator);
-    runtime.mayDeactivate = async (id) => (await this.#options.sharing?.()?.mayDeactivate(url, id)) ?? true;
+    runtime.deactivating = (id, tell) => this.#options.sharing?.()?.deactivate(url, id, tell) ?? tell();
     // Nothing runs there yet.
     runtime.up = false;
     engine.add(runtime);

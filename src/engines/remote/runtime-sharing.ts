@@ -15,6 +15,9 @@ export interface RuntimeSharing {
   forgotten(url: string): void;
   /** Activates an endpoint, unless another activator has done it or is about to. @throws as `make`. */
   activate(runtime: Runtime, plan: EndpointPlan, make: () => Promise<ActivatedAt>): Promise<ActivatedAt>;
-  /** True where nobody needs an endpoint at a runtime any more, and no other activator tells the runtime so. Never rejects. */
-  mayDeactivate(url: string, endpoint: string): Promise<boolean>;
+  /**
+   * Tells a runtime that nobody needs an endpoint there any more, unless an activator needs it, or tells so already.
+   * None activates it there meanwhile. Never rejects.
+   */
+  deactivate(url: string, endpoint: string, tell: () => Promise<void>): Promise<void>;
 }

@@ -67,8 +67,8 @@ export class Runtime {
   onChange: () => void = () => undefined;
   /** Is told when it is lost, though it was there. */
   onLost: () => void = () => undefined;
-  /** False where another activator needs an endpoint, or lets go of it. */
-  mayDeactivate: (id: string) => Promise<boolean> = () => Promise.resolve(true);
+  /** Lets go of an endpoint by `tell`, unless another activator needs it, or lets go of it. */
+  deactivating: (id: string, tell: () => Promise<void>) => Promise<void> = (_, tell) => tell();
   /** It could not be reached at some time since its endpoints were last activated. */
   lost = false;
   /** It has been stopped for good. */
@@ -226,7 +226,11 @@ export class Runtime {
 
   /** Tells it that an endpoint is needed no more, where it is there and knows how. Never rejects. */
   async #deactivate(id: string): Promise<void> {
-    if (this.closed || !this.up || !this.#deactivates || !(await this.mayDeactivate(id))) return;
+    if (this.closed || !this.up || !this.#deactivates) return;
+    await this.deactivating(id, () => this.#tellDeactivated(id));
+  }
+
+  async #tellDeactivated(id: string): Promise<void> {
     const options = { method: 'DELETE', timeout: DEACTIVATION_TIMEOUT_MS, limit: MAX_DEACTIVATION_BYTES } as const;
     const status = await this.request(`${this.url}/endpoints/${id}`, options).then(
       (answer) => answer.status,

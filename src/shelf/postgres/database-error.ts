@@ -29,17 +29,20 @@ export class DatabaseError extends Error {
   readonly sqlState: string | undefined;
   /** The connection cannot be used any more. */
   readonly isBroken: boolean;
+  /** It came at the end of a transaction, which may be done or not. */
+  readonly isUnsure: boolean;
 
   constructor(
     fault: DatabaseFault,
     message: string,
-    more: { sqlState?: string; isBroken?: boolean; cause?: unknown } = {},
+    more: { sqlState?: string; isBroken?: boolean; isUnsure?: boolean; cause?: unknown } = {},
   ) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.name = 'DatabaseError';
     this.fault = fault;
     this.sqlState = more.sqlState;
     this.isBroken = more.isBroken ?? false;
+    this.isUnsure = more.isUnsure ?? false;
   }
 }
 

@@ -185,7 +185,7 @@ export class Database {
         const { fault, message } = toDatabaseError(thrown);
         if (performance.now() < until) continue;
         const words = `the connection broke at the end of a change, which may be done or not: ${message}`;
-        throw new DatabaseError(fault, words, { cause: thrown });
+        throw new DatabaseError(fault, words, { isUnsure: true, cause: thrown });
       }
     }
   }

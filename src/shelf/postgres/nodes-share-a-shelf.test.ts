@@ -19,8 +19,13 @@ after(async () => {
 });
 
 let opened = 0;
-const open = (fleet: string, more: Partial<PostgresShelfOptions> = {}, port = shared.port): Promise<PostgresShelf> =>
-  openPostgresShelf(`postgres://kgrid:hidden@127.0.0.1:${String(port)}/${shared.name}?connect_timeout=2`, {
+const open = (
+  fleet: string,
+  more: Partial<PostgresShelfOptions> = {},
+  port = shared.port,
+  parameters = '',
+): Promise<PostgresShelf> =>
+  openPostgresShelf(`postgres://kgrid:hidden@127.0.0.1:${String(port)}/${shared.name}?connect_timeout=2${parameters}`, {
     folder: join(folder.path, String(++opened)),
     fleet,
     ...more,
@@ -110,6 +115,26 @@ test('a node that has lost its connections to a slow database makes new ones, an
   const again = await put(far, 'a/b/v2');
   await until('it is followed', async () => (await shelf.find(koId('a/b/v2')))?.etag === again.etag);
   assert.ok(requests.length <= 2, `one look may be on its way, and one brings it: ${String(requests.length)}`);
+});
+
+test('of a change whose end is not known it is said that it may be done', async () => {
+  await using proxy = await tcpProxy(() => shared.port);
+  await using shelf = await open('unsure', {}, proxy.port, '&sslmode=disable');
+  proxy.onRequest = (bytes) => {
+    if (!bytes.includes('COMMIT\0')) return 'pass';
+    proxy.isClosed = true;
+    return 'cut-after';
+  };
+  await using plain = await open('unsure', {}, shared.port);
+  await assert.rejects(
+    put(shelf, 'a/b/v1'),
+    failsWith(
+      'outcome-unknown',
+      /^The connection to the database broke at the end of this change, .* may be done or not/,
+    ),
+  );
+  await plain.rescan();
+  assert.ok((await plain.find(koId('a/b/v1'))) !== undefined, 'it was done');
 });
 
 test('a node that starts without the database waits for it', async () => {

@@ -1,5 +1,5 @@
 /** What callers hear of the database, in the words of the contract. */
-import { ServiceError, shelfFull, shelfNotWritable, shelfUnavailable } from '../../lib/errors.ts';
+import { outcomeUnknown, ServiceError, shelfFull, shelfNotWritable, shelfUnavailable } from '../../lib/errors.ts';
 import { DatabaseError } from './database-error.ts';
 
 /** Runs changes; errors of the database become those of the contract, all others pass. */
@@ -13,6 +13,11 @@ export async function changing<T>(work: () => Promise<T>): Promise<T> {
 
 export function asChangeError(thrown: unknown): unknown {
   if (!(thrown instanceof DatabaseError) || thrown instanceof ServiceError) return thrown;
+  if (thrown.isUnsure)
+    return outcomeUnknown(
+      'The connection to the database broke at the end of this change, and cannot be made again yet: the change may be done or not. Look whether it is before you ask for it again.',
+      thrown,
+    );
   if (thrown.fault === 'full')
     return shelfFull(
       'The database of the shelf has no space left; nothing was changed. Free space there and try again.',

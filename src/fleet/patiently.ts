@@ -1,0 +1,30 @@
+/** What a node does when it starts has to wait while the database is away, and never ends it. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { messageOf, ServiceError } from '../lib/errors.ts';
+import { DatabaseError, isPassing } from '../shelf/postgres/database-error.ts';
+
+const TRIED_AGAIN_AFTER_MS = 1000;
+/** Of errors as callers hear them. */
+const PASSING_CODES: ReadonlySet<string> = new Set(['shelf-unavailable', 'outcome-unknown']);
+
+/** Whether it may go well when it is tried again, without a person's doing. */
+export const passes = (thrown: unknown): boolean =>
+  thrown instanceof DatabaseError
+    ? isPassing(thrown)
+    : thrown instanceof ServiceError && PASSING_CODES.has(thrown.code);
+
+/** Tries until it goes well; it must do no harm when it is done twice. @throws what does not pass. */
+export async function patiently<T>(
+  work: () => Promise<T>,
+  onWait: (cause: string) => void = () => undefined,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (thrown) {
+      if (!passes(thrown)) throw thrown;
+      onWait(messageOf(thrown));
+      await wait(TRIED_AGAIN_AFTER_MS);
+    }
+  }
+}
