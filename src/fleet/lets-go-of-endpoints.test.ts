@@ -14,7 +14,7 @@ const URL = 'http://127.0.0.1:1';
 const ENDPOINT = 'hello/gone/1.0/run';
 const plan = { id: ENDPOINT, checksum: 'c' } as EndpointPlan;
 const runtime = new Runtime(
-  { engine: 'remote', url: URL } as ConstructorParameters<typeof Runtime>[0],
+  { engine: 'remote', url: URL },
   'http://activator',
 );
 after(() => runtime.close());

@@ -171,7 +171,7 @@ test('a change that fails on the node that was asked is told to who asked, and m
 test('a change that is kept, and cannot be made here yet, is told as that', async () => {
   const [node, other] = [await Node.joined(), await Node.joined()];
   await fleet.put(id('kept'), 'k1');
-  const { catchUp } = node.kos;
+  const catchUp = node.kos.catchUp.bind(node.kos);
   node.kos.catchUp = () => Promise.reject(new DatabaseError('unreachable', 'ECONNREFUSED'));
   const { generation } = await table.latest();
   await assert.rejects(node.activation.order('reload', { what: 'kos', kos: [id('kept')] }), (thrown: ServiceError) => {
@@ -184,7 +184,7 @@ test('a change that is kept, and cannot be made here yet, is told as that', asyn
   });
   await other.activation.follow(generation + 1);
   assert.equal(other.active.get('hello/kept/v1'), 'k1');
-  node.kos.catchUp = catchUp.bind(node.kos);
+  node.kos.catchUp = catchUp;
   await node.activation.follow(generation + 1);
   assert.equal(node.active.get('hello/kept/v1'), 'k1');
 });

@@ -50,7 +50,6 @@ http { access_log off; ${temporary.join(' ')} include ${folder}/fleet.conf; }`,
     return {
       url: `http://127.0.0.1:${port}`,
       async [Symbol.asyncDispose]() {
-        process.kill(helper.pid, 'SIGTERM');
         await helper[Symbol.asyncDispose]();
         remove();
       },

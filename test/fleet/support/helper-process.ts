@@ -29,13 +29,21 @@ export async function startHelper(start: HelperStart): Promise<HelperProcess> {
     cwd,
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // With its workers it is a group, and ends as one.
+    detached: true,
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-4000)));
   let hasEnded = false;
   const ended = once(child, 'close').then(() => (hasEnded = true));
-  const kill = (): void => void child.kill('SIGKILL');
+  const kill = (): void => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // Nothing of it runs any more.
+    }
+  };
   process.on('exit', kill);
   while (!(await takesConnections(port))) {
     if (hasEnded) throw new Error(`${command} has ended: ${said}`);
@@ -45,7 +53,7 @@ export async function startHelper(start: HelperStart): Promise<HelperProcess> {
     pid: child.pid ?? 0,
     async [Symbol.asyncDispose]() {
       process.off('exit', kill);
-      if (!hasEnded) kill();
+      kill();
       await ended;
     },
   };
