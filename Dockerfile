@@ -22,11 +22,9 @@ COPY package.json ./
 COPY src src
 COPY runtimes runtimes
 COPY openapi openapi
-# The C library gives large pieces of memory back only where it may not move this limit itself.
 ENV KGRID_HOST=0.0.0.0 \
     KGRID_SHELF=/shelf \
-    KGRID_LOG_FORMAT=json \
-    MALLOC_MMAP_THRESHOLD_=262144
+    KGRID_LOG_FORMAT=json
 USER kgrid
 VOLUME /shelf
 EXPOSE 8080
@@ -34,4 +32,4 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.KGRID_PORT || 8080) + '/actuator/health/liveness').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["tini", "--", "node", "src/start.js"]
+ENTRYPOINT ["tini", "--", "src/start.sh"]

@@ -5,17 +5,16 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { peakMemory } from '../../test/acceptance/support/peak-memory.ts';
 import type { Bench, BenchCase, Row } from '../lib/bench.ts';
 import { greetingInNode, greetingInPython } from '../lib/greeting.ts';
 import { benchKo, CLEARANCE, INPUT, makeShelf } from '../lib/kos.ts';
 import type { BenchKo } from '../lib/kos.ts';
+import { peakWhile } from '../lib/memory.ts';
 import { startService } from '../lib/servers.ts';
 import type { Service } from '../lib/servers.ts';
 import { measure } from '../lib/wrk.ts';
 
 const LOOP = join(import.meta.dirname, '../bare/loop.ts');
-const MEGABYTE = 1024 * 1024;
 const LINES_A_PIECE = 1000;
 
 async function recordsFile(bench: Bench, count: number): Promise<string> {
@@ -64,12 +63,12 @@ async function memory(bench: Bench, ko: BenchKo): Promise<Row[]> {
   const rows: Row[] = [];
   for (const count of bench.quick ? [10_000] : [10_000, 1_000_000, ...(bench.records ?? [])]) {
     await using service = await startService(bench, await makeShelf(bench, [ko]));
-    const rate = await batchRate(bench, service, ko, await recordsFile(bench, count), count);
-    const peak = (await peakMemory(service.pid)) / MEGABYTE;
+    const file = await recordsFile(bench, count);
+    const [rate, { own, tree }] = await peakWhile(service, batchRate(bench, service, ko, file, count));
     rows.push({
       case: 'batch-memory',
       what: `${count} records`,
-      figures: { 'peak MB': [peak], 'records/s': [rate] },
+      figures: { 'service MB': [own], 'with sandboxes MB': [tree], 'records/s': [rate] },
       failed: 0,
     });
   }

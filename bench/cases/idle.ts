@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bench, BenchCase, Row } from '../lib/bench.ts';
 import { CLEARANCE, benchKo, makeShelf } from '../lib/kos.ts';
+import { memoryOf } from '../lib/memory.ts';
 import { startService } from '../lib/servers.ts';
 import { measure } from '../lib/wrk.ts';
-import { memoryOf } from './start.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../examples');
 const REST_MS = 60_000;

@@ -5,7 +5,7 @@ import { startService } from '../lib/servers.ts';
 import type { Service } from '../lib/servers.ts';
 import { zipOf } from '../../test/acceptance/support/ko.ts';
 import { costOf } from '../../test/acceptance/support/process-tree.ts';
-import { memoryOf } from './start.ts';
+import { memoryOf } from '../lib/memory.ts';
 
 export const scale: BenchCase = {
   name: 'scale',

@@ -1,8 +1,8 @@
-import { cp, readFile, rm } from 'node:fs/promises';
+import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { mapBounded } from '../../src/lib/map-bounded.ts';
-import { costOf } from '../../test/acceptance/support/process-tree.ts';
+import { memoryOf } from '../lib/memory.ts';
 import type { Bench, BenchCase, Row } from '../lib/bench.ts';
 import { makeShelf, manyKos } from '../lib/kos.ts';
 import type { BenchKo } from '../lib/kos.ts';
@@ -82,18 +82,6 @@ async function startOnce(bench: Bench, shelf: string, kos: readonly BenchKo[], r
   const began = performance.now();
   await mapBounded(kos, CONCURRENT_CALLS, ({ call }) => answered(bench, service, call));
   return { listening, ready, memory, called: performance.now() - began, memoryCalled: await memoryOf(service) };
-}
-
-/** Of all processes of the service, in megabytes; what several share counts once. */
-export async function memoryOf({ pid }: Service): Promise<number> {
-  const { pids } = (await costOf(pid)).tree;
-  const all = await Promise.all(
-    pids.map(async (each) => {
-      const text = await readFile(`/proc/${each}/smaps_rollup`, 'utf8').catch(() => '');
-      return Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0);
-    }),
-  );
-  return all.reduce((sum, kilobytes) => sum + kilobytes, 0) / 1024;
 }
 
 async function answered({ signal }: Bench, { url }: Service, { path, body = '' }: BenchRequest): Promise<void> {

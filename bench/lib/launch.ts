@@ -13,6 +13,7 @@ export interface LaunchOptions {
   readonly signal: AbortSignal;
   /** Text for its standard input. */
   readonly input?: string;
+  readonly cwd?: string;
 }
 
 interface Line {
@@ -27,9 +28,10 @@ const MAX_KEPT_LINES = 2000;
 const TIMEOUT_MS = 600_000;
 
 /** The child leads a process group, so that Ctrl-C reaches only the bench, and its children end with it. */
-export function launch(command: string, args: readonly string[], { signal, input = '' }: LaunchOptions): Launched {
+export function launch(command: string, args: readonly string[], { signal, input = '', cwd }: LaunchOptions): Launched {
   const began = performance.now();
   const child = spawn(command, args, {
+    cwd,
     detached: true,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -61,6 +61,7 @@ Calls are measured with the processor time of the service and of what it started
   --seconds S     Length of one measurement (default 5)
   --quick         One round of one second, with fewer knowledge objects: to see that it runs
   --kos N,…       How many knowledge objects scale has on the shelf, at most 100000 (default 100,1000,10000)
+  --records N,…   How many records batch also sends for its memory, at most 100000000
   --before DIR    Also measures the service of another working copy, in pairs: what a change gained
   --options 'TEXT'  Also measures the service with these options, in pairs: what a feature costs
   --json FILE     Also writes the figures of every round
@@ -76,6 +77,6 @@ function caseOf(name: string, known: readonly BenchCase[]): BenchCase {
 }
 
 function count(option: string, text: string, most = 9999): number {
-  if (/^[1-9]\d{0,5}$/.test(text) && Number(text) <= most) return Number(text);
+  if (/^[1-9]\d{0,8}$/.test(text) && Number(text) <= most) return Number(text);
   throw new Error(`${option} ${text} must be a whole number from 1 to ${most}`);
 }

@@ -1,4 +1,5 @@
 /** The servers that are measured: the service, and the bare ones beside it. Each is a process of its own. */
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
 import { launch } from './launch.ts';
@@ -57,7 +58,10 @@ export async function startService(bench: Bench, shelf: string, options: Service
     sandboxes: [String(sandboxes)],
   };
   const args = Object.entries(settings).flatMap(([name, values]) => values.flatMap((value) => [`--${name}`, value]));
-  const child = launch(process.execPath, [join(project, 'src/start.js'), ...args, ...more], { signal: bench.signal });
+  const child = launch('sh', ['-c', await startScript(project), 'sh', ...args, ...more], {
+    signal: bench.signal,
+    cwd: project,
+  });
   return orEnd(child, async () => {
     const listening = await child.event('listening');
     const ready = await child.event('ready');
@@ -69,6 +73,14 @@ export async function startService(bench: Bench, shelf: string, options: Service
       [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
     };
   });
+}
+
+/** What `npm start` runs, without npm, which would wait beside it. */
+async function startScript(project: string): Promise<string> {
+  const { scripts } = JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as {
+    scripts: { start: string };
+  };
+  return `PATH="$PWD/node_modules/.bin:$PATH"; ${scripts.start} "$@"`;
 }
 
 /** A bare `node:http` server that does what the knowledge objects do. */

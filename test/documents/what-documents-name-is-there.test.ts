@@ -25,6 +25,18 @@ test('CONTRIBUTING.md names every npm script', () => {
   assert.deepEqual(missing, ['format:check', 'lint', 'types']);
 });
 
+test('npm start, the container and the system service start the service by the same program', () => {
+  const { start = '' } = scripts;
+  const [, ofContainer = ''] = /^ENTRYPOINT \["tini", "--", "([^"]+)"\]$/m.exec(read('Dockerfile')) ?? [];
+  const [, ofSystem = ''] = /^ExecStart=\/opt\/kgrid-activator\/(\S+)$/m.exec(read('docs/operations.md')) ?? [];
+  assert.deepEqual([start, ofContainer, ofSystem], ['exec src/start.sh', 'src/start.sh', 'src/start.sh']);
+  // Its flags for memory are in no other place.
+  assert.match(
+    read('src/start.sh'),
+    /^export MALLOC_MMAP_THRESHOLD_=\d+$[^]+^exec .* --max-semi-space-size=16 .*start\.js/m,
+  );
+});
+
 test('pictures are small', () => {
   const pictures = markdownFiles()
     .flatMap((file) => linksOf(read(file)).map((target) => join(PROJECT, file, '..', target)))

@@ -1,7 +1,6 @@
 /** The service under test: one that runs elsewhere (`ACCEPTANCE_URL`), or a child process of the test. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -12,7 +11,8 @@ import { clientOf } from './knowledge-grid.ts';
 import type { Client } from './knowledge-grid.ts';
 
 export const PROJECT = resolve(import.meta.dirname, '../../..');
-const NODE = join(PROJECT, 'node_modules/.bin/node');
+/** As `npm start` does, without npm. */
+const START = 'src/start.sh';
 
 /** Root without what lets it pass over the permissions of files: it needs nothing of the folders above the project. */
 const BOUND_BY_PERMISSIONS = ['setpriv', '--bounding-set=-all', '--inh-caps=-all', '--'];
@@ -56,14 +56,6 @@ export interface OwnService extends Client, AsyncDisposable {
   readonly ready: () => Promise<LogLine>;
   /** Sends the signal and waits for the end. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<Exit>;
-}
-
-/** What `npm start` sets. */
-function startEnvironment(): Record<string, string> {
-  const { scripts } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as { scripts: { start: string } };
-  return Object.fromEntries(
-    [...scripts.start.matchAll(/(\w+)=(\S+) /g)].map(([, name = '', value]) => [name, value ?? '']),
-  );
 }
 
 /** A folder that goes away with the test. */
@@ -134,12 +126,11 @@ export async function runToEnd(start: Start): Promise<Exit & { readonly stdout: 
 function launch(start: Start, shelf: string | false | undefined) {
   const { args = [], env = {}, profile = 'dev' } = start;
   const isBound = start.unprivileged === true && process.getuid?.() === 0;
-  const [command, ...bound] = [...(isBound ? BOUND_BY_PERMISSIONS : (start.as ?? [])), NODE];
+  const [command, ...bound] = [...(isBound ? BOUND_BY_PERMISSIONS : (start.as ?? [])), START];
   const child = spawn(
-    command ?? NODE,
+    command ?? START,
     [
       ...bound,
-      'src/start.js',
       ...(args.includes('--port') || 'KGRID_PORT' in env || 'SERVER_PORT' in env ? [] : ['--port', '0']),
       ...(args.includes('--runtimes') ? [] : ['--runtimes', 'none']),
       ...(typeof shelf === 'string' ? ['--shelf', shelf] : []),
@@ -148,7 +139,7 @@ function launch(start: Start, shelf: string | false | undefined) {
     ],
     {
       cwd: start.project ?? PROJECT,
-      env: { PATH: process.env['PATH'] ?? '', ...startEnvironment(), ...env },
+      env: { PATH: process.env['PATH'] ?? '', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );

@@ -24,7 +24,7 @@ class Service:
         shelf.mkdir()
         for example in examples:
             shutil.copytree(PROJECT / "examples" / example, shelf / example)
-        start = [str(_BIN / "node"), "src/start.js", "--profile", "dev", "--runtimes", "none", "--port", str(port)]
+        start = ["src/start.sh", "--profile", "dev", "--runtimes", "none", "--port", str(port)]
         self.process = subprocess.Popen(
             [*start, "--shelf", str(shelf), *options],
             cwd=PROJECT,
