@@ -11,6 +11,7 @@ import type { Batches } from './execution/batch/batches.ts';
 import type { HttpCalls } from './execution/calls.ts';
 import { execution, executionRoutes } from './execution/execution-routes.ts';
 import { EndpointFinder, wantedByAtId } from './execution/find-endpoint.ts';
+import { historyRoutes } from './history-routes.ts';
 import { healthRoutes } from './health/health-routes.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
 import type { EndpointTexts } from './listings/endpoint-texts.ts';
@@ -23,6 +24,7 @@ import { pageRoutes } from './pages/send-page.ts';
 import { problemRoutes } from './problem-routes.ts';
 import { proxyRoutes } from './proxy-routes.ts';
 import type { Exposition } from '../metrics/exposition.ts';
+import type { History } from '../metrics/history.ts';
 import type { RequestGate } from './request-gate.ts';
 import { rootRoutes } from './root-routes.ts';
 import type { ServerOptions } from './server.ts';
@@ -33,6 +35,7 @@ export interface RouteParts extends ServerOptions {
   readonly batches: Batches;
   readonly texts: EndpointTexts;
   readonly exposition: Exposition;
+  readonly history: History;
   /** Calls so far. */
   readonly executed: () => number;
 }
@@ -69,6 +72,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     lostLines: parts.lostLines,
   });
   logRoutes(app, { shelf, consoles: parts.consoles, levels: parts.levels });
+  historyRoutes(app, parts.history);
   metricsRoutes(app, { exposition: parts.exposition, isOpen: config.openMetrics });
   await app.register(async (scope) => {
     await scope.register(multipart);

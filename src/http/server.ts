@@ -27,6 +27,7 @@ import { createFastify } from './create-fastify.ts';
 import { pathOf } from './errors.ts';
 import { Collector, figuresOf } from '../metrics/collect.ts';
 import { Exposition } from '../metrics/exposition.ts';
+import { History } from '../metrics/history.ts';
 import type { Measured } from '../metrics/measured.ts';
 import { ProcessReader } from '../metrics/process-figures.ts';
 import { ShelfReader } from '../metrics/shelf-figures.ts';
@@ -153,7 +154,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     queueLimit: config.limits.queue,
   });
   const exposition = new Exposition(() => collector.all());
-  await addRoutes(app, { ...options, gate, calls, batches, texts, exposition, executed: () => executed });
+  const { executions } = measured;
+  const history = new History({ executions, letGo: () => executions.keepOnly(activator.set) });
+  app.addHook('onClose', (_app, done) => {
+    history[Symbol.dispose]();
+    done();
+  });
+  await addRoutes(app, { ...options, gate, calls, batches, texts, exposition, history, executed: () => executed });
 
   const paths = [
     ...(gate.isClosed('execution') ? [] : [fastCalls({ activator, calls, bodies, gate })]),

@@ -11,7 +11,7 @@ import { labelsOf } from './text.ts';
 const OTHER = 'other';
 
 /** The series of one endpoint, also when it is activated anew. */
-class EndpointSeries {
+export class EndpointSeries {
   /** Undefined for the others. */
   readonly ko: KoId | undefined;
   /** Path of the endpoint. */
@@ -39,14 +39,19 @@ class EndpointSeries {
     return histogram;
   }
 
+  /** Those that there were. */
+  *outcomes(): Generator<readonly [outcome: string, histogram: Histogram], void, undefined> {
+    if (this.#done.count > 0) yield ['done', this.#done];
+    yield* this.#otherwise;
+  }
+
   labelsWith(outcome: string): string {
     return labelsOf(FAMILIES.executions.labels, [...this.values, outcome]);
   }
 
   /** With the text of their labels. */
   *histograms(): Generator<[labels: string, histogram: Histogram], void, undefined> {
-    if (this.#done.count > 0) yield [this.labelsWith('done'), this.#done];
-    for (const [outcome, histogram] of this.#otherwise) yield [this.labelsWith(outcome), histogram];
+    for (const [outcome, histogram] of this.outcomes()) yield [this.labelsWith(outcome), histogram];
   }
 }
 
@@ -57,6 +62,8 @@ export class Executions {
   /** By engine. */
   readonly #others = new Map<string, EndpointSeries>();
   #known = new WeakMap<Endpoint, EndpointSeries>();
+  /** Hears of series before they go. */
+  onGone: (series: EndpointSeries) => void = () => undefined;
 
   /** `most`: endpoints with series of their own. */
   constructor(most: number) {
@@ -76,13 +83,19 @@ export class Executions {
   /** Lets go of the series of what is not active any more, which makes room for others. */
   keepOnly(set: EndpointSet): void {
     let areGone = false;
-    for (const [key, { ko, name, engine }] of this.#own) {
+    for (const [key, series] of this.#own) {
+      const { ko, name, engine } = series;
       if (ko === undefined || isIn(set, ko, name, engine)) continue;
+      this.onGone(series);
       this.#own.delete(key);
       areGone = true;
     }
-    for (const engine of this.#others.keys())
-      if (set.ofEngine(engine).length === 0) areGone = this.#others.delete(engine) || areGone;
+    for (const [engine, series] of this.#others) {
+      if (set.ofEngine(engine).length > 0) continue;
+      this.onGone(series);
+      this.#others.delete(engine);
+      areGone = true;
+    }
     if (areGone) this.#known = new WeakMap();
   }
 

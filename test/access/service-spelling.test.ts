@@ -30,6 +30,7 @@ const PROTECTED: readonly { method: string; path: string; sent?: Sent }[] = [
   { method: 'POST', path: '/proxy/environments', sent: jsonBody({ engine: 'python', url: 'http://127.0.0.1:9' }) },
   { method: 'GET', path: '/actuator/info' },
   { method: 'GET', path: '/actuator/audit' },
+  { method: 'GET', path: '/actuator/history' },
   ...['refresh', 'refresh/javascript', 'reload', `reload/${ko.id}`, `reload/${ko.naan}/${ko.name}`].flatMap((end) => [
     { method: 'GET', path: `/actuator/activation/${end}` },
     { method: 'GET', path: `/actuator/${end}` },
