@@ -1,11 +1,13 @@
 /** Clients of a balancer: each connection is kept as long as the other side keeps it. */
 import { Agent, request } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 
 export interface KeptAnswer {
   readonly status: number;
   readonly text: string;
+  readonly headers: IncomingHttpHeaders;
 }
 
 export class KeptClient implements Disposable {
@@ -23,7 +25,10 @@ export class KeptClient implements Disposable {
       const outgoing = request(this.#url + path, { method: 'POST', agent: this.#agent, headers });
       outgoing.on('error', reject);
       outgoing.on('response', (answer) => {
-        text(answer).then((said) => resolve({ status: answer.statusCode ?? 0, text: said }), reject);
+        text(answer).then(
+          (said) => resolve({ status: answer.statusCode ?? 0, text: said, headers: answer.headers }),
+          reject,
+        );
       });
       outgoing.end(content);
     });
