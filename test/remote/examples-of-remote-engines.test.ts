@@ -7,19 +7,10 @@ import { RUNTIME_NAMES } from '../../src/engines/table.ts';
 import { addressOfEndpoint, exampleFolders, EXAMPLES, placeOfEndpoint } from '../acceptance/support/examples.ts';
 import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import { assertWorkedExamples } from '../acceptance/support/worked-examples.ts';
+import { installers } from './support/installers.ts';
 import { until } from './support/until.ts';
 
 const INSTALLS_WITHIN = 240_000;
-const INSTALLERS_READ = /^(home|(npm|pip)_.*|.*_proxy|ssl_cert_.*|node_extra_ca_certs)$/i;
-
-/** What npm and pip find in the environment of whoever starts the service. */
-const installers = (): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(process.env).filter(
-      (entry): entry is [string, string] => INSTALLERS_READ.test(entry[0]) && entry[1] !== undefined,
-    ),
-  );
-
 test('the node and python examples are activated and give their published worked values', async () => {
   await using shelf = await temporaryFolder();
   await cp(EXAMPLES, shelf.path, { recursive: true });
