@@ -1,8 +1,12 @@
 /**
- * Reads an `ExportTraceServiceRequest` by the definitions in opentelemetry/proto/{common,resource,trace}/v1/*.proto and
- * https://protobuf.dev/programming-guides/encoding. Fields that those do not have are refused.
+ * Reads an `ExportTraceServiceRequest` by the published definitions, of which `opentelemetry-proto.json` is the form that
+ * protobufjs reads: made of the descriptors in the Python package opentelemetry-proto 1.45.2.
  */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import protobuf from 'protobufjs';
+import type { INamespace } from 'protobufjs';
 
 export interface ReadSpan {
   readonly traceId: string;
@@ -20,96 +24,79 @@ export interface ReadSpan {
   readonly scope: string;
 }
 
-type Field = readonly [number: number, value: Buffer | bigint];
-
-const KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
-
-function fieldsOf(bytes: Buffer, known: readonly number[]): Field[] {
-  const fields: Field[] = [];
-  let at = 0;
-  const varint = (): bigint => {
-    let value = 0n;
-    for (let shift = 0n; ; shift += 7n) {
-      const byte = BigInt(bytes.readUInt8(at++));
-      value |= (byte & 0x7fn) << shift;
-      if (byte < 0x80n) return value;
-    }
-  };
-  while (at < bytes.length) {
-    const key = Number(varint());
-    const number = key >> 3;
-    assert.ok(known.includes(number), `field ${number} is not among ${known.join()}`);
-    switch (key & 7) {
-      case 0:
-        fields.push([number, varint()]);
-        break;
-      case 1:
-        fields.push([number, bytes.readBigUInt64LE(at)]);
-        at += 8;
-        break;
-      case 2: {
-        const length = Number(varint());
-        assert.ok(at + length <= bytes.length);
-        fields.push([number, bytes.subarray(at, at + length)]);
-        at += length;
-        break;
-      }
-      case 5:
-        fields.push([number, BigInt(bytes.readUInt32LE(at))]);
-        at += 4;
-        break;
-      default:
-        assert.fail(`wire type ${key & 7}`);
-    }
-  }
-  return fields;
+/** As protobufjs gives it with the options below. */
+interface Export {
+  readonly resource_spans: readonly {
+    readonly resource: { readonly attributes: readonly Attribute[] };
+    readonly scope_spans: readonly { readonly scope: { readonly name: string }; readonly spans: readonly Span[] }[];
+  }[];
 }
 
-const parts = (fields: readonly Field[], number: number): Buffer[] =>
-  fields.flatMap(([each, value]) => (each === number && Buffer.isBuffer(value) ? [value] : []));
-const part = (fields: readonly Field[], number: number): Buffer => parts(fields, number)[0] ?? Buffer.alloc(0);
-const whole = (fields: readonly Field[], number: number): bigint =>
-  fields.flatMap(([each, value]) => (each === number && typeof value === 'bigint' ? [value] : []))[0] ?? 0n;
+interface Span {
+  readonly trace_id: Buffer;
+  readonly span_id: Buffer;
+  readonly parent_span_id: Buffer;
+  readonly trace_state: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly start_time_unix_nano: string;
+  readonly end_time_unix_nano: string;
+  readonly attributes: readonly Attribute[];
+  readonly status: { readonly code: number } | null;
+}
+
+interface Attribute {
+  readonly key: string;
+  /** `value` names the one field that is set. */
+  readonly value: { readonly value: string } & Readonly<Record<string, unknown>>;
+}
+
+const DEFINITIONS = JSON.parse(
+  readFileSync(join(import.meta.dirname, 'opentelemetry-proto.json'), 'utf8'),
+) as INamespace;
+const root = protobuf.Root.fromJSON(DEFINITIONS);
+const Request = root.lookupType('opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest');
+const Kind = root.lookupEnum('opentelemetry.proto.trace.v1.Span.SpanKind');
+const Code = root.lookupEnum('opentelemetry.proto.trace.v1.Status.StatusCode');
 
 export function readExport(body: Buffer): ReadSpan[] {
-  return parts(fieldsOf(body, [1]), 1).flatMap((bytes) => {
-    const ofResource = fieldsOf(bytes, [1, 2, 3]);
-    const resource = attributesOf(parts(fieldsOf(part(ofResource, 1), [1, 2, 3]), 1));
-    return parts(ofResource, 2).flatMap((each) => {
-      const ofScope = fieldsOf(each, [1, 2, 3]);
-      const scope = String(part(fieldsOf(part(ofScope, 1), [1, 2, 3, 4]), 1));
-      return parts(ofScope, 2).map((span) => ({ ...readSpan(span), resource, scope }));
-    });
-  });
+  const reader = protobuf.Reader.create(body);
+  reader.discardUnknown = false;
+  const message = Request.decode(reader);
+  assert.deepEqual(unknownIn(message), [], 'fields that the definitions do not have');
+  const read = Request.toObject(message, { longs: String, enums: String, defaults: true, oneofs: true }) as Export;
+  return read.resource_spans.flatMap(({ resource, scope_spans }) =>
+    scope_spans.flatMap(({ scope, spans }) =>
+      spans.map((span) => ({ ...readSpan(span), resource: attributesOf(resource.attributes), scope: scope.name })),
+    ),
+  );
 }
 
-function readSpan(bytes: Buffer): Omit<ReadSpan, 'resource' | 'scope'> {
-  const fields = fieldsOf(bytes, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
-  const [traceId, spanId] = [part(fields, 1), part(fields, 2)];
-  assert.deepEqual([traceId.length, spanId.length], [16, 8]);
+/** In the message, and in those that it holds. */
+function unknownIn(message: unknown): readonly unknown[] {
+  if (Array.isArray(message)) return message.flatMap(unknownIn);
+  if (!(message instanceof protobuf.Message)) return [];
+  return [...(message.$unknowns ?? []), ...Object.values(message).flatMap(unknownIn)];
+}
+
+function readSpan(span: Span): Omit<ReadSpan, 'resource' | 'scope'> {
+  assert.deepEqual([span.trace_id.length, span.span_id.length], [16, 8]);
+  assert.ok(span.kind in Kind.values, span.kind);
   return {
-    ...{ traceId: traceId.toString('hex'), spanId: spanId.toString('hex') },
-    parentSpanId: part(fields, 4).toString('hex'),
-    traceState: String(part(fields, 3)),
-    name: String(part(fields, 5)),
-    kind: KINDS[Number(whole(fields, 6))] as ReadSpan['kind'],
-    ...{ start: whole(fields, 7), end: whole(fields, 8) },
-    attributes: attributesOf(parts(fields, 9)),
-    status: Number(whole(fieldsOf(part(fields, 15), [2, 3]), 3)),
+    ...{ traceId: span.trace_id.toString('hex'), spanId: span.span_id.toString('hex') },
+    parentSpanId: span.parent_span_id.toString('hex'),
+    ...{ traceState: span.trace_state, name: span.name },
+    kind: span.kind.replace('SPAN_KIND_', '') as ReadSpan['kind'],
+    ...{ start: BigInt(span.start_time_unix_nano), end: BigInt(span.end_time_unix_nano) },
+    attributes: attributesOf(span.attributes),
+    status: Code.values[String(span.status?.code ?? 'STATUS_CODE_UNSET')] ?? -1,
   };
 }
 
-function attributesOf(pairs: readonly Buffer[]): Record<string, unknown> {
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const fields = fieldsOf(pair, [1, 2]);
-      const [value] = fieldsOf(part(fields, 2), [1, 2, 3, 4, 5, 6, 7]);
-      const read = Buffer.isBuffer(value?.[1])
-        ? String(value[1])
-        : value?.[0] === 2
-          ? value[1] === 1n
-          : Number(value?.[1]);
-      return [String(part(fields, 1)), read];
+const attributesOf = (attributes: readonly Attribute[]): Record<string, unknown> =>
+  Object.fromEntries(
+    attributes.map(({ key, value }) => {
+      const read = value[value.value];
+      return [key, value.value === 'int_value' ? Number(read) : read];
     }),
   );
-}
