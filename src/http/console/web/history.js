@@ -31,6 +31,8 @@ export function useHistory(ko) {
   return useLoaded(path, ticks + ' ' + (state?.catalogue ?? ''));
 }
 
+const NOTHING = { from: 0, step: 1, lastSeconds: 1, calls: [], failed: [] };
+
 const percent = (part, whole) =>
   whole === 0 ? '0 %' : ((100 * part) / whole).toFixed(part === 0 || part === whole ? 0 : 1) + ' %';
 
@@ -48,12 +50,14 @@ export const summaryOf = ({ calls, failed, p50, p95, p99 }) =>
 
 export function HistoryCharts({ history, error }) {
   const { times, perSecond, failures } = useMemo(() => {
-    const { from, step, calls, failed } = history ?? { from: 0, step: 1, calls: [], failed: [] };
+    const { from, step, lastSeconds, calls, failed } = history ?? NOTHING;
     const begin = Date.parse(from) / 1000;
+    // The last step is still running.
+    const perSecondOf = (n, at) => n / (at === calls.length - 1 ? Math.max(1, lastSeconds) : step);
     return {
       times: calls.map((_, at) => begin + at * step),
-      perSecond: calls.map((n) => n / step),
-      failures: failed.map((n) => n / step),
+      perSecond: calls.map(perSecondOf),
+      failures: failed.map(perSecondOf),
     };
   }, [history]);
   if (history === undefined) return html`<${Problem} error=${error} />`;

@@ -1,5 +1,5 @@
 // The frame of the console: where one is, the login, and the view that the address names.
-import { loginForm } from 'kgrid/login';
+import { loginForm, loginHeaders } from 'kgrid/login';
 import { Activity } from './activity.js';
 import { base, onLoginNeeded } from './api.js';
 import { connect, useConnection, useEvents, useServiceState } from './events.js';
@@ -46,6 +46,8 @@ const usePlace = () => {
   return place;
 };
 
+const isLoggedIn = () => 'authorization' in loginHeaders();
+
 const Login = ({ isNeeded, onChange }) => {
   const place = useRef(null);
   const changed = useRef(onChange);
@@ -59,7 +61,8 @@ const Login = ({ isNeeded, onChange }) => {
     place.current.querySelector('details').open = true;
     place.current.querySelector('input').focus();
   }, [isNeeded]);
-  return html`<div class="console-login" ref=${place}></div>`;
+  // Where nobody needs one, none is asked for.
+  return html`<div class="console-login" ref=${place} hidden=${!isNeeded && !isLoggedIn()}></div>`;
 };
 
 const Navigation = ({ name }) => html`

@@ -32,8 +32,9 @@ export function CalledEndpoints({ history, chosen, onChoose }) {
         (each) =>
           html`<tr key=${each.ko + ' ' + each.endpoint}>
             <th scope="row">
-              ${each.ko === 'other' ? 'others together' : html`<${KoLink} id=${each.ko} />`}
-              <code>${each.endpoint}</code>
+              ${each.ko === 'other' ? 'others together' : html`<${KoLink} id=${each.ko} />`} ${' '}<code
+                >${each.endpoint}</code
+              >
             </th>
             <td>${each.engine}</td>
             <td class="number">${each.calls.toLocaleString('en')}</td>
