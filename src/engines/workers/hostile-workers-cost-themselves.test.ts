@@ -53,6 +53,13 @@ def run(given):
     if what in ("files", "folders"):
         for i in range(300):
             os.mkdir(f"{home}/{i}") if what == "folders" else open(f"{home}/{i}", "w").close()
+    if what == "deep":
+        os.chdir(home)
+        for _ in range(30):
+            os.mkdir("d" * 200)
+            os.chdir("d" * 200)
+        with open("large", "wb") as file:
+            file.write(b"x" * 16_000_000)
     if what == "memory":
         # Shared memory is none that RLIMIT_DATA counts.
         kept.append(mmap.mmap(-1, 600_000_000))
@@ -67,8 +74,15 @@ def run(given):
 `,
 };
 
+type Attack = readonly [input: readonly unknown[], why: RegExp];
+
+const OF_PYTHON: readonly Attack[] = [
+  [['deep'], /^The knowledge object made temporary files that cannot be counted: ENAMETOOLONG$/],
+  [['count'], /ended unexpectedly \(SIGKILL\)/],
+];
+
 for (const engine of ['node', 'python'] as const) {
-  const attacks: readonly (readonly [input: readonly unknown[], why: RegExp])[] = [
+  const attacks: readonly Attack[] = [
     [['disk'], /^The knowledge object wrote more than 8 MB of temporary files$/],
     [['files'], /^The knowledge object wrote more than 200 temporary files$/],
     [['folders'], /^The knowledge object wrote more than 200 temporary files$/],
@@ -77,7 +91,7 @@ for (const engine of ['node', 'python'] as const) {
     [['write', 3, frame(3, 1, 1, '{}')], WROTE_TO_PIPE],
     [['write', 4, frame(4, 2, 9, '{}')], WROTE_TO_PIPE],
     [['write', 3, `ffffffff04${number(1)}${number(1)}`], WROTE_TO_PIPE],
-    ...(engine === 'python' ? [[['count'], /ended unexpectedly \(SIGKILL\)/] as const] : []),
+    ...(engine === 'python' ? OF_PYTHON : []),
   ];
   test(`a worker that takes or makes up too much ends alone: ${engine}`, async (t) => {
     await using networked = await networkedPool({ engine, kernel, policy });

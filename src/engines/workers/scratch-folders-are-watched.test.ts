@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { mkdir, truncate, writeFile } from 'node:fs/promises';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmod, mkdir, readdir, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
+import { removeTree } from './remove-tree.ts';
 import { ScratchFolders } from './scratch-folders.ts';
 
 const MB = 2 ** 20;
@@ -30,6 +31,58 @@ test('a worker that wrote more files, or more bytes, than it may is told of, whe
     [1, 'The knowledge object wrote more than 10 temporary files'],
     [2, 'The knowledge object wrote more than 2 MB of temporary files'],
   ]);
+});
+
+const NOBODY = 65_534;
+
+/** By a user whom the modes of folders hold back, as they do not hold back root. */
+async function asOrdinaryUser<T>(work: () => Promise<T>): Promise<T> {
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(NOBODY);
+  try {
+    return await work();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+}
+
+/** A file in folders so deep that no path names it. */
+function hideDeep(folder: string): void {
+  const home = process.cwd();
+  process.chdir(folder);
+  for (let depth = 0; depth < 30; depth++) {
+    mkdirSync('d'.repeat(200));
+    process.chdir('d'.repeat(200));
+  }
+  writeFileSync('large', Buffer.alloc(3 * MB, 1));
+  process.chdir(home);
+}
+
+/** A file in a folder whose content its owner may not list. */
+async function hideUnlisted(folder: string): Promise<void> {
+  await mkdir(join(folder, 'closed'), { mode: 0o300 });
+  await writeFile(join(folder, 'closed', 'large'), Buffer.alloc(3 * MB, 1));
+}
+
+test('what nobody could count is told of too, and is removed all the same', async () => {
+  await using folder = await temporaryFolder();
+  await chmod(folder.path, 0o777);
+  await asOrdinaryUser(async () => {
+    const scratch = new ScratchFolders(folder.path, { ...policy, scratchFiles: 100 });
+    const [deep, unlisted, old] = [scratch.make(), scratch.make(), join(folder.path, 'old')];
+    [deep, unlisted].forEach((each, pid) => scratch.belongsTo(each, pid));
+    await mkdir(old);
+    for (const each of [deep, old]) hideDeep(each);
+    await hideUnlisted(unlisted);
+    const problems = await problemsOf(scratch);
+    for (const each of [deep, unlisted, old]) await removeTree(each);
+    assert.deepEqual(await readdir(folder.path), []);
+    const reason = 'The knowledge object made temporary files that cannot be counted';
+    assert.deepEqual(problems, [
+      [0, `${reason}: ENAMETOOLONG`],
+      [1, `${reason}: EACCES`],
+    ]);
+  });
 });
 
 test('what processes left that were killed is removed, and nothing of those that live', async () => {

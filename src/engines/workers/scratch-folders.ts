@@ -1,11 +1,13 @@
 /** The folders in which workers may write, one for each: made with it, watched, and removed after it. */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
-import { lstat, opendir, readdir, rm } from 'node:fs/promises';
+import { lstat, opendir, readdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { mapBounded } from '../../lib/map-bounded.ts';
+import { codeOf } from './packages/errors.ts';
 import type { WorkerPolicy } from './policy.ts';
+import { removeTree } from './remove-tree.ts';
 
 /** Process ids are those of one machine or container. */
 const NAME = `scratch-${hostname()}-`;
@@ -41,7 +43,7 @@ export class ScratchFolders {
   /** Never rejects: what cannot be removed goes at the next start. */
   remove(folder: string): void {
     this.#pids.delete(folder);
-    rm(folder, { recursive: true, force: true }).catch(() => undefined);
+    removeTree(folder).catch(() => undefined);
   }
 
   /** At once, for whoever ends now. */
@@ -61,7 +63,7 @@ export class ScratchFolders {
     for (const name of await readdir(this.#folder).catch(() => [])) {
       const pid = name.startsWith(NAME) ? Number.parseInt(name.slice(NAME.length), 10) : undefined;
       if (pid === undefined || (pid !== process.pid && isAlive(pid))) continue;
-      await rm(join(this.#folder, name), { recursive: true, force: true }).catch(() => undefined);
+      await removeTree(join(this.#folder, name)).catch(() => undefined);
     }
   }
 
@@ -78,11 +80,26 @@ export class ScratchFolders {
 
   async #problemOf(folder: string): Promise<string | undefined> {
     const { scratchBytes, scratchFiles } = this.#policy;
-    const found = await filesIn(folder, scratchFiles);
-    if (found === undefined) return `The knowledge object wrote more than ${scratchFiles} temporary files`;
-    if ((await bytesOf(found)) <= scratchBytes) return undefined;
-    return `The knowledge object wrote more than ${scratchBytes / 2 ** 20} MB of temporary files`;
+    try {
+      const found = await filesIn(folder, scratchFiles);
+      if (found === undefined) return `The knowledge object wrote more than ${scratchFiles} temporary files`;
+      if ((await bytesOf(found)) <= scratchBytes) return undefined;
+      return `The knowledge object wrote more than ${scratchBytes / 2 ** 20} MB of temporary files`;
+    } catch (thrown) {
+      const code = codeOf(thrown) ?? '';
+      if (!HIDDEN.includes(code)) return undefined;
+      return `The knowledge object made temporary files that cannot be counted: ${code}`;
+    }
   }
+}
+
+/** Of a folder that its owner may not list, and of one that lies deeper than a path may be long. */
+const HIDDEN = ['EACCES', 'ENAMETOOLONG'];
+
+/** What was there a moment ago may be gone. */
+function unlessHidden(thrown: unknown): undefined {
+  if (HIDDEN.includes(codeOf(thrown) ?? '')) throw thrown;
+  return undefined;
 }
 
 function isAlive(pid: number): boolean {
@@ -100,8 +117,7 @@ async function filesIn(folder: string, most: number): Promise<string[] | undefin
   const folders = [folder];
   let found = 0;
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
-    // What was there a moment ago may be gone.
-    const entries = await opendir(next).catch(() => undefined);
+    const entries = await opendir(next).catch(unlessHidden);
     for await (const entry of entries ?? []) {
       if (++found > most) return undefined;
       (entry.isDirectory() ? folders : files).push(join(next, entry.name));
@@ -117,7 +133,7 @@ const AT_ONCE = 64;
 async function bytesOf(files: readonly string[]): Promise<number> {
   let blocks = 0;
   await mapBounded(files, AT_ONCE, async (file) => {
-    blocks += (await lstat(file).catch(() => undefined))?.blocks ?? 0;
+    blocks += (await lstat(file).catch(unlessHidden))?.blocks ?? 0;
   });
   return blocks * BLOCK_BYTES;
 }

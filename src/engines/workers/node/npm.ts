@@ -2,7 +2,7 @@
  * Runs the `npm` that is found on the PATH, bounded in time, and gives its last lines where it fails. In two steps, so that
  * nothing of a package runs while the network is there: what fetches runs no scripts, and what runs scripts fetches nothing.
  */
-import { access, constants, mkdir, realpath, rm } from 'node:fs/promises';
+import { access, constants, mkdir, realpath } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import type { SandboxProcess } from '../../sandbox/sandbox-process.ts';
 import { NO_WALLS } from '../../walls/walls.ts';
@@ -10,6 +10,7 @@ import type { Kernel } from '../../walls/walls.ts';
 import { seconds } from '../call-failure.ts';
 import { activationFailed } from '../packages/errors.ts';
 import { startInstall } from '../packages/install-process.ts';
+import { removeTree } from '../remove-tree.ts';
 import { npmWalls } from './npm-walls.ts';
 import type { NpmStep } from './npm-walls.ts';
 
@@ -59,7 +60,7 @@ export class Npm {
     const environment = { ...Object.fromEntries(given), HOME: cache, TMPDIR: cache };
     const args = ['rebuild', ...packages, '--offline', '--userconfig=/dev/null', '--foreground-scripts'];
     await this.#run(args, { kind: 'build', folder, cache, environment });
-    await rm(cache, { recursive: true, force: true });
+    await removeTree(cache);
   }
 
   async #run(args: readonly string[], { kind, folder, cache, environment }: Omit<NpmStep, 'npm'>): Promise<void> {

@@ -11,6 +11,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { access, lstat, mkdir, readFile, readlink, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { removeTree } from '../remove-tree.ts';
 import { codeOf } from './errors.ts';
 
 export const digestOf = (...parts: readonly (string | Buffer)[]): string => {
@@ -61,7 +62,7 @@ export class Cache {
     try {
       return await work(folder);
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await removeTree(folder);
     }
   }
 
