@@ -1,16 +1,20 @@
 /** Batches where something gives out: the disk, the reader, the service itself; and very many of them at once. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { readdir, readlink, stat } from 'node:fs/promises';
 import { after, test } from 'node:test';
+import { promisify } from 'node:util';
+import { pathOf } from '../acceptance/support/knowledge-grid.ts';
+import { javascriptKo } from '../acceptance/support/ko.ts';
 import { footprintOf, MEGABYTE } from '../hostile/support/footprint.ts';
 import { postHead, RawClient } from '../load/support/raw-client.ts';
 import { until } from '../remote/support/until.ts';
 import { startService } from '../acceptance/support/service.ts';
 import { linesOf, NDJSON, openBatch, readAnswer, sendBatch } from './support/batch-client.ts';
 import { untilStalled } from './support/stalled.ts';
-import { numbers, path, results, start, well } from './support/well.ts';
+import { naan, numbers, path, results, start, well } from './support/well.ts';
 
 const service = await start();
 after(() => service[Symbol.asyncDispose]());
@@ -29,7 +33,7 @@ async function spooled(pid: number): Promise<number | undefined> {
 test('where the disk is full, reading pauses and nothing is lost', async () => {
   // As a full disk does, it fails a write in the middle of an answer.
   const limit = 4 * MEGABYTE;
-  await using own = await startService({ as: ['sh', '-c', 'ulimit -f 8192; exec "$0" "$@"'] });
+  await using own = await startService({ as: ['sh', '-c', 'ulimit -S -f 8192; exec "$0" "$@"'] });
   await own.serve(well);
   const outgoing = openBatch(own.url, path);
   const response = once(outgoing, 'response') as Promise<[IncomingMessage]>;
@@ -43,6 +47,8 @@ test('where the disk is full, reading pauses and nothing is lost', async () => {
   assert.ok(size > limit / 4 && size <= limit, `${size} bytes on a disk of ${limit}`);
   assert.ok(!outgoing.writableFinished, 'the service has stopped to read');
   assert.equal((await own.post(path, 5)).object['result'], 5);
+  // There is room again while what was written in part still lies behind whole answers.
+  await promisify(execFile)('prlimit', ['--pid', String(own.pid), '--fsize=unlimited']);
   const answer = await readAnswer(incoming);
   assert.ok(answer.isWhole);
   assert.deepEqual(
@@ -111,4 +117,19 @@ test('a service that is killed leaves an answer that is seen to be broken, of wh
   assert.equal(isWhole, false);
   const lines = linesOf(text);
   assert.deepEqual(results({ lines }), [...Array(lines.length).keys()]);
+});
+
+test('two sandboxes share the records of one batch', async () => {
+  // Each process has its own.
+  const code = `
+    const own = Math.random();
+    function run() { const end = Date.now() + 2; while (Date.now() < end); return own; }`;
+  const which = javascriptKo(code, { naan, name: 'which' });
+  await using own = await startService({ args: ['--sandboxes', '2'] });
+  await own.serve(which);
+  const counts = new Map<unknown, number>();
+  for (const each of results(await sendBatch(own.url, pathOf(which), '1\n'.repeat(600))))
+    counts.set(each, (counts.get(each) ?? 0) + 1);
+  const [most = 0, next = 0] = [...counts.values()].sort((a, b) => b - a);
+  assert.ok(next > 150, `${most} and ${next} records`);
 });
