@@ -12,6 +12,7 @@ import { koNotFound, messageOf } from '../lib/errors.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
 import { mapBounded } from '../lib/map-bounded.ts';
+import type { KoPackage } from '../shelf/shelf.ts';
 
 import { ActivationQueue } from './activation-queue.ts';
 import type { ActiveKos } from './active-kos.ts';
@@ -188,6 +189,13 @@ export class Activator implements Disposable {
     return this.#order('refresh', { what: 'ko', naan, name, version });
   }
 
+  /** The engines of what a package declares, as it would run here. @throws as its activation. */
+  async enginesOf(pkg: KoPackage): Promise<readonly string[]> {
+    const ko = await LoadedKo.load(pkg, this.#known, this.#descriptors);
+    ko.settle();
+    return declaredBy(ko, this.#engines).map(({ entry }) => entry.engine);
+  }
+
   /** Why a KO, of any version, could not be read, where that may pass. */
   unreadable(naan: string, name: string): string | undefined {
     return unreadOf(this.#set.failuresOf({ naan, name }), this.#set.ofName({ naan, name }))[0]?.cause;
@@ -217,7 +225,8 @@ export class Activator implements Disposable {
       const present = names === undefined ? old.endpoints : names.flatMap((each) => old.ofName(each));
       if (kind === 'reload') await this.#shelf.rescan(names);
       const stored = (await this.#entries(names)).filter((entry) => selection.ko(entry.id));
-      const concerned = (each: Endpoint): boolean => selection.ko(each.ko.id) && selection.engine(each.entry.engine);
+      const concerned = (each: Endpoint): boolean =>
+        selection.ko(each.ko.id) && selection.engine(each.entry.engine, each.ko.id);
       const kept = present.filter((each) => !concerned(each));
       // Also those of which no endpoint is concerned: they are not new on the shelf.
       const loaded = new Map(present.filter((each) => selection.ko(each.ko.id)).map((each) => [each.ko.key, each.ko]));
@@ -231,7 +240,7 @@ export class Activator implements Disposable {
       // What cannot be read now stays as it was.
       const unread = new Set(failures.filter(({ transient }) => transient).map(({ id }) => koKey(id)));
       kept.push(...present.filter((each) => concerned(each) && unread.has(each.ko.key)));
-      const wanted = declared.filter(({ entry }) => selection.engine(entry.engine));
+      const wanted = declared.filter(({ ko, entry }) => selection.engine(entry.engine, ko.id));
       const { endpoints, made } = this.#endpoints([
         ...kept.map((each) => ({ ko: each.ko, from: each.from, entry: each.entry, present: each })),
         ...wanted,

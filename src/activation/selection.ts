@@ -6,7 +6,8 @@ import type { Endpoint } from './endpoint.ts';
 /** What a change of the endpoints is about, in a form that can be sent to other activators. */
 export type About =
   | { readonly what: 'all' }
-  | { readonly what: 'engine'; readonly engine: string }
+  /** `also`: KOs of which it is about all endpoints, whatever their engines. */
+  | { readonly what: 'engine'; readonly engine: string; readonly also?: readonly KoId[] }
   /** All its versions where none is given. */
   | { readonly what: 'ko'; readonly naan: string; readonly name: string; readonly version?: string | undefined }
   | { readonly what: 'kos'; readonly kos: readonly KoId[] };
@@ -15,8 +16,8 @@ export type About =
 export interface Selection {
   /** True for the KOs that it is about. */
   ko(id: KoId): boolean;
-  /** True for the engines that it is about. */
-  engine(name: string): boolean;
+  /** True for the engines that it is about, of such a KO. */
+  engine(name: string, id: KoId): boolean;
   /** What it costs is up to these; undefined where it may be about any. */
   readonly names?: readonly KoName[];
   /** The KO that was asked for, which must be known. */
@@ -30,12 +31,17 @@ export function selectionOf(about: About): Selection {
     case 'all':
       return ALL;
     case 'engine':
-      return { ...ALL, engine: (name) => name === about.engine };
+      return ofEngine(about.engine, about.also ?? []);
     case 'ko':
       return ofKo(about.naan, about.name, about.version);
     case 'kos':
       return ofKos(about.kos);
   }
+}
+
+function ofEngine(engine: string, also: readonly KoId[]): Selection {
+  const keys = new Set(also.map(koKey));
+  return { ...ALL, engine: (name, id) => name === engine || keys.has(koKey(id)) };
 }
 
 function ofKo(naan: string, name: string, version: string | undefined): Selection {

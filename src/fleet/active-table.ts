@@ -204,16 +204,16 @@ export class ActiveTable {
     const schema = this.#schema;
     const { condition, values } = conditionOf(about);
     // Of one engine some endpoints of a KO may be concerned, and not others.
-    if (about.what !== 'engine') {
-      await this.#dropRemoved(query, about);
-      await query(
-        `INSERT INTO ${schema}.active (naan, name, version, digest, generation)
-          SELECT naan, name, version, digest, $${values.length + 1}::bigint FROM ${schema}.ko
-            WHERE NOT removed AND ${condition}
-          ON CONFLICT (naan, name, version) DO NOTHING`,
-        [...values, generation],
-      );
-    }
+    const whole: About = about.what === 'engine' ? { what: 'kos', kos: about.also ?? [] } : about;
+    await this.#dropRemoved(query, whole);
+    const ofShelf = conditionOf(whole);
+    await query(
+      `INSERT INTO ${schema}.active (naan, name, version, digest, generation)
+        SELECT naan, name, version, digest, $${ofShelf.values.length + 1}::bigint FROM ${schema}.ko
+          WHERE NOT removed AND ${ofShelf.condition}
+        ON CONFLICT (naan, name, version) DO NOTHING`,
+      [...ofShelf.values, generation],
+    );
     const marked = await query(
       `UPDATE ${this.#schema}.active SET generation = $${values.length + 1} WHERE ${condition}`,
       [...values, generation],

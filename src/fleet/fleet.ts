@@ -17,6 +17,7 @@ import { changing } from '../shelf/postgres/shelf-errors.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 import type { SharedShelf } from '../shelf/shared-shelf.ts';
 import { ActiveTable } from './active-table.ts';
+import { comeOrGone } from './come-or-gone.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { NodeFacts, NodeState } from './heartbeat.ts';
 import { withLease } from './lease.ts';
@@ -185,9 +186,17 @@ export class Fleet implements AsyncDisposable {
 
   /** Makes a change of what is active on all nodes. @throws koNotFound; DatabaseError; what it throws on this node. */
   order(change: Change, about: About): Promise<BecameActive[]> {
-    if (this.#activation === undefined) throw overloaded('This node has not joined its fleet yet; try again later');
-    const activation = this.#activation;
-    return changing(() => activation.order(change, about));
+    const [activation, activator] = [this.#activation, this.#activator];
+    if (activation === undefined || activator === undefined)
+      throw overloaded('This node has not joined its fleet yet; try again later');
+    const { kos } = this;
+    const { shelf } = this.#options;
+    return changing(async () =>
+      activation.order(
+        change,
+        about.what === 'engine' ? { ...about, also: await comeOrGone(about.engine, { shelf, kos, activator }) } : about,
+      ),
+    );
   }
 
   /** The package of a KO that has this digest, where it is meant to be active. @throws as a shelf's `open`. */

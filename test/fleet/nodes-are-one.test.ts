@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { jsonBody, upload } from '../acceptance/support/client.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
-import { javascriptKo, uniqueNaan, zipOf } from '../acceptance/support/ko.ts';
+import { javascriptKo, resourceKo, uniqueNaan, zipOf } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
 import { startFleet } from './support/fleet.ts';
 
@@ -63,6 +63,29 @@ test('what is deleted on one node leaves the shelf of all, and runs until it is 
   for (const node of fleet.nodes) assert.equal((await node.get(`/kos/${ko.id}`)).status, 404);
   assert.equal((await a.get('/actuator/activation/reload')).status, 303);
   for (const node of fleet.nodes) assert.equal((await node.post(pathOf(ko), {})).status, 404);
+});
+
+test('a refresh of one engine takes in on all nodes what is new of it, and lets go of what was deleted', async () => {
+  const [code, files] = [
+    saying('ofCode', 'code'),
+    resourceKo({ naan, name: 'ofFiles', resources: { 'a.txt': 'a' } }),
+  ];
+  const ids = (): Promise<unknown[][]> =>
+    Promise.all(
+      fleet.nodes.map(async (node) => {
+        const all = (await node.endpoints(naan)).map((each) => String(each['@id']));
+        return all.filter((each) => each.includes('/of'));
+      }),
+    );
+  await a.add(code, files);
+  assert.equal((await b.get('/actuator/activation/refresh/javascript')).status, 303);
+  assert.deepEqual(await ids(), Array(3).fill([`${naan}/ofCode/1.0/run`]));
+  await c.get('/actuator/activation/refresh/resource');
+  await a.delete(`/kos/${code.id}`);
+  await a.get('/actuator/activation/refresh/resource');
+  assert.deepEqual(await ids(), Array(3).fill([`${naan}/ofCode/1.0/run`, `${naan}/ofFiles/1.0/files`]));
+  await a.get('/actuator/activation/refresh/javascript');
+  assert.deepEqual(await ids(), Array(3).fill([`${naan}/ofFiles/1.0/files`]));
 });
 
 test('a node that comes to a running fleet activates what is active, not what lies on the shelf', async () => {

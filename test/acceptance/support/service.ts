@@ -65,7 +65,7 @@ export async function temporaryFolder(): Promise<AsyncDisposable & { readonly pa
 }
 
 /** Services that are given no shelf have one in a database, in place of a folder. */
-const IN_DATABASE = process.env['ACCEPTANCE_SHELF'] === 'postgres';
+export const IN_DATABASE = process.env['ACCEPTANCE_SHELF'] === 'postgres';
 let database: Promise<TestDatabase> | undefined;
 if (IN_DATABASE) after(async () => (await database)?.[Symbol.asyncDispose]());
 
