@@ -66,10 +66,7 @@ test('what is deleted on one node leaves the shelf of all, and runs until it is 
 });
 
 test('a refresh of one engine takes in on all nodes what is new of it, and lets go of what was deleted', async () => {
-  const [code, files] = [
-    saying('ofCode', 'code'),
-    resourceKo({ naan, name: 'ofFiles', resources: { 'a.txt': 'a' } }),
-  ];
+  const [code, files] = [saying('ofCode', 'code'), resourceKo({ naan, name: 'ofFiles', resources: { 'a.txt': 'a' } })];
   const ids = (): Promise<unknown[][]> =>
     Promise.all(
       fleet.nodes.map(async (node) => {

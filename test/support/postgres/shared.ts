@@ -24,7 +24,8 @@ interface Shared {
 }
 
 const PROJECT = resolve(import.meta.dirname, '../../..');
-const NAME = `kgrid-test-postgres-${String(process.getuid?.() ?? 0)}-${digestOf(PROJECT).slice(0, 12)}`;
+const WHICH = digestOf(PROJECT, process.env['TEST_POSTGRES'] ?? '').slice(0, 12);
+const NAME = `kgrid-test-postgres-${String(process.getuid?.() ?? 0)}-${WHICH}`;
 
 let shared: Promise<Shared> | undefined;
 
