@@ -345,7 +345,14 @@ export class Activator implements Disposable {
     const { ko, from, entry, conflict } = declared;
     const problem = koProblem ?? conflict ?? endpointDisagreement(ko, from, entry, this.#engines);
     const engine = this.#engines.get(entry.engine);
-    const endpoint = new Endpoint(id, declared, engine, problem, (each) => this.#queue.prioritize(each));
+    const endpoint = new Endpoint(
+      id,
+      declared,
+      engine,
+      problem,
+      (each) => this.#queue.prioritize(each),
+      () => this.#shelf.activated?.(ko.id, entry.engine),
+    );
     void endpoint.decided.then(() => {
       if (endpoint.transient) this.#unread.add(endpoint);
       if (endpoint.activatingMs !== undefined) this.#observe?.(endpoint, endpoint.activatingMs);

@@ -9,4 +9,9 @@ export interface ActiveKos extends Pick<Shelf, 'open' | 'rescan' | 'readAgain' |
   list(): Promise<readonly { readonly id: KoId }[]>;
   /** Those of one KO, oldest first. */
   versions(naan: string, name: string): Promise<readonly { readonly id: KoId }[]>;
+  /**
+   * When it was asked for that an endpoint be activated, where several activators do that: milliseconds since 1970. Without
+   * it, an endpoint was activated when that was done here.
+   */
+  activated?(id: KoId, engine: string): number | undefined;
 }

@@ -44,6 +44,7 @@ export class Endpoint implements CallTarget {
   transient = false;
   readonly #problem: string | undefined;
   readonly #prioritize: (endpoint: Endpoint) => void;
+  readonly #toldTime: () => number | undefined;
   readonly #abort = new AbortController();
   /** Milliseconds since 1970. A text of it would be 400 bytes. */
   #activatedAt: number | undefined;
@@ -54,13 +55,15 @@ export class Endpoint implements CallTarget {
   #executor: Executor | undefined;
   #decide!: () => void;
 
-  /** `problem`: why it is not worth trying. `prioritize`: asks for its activation to come next. */
+  /** `problem`: why it is not worth trying. `prioritize`: asks for its activation to come next. `activated`: the time
+   * that is told of it, where that is another than when it is done. */
   constructor(
     id: string,
     { ko, from, entry }: DeclaredEndpoint,
     engine: Engine | undefined,
     problem: string | undefined,
     prioritize: (endpoint: Endpoint) => void,
+    activated: () => number | undefined = () => undefined,
   ) {
     this.id = id;
     this.ko = ko;
@@ -74,6 +77,7 @@ export class Endpoint implements CallTarget {
     this.responds = declared?.responseMediaTypes ?? [];
     this.#problem = problem;
     this.#prioritize = prioritize;
+    this.#toldTime = activated;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.decided = promise;
     this.#decide = resolve;
@@ -102,7 +106,7 @@ export class Endpoint implements CallTarget {
       // One that was replaced meanwhile is not tried again.
       this.transient = this.ko.isUnread && !this.#abort.signal.aborted;
     }
-    this.#activatedAt = preciseNow();
+    this.#activatedAt = this.#toldTime() ?? preciseNow();
     this.#activatingMs = performance.now() - began;
     this.#decide();
   }

@@ -26,6 +26,8 @@ export interface ActiveKo {
   readonly digest: string;
   /** Of the last change that was about it. */
   readonly generation: number;
+  /** When it was asked for last that all of it be activated: milliseconds since 1970. */
+  readonly at: number;
 }
 
 /** Changes that are kept for nodes behind; who is further behind looks at all. */
@@ -37,7 +39,11 @@ interface Row {
   readonly version: string;
   readonly digest: string;
   readonly generation: number;
+  readonly at: number;
 }
+
+/** Milliseconds since 1970, with their fraction. */
+const millisecondsOf = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::float8`;
 
 export class ActiveTable {
   readonly #database: Database;
@@ -137,14 +143,18 @@ export class ActiveTable {
   async read(names?: readonly KoName[], query: Query = this.#database.query): Promise<readonly ActiveKo[]> {
     const which = names === undefined ? '' : 'WHERE (naan, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))';
     const { rows } = await query<Row & Record<string, unknown>>(
-      `SELECT naan, name, version, digest, generation FROM ${this.#schema}.active ${which}`,
+      `SELECT naan, name, version, digest, generation, ${millisecondsOf('at')} AS at FROM ${this.#schema}.active ${which}`,
       names === undefined ? [] : [names.map(({ naan }) => naan), names.map(({ name }) => name)],
     );
-    return rows.map(({ naan, name, version, digest, generation }) => ({
-      id: { naan, name, version },
-      digest,
-      generation,
-    }));
+    return rows.map(({ naan, name, version, ...rest }) => ({ id: { naan, name, version }, ...rest }));
+  }
+
+  /** When it was asked for last that all endpoints of an engine be activated again, by its name. */
+  async refreshed(): Promise<ReadonlyMap<string, number>> {
+    const { rows } = await this.#database.query<{ engine: string; at: number }>(
+      `SELECT engine, ${millisecondsOf('at')} AS at FROM ${this.#schema}.engine_refresh`,
+    );
+    return new Map(rows.map(({ engine, at }) => [engine, at]));
   }
 
   /** What a change is going to make active, as far as the audit names it. */
@@ -178,10 +188,11 @@ export class ActiveTable {
     const { condition, values } = conditionOf(about);
     const gone = await this.#dropRemoved(query, about);
     const put = await query(
-      `INSERT INTO ${schema}.active (naan, name, version, digest, generation)
-        SELECT naan, name, version, digest, $${values.length + 1}::bigint FROM ${schema}.ko
+      `INSERT INTO ${schema}.active (naan, name, version, digest, generation, at)
+        SELECT naan, name, version, digest, $${values.length + 1}::bigint, statement_timestamp() FROM ${schema}.ko
           WHERE NOT removed AND ${condition}
-        ON CONFLICT (naan, name, version) DO UPDATE SET digest = excluded.digest, generation = excluded.generation`,
+        ON CONFLICT (naan, name, version)
+          DO UPDATE SET digest = excluded.digest, generation = excluded.generation, at = excluded.at`,
       [...values, generation],
     );
     return gone + put.count;
@@ -208,14 +219,21 @@ export class ActiveTable {
     await this.#dropRemoved(query, whole);
     const ofShelf = conditionOf(whole);
     await query(
-      `INSERT INTO ${schema}.active (naan, name, version, digest, generation)
-        SELECT naan, name, version, digest, $${ofShelf.values.length + 1}::bigint FROM ${schema}.ko
+      `INSERT INTO ${schema}.active (naan, name, version, digest, generation, at)
+        SELECT naan, name, version, digest, $${ofShelf.values.length + 1}::bigint, statement_timestamp() FROM ${schema}.ko
           WHERE NOT removed AND ${ofShelf.condition}
         ON CONFLICT (naan, name, version) DO NOTHING`,
       [...ofShelf.values, generation],
     );
+    if (about.what === 'engine')
+      await query(
+        `INSERT INTO ${schema}.engine_refresh (engine, at) VALUES ($1, statement_timestamp())
+          ON CONFLICT (engine) DO UPDATE SET at = excluded.at`,
+        [about.engine],
+      );
+    const time = about.what === 'engine' ? '' : ', at = statement_timestamp()';
     const marked = await query(
-      `UPDATE ${this.#schema}.active SET generation = $${values.length + 1} WHERE ${condition}`,
+      `UPDATE ${schema}.active SET generation = $${values.length + 1}${time} WHERE ${condition}`,
       [...values, generation],
     );
     return marked.count;

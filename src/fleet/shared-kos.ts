@@ -14,6 +14,8 @@ export class SharedKos implements ActiveKos {
   readonly #openPackage: OpenPackage;
   /** By `<naan>/<name>`. */
   #names = new Map<string, readonly ActiveKo[]>();
+  /** Milliseconds since 1970, by engine. */
+  #refreshed: ReadonlyMap<string, number> = new Map();
 
   constructor(table: ActiveTable, openPackage: OpenPackage) {
     this.#table = table;
@@ -22,7 +24,9 @@ export class SharedKos implements ActiveKos {
 
   /** Reads what is meant to be active, of these names or of all. @throws DatabaseError, after which all is as before. */
   async catchUp(names?: readonly KoName[]): Promise<void> {
-    const found = Map.groupBy(await this.#table.read(names), ({ id }) => nameKey(id));
+    const [read, refreshed] = await Promise.all([this.#table.read(names), this.#table.refreshed()]);
+    this.#refreshed = refreshed;
+    const found = Map.groupBy(read, ({ id }) => nameKey(id));
     if (names === undefined) this.#names = found;
     else
       for (const each of names) {
@@ -49,6 +53,12 @@ export class SharedKos implements ActiveKos {
   open(id: KoId): Promise<KoPackage | undefined> {
     const digest = this.find(id)?.digest;
     return digest === undefined ? Promise.resolve(undefined) : this.#openPackage(id, digest);
+  }
+
+  /** The same on all nodes, whenever each of them does it. */
+  activated(id: KoId, engine: string): number | undefined {
+    const at = this.find(id)?.at;
+    return at === undefined ? undefined : Math.max(at, this.#refreshed.get(engine) ?? 0);
   }
 
   /** Only a change that all nodes make changes it. */

@@ -91,7 +91,7 @@ test('a refresh activates again from what was loaded', async () => {
   await service.serve(ko);
   const before = await activatedOf(naan);
   const result = async (): Promise<unknown> => (await service.post(pathOf(ko), {})).object['result'];
-  assert.deepEqual([await result(), await result()], [1, 2]);
+  for (let i = 0; i < 4; i++) await result();
   await service.add(javascriptKo('function run() { return "new code"; }', { naan }));
   await assertRedirects('/actuator/activation/refresh');
   assert.equal(await result(), 1, 'activated again, from the code that was loaded');

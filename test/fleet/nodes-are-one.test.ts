@@ -89,7 +89,13 @@ test('a node that comes to a running fleet activates what is active, not what li
   const ko = saying('kept', 'active');
   await a.serve(ko);
   await a.add(saying('kept', 'on the shelf'));
+  await c.get('/actuator/activation/refresh/javascript');
   const late = await fleet.add();
+  const times = await Promise.all(
+    fleet.nodes.map(async (node) => (await node.endpoints(naan)).map(({ activated }) => activated)),
+  );
+  assert.deepEqual(times, Array(4).fill(times[0]), 'an endpoint was activated at one time on all nodes');
+  assert.ok(times[0]?.every((time) => typeof time === 'string'));
   assert.equal((await late.post(pathOf(ko), {})).object['result'], 'active');
   await late.stop();
   const again = await fleet.restart(3);

@@ -45,7 +45,9 @@ export const orAtId =
 export async function refusedAtId(shelf: Shelf, request: FastifyRequest): Promise<Error | undefined> {
   const named = await namedBy(shelf, request);
   if (named === undefined) return undefined;
-  const { atId, entry } = named;
+  const { atId, entry, part } = named;
+  // It was not in its place when that was asked for, and came there meanwhile.
+  if (part === undefined && atId === koKey(entry.id)) return undefined;
   const refused = methodNotAllowed(request.method, pathOf(request.url), ['GET', 'HEAD']);
   const place = `/kos/${koKey(entry.id)}`;
   return new ServiceError(

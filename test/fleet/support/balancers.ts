@@ -10,18 +10,33 @@ export interface Balancer extends AsyncDisposable {
   readonly url: string;
 }
 
-/** @param nodes urls of three. */
-export async function startHaproxy(nodes: readonly string[]): Promise<Balancer> {
+/** @param nodes urls of three. @param balance in place of what the file says. */
+export async function startHaproxy(nodes: readonly string[], balance = 'leastconn'): Promise<Balancer> {
   const port = await freePort();
   const front = `127.0.0.1:${port}`;
   const addresses = Object.fromEntries(nodes.map((url, i) => [`KGRID_NODE_${i + 1}`, new URL(url).host]));
-  const helper = await startHelper({
-    command: debianProgram('haproxy'),
-    args: ['-db', '-f', join(PROJECT, 'deploy/haproxy/haproxy.cfg')],
-    env: { KGRID_FRONT: front, ...addresses },
-    port,
-  });
-  return { url: `http://${front}`, [Symbol.asyncDispose]: () => helper[Symbol.asyncDispose]() };
+  const folder = mkdtempSync(join(tmpdir(), 'kgrid-haproxy-'));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  const text = readFileSync(join(PROJECT, 'deploy/haproxy/haproxy.cfg'), 'utf8');
+  writeFileSync(join(folder, 'haproxy.cfg'), text.replace('balance leastconn', `balance ${balance}`));
+  try {
+    const helper = await startHelper({
+      command: debianProgram('haproxy'),
+      args: ['-db', '-f', join(folder, 'haproxy.cfg')],
+      env: { KGRID_FRONT: front, ...addresses },
+      port,
+    });
+    return {
+      url: `http://${front}`,
+      async [Symbol.asyncDispose]() {
+        await helper[Symbol.asyncDispose]();
+        remove();
+      },
+    };
+  } catch (thrown) {
+    remove();
+    throw thrown;
+  }
 }
 
 /** Its file is included by a configuration that holds what Debian's has around it, with other addresses. */
