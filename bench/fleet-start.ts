@@ -12,8 +12,8 @@ import { costOf } from '../test/acceptance/support/process-tree.ts';
 import { testDatabase } from '../test/support/postgres/shared.ts';
 import type { Bench } from './lib/bench.ts';
 import { makeShelf, manyKos } from './lib/kos.ts';
+import { memoryOf } from './lib/memory.ts';
 import { startService } from './lib/servers.ts';
-import { memoryOf } from './cases/start.ts';
 
 const kos = Number(process.argv[2] ?? 10_000);
 const pairs = Number(process.argv[3] ?? 5);
