@@ -30,12 +30,12 @@ export const SHORT_ROUNDS = [
   'test/walls/javascript.test.ts',
 ];
 
-/** The files beside it run in one process, by that one. */
-const TOGETHER = 'test/pages/in-one-browser.test.ts';
-export const isOfPages = (path: string): boolean => path.startsWith('test/pages/') && path !== TOGETHER;
+/** The files beside each of them run in one process, by that one. */
+const TOGETHER = ['test/pages/in-one-browser.test.ts', 'test/console/in-one-browser.test.ts'];
+export const isOfPages = (path: string): boolean => /^test\/(?:pages|console)\//.test(path) && !TOGETHER.includes(path);
 
 /** Where the files are that take longest: they begin first, so that none is left over at the end. */
-const LONGEST = [TOGETHER, 'test/acceptance/', 'test/documents/', 'test/', 'runtimes/', 'bench/', ''];
+const LONGEST = [...TOGETHER, 'test/acceptance/', 'test/documents/', 'test/', 'runtimes/', 'bench/', ''];
 
 /** All files of tests but the long ones of the slow rings, those first that take longest. */
 export function testFiles(project: string): string[] {

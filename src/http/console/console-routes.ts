@@ -15,6 +15,9 @@ const PAGE = join(WEB, 'console.html');
 const { resolve } = createRequire(import.meta.url);
 const folderOf = (name: string): string => dirname(resolve(`${name}/package.json`));
 
+/** What a worker checks inputs with: import maps are not for workers. */
+const JSON_SCHEMA = ['validate', 'deep-compare-strict', 'dereference', 'format', 'pointer', 'ucs2-length'] as const;
+
 /** By their path below `/console/`; the import map of the page names those that modules import. */
 const PACKAGES: ReadonlyMap<string, string> = new Map([
   ['lib/preact.mjs', join(folderOf('preact'), 'dist/preact.mjs')],
@@ -25,6 +28,11 @@ const PACKAGES: ReadonlyMap<string, string> = new Map([
   ...['diff/line.js', 'diff/base.js', 'util/params.js'].map(
     (path) => [`lib/diff/${path}`, join(folderOf('diff'), 'libesm', path)] as const,
   ),
+  ...JSON_SCHEMA.map(
+    (name) =>
+      [`lib/json-schema/${name}.js`, join(folderOf('@cfworker/json-schema'), 'dist/esm', `${name}.js`)] as const,
+  ),
+  ['lib/compare-results.js', join(import.meta.dirname, '../../knowledge-object/compare-results.js')],
 ]);
 
 export function consoleRoutes(app: FastifyInstance): void {

@@ -64,6 +64,8 @@ export function loginForm(base, why, onChange) {
   });
   forget.addEventListener('click', () => {
     logOut('Logged out.');
+    // What pages keep of somebody goes too.
+    dispatchEvent(new Event('kgrid-logout'));
     form.elements.user.focus();
     onChange();
   });

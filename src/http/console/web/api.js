@@ -5,10 +5,10 @@ import { loginHeaders } from 'kgrid/login';
 export const base = location.pathname.replace(/console\/?$/, '');
 
 export class ApiError extends Error {
-  /** @param {{status: number, title: string, detail: string, requestId: string}} facts */
-  constructor({ status, title, detail, requestId }) {
+  /** @param {{status: number, title: string, detail: string, requestId: string, headers: Headers, body: any}} facts `body`: the JSON that came */
+  constructor({ status, title, detail, requestId, headers, body }) {
     super(detail || title);
-    Object.assign(this, { status, title, requestId });
+    Object.assign(this, { status, title, requestId, headers, body });
   }
 }
 
@@ -24,8 +24,8 @@ const errorOf = async (response) => {
   const requestId = response.headers.get('x-request-id') ?? '';
   const body = await response.json().catch(() => ({}));
   const title = body.Title ?? String(response.status);
-  const detail = body.Detail ?? body.Error ?? 'The service answers ' + response.status;
-  return new ApiError({ status: response.status, title, detail, requestId });
+  const detail = body.Detail ?? body.Error ?? body.detail ?? 'The service answers ' + response.status;
+  return new ApiError({ status: response.status, title, detail, requestId, headers: response.headers, body });
 };
 
 /**

@@ -51,19 +51,22 @@ export function Chart({ title, summary, times, lines, format }) {
   const present = useRef(data);
   present.current = data;
   useEffect(() => {
+    // Whoever goes on at once is gone before this runs.
+    const at = place.current;
+    if (at === null) return undefined;
     const draw = () => {
       chart.current?.destroy();
-      const width = Math.max(200, place.current.clientWidth);
-      chart.current = new uPlot(optionsOf({ lines, format, width, height: HEIGHT }), present.current, place.current);
+      const width = Math.max(200, at.clientWidth);
+      chart.current = new uPlot(optionsOf({ lines, format, width, height: HEIGHT }), present.current, at);
     };
     draw();
-    let width = place.current.clientWidth;
+    let width = at.clientWidth;
     const watch = new ResizeObserver(() => {
-      if (place.current.clientWidth === width) return;
-      width = place.current.clientWidth;
+      if (at.clientWidth === width) return;
+      width = at.clientWidth;
       chart.current.setSize({ width: Math.max(200, width), height: HEIGHT });
     });
-    watch.observe(place.current);
+    watch.observe(at);
     const dark = matchMedia('(prefers-color-scheme: dark)');
     dark.addEventListener('change', draw);
     return () => {
@@ -73,7 +76,7 @@ export function Chart({ title, summary, times, lines, format }) {
       chart.current = undefined;
     };
   }, []);
-  useEffect(() => chart.current.setData(data), [times, ...lines.map(({ values }) => values)]);
+  useEffect(() => chart.current?.setData(data), [times, ...lines.map(({ values }) => values)]);
   return html`
     <figure class="chart">
       <figcaption><strong>${title}</strong> <span class="quiet">${summary}</span></figcaption>

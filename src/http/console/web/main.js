@@ -7,6 +7,7 @@ import { html, render, useEffect, useLayoutEffect, useRef, useState } from './ht
 import { AddKnowledgeObject } from './add.js';
 import { KnowledgeObject } from './knowledge-object.js';
 import { KnowledgeObjects } from './knowledge-objects.js';
+import { Undo } from './ko-undo.js';
 import { Overview } from './overview.js';
 import { Try } from './try.js';
 
@@ -122,6 +123,7 @@ const Console = () => {
       <${Navigation} name=${name} />
       <${Login} isNeeded=${isLoginNeeded} onChange=${onLogin} />
     </header>
+    <${Undo} />
     <main id="main" tabindex="-1" ref=${main} key=${logins}>
       ${
         view === undefined

@@ -1,0 +1,58 @@
+// What a check says of a package, the worst first, and what differs from what is there.
+import { html } from './html.js';
+import { hrefOf } from './ko-data.js';
+import { countOf, Table } from './parts.js';
+
+const MOST = 200;
+const KINDS = { problem: 'bad', error: 'bad', warning: 'wait' };
+const ORDER = ['problem', 'error', 'warning'];
+
+const placeOf = ({ file, line, column }) =>
+  [file, line, column].filter((each) => each !== undefined && each !== null).join(':');
+
+const rank = ({ severity }) => (ORDER.includes(severity) ? ORDER.indexOf(severity) : ORDER.length);
+
+const Findings = ({ findings }) => {
+  if (findings.length === 0) return html`<p data-kind="good">The check finds nothing that is wrong.</p>`;
+  const sorted = findings.toSorted((a, b) => rank(a) - rank(b));
+  return html`
+    <${Table} caption=${countOf(findings.length, 'finding')} heads=${['Severity', 'Where', 'What']}>
+      ${sorted.slice(0, MOST).map(
+        (each) =>
+          html`<tr>
+            <th scope="row" data-kind=${KINDS[each.severity]}>${each.severity}</th>
+            <td><code>${placeOf(each)}</code></td>
+            <td>${each.message}</td>
+          </tr>`,
+      )}
+    <//>
+    ${sorted.length > MOST && html`<p class="ko-note">And ${countOf(sorted.length - MOST, 'more finding')}.</p>`}
+  `;
+};
+
+const Differences = ({ ko, differences }) => {
+  if (differences.length === 0) return html`<p>It is the same as what is on the shelf.</p>`;
+  return html`
+    <${Table} caption=${'What differs from ' + ko + ' on the shelf'} heads=${['File', 'Change']}>
+      ${differences.slice(0, MOST).map(
+        ({ path, change }) =>
+          html`<tr key=${path}>
+            <th scope="row">${path}</th>
+            <td>${change}</td>
+          </tr>`,
+      )}
+    <//>
+    ${differences.length > MOST && html`<p class="ko-note">And ${countOf(differences.length - MOST, 'more file')}.</p>`}
+  `;
+};
+
+export const Checked = ({ checked: { ko, present, findings, differences } }) => html`
+  ${
+    ko &&
+    (present
+      ? html`<p>It would replace <a href=${hrefOf(ko)}>${ko}</a>.</p>`
+      : html`<p>It is new: <code>${ko}</code>.</p>`)
+  }
+  <${Findings} findings=${findings ?? []} />
+  ${present && html`<${Differences} ko=${ko} differences=${differences ?? []} />`}
+`;

@@ -1,0 +1,75 @@
+// What was deleted in this tab can be brought back from each view, until that is said to be done with.
+import { send } from './api.js';
+import { html, useEffect, useState } from './html.js';
+import { hrefOf, readKo } from './ko-data.js';
+import { restore } from './ko-removed.js';
+import { Problem } from './parts.js';
+import { useAction } from './use-result.js';
+
+/** @type {{ko: string, digest: string, wasActive: boolean}[]} */
+let deleted = [];
+const listeners = new Set();
+
+const change = (next) => {
+  deleted = next;
+  for (const listener of listeners) listener(deleted);
+};
+
+export const offerUndo = (entry) => change([...deleted.filter(({ ko }) => ko !== entry.ko), entry]);
+
+const dismiss = (ko) => change(deleted.filter((each) => each.ko !== ko));
+
+/** Nobody sees it where it is gone: then there is nothing to lose. */
+async function requireNone(ko) {
+  const [present] = await (await send('GET', 'kos?' + new URLSearchParams({ q: '/kos/' + ko, limit: '1' }))).json();
+  if (present === undefined) return;
+  const { digest } = await readKo(ko).catch(() => ({ digest: undefined }));
+  if (digest !== undefined)
+    throw new Error(
+      ko +
+        ' was added again meanwhile (' +
+        digest.slice(0, 19) +
+        '). What you deleted is in the list of what was deleted or replaced.',
+    );
+}
+
+const Entry = ({ ko, digest, wasActive }) => {
+  const [state, run] = useAction();
+  const undo = () =>
+    run('Restoring…', async () => {
+      await requireNone(ko);
+      await restore(ko, digest);
+      return true;
+    });
+  return html`<div class="ko-undo">
+    <p role="status">
+      ${
+        state.done
+          ? html`<a href=${hrefOf(ko)}>${ko}</a> is on the shelf again.`
+          : html`<strong>${ko}</strong> was deleted.${wasActive && ' It can be called until the next refresh.'}`
+      }
+    </p>
+    <${Problem} error=${state.error} />
+    ${
+      !state.done &&
+      html`<button disabled=${state.doing !== undefined} onClick=${undo} aria-label=${'Undo the deletion of ' + ko}>
+        Undo
+      </button>`
+    }
+    <button class="plain" onClick=${() => dismiss(ko)} aria-label=${'Dismiss the note about ' + ko}>Dismiss</button>
+  </div>`;
+};
+
+export const Undo = () => {
+  const [entries, setEntries] = useState(deleted);
+  useEffect(() => {
+    listeners.add(setEntries);
+    return () => listeners.delete(setEntries);
+  }, []);
+  return (
+    entries.length > 0 &&
+    html`<aside aria-label="Deleted in this tab">
+      ${entries.map((each) => html`<${Entry} key=${each.ko} ...${each} />`)}
+    </aside>`
+  );
+};

@@ -1,0 +1,58 @@
+// What came of a call.
+import { base, pathOf } from './api.js';
+import { html } from './html.js';
+import { visible } from './ko-lines.js';
+import { duration } from './parts.js';
+
+const MOST_CHARACTERS = 100_000;
+
+export const cutText = (text) => visible(text.length > MOST_CHARACTERS ? text.slice(0, MOST_CHARACTERS) + ' …' : text);
+
+const asText = (value) =>
+  cutText(typeof value === 'string' ? value : (JSON.stringify(value, undefined, 2) ?? 'nothing'));
+
+const Fact = ({ name, value }) =>
+  value &&
+  html`<div>
+    <dt>${name}</dt>
+    <dd><code>${value}</code></dd>
+  </div>`;
+
+/** A resource endpoint gives the files that it has. */
+const Resources = ({ endpoint, result }) =>
+  Array.isArray(result) &&
+  html`<ul class="ko-files">
+    ${result
+      .filter((each) => typeof each === 'string')
+      .slice(0, 200)
+      .map(
+        (each) => html`<li><a href=${base + pathOf(endpoint) + '/' + pathOf(each)} rel="noreferrer">${each}</a></li>`,
+      )}
+  </ul>`;
+
+export const TryResult = ({ answer, endpoint, method }) => html`
+  <section aria-label="Result">
+    <h2>${answer.isDone ? 'Result' : 'It failed: ' + answer.title}</h2>
+    <div class="ko-values">
+      <pre tabindex="0" role="region" aria-label="Answer">
+${answer.isDone ? asText(answer.result) : cutText(answer.detail)}</pre>
+    </div>
+    ${method === 'get' && answer.isDone && html`<${Resources} endpoint=${endpoint} result=${answer.result} />`}
+    <dl class="facts">
+      <${Fact} name="Status" value=${answer.status} />
+      <${Fact} name="Time" value=${duration(answer.ms)} />
+      <${Fact} name="Execution" value=${answer.executionId} />
+      <${Fact} name="Package" value=${answer.digest} />
+      <${Fact} name="Request" value=${answer.requestId} />
+    </dl>
+    ${
+      answer.info !== undefined &&
+      html`<details>
+        <summary>Info of the answer</summary>
+        <div class="ko-values">
+          <pre tabindex="0" role="region" aria-label="Info of the answer">${asText(answer.info)}</pre>
+        </div>
+      </details>`
+    }
+  </section>
+`;

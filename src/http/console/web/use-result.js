@@ -1,0 +1,49 @@
+// What a view reads in several steps, read again when what it depends on changes.
+import { useEffect, useState } from './html.js';
+
+/**
+ * `read` gets a signal that ends with the view. `data` stays what it was while it is read again; another key begins with
+ * none.
+ * @param {string | undefined} key names what is read; nothing is where it is undefined
+ * @param {unknown} again makes it be read again when it changes
+ */
+export function useResult(key, read, again) {
+  const [state, setState] = useState(/** @type {{key?: string, data?: any, error?: any}} */ ({}));
+  const [count, setCount] = useState(0);
+  useEffect(() => {
+    if (key === undefined) return undefined;
+    const stop = new AbortController();
+    read(stop.signal).then(
+      (data) => stop.signal.aborted || setState({ key, data }),
+      (error) =>
+        stop.signal.aborted ||
+        setState((before) => ({ key, data: before.key === key ? before.data : undefined, error })),
+    );
+    return () => stop.abort();
+  }, [key, again, count]);
+  const isOf = state.key === key && key !== undefined;
+  return {
+    data: isOf ? state.data : undefined,
+    error: isOf ? state.error : undefined,
+    reload: () => setCount((before) => before + 1),
+  };
+}
+
+/**
+ * What a person does: `doing` says what goes on, `done` what came of it, `error` why not.
+ * @returns {[{doing?: string, done?: any, error?: any}, (doing: string, action: () => Promise<any>) => Promise<boolean>]}
+ */
+export function useAction() {
+  const [state, setState] = useState({});
+  const run = async (doing, action) => {
+    setState({ doing });
+    try {
+      setState({ done: await action() });
+      return true;
+    } catch (error) {
+      setState({ error });
+      return false;
+    }
+  };
+  return [state, run];
+}
