@@ -10,7 +10,7 @@ import type { RuntimeSharing } from '../engines/remote/runtime-sharing.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
-import { messageOf, overloaded } from '../lib/errors.ts';
+import { messageOf, overloaded, shelfNotReadable } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { LIVE_FOR_S, LIVES } from '../shelf/postgres/shelf-changes.ts';
 import { changing } from '../shelf/postgres/shelf-errors.ts';
@@ -220,9 +220,11 @@ export class Fleet implements AsyncDisposable {
     return withLease(this.#options.shelf.database, this.#node.id, name, work);
   }
 
-  /** All nodes that are known, and what each has not come to yet. @throws DatabaseError. */
+  /** All nodes that are known, and what each has not come to yet. @throws shelfNotReadable. */
   async report(): Promise<FleetReport> {
-    const [nodes, latest] = await changing(() => Promise.all([this.nodes.list(), this.#table.latest()]));
+    const [nodes, latest] = await Promise.all([this.nodes.list(), this.#table.latest()]).catch((thrown: unknown) => {
+      throw shelfNotReadable(`The nodes of the fleet cannot be read from its database: ${messageOf(thrown)}`, thrown);
+    });
     return {
       fleet: this.#options.shelf.database.fleet,
       ...latest,
@@ -238,9 +240,16 @@ export class Fleet implements AsyncDisposable {
     };
   }
 
-  async health(): Promise<FleetHealth> {
+  /** Of this node. */
+  figures(): { fleet: string; name: string; id: string; generation: number } {
     const { fleet } = this.#options.shelf.database;
-    const own = { fleet, node: this.#node.name, generation: this.#activation?.generation ?? 0 };
+    const { name, id } = this.#node;
+    return { fleet, name, id, generation: this.#activation?.generation ?? 0 };
+  }
+
+  async health(): Promise<FleetHealth> {
+    const { fleet, name: node, generation } = this.figures();
+    const own = { fleet, node, generation };
     try {
       const nodes = await this.nodes.list();
       const live = nodes.filter(({ age }) => age < LIVE_FOR_S);

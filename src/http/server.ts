@@ -152,6 +152,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     held: () => held.held,
     isReady: () => lifecycle.ready,
     queueLimit: config.limits.queue,
+    fleet: () => options.fleet?.figures(),
   });
   const exposition = new Exposition(() => collector.all());
   const { executions } = measured;

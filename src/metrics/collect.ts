@@ -32,6 +32,15 @@ export interface Sources {
   readonly isReady: () => boolean;
   readonly queueLimit: number;
   readonly version: string;
+  /** Of the node of a fleet. */
+  readonly fleet: () => FleetFigures | undefined;
+}
+
+export interface FleetFigures {
+  readonly fleet: string;
+  readonly name: string;
+  readonly id: string;
+  readonly generation: number;
 }
 
 /** Samples of one family, and where more of it follow, a mark that others may have their turn. */
@@ -152,7 +161,8 @@ export class Collector {
   }
 
   async #ofShelf(): Promise<Samples[]> {
-    const { shelf, shelfFigures, measured, lostLines, isReady, version } = this.#sources;
+    const { shelf, shelfFigures, measured, lostLines, isReady, version, fleet } = this.#sources;
+    const node = fleet();
     const { kos, isReadable } = await shelfFigures.figures();
     return [
       one('shelfKos', kos),
@@ -167,6 +177,10 @@ export class Collector {
       one('lostLines', lostLines()),
       one('ready', isReady() ? 1 : 0),
       of('build', (samples) => samples.add(1, version, process.version)),
+      of('fleetNode', (samples) => {
+        if (node !== undefined) samples.add(1, node.fleet, node.name, node.id);
+      }),
+      one('fleetGeneration', node?.generation),
     ];
   }
 

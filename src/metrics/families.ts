@@ -189,6 +189,18 @@ export const FAMILIES = {
     labels: ['version', 'node'],
     help: 'The version of the activator and of Node: 1',
   },
+  fleetNode: {
+    name: 'kgrid_fleet_node_info',
+    type: 'gauge',
+    labels: ['fleet', 'name', 'id'],
+    help: 'Of which node of a fleet all of this is, as /actuator/fleet names it: 1',
+  },
+  fleetGeneration: {
+    name: 'kgrid_fleet_generation',
+    type: 'gauge',
+    labels: [],
+    help: 'The last change of what is active in the fleet that this node has made',
+  },
   cpu: {
     name: 'process_cpu_seconds_total',
     type: 'counter',

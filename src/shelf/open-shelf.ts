@@ -23,6 +23,10 @@ export async function openShelf(location: string, options: ShelfOptions = {}): P
 
 /** The absolute path of the folder that a location names. @throws startRefused where it names something else. */
 export function folderOfShelf(location: string): string {
+  if (/^postgres(?:ql)?\/\//i.test(location))
+    throw startRefused(
+      '--shelf: it looks like the address of a database, and lacks the colon: write it like postgres://user@host:5432/database',
+    );
   const kind = /^([a-z][a-z\d+.-]+):\//i.exec(location)?.[1]?.toLowerCase();
   if (kind === undefined) return resolve(location);
   if (kind === 'file') {

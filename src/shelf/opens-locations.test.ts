@@ -38,6 +38,13 @@ test('a folder is a shelf, by its path or its file: address', async () => {
   assert.equal(folderOfShelf('a:b'), `${process.cwd()}/a:b`);
 });
 
+test('an address of a database that lacks its colon is no folder', async () => {
+  await assert.rejects(openShelf('postgres//ann:s3cret@db.example/kgrid'), {
+    code: 'start-refused',
+    message: /^--shelf: it looks like the address of a database, and lacks the colon: write it like postgres:/,
+  });
+});
+
 for (const location of ['s3://key:s3cret@bucket/kgrid', 'mysql://ann:s3cret@db.example/kgrid'])
   test(`what is no folder is refused by its kind, and tells no secret: ${location.split(':')[0]}`, async () => {
     const refused = (thrown: unknown): boolean => {

@@ -139,6 +139,19 @@ test('the audit of all nodes is one', async () => {
   }
 });
 
+test('the figures of each say of which node they are', async () => {
+  const { nodes } = (await fleet.node(0).get('/actuator/fleet')).object as {
+    nodes: { id: string; name: string; address: string; generation: number }[];
+  };
+  for (const node of fleet.nodes) {
+    const it = nodes.find(({ address }) => address === node.url);
+    const { text } = await node.get('/actuator/prometheus');
+    assert.ok(it !== undefined);
+    assert.match(text, new RegExp(`^kgrid_fleet_node_info{fleet="kgrid",name="${it.name}",id="${it.id}"} 1$`, 'm'));
+    assert.match(text, /^kgrid_fleet_generation [1-9]/m);
+  }
+});
+
 test('many clients that change the same KO on all nodes leave all nodes alike', async () => {
   const zips = await Promise.all([1, 2, 3, 4].map((i) => zipOf(saying('contended', `words ${i}`).files)));
   const ko = saying('contended', '');

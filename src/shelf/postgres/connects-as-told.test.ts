@@ -72,8 +72,15 @@ test('TLS is used, and checked, as sslmode says', async () => {
   await assert.rejects(asked(at('kgrid', '?sslmode=verify-full&sslrootcert=system')), { fault: 'tls' });
   await assert.rejects(asked(at('kgrid', '?sslmode=require&sslrootcert=/nowhere.pem')), {
     fault: 'tls',
-    message: /nowhere.pem, which cannot be read/,
+    message: /nowhere.pem, which cannot be used: ENOENT/,
   });
+  await assert.rejects(
+    asked(at('kgrid', `?sslmode=verify-full&sslrootcert=${encodeURIComponent(import.meta.filename)}`)),
+    {
+      fault: 'tls',
+      message: /connects-as-told.test.ts, which cannot be used: it holds nothing in the form PEM/,
+    },
+  );
   assert.equal(await tls(at('kgrid', `?sslmode=verify-ca${ca}`, '127.0.0.2')), true, 'whatever its name is');
   await assert.rejects(asked(at('kgrid', `?sslmode=verify-full${ca}`, '127.0.0.2')), {
     fault: 'tls',
@@ -95,7 +102,7 @@ test('a location that is none is refused without repeating it', () => {
   for (const [location, why] of Object.entries({
     'postgres:secret': /no address of a database/,
     'postgres://u:secret@h:99999/d': /a port in it/,
-    'postgres://u:secret@h:x/d': /a host in it is none/,
+    'postgres://u:secret@h:x/d': /a host in it, or its port, is none/,
     'postgres://u:secret@h/d?sslmode=secret': /sslmode must be one of disable, allow/,
     'postgres://u:secret@h/d?options=-csecret': /has a parameter "options"; known are host/,
     'postgres://u:secret@h/d?sslmode=verify-full': /needs sslrootcert/,

@@ -65,6 +65,10 @@ const BY_STATE: Readonly<Record<string, DatabaseFault>> = {
   '08': 'unreachable',
   '57P': 'unreachable',
   '57014': 'timeout',
+  // A table, column or schema that all of this needs.
+  '42P01': 'schema',
+  '42703': 'schema',
+  '3F000': 'schema',
 };
 
 const BREAKING: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', '57P05', '08006', '08003', '08P01', '25P03']);

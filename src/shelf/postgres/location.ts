@@ -84,7 +84,8 @@ function hostsOf(written: string, parameters: ReadonlyMap<string, string>): read
   const [first, ...others] = (named ?? written).split(',').map((each, index) => {
     const standard = ports[ports.length === 1 ? 0 : index] ?? STANDARD_PORT;
     const [, host, port] = named === undefined ? (AUTHORITY.exec(each) ?? []) : [each, each.trim(), undefined];
-    if (host === undefined) throw refused('a host in it is none: write host, host:port, or [2001:db8::1]:port');
+    if (host === undefined)
+      throw refused('a host in it, or its port, is none: write host, host:5432, or [2001:db8::1]:5432');
     const name = decoded(host).replace(/^\[(.*)\]$/, '$1');
     return {
       host: name === '' ? 'localhost' : name,

@@ -158,6 +158,8 @@ test('a node that starts without the database waits for it', async () => {
 test('what can never go well stops the start, with what to do and without the password', async () => {
   await shared.run('CREATE SCHEMA taken; CREATE TABLE taken.users ()');
   const at = `127.0.0.1:${String(shared.port)}`;
+  await open('changed').then((shelf) => shelf[Symbol.asyncDispose]());
+  await shared.run('ALTER TABLE changed.ko DROP COLUMN etag');
   for (const [location, fleet, message] of [
     [
       `postgres://nobody.such:hidden@${at}/${shared.name}`,
@@ -170,6 +172,16 @@ test('what can never go well stops the start, with what to do and without the pa
       `postgres://kgrid:hidden@${at}/${shared.name}`,
       'taken',
       /schema taken belongs to another program: name another with --fleet/,
+    ],
+    [
+      `postgres://kgrid:hidden@${at}/${shared.name}`,
+      'changed',
+      /its schema changed is not whole: restore a backup, or name another with --fleet \(column "etag" does not exist/,
+    ],
+    [
+      `postgres://tls:hidden@${at}/${shared.name}?sslmode=disable`,
+      'x',
+      /does not let this user in from here, or not this way: look at its pg_hba.conf, and at sslmode in --shelf/,
     ],
   ] as const)
     await assert.rejects(

@@ -60,6 +60,7 @@ export async function openPostgresShelf(location: string, options: PostgresShelf
   const files = new PackageFiles(database, cache, new FileLists(join(folder, 'lists')));
   const first = await tryOnce(database, follower);
   if (first !== undefined && (stopsStart(first) || !isNode)) {
+    await follower.close();
     await database.close();
     throw refused(database, first);
   }
@@ -120,17 +121,21 @@ async function again(
 function refused({ location, fleet }: Database, error: DatabaseError): Error {
   const { fault } = error;
   const what =
-    fault === 'credentials'
-      ? 'refuses the login: check the user in --shelf and the password (--shelf-password-file, PGPASSWORD or ~/.pgpass)'
-      : fault === 'database'
-        ? 'does not have that database: create it, or name another in --shelf'
-        : fault === 'tls'
-          ? 'cannot be trusted, or wants no TLS: check sslmode and sslrootcert in --shelf, and the name in the certificate'
-          : fault === 'permission'
-            ? `does not let this user use the schema ${fleet}`
-            : fault === 'schema'
-              ? 'cannot be used'
-              : 'cannot be reached';
+    fault === 'credentials' && error.message.includes('pg_hba.conf')
+      ? 'does not let this user in from here, or not this way: look at its pg_hba.conf, and at sslmode in --shelf'
+      : fault === 'credentials'
+        ? 'refuses the login: check the user in --shelf and the password (--shelf-password-file, PGPASSWORD or ~/.pgpass)'
+        : fault === 'database'
+          ? 'does not have that database: create it, or name another in --shelf'
+          : fault === 'tls'
+            ? 'cannot be trusted, or wants no TLS: check sslmode and sslrootcert in --shelf, and the name in the certificate'
+            : fault === 'permission'
+              ? `does not let this user use the schema ${fleet}`
+              : fault === 'schema'
+                ? error.sqlState === undefined
+                  ? 'cannot be used'
+                  : `cannot be used, since its schema ${fleet} is not whole: restore a backup, or name another with --fleet`
+                : 'cannot be reached';
   return startRefused(`--shelf: ${location.label} ${what} (${messageOf(error)})`, { cause: error });
 }
 

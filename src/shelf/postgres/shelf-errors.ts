@@ -25,7 +25,7 @@ export function asChangeError(thrown: unknown): unknown {
         cause: thrown,
       },
     );
-  if (thrown.fault === 'server' || thrown.fault === 'permission')
+  if (['server', 'permission', 'schema'].includes(thrown.fault))
     return shelfNotWritable('The database of the shelf refused the change; nothing was changed.', { cause: thrown });
   const why = thrown.fault === 'read-only' ? 'can only be read' : 'cannot be reached';
   return shelfUnavailable(

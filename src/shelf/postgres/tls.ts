@@ -36,9 +36,11 @@ async function tlsOptions({ sslMode, sslRootCert, sslCert, sslKey }: DatabaseLoc
 
 async function read(path: string, parameter: string): Promise<Buffer> {
   try {
-    return await readFile(path);
+    const bytes = await readFile(path);
+    if (!bytes.includes('-----BEGIN ')) throw new Error('it holds nothing in the form PEM');
+    return bytes;
   } catch (thrown) {
-    throw new DatabaseError('tls', `${parameter} names ${path}, which cannot be read: ${messageOf(thrown)}`, {
+    throw new DatabaseError('tls', `${parameter} names ${path}, which cannot be used: ${messageOf(thrown)}`, {
       cause: thrown,
     });
   }
