@@ -5,12 +5,26 @@ import { StartManifests } from './start-manifests.ts';
 export class Lifecycle {
   /** Every endpoint of the local engines was decided, and the manifests were imported. */
   started = false;
-  /** It was asked to stop, and load balancers are told so: calls still work. */
-  draining = false;
   /** It stops: nothing new is begun. */
   stopping = false;
   /** Connections that came since: health tells them of it, and nothing else is begun for them. */
   readonly late = new WeakSet<Socket>();
+
+  readonly #left = new AbortController();
+
+  /** It was asked to stop, and load balancers are told so: calls still work. */
+  get draining(): boolean {
+    return this.#left.signal.aborted;
+  }
+
+  leave(): void {
+    this.#left.abort();
+  }
+
+  /** Aborted once it was asked to stop. */
+  get left(): AbortSignal {
+    return this.#left.signal;
+  }
 
   /** Those that the operator named for the start. */
   readonly manifests = new StartManifests();

@@ -48,7 +48,7 @@ export class Shutdown {
         return;
       }
       const { drain, shutdownGrace } = this.#times;
-      this.#lifecycle.draining = true;
+      this.#lifecycle.leave();
       const first = drain === 0 ? '' : `answering new requests for ${drain / 1000} s more (--drain), then `;
       this.#log.info({ event: 'stopping', signal }, `${signal}: ${first}finishing the calls in progress`);
       // The last resort, when even the end of the sandboxes hangs.

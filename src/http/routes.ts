@@ -9,6 +9,8 @@ import { removedRoutes } from './removed-routes.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
 import type { Batches } from './execution/batch/batches.ts';
 import type { HttpCalls } from './execution/calls.ts';
+import { eventRoutes } from './events/event-routes.ts';
+import type { ServiceEvents } from './events/service-events.ts';
 import { execution, executionRoutes } from './execution/execution-routes.ts';
 import { EndpointFinder, wantedByAtId } from './execution/find-endpoint.ts';
 import { historyRoutes } from './history-routes.ts';
@@ -36,6 +38,7 @@ export interface RouteParts extends ServerOptions {
   readonly texts: EndpointTexts;
   readonly exposition: Exposition;
   readonly history: History;
+  readonly events: ServiceEvents;
   /** Calls so far. */
   readonly executed: () => number;
 }
@@ -73,6 +76,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   });
   logRoutes(app, { shelf, consoles: parts.consoles, levels: parts.levels });
   historyRoutes(app, parts.history);
+  eventRoutes(app, { events: parts.events, lifecycle });
   metricsRoutes(app, { exposition: parts.exposition, isOpen: config.openMetrics });
   await app.register(async (scope) => {
     await scope.register(multipart);

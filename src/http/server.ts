@@ -31,6 +31,8 @@ import { History } from '../metrics/history.ts';
 import type { Measured } from '../metrics/measured.ts';
 import { ProcessReader } from '../metrics/process-figures.ts';
 import { ShelfReader } from '../metrics/shelf-figures.ts';
+import { ServiceEvents } from './events/service-events.ts';
+import { ServiceState } from './events/service-state.ts';
 import { Batches } from './execution/batch/batches.ts';
 import { HttpCalls } from './execution/calls.ts';
 import { Provenance } from './execution/provenance.ts';
@@ -161,7 +163,25 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     history[Symbol.dispose]();
     done();
   });
-  await addRoutes(app, { ...options, gate, calls, batches, texts, exposition, history, executed: () => executed });
+  const events = new ServiceEvents({
+    state: new ServiceState({
+      ...{ activator, shelf, engines, lifecycle, history },
+      activations: () => measured.activationCount,
+    }),
+    audit: options.auditStore,
+    onProblem: (cause) => log.warn({ event: 'events-incomplete', cause }, 'those who follow events are not told all'),
+  });
+  await addRoutes(app, {
+    ...options,
+    gate,
+    calls,
+    batches,
+    texts,
+    exposition,
+    history,
+    events,
+    executed: () => executed,
+  });
 
   const paths = [
     ...(gate.isClosed('execution') ? [] : [fastCalls({ activator, calls, bodies, gate })]),

@@ -20,6 +20,8 @@ export class Measured {
   readonly requests: Requests;
   readonly imports = new Tally<string>(['done']);
   readonly loginsRefused = new Tally(LOGIN_REFUSALS);
+  /** Of endpoints, so far. */
+  activationCount = 0;
   /** By engine and result. */
   readonly activations = new Map<string, Histogram>();
 
@@ -30,6 +32,7 @@ export class Measured {
 
   /** An endpoint was activated, or could not be. */
   activated({ entry, status }: Pick<Endpoint, 'entry' | 'status'>, milliseconds: number): void {
+    this.activationCount++;
     const key = `${entry.engine} ${status === 'ACTIVATED' ? 'activated' : 'failed'}`;
     let histogram = this.activations.get(key);
     if (histogram === undefined) this.activations.set(key, (histogram = new Histogram(ACTIVATION_BOUNDS)));

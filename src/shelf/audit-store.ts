@@ -38,6 +38,8 @@ export interface AuditQuery {
   readonly limit: number;
   /** Only records that are older than the one of this id. */
   readonly after?: number | undefined;
+  /** Only records that are newer than the one of this id. */
+  readonly newerThan?: number | undefined;
   /** Epoch milliseconds: only records of then and later. */
   readonly since?: number | undefined;
   /** `<naan>/<name>` or `<naan>/<name>/<version>`: only records of that knowledge object. */
@@ -58,11 +60,20 @@ export interface AuditStore extends Disposable {
   /** Gives back the space of records beyond the bound of the store, where that is not done with each. */
   trim?(): Promise<void>;
   read(query: AuditQuery): Promise<AuditPage>;
+  /** Those who follow it ask again and again: it costs little where there is nothing new. */
+  follow(): Promise<AuditFollower>;
 }
 
-export function fits(record: KeptAuditRecord, { after, since, ko, who }: AuditQuery): boolean {
+/** What comes to the audit from when this was there, by whoever writes it. */
+export interface AuditFollower {
+  /** What came since it was asked last, the oldest first. */
+  next(): Promise<readonly KeptAuditRecord[]>;
+}
+
+export function fits(record: KeptAuditRecord, { after, newerThan, since, ko, who }: AuditQuery): boolean {
   return (
     (after === undefined || record.id < after) &&
+    (newerThan === undefined || record.id > newerThan) &&
     (since === undefined || Date.parse(record.time) >= since) &&
     (who === undefined || record.who === who) &&
     (ko === undefined || isAbout(record.subject, ko))

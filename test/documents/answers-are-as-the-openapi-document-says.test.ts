@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { startFleet } from '../fleet/support/fleet.ts';
 import { after, test } from 'node:test';
-import { jsonBody, sender } from '../acceptance/support/client.ts';
+import { Answer, jsonBody, sender } from '../acceptance/support/client.ts';
+import { openEvents } from '../acceptance/support/event-stream.ts';
 import { ko, zipOf } from '../acceptance/support/ko.ts';
 import { servePlaces } from '../acceptance/support/places.ts';
 import type { Places, Respond } from '../acceptance/support/places.ts';
@@ -39,6 +40,11 @@ test('answers of the dev profile, to every path and its main errors, are as the 
     '/ko.zip': await zipOf(code.files),
     '/manifest.json': JSON.stringify(['ko.zip']),
   });
+  using events = await openEvents(service.url);
+  const state = await events.seen(({ type }) => type === 'state');
+  const { statusCode = 0, headers } = events.answer;
+  answers.check('get', '/actuator/events', new Answer(statusCode, headers, Buffer.from(JSON.stringify(state))));
+
   await run(['post', '/kos/manifest', '/kos/manifest', jsonBody({ manifest: [`${web.url}/ko.zip`] })]);
   await run(['post', '/kos/manifest-list', '/kos/manifest-list', jsonBody([`${web.url}/manifest.json`])]);
 

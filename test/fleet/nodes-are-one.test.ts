@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { jsonBody, upload } from '../acceptance/support/client.ts';
+import { openEvents } from '../acceptance/support/event-stream.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan, zipOf } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
@@ -127,6 +128,8 @@ test('/actuator/fleet tells each node and how far it is, and health that all is 
 
 test('the audit of all nodes is one', async () => {
   const ko = saying('audited', 'x');
+  using events = await openEvents(c.url);
+  await events.seen(({ type }) => type === 'state');
   await a.add(ko);
   await b.reload(ko);
   assert.equal((await c.delete(`/kos/${ko.id}`)).status, 204);
@@ -137,6 +140,13 @@ test('the audit of all nodes is one', async () => {
       ['delete', 'reload', 'import'],
     );
   }
+  const told = (): string[] =>
+    events.events.flatMap(({ record }) => {
+      const { subject, action } = (record ?? {}) as Record<string, unknown>;
+      return subject === ko.id ? [String(action)] : [];
+    });
+  await events.seen(() => told().length === 3);
+  assert.deepEqual(told(), ['import', 'reload', 'delete']);
 });
 
 test('the figures of each say of which node they are', async () => {

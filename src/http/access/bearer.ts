@@ -53,7 +53,8 @@ export function createBearerCheck(options: OauthOptions, keyCooldownMs = KEY_COO
         clockTolerance: CLOCK_SKEW_SECONDS,
         requiredClaims: ['exp'],
       });
-      return { principal: { name: nameOf(payload), kind: 'oauth', scopes: scopesOf(payload) } };
+      const until = 1000 * ((payload.exp ?? 0) + CLOCK_SKEW_SECONDS);
+      return { principal: { name: nameOf(payload), kind: 'oauth', scopes: scopesOf(payload), until } };
     } catch (error) {
       if (error instanceof jose.errors.JOSEError) return { refused: error.message };
       throw error;

@@ -7,6 +7,8 @@ export interface Principal {
   readonly kind: 'dev' | 'basic' | 'oauth' | 'anonymous';
   /** Of a token; empty for the others. */
   readonly scopes: readonly string[];
+  /** Of a token: until when it counts, in milliseconds since 1970. */
+  readonly until?: number;
 }
 
 declare module 'fastify' {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { startRefused } from '../../lib/errors.ts';
 import { BEGIN, chained, chainOf, type ChainEnd } from '../audit-chain.ts';
 import { fits } from '../audit-store.ts';
-import type { AuditPage, AuditQuery, AuditRecord, AuditStore, KeptAuditRecord } from '../audit-store.ts';
+import type { AuditFollower, AuditPage, AuditQuery, AuditRecord, AuditStore, KeptAuditRecord } from '../audit-store.ts';
 import { isFull, isMissing, whyUnusable } from '../disk-errors.ts';
 import { readChainFile, writeChainFile, type ChainFile } from './audit-chain-file.ts';
 import { auditFileNames, firstIdOf, recordIn } from './audit-lines.ts';
@@ -82,12 +82,26 @@ export class AuditFiles implements AuditStore {
       const text = await readFile(join(this.#folder, name), 'utf8').catch(emptyWhereMissing);
       for (const record of linesOf(text).reverse()) {
         if (query.since !== undefined && Date.parse(record.time) < query.since) return { records, more: false };
+        if (query.newerThan !== undefined && record.id <= query.newerThan) return { records, more: false };
         if (!fits(record, query)) continue;
         if (records.length === query.limit) return { records, more: true };
         records.push(record);
       }
     }
     return { records, more: false };
+  }
+
+  follow(): Promise<AuditFollower> {
+    let next = this.#next;
+    return Promise.resolve({
+      next: async () => {
+        if (next === this.#next) return [];
+        const [newerThan, after] = [next - 1, this.#next];
+        next = after;
+        const { records } = await this.read({ limit: after - newerThan, after, newerThan });
+        return records.toReversed();
+      },
+    });
   }
 
   [Symbol.dispose](): void {

@@ -1,6 +1,6 @@
 /** The audit in the database of a fleet: the records of all its nodes. */
 import { fits } from '../audit-store.ts';
-import type { AuditPage, AuditQuery, AuditRecord, AuditStore, KeptAuditRecord } from '../audit-store.ts';
+import type { AuditFollower, AuditPage, AuditQuery, AuditRecord, AuditStore, KeptAuditRecord } from '../audit-store.ts';
 import { changing } from './shelf-errors.ts';
 import type { Row } from './connection.ts';
 import type { Database, Query } from './database.ts';
@@ -48,7 +48,7 @@ export class AuditRows implements AuditStore {
     for (let after = query.after ?? Number.MAX_SAFE_INTEGER; records.length <= query.limit;) {
       const rows = await changing(() => this.#page(query, after));
       for (const { id, time, record } of rows) {
-        const kept = { id, time: new Date(time).toISOString(), ...(JSON.parse(record) as AuditRecord) };
+        const kept = recordOf({ id, time, record });
         if (fits(kept, query)) records.push(kept);
       }
       const last = rows.at(-1);
@@ -56,6 +56,10 @@ export class AuditRows implements AuditStore {
       after = last.id;
     }
     return { records: records.slice(0, query.limit), more: records.length > query.limit };
+  }
+
+  follow(): Promise<AuditFollower> {
+    return RowFollower.begin(this.#database);
   }
 
   /** The oldest records go when all together are larger than they may be. */
@@ -83,15 +87,63 @@ export class AuditRows implements AuditStore {
     // The shelf closes the database.
   }
 
-  async #page({ since, ko, who }: AuditQuery, after: number): Promise<readonly AuditRow[]> {
+  async #page({ newerThan, since, ko, who }: AuditQuery, after: number): Promise<readonly AuditRow[]> {
     const { schema } = this.#database;
     const { rows } = await this.#database.query<AuditRow>(
       `SELECT id, (extract(epoch FROM time) * 1000)::float8 AS time, record FROM ${schema}.audit
        WHERE id < $1 AND ($2::float8 IS NULL OR time >= to_timestamp($2::float8 / 1000)) AND ($3::text IS NULL OR who = $3)
-         AND ($4::text IS NULL OR strpos(record, $4) > 0)
+         AND ($4::text IS NULL OR strpos(record, $4) > 0) AND ($5::bigint IS NULL OR id > $5)
        ORDER BY id DESC LIMIT ${String(PAGE)}`,
-      [after, since ?? null, who ?? null, ko ?? null],
+      [after, since ?? null, who ?? null, ko ?? null, newerThan ?? null],
     );
     return rows;
+  }
+}
+
+const recordOf = ({ id, time, record }: Pick<AuditRow, 'id' | 'time' | 'record'>): KeptAuditRecord => ({
+  id,
+  time: new Date(time).toISOString(),
+  ...(JSON.parse(record) as AuditRecord),
+});
+
+/** Ids that are looked at again: a transaction that takes one may end after one that takes a later one. */
+const OVERLAP = 200;
+
+class RowFollower implements AuditFollower {
+  readonly #database: Database;
+  readonly #seen = new Set<number>();
+  #last = 0;
+
+  private constructor(database: Database) {
+    this.#database = database;
+  }
+
+  static async begin(database: Database): Promise<RowFollower> {
+    const follower = new RowFollower(database);
+    follower.#note((await follower.#select(`ORDER BY id DESC LIMIT ${String(OVERLAP)}`)).rows);
+    return follower;
+  }
+
+  async next(): Promise<readonly KeptAuditRecord[]> {
+    const { rows } = await this.#select(
+      `WHERE id > $1 AND id <> ALL ($2::bigint[]) ORDER BY id LIMIT ${String(PAGE)}`,
+      [this.#last - OVERLAP, [...this.#seen]],
+    );
+    this.#note(rows);
+    return rows.map(recordOf);
+  }
+
+  #select(which: string, values: unknown[] = []): Promise<{ readonly rows: readonly AuditRow[] }> {
+    const { query, schema } = this.#database;
+    const columns = 'id, (extract(epoch FROM time) * 1000)::float8 AS time, record';
+    return query<AuditRow>(`SELECT ${columns} FROM ${schema}.audit ${which}`, values);
+  }
+
+  #note(rows: readonly AuditRow[]): void {
+    for (const { id } of rows) {
+      this.#last = Math.max(this.#last, id);
+      this.#seen.add(id);
+    }
+    for (const id of this.#seen) if (id <= this.#last - OVERLAP) this.#seen.delete(id);
   }
 }

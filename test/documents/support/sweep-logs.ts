@@ -18,6 +18,8 @@ export const logs = (id: string): Step[] => [
   ...(['get', 'head'] as const).map((method): Step => [method, '/actuator/history', '/actuator/history']),
   ['get', '/actuator/history', `/actuator/history?ko=${id}&limit=1`],
   ['get', '/actuator/history', '/actuator/history?ko=none'],
+  // What it answers when it is well has no end.
+  ['get', '/actuator/events', '/actuator/events?after=none'],
   ['get', '/actuator/loggers', '/actuator/loggers'],
   ['head', '/actuator/loggers', '/actuator/loggers'],
   ['get', LOGGER, '/actuator/loggers/ROOT'],
