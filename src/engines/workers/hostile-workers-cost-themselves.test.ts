@@ -7,7 +7,7 @@ import { networkedPool } from './support/networked-pool.ts';
 
 const kernel = await findKernel('require');
 const MB = 2 ** 20;
-const policy = { ...workerPolicy, scratchBytes: 8 * MB, scratchFiles: 200, scratchCheckMs: 100 };
+const policy = { ...workerPolicy, scratchBytes: 8 * MB, scratchFiles: 200, scratchCheckMs: 100, mostThreads: 100 };
 const WROTE_TO_PIPE = /^The knowledge object wrote to the pipe of its own process$/;
 
 const number = (value: number): string => Buffer.from(Uint32Array.of(value).buffer).toString('hex');
@@ -39,7 +39,7 @@ export async function run([what, ...given]) {
   return what === 'quick' ? process.pid : stay();
 }`,
   python: `
-import ctypes, mmap, os, tempfile, time
+import ctypes, mmap, os, tempfile, threading, time
 kept = []
 def run(given):
     what = given[0]
@@ -53,6 +53,10 @@ def run(given):
     if what in ("files", "folders"):
         for i in range(300):
             os.mkdir(f"{home}/{i}") if what == "folders" else open(f"{home}/{i}", "w").close()
+    if what == "threads":
+        threading.stack_size(65_536)
+        for _ in range(120):
+            threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
     if what == "deep":
         os.chdir(home)
         for _ in range(30):
@@ -77,6 +81,7 @@ def run(given):
 type Attack = readonly [input: readonly unknown[], why: RegExp];
 
 const OF_PYTHON: readonly Attack[] = [
+  [['threads'], /^The knowledge object started more than 100 threads$/],
   [['deep'], /^The knowledge object made temporary files that cannot be counted: ENAMETOOLONG$/],
   [['count'], /ended unexpectedly \(SIGKILL\)/],
 ];

@@ -48,7 +48,7 @@ export interface KoLog {
 }
 
 /** Why a worker is lost: it ended, could not be started, passed a limit, was kept busy by a call, or wrote too much. */
-export const WORKER_LOSSES = ['ended', 'start-failed', 'timeout', 'blocked', 'memory', 'scratch'] as const;
+export const WORKER_LOSSES = ['ended', 'start-failed', 'timeout', 'blocked', 'memory', 'scratch', 'threads'] as const;
 export type WorkerLoss = (typeof WORKER_LOSSES)[number];
 
 export class KoHost {
@@ -216,11 +216,11 @@ export class KoHost {
     }
   }
 
-  /** Ends the worker of that process, since it wrote more than it may. */
-  endForScratch(pid: number, reason: string): void {
+  /** Ends the worker of that process, since it takes more than it may. */
+  endFor(loss: WorkerLoss, pid: number, reason: string): void {
     const worker = this.workers.find((each) => each.pid === pid);
     if (worker === undefined) return;
-    this.#lose(worker, 'scratch');
+    this.#lose(worker, loss);
     void this.#retire(worker).then(() => worker.kill(reason));
   }
 

@@ -37,8 +37,10 @@ export const workerPolicy = {
   /** What a worker may have in its scratch folder, … */
   scratchBytes: 256 * MB,
   scratchFiles: 10_000,
-  /** … which is looked at so often. */
+  /** … which is looked at so often, as are its threads. */
   scratchCheckMs: 1000,
+  /** Threads come out of the machine's and the service's, and no limit of the kernel counts those of one process. */
+  mostThreads: 1000,
 
   /** Place on the cores of workers for records, … */
   recordsPriority: 5,

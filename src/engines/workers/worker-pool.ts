@@ -10,6 +10,7 @@ import { messageOf } from '../../lib/errors.ts';
 import { Tally } from '../../lib/tally.ts';
 import type { EngineFigures } from '../engine.ts';
 import { codeOf } from './packages/errors.ts';
+import { checkThreads } from './check-threads.ts';
 import { KoHost, WORKER_LOSSES } from './ko-host.ts';
 import type { HostOptions, WorkerLoss } from './ko-host.ts';
 import { workerPolicy } from './policy.ts';
@@ -206,7 +207,13 @@ export class WorkerPool {
     }
     if (now - this.#scratchAt >= policy.scratchCheckMs) {
       this.#scratchAt = now;
-      void this.#scratch.check((pid, reason) => hosts.forEach((host) => host.endForScratch(pid, reason)));
+      const endFor =
+        (loss: WorkerLoss) =>
+        (pid: number, reason: string): void =>
+          hosts.forEach((host) => host.endFor(loss, pid, reason));
+      void this.#scratch.check(endFor('scratch'));
+      const pids = hosts.flatMap(({ workers }) => workers.flatMap(({ pid }) => pid ?? []));
+      checkThreads(pids, policy.mostThreads, endFor('threads'));
     }
     const isBusy = hosts.some(({ hasWork }) => hasWork);
     this.#watch(isBusy ? 'busy' : hosts.some(({ workers }) => workers.length > 0) ? 'idle' : 'asleep');
