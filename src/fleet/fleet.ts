@@ -289,10 +289,13 @@ export class Fleet implements AsyncDisposable {
       const { query } = transaction;
       // One after the other, so that of several that start at a time one is the first.
       const { rows } = await query<{ started: boolean }>(`SELECT started FROM ${schema}.state FOR UPDATE`);
-      // Whoever was known under this address is gone: it is this node's now.
-      await query(`DELETE FROM ${schema}.node WHERE name = $1`, [this.#node.name]);
-      const others = await query(`SELECT 1 FROM ${schema}.node WHERE ${LIVES} LIMIT 1`);
+      // What it was before it was started again.
+      await query(`DELETE FROM ${schema}.node WHERE id = $1`, [this.#node.id]);
+      const others = await query<{ name: string }>(`SELECT name FROM ${schema}.node WHERE ${LIVES}`);
       const isFirst = rows[0]?.started !== true || others.rows.length === 0;
+      // Machines may have the same name.
+      if (others.rows.some((each) => each.name === this.#node.name))
+        this.#node = { ...this.#node, name: `${this.#node.name}#${this.#node.id.slice(0, 4)}` };
       const generation = isFirst
         ? await this.#table.orderIn(transaction, 'reload', { what: 'all' })
         : await this.#table.generation(query);

@@ -91,7 +91,10 @@ test('a node that comes to a running fleet activates what is active, not what li
   await a.serve(ko);
   await a.add(saying('kept', 'on the shelf'));
   await c.get('/actuator/activation/refresh/javascript');
-  const late = await fleet.add();
+  // With the host name and port of another, as machines that are copies have it.
+  const late = await fleet.add({ args: ['--port', new URL(a.url).port] });
+  const known = (await late.get('/actuator/fleet')).object['nodes'] as Record<string, unknown>[];
+  assert.equal(new Set(known.map(({ name }) => name)).size, 4);
   const times = await Promise.all(
     fleet.nodes.map(async (node) => (await node.endpoints(naan)).map(({ activated }) => activated)),
   );

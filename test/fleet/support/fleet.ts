@@ -36,7 +36,8 @@ export async function startFleet(count: number, start: FleetStart = {}): Promise
       shelf: typeof url === 'string' ? url : url(i),
       // Addresses that nobody else connects from or to: a node that starts again finds its port free.
       args: [
-        ...['--state', folder, '--host', `${network}.${i + 1}`, '--port', nodes[i]?.url.split(':').at(-1) ?? '0'],
+        ...['--state', folder, '--host', `${network}.${i + 1}`],
+        ...(more.args?.includes('--port') === true ? [] : ['--port', nodes[i]?.url.split(':').at(-1) ?? '0']),
         ...(rest.args ?? []),
         ...(more.args ?? []),
       ],
