@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import type { Bench, BenchCase, Row } from '../lib/bench.ts';
 import { greetingInNode, greetingInPython } from '../lib/greeting.ts';
+import { costOf } from '../../test/acceptance/support/process-tree.ts';
 import { benchKo, CLEARANCE, INPUT, makeShelf } from '../lib/kos.ts';
 import type { BenchKo } from '../lib/kos.ts';
 import { peakWhile } from '../lib/memory.ts';
@@ -41,10 +42,13 @@ async function rates(bench: Bench, what: string, ko: BenchKo, runtimes: readonly
   const count = bench.quick ? 10_000 : runtimes.length > 0 ? 50_000 : 500_000;
   const file = await recordsFile(bench, count);
   await batchRate(bench, service, ko, await recordsFile(bench, 5000), 5000);
-  const [batch, single, times, loop]: number[][] = [[], [], [], []];
+  const [batch, single, times, cost, loop, costOfLoop]: number[][] = [[], [], [], [], [], []];
   for (let round = 0; round < bench.rounds; round++) {
     const calls = await measure(bench, service.url, [ko.call], 10);
+    const before = (await costOf(service.pid)).tree.cpu;
     const records = await batchRate(bench, service, ko, file, count);
+    const used = (((await costOf(service.pid)).tree.cpu - before) * 1e6) / count;
+    cost?.push(used);
     single?.push(calls.rate);
     batch?.push(records);
     times?.push(records / calls.rate);
@@ -52,10 +56,15 @@ async function rates(bench: Bench, what: string, ko: BenchKo, runtimes: readonly
     const { stdout } = await promisify(execFile)(process.execPath, [LOOP, ko.bare.code, file], {
       signal: bench.signal,
     });
-    loop?.push(records / ((count / Number(stdout.split(' ', 1)[0])) * 1000));
+    const [elapsed = NaN, cpu = NaN] = stdout.split(' ').map(Number);
+    loop?.push(records / ((count / elapsed) * 1000));
+    costOfLoop?.push((cpu * 1000) / count / used);
   }
-  const figures = { 'records/s': batch ?? [], 'single calls/s': single ?? [], 'of single': times ?? [] };
-  const ofLoop: Record<string, readonly number[]> = runtimes.length === 0 ? { 'of a loop': loop ?? [] } : {};
+  const rate = { 'records/s': batch ?? [], 'single calls/s': single ?? [], 'of single': times ?? [] };
+  const figures = { ...rate, 'µs a record': cost ?? [] };
+  // By the clock, and by processor time, of which the service has more at a time where cores are free.
+  const ofLoop: Record<string, readonly number[]> =
+    runtimes.length === 0 ? { 'of a loop': loop ?? [], 'of its processor time': costOfLoop ?? [] } : {};
   return { case: 'batch', what, figures: { ...figures, ...ofLoop }, failed: 0 };
 }
 
