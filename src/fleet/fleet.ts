@@ -12,18 +12,20 @@ import { koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
 import { messageOf, overloaded, shelfNotReadable } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import { LIVE_FOR_S, LIVES } from '../shelf/postgres/shelf-changes.ts';
+import { LIVES } from '../shelf/postgres/shelf-changes.ts';
 import { changing } from '../shelf/postgres/shelf-errors.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 import type { SharedShelf } from '../shelf/shared-shelf.ts';
 import { ActiveTable } from './active-table.ts';
 import { comeOrGone } from './come-or-gone.ts';
+import { healthOf, reportOf } from './fleet-health.ts';
+import type { FleetHealth, FleetReport } from './fleet-health.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { NodeFacts, NodeState } from './heartbeat.ts';
 import { withLease } from './lease.ts';
 import { patiently } from './patiently.ts';
-import { differencesOf, JOINING, Nodes } from './nodes.ts';
-import type { FleetNode, NodeFailure } from './nodes.ts';
+import { JOINING, Nodes } from './nodes.ts';
+import type { NodeFailure } from './nodes.ts';
 import { SharedActivation } from './shared-activation.ts';
 import { SharedKos } from './shared-kos.ts';
 import { SharedRuntimes } from './shared-runtimes.ts';
@@ -35,26 +37,6 @@ export interface FleetOptions {
   /** Milliseconds after which a runtime without a sign of life is forgotten. */
   readonly runtimeExpiry: number;
   readonly log: Logger;
-}
-
-/** What the health says of it. */
-export interface FleetHealth {
-  readonly status: 'UP' | 'DOWN';
-  readonly details: Readonly<Record<string, unknown>>;
-}
-
-/** How far a fleet is, and each of its nodes. */
-export interface FleetReport {
-  readonly fleet: string;
-  /** Of the shelf. */
-  readonly revision: number;
-  /** Of the activation. */
-  readonly generation: number;
-  readonly nodes: readonly (FleetNode & {
-    readonly isThis: boolean;
-    readonly isLive: boolean;
-    readonly behind: { readonly revisions: number; readonly generations: number };
-  })[];
 }
 
 /** "At the latest after 10 s." */
@@ -225,19 +207,7 @@ export class Fleet implements AsyncDisposable {
     const [nodes, latest] = await Promise.all([this.nodes.list(), this.#table.latest()]).catch((thrown: unknown) => {
       throw shelfNotReadable(`The nodes of the fleet cannot be read from its database: ${messageOf(thrown)}`, thrown);
     });
-    return {
-      fleet: this.#options.shelf.database.fleet,
-      ...latest,
-      nodes: nodes.map((each) => ({
-        ...each,
-        isThis: each.id === this.#node.id,
-        isLive: each.age < LIVE_FOR_S,
-        behind: {
-          revisions: Math.max(0, latest.revision - each.revision),
-          generations: Math.max(0, latest.generation - each.generation),
-        },
-      })),
-    };
+    return reportOf(this.#options.shelf.database.fleet, latest, nodes, this.#node.id);
   }
 
   /** Of this node. */
@@ -251,24 +221,7 @@ export class Fleet implements AsyncDisposable {
     const { fleet, name: node, generation } = this.figures();
     const own = { fleet, node, generation };
     try {
-      const nodes = await this.nodes.list();
-      const live = nodes.filter(({ age }) => age < LIVE_FOR_S);
-      const differing = differencesOf(live);
-      const failures = failuresOfSome(live);
-      const behind = this.#behind.filter((each) => live.some(({ name }) => name === each));
-      const isWhole = Object.keys(differing).length + failures.length + behind.length === 0;
-      return {
-        status: isWhole && this.#activation?.problem === undefined ? 'UP' : 'DOWN',
-        details: {
-          ...own,
-          nodes: live.length,
-          ...(nodes.length > live.length && { silent: nodes.filter((each) => !live.includes(each)).map(nameOf) }),
-          ...(behind.length > 0 && { behind }),
-          ...(failures.length > 0 && { failures }),
-          ...(Object.keys(differing).length > 0 && { settingsThatDiffer: differing }),
-          ...(this.#activation?.problem !== undefined && { problem: messageOf(this.#activation.problem) }),
-        },
-      };
+      return healthOf(own, await this.nodes.list(), { behind: this.#behind, problem: this.#activation?.problem });
     } catch (thrown) {
       return { status: 'DOWN', details: { ...own, problem: this.#problem ?? messageOf(thrown) } };
     }
@@ -346,12 +299,3 @@ export class Fleet implements AsyncDisposable {
     this.#timers.push(setInterval(() => void run(), milliseconds));
   }
 }
-
-/** What cannot be called on some nodes, and can on others. */
-function failuresOfSome(nodes: readonly FleetNode[]): readonly (NodeFailure & { readonly node: string })[] {
-  const all = nodes.flatMap(({ name, failures }) => failures.map((each) => ({ node: name, ...each })));
-  const byKo = Map.groupBy(all, ({ knowledgeObject }) => knowledgeObject);
-  return [...byKo.values()].filter((each) => new Set(each.map(({ node }) => node)).size < nodes.length).flat();
-}
-
-const nameOf = ({ name }: FleetNode): string => name;

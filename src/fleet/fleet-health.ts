@@ -1,0 +1,83 @@
+/** What a fleet says of itself: how far each of its nodes is, and what is not as it should be. */
+import { messageOf } from '../lib/errors.ts';
+import { LIVE_FOR_S } from '../shelf/postgres/shelf-changes.ts';
+import { differencesOf } from './nodes.ts';
+import type { FleetNode, NodeFailure } from './nodes.ts';
+
+/** What the health says of it. */
+export interface FleetHealth {
+  readonly status: 'UP' | 'DOWN';
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** How far a fleet is, and each of its nodes. */
+export interface FleetReport {
+  readonly fleet: string;
+  /** Of the shelf. */
+  readonly revision: number;
+  /** Of the activation. */
+  readonly generation: number;
+  readonly nodes: readonly (FleetNode & {
+    readonly isThis: boolean;
+    readonly isLive: boolean;
+    readonly behind: { readonly revisions: number; readonly generations: number };
+  })[];
+}
+
+const isLive = ({ age }: FleetNode): boolean => age < LIVE_FOR_S;
+
+/** `id`: of the node that is asked. */
+export function reportOf(
+  fleet: string,
+  latest: { readonly revision: number; readonly generation: number },
+  nodes: readonly FleetNode[],
+  id: string,
+): FleetReport {
+  return {
+    fleet,
+    ...latest,
+    nodes: nodes.map((each) => ({
+      ...each,
+      isThis: each.id === id,
+      isLive: isLive(each),
+      behind: {
+        revisions: Math.max(0, latest.revision - each.revision),
+        generations: Math.max(0, latest.generation - each.generation),
+      },
+    })),
+  };
+}
+
+/** @param own details of the node that is asked. @param more nodes that did not make the last change in time; why this one is behind. */
+export function healthOf(
+  own: Readonly<Record<string, unknown>>,
+  nodes: readonly FleetNode[],
+  more: { readonly behind: readonly string[]; readonly problem: unknown },
+): FleetHealth {
+  const live = nodes.filter(isLive);
+  const differing = differencesOf(live);
+  const failures = failuresOfSome(live);
+  const behind = more.behind.filter((each) => live.some(({ name }) => name === each));
+  const isWhole = Object.keys(differing).length + failures.length + behind.length === 0;
+  return {
+    status: isWhole && more.problem === undefined ? 'UP' : 'DOWN',
+    details: {
+      ...own,
+      nodes: live.length,
+      ...(nodes.length > live.length && { silent: nodes.filter((each) => !live.includes(each)).map(nameOf) }),
+      ...(behind.length > 0 && { behind }),
+      ...(failures.length > 0 && { failures }),
+      ...(Object.keys(differing).length > 0 && { settingsThatDiffer: differing }),
+      ...(more.problem !== undefined && { problem: messageOf(more.problem) }),
+    },
+  };
+}
+
+/** What cannot be called on some nodes, and can on others. */
+function failuresOfSome(nodes: readonly FleetNode[]): readonly (NodeFailure & { readonly node: string })[] {
+  const all = nodes.flatMap(({ name, failures }) => failures.map((each) => ({ node: name, ...each })));
+  const byKo = Map.groupBy(all, ({ knowledgeObject }) => knowledgeObject);
+  return [...byKo.values()].filter((each) => new Set(each.map(({ node }) => node)).size < nodes.length).flat();
+}
+
+const nameOf = ({ name }: FleetNode): string => name;
