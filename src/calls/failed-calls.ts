@@ -7,6 +7,7 @@ import type { CallTrace } from '../engines/engine.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import { formatPlace } from '../lib/code-place.ts';
 import { ServiceError } from '../lib/errors.ts';
+import { FailureGroups } from './failure-groups.ts';
 import { withoutInputs } from './without-inputs.ts';
 import { traceNames } from './trace-names.ts';
 
@@ -20,6 +21,8 @@ export interface CallLog {
 const MOST_LINES = 20;
 /** … in so many milliseconds. */
 const PERIOD_MS = 10_000;
+/** As many as the log takes of a message that is masked. */
+const MAX_MESSAGE_CHARACTERS = 300;
 
 export interface FailedCall {
   readonly endpoint: Endpoint;
@@ -36,11 +39,16 @@ interface Count {
 
 export class FailedCalls implements Disposable {
   readonly #log: CallLog;
+  readonly #withInputs: boolean;
+  /** Those that are alike together, also beyond the measure of lines. */
+  readonly groups = new FailureGroups();
   #counts = new Map<string, Count>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(log: CallLog) {
+  /** `withInputs`: what is said of an input may be told by the groups; by the log of each execution it is anyway. */
+  constructor(log: CallLog, withInputs = false) {
     this.#log = log;
+    this.#withInputs = withInputs;
   }
 
   /** For an error that is the service's own fault, its cause is logged where it becomes an answer. */
@@ -51,6 +59,10 @@ export class FailedCalls implements Disposable {
     // What HTTP refuses is the caller's, and hears of it.
     if (isInputs && thrown.code !== 'invalid-input') return;
     if (isOurs) thrown.isLogged = true;
+    const masked = (): string =>
+      isOurs ? withoutInputs(thrown.message, input, json) : 'the service failed to run a call';
+    const ofInput = isInputs && this.#withInputs ? thrown.message.slice(0, MAX_MESSAGE_CHARACTERS) : undefined;
+    this.groups.note(thrown, endpoint, trace, isInputs ? () => ofInput : masked);
     if (!this.#mayLog(endpoint)) return;
     const facts = {
       event: 'call-failed',
@@ -61,8 +73,7 @@ export class FailedCalls implements Disposable {
     };
     // Its message is about the values.
     if (isInputs) this.#log.info(facts, 'a call had an input that its knowledge object refuses');
-    else
-      this.#log.warn(facts, isOurs ? withoutInputs(thrown.message, input, json) : 'the service failed to run a call');
+    else this.#log.warn(facts, masked());
   }
 
   /** Tells what is not told yet. */

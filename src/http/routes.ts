@@ -13,6 +13,7 @@ import { eventRoutes } from './events/event-routes.ts';
 import type { ServiceEvents } from './events/service-events.ts';
 import { execution, executionRoutes } from './execution/execution-routes.ts';
 import { EndpointFinder, wantedByAtId } from './execution/find-endpoint.ts';
+import { failureRoutes } from './failure-routes.ts';
 import { historyRoutes } from './history-routes.ts';
 import { healthRoutes } from './health/health-routes.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
@@ -25,6 +26,7 @@ import { pageDataRoutes } from './pages/page-data.ts';
 import { pageRoutes } from './pages/send-page.ts';
 import { problemRoutes } from './problem-routes.ts';
 import { proxyRoutes } from './proxy-routes.ts';
+import type { FailureGroups } from '../calls/failure-groups.ts';
 import type { Exposition } from '../metrics/exposition.ts';
 import type { History } from '../metrics/history.ts';
 import type { RequestGate } from './request-gate.ts';
@@ -38,6 +40,7 @@ export interface RouteParts extends ServerOptions {
   readonly texts: EndpointTexts;
   readonly exposition: Exposition;
   readonly history: History;
+  readonly failures: FailureGroups;
   readonly events: ServiceEvents;
   /** Calls so far. */
   readonly executed: () => number;
@@ -76,6 +79,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   });
   logRoutes(app, { shelf, consoles: parts.consoles, levels: parts.levels });
   historyRoutes(app, parts.history);
+  failureRoutes(app, { failures: parts.failures, shelf });
   eventRoutes(app, { events: parts.events, lifecycle });
   metricsRoutes(app, { exposition: parts.exposition, isOpen: config.openMetrics });
   await app.register(async (scope) => {

@@ -107,7 +107,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   installAccess(app, accessOptionsOf(config, { ...options, observe: observeLogins }));
 
   const held = new HeldBytes(config.limits.held);
-  const failures = new FailedCalls(options.log.child({ part: 'calls' }));
+  const failures = new FailedCalls(options.log.child({ part: 'calls' }), config.logInputs);
   app.addHook('onClose', (_app, done) => {
     failures[Symbol.dispose]();
     done();
@@ -180,6 +180,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     exposition,
     history,
     events,
+    failures: failures.groups,
     executed: () => executed,
   });
 

@@ -64,7 +64,42 @@ test('calls of the last hour are told for all and for one knowledge object, thos
   assert.equal((await historyOf(undefined, 'limit=1')).kos.length, 1);
 });
 
-test('a question for the history that is none says which part of it is wrong', async () => {
+test('calls that failed are told with the place of the code and how often, until their knowledge object has left', async () => {
+  const steering = '\u001b[2J\u202e<img src=x onerror=alert(1)>';
+  const failing = javascriptKo(
+    `function run(input) {\n  if (input.bad) throw Object.assign(new Error(input.bad), { name: 'InvalidInputError', status: 422 });\n` +
+      `  throw new Error(${JSON.stringify(steering)} + ' of ' + input.name);\n}`,
+    { naan, name: 'failing' },
+  );
+  await service.serve(failing);
+  for (let i = 0; i < 30; i++) assert.equal((await service.post(pathOf(failing), { name: 'Bob Smith' })).status, 500);
+  const { headers } = await service.post(pathOf(failing), { bad: 'Bob Smith' });
+  const read = async (query = '') => {
+    const answer = await service.get(`/actuator/failures?ko=${failing.id}${query}`);
+    assert.equal(answer.status, 200, answer.text);
+    return answer;
+  };
+  const answer = await read();
+  assert.equal(answer.headers['cache-control'], 'no-store');
+  assert.doesNotMatch(answer.text, /[\p{Cc}\p{Cf}]|Bob|Smith/u);
+  const [refused = {}, failed = {}, ...others] = answer.list;
+  assert.deepEqual(others, []);
+  assert.deepEqual(
+    [refused['code'], refused['status'], refused['message'], refused['count'], refused['executionId']],
+    ['invalid-input', 422, undefined, 1, headers['kgrid-execution-id']],
+  );
+  const { first, last, requestId, executionId, ...rest } = failed;
+  assert.deepEqual(rest, {
+    ...{ ko: failing.id, endpoint: 'run', engine: 'javascript', code: 'execution-failed', status: 500, count: 30 },
+    ...{ message: `Error: ${steering} of …`, place: 'src/index.js:3' },
+  });
+  assert.ok(String(first) < String(last) && String(requestId) !== '' && String(executionId) !== '');
+  assert.equal((await read('&limit=1')).list.length, 1);
+  await service.delete(`/kos/${failing.id}`);
+  assert.deepEqual((await read()).list, []);
+});
+
+test('a question that is none says which part of it is wrong', async () => {
   for (const [query, name] of [
     ['ko=a', 'ko'],
     ['ko=a/b/c/d', 'ko'],
@@ -73,8 +108,10 @@ test('a question for the history that is none says which part of it is wrong', a
     ['limit=0', 'limit'],
     ['limit=1001', 'limit'],
   ] as const) {
-    const { status, object } = await service.get(`/actuator/history?${query}`);
-    assert.equal(status, 400, query);
-    assert.match(String(object['Detail']), new RegExp(`^${name} `));
+    for (const what of ['history', 'failures']) {
+      const { status, object } = await service.get(`/actuator/${what}?${query}`);
+      assert.equal(status, 400, query);
+      assert.match(String(object['Detail']), new RegExp(`^${name} `));
+    }
   }
 });

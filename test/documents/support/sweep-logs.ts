@@ -15,9 +15,12 @@ export const logs = (id: string): Step[] => [
   ['get', '/actuator/audit', '/actuator/audit?limit=0'],
   ['get', '/actuator/removed', '/actuator/removed?limit=0'],
   ['get', '/actuator/problems', '/actuator/problems?limit=0'],
-  ...(['get', 'head'] as const).map((method): Step => [method, '/actuator/history', '/actuator/history']),
+  ...['/actuator/history', '/actuator/failures'].flatMap((path): Step[] => [
+    ['get', path, path],
+    ['head', path, path],
+    ['get', path, `${path}?ko=none`],
+  ]),
   ['get', '/actuator/history', `/actuator/history?ko=${id}&limit=1`],
-  ['get', '/actuator/history', '/actuator/history?ko=none'],
   // What it answers when it is well has no end.
   ['get', '/actuator/events', '/actuator/events?after=none'],
   ['get', '/actuator/loggers', '/actuator/loggers'],
