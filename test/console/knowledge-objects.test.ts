@@ -84,6 +84,14 @@ test('the list shows a page at a time, leads on, and finds by words', async () =
   await page.getByLabel(/^Search/).fill('there is no such thing');
   await page.getByText('Nothing is found by this.').waitFor();
   assert.match(page.url(), /#\/kos\?q=there/);
+  // Nobody reloads the page: it hears of it.
+  await page.getByLabel(/^Search/).fill(`${naan}/later`);
+  await page.getByText('Nothing is found by this.').waitFor();
+  await service.serve(welcomeKo({ naan, name: 'later' }));
+  await items
+    .filter({ hasText: `${naan}/later` })
+    .getByText('1 endpoint active')
+    .waitFor();
   assertSafe(visit, service.url);
 });
 
@@ -117,6 +125,10 @@ test('whatever a knowledge object says stays text in each part of its view, at 3
     await tab(page, name);
     await assertUsable(page);
   }
+  await tab(page, 'Calls');
+  const called = page.getByRole('table', { name: 'Endpoints that were called' }).getByRole('row').last();
+  assert.match(await called.innerText(), /^run\s+javascript\s+\d+\s+1\b/);
+  await tab(page, 'Log');
   await page.getByRole('log').getByText(`printed ${MARKUP}`).first().waitFor();
   assert.ok(load.answered() > 0);
   assert.equal(await page.locator('main script, main [onerror], main img').count(), 0, 'nothing became markup');
@@ -216,9 +228,15 @@ test('it is exported, deleted after a question, and comes back by undo or from t
   await page.getByText('Deleted or replaced').click();
   const row = page.getByRole('row', { name: new RegExp(`^${ko.id} deleted`) });
   await assertUsable(page);
-  await row.getByRole('button', { name: `Restore ${ko.id}` }).click();
+  const restore = row.getByRole('button', { name: `Restore ${ko.id}` }).first();
+  // Somebody was faster.
+  await service.add(welcomeKo({ naan, name: 'goes', metadata: { description: 'of somebody else' } }));
+  await restore.click();
+  await row.getByText(/^It replaces what is there now/).waitFor();
+  assert.match((await service.get(`/kos/${ko.id}`)).text, /of somebody else/);
+  await restore.click();
   await page.getByText(`${ko.id} is on the shelf again`).waitFor();
-  assert.equal((await service.get(`/kos/${ko.id}`)).status, 200);
+  assert.doesNotMatch((await service.get(`/kos/${ko.id}`)).text, /of somebody else/);
   assertSafe(visit, service.url);
 });
 

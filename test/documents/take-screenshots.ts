@@ -9,6 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
 import type { Page } from 'playwright-core';
 import { PROJECT, startService } from '../acceptance/support/service.ts';
+import { CONSOLE_PICTURES } from './support/console-pictures.ts';
 
 const IMAGES = join(PROJECT, 'docs/images');
 const SIZES = { '': { width: 1280, height: 860 }, '-phone': { width: 390, height: 844 } };
@@ -55,6 +56,12 @@ try {
     await overview(page, service.url, join(IMAGES, `overview${suffix}.png`));
     await editor(page, service.url, join(IMAGES, `editor${suffix}.png`));
     if (suffix === '') await about(page, service.url, join(IMAGES, 'about.png'));
+    await page.close();
+  }
+  for (const [name, show] of Object.entries(CONSOLE_PICTURES)) {
+    const page = await browser.newPage({ viewport: SIZES[''], colorScheme: 'light' });
+    await show(page, service.url);
+    await page.screenshot({ path: join(IMAGES, `${name}.png`), animations: 'disabled' });
     await page.close();
   }
   await browser.close();

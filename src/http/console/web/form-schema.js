@@ -115,6 +115,7 @@ export function initial(given, defs, depth = 0) {
   if (kind === 'choice') return initial(branches[0], defs, depth);
   if (kind === 'list') return [];
   if (kind === 'map') return {};
+  if (kind === 'json') return { object: {}, array: [] }[typesOf(schema)[0]];
   if (kind !== 'object') return undefined;
   const required = Object.keys(schema.properties).filter((key) => schema.required?.includes(key));
   const entries = required.map((key) => [key, initial(schema.properties[key], defs, depth + 1)]);

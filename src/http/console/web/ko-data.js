@@ -3,7 +3,9 @@ import { get, pathOf, send } from './api.js';
 
 /** Entries of a page. */
 const PAGE = 25;
-const MOST_ENDPOINTS = 1000;
+/** Endpoints that are read at once, and how often. */
+const PART = 50;
+const MOST_PARTS = 20;
 
 /** In words, by the status of an endpoint. */
 export const WORDS = { ACTIVATED: 'active', FAILED_TO_ACTIVATE: 'failed', LOADED: 'being activated' };
@@ -63,26 +65,30 @@ export async function readPage(path, query, signal) {
   return { entries: await response.json(), next: afterIn(response.headers.get('link')) };
 }
 
-/** Endpoints of all versions of `name` (naan/name) and of what follows it in the list, up to `limit`. */
-const endpointsFrom = (name, limit, signal) =>
-  get('endpoints?' + new URLSearchParams({ limit: String(limit), after: name + '/0/-,0,get' }), { signal });
-
-/** Endpoints of all versions of a knowledge object. */
-export async function endpointsOfName(name, signal) {
-  const all = await endpointsFrom(name, 200, signal);
-  return all.filter((each) => nameOf(koOf(each)) === name);
-}
-
 /** Place of the knowledge object of an endpoint. */
 export const koOf = (endpoint) => endpoint.knowledgeObject.replace(/^\/kos\//, '');
+
+/** Endpoints of all versions of the knowledge objects of these names, of which no other stands between them. */
+async function endpointsOfNames(names, signal) {
+  const found = [];
+  let after = names[0] + '/0/-,0,get';
+  for (let i = 0; i < MOST_PARTS && after !== undefined; i++) {
+    const { entries, next } = await readPage('endpoints', { after, limit: String(PART) }, signal);
+    found.push(...entries.filter((each) => names.includes(nameOf(koOf(each)))));
+    after = entries.length > 0 && names.includes(nameOf(koOf(entries.at(-1)))) ? next : undefined;
+  }
+  return found;
+}
+
+/** Endpoints of all versions of a knowledge object. */
+export const endpointsOfName = (name, signal) => endpointsOfNames([name], signal);
 
 /** Endpoints of the knowledge objects of a page, by place. `isWhole`: no others stand between those of the page. */
 export async function endpointsOf(ids, isWhole, signal) {
   const names = [...new Set(ids.map(nameOf))];
-  const [start] = names;
-  if (start === undefined) return new Map();
+  if (names.length === 0) return new Map();
   const lists = isWhole
-    ? [await endpointsFrom(start, MOST_ENDPOINTS, signal)]
+    ? [await endpointsOfNames(names, signal)]
     : await Promise.all(names.map((name) => endpointsOfName(name, signal)));
   return Map.groupBy(lists.flat(), koOf);
 }

@@ -1,7 +1,7 @@
 // What was deleted or replaced and is kept, and how it comes back.
 import { pathOf, send } from './api.js';
 import { html, useState } from './html.js';
-import { hrefOf, readPage } from './ko-data.js';
+import { hrefOf, readKo, readPage } from './ko-data.js';
 import { Problem, Table, Time } from './parts.js';
 import { useAction, useResult } from './use-result.js';
 
@@ -13,10 +13,26 @@ export async function restore(ko, digest, etag) {
   });
 }
 
+/** `{etag, digest}` of what is on the shelf; undefined where there is nothing. */
+export async function presentOf(ko) {
+  const asked = new URLSearchParams({ q: '/kos/' + ko, limit: '1' });
+  const found = await (await send('GET', 'kos?' + asked)).json();
+  return found.length === 0 ? undefined : readKo(ko).catch(() => undefined);
+}
+
 const Row = ({ entry: { ko, digest, removed, why, by }, onDone }) => {
   const [state, run] = useAction();
+  /** What it would replace, once that was seen. */
+  const [present, setPresent] = useState(undefined);
   const bringBack = async () => {
-    if (await run('Restoring…', () => restore(ko, digest))) onDone(ko);
+    const isDone = await run('Restoring…', async () => {
+      const now = await presentOf(ko);
+      const isSeen = now === undefined || now.etag === present?.etag;
+      setPresent(now);
+      if (isSeen) await restore(ko, digest, now?.etag);
+      return isSeen;
+    });
+    if (isDone) onDone(ko);
   };
   return html`<tr>
     <th scope="row">${ko}</th>
@@ -24,8 +40,9 @@ const Row = ({ entry: { ko, digest, removed, why, by }, onDone }) => {
     <td><code title=${digest}>${digest.slice(7, 19)}</code></td>
     <td>
       <button class="plain" disabled=${state.doing !== undefined} onClick=${bringBack} aria-label=${'Restore ' + ko}>
-        Restore
+        ${present === undefined ? 'Restore' : 'Restore and replace'}
       </button>
+      ${present && html`<p role="status">It replaces what is there now, ${present.digest.slice(0, 19)}.</p>`}
       <${Problem} error=${state.error} />
     </td>
   </tr>`;

@@ -1,8 +1,7 @@
 // What was deleted in this tab can be brought back from each view, until that is said to be done with.
-import { send } from './api.js';
 import { html, useEffect, useState } from './html.js';
-import { hrefOf, readKo } from './ko-data.js';
-import { restore } from './ko-removed.js';
+import { hrefOf } from './ko-data.js';
+import { presentOf, restore } from './ko-removed.js';
 import { Problem } from './parts.js';
 import { useAction } from './use-result.js';
 
@@ -19,17 +18,12 @@ export const offerUndo = (entry) => change([...deleted.filter(({ ko }) => ko !==
 
 const dismiss = (ko) => change(deleted.filter((each) => each.ko !== ko));
 
-/** Nobody sees it where it is gone: then there is nothing to lose. */
+/** What somebody added meanwhile is not replaced. */
 async function requireNone(ko) {
-  const [present] = await (await send('GET', 'kos?' + new URLSearchParams({ q: '/kos/' + ko, limit: '1' }))).json();
-  if (present === undefined) return;
-  const { digest } = await readKo(ko).catch(() => ({ digest: undefined }));
-  if (digest !== undefined)
+  const present = await presentOf(ko);
+  if (present !== undefined)
     throw new Error(
-      ko +
-        ' was added again meanwhile (' +
-        digest.slice(0, 19) +
-        '). What you deleted is in the list of what was deleted or replaced.',
+      `${ko} was added again meanwhile (${present.digest.slice(0, 19)}). What you deleted is in the list of what was deleted or replaced.`,
     );
 }
 

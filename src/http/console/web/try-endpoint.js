@@ -22,7 +22,7 @@ const firstDraft = ({ schema, examples, contentTypes }) => {
   };
 };
 
-export const TryEndpoint = ({ form }) => {
+export const TryEndpoint = ({ form, ko }) => {
   const { endpoint, method, schema, summary, description, problem, examples } = form;
   const key = method + ' ' + endpoint;
   const [draft, setDraft] = useState(() => draftOf(key) ?? firstDraft(form));
@@ -89,7 +89,7 @@ export const TryEndpoint = ({ form }) => {
       </div>
     </form>
     <${Problem} error=${sent.error} />
-    ${sent.answer && html`<${TryResult} answer=${sent.answer} endpoint=${endpoint} method=${method} />`}
+    ${sent.answer && html`<${TryResult} answer=${sent.answer} ko=${ko} endpoint=${endpoint} method=${method} />`}
     <${CopyAs} endpoint=${endpoint} method=${method} contentType=${draft.contentType} body=${body} />
     <${History}
       endpoint=${endpoint}

@@ -3,6 +3,8 @@ import { base, pathOf } from './api.js';
 import { html } from './html.js';
 import { visible } from './ko-lines.js';
 import { duration } from './parts.js';
+import { useConnection } from './events.js';
+import { useLoaded } from './use-loaded.js';
 
 const MOST_CHARACTERS = 100_000;
 
@@ -18,6 +20,15 @@ const Fact = ({ name, value }) =>
     <dd><code>${value}</code></dd>
   </div>`;
 
+/** Where in the code it failed, which whoever may see the failures of the service is told. */
+const Place = ({ ko, requestId }) => {
+  const isAllowed = useConnection()?.up === true;
+  const query = new URLSearchParams({ ko, limit: '20' });
+  const { data } = useLoaded(isAllowed ? 'actuator/failures?' + query : undefined);
+  const place = data?.find((each) => each.requestId === requestId)?.place;
+  return html`<${Fact} name="Place in the code" value=${place} />`;
+};
+
 /** A resource endpoint gives the files that it has. */
 const Resources = ({ endpoint, result }) =>
   Array.isArray(result) &&
@@ -30,7 +41,7 @@ const Resources = ({ endpoint, result }) =>
       )}
   </ul>`;
 
-export const TryResult = ({ answer, endpoint, method }) => html`
+export const TryResult = ({ answer, ko, endpoint, method }) => html`
   <section aria-label="Result">
     <h2>${answer.isDone ? 'Result' : 'It failed: ' + answer.title}</h2>
     <div class="ko-values">
@@ -43,6 +54,7 @@ ${answer.isDone ? asText(answer.result) : cutText(answer.detail)}</pre>
       <${Fact} name="Time" value=${duration(answer.ms)} />
       <${Fact} name="Execution" value=${answer.executionId} />
       <${Fact} name="Package" value=${answer.digest} />
+      ${!answer.isDone && html`<${Place} key=${answer.requestId} ko=${ko} requestId=${answer.requestId} />`}
       <${Fact} name="Request" value=${answer.requestId} />
     </dl>
     ${

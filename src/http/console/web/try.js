@@ -74,7 +74,7 @@ const Chosen = ({ path }) => {
         </select>
       </label>`
     }
-    ${form && html`<${TryEndpoint} key=${form.endpoint + form.method} form=${form} />`}
+    ${form && html`<${TryEndpoint} key=${form.endpoint + form.method} form=${form} ko=${koOf(data.endpoint)} />`}
   `;
 };
 

@@ -31,6 +31,7 @@ export function useResult(key, read, again) {
 
 /**
  * What a person does: `doing` says what goes on, `done` what came of it, `error` why not.
+ * An action that gives back `false` did not do it.
  * @returns {[{doing?: string, done?: any, error?: any}, (doing: string, action: () => Promise<any>) => Promise<boolean>]}
  */
 export function useAction() {
@@ -38,8 +39,9 @@ export function useAction() {
   const run = async (doing, action) => {
     setState({ doing });
     try {
-      setState({ done: await action() });
-      return true;
+      const done = await action();
+      setState({ done });
+      return done !== false;
     } catch (error) {
       setState({ error });
       return false;
