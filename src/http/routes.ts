@@ -11,6 +11,7 @@ import type { Batches } from './execution/batch/batches.ts';
 import type { HttpCalls } from './execution/calls.ts';
 import { eventRoutes } from './events/event-routes.ts';
 import type { ServiceEvents } from './events/service-events.ts';
+import type { ServiceState } from './events/service-state.ts';
 import { execution, executionRoutes } from './execution/execution-routes.ts';
 import { EndpointFinder, wantedByAtId } from './execution/find-endpoint.ts';
 import { failureRoutes } from './failure-routes.ts';
@@ -42,6 +43,7 @@ export interface RouteParts extends ServerOptions {
   readonly history: History;
   readonly failures: FailureGroups;
   readonly events: ServiceEvents;
+  readonly state: ServiceState;
   /** Calls so far. */
   readonly executed: () => number;
 }
@@ -53,7 +55,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   pageRoutes(app);
   consoleRoutes(app);
   const login = { execution: gate.isClosed('execution'), details: gate.isClosed('info') };
-  pageDataRoutes(app, { activator, shelf, login });
+  pageDataRoutes(app, { activator, shelf, login, catalogue: () => parts.state.catalogue() });
   formRoutes(app, { activator, shelf });
   openapiRoutes(app);
   const finder = new EndpointFinder({ activator, shelf, arriving: () => lifecycle.manifests.arriving });

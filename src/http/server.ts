@@ -163,11 +163,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     history[Symbol.dispose]();
     done();
   });
+  const state = new ServiceState({
+    ...{ activator, shelf, engines, lifecycle, history },
+    activations: () => measured.activationCount,
+  });
   const events = new ServiceEvents({
-    state: new ServiceState({
-      ...{ activator, shelf, engines, lifecycle, history },
-      activations: () => measured.activationCount,
-    }),
+    state,
     audit: options.auditStore,
     onProblem: (cause) => log.warn({ event: 'events-incomplete', cause }, 'those who follow events are not told all'),
   });
@@ -180,6 +181,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     exposition,
     history,
     events,
+    state,
     failures: failures.groups,
     executed: () => executed,
   });

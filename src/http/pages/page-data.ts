@@ -1,6 +1,5 @@
 /** What the pages ask beside the interface for programs: whether anything changed, and what one package holds. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { createHash } from 'node:crypto';
 import type { Activator } from '../../activation/activator.ts';
 import { isKoPart, koKey } from '../../knowledge-object/id.ts';
 import { notFound } from '../../lib/errors.ts';
@@ -13,33 +12,30 @@ import { OwnPages } from './own-pages.ts';
 export interface PageDataOptions {
   readonly activator: Activator;
   readonly shelf: Shelf;
+  /** The same text as long as neither the shelf nor what is active changed. */
+  readonly catalogue: () => Promise<string>;
   /** What needs a login: calls, and why something does not run. */
   readonly login: { readonly execution: boolean; readonly details: boolean };
 }
 
-export function pageDataRoutes(app: FastifyInstance, { activator, shelf, login }: PageDataOptions): void {
+export function pageDataRoutes(app: FastifyInstance, { activator, shelf, login, catalogue }: PageDataOptions): void {
   const ownPages = new OwnPages(shelf, activator);
 
   /** Says that something has a problem, never which: whoever may see details reads them in the health of the service. */
   const overview = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     if (!activator.loaded) await activator.whenLoaded;
-    const { endpoints, failures, withoutEndpoints } = activator.set;
-    const entries = await shelf.list();
-    const damage = shelf.damage();
-    const state = createHash('sha256');
-    for (const { id, etag } of entries) state.update(`${koKey(id)} ${etag}\n`);
-    for (const { id, status, detail, activated } of endpoints)
-      state.update(`${id} ${status} ${activated ?? ''} ${detail ?? ''}\n`);
-    for (const { id, cause } of [...failures, ...withoutEndpoints]) state.update(`${koKey(id)} ${cause}\n`);
-    for (const { where, cause } of damage) state.update(`${where} ${cause}\n`);
-    return send(request, reply, state.update(JSON.stringify(login)).digest('base64url'), async () => ({
-      problems: failures.map(({ id }) => koKey(id)),
-      withoutEndpoints: withoutEndpoints.map(({ id }) => koKey(id)),
-      places: placesOf(entries),
-      pages: await ownPages.among(entries),
-      unreadable: damage.length,
-      login,
-    }));
+    return send(request, reply, await catalogue(), async () => {
+      const { failures, withoutEndpoints } = activator.set;
+      const entries = await shelf.list();
+      return {
+        problems: failures.map(({ id }) => koKey(id)),
+        withoutEndpoints: withoutEndpoints.map(({ id }) => koKey(id)),
+        places: placesOf(entries),
+        pages: await ownPages.among(entries),
+        unreadable: shelf.damage().length,
+        login,
+      };
+    });
   };
 
   const ofPackage =
