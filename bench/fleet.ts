@@ -1,31 +1,19 @@
 /**
  * `node bench/fleet.ts [rounds]`: three nodes over one PostgreSQL, which is started for it. How long a change takes until
- * all nodes have it, with notifications and behind a pooler that passes none; calls beside those of a node with a folder, in
- * turns; what an idle node asks of the database.
+ * all nodes have it, with notifications and behind a pooler that passes none; what an idle node asks of the database.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { pathOf } from '../test/acceptance/support/knowledge-grid.ts';
-import { costOf } from '../test/acceptance/support/process-tree.ts';
 import { zipOf } from '../test/acceptance/support/ko.ts';
-import { startService } from '../test/acceptance/support/service.ts';
-import type { OwnService } from '../test/acceptance/support/service.ts';
 import { startFleet } from '../test/fleet/support/fleet.ts';
 import type { TestFleet } from '../test/fleet/support/fleet.ts';
 import { startPgbouncer } from '../test/fleet/support/pgbouncer.ts';
 import { said, saying } from '../test/fleet/support/whole.ts';
 import { testDatabase } from '../test/support/postgres/shared.ts';
-import type { Bench } from './lib/bench.ts';
-import { ensureWrk } from './lib/install-wrk.ts';
-import { measure } from './lib/wrk.ts';
 
 const rounds = Number(process.argv[2] ?? 20);
 const NAAN = 'bench';
 const IDLE_S = 20;
-const PAIRS = 5;
-const SECONDS = 3;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const sorted = (values: readonly number[]): number[] => values.toSorted((a, b) => a - b);
@@ -82,45 +70,12 @@ async function memoryOf(pid: number): Promise<number> {
   return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1]) / 1024;
 }
 
-async function calls(node: OwnService, folder: string): Promise<void> {
-  await using alone = await startService();
-  const ko = saying(NAAN, 'called', 'quickly');
-  for (const each of [node, alone]) await each.serve(ko);
-  const bench = { folder, seconds: SECONDS, signal: new AbortController().signal } as Bench;
-  /** Calls for each second of processor time. */
-  const rate = async ({ url, pid }: OwnService): Promise<number> => {
-    const before = await costOf(pid);
-    const { requests } = await measure(bench, url, [{ method: 'POST', path: pathOf(ko), body: '{}' }], 10);
-    return requests / ((await costOf(pid)).tree.cpu - before.tree.cpu);
-  };
-  await rate(node);
-  await rate(alone);
-  const ratios: number[] = [];
-  for (let i = 0; i < PAIRS; i++) {
-    const first = i % 2 === 0 ? await rate(node) : await rate(alone);
-    const second = i % 2 === 0 ? await rate(alone) : await rate(node);
-    ratios.push(i % 2 === 0 ? first / second : second / first);
-  }
-  say(
-    `calls for the processor time of a node beside those of an activator with a folder: ${sorted(ratios)
-      .map((each) => each.toFixed(2))
-      .join(', ')}`,
-  );
+{
+  await using fleet = await startFleet(3);
+  await changes(fleet, 'with notifications');
+  await idle(fleet);
 }
-
-const folder = await mkdtemp(join(tmpdir(), 'kgrid-bench-fleet-'));
-try {
-  await ensureWrk((text) => process.stderr.write(`${text}\n`), new AbortController().signal);
-  {
-    await using fleet = await startFleet(3);
-    await changes(fleet, 'with notifications');
-    await idle(fleet);
-    await calls(fleet.node(0), folder);
-  }
-  await using database = await testDatabase();
-  await using pooler = await startPgbouncer(database.port);
-  await using fleet = await startFleet(3, { url: `postgres://kgrid@127.0.0.1:${pooler.port}/${database.name}` });
-  await changes(fleet, 'behind a pooler without them');
-} finally {
-  await rm(folder, { recursive: true, force: true });
-}
+await using database = await testDatabase();
+await using pooler = await startPgbouncer(database.port);
+await using fleet = await startFleet(3, { url: `postgres://kgrid@127.0.0.1:${pooler.port}/${database.name}` });
+await changes(fleet, 'behind a pooler without them');

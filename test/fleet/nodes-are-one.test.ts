@@ -1,17 +1,21 @@
 /** Whatever is asked of one node is seen on all: "N are one". */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { jsonBody, upload } from '../acceptance/support/client.ts';
 import { openEvents } from '../acceptance/support/event-stream.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan, zipOf } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
+import { inRound } from '../support/round.ts';
 import { startFleet } from './support/fleet.ts';
 
 const fleet = await startFleet(3);
 after(() => fleet[Symbol.asyncDispose]());
 const [a, b, c] = [fleet.node(0), fleet.node(1), fleet.node(2)];
 const naan = uniqueNaan();
+/** What is counted comes up to a second late. */
+const IDLE_MS = inRound(3000, 20_000);
 const saying = (name: string, words: string): Ko =>
   javascriptKo(`function run() { return ${JSON.stringify(words)}; }`, { naan, name });
 const said = async (ko: Ko): Promise<unknown[]> =>
@@ -163,6 +167,22 @@ test('the figures of each say of which node they are', async () => {
     assert.match(text, new RegExp(`^kgrid_fleet_node_info{fleet="kgrid",name="${it.name}",id="${it.id}"} 1$`, 'm'));
     assert.match(text, /^kgrid_fleet_generation [1-9]/m);
   }
+});
+
+test('an idle node asks the database less than five times a second', async () => {
+  const { name } = fleet.database;
+  const look = async (): Promise<{ count: number; at: number }> => {
+    const [row] = await fleet.database.run(
+      `SELECT xact_commit + xact_rollback AS count, extract(epoch FROM clock_timestamp()) AS at
+        FROM pg_stat_database WHERE datname = '${name}'`,
+    );
+    return { count: Number(row?.['count']), at: Number(row?.['at']) };
+  };
+  const before = await look();
+  await wait(IDLE_MS);
+  const after = await look();
+  const each = (after.count - before.count) / (after.at - before.at) / fleet.nodes.length;
+  assert.ok(each > 0.5 && each < 5, `${String(each)} a second`);
 });
 
 test('many clients that change the same KO on all nodes leave all nodes alike', async () => {
