@@ -9,7 +9,7 @@ const { values } = parseArgs({
   },
 });
 console.log(`seed ${values.seed}`);
-await using chaos = await Chaos.begin(Number(values.seed));
+await using chaos = await Chaos.begin(Number(values.seed), (problem) => console.log(problem));
 const { problems, told } = await chaos.run(Number(values.seconds));
 for (const line of [...told, ...problems]) console.log(line);
 console.log(problems.length === 0 ? 'every answer was one that could be given' : `${String(problems.length)} problems`);

@@ -45,6 +45,7 @@ export class Chaos implements AsyncDisposable {
   readonly #kos: readonly WatchedKo[];
   readonly #disturbances: Disturbances;
   readonly #problems: string[] = [];
+  readonly #onProblem: (problem: string) => void;
   readonly #began = performance.now();
   readonly #counts = { calls: 0, judgedAtOnce: 0, lost: 0, 'without the package': 0, reads: 0 };
   /** Milliseconds after a disturbance at which an answer was of before, at most. */
@@ -58,6 +59,7 @@ export class Chaos implements AsyncDisposable {
     random: Random;
     kos: readonly WatchedKo[];
     disturbances: Disturbances;
+    onProblem: (problem: string) => void;
   }) {
     this.#owned = parts.owned;
     this.#fleet = parts.fleet;
@@ -65,9 +67,11 @@ export class Chaos implements AsyncDisposable {
     this.#random = parts.random;
     this.#kos = parts.kos;
     this.#disturbances = parts.disturbances;
+    this.#onProblem = parts.onProblem;
   }
 
-  static async begin(seed: number): Promise<Chaos> {
+  /** @param onProblem hears of each at once. */
+  static async begin(seed: number, onProblem: (problem: string) => void = () => undefined): Promise<Chaos> {
     await using all = new AsyncDisposableStack();
     const random = new Random(seed);
     const server = all.use(await startServer());
@@ -85,7 +89,7 @@ export class Chaos implements AsyncDisposable {
       return (object as { info: { provenance: { activator: { node: string } } } }).info.provenance.activator.node;
     };
     const disturbances = await Disturbances.begin(fleet, server, random, idOf);
-    return new Chaos({ owned: all.move(), fleet, service, random, kos, disturbances });
+    return new Chaos({ owned: all.move(), fleet, service, random, kos, disturbances, onProblem });
   }
 
   /** @param seconds after which nothing more is done to it; then all must be whole again. */
@@ -104,7 +108,7 @@ export class Chaos implements AsyncDisposable {
     await wait(CATCH_UP_MS);
     this.#isOver = true;
     await all;
-    await this.#assertWhole();
+    await this.#assertWhole().catch((thrown: unknown) => this.#tell(`in the end: ${String(thrown)}`));
     return { problems: [...this.#problems, ...this.#kos.flatMap(({ problems }) => problems)], told: this.#summary() };
   }
 
@@ -217,7 +221,7 @@ export class Chaos implements AsyncDisposable {
       await until(`${node.url} is well`, async () => {
         const { fleet, shelf } = await componentsOf(node);
         return fleet?.status === 'UP' && shelf?.status === 'UP';
-      }).catch(async (thrown: unknown) => this.#tell(`${String(thrown)} ${JSON.stringify(await componentsOf(node))}`));
+      });
     for (const ko of this.#kos)
       for (const node of this.#fleet.nodes) {
         const now = performance.now();
@@ -244,7 +248,9 @@ export class Chaos implements AsyncDisposable {
         ({ kind, from, to }) =>
           `${kind} ${((from - this.#began) / 1000).toFixed(1)}–${((to - this.#began) / 1000).toFixed(1)}`,
       );
-    this.#problems.push(`${seconds} s: ${problem} (${lately.join('; ')})`);
+    const told = `${seconds} s: ${problem} (${lately.join('; ')})`;
+    this.#problems.push(told);
+    this.#onProblem(told);
   }
 
   #summary(): string[] {
