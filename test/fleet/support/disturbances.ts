@@ -90,8 +90,11 @@ export class Disturbances {
   async #during(kind: string, node: string | undefined, work: () => Promise<void>): Promise<void> {
     const it: Disturbance = { kind, node, from: performance.now(), to: Infinity };
     this.all.push(it);
-    await work();
-    it.to = performance.now();
+    try {
+      await work();
+    } finally {
+      it.to = performance.now();
+    }
   }
 
   async #kill(): Promise<void> {

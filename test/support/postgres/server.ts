@@ -1,5 +1,5 @@
 /** A PostgreSQL server of the tests, on a free port, in a folder of its own, never as root. */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
   appendFileSync,
@@ -150,11 +150,11 @@ class Server implements PostgresServer {
   }
 
   pause(): void {
-    for (const pid of this.#family(this.#process)) process.kill(pid, 'SIGSTOP');
+    this.#signal(this.#process, 'SIGSTOP');
   }
 
   resume(of: ChildProcess | undefined = this.#process): void {
-    for (const pid of this.#family(of)) process.kill(pid, 'SIGCONT');
+    this.#signal(of, 'SIGCONT');
   }
 
   async run(sql: string, database?: string): Promise<readonly Record<string, unknown>[]> {
@@ -174,9 +174,19 @@ class Server implements PostgresServer {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  /** Processes of its connections come and go meanwhile. */
+  #signal(of: ChildProcess | undefined, signal: NodeJS.Signals): void {
+    for (const pid of this.#family(of))
+      try {
+        process.kill(pid, signal);
+      } catch (thrown) {
+        if ((thrown as NodeJS.ErrnoException).code !== 'ESRCH') throw thrown;
+      }
+  }
+
   #family(of: ChildProcess | undefined): number[] {
     if (of?.pid === undefined) return [];
-    const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(of.pid)], { encoding: 'utf8' });
+    const { stdout: children } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(of.pid)], { encoding: 'utf8' });
     return [
       of.pid,
       ...children
