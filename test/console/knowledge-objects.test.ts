@@ -128,6 +128,10 @@ test('whatever a knowledge object says stays text in each part of its view, at 3
   await tab(page, 'Calls');
   const called = page.getByRole('table', { name: 'Endpoints that were called' }).getByRole('row').last();
   assert.match(await called.innerText(), /^run\s+javascript\s+\d+\s+1\b/);
+  await page
+    .getByRole('table', { name: /^Failed calls/ })
+    .getByText(`failed ${MARKUP}`)
+    .waitFor();
   await tab(page, 'Log');
   await page.getByRole('log').getByText(`printed ${MARKUP}`).first().waitFor();
   assert.ok(load.answered() > 0);

@@ -182,12 +182,16 @@ test('a schema that takes for ever to be checked stops neither the page nor a ca
   assert.equal(await send(page), '{}');
 });
 
-test('a failure is shown as text, with what names it in the log', async () => {
+test('a failure is shown as text, with its place and what names it in the log', async () => {
   await using visit = await browser.visit();
   const page = await openTry(visit, failing);
   assert.match(await send(page), /failed <img src=x onerror=alert\(1\)><script>/);
+  await page.getByText('Place in the code').waitFor();
   const facts = await page.getByRole('region', { name: 'Result' }).locator('.facts').innerText();
-  assert.match(facts, /Status\s+500[^]*Time[^]*Execution[^]*Package\s+sha256:[^]*Request/);
+  assert.match(
+    facts,
+    /Status\s+500[^]*Time[^]*Execution[^]*Package\s+sha256:[^]*Place in the code\s+src\/index\.js:1[^]*Request/,
+  );
   assertSafe(visit, service.url);
 });
 

@@ -39,6 +39,11 @@ const Tabs = ({ id, tab }) => html`
 /** What is loaded may be there after it left the shelf. */
 const isGone = (error) => error?.status === 404;
 
+const goneWords = (endpoints) =>
+  'It is not on the shelf.' +
+  (endpoints.length > 0 ? ' What is active of it can be called until the next refresh.' : '') +
+  ' What was deleted is in the';
+
 const View = ({ id, tab, rest }) => {
   const state = useServiceState();
   const shelf = useResult(id, (signal) => readKo(id, signal), state?.catalogue);
@@ -63,8 +68,7 @@ const View = ({ id, tab, rest }) => {
     ${
       isGone(shelf.error) &&
       html`<p class="problem" role="status">
-        It is not on the shelf.${endpoints.length > 0 && ' What is active of it can be called until the next refresh.'}
-        What was deleted is in the <a href="#/kos">list of what was deleted or replaced</a>.
+        ${goneWords(endpoints)} <a href="#/kos">list of what was deleted or replaced</a>.
       </p>`
     }
     <${Problem} error=${isGone(shelf.error) ? undefined : shelf.error} />

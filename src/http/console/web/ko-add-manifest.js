@@ -39,11 +39,14 @@ async function importBy(text, isList, requestId) {
   }
 }
 
+const outcomeOf = (done, failed) =>
+  countOf(done, 'knowledge object was', 'knowledge objects were') +
+  ' imported, ' +
+  countOf(failed, 'entry was', 'entries were') +
+  ' not.';
+
 const Result = ({ imported, errors, more, requestId }) => html`
-  <p role="status">
-    ${countOf(imported.length, 'knowledge object was', 'knowledge objects were')} imported,
-    ${countOf(errors.length + (more ?? 0), 'entry was', 'entries were')} not.
-  </p>
+  <p role="status">${outcomeOf(imported.length, errors.length + (more ?? 0))}</p>
   ${
     errors.length > 0 &&
     html`<${Table} caption="Not imported" heads=${['Place', 'Why']}>
