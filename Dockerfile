@@ -20,6 +20,7 @@ WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY package.json ./
 COPY src src
+COPY cli cli
 COPY runtimes runtimes
 COPY openapi openapi
 ENV KGRID_HOST=0.0.0.0 \

@@ -17,6 +17,7 @@ import { EndpointFinder, wantedByAtId } from './execution/find-endpoint.ts';
 import { failureRoutes } from './failure-routes.ts';
 import { historyRoutes } from './history-routes.ts';
 import { healthRoutes } from './health/health-routes.ts';
+import { checkRoute } from './kos/check-route.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
 import type { EndpointTexts } from './listings/endpoint-texts.ts';
 import { logRoutes } from './log-routes.ts';
@@ -86,6 +87,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   metricsRoutes(app, { exposition: parts.exposition, isOpen: config.openMetrics });
   await app.register(async (scope) => {
     await scope.register(multipart);
+    checkRoute(scope, { target: parts.imports, lifecycle });
     kosRoutes(scope, { ...parts.imports, manifests: parts.manifests, activator }, texts);
   });
   executionRoutes(app, executing);

@@ -25,6 +25,7 @@ const PROTECTED: readonly { method: string; path: string; sent?: Sent }[] = [
   { method: 'POST', path: '/kos', sent: other },
   { method: 'POST', path: '/kos/manifest', sent: jsonBody([`${service.url}/kos/${ko.id}`]) },
   { method: 'POST', path: '/kos/manifest-list', sent: jsonBody([`${service.url}/kos`]) },
+  { method: 'POST', path: '/actuator/check', sent: other },
   { method: 'PUT', path: `/kos/${ko.id}`, sent: jsonBody({ changed: true }) },
   { method: 'DELETE', path: `/kos/${ko.id}` },
   { method: 'POST', path: '/proxy/environments', sent: jsonBody({ engine: 'python', url: 'http://127.0.0.1:9' }) },

@@ -1,7 +1,7 @@
 /** `POST /kos`. */
 import { Readable } from 'node:stream';
 import { koKey } from '../../knowledge-object/id.ts';
-import { outcomeOf, ServiceError, unsupportedMediaType } from '../../lib/errors.ts';
+import { outcomeOf, unsupportedMediaType } from '../../lib/errors.ts';
 import { importZip } from '../../shelf/import/import-zip.ts';
 import type { ImportTarget } from '../../shelf/import/import-zip.ts';
 import { audit } from '../access/audit.ts';
@@ -9,23 +9,26 @@ import { atIdOf } from '../access/audited-names.ts';
 import { mediaTypeOf } from '../body.ts';
 import type { Operation } from '../methods.ts';
 import { logReplaced, replaced } from './replaced.ts';
-import { uploadedPackage } from './upload.ts';
+import { aboutUpload, uploadedPackage } from './upload.ts';
+
+/** Refuses what is no form before it is read. */
+export const mustBeForm: NonNullable<Operation['options']> = {
+  onRequest: (request, _reply, done) => {
+    const type = mediaTypeOf(request.headers['content-type']);
+    if (type === 'multipart/form-data') done();
+    else
+      done(
+        unsupportedMediaType(
+          `Send the package as multipart/form-data in the field ko (with curl: -F ko=@package.zip)${type === '' ? '' : `, not as ${type}`}`,
+        ),
+      );
+  },
+};
 
 export function importByZip(target: ImportTarget): Operation {
   return {
     access: 'shelf-write',
-    options: {
-      onRequest: (request, _reply, done) => {
-        const type = mediaTypeOf(request.headers['content-type']);
-        if (type === 'multipart/form-data') done();
-        else
-          done(
-            unsupportedMediaType(
-              `Send the package as multipart/form-data in the field ko (with curl: -F ko=@package.zip)${type === '' ? '' : `, not as ${type}`}`,
-            ),
-          );
-      },
-    },
+    options: mustBeForm,
     handler: async (request, reply) => {
       try {
         const upload = Readable.from(uploadedPackage(request, target.limits.zipped));
@@ -54,16 +57,4 @@ export function importByZip(target: ImportTarget): Operation {
       }
     },
   };
-}
-
-/** "Its Error text names `MultipartFile resource [ko]`, says what is wrong and, where it is a file, which file." */
-function aboutUpload(thrown: unknown): unknown {
-  if (!(thrown instanceof ServiceError) || thrown.status >= 500) return thrown;
-  return new ServiceError(
-    thrown.code,
-    thrown.status,
-    thrown.title,
-    `MultipartFile resource [ko] cannot be imported: ${thrown.message}`,
-    { cause: thrown },
-  );
 }

@@ -49,3 +49,15 @@ export async function* uploadedPackage(request: FastifyRequest, limit: number): 
   }
   if (!found) throw importRefused(`the form has no file field ${FIELD} (with curl: -F ${FIELD}=@package.zip)`);
 }
+
+/** "Its Error text names `MultipartFile resource [ko]`, says what is wrong and, where it is a file, which file." */
+export function aboutUpload(thrown: unknown): unknown {
+  if (!(thrown instanceof ServiceError) || thrown.status >= 500) return thrown;
+  return new ServiceError(
+    thrown.code,
+    thrown.status,
+    thrown.title,
+    `MultipartFile resource [ko] cannot be imported: ${thrown.message}`,
+    { cause: thrown },
+  );
+}

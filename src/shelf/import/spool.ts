@@ -11,7 +11,8 @@ export interface SpooledFile extends AsyncDisposable {
   readonly path: string;
 }
 
-const NAME = /^upload-[0-9a-f-]{36}$/;
+/** Also the folder of a check. */
+const NAME = /^(?:upload|check)-[0-9a-f-]{36}$/;
 
 /**
  * Puts a stream into a new file of a folder.
@@ -43,5 +44,5 @@ export async function spool(folder: string, content: Readable, limit: number): P
 /** What a process that was killed left in a folder goes; anything else stays. */
 export async function clearSpool(folder: string): Promise<void> {
   const names = (await readdir(folder)).filter((name) => NAME.test(name));
-  for (const name of names) await rm(join(folder, name), { force: true });
+  for (const name of names) await rm(join(folder, name), { recursive: true, force: true });
 }

@@ -1,6 +1,6 @@
 /** Requests to the paths of consoles, of the level of the log, and to what else is kept of the past. */
-import { jsonBody } from '../../acceptance/support/client.ts';
-import { MAX_BODY_BYTES } from './sweep.ts';
+import { jsonBody, upload } from '../../acceptance/support/client.ts';
+import { MAX_BODY_BYTES, MAX_PACKAGE_BYTES } from './sweep.ts';
 import type { Step } from './sweep.ts';
 
 const CONSOLE = '/actuator/logs/{naan}/{name}/{version}';
@@ -21,6 +21,12 @@ export const logs = (id: string): Step[] => [
     ['get', path, `${path}?ko=none`],
   ]),
   ['get', '/actuator/history', `/actuator/history?ko=${id}&limit=1`],
+  ...[
+    upload(Buffer.from('no zip')),
+    upload(Buffer.from('x'), 'other'),
+    upload(Buffer.alloc(MAX_PACKAGE_BYTES + 1)),
+    jsonBody({}),
+  ].map((sent): Step => ['post', '/actuator/check', '/actuator/check', sent]),
   // What it answers when it is well has no end.
   ['get', '/actuator/events', '/actuator/events?after=none'],
   ['get', '/actuator/loggers', '/actuator/loggers'],
