@@ -20,7 +20,7 @@ export const CONSOLE_PICTURES: Readonly<Record<string, Picture>> = {
     await page.getByText(/^(\d+) of \1 the same$/).waitFor();
   },
   'console-try': async (page, url) => {
-    await page.goto(`${url}/console#/try/cpic/warfarin/1.0/dose`);
+    await page.goto(`${url}/console#/try/nephrology/ckdepi/2.0/egfr`);
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByRole('region', { name: 'Result' }).waitFor();
   },

@@ -35,6 +35,7 @@ const Upload = ({ upload }) => {
     <div class="ko-actions">
       ${
         step === 'checked' &&
+        checked.ko !== null &&
         html`<button aria-label=${named('Import')} onClick=${() => importUpload(number)}>
           ${isReplacing ? 'Import and replace' : 'Import'}
         </button>`

@@ -46,7 +46,18 @@ const Differences = ({ ko, differences }) => {
   `;
 };
 
-export const Checked = ({ checked: { ko, present, findings, differences } }) => html`
+const examplesIn = ({ passed, failed, notRun }) =>
+  [
+    countOf(passed, 'worked example gives', 'worked examples give') + ' what they must',
+    failed > 0 && failed.toLocaleString('en') + ' not',
+    notRun > 0 && countOf(notRun, 'was not run', 'were not run'),
+  ]
+    .filter(Boolean)
+    .join(', ') + '.';
+
+/** What `POST /actuator/check` says; `ko` is null where it cannot be imported. */
+export const Checked = ({ checked: { ko, present, findings, differences, examples, untried } }) => html`
+  ${!ko && html`<p data-kind="bad">It cannot be imported as it is.</p>`}
   ${
     ko &&
     (present
@@ -54,5 +65,7 @@ export const Checked = ({ checked: { ko, present, findings, differences } }) => 
       : html`<p>It is new: <code>${ko}</code>.</p>`)
   }
   <${Findings} findings=${findings ?? []} />
+  ${examples && examples.passed + examples.failed + examples.notRun > 0 && html`<p>${examplesIn(examples)}</p>`}
+  ${untried?.length > 0 && html`<p>Its code was not tried, since there is no engine for it here: ${untried.join(', ')}.</p>`}
   ${present && html`<${Differences} ko=${ko} differences=${differences ?? []} />`}
 `;
