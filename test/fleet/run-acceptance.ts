@@ -13,6 +13,8 @@ import { startFleet } from './support/fleet.ts';
 const OF_ONE_NODE = [
   'globals live as long as the isolate, or one call with isolation: call',
   'info counts requests',
+  'calls of the last hour are told for all and for one knowledge object',
+  'calls that failed are told with the place of the code and how often',
   'huge headers are 431',
   'broken HTTP is 400',
 ];
