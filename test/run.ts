@@ -15,8 +15,8 @@ import { SharedProcesses } from './support/shared-processes.ts';
 import { testFiles } from './support/test-files.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..');
-/** Files at a time on each core: most of them wait for services and browsers more than half of their time. */
-const FILES_PER_CORE = 2;
+/** Files at a time on each core: most of them wait for services and browsers more than half of their time. With two, a quarter of the cores had nothing to do. */
+const FILES_PER_CORE = 3;
 /** More of them than that would need much memory at a time. */
 const MOST_CORES = 4;
 /** Most processes of tests are short, and much of that is the collection of garbage that their end would save. */
