@@ -10,6 +10,7 @@ import { startRefused } from '../lib/errors.ts';
 import { Secret } from '../lib/secret.ts';
 import { toNetworkPermissions } from './network-permissions.ts';
 import type { RawSettings } from './read-settings.ts';
+import { changedSettings, type ChangedSetting } from './changed-settings.ts';
 import { readKey, readPassword } from './secret-file.ts';
 import { SETTINGS } from './settings.ts';
 import type { OptionName } from './settings.ts';
@@ -77,6 +78,8 @@ export interface Config {
   readonly defaultNaan: string;
   /** What must be the same on all activators that share a shelf, as it was written, by option. */
   readonly agreed: Readonly<Record<string, string>>;
+  /** Those that are not as by default, as they may be shown. */
+  readonly changed: readonly ChangedSetting[];
   readonly manifests: readonly string[];
   readonly manifestRequired: boolean;
   readonly fileManifests: readonly string[];
@@ -140,7 +143,7 @@ export function toConfig(raw: RawSettings): Config {
       age: read.as('keep-removed-days', toNumber) * MILLISECONDS_OF_DAY,
     },
     defaultNaan: read.as('default-naan', toNaan),
-    agreed: agreedOf(read),
+    ...{ agreed: agreedOf(read), changed: changedSettings(raw) },
     manifests: read.list('manifest'),
     manifestRequired: manifestRequiredOf(read),
     fileManifests: read.list('allow-file-manifests').map((folder) => resolve(folder)),

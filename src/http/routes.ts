@@ -33,6 +33,7 @@ import type { Exposition } from '../metrics/exposition.ts';
 import type { History } from '../metrics/history.ts';
 import type { RequestGate } from './request-gate.ts';
 import { rootRoutes } from './root-routes.ts';
+import { settingsRoutes } from './settings-routes.ts';
 import type { ServerOptions } from './server.ts';
 
 export interface RouteParts extends ServerOptions {
@@ -84,11 +85,12 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   historyRoutes(app, parts.history);
   failureRoutes(app, { failures: parts.failures, shelf });
   eventRoutes(app, { events: parts.events, lifecycle });
+  settingsRoutes(app, config.changed);
   metricsRoutes(app, { exposition: parts.exposition, isOpen: config.openMetrics });
   await app.register(async (scope) => {
     await scope.register(multipart);
     checkRoute(scope, { target: parts.imports, lifecycle });
-    kosRoutes(scope, { ...parts.imports, manifests: parts.manifests, activator }, texts);
+    kosRoutes(scope, { ...parts.imports, manifests: parts.manifests, activator, events: parts.events }, texts);
   });
   executionRoutes(app, executing);
 }

@@ -11,11 +11,14 @@ export interface ManifestOutcome {
   readonly error?: Error;
 }
 
+/** Hears of each entry when it is done: the how-manieth, of how many. */
+export type OnEntry = (outcome: ManifestOutcome, done: number, total: number) => void;
+
 export interface ManifestImporter {
   /** A body of `POST /kos/manifest`. */
-  importPosted(body: unknown): Promise<readonly ManifestOutcome[]>;
+  importPosted(body: unknown, onEntry?: OnEntry): Promise<readonly ManifestOutcome[]>;
   /** A body of `POST /kos/manifest-list`: locations of manifests. */
-  importPostedList(body: unknown): Promise<readonly ManifestOutcome[]>;
+  importPostedList(body: unknown, onEntry?: OnEntry): Promise<readonly ManifestOutcome[]>;
   /** A manifest that the operator named at the start. */
   importNamed(location: string): Promise<readonly ManifestOutcome[]>;
 }

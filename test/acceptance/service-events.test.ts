@@ -3,13 +3,15 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { openEvents } from './support/event-stream.ts';
 import { pathOf } from './support/knowledge-grid.ts';
-import { javascriptKo, uniqueNaan } from './support/ko.ts';
+import { javascriptKo, uniqueNaan, zipOf } from './support/ko.ts';
+import { servePlaces } from './support/places.ts';
 import { startService } from './support/service.ts';
 
 const naan = uniqueNaan();
 const LOGIN = 'ann:secret';
 const env = { KGRID_USER: 'ann', KGRID_PASSWORD: 'secret' };
-const service = await startService({ profile: 'secure', env, credentials: LOGIN });
+const args = ['--allow-private-manifests'];
+const service = await startService({ profile: 'secure', env, args, credentials: LOGIN });
 after(() => service[Symbol.asyncDispose]());
 const ko = (name: string) => javascriptKo('function run(input) { return input; }', { naan, name });
 const open = (query = '') => openEvents(service.url, query, LOGIN);
@@ -81,6 +83,38 @@ test('without a login nobody listens, and a wrong question says what is wrong wi
     assert.equal(status, 400, query);
     assert.match(String(object['Detail']), /^after /);
   }
+});
+
+test('an import by manifest tells how far it is, by the id of its request', async () => {
+  await using web = await servePlaces({ '/good.zip': await zipOf(ko('bymanifest').files) });
+  using events = await open();
+  await events.seen(({ type }) => type === 'state');
+  const places = [`${web.url}/good.zip`, `${web.url.replace('//', '//me:sesame@')}/none.zip`];
+  const headers = { 'x-request-id': 'my-import', 'content-type': 'application/json' };
+  assert.equal((await service.post('/kos/manifest', places, headers)).status, 200);
+  await events.seen(({ done, total }) => done === 2 && total === 2);
+  const all = events.events.filter(({ type }) => type === 'import');
+  assert.doesNotMatch(JSON.stringify(all), /sesame/);
+  assert.deepEqual(
+    all.map(({ requestId, done, total }) => [requestId, done, total]),
+    [
+      ['my-import', 1, 2],
+      ['my-import', 2, 2],
+    ],
+  );
+  const [good, bad] = [all.find(({ ko: added }) => added !== undefined), all.find(({ error }) => error !== undefined)];
+  assert.deepEqual([good?.['location'], good?.['ko']], [places[0], `${naan}/bymanifest/v1.0`]);
+  assert.match(String(bad?.['location']), /none\.zip$/);
+});
+
+test('settings that differ from their defaults are told, with nothing secret', async () => {
+  const { list, text, headers } = await service.get('/actuator/settings');
+  assert.equal(headers['cache-control'], 'no-store');
+  const byOption = new Map(list.map((each) => [each['option'], each]));
+  assert.deepEqual(byOption.get('password'), { option: 'password', value: '(set)', default: null, group: 'Access' });
+  assert.equal(byOption.get('user')?.['value'], 'ann');
+  assert.ok(!byOption.has('drain') && byOption.has('shelf'));
+  assert.doesNotMatch(text, /"secret"/);
 });
 
 test('of three hundred who want to listen two hundred do, and their places are free when they go', async () => {

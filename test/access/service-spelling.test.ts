@@ -32,6 +32,7 @@ const PROTECTED: readonly { method: string; path: string; sent?: Sent }[] = [
   { method: 'GET', path: '/actuator/info' },
   { method: 'GET', path: '/actuator/audit' },
   { method: 'GET', path: '/actuator/history' },
+  { method: 'GET', path: '/actuator/settings' },
   { method: 'GET', path: '/actuator/failures' },
   { method: 'GET', path: '/actuator/events' },
   ...['refresh', 'refresh/javascript', 'reload', `reload/${ko.id}`, `reload/${ko.naan}/${ko.name}`].flatMap((end) => [

@@ -3,32 +3,39 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { koKey } from '../../knowledge-object/id.ts';
 import { bodyNotReadable, messageOf, ServiceError } from '../../lib/errors.ts';
 import { inTurns } from '../../lib/in-turns.ts';
-import type { ManifestImporter, ManifestOutcome } from '../../shelf/manifest-importer.ts';
+import { withoutCredentials } from '../../lib/without-credentials.ts';
+import type { ManifestOutcome, OnEntry } from '../../shelf/manifest-importer.ts';
 import { parseManifestText } from '../../shelf/manifest/parse-manifest.ts';
 import { audit } from '../access/audit.ts';
 import { atIdsOf } from '../access/audited-names.ts';
 import { requireJson, textBody } from '../body.ts';
 import { withoutSilenceLimit } from '../long-work.ts';
 import type { Operation } from '../methods.ts';
+import type { KoParts } from './ko-context.ts';
 import { sendOutcome } from './manifest-answer.ts';
 import type { ManifestProblem } from './manifest-answer.ts';
 import { logReplaced, replaced } from './replaced.ts';
 
-export function importByManifest(manifests: ManifestImporter): Operation {
-  return importByJson('manifest', (body) => manifests.importPosted(body));
+type ManifestParts = Pick<KoParts, 'manifests' | 'events'>;
+type Run = (body: unknown, onEntry: OnEntry) => Promise<readonly ManifestOutcome[]>;
+
+export function importByManifest({ manifests, events }: ManifestParts): Operation {
+  return importByJson('manifest', events, (body, onEntry) => manifests.importPosted(body, onEntry));
 }
 
-export function importByManifestList(manifests: ManifestImporter): Operation {
-  return importByJson('manifest-list', (body) => manifests.importPostedList(body));
+export function importByManifestList({ manifests, events }: ManifestParts): Operation {
+  return importByJson('manifest-list', events, (body, onEntry) => manifests.importPostedList(body, onEntry));
 }
 
-function importByJson(action: string, run: (body: unknown) => Promise<readonly ManifestOutcome[]>): Operation {
+function importByJson(action: string, events: ManifestParts['events'], run: Run): Operation {
   return {
     access: 'shelf-write',
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       requireJson(request);
       const manifest = jsonOf(request);
-      const outcomes = await withoutSilenceLimit(request, () => run(manifest));
+      const outcomes = await withoutSilenceLimit(request, () =>
+        run(manifest, (outcome, done, total) => events.tell(progress(request.id, outcome, done, total))),
+      );
       const added = outcomes.flatMap(({ id }) => (id === undefined ? [] : [`${koKey(id)}/`]));
       const problems = await logged(request, outcomes);
       const changed = outcomes.flatMap(({ id, digests }) => (id && digests ? [[koKey(id), digests] as const] : []));
@@ -46,6 +53,13 @@ function importByJson(action: string, run: (body: unknown) => Promise<readonly M
     },
   };
 }
+
+/** Whoever asked for it knows the import by the id of the request. */
+const progress = (requestId: string, { location, id, error }: ManifestOutcome, done: number, total: number) => ({
+  ...{ type: 'import', requestId, done, total, location: withoutCredentials(location) },
+  ...(id !== undefined && { ko: koKey(id) }),
+  ...(error !== undefined && { error: error.message }),
+});
 
 /** Writes down why entries failed, so that the caller's request id leads there. */
 async function logged(request: FastifyRequest, outcomes: readonly ManifestOutcome[]): Promise<ManifestProblem[]> {

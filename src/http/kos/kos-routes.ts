@@ -25,8 +25,8 @@ export function kosRoutes(app: FastifyInstance, imports: KoParts, texts: Endpoin
   const context: KoContext = { ...imports, lists };
 
   declare(app, '/kos', { GET: open((request, reply) => lists.all(request, reply)), POST: importByZip(imports) });
-  declare(app, '/kos/manifest', { POST: importByManifest(imports.manifests) });
-  declare(app, '/kos/manifest-list', { POST: importByManifestList(imports.manifests) });
+  declare(app, '/kos/manifest', { POST: importByManifest(imports) });
+  declare(app, '/kos/manifest-list', { POST: importByManifestList(imports) });
   const byAtId = (url: string, handler: Handler): void =>
     declare(app, url, { GET: open(orAtId(context, handler)) }, (request) => refusedAtId(shelf, request));
   byAtId('/kos/:naan', (request, reply) => lists.ofNaan(request, reply, paramsOf(request).naan));

@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ImportTarget } from '../import/import-zip.ts';
-import type { ManifestImporter, ManifestOutcome } from '../manifest-importer.ts';
+import type { ManifestImporter, ManifestOutcome, OnEntry } from '../manifest-importer.ts';
 import type { Lookup } from './addresses.ts';
 import { MANIFEST_LIMITS, ManifestRun } from './manifest-run.ts';
 import type { AroundEntry, ManifestLimits } from './manifest-run.ts';
@@ -38,9 +38,10 @@ export function createManifestImporter(options: ManifestImporterOptions): Manife
   async function run(
     policy: LocationPolicy,
     work: (run: ManifestRun) => Promise<ManifestOutcome[]>,
+    onEntry?: OnEntry,
   ): Promise<ManifestOutcome[]> {
     await using sources = new Sources({ policy, redirects: limits.redirects, lookup });
-    const outcomes = await work(new ManifestRun({ target, sources, limits, around }));
+    const outcomes = await work(new ManifestRun({ target, sources, limits, around, onEntry }));
     for (const { location, error } of outcomes) {
       if (error?.cause !== undefined) log.debug({ location, cause: messageOf(error.cause) }, 'manifest entry failed');
     }
@@ -48,8 +49,8 @@ export function createManifestImporter(options: ManifestImporterOptions): Manife
   }
 
   return {
-    importPosted: (body) => run(posted, (each) => each.importPosted(body)),
-    importPostedList: (body) => run(posted, (each) => each.importPostedList(body)),
+    importPosted: (body, onEntry) => run(posted, (each) => each.importPosted(body), onEntry),
+    importPostedList: (body, onEntry) => run(posted, (each) => each.importPostedList(body), onEntry),
     importNamed: (location) => run(operator, (each) => each.importListed([namedLocation(location)])),
   };
 }

@@ -6,7 +6,7 @@ import { mapBounded } from '../../lib/map-bounded.ts';
 import { otherAtId } from '../../knowledge-object/metadata.ts';
 import { importZip } from '../import/import-zip.ts';
 import type { ImportTarget } from '../import/import-zip.ts';
-import type { ManifestOutcome } from '../manifest-importer.ts';
+import type { ManifestOutcome, OnEntry } from '../manifest-importer.ts';
 import { bytes } from '../archive/archive.ts';
 import { listIn, parseManifest, parseManifestText } from './parse-manifest.ts';
 import type { ManifestEntry } from './parse-manifest.ts';
@@ -40,6 +40,7 @@ export interface ManifestRunOptions {
   readonly sources: Sources;
   readonly limits: ManifestLimits;
   readonly around?: AroundEntry | undefined;
+  readonly onEntry?: OnEntry | undefined;
 }
 
 /** Runs the import of an entry where something is to be learned of it. */
@@ -61,7 +62,7 @@ export class ManifestRun {
   /** Imports what a manifest that was posted names. @throws malformedRequest for too many entries. */
   async importPosted(manifest: unknown): Promise<ManifestOutcome[]> {
     const entries = await this.#entriesIn(manifest);
-    return mapBounded(entries, this.#options.limits.parallel, (entry) => this.#importOne(entry));
+    return this.#importAll(entries);
   }
 
   /** … and what is named by the manifests that one names. @throws malformedRequest for too many entries. */
@@ -72,7 +73,7 @@ export class ManifestRun {
   /** Imports what is named by the manifests at these locations. */
   async importListed(manifests: readonly ManifestEntry[]): Promise<ManifestOutcome[]> {
     const read = await mapBounded(manifests, this.#options.limits.parallel, (manifest) => this.#entriesOf(manifest));
-    return mapBounded(read.flat(), this.#options.limits.parallel, (entry) => this.#importOne(entry));
+    return this.#importAll(read.flat());
   }
 
   /** The entries of a manifest; one with the error when it cannot be read. */
@@ -91,6 +92,16 @@ export class ManifestRun {
     } catch (thrown) {
       return [{ location, error: toReadableError(thrown, limits.timeout) }];
     }
+  }
+
+  #importAll(entries: readonly ManifestEntry[]): Promise<ManifestOutcome[]> {
+    const { limits, onEntry } = this.#options;
+    let done = 0;
+    return mapBounded(entries, limits.parallel, async (entry) => {
+      const outcome = await this.#importOne(entry);
+      onEntry?.(outcome, ++done, entries.length);
+      return outcome;
+    });
   }
 
   #importOne(entry: ManifestEntry): Promise<ManifestOutcome> {

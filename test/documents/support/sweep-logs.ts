@@ -27,6 +27,8 @@ export const logs = (id: string): Step[] => [
     upload(Buffer.alloc(MAX_PACKAGE_BYTES + 1)),
     jsonBody({}),
   ].map((sent): Step => ['post', '/actuator/check', '/actuator/check', sent]),
+  ['get', '/actuator/settings', '/actuator/settings'],
+  ['head', '/actuator/settings', '/actuator/settings'],
   // What it answers when it is well has no end.
   ['get', '/actuator/events', '/actuator/events?after=none'],
   ['get', '/actuator/loggers', '/actuator/loggers'],
