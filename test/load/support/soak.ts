@@ -59,7 +59,7 @@ export class Soak implements AsyncDisposable {
   static async begin(seed: number, clients = 8): Promise<Soak> {
     const service = await startService({
       env: INSPECTED,
-      args: ['--execution-timeout', `${LIMIT}ms`, '--isolate-memory', '32MB', '--request-timeout', '2s'],
+      args: ['--execution-timeout', `${LIMIT}ms`, '--isolate-memory', '32MB'],
     });
     const naan = uniqueNaan();
     const kos: Kos = {
