@@ -1,7 +1,10 @@
 #!/bin/sh
 # Starts the service with what only its parent can give it; the arguments are those of `npm start --`.
 # As it was called: nothing need be readable above the project.
-here=$(dirname "$0")
+case $0 in
+  */*) here=${0%/*} ;;
+  *) here=. ;;
+esac
 node="$here/../node_modules/.bin/node"
 [ -x "$node" ] || node=node
 # The C library gives large pieces of memory back only where it may not move this limit itself.
