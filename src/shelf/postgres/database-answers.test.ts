@@ -38,7 +38,7 @@ test('a transaction is done whole or not at all', async () => {
       await query(`UPDATE ${database.schema}.state SET revision = 9`);
       await query('SELECT nonsense').catch(() => undefined);
     }),
-    { fault: 'server', sqlState: '42703' },
+    { fault: 'schema', sqlState: '42703' },
   );
   assert.equal(await revisionOf(database), 7);
 });
