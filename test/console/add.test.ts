@@ -119,6 +119,7 @@ test('a manifest is imported with its progress, and what becomes of each entry i
       .getByLabel(/^A manifest as JSON/)
       .fill(`${server.at}/one.zip\n${server.at}/held.zip\n${server.at}/missing.zip`);
     await page.getByRole('button', { name: 'Import', exact: true }).press('Enter');
+    await page.getByText('2 of 3').waitFor();
     release();
     await page.getByText('2 knowledge objects were imported, 1 entry was not.').waitFor();
     const row = page.getByRole('table', { name: 'Not imported' }).getByRole('row').last();

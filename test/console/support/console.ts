@@ -7,6 +7,8 @@ import type { Visit } from '../../pages/support/visit.ts';
 /** Shows a view; no script of others may run in it. `place`: what follows `#/`. */
 export async function openConsole({ page }: Visit, url: string, place = ''): Promise<Page> {
   page.on('dialog', (dialog) => assert.fail(`a script ran: ${dialog.message()}`));
+  // A colour that still changes would be measured on its way.
+  await page.emulateMedia({ reducedMotion: 'reduce' });
   await page.goto(`${url}/console#/${place}`);
   await page.locator('h1').waitFor();
   return page;
