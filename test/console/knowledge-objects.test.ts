@@ -85,7 +85,10 @@ test('the list shows a page at a time, leads on, and finds by words', async () =
   await page.getByText('Nothing is found by this.').waitFor();
   assert.match(page.url(), /#\/kos\?q=there/);
   // Nobody reloads the page: it hears of it.
-  await page.getByLabel(/^Search/).fill(`${naan}/later`);
+  await Promise.all([
+    page.waitForResponse((each) => each.url().includes('later')),
+    page.getByLabel(/^Search/).fill(`${naan}/later`),
+  ]);
   await page.getByText('Nothing is found by this.').waitFor();
   await service.serve(welcomeKo({ naan, name: 'later' }));
   await items
