@@ -12,7 +12,7 @@ import { koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
 import { messageOf, overloaded, shelfNotReadable } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import { LIVES } from '../shelf/postgres/shelf-changes.ts';
+import { LIVES } from '../shelf/postgres/node-lives.ts';
 import { changing } from '../shelf/postgres/shelf-errors.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 import type { SharedShelf } from '../shelf/shared-shelf.ts';

@@ -3,6 +3,7 @@
  * wakes it earlier saves the rest of that second.
  */
 import type { Database } from '../shelf/postgres/database.ts';
+import { LIVES } from '../shelf/postgres/node-lives.ts';
 import type { NodeFailure } from './nodes.ts';
 
 /** What a node tells the others of itself. */
@@ -92,7 +93,9 @@ export class Heartbeat {
       `INSERT INTO ${database.schema}.node AS n (id, name, address, version, settings, revision, generation, failures)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         ON CONFLICT (id) DO UPDATE SET heartbeat = clock_timestamp(), revision = excluded.revision,
-          generation = excluded.generation, failures = excluded.failures
+          generation = excluded.generation, failures = excluded.failures,
+          heard_until = CASE WHEN n.${LIVES} THEN n.heard_until ELSE n.heartbeat END,
+          heard_again = CASE WHEN n.${LIVES} THEN n.heard_again ELSE clock_timestamp() END
         RETURNING (SELECT s.generation FROM ${database.schema}.state s) AS generation`,
       [
         ...[node.id, node.name, node.address, node.version, JSON.stringify(node.settings)],

@@ -1,7 +1,7 @@
 /** The nodes of a fleet, as the database knows them. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../shelf/postgres/database.ts';
-import { LIVES } from '../shelf/postgres/shelf-changes.ts';
+import { mayLive } from '../shelf/postgres/node-lives.ts';
 
 /** Something that cannot be called on a node. */
 export interface NodeFailure {
@@ -60,7 +60,7 @@ export class Nodes {
   async behind(what: What, to: number): Promise<readonly string[]> {
     const { rows } = await this.#database.query<{ name: string }>(
       `SELECT name FROM ${this.#database.schema}.node
-        WHERE ${what} < $1 AND generation > ${JOINING} AND ${LIVES} ORDER BY name`,
+        WHERE ${what} < $1 AND generation > ${JOINING} AND ${mayLive(this.#database.schema)} ORDER BY name`,
       [to],
     );
     return rows.map(({ name }) => name);

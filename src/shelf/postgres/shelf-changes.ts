@@ -10,15 +10,12 @@ import type { Row } from './connection.ts';
 import type { Database, Query } from './database.ts';
 import type { Follower } from './follower.ts';
 import type { KeptRows } from './kept-rows.ts';
+import { mayLive } from './node-lives.ts';
 import { entryOf, KO_COLUMNS, type KoRow, type SharedIndex } from './shared-index.ts';
 
 /** Milliseconds for which a change waits for the other nodes. */
 const LONGEST_WAIT_FOR_NODES = 2000;
 const LOOK_AGAIN_MS = 25;
-/** Seconds after which a node without a sign of life is not waited for. */
-export const LIVE_FOR_S = 5;
-/** A condition of SQL. */
-export const LIVES = `heartbeat > clock_timestamp() - interval '${String(LIVE_FOR_S)} seconds'`;
 
 export interface ChangesOptions {
   readonly database: Database;
@@ -116,7 +113,7 @@ export class ShelfChanges {
   async #behind(revision: number): Promise<readonly string[]> {
     const { database, node } = this.#options;
     const sql = `SELECT coalesce(nullif(name, ''), nullif(address, ''), id::text) AS name FROM ${database.schema}.node
-      WHERE id <> $1 AND revision < $2 AND ${LIVES} ORDER BY 1`;
+      WHERE id <> $1 AND revision < $2 AND ${mayLive(database.schema)} ORDER BY 1`;
     for (const until = performance.now() + LONGEST_WAIT_FOR_NODES; ; await wait(LOOK_AGAIN_MS)) {
       const answer = await database.query<{ name: string }>(sql, [node, revision]).catch(() => undefined);
       // The change is done: what the others have of it is not worth an error.
@@ -185,7 +182,7 @@ class Change implements OpenChange {
        ON CONFLICT (naan, name, version) DO UPDATE SET digest = excluded.digest, metadata = excluded.metadata,
          at_id = excluded.at_id, etag = excluded.etag, removed = excluded.removed, revision = excluded.revision
        RETURNING ${KO_COLUMNS}, (SELECT mark::text FROM now) AS mark, pg_notify($9, 'shelf') IS NULL AS told,
-         (SELECT count(*) FROM ${schema}.node WHERE id <> $10 AND ${LIVES}) AS others`,
+         (SELECT count(*) FROM ${schema}.node WHERE id <> $10 AND ${mayLive(schema)}) AS others`,
       [naan, name, version, ...columns, channel.slice(1, -1), node],
     );
     const [row] = rows;

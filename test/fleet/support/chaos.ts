@@ -21,7 +21,7 @@ import { componentsOf, until } from './whole.ts';
 const KOS = 6;
 const CALLERS = 8;
 /** Milliseconds in which a node that could not follow has caught up once it can, on a machine with much else to do; what it took is told. */
-const CATCH_UP_MS = 10_000;
+const CATCH_UP_MS = 5_000;
 /** Of the callers. */
 const PAUSE_MS = 20;
 const MOST_TOLD = 20;

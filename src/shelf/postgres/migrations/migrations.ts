@@ -1,12 +1,13 @@
 import { activatedTimes } from './activated-times.ts';
 import { auditChain } from './audit-chain.ts';
 import { first } from './first.ts';
+import { silences } from './silences.ts';
 
 /** Statements for the schema of that name. */
 export type Migration = (schema: string) => string;
 
 /** In order; one that was released is never changed. Each is done in one transaction. */
-export const MIGRATIONS: readonly Migration[] = [first, auditChain, activatedTimes];
+export const MIGRATIONS: readonly Migration[] = [first, auditChain, activatedTimes, silences];
 
 /** Of the schema with all migrations done: what must be there. */
 export const TABLES: readonly string[] = [
