@@ -3,7 +3,7 @@ import { get } from './api.js';
 import { Failures } from './failures.js';
 import { useConnection, useEvents } from './events.js';
 import { html, useEffect, useState } from './html.js';
-import { Problem, Table, Time } from './parts.js';
+import { countOf, Problem, Table, Time } from './parts.js';
 
 /** Records that are shown. */
 const MOST = 200;
@@ -46,8 +46,8 @@ export function Activity() {
       </label>
       <${Problem} error=${error} />
       <p class="quiet" role="status">
-        ${shown.length === records.length ? records.length : shown.length + ' of ' + records.length} changes, the latest
-        first; all are in <code>GET /actuator/audit</code>.
+        ${shown.length < records.length && shown.length + ' of '}${countOf(records.length, 'change')}, the latest first;
+        all are in <code>GET /actuator/audit</code>.
       </p>
       ${
         shown.length > 0 &&
