@@ -110,7 +110,7 @@ test('the keyboard alone reaches everything, in the order of the page and with a
   const of = 'Body mass index and body surface area, anthropometry/bodysize/1.0';
   for (const text of ['Try it', 'Service descriptor', 'Metadata', 'Package', 'Files'])
     assert.equal(await tab(), `${text}: ${of}`);
-  assert.equal(await tab(), 'Endpoints as JSON');
+  for (const text of ['Console', 'Endpoints as JSON']) assert.equal(await tab(), text);
 
   await open(page);
   await page.keyboard.press('Tab');

@@ -138,8 +138,13 @@ test('a connection on which one request follows the other ends with an answer, n
   await using service = await start();
   using pace = new Pace();
   using stack = new DisposableStack();
-  const clients = Array.from({ length: 4 }, () => callWithoutPause(service, stack));
-  await later(500);
+  const follow = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
+  const clients = follow.map(({ resolve }) =>
+    callWithoutPause(service, stack, (calls) => {
+      if (calls > 2) resolve();
+    }),
+  );
+  await Promise.race([Promise.all(follow.map(({ promise }) => promise)), Promise.all(clients)]);
   const began = Date.now();
   const took = await (await stop(service)).ended;
   assert.ok(took < pace.allowed(1500, began, took), `${took} ms`);
@@ -153,6 +158,7 @@ test('a connection on which one request follows the other ends with an answer, n
 async function callWithoutPause(
   service: OwnService,
   stack: DisposableStack,
+  onCall: (calls: number) => void,
 ): Promise<{ calls: number; closed: boolean }> {
   const agent = stack.adopt(new Agent({ keepAlive: true, maxSockets: 1 }), (each) => each.destroy());
   const { hostname, port } = new URL(service.url);
@@ -169,6 +175,7 @@ async function callWithoutPause(
     assert.equal(answer.statusCode, 200);
     await once(answer.resume(), 'end');
     if (answer.headers.connection === 'close') return { calls, closed: true };
+    onCall(calls + 1);
   }
 }
 

@@ -23,8 +23,8 @@ export interface CheckRouteOptions {
   readonly lifecycle: Pick<Lifecycle, 'left'>;
 }
 
-/** Milliseconds that the check of a package may take. */
-const TIMEOUT_MS = 30_000;
+/** Milliseconds that the check of a package may take: it comes behind all else on the cores. */
+const TIMEOUT_MS = 120_000;
 /** Packages that wait or are checked. */
 const MOST = 4;
 
