@@ -48,6 +48,13 @@ async function assertServes(service: OwnService): Promise<void> {
   assert.equal((await service.get('/kos')).list.length, 2);
 }
 
+/** What health says is wrong with the shelf. */
+async function problemOf(service: OwnService): Promise<unknown> {
+  const { object } = await service.get('/actuator/health');
+  const { components } = object as { components: { shelf: { details: { problem?: unknown } } } };
+  return components.shelf.details.problem;
+}
+
 test('a disk that fills fails changes only, until there is space again', async () => {
   await using folder = await temporaryFolder();
   using disk = new Disk(folder.path);
@@ -55,7 +62,9 @@ test('a disk that fills fails changes only, until there is space again', async (
   await service.serve(quick, files);
   disk.fill(service.pid);
   await assertOnlyChangesFail(service, disk.own ? 507 : 500, disk.own ? /no space left/ : /refused to write \(EFBIG\)/);
+  if (disk.own) assert.match(String(await problemOf(service)), /disk of the shelf is full/);
   disk.free(service.pid);
+  assert.equal(await problemOf(service), undefined);
   await service.add(large);
   assert.equal((await service.delete(`/kos/${large.id}`)).status, 204);
 });

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { koKey, nameKey, parseKoId, type KoId, type KoName } from '../../knowledge-object/id.ts';
 import { koNotFound, shelfNotWritable } from '../../lib/errors.ts';
+import { fullDisk } from './full-disk.ts';
 import type { ChangeLog } from '../change-log.ts';
 import type {
   KoPackage,
@@ -192,8 +193,9 @@ export class FileShelf implements Shelf {
   }
 
   condition(): ShelfCondition {
-    const { removed, owner } = this.#parts;
-    return { problem: this.#closed ? undefined : owner?.problem(), details: { removed: removed.size } };
+    const { removed, owner, layout } = this.#parts;
+    const problem = this.#closed || owner === undefined ? undefined : (owner.problem() ?? fullDisk(layout.root));
+    return { problem, details: { removed: removed.size } };
   }
 
   async check(): Promise<void> {
