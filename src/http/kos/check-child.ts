@@ -32,7 +32,7 @@ export async function checkInChild(
   signal: AbortSignal,
 ): Promise<ChildCheck> {
   const command = [process.execPath, `--max-old-space-size=${MAX_HEAP_MB}`, PROGRAM, 'check', archive, '--json'];
-  const [program = process.execPath, ...args] = existsSync(NICE) ? [NICE, '-n', '10', ...command] : command;
+  const [program = process.execPath, ...args] = existsSync(NICE) ? [NICE, '-n', '3', ...command] : command;
   const child = spawn(program, args, {
     env: { PATH: '/usr/bin:/bin', HOME: folder, TMPDIR: folder },
     cwd: folder,
