@@ -21,7 +21,7 @@ const Facts = () => {
         <dt>Health</dt>
         <dd>
           ${health?.status ?? '…'}
-          ${bad.map(([name, { status, details }]) => html`<p class="detail"><strong>${name}: ${status}</strong> ${details?.error ?? details?.cause ?? ''}</p>`)}
+          ${bad.map(([name, { status, details }]) => html`<p class="detail"><strong>${name}: ${status}</strong> ${details?.problem ?? ''}</p>`)}
         </dd>
       </div>
       <div>
