@@ -58,8 +58,9 @@ const Login = ({ isNeeded, onChange }) => {
     place.current.replaceChildren(loginForm(base, why, () => changed.current()));
   }, []);
   useEffect(() => {
-    place.current.querySelector('details').open = isNeeded;
-    if (isNeeded) place.current.querySelector('input').focus();
+    if (!isNeeded) return;
+    place.current.querySelector('details').open = true;
+    place.current.querySelector('input').focus();
   }, [isNeeded]);
   // Where nobody needs one, none is asked for.
   return html`<div class="console-login" ref=${place} hidden=${!isNeeded && !isLoggedIn()}></div>`;
