@@ -45,6 +45,27 @@ async function logIn(page: Page, password = PASSWORD): Promise<void> {
   await page.getByRole('button', { name: 'Log in' }).press('Enter');
 }
 
+test('scripts and styles in folders are served and kept by browsers, and nothing beside or above them is', async () => {
+  const ask = (path: string, headers = {}): Promise<Response> => fetch(`${service.url}/console/${path}`, { headers });
+  for (const path of ['main.js', 'try/form/form.css', 'try/form/check-worker.js', 'shared/api.js']) {
+    const { status, headers } = await ask(path);
+    assert.equal(status, 200, path);
+    assert.equal(headers.get('cache-control'), 'no-cache');
+    assert.equal((await ask(path, { 'if-none-match': headers.get('etag') ?? '' })).status, 304);
+  }
+  const others = [
+    'console.html',
+    'tsconfig.json',
+    'try',
+    'try/',
+    'shared//api.js',
+    '.%2fmain.js',
+    'try%2f..%2fmain.js',
+  ];
+  for (const path of [...others, '..%2fconsole-routes.ts', 'try/..%2f..%2f..%2fconsole-routes.ts', '%2fetc/hostname'])
+    assert.equal((await ask(path)).status, 404, path);
+});
+
 test('without a login nothing is told, a wrong one is refused, and a right one shows what was asked for', async () => {
   await using visit = await browser.visitApart();
   const page = await openConsole(visit, service.url);

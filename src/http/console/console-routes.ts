@@ -40,8 +40,8 @@ export function consoleRoutes(app: FastifyInstance): void {
   declare(app, '/console', {
     GET: { access: 'open', handler: (_request, reply) => sendStaticFile(reply, PAGE, policy) },
   });
-  const own = readdirSync(WEB).filter((name) => /\.(?:js|css)$/.test(name));
-  const files = new Map([...PACKAGES, ...own.map((name) => [name, join(WEB, name)] as const)]);
+  const own = readdirSync(WEB, { recursive: true, encoding: 'utf8' }).filter((path) => /\.(?:js|css)$/.test(path));
+  const files = new Map([...PACKAGES, ...own.map((path) => [path, join(WEB, path)] as const)]);
   const sendFile = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const { '*': path = '' } = request.params as { readonly '*'?: string };
     const file = files.get(path);

@@ -134,7 +134,9 @@ function listings(): Step[] {
     ['get', '/doc/{file}', '/doc/doc.js', withHeaders({ 'if-none-match': '*' })],
     ...both('/doc', `/doc?url=/kos/${code.id}/service.yaml`),
     ...both('/console'),
-    ...['main.js', 'lib/preact.mjs', 'none.js'].flatMap((file) => both('/console/{file}', `/console/${file}`)),
+    ...['main.js', 'try/try.js', 'lib/preact.mjs', 'none.js'].flatMap((file) =>
+      both('/console/{file}', `/console/${file}`),
+    ),
     ...pages.flatMap((page) => both('/doc/{file}', `/doc/${page}`)),
     ...both('/doc/overview.json'),
     ['get', '/doc/overview.json', '/doc/overview.json', withHeaders({ 'if-none-match': '*' })],

@@ -1,15 +1,15 @@
 // The frame of the console: where one is, the login, and the view that the address names.
 import { loginForm, loginHeaders } from 'kgrid/login';
-import { Activity } from './activity.js';
-import { base, onLoginNeeded } from './api.js';
-import { connect, useConnection, useEvents, useServiceState } from './events.js';
-import { html, render, useEffect, useLayoutEffect, useRef, useState } from './html.js';
-import { AddKnowledgeObject } from './add.js';
-import { KnowledgeObject } from './knowledge-object.js';
-import { KnowledgeObjects } from './knowledge-objects.js';
-import { Undo } from './ko-undo.js';
-import { Overview } from './overview.js';
-import { Try } from './try.js';
+import { Activity } from './activity/activity.js';
+import { base, onLoginNeeded } from './shared/api.js';
+import { connect, useConnection, useEvents, useServiceState } from './shared/events.js';
+import { html, render, useEffect, useLayoutEffect, useRef, useState } from './shared/html.js';
+import { AddKnowledgeObject } from './add/add.js';
+import { KnowledgeObject } from './knowledge-objects/knowledge-object.js';
+import { KnowledgeObjects } from './knowledge-objects/knowledge-objects.js';
+import { Undo } from './knowledge-objects/undo.js';
+import { Overview } from './overview/overview.js';
+import { Try } from './try/try.js';
 
 /** By the first part of the address behind `#/`. A view gets what follows it. */
 const VIEWS = [
