@@ -203,6 +203,6 @@ async function fleetOf({
 }: Pick<AppOptions, 'config' | 'version' | 'log'> & { readonly shelf: Shelf }): Promise<Fleet | undefined> {
   if (!isShared(shelf)) return undefined;
   const { Fleet } = await import('./fleet/fleet.ts');
-  const node = { id: shelf.node, version, settings: config.agreed };
+  const node = { version, settings: config.agreed };
   return new Fleet({ shelf, node, runtimeExpiry: config.limits.runtimeExpiry, log: log.child({ part: 'fleet' }) });
 }

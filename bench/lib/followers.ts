@@ -32,12 +32,13 @@ async function follow(url: string, count: number): Promise<void> {
     const follower = new Follower({ database, index, onWarning: (text) => process.stderr.write(`${text}\n`) });
     follower.start();
     await follower.look();
-    const node = { id, name: id, address: '', version: '', settings: {} };
+    const node = { id, joined: new Date().toISOString(), name: id, address: '', version: '', settings: {} };
     const heartbeat = new Heartbeat({
       database,
-      node,
+      node: () => node,
       state: () => Promise.resolve({ revision: index.revision, generation: 0, failures: [] }),
       onGeneration: () => undefined,
+      onTaken: () => Promise.resolve(),
       onProblem: (cause) => process.stderr.write(`${String(cause)}\n`),
     });
     await heartbeat.beat();

@@ -1,11 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { Command } from 'commander';
+import { readPassword } from '../../src/config/secret-file.ts';
 import { copyShelf } from '../../src/shelf/copy-shelf.ts';
 import { folderOfShelf, openShelf } from '../../src/shelf/open-shelf.ts';
 import { isPostgresLocation } from '../../src/shelf/postgres/location.ts';
 import type { Shelf } from '../../src/shelf/shelf.ts';
 import type { Context } from '../lib/context.ts';
-import { EXIT, ioFailure } from '../lib/exit.ts';
+import { EXIT, ioFailure, usageFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
 import { orShelfFailure } from '../lib/shelf-failure.ts';
 import { count } from '../lib/terminal.ts';
@@ -13,6 +14,7 @@ import { count } from '../lib/terminal.ts';
 interface CopyOptions {
   readonly fromFleet?: string;
   readonly toFleet?: string;
+  readonly shelfPasswordFile?: string;
   readonly overwrite?: boolean;
   readonly json?: boolean;
 }
@@ -29,6 +31,7 @@ export const shelfCopyCommand = (context: Context): Command =>
     .argument('<to>', 'a folder, which is made where it is missing, or a database')
     .option('--from-fleet <name>', 'name of the fleet in the database that is copied', 'kgrid')
     .option('--to-fleet <name>', 'name of the fleet in the database that is copied to', 'kgrid')
+    .option('--shelf-password-file <file>', 'the file with the password of the database, or of both where both are one')
     .option('--overwrite', 'replace other packages of the same ids')
     .option('--json', 'print the result as JSON')
     .addHelpText(
@@ -36,7 +39,8 @@ export const shelfCopyCommand = (context: Context): Command =>
       `
 Each package is compared by its digest; what is there already is not copied again, so the same command goes on after
 it broke off. What is kept of deleted and replaced packages is copied too, as if that had happened now. Stop activators
-that have a folder first; those of a database may run. Passwords come from the address, PGPASSWORD or ~/.pgpass.
+that have a folder first; those of a database may run. Passwords come from --shelf-password-file, the address,
+PGPASSWORD or ~/.pgpass; of two databases with different ones, from the addresses or ~/.pgpass.
 Exit code: 0 all is there, 1 something could not be copied.`,
     )
     .action(async (from: string, to: string, options: CopyOptions) => {
@@ -46,11 +50,12 @@ Exit code: 0 all is there, 1 something could not be copied.`,
 async function copy(context: Context, from: string, to: string, options: CopyOptions): Promise<ExitCode> {
   const terminal = context.terminal(options);
   if (!isPostgresLocation(from)) await requireFolder(from);
+  const passwords = { file: await passwordOf(options, [from, to]), environment: context.env };
   const open = (location: string, fleet = 'kgrid'): Promise<Shelf> =>
     orShelfFailure(() =>
       openShelf(location, {
         ...{ fleet, isNode: false, keepRemoved: KEEP_ALL },
-        passwords: { environment: context.env },
+        passwords,
         onWarning: (message) => terminal.note(message),
       }),
     );
@@ -68,6 +73,19 @@ async function copy(context: Context, from: string, to: string, options: CopyOpt
   );
   terminal.json({ ok: failed.length === 0, ...report });
   return failed.length === 0 ? EXIT.ok : EXIT.problems;
+}
+
+/** Read for each connection, since a copy may outlast a password. @throws CommandFailure where it cannot be used now. */
+async function passwordOf(
+  { shelfPasswordFile: path }: CopyOptions,
+  locations: readonly string[],
+): Promise<(() => string) | undefined> {
+  if (path === undefined) return undefined;
+  if (!locations.some(isPostgresLocation))
+    throw usageFailure('--shelf-password-file is the password of a database, and neither shelf is one: leave it out');
+  const read = (): string => readPassword(path, '--shelf-password-file');
+  await orShelfFailure(read);
+  return read;
 }
 
 async function requireFolder(location: string): Promise<void> {

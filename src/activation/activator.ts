@@ -8,7 +8,7 @@ import { engineName } from '../engines/table.ts';
 import { koKey, parseKoId } from '../knowledge-object/id.ts';
 import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import type { KoId, KoName } from '../knowledge-object/id.ts';
-import { koNotFound, messageOf } from '../lib/errors.ts';
+import { koNotFound, messageOf, overloaded } from '../lib/errors.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
 import { mapBounded } from '../lib/map-bounded.ts';
@@ -48,6 +48,8 @@ export interface ActivatorOptions {
 
 /** "At the latest after 10 s with slow remote endpoints still `LOADED`." */
 const WAIT_MS = 10_000;
+/** For a start that goes on; one that waits for something else may take any time. */
+const LONGEST_WAIT_FOR_START_MS = 10_000;
 const CONCURRENT_LOADS = 16;
 
 export class Activator implements Disposable {
@@ -92,8 +94,16 @@ export class Activator implements Disposable {
     return this.#set;
   }
 
-  get whenLoaded(): Promise<void> {
-    return this.#whenLoaded.promise;
+  /** Resolves once what is active is known. @throws overloaded where that takes long, as without the database of a fleet. */
+  async whenLoaded(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<'late'>(
+      (resolve) => (timer = setTimeout(() => resolve('late'), LONGEST_WAIT_FOR_START_MS)),
+    );
+    const first = await Promise.race([this.#whenLoaded.promise, late]);
+    clearTimeout(timer);
+    if (first === 'late')
+      throw overloaded('The activator is starting and does not know yet what is active; try again later');
   }
 
   /** Loads all; the endpoints can be called from then on. `decided` settles when the local ones are activated or failed. */

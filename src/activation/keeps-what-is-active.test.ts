@@ -51,3 +51,21 @@ test('what is active stays when the shelf cannot open a package at the moment', 
     [true, true],
   );
 });
+
+test('who asks before it is known what is active waits for a while, and is told to come again', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const listed = Promise.withResolvers<[]>();
+  const shelf = { list: () => listed.promise, damage: () => [] } as unknown as Shelf;
+  const activator = new Activator({ shelf, engines: new Map(), log: pino({ level: 'silent' }) });
+  const starting = activator.start();
+  const late = activator.whenLoaded();
+  t.mock.timers.tick(10_000);
+  await assert.rejects(late, { status: 503, headers: { 'retry-after': '1' } });
+  const next = activator.whenLoaded();
+  listed.resolve([]);
+  await next;
+  await (
+    await starting
+  ).decided;
+  activator[Symbol.dispose]();
+});

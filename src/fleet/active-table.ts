@@ -11,6 +11,7 @@ import { koNotFound } from '../lib/errors.ts';
 import { currentAuthor, noteKept } from '../shelf/change-author.ts';
 import { appendAudit } from '../shelf/postgres/audit-rows.ts';
 import type { Database, Query, Transaction } from '../shelf/postgres/database.ts';
+import type { NodeId } from '../shelf/postgres/node-id.ts';
 
 /** A change of what is active, with the generation that it led to. */
 export interface Activation {
@@ -48,10 +49,10 @@ const millisecondsOf = (column: string): string => `(extract(epoch FROM ${column
 export class ActiveTable {
   readonly #database: Database;
   readonly #schema: string;
-  readonly #node: string;
+  readonly #node: NodeId;
 
-  /** `node`: the id of this one. */
-  constructor(database: Database, node: string) {
+  /** `node`: this one. */
+  constructor(database: Database, node: NodeId) {
     this.#database = database;
     this.#node = node;
     this.#schema = database.schema;
@@ -68,7 +69,7 @@ export class ActiveTable {
       const became = author === undefined ? [] : await this.#becomes(query, change, about);
       const generation = await this.orderIn(transaction, change, about);
       if (author !== undefined)
-        await appendAudit(query, this.#schema, this.#node, recordOf(author, change, about, became));
+        await appendAudit(query, this.#schema, this.#node.value, recordOf(author, change, about, became));
       return generation;
     });
     noteKept({ action: change, subject: subjectOf(about) });

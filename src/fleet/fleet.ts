@@ -12,12 +12,12 @@ import { koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
 import { messageOf, overloaded, shelfNotReadable } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import { LIVES } from '../shelf/postgres/node-lives.ts';
 import { changing } from '../shelf/postgres/shelf-errors.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 import type { SharedShelf } from '../shelf/shared-shelf.ts';
 import { ActiveTable } from './active-table.ts';
 import { comeOrGone } from './come-or-gone.ts';
+import { enterFleet, ownName } from './enter-fleet.ts';
 import { healthOf, reportOf } from './fleet-health.ts';
 import type { FleetHealth, FleetReport } from './fleet-health.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -32,8 +32,8 @@ import { SharedRuntimes } from './shared-runtimes.ts';
 
 export interface FleetOptions {
   readonly shelf: SharedShelf;
-  /** Without the address, which is known when the service listens. */
-  readonly node: Omit<NodeFacts, 'address' | 'name'>;
+  /** The rest is known when the service listens, and joins. */
+  readonly node: Pick<NodeFacts, 'version' | 'settings'>;
   /** Milliseconds after which a runtime without a sign of life is forgotten. */
   readonly runtimeExpiry: number;
   readonly log: Logger;
@@ -53,7 +53,7 @@ export class Fleet implements AsyncDisposable {
   readonly #table: ActiveTable;
   readonly #runtimes: SharedRuntimes;
   readonly #timers: NodeJS.Timeout[] = [];
-  #node: NodeFacts;
+  #node: Omit<NodeFacts, 'id'>;
   #activator: Activator | undefined;
   #registry: RuntimeRegistry | undefined;
   #activation: SharedActivation | undefined;
@@ -70,16 +70,17 @@ export class Fleet implements AsyncDisposable {
     const { shelf, log } = options;
     const { database } = shelf;
     this.#options = options;
-    this.#node = { ...options.node, name: '', address: '' };
+    this.#node = { ...options.node, name: '', address: '', joined: '' };
     this.nodes = new Nodes(database);
-    this.#table = new ActiveTable(database, options.node.id);
+    this.#table = new ActiveTable(database, shelf.node);
     this.kos = new SharedKos(this.#table, (id, digest) => shelf.openPackage(id, digest));
     this.#runtimes = new SharedRuntimes({
       database,
-      node: options.node.id,
+      node: shelf.node,
       generationOf: ({ ko }) => this.kos.find(ko)?.generation ?? 0,
       generation: () => this.#activation?.making ?? 0,
       isActive: (endpoint) => this.#activator?.set.endpoints.some(({ id }) => id === endpoint) === true,
+      renewed: () => this.kos.readTimes(),
       take: (shared) => this.#registry?.takeShared(shared),
       expiry: options.runtimeExpiry,
       onProblem: (cause) => log.debug({ cause: messageOf(cause) }, 'runtimes cannot be shared now'),
@@ -92,7 +93,7 @@ export class Fleet implements AsyncDisposable {
 
   /** Of this node. */
   get id(): string {
-    return this.#node.id;
+    return this.#options.shelf.node.value;
   }
 
   /**
@@ -105,7 +106,8 @@ export class Fleet implements AsyncDisposable {
     this.#activator = activator;
     this.#registry = registry;
     this.#node = { ...this.#node, ...at };
-    const generation = await this.patiently(() => this.#enter());
+    const { generation, ...entered } = await this.patiently(() => enterFleet(shelf, this.#table, this.#node));
+    this.#node = { ...this.#node, ...entered };
     await this.patiently(() => this.kos.catchUp());
     await this.patiently(() => this.#runtimes.follow());
     const activation = new SharedActivation({
@@ -120,7 +122,7 @@ export class Fleet implements AsyncDisposable {
     activation.begin(generation);
     this.#heartbeat = new Heartbeat({
       database,
-      node: this.#node,
+      node: () => ({ ...this.#node, id: this.id }),
       state: async (): Promise<NodeState> => ({
         revision: await shelf.revision(),
         generation: this.#hasBegun ? activation.generation : JOINING,
@@ -131,10 +133,12 @@ export class Fleet implements AsyncDisposable {
         this.#latest = latest;
         if (this.#hasBegun) void activation.follow(latest);
       },
+      onTaken: () => this.#takeAnotherId(),
       onProblem: (cause) => (this.#problem = messageOf(cause)),
     });
     this.#heartbeat.begin();
-    log.info({ event: 'fleet', node: at.name, fleet: database.fleet, generation }, `Joined the fleet as ${at.name}`);
+    const { name } = this.#node;
+    log.info({ event: 'fleet', node: name, fleet: database.fleet, generation }, `Joined the fleet as ${name}`);
   }
 
   /**
@@ -199,7 +203,7 @@ export class Fleet implements AsyncDisposable {
 
   /** Does something that one node at a time is to do. @throws what the work throws; what does not pass of the database. */
   async alone<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return withLease(this.#options.shelf.database, this.#node.id, name, work);
+    return withLease(this.#options.shelf.database, this.id, name, work);
   }
 
   /** All nodes that are known, and what each has not come to yet. @throws shelfNotReadable. */
@@ -207,14 +211,13 @@ export class Fleet implements AsyncDisposable {
     const [nodes, latest] = await Promise.all([this.nodes.list(), this.#table.latest()]).catch((thrown: unknown) => {
       throw shelfNotReadable(`The nodes of the fleet cannot be read from its database: ${messageOf(thrown)}`, thrown);
     });
-    return reportOf(this.#options.shelf.database.fleet, latest, nodes, this.#node.id);
+    return reportOf(this.#options.shelf.database.fleet, latest, nodes, this.id);
   }
 
   /** Of this node. */
   figures(): { fleet: string; name: string; id: string; generation: number } {
     const { fleet } = this.#options.shelf.database;
-    const { name, id } = this.#node;
-    return { fleet, name, id, generation: this.#activation?.generation ?? 0 };
+    return { fleet, name: this.#node.name, id: this.id, generation: this.#activation?.generation ?? 0 };
   }
 
   async health(): Promise<FleetHealth> {
@@ -233,34 +236,16 @@ export class Fleet implements AsyncDisposable {
     await this.#heartbeat?.end();
   }
 
-  /** @returns the generation that this node begins with. */
-  async #enter(): Promise<number> {
-    const { shelf } = this.#options;
-    const { database } = shelf;
-    const { schema } = database;
-    return database.transaction(async (transaction) => {
-      const { query } = transaction;
-      // One after the other, so that of several that start at a time one is the first.
-      const { rows } = await query<{ started: boolean }>(`SELECT started FROM ${schema}.state FOR UPDATE`);
-      // What it was before it was started again.
-      await query(`DELETE FROM ${schema}.node WHERE id = $1`, [this.#node.id]);
-      const others = await query<{ name: string }>(`SELECT name FROM ${schema}.node WHERE ${LIVES}`);
-      const isFirst = rows[0]?.started !== true || others.rows.length === 0;
-      // Machines may have the same name.
-      if (others.rows.some((each) => each.name === this.#node.name))
-        this.#node = { ...this.#node, name: `${this.#node.name}#${this.#node.id.slice(0, 4)}` };
-      const generation = isFirst
-        ? await this.#table.orderIn(transaction, 'reload', { what: 'all' })
-        : await this.#table.generation(query);
-      if (isFirst) await query(`UPDATE ${schema}.state SET started = true`);
-      const { id, name, address, version, settings } = this.#node;
-      await query(
-        `INSERT INTO ${schema}.node (id, name, address, version, settings, revision, generation)
-          VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-        [id, name, address, version, JSON.stringify(settings), await shelf.revision(), JOINING],
-      );
-      return generation;
-    });
+  /** A node with a copy of its state folder has taken the place of this one. */
+  async #takeAnotherId(): Promise<void> {
+    const { shelf, log } = this.#options;
+    const before = this.id;
+    await shelf.node.renew();
+    this.#node = { ...this.#node, name: ownName(this.#node.name, this.id) };
+    log.warn(
+      { event: 'node-id', before, id: this.id, node: this.#node.name },
+      'another node has joined with the id of this one, as with a copy of its state folder (--state): this one goes on with another id',
+    );
   }
 
   async #waitForOthers(generation: number): Promise<void> {

@@ -13,9 +13,10 @@ export interface NodeState {
   readonly failures: readonly NodeFailure[];
 }
 
-/** What does not change while it runs. */
 export interface NodeFacts {
   readonly id: string;
+  /** When it did, as the database words it: that tells it from another that has its id. */
+  readonly joined: string;
   readonly name: string;
   readonly address: string;
   /** Of the program. */
@@ -26,10 +27,12 @@ export interface NodeFacts {
 
 export interface HeartbeatOptions {
   readonly database: Database;
-  readonly node: NodeFacts;
+  readonly node: () => NodeFacts;
   readonly state: () => Promise<NodeState>;
   /** Hears the generation of the fleet after each beat. */
   readonly onGeneration: (generation: number) => void;
+  /** Another node has joined with the id of this one: then this one needs another. */
+  readonly onTaken: () => Promise<void>;
   readonly onProblem: (cause: unknown) => void;
 }
 
@@ -69,40 +72,48 @@ export class Heartbeat {
     clearInterval(this.#timer);
     await this.#beating;
     const { database, node, onProblem } = this.#options;
-    await database.query(`DELETE FROM ${database.schema}.node WHERE id = $1`, [node.id], PATIENCE_MS).catch(onProblem);
+    const { id, joined } = node();
+    const sql = `DELETE FROM ${database.schema}.node WHERE id = $1 AND joined = $2`;
+    await database.query(sql, [id, joined], PATIENCE_MS).catch(onProblem);
   }
 
   async #run(): Promise<void> {
     do {
       this.#again = false;
       try {
-        this.#options.onGeneration(await this.#tell());
+        const generation = await this.#tell();
+        if (generation !== undefined) this.#options.onGeneration(generation);
+        else {
+          await this.#options.onTaken();
+          this.#again = true;
+        }
       } catch (thrown) {
         this.#options.onProblem(thrown);
         return;
       }
-      // It may change while it runs.
-    } while (this.#again as boolean);
+    } while (this.#again);
   }
 
-  /** @returns the generation of the fleet. */
-  async #tell(): Promise<number> {
-    const { database, node, state } = this.#options;
+  /** @returns the generation of the fleet; undefined where the row of this node is another's. */
+  async #tell(): Promise<number | undefined> {
+    const { database, state } = this.#options;
     const { revision, generation, failures } = await state();
+    const { id, joined, name, address, version, settings } = this.#options.node();
     const { rows } = await database.query<{ generation: number }>(
-      `INSERT INTO ${database.schema}.node AS n (id, name, address, version, settings, revision, generation, failures)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+      `INSERT INTO ${database.schema}.node AS n (id, name, address, version, settings, joined, revision, generation, failures)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         ON CONFLICT (id) DO UPDATE SET heartbeat = clock_timestamp(), revision = excluded.revision,
           generation = excluded.generation, failures = excluded.failures,
           heard_until = CASE WHEN n.${LIVES} THEN n.heard_until ELSE n.heartbeat END,
           heard_again = CASE WHEN n.${LIVES} THEN n.heard_again ELSE clock_timestamp() END
+        WHERE n.joined = excluded.joined
         RETURNING (SELECT s.generation FROM ${database.schema}.state s) AS generation`,
       [
-        ...[node.id, node.name, node.address, node.version, JSON.stringify(node.settings)],
+        ...[id, name, address, version, JSON.stringify(settings), joined],
         ...[revision, generation, JSON.stringify(failures)],
       ],
       PATIENCE_MS,
     );
-    return rows[0]?.generation ?? 0;
+    return rows[0]?.generation;
   }
 }

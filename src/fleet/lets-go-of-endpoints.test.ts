@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import type { ActivatedAt } from '../engines/remote/activate-at.ts';
 import type { EndpointPlan } from '../engines/engine.ts';
 import { Runtime } from '../engines/remote/runtime.ts';
+import { NodeId } from '../shelf/postgres/node-id.ts';
 import { SharedRuntimes } from './shared-runtimes.ts';
 import { fleetDatabase } from './support/fleet-database.ts';
 
@@ -21,10 +22,11 @@ const did: string[] = [];
 function nodeAt(name: string, generation: number): SharedRuntimes {
   return new SharedRuntimes({
     database,
-    node: crypto.randomUUID(),
+    node: new NodeId(),
     generationOf: () => generation,
     generation: () => generation,
     isActive: () => false,
+    renewed: () => Promise.resolve(),
     take: () => undefined,
     expiry: 60_000,
     onProblem: (cause) => did.push(`${name}: ${String(cause)}`),

@@ -7,6 +7,7 @@ import { koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import { DatabaseError } from '../shelf/postgres/database-error.ts';
+import { NodeId } from '../shelf/postgres/node-id.ts';
 import { ActiveTable } from './active-table.ts';
 import { SharedActivation } from './shared-activation.ts';
 import { SharedKos } from './shared-kos.ts';
@@ -15,7 +16,7 @@ import { fleetDatabase } from './support/fleet-database.ts';
 const fleet = await fleetDatabase();
 after(() => fleet[Symbol.asyncDispose]());
 const { database } = fleet;
-const table = new ActiveTable(database, 'this');
+const table = new ActiveTable(database, new NodeId());
 
 const id = (name: string, version = 'v1'): KoId => ({ naan: 'hello', name, version });
 

@@ -24,8 +24,7 @@ export class SharedKos implements ActiveKos {
 
   /** Reads what is meant to be active, of these names or of all. @throws DatabaseError, after which all is as before. */
   async catchUp(names?: readonly KoName[]): Promise<void> {
-    const [read, refreshed] = await Promise.all([this.#table.read(names), this.#table.refreshed()]);
-    this.#refreshed = refreshed;
+    const [read] = await Promise.all([this.#table.read(names), this.readTimes()]);
     const found = Map.groupBy(read, ({ id }) => nameKey(id));
     if (names === undefined) this.#names = found;
     else
@@ -34,6 +33,11 @@ export class SharedKos implements ActiveKos {
         if (kos === undefined) this.#names.delete(nameKey(each));
         else this.#names.set(nameKey(each), kos);
       }
+  }
+
+  /** When all endpoints of an engine were asked for anew. @throws DatabaseError. */
+  async readTimes(): Promise<void> {
+    this.#refreshed = await this.#table.refreshed();
   }
 
   list(): Promise<readonly ActiveKo[]> {

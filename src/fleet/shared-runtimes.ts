@@ -3,22 +3,26 @@
  * `runtime_endpoint` tells where, and is held by one node while it activates.
  */
 import { setTimeout as wait } from 'node:timers/promises';
+import { engineName } from '../engines/table.ts';
 import type { ActivatedAt } from '../engines/remote/activate-at.ts';
 import type { EndpointPlan } from '../engines/engine.ts';
 import type { SharedRegistration } from '../engines/remote/runtime-registry.ts';
 import type { RuntimeSharing } from '../engines/remote/runtime-sharing.ts';
 import type { Registration, Runtime } from '../engines/remote/runtime.ts';
 import type { Database } from '../shelf/postgres/database.ts';
+import type { NodeId } from '../shelf/postgres/node-id.ts';
 
 export interface SharedRuntimesOptions {
   readonly database: Database;
-  /** Id of this node. */
-  readonly node: string;
+  /** This one. */
+  readonly node: NodeId;
   /** Generation of the last change about a KO: with it its endpoints are activated anew. */
   readonly generationOf: (plan: EndpointPlan) => number;
   /** Of the last change that this node has made, or is making. */
   readonly generation: () => number;
   readonly isActive: (endpoint: string) => boolean;
+  /** All endpoints of an engine are to be activated anew, at a time that the database has. @throws DatabaseError. */
+  readonly renewed: () => Promise<void>;
   /** Takes in what another node registered. */
   readonly take: (shared: SharedRegistration) => void;
   /** Milliseconds after which a runtime without a sign of life is forgotten. */
@@ -77,6 +81,7 @@ export class SharedRuntimes implements RuntimeSharing {
       `SELECT id, facts, epoch, extract(epoch FROM clock_timestamp() - heard)::float8 * 1000 AS silence
         FROM ${this.#schema}.runtime`,
     );
+    if (rows.some(({ id, epoch }) => epoch > (this.#epochs.get(id) ?? 0))) await this.#options.renewed();
     for (const { id, facts, epoch, silence } of rows) {
       if (silence > expiry) continue;
       const known = this.#epochs.get(id) ?? 0;
@@ -131,12 +136,12 @@ export class SharedRuntimes implements RuntimeSharing {
           SET state = 'leaving', holder = $3, until = clock_timestamp() + interval '${LEAVING_MS} milliseconds'
           ${where} AND split_part(checksum, ' ', 1)::bigint <= $4
             AND (state = 'active' OR (state = 'leaving' AND holder = $3))`,
-        [url, endpoint, node, generation()],
+        [url, endpoint, node.value, generation()],
       );
       if (count === 0) return;
       await tell();
       const done = `DELETE FROM ${this.#schema}.runtime_endpoint ${where} AND state = 'leaving' AND holder = $3`;
-      await database.query(done, [url, endpoint, node]);
+      await database.query(done, [url, endpoint, node.value]);
     } catch (thrown) {
       onProblem(thrown);
     }
@@ -145,14 +150,20 @@ export class SharedRuntimes implements RuntimeSharing {
   async #write(facts: Facts, renews: boolean): Promise<void> {
     const { url, engine } = facts.registration;
     const { rows } = await this.#options.database.query<{ epoch: number }>(
-      `INSERT INTO ${this.#schema}.runtime AS r (id, engine, url, facts, epoch) VALUES ($1, $2, $1, $3, 1)
+      // Whoever registers anew has all endpoints of its engine activated, as a refresh has.
+      `WITH refreshed AS (INSERT INTO ${this.#schema}.engine_refresh AS e (engine, at)
+          SELECT $2::text, statement_timestamp() WHERE $4::int = 1
+          ON CONFLICT (engine) DO UPDATE SET at = greatest(e.at, excluded.at))
+        INSERT INTO ${this.#schema}.runtime AS r (id, engine, url, facts, epoch) VALUES ($1, $2, $1, $3, 1)
         ON CONFLICT (id) DO UPDATE SET engine = excluded.engine, facts = excluded.facts, heard = clock_timestamp(),
           epoch = r.epoch + $4::int RETURNING epoch`,
-      [url, engine, JSON.stringify(facts), renews ? 1 : 0],
+      [url, engineName(engine), JSON.stringify(facts), renews ? 1 : 0],
     );
     const [{ epoch } = { epoch: 0 }] = rows;
     // This node has set that going itself.
-    if (renews) this.#epochs.set(url, epoch);
+    if (!renews) return;
+    this.#epochs.set(url, epoch);
+    await this.#options.renewed();
   }
 
   /** Where it is active already; `ours` where this node is to activate it, `theirs` while another one does. */
@@ -162,7 +173,7 @@ export class SharedRuntimes implements RuntimeSharing {
       const { rows } = await query<{ checksum: string; state: string; uri: string | null; held: boolean }>(
         `SELECT checksum, state, uri, coalesce(until > clock_timestamp() AND holder <> $3, false) AS held
           FROM ${this.#schema}.runtime_endpoint WHERE runtime = $1 AND endpoint = $2 FOR UPDATE`,
-        [runtime.url, plan.id, node],
+        [runtime.url, plan.id, node.value],
       );
       const [row] = rows;
       // A node ahead of this one has put what this one is about to come to.
@@ -176,7 +187,7 @@ export class SharedRuntimes implements RuntimeSharing {
           ON CONFLICT (runtime, endpoint) DO UPDATE SET checksum = excluded.checksum, state = excluded.state, uri = NULL,
             holder = excluded.holder, until = excluded.until
           WHERE e.until IS NULL OR e.until < clock_timestamp() OR e.holder = excluded.holder`,
-        [runtime.url, plan.id, key, node],
+        [runtime.url, plan.id, key, node.value],
       );
       // It registered just now, and its row is not there yet; or another node was quicker.
       return count === 0 && row === undefined && (await this.#isKnown(query, runtime.url)) ? 'theirs' : 'ours';
@@ -195,7 +206,7 @@ export class SharedRuntimes implements RuntimeSharing {
   ): Promise<ActivatedAt> {
     const { database, node } = this.#options;
     const where = `WHERE runtime = $1 AND endpoint = $2 AND checksum = $3 AND holder = $4`;
-    const values = [runtime.url, plan.id, key, node];
+    const values = [runtime.url, plan.id, key, node.value];
     const note = (sql: string, more: readonly unknown[] = []): Promise<unknown> =>
       database.query(sql, [...values, ...more]).catch(this.#options.onProblem);
     const until = `clock_timestamp() + interval '${LEASE_MS} milliseconds'`;

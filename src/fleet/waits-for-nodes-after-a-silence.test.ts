@@ -17,11 +17,13 @@ interface Facts {
 
 /** Seconds since it was heard. @returns what makes it heard. */
 async function join({ name, silentFor }: Facts): Promise<Heartbeat> {
-  const node = { id: randomUUID(), name, address: '', version: '', settings: {} };
+  const node = { id: randomUUID(), joined: new Date().toISOString(), name, address: '', version: '', settings: {} };
   const beat = new Heartbeat({
-    ...{ database, node },
+    database,
+    node: () => node,
     state: () => Promise.resolve({ revision: 1, generation: 1, failures: [] }),
     onGeneration: () => undefined,
+    onTaken: () => assert.fail('nobody else has its id'),
     onProblem: (cause) => assert.fail(String(cause)),
   });
   await beat.beat();

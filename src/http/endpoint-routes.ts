@@ -47,7 +47,7 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
     GET: {
       access: 'open' as const,
       handler: async (request: FastifyRequest, reply: FastifyReply) => {
-        if (!activator.loaded) await activator.whenLoaded;
+        if (!activator.loaded) await activator.whenLoaded();
         return handler(request, reply);
       },
     },

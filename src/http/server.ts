@@ -128,7 +128,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     describe: (endpoint) => texts.of(endpoint, config.publicUrl ?? ownAddress(app)),
   });
   const provenance = config.provenance
-    ? new Provenance({ version: options.version, node: options.fleet?.id })
+    ? new Provenance({ version: options.version, node: () => options.fleet?.id })
     : undefined;
   const calls = new HttpCalls({ held, tokens: options.tokens, gate, calls: invoked, provenance });
   const bodies = new Bodies({ bytes: config.limits.body, time: config.limits.request }, held);

@@ -41,5 +41,5 @@ async function openAudit(shelf: Shelf, state: StateFolder, most: number): Promis
   if (state.audit !== undefined) return new AuditFiles(state.audit, most);
   if (!isShared(shelf)) return undefined;
   const { AuditRows } = await import('./postgres/audit-rows.ts');
-  return new AuditRows(shelf.database, shelf.node, most);
+  return new AuditRows(shelf.database, shelf.node.value, most);
 }

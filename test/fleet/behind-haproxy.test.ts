@@ -6,6 +6,7 @@ import { jsonBody, upload } from '../acceptance/support/client.ts';
 import { clientOf, pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan, zipOf } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
+import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import { Random } from '../support/random.ts';
 import { inRound } from '../support/round.ts';
 import { History } from '../load/support/history.ts';
@@ -133,6 +134,28 @@ test('of changes with If-Match through all nodes none is lost', async (t) => {
   assert.ok(added > 0);
   for (const node of fleet.nodes)
     assert.equal(Number((await node.get(`/kos/${ko.id}`)).object['title']), added, 'each change is there');
+});
+
+test('a node that is not ready gets no calls', async () => {
+  const ko = numbered('ready', 5);
+  await service.serve(ko);
+  const { hostname, port } = new URL(fleet.node(2).url);
+  await fleet.node(2).stop();
+  {
+    // In its place is one that waits for its database.
+    await using folder = await temporaryFolder();
+    await using waiting = await startService({
+      shelf: 'postgres://kgrid@127.0.0.1:1/none',
+      early: true,
+      args: ['--host', hostname, '--port', port, '--state', folder.path],
+    });
+    assert.equal((await waiting.get('/actuator/health/readiness')).status, 503);
+    const calls = new SteadyCalls(balancer.url, pathOf(ko), 5, { clients: 3, pause: 20 });
+    // In which the balancer looks at it more than once.
+    await wait(1500);
+    assert.deepEqual(await calls.end(), []);
+  }
+  await fleet.restart(2);
 });
 
 test('an update of one node after the other fails not one call', async (t) => {

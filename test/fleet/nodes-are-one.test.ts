@@ -9,6 +9,7 @@ import { javascriptKo, resourceKo, uniqueNaan, zipOf } from '../acceptance/suppo
 import type { Ko } from '../acceptance/support/ko.ts';
 import { inRound } from '../support/round.ts';
 import { startFleet } from './support/fleet.ts';
+import { until } from './support/whole.ts';
 
 const fleet = await startFleet(3);
 after(() => fleet[Symbol.asyncDispose]());
@@ -41,6 +42,35 @@ test('a reload on one node is one for all, and nothing before it changes what ru
   const answer = await c.get(`/actuator/activation/reload/${ko.id}`);
   assert.equal(answer.status, 303, answer.text);
   assert.deepEqual(await said(ko), ['new', 'new', 'new']);
+});
+
+test('a change waits for a node that has not seen it, or says that this node is behind', async () => {
+  const [ko, other] = [saying('waited', 'for'), saying('reloaded', 'again')];
+  await c.add(other);
+  let goesOn = false;
+  const isAwaited = async (node: typeof a, change: Promise<unknown>): Promise<boolean> => {
+    await change;
+    return goesOn || node.log.some(({ msg }) => /do not have it yet|not all nodes/.test(String(msg)));
+  };
+  process.kill(b.pid, 'SIGSTOP');
+  try {
+    const changes = [isAwaited(a, a.add(ko)), isAwaited(c, c.reload(other))];
+    while (
+      (await c.get(`/kos/${ko.id}`)).status !== 200 ||
+      (await c.post(pathOf(other), {})).object['result'] !== 'again'
+    )
+      await wait(20);
+    // A change that does not wait is answered about now; one that does, when the node goes on, or after 2 and 10 s.
+    await Promise.race([Promise.all(changes), wait(500)]);
+    goesOn = true;
+    const { nodes } = (await c.get('/actuator/fleet')).object as { nodes: { address: string; isLive: boolean }[] };
+    process.kill(b.pid, 'SIGCONT');
+    const wereAwaited = await Promise.all(changes);
+    // A machine so slow that it counted as dead tells nothing.
+    if (nodes.find(({ address }) => address === b.url)?.isLive === true) assert.deepEqual(wereAwaited, [true, true]);
+  } finally {
+    process.kill(b.pid, 'SIGCONT');
+  }
 });
 
 test('If-Match holds over nodes, and a change is seen by the next condition anywhere', async () => {
@@ -94,10 +124,16 @@ test('a node that comes to a running fleet activates what is active, not what li
   await a.serve(ko);
   await a.add(saying('kept', 'on the shelf'));
   await c.get('/actuator/activation/refresh/javascript');
-  // With the host name and port of another, as machines that are copies have it.
-  const late = await fleet.add({ args: ['--port', new URL(a.url).port] });
-  const known = (await late.get('/actuator/fleet')).object['nodes'] as Record<string, unknown>[];
-  assert.equal(new Set(known.map(({ name }) => name)).size, 4);
+  // With the host name, port and state folder of another, as machines that are copies have it.
+  const late = await fleet.add({ args: ['--port', new URL(a.url).port] }, 0);
+  await a.logged(({ event }) => event === 'node-id');
+  for (const node of fleet.nodes)
+    await until('each has an id and a name of its own', async () => {
+      const known = (await node.get('/actuator/fleet')).object['nodes'] as Record<string, unknown>[];
+      const own = known.find(({ isThis }) => isThis === true);
+      const facts = ['id', 'name', 'address'].map((fact) => new Set(known.map((each) => each[fact])).size);
+      return own?.['address'] === node.url && String(facts) === '4,4,4';
+    });
   const times = await Promise.all(
     fleet.nodes.map(async (node) => (await node.endpoints(naan)).map(({ activated }) => activated)),
   );

@@ -74,11 +74,23 @@ test('a runtime that lost all and registers with the other node gets its endpoin
   await a.serve(koOf('lost'));
   await bothAnswer(koOf('lost'), 'lost');
   const before = runtime.activations.length;
+  const times = (): Promise<number[]> =>
+    Promise.all(
+      [a, b].map(async (node) => {
+        const endpoint = (await node.endpoints(naan)).find((each) => String(each['@id']).includes('/lost/'));
+        return Date.parse(String(endpoint?.['activated']));
+      }),
+    );
+  const [first = NaN] = await times();
   runtime.forget();
   runtime.activator = b;
   await runtime.register(true);
   await bothAnswer(koOf('lost'), 'lost');
   await until('it was activated once more', () => (runtime.activations.length > before ? true : undefined));
+  await until('both tell the time of that', async () => {
+    const [one = NaN, other = NaN] = await times();
+    return one > first && one === other ? true : undefined;
+  });
   // Each node may have found out for itself that the endpoint was gone.
   const looks = (): Promise<unknown> => Promise.all([callOn(a, koOf('lost')), callOn(b, koOf('lost'))]);
   for (let same = 0, last = 0; same < 40; same++) {

@@ -41,7 +41,7 @@ export function execution(
     access: 'execution',
     options: {
       onRequest: async (request, reply) => {
-        if (!activator.loaded) await activator.whenLoaded;
+        if (!activator.loaded) await activator.whenLoaded();
         const endpoint = await finder.require(request, wantedBy(request));
         void reply.header(PACKAGE_DIGEST_HEADER, packageDigestOf(endpoint.ko.package.entry));
         request.target = calls.accept(request.raw, endpoint, activator.set, request.id);

@@ -73,7 +73,7 @@ export class EndpointFinder {
   /** Once it is decided. What could not be read before is tried again by a call. */
   async find(wanted: Wanted, method: EndpointMethod): Promise<Endpoint | undefined> {
     const { activator } = this.#options;
-    if (!activator.loaded) await activator.whenLoaded;
+    if (!activator.loaded) await activator.whenLoaded();
     const endpoint = await this.#decided(wanted, method);
     if (endpoint !== undefined && endpoint.status !== 'FAILED_TO_ACTIVATE') return endpoint;
     const [naan = '', name = ''] = endpoint?.address.split('/', 2) ?? wanted.key.split('/', 2);

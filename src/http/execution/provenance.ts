@@ -7,8 +7,8 @@ import { packageDigestOf } from '../package-digest.ts';
 export interface ProvenanceOptions {
   /** Of this service. */
   readonly version: string;
-  /** Its id in the fleet, where it is in one. */
-  readonly node: string | undefined;
+  /** Its id in the fleet, where it is in one; it may change. */
+  readonly node: () => string | undefined;
 }
 
 export interface ProvenCall {
@@ -21,15 +21,17 @@ export interface ProvenCall {
 }
 
 export class Provenance {
-  readonly #activator: Readonly<Record<string, string>>;
+  readonly #options: ProvenanceOptions;
 
-  constructor({ version, node }: ProvenanceOptions) {
-    this.#activator = { version, ...(node !== undefined && { node }) };
+  constructor(options: ProvenanceOptions) {
+    this.#options = options;
   }
 
   /** As JSON text. */
   of({ endpoint, trace, contentType, time, called }: ProvenCall): string {
-    const { name, release = `kgrid-activator ${this.#activator['version']}` } = endpoint.engine ?? {
+    const { version } = this.#options;
+    const node = this.#options.node();
+    const { name, release = `kgrid-activator ${version}` } = endpoint.engine ?? {
       name: endpoint.entry.engine,
     };
     return JSON.stringify({
@@ -37,7 +39,7 @@ export class Provenance {
       ...placeOf(endpoint),
       ...(contentType !== '' && { contentType }),
       engine: { name, version: release },
-      activator: this.#activator,
+      activator: { version, ...(node !== undefined && { node }) },
       time: time.toISOString(),
       calls: called.all.map(placeOf),
       ...(called.left > 0 && { moreCalls: called.left }),

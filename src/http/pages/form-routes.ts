@@ -22,7 +22,7 @@ export function formRoutes(app: FastifyInstance, { activator, shelf }: FormRoute
   app.addHook('onClose', () => forms[Symbol.asyncDispose]());
 
   const read = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    if (!activator.loaded) await activator.whenLoaded;
+    if (!activator.loaded) await activator.whenLoaded();
     const id = idOf(request);
     const key = koKey(id);
     const endpoints = isId(id) ? activator.set.ofName(id).filter(({ ko }) => ko.key === key) : [];

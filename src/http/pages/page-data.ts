@@ -23,7 +23,7 @@ export function pageDataRoutes(app: FastifyInstance, { activator, shelf, login, 
 
   /** Says that something has a problem, never which: whoever may see details reads them in the health of the service. */
   const overview = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    if (!activator.loaded) await activator.whenLoaded;
+    if (!activator.loaded) await activator.whenLoaded();
     return send(request, reply, await catalogue(), async () => {
       const { failures, withoutEndpoints } = activator.set;
       const entries = await shelf.list();

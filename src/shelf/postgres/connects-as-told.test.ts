@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { kgrid } from '../../../test/cli/kgrid.ts';
+import { put } from '../../../test/conformance/shelf-packages.ts';
 import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
 import { testDatabase } from '../../../test/support/postgres/shared.ts';
+import { openShelf } from '../open-shelf.ts';
 import { Database } from './database.ts';
 import { parseLocation } from './location.ts';
 import { passwordIn, type PasswordSources } from './passwords.ts';
@@ -45,6 +48,37 @@ test('the password comes from the file, the URL, PGPASSWORD or the password file
   await assert.rejects(asked(at('locked')), none);
   await assert.rejects(asked(at('locked:wrong')), { fault: 'credentials', sqlState: '28P01' });
   await assert.rejects(asked(at('nobody.such')), { fault: 'credentials', sqlState: '28000' });
+});
+
+test('a command that copies a shelf reads the password from its file, and says what is wrong with that', async () => {
+  await using folder = await temporaryFolder();
+  await shared.run(`GRANT CREATE ON DATABASE ${shared.name} TO locked`);
+  const file = join(folder.path, 'password');
+  await writeFile(file, 'right:pass\n');
+  const env = { XDG_CACHE_HOME: folder.path, PGPASSWORD: 'wrong' };
+  const copied = async (from: string, to: string, ...more: string[]): Promise<[number | null, string]> => {
+    const { code, stdout, stderr } = await kgrid(['shelf', 'copy', from, to, ...more], { env });
+    return [code, (stderr + stdout).trim().split('\n').at(-1) ?? ''];
+  };
+  const [filled, copy, database] = [join(folder.path, 'from'), join(folder.path, 'to'), at('locked')];
+  {
+    await using from = await openShelf(filled);
+    await put(from, 'a/b/v1');
+  }
+  const option = ['--shelf-password-file', file];
+  const to = [database, '--to-fleet', 'copied'] as const;
+  const [refused, why] = await copied(filled, ...to);
+  assert.equal(refused, 3);
+  assert.match(why, /refuses the login/);
+  const done = '1 knowledge object copied, 0 there already, 0 failed';
+  assert.deepEqual(await copied(filled, ...to, ...option), [0, done]);
+  assert.deepEqual(await copied(database, copy, '--from-fleet', 'copied', ...option), [0, done]);
+  const [missing, said] = await copied(filled, ...to, '--shelf-password-file', join(folder.path, 'none'));
+  assert.equal(missing, 3);
+  assert.match(said, /--shelf-password-file names .*none, which cannot be read \(ENOENT\)/);
+  const [useless, words] = await copied(filled, copy, ...option);
+  assert.equal(useless, 2);
+  assert.match(words, /neither shelf is one: leave it out/);
 });
 
 test('the first line of a password file that fits counts', () => {

@@ -12,7 +12,7 @@ import { FileLists } from './file-lists.ts';
 import { Follower } from './follower.ts';
 import { KeptRows } from './kept-rows.ts';
 import { migrate } from './migrate.ts';
-import { nodeIdIn } from './node-id.ts';
+import { NodeId, nodeIdIn } from './node-id.ts';
 import { PackageFiles } from './package-files.ts';
 import type { PasswordSources } from './passwords.ts';
 import { PostgresShelf } from './postgres-shelf.ts';
@@ -55,7 +55,7 @@ export async function openPostgresShelf(location: string, options: PostgresShelf
   const index = new SharedIndex();
   const follower = new Follower({ database, index, onWarning });
   const kept = new KeptRows({ schema: database.schema, bounds: keepRemoved, now });
-  const node = isNode ? await nodeIdIn(folder) : crypto.randomUUID();
+  const node = isNode ? await nodeIdIn(folder) : new NodeId();
   const changes = new ShelfChanges({ node, database, follower, index, kept, onWarning });
   const cache = new BlobCache({ folder: join(folder, 'files'), limit: options.cacheLimit ?? CACHE_LIMIT });
   const files = new PackageFiles(database, cache, new FileLists(join(folder, 'lists')));

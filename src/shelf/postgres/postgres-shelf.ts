@@ -32,6 +32,7 @@ import type { Database, Query } from './database.ts';
 import { FetchedPackage } from './fetched-package.ts';
 import type { Follower } from './follower.ts';
 import type { KeptRows } from './kept-rows.ts';
+import type { NodeId } from './node-id.ts';
 import { DamagedBlob, type PackageFiles } from './package-files.ts';
 import type { SharedIndex } from './shared-index.ts';
 import type { ChangeAction, OpenChange, ShelfChanges } from './shelf-changes.ts';
@@ -42,7 +43,7 @@ import { contentOf, storedContent } from './stored-content.ts';
 
 export interface PostgresShelfParts {
   readonly defaultNaan: string;
-  readonly node: string;
+  readonly node: NodeId;
   readonly database: Database;
   readonly index: SharedIndex;
   readonly follower: Follower;
@@ -64,7 +65,7 @@ export class PostgresShelf implements SharedShelf {
   readonly type = 'postgres';
   readonly created = new Date();
   readonly defaultNaan: string;
-  readonly node: string;
+  readonly node: NodeId;
   onChange: () => void = () => undefined;
   readonly #parts: PostgresShelfParts;
   readonly #spooled = new SpooledFiles();

@@ -10,6 +10,7 @@ import type { Row } from './connection.ts';
 import type { Database, Query } from './database.ts';
 import type { Follower } from './follower.ts';
 import type { KeptRows } from './kept-rows.ts';
+import type { NodeId } from './node-id.ts';
 import { mayLive } from './node-lives.ts';
 import { entryOf, KO_COLUMNS, type KoRow, type SharedIndex } from './shared-index.ts';
 
@@ -19,8 +20,8 @@ const LOOK_AGAIN_MS = 25;
 
 export interface ChangesOptions {
   readonly database: Database;
-  /** Id of this node. */
-  readonly node: string;
+  /** This one. */
+  readonly node: NodeId;
   readonly follower: Follower;
   readonly index: SharedIndex;
   readonly kept: KeptRows;
@@ -73,7 +74,7 @@ export class ShelfChanges {
       if (written === undefined) return { result, written };
       await this.discard(query, id, change.given);
       if (author !== undefined)
-        await appendAudit(query, database.schema, node, recordOf(author, action, before, written.row));
+        await appendAudit(query, database.schema, node.value, recordOf(author, action, before, written.row));
       return { result, written };
     });
     if (written !== undefined) noteKept({ action, subject: koKey(id) });
@@ -115,7 +116,7 @@ export class ShelfChanges {
     const sql = `SELECT coalesce(nullif(name, ''), nullif(address, ''), id::text) AS name FROM ${database.schema}.node
       WHERE id <> $1 AND revision < $2 AND ${mayLive(database.schema)} ORDER BY 1`;
     for (const until = performance.now() + LONGEST_WAIT_FOR_NODES; ; await wait(LOOK_AGAIN_MS)) {
-      const answer = await database.query<{ name: string }>(sql, [node, revision]).catch(() => undefined);
+      const answer = await database.query<{ name: string }>(sql, [node.value, revision]).catch(() => undefined);
       // The change is done: what the others have of it is not worth an error.
       if (answer === undefined) return [];
       const names = answer.rows.map(({ name }) => name);
@@ -183,7 +184,7 @@ class Change implements OpenChange {
          at_id = excluded.at_id, etag = excluded.etag, removed = excluded.removed, revision = excluded.revision
        RETURNING ${KO_COLUMNS}, (SELECT mark::text FROM now) AS mark, pg_notify($9, 'shelf') IS NULL AS told,
          (SELECT count(*) FROM ${schema}.node WHERE id <> $10 AND ${mayLive(schema)}) AS others`,
-      [naan, name, version, ...columns, channel.slice(1, -1), node],
+      [naan, name, version, ...columns, channel.slice(1, -1), node.value],
     );
     const [row] = rows;
     if (row === undefined) throw new Error('a change of the shelf wrote nothing');

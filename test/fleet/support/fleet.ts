@@ -1,5 +1,6 @@
 /** Activators that share one PostgreSQL database, each a process of its own with a state folder of its own. */
 import assert from 'node:assert/strict';
+import { cp } from 'node:fs/promises';
 import { temporaryFolder, startService } from '../../acceptance/support/service.ts';
 import type { OwnService, Start } from '../../acceptance/support/service.ts';
 import { testDatabase } from '../../support/postgres/shared.ts';
@@ -10,7 +11,8 @@ export interface TestFleet extends AsyncDisposable {
   /** Those that were started, in order; a place is taken again by `restart`. */
   readonly nodes: OwnService[];
   node(i: number): OwnService;
-  add(start?: Start): Promise<OwnService>;
+  /** @param copyOf a node with a copy of whose state folder it begins. */
+  add(start?: Start, copyOf?: number): Promise<OwnService>;
   /** A new process in the place of one that has ended, with its state folder and its address. */
   restart(i: number, start?: Start): Promise<OwnService>;
 }
@@ -42,8 +44,9 @@ export async function startFleet(count: number, start: FleetStart = {}): Promise
         ...(more.args ?? []),
       ],
     });
-  const add = async (more?: Start): Promise<OwnService> => {
+  const add = async (more?: Start, copyOf?: number): Promise<OwnService> => {
     const { path } = all.use(await temporaryFolder());
+    if (copyOf !== undefined) await cp(folders[copyOf] ?? '', path, { recursive: true });
     const node = await launch(nodes.length, path, more);
     folders.push(path);
     nodes.push(node);
