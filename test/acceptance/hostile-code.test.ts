@@ -10,22 +10,27 @@ import { nativeLoops } from '../hostile/cases/native-loops.ts';
 import { results } from '../hostile/cases/results.ts';
 import { tampering } from '../hostile/cases/tampering.ts';
 import { thrownValues } from '../hostile/cases/thrown-values.ts';
-import { assertHeld, MOST } from '../hostile/support/attack.ts';
+import { assertHeld, MOST, TooBusy } from '../hostile/support/attack.ts';
 import { wellBehavedKo } from '../hostile/support/companion.ts';
 import { footprintOf, Peak } from '../hostile/support/footprint.ts';
 import { hostileKo } from '../hostile/support/hostile-case.ts';
 import type { HostileCase } from '../hostile/support/hostile-case.ts';
 import { Pace } from '../hostile/support/pace.ts';
+import { until } from '../remote/support/until.ts';
+import { ranOutOfTime, tryAgain } from '../support/try-again.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan, welcomeKo } from './support/ko.ts';
 import { costOf } from './support/process-tree.ts';
 import { startService } from './support/service.ts';
+import type { OwnService } from './support/service.ts';
 
-/** Milliseconds; half of that of the ring, since most of its processor time is that of code which does not end. */
-const LIMIT = 500;
-const service = await startService({
-  args: ['--execution-timeout', `${LIMIT}ms`, '--isolate-memory', '32MB', '--max-result', '100000'],
-});
+/**
+ * Milliseconds. The first is half of that of the ring, since most of its processor time is that of code which does not
+ * end; the other is for machines on which what ends at once does not within it.
+ */
+const LIMITS = [500, 10_000];
+let limit = 0;
+let service: OwnService;
 after(() => service[Symbol.asyncDispose]());
 
 /** Others may keep the machine busy: promises of time are measured by its own clock. */
@@ -33,18 +38,29 @@ const pace = new Pace();
 after(() => pace[Symbol.dispose]());
 const naan = uniqueNaan();
 const victim = wellBehavedKo(naan);
-await service.serve(victim, resourceKo({ naan, name: 'files', resources: { 'a.txt': 'a' } }));
+const files = resourceKo({ naan, name: 'files', resources: { 'a.txt': 'a' } });
+
+/** Goes on with the next limit. */
+async function start(): Promise<void> {
+  limit = LIMITS.shift() ?? limit;
+  service = await startService({
+    args: ['--execution-timeout', `${limit}ms`, '--isolate-memory', '32MB', '--max-result', '100000'],
+  });
+  await service.serve(victim, files);
+}
+await start();
 
 /** On a busy machine a call may be told to try again, or come to its limit; it is answered within a second all the same. */
 async function assertVictimIsWell(): Promise<void> {
-  for (const until = Date.now() + 60_000; ; await later(100)) {
+  const answer = await tryAgain(async () => {
     const began = Date.now();
     const answer = await service.post(pathOf(victim), { a: 1, b: 2, words: ['x', 'y'] });
     const took = Date.now() - began;
     assert.ok(took < pace.allowed(1000, began, took), `${took} ms`);
-    if (answer.status === 200) return assert.deepEqual(answer.object['result'], { sum: 3, words: 'y x', clean: true });
-    assert.ok(Date.now() < until, answer.text);
-  }
+    return answer;
+  }, ranOutOfTime);
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(answer.object['result'], { sum: 3, words: 'y x', clean: true });
 }
 
 let cases = 0;
@@ -52,9 +68,18 @@ async function assertContained(table: readonly HostileCase[], ...names: readonly
   for (const name of names) {
     const each = table.find((one) => one.name === name);
     assert.ok(each, `a case named ${name}`);
-    const ko = hostileKo(naan, each, cases++);
-    await service.serve(ko);
-    await assertHeld(service, ko, each, { pace, limit: LIMIT });
+    for (let isDone = false; !isDone;) {
+      const ko = hostileKo(naan, each, cases++);
+      await service.serve(ko);
+      try {
+        await assertHeld(service, ko, each, { pace, limit, ...(LIMITS.length > 0 && { triesMs: 10_000 }) });
+        isDone = true;
+      } catch (thrown) {
+        if (!(thrown instanceof TooBusy) || LIMITS.length === 0) throw thrown;
+        await service[Symbol.asyncDispose]();
+        await start();
+      }
+    }
     await assertVictimIsWell();
   }
 }
@@ -80,7 +105,7 @@ test('memory bombs end as errors', async () => {
 });
 
 test('buffers that evade the heap limit are bounded', async () => {
-  using peak = new Peak(await footprintOf(service.pid), service.pid);
+  using peak = new Peak(await footprintOf(service.pid), () => service.pid);
   await assertContained(memoryBombs, 'ArrayBuffers that grow', 'memory of WebAssembly', 'SharedArrayBuffers');
   peak.assertWithin(MOST);
 });
@@ -109,9 +134,6 @@ test('code that never ends at its top level fails its activation only', async ()
   }
 });
 
-/** How many times slower than alone a machine runs on which a call may not be answered within its limit. */
-const TOO_SLOW = 3;
-
 test('50 spinning calls keep neither another KO nor the health waiting', async () => {
   await using own = await startService({ args: ['--execution-timeout', '2s'] });
   const welcome = welcomeKo({ naan });
@@ -133,11 +155,12 @@ test('50 spinning calls keep neither another KO nor the health waiting', async (
   };
   while (!over) {
     const health = await timed(async () => assert.equal((await own.get('/actuator/health')).object['status'], 'UP'));
-    const began = Date.now();
     const call = await timed(async () => {
-      const { status, text } = await own.post(pathOf(welcome, 'welcome'), { name: 'Ada' });
-      const isTooSlow = pace.allowed(1, began, Date.now() - began) > TOO_SLOW;
-      assert.ok(status === 200 || (isTooSlow && [500, 503].includes(status)), text);
+      const { status, text } = await tryAgain(
+        () => own.post(pathOf(welcome, 'welcome'), { name: 'Ada' }),
+        ranOutOfTime,
+      );
+      assert.equal(status, 200, text);
     });
     waits.health = Math.max(waits.health, health);
     waits.victim = Math.max(waits.victim, call);
@@ -157,26 +180,29 @@ test('calls of others that were running beside a hostile one get their answers',
   });
   await service.serve(hostile);
   const began = Date.now();
-  const attack = service.post(pathOf(hostile), {});
+  const attack = tryAgain(() => service.post(pathOf(hostile), {}));
   const others = await Promise.all(
     Array.from({ length: 100 }, async (_, i) => {
       await later((i % 20) * 30);
       return service.post(pathOf(victim), { a: i, b: 1, words: [] });
     }),
   );
-  const isTooSlow = pace.allowed(1, began, Date.now() - began) > TOO_SLOW;
-  for (const [i, { status, object, text }] of others.entries())
-    if (status === 200) assert.deepEqual(object['result'], { sum: i + 1, words: '', clean: true });
-    else assert.ok(isTooSlow && [500, 503].includes(status), text);
+  const isTooSlow = pace.isTooSlow(began, Date.now() - began);
+  for (const [i, answer] of others.entries())
+    if (answer.status === 200) assert.deepEqual(answer.object['result'], { sum: i + 1, words: '', clean: true });
+    else assert.ok(isTooSlow && ranOutOfTime(answer), answer.text);
+  assert.ok(others.some(({ status }) => status === 200));
   assert.equal((await attack).status, 500);
 });
 
 test('after all this nothing spins any more and the activator has not grown', async () => {
-  await later(1000);
-  const before = await costOf(service.pid);
-  await later(1000);
-  const { tree, memory } = await costOf(service.pid);
-  assert.ok(tree.cpu - before.tree.cpu < 0.5, `${tree.cpu - before.tree.cpu} s of processor time in one second`);
+  let { tree, memory } = await costOf(service.pid);
+  await until('it uses less than half of a core', async () => {
+    const before = tree.cpu;
+    await later(1000);
+    ({ tree, memory } = await costOf(service.pid));
+    return tree.cpu - before < 0.5 ? true : undefined;
+  });
   assert.ok(memory < 400e6, `${Math.round(memory / 1e6)} MB`);
   assert.ok(tree.memory < 1e9, `${Math.round(tree.memory / 1e6)} MB in all`);
 });

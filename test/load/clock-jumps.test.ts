@@ -6,6 +6,7 @@ import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
 import { Pace } from '../hostile/support/pace.ts';
+import { tryAgain } from '../support/try-again.ts';
 import { RawClient, postHead } from './support/raw-client.ts';
 
 const LIMIT = 1500;
@@ -70,7 +71,11 @@ for (const direction of ['back', 'forward']) {
   test(`when the clock jumps ${direction} calls end as they would have`, async () => {
     const began = performance.now();
     const since = (): number => performance.now() - began;
-    const hopeless = service.post(pathOf(native), 1).then((answer) => ({ answer, took: since() }));
+    let asked = 0;
+    const hopeless = tryAgain(() => {
+      asked = since();
+      return service.post(pathOf(native), 1);
+    }).then((answer) => ({ answer, took: since() - asked }));
     using client = await new RawClient(service.url).connected();
     client.write(`${postHead(pathOf(slow), { 'Content-Type': 'application/json', 'Content-Length': 10 })}[`);
     const closed = client.closed.then(since);

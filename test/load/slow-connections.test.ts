@@ -10,6 +10,7 @@ import { uniqueNaan } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
 import { Companion, wellBehavedKo } from '../hostile/support/companion.ts';
 import { assertBackTo, restingFootprintOf } from '../hostile/support/footprint.ts';
+import { promised } from '../support/promised.ts';
 import { RawClient, postHead } from './support/raw-client.ts';
 
 /** Milliseconds of `--request-timeout` and `--upload-timeout`. */
@@ -58,7 +59,8 @@ test('slow and silent connections', async (t) => {
   }, 250);
   stack.defer(() => clearInterval(dripping));
   const longest = UPLOAD + LOOK;
-  await Promise.race([Promise.all(clients.map(({ client }) => client.closed)), later(4 * longest)]);
+  const closed = Promise.all(clients.map(({ client }) => client.closed));
+  await Promise.race([closed, later(promised(4 * longest), undefined, { ref: false })]);
   for (const [name, kind] of Object.entries(kinds)) {
     await t.test(`a client that ${name} is closed in time`, () => {
       const own = clients.filter((each) => each.kind === kind);

@@ -8,11 +8,15 @@ import { startService } from '../acceptance/support/service.ts';
 import { Companion, wellBehavedKo } from '../hostile/support/companion.ts';
 import { assertBackTo, restingFootprintOf } from '../hostile/support/footprint.ts';
 import { Pace } from '../hostile/support/pace.ts';
+import { inRound } from '../support/round.ts';
 
 const WAITING = 20;
 /** Calls that may run at the same time beside those that wait, at the very most. */
 const RUNNING = 10;
-const service = await startService({ args: ['--queue-limit', String(WAITING)] });
+const ALL = 80;
+/** All that are taken are answered, however busy the machine is. */
+const PATIENCE = '60s';
+const service = await startService({ args: ['--queue-limit', String(WAITING), '--execution-timeout', PATIENCE] });
 after(() => service[Symbol.asyncDispose]());
 const naan = uniqueNaan();
 const well = wellBehavedKo(naan);
@@ -26,17 +30,21 @@ test('what is beyond the queue is refused at once, and the rest is answered', as
   const before = await restingFootprintOf(service.pid);
   using companion = new Companion(service, well);
   using pace = new Pace();
-  for (let round = 0; round < 1; round++) {
+  for (let round = 0, refusals = 0; refusals === 0; round++) {
+    assert.ok(round < 20, 'none is refused');
     const start = Date.now();
     const calls = await Promise.all(
-      Array.from({ length: 80 }, async (_, n) => {
+      Array.from({ length: ALL }, async (_, n) => {
         const began = Date.now();
         return { n, answer: await service.post(pathOf(slow), n), took: Date.now() - began };
       }),
     );
     const refused = calls.filter(({ answer }) => answer.status === 503);
     const taken = calls.filter(({ answer }) => answer.status !== 503);
-    assert.ok(taken.length >= WAITING && taken.length <= WAITING + RUNNING, `${taken.length} were taken`);
+    refusals = refused.length;
+    // Where clients and service get no turn for a while, many end before the last of them come.
+    const most = inRound(ALL, WAITING + RUNNING);
+    assert.ok(taken.length >= WAITING && taken.length <= most, `${taken.length} were taken`);
     for (const { n, answer } of taken) assert.equal(answer.object['result'], n, answer.text);
     const soonest = Math.min(...taken.map(({ took }) => took));
     for (const { answer, took } of refused) {

@@ -1,4 +1,4 @@
-/** The real javascript engine with its sandbox processes, for code of a test. */
+/** The real javascript engine with its sandbox processes, for code of a test; its limit is none that a busy machine meets. */
 import pino from 'pino';
 import type { EndpointPlan, Executor } from '../../src/engines/engine.ts';
 import { JavascriptEngine } from '../../src/engines/javascript/engine.ts';
@@ -29,7 +29,7 @@ export class TestJavascript implements AsyncDisposable {
 
   constructor(options: Partial<JavascriptOptions> = {}) {
     this.engine = new JavascriptEngine({
-      executionTimeout: 5000,
+      executionTimeout: 60_000,
       isolateMemoryMb: 32,
       maxResult: 1024 * 1024,
       queueLimit: 1000,

@@ -9,7 +9,8 @@ import pytest
 
 from tests.conftest import StartRuntime
 from tests.harness.activator import FakeActivator
-from tests.harness.runtime import Runtime, wait_until
+from tests.harness.patience import wait_until
+from tests.harness.runtime import Runtime
 
 GOOD = "def main(value):\n    return value\n"
 

@@ -8,7 +8,8 @@ import time
 from kgrid_runtime.calls_in_one_request import CALLS_TYPE
 from tests.conftest import StartRuntime
 from tests.harness.activator import FakeActivator
-from tests.harness.runtime import Runtime, wait_until
+from tests.harness.patience import promised, wait_until
+from tests.harness.runtime import Runtime
 
 CALLER = """
 from kgrid_python_runtime.context import Context, ExecutionError
@@ -186,7 +187,7 @@ def main(value):
     assert runtime.call(path, 10).result == 10
     answer = runtime.call(path, 30)
     assert answer.description == "calls nest deeper than 16"
-    assert answer.seconds < 5
+    assert answer.seconds < promised(5)
 
 
 def test_many_callers_of_an_endpoint_that_calls_itself_do_not_block_each_other(start: StartRuntime) -> None:
@@ -228,7 +229,7 @@ def test_a_call_that_waits_for_another_ends_at_its_own_limit(start: StartRuntime
     path = runtime.add("context/caller/v1.0", CALLER)
     started = time.monotonic()
     answer = runtime.call(path, {"uri": "context/slow/1.0/run"})
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < promised(1.5)
     error = answer.result["error"] if answer.status == 200 else answer.description
     assert "did not answer" in error or "time limit" in error
 
@@ -277,7 +278,7 @@ def main(value):
         return said
     echo = Context().get_executor_by_id("context/echo/1.0/run")
     def later():
-        time.sleep(0.1)
+        time.sleep(0.5)
         try:
             said.append(echo(1))
         except ExecutionError as error:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from tests.harness.patience import promised
 from tests.harness.runtime import Runtime
 
 
@@ -43,7 +44,7 @@ def test_a_flood_is_dropped_and_holds_nobody_else_up(runtime: Runtime) -> None:
     flooding = runtime.call_later(flood, 1.5)
     runtime.wait_for_log(lambda line: line.get("ko") == "log/flood/v1.0")
     slowest = max(runtime.call(other, 1).seconds for _ in range(20))
-    assert slowest < 1
+    assert slowest < promised(1)
     assert flooding.result().status == 200
     dropped = runtime.wait_for_log(lambda line: "more lines within a second were dropped" in line.get("text", ""))
     assert dropped["ko"] == "log/flood/v1.0"

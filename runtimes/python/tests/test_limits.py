@@ -12,7 +12,8 @@ import pytest
 from tests.conftest import StartRuntime
 from tests.harness.activator import FakeActivator
 from tests.harness.code import SLEEPER
-from tests.harness.runtime import Runtime, is_alive, pause_process, temporary_folder, wait_until
+from tests.harness.patience import promised, wait_until
+from tests.harness.runtime import Answer, Runtime, is_alive, pause_process, temporary_folder, tried_again
 
 SPIN = {"spin": True}
 
@@ -29,11 +30,11 @@ def impatient(activator: FakeActivator) -> Generator[Runtime]:
 
 def test_a_hanging_call_ends_at_the_limit_and_the_next_one_works(impatient: Runtime) -> None:
     path = impatient.add("limits/hang/v1.0", SLEEPER)
-    first = impatient.call(path, {}).result[0]
+    first = impatient.result_of(path, {})[0]
     answer = impatient.call(path, SPIN)
     assert answer.json == {"code": 500, "name": "TimeLimit", "description": "The call passed the time limit of 0.8 s"}
-    assert 0.8 <= answer.seconds < 2
-    assert impatient.call(path, {}).result[0] != first
+    assert 0.8 <= answer.seconds < promised(2)
+    assert impatient.result_of(path, {})[0] != first
     wait_until(lambda: not is_alive(first))
 
 
@@ -50,27 +51,31 @@ def main(value):
     # So that its own limit passes later than that of the first.
     time.sleep(0.4)
     # It is not begun any more there, and so runs in the next worker.
-    assert runtime.call(path, 0).status == 200
+    assert runtime.result_of(path, 0) == "fine"
     assert hanging.result().description.startswith("The call passed the time limit")
-    assert runtime.call(path, 0).result == "fine"
+    assert runtime.result_of(path, 0) == "fine"
 
 
 def test_a_hang_does_not_cost_calls_beside_it(start: StartRuntime) -> None:
     runtime = start(KGRID_PYTHON_EXECUTION_TIMEOUT="1")
     path = runtime.add("limits/beside/v1.0", SLEEPER)
-    hanging = runtime.begin(path, SPIN)
-    time.sleep(0.5)
-    # Still running when the limit of the other passes, and within its own.
-    beside = runtime.call_later(path, {"sleep": 0.8})
-    assert hanging.result().status == 500
-    assert beside.result().status == 200
+
+    def call_beside() -> Answer:
+        hanging = runtime.begin(path, SPIN)
+        time.sleep(0.5)
+        # Still running when the limit of the other passes, and within its own.
+        beside = runtime.call_once_later(path, {"sleep": 0.8})
+        assert hanging.result().status == 500
+        return beside.result()
+
+    assert tried_again(call_beside, lambda answer: answer.ran_out_of_time).status == 200
 
 
 def test_the_time_that_a_caller_has_left_shortens_the_limit(runtime: Runtime) -> None:
     path = runtime.add("limits/left/v1.0", SLEEPER)
     answer = runtime.call(path, {"sleep": 1}, x_kgrid_deadline_ms="200")
     assert answer.description == "The call passed the time that its caller had left"
-    assert answer.seconds < 1
+    assert answer.seconds < promised(1)
     # That is no reason to stop the worker.
     assert runtime.call(path, {}).result[1] == 2
 
@@ -92,7 +97,7 @@ def test_a_crash_is_answered_at_once_and_the_next_call_works(runtime: Runtime, s
     assert answer.status == 500
     assert answer.json["name"] == "WorkerLost"
     assert reason in answer.description
-    assert answer.seconds < 2
+    assert answer.seconds < promised(2)
     assert runtime.call(path, 0).result == "fine"
 
 
@@ -122,7 +127,7 @@ def main(value):
     ):
         answer = runtime.call(path, nonsense)
         assert answer.json["name"] == "WorkerLost"
-        assert answer.seconds < 5
+        assert answer.seconds < promised(5)
         assert runtime.call(path, "").result == "fine"
 
 
@@ -156,12 +161,12 @@ def test_calls_that_a_killed_worker_had_not_begun_run_in_the_next_one(start: Sta
 def test_a_stopped_worker_is_replaced_at_the_limit(impatient: Runtime) -> None:
     runtime = impatient
     path = runtime.add("limits/stopped/v1.0", SLEEPER)
-    worker = runtime.call(path, {}).result[0]
+    worker = runtime.result_of(path, {})[0]
     pause_process(worker)
-    answer = runtime.call(path, {})
+    answer = runtime.call_once(path, {})
     assert answer.status in (500, 503)
-    assert answer.seconds < 2
-    assert runtime.call(path, {}).result[0] != worker
+    assert answer.seconds < promised(2)
+    assert runtime.result_of(path, {})[0] != worker
     wait_until(lambda: not is_alive(worker))
 
 
@@ -234,7 +239,7 @@ def main(value):
     return child.pid
 """
     path = runtime.add("limits/children/v1.0", source)
-    child = runtime.call(path, 0).result
+    child = runtime.result_of(path, 0)
     assert is_alive(child)
     assert runtime.call(path, 1).status == 500
     wait_until(lambda: not is_alive(child))
@@ -252,4 +257,4 @@ def test_a_worker_that_never_starts_is_an_error_and_not_a_loop(start: StartRunti
     answer = runtime.call(path, None)
     assert answer.status == 500
     assert "does not start" in answer.description
-    assert answer.seconds < 2
+    assert answer.seconds < promised(2)

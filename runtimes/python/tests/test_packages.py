@@ -16,7 +16,8 @@ import pytest
 from tests.conftest import StartRuntime
 from tests.harness.activator import FakeActivator
 from tests.harness.packages import make_backend, package_files, self_building
-from tests.harness.runtime import Answer, Runtime, temporary_folder, wait_until
+from tests.harness.patience import PATIENCE, wait_until
+from tests.harness.runtime import Answer, Runtime, temporary_folder
 from tests.harness.wheels import make_wheel
 
 TELL = "import lib\ndef run(value):\n    return [lib.version, value]\n"
@@ -60,15 +61,7 @@ def try_package(runtime: Runtime, ko: str, name: str = "bmi", folder: str = "", 
         "function": "run",
         **more,
     }
-    return finally_activate(runtime, ko, named)
-
-
-def finally_activate(runtime: Runtime, ko: str, named: dict[str, Any]) -> Answer:
-    """Asks again while it is in processing, as activators do."""
-    answer = runtime.try_activate(ko, **named)
-    while answer.status == 503:
-        answer = runtime.try_activate(ko, **named)
-    return answer
+    return runtime.try_activate(ko, **named)
 
 
 def add_package(runtime: Runtime, ko: str, files: dict[str, str], name: str = "bmi", **more: Any) -> str:
@@ -301,8 +294,8 @@ def test_dependencies_are_built_from_sources_only_where_the_operator_permits_it(
     )
     for answer, name, what in (
         (try_package(runtime, "pkg/mayNot/v1.0"), "mayNot", "onlysrc 1.0"),
-        (finally_activate(runtime, "pkg/first/v1.0", {}), "first", "onlysrc 1.0"),
-        (finally_activate(runtime, "pkg/local/v1.0", {}), "local", "a dependency"),
+        (runtime.try_activate("pkg/first/v1.0"), "first", "onlysrc 1.0"),
+        (runtime.try_activate("pkg/local/v1.0"), "local", "a dependency"),
     ):
         assert answer.description == (
             f"Installing dependencies failed: {what} is there as sources only, and to build it would run its code with "
@@ -346,13 +339,13 @@ def test_two_requests_at_once_share_one_build_which_ends_with_a_runtime_that_is_
     runtime.publish("pkg/killed/v1.0", self_building("bmi", "while True: pass"))
     asked = [runtime.run_later(lambda: try_package(runtime, "pkg/killed/v1.0")) for _ in range(2)]
     # Each build is a process that waits for the one that runs the code.
-    wait_until(lambda: len(builders(runtime.cache)) >= 2, 30)
+    wait_until(lambda: len(builders(runtime.cache)) >= 2)
     assert len(list(folder.iterdir())) == 1
     runtime.process.kill()
     runtime.process.wait()
     wait_until(lambda: not builders(runtime.cache))
     for each in asked:
-        assert isinstance(each.exception(30), (OSError, http.client.HTTPException))
+        assert isinstance(each.exception(PATIENCE), (OSError, http.client.HTTPException))
     assert list(folder.iterdir())
     start(PIP_NO_INDEX="1")
     assert not list(folder.iterdir())

@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import StartRuntime
 from tests.harness.activator import FakeActivator
+from tests.harness.patience import PATIENCE
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def activator() -> Generator[FakeActivator]:
 
 def test_it_registers_when_it_listens_and_with_every_heartbeat(start: StartRuntime, activator: FakeActivator) -> None:
     runtime = start(KGRID_PROXY_HEARTBEAT_INTERVAL="0.2")
-    first = activator.registrations.get(timeout=5)
+    first = activator.registrations.get(timeout=PATIENCE)
     body = json.loads(first.body)
     assert body == {
         "engine": "python",
@@ -30,13 +31,13 @@ def test_it_registers_when_it_listens_and_with_every_heartbeat(start: StartRunti
         "forceUpdate": True,
     }
     assert first.headers["content-type"] == "application/json"
-    later = [json.loads(activator.registrations.get(timeout=5).body) for _ in range(2)]
+    later = [json.loads(activator.registrations.get(timeout=PATIENCE).body) for _ in range(2)]
     assert later == [{**body, "forceUpdate": False}] * 2
 
 
 def test_without_a_heartbeat_it_registers_once(start: StartRuntime, activator: FakeActivator) -> None:
     start(KGRID_PROXY_HEARTBEAT_INTERVAL="0")
-    activator.registrations.get(timeout=5)
+    activator.registrations.get(timeout=PATIENCE)
     with pytest.raises(queue.Empty):
         activator.registrations.get(timeout=0.5)
 
@@ -48,8 +49,8 @@ def test_it_waits_for_an_activator_that_starts_later(start: StartRuntime) -> Non
     runtime.wait_for_log(lambda line: "Cannot register at" in line.get("text", ""))
     late = FakeActivator(port)
     try:
-        assert json.loads(late.registrations.get(timeout=5).body)["forceUpdate"] is True
-        assert json.loads(late.registrations.get(timeout=5).body)["forceUpdate"] is False
+        assert json.loads(late.registrations.get(timeout=PATIENCE).body)["forceUpdate"] is True
+        assert json.loads(late.registrations.get(timeout=PATIENCE).body)["forceUpdate"] is False
     finally:
         late.close()
     # Said once, however often it was tried.
@@ -58,13 +59,13 @@ def test_it_waits_for_an_activator_that_starts_later(start: StartRuntime) -> Non
 
 def test_it_registers_at_once_when_it_is_asked_to(start: StartRuntime, activator: FakeActivator) -> None:
     runtime = start()
-    activator.registrations.get(timeout=5)
+    activator.registrations.get(timeout=PATIENCE)
     answer = runtime.request("GET", "/register")
     assert answer.json == {"Registered with": activator.url}
-    assert json.loads(activator.registrations.get(timeout=5).body)["forceUpdate"] is True
+    assert json.loads(activator.registrations.get(timeout=PATIENCE).body)["forceUpdate"] is True
 
 
 def test_it_tells_the_address_that_it_is_given(start: StartRuntime, activator: FakeActivator) -> None:
     runtime = start(KGRID_PYTHON_ENV_URL="http://python.example:5000/", KGRID_PYTHON_HOST="127.0.0.1")
-    assert json.loads(activator.registrations.get(timeout=5).body)["url"] == "http://python.example:5000"
+    assert json.loads(activator.registrations.get(timeout=PATIENCE).body)["url"] == "http://python.example:5000"
     assert runtime.url == "http://python.example:5000"

@@ -18,7 +18,8 @@ import pytest
 
 from tests.conftest import StartRuntime
 from tests.harness.activator import FakeActivator
-from tests.harness.runtime import Runtime, children_of, is_alive, wait_until
+from tests.harness.patience import PATIENCE, promised, wait_until
+from tests.harness.runtime import Runtime, children_of, is_alive
 
 SPIN = "def main(value):\n    print('begun')\n    while value:\n        pass\n    return 1\n"
 # Holds the interpreter: no thread of the worker runs, so that only the kernel can end it.
@@ -35,7 +36,7 @@ def run(**settings: str) -> subprocess.CompletedProcess[str]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -50,7 +51,7 @@ def test_no_worker_outlives_a_killed_runtime(start: StartRuntime, source: str) -
     workers = runtime.workers()
     assert len(workers) == 2
     runtime.process.kill()
-    wait_until(lambda: not any(is_alive(worker) for worker in workers), 2)
+    wait_until(lambda: not any(is_alive(worker) for worker in workers), promised(2))
 
 
 def test_no_installation_outlives_a_killed_runtime(start: StartRuntime) -> None:
@@ -62,7 +63,7 @@ def test_no_installation_outlives_a_killed_runtime(start: StartRuntime) -> None:
     connection, _ = listener.accept()
     (pip,) = runtime.workers()
     runtime.process.kill()
-    wait_until(lambda: not is_alive(pip), 2)
+    wait_until(lambda: not is_alive(pip), promised(2))
     connection.close()
     listener.close()
 
@@ -86,7 +87,7 @@ def test_it_stops_when_it_is_told_to_and_answers_what_it_has_begun(start: StartR
     else:
         runtime.process.send_signal(getattr(signal, how))
     assert [call.result().result for call in calls] == [1, 1]
-    assert runtime.process.wait(5) == 0
+    assert runtime.process.wait(PATIENCE) == 0
     assert not any(is_alive(worker) for worker in workers)
 
 
@@ -97,8 +98,8 @@ def test_a_hanging_call_does_not_keep_it_from_stopping(start: StartRuntime) -> N
     (worker,) = runtime.workers()
     started = time.monotonic()
     runtime.process.terminate()
-    assert runtime.process.wait(5) == 0
-    assert time.monotonic() - started < 3
+    assert runtime.process.wait(PATIENCE) == 0
+    assert time.monotonic() - started < promised(3)
     wait_until(lambda: not is_alive(worker))
 
 
@@ -109,7 +110,7 @@ def test_without_a_parent_on_stdin_it_goes_on(start: StartRuntime) -> None:
     time.sleep(0.2)
     assert runtime.request("GET", "/info").status == 200
     runtime.process.terminate()
-    assert runtime.process.wait(5) == 0
+    assert runtime.process.wait(PATIENCE) == 0
 
 
 def test_it_says_where_it_listens_on_one_line(start: StartRuntime) -> None:
@@ -150,9 +151,9 @@ def test_credentials_go_to_the_activator_alone(start: StartRuntime, activator: F
     for one in elsewhere.seen:
         assert not {"authorization", "x-kgrid-runtime-secret"} & set(one.headers)
     elsewhere.close()
-    registered = activator.registrations.get(timeout=5)
+    registered = activator.registrations.get(timeout=PATIENCE)
     while json.loads(registered.body)["url"] != runtime.url:
-        registered = activator.registrations.get(timeout=5)
+        registered = activator.registrations.get(timeout=PATIENCE)
     assert registered.headers["authorization"] == "Basic bWU6cEBzcw=="
     assert "p@ss" not in runtime.request("GET", "/info").text
 

@@ -32,6 +32,7 @@ from kgrid_python_runtime.worker.frames import (
     FrameBuffer,
     frame,
 )
+from tests.harness.patience import PATIENCE, wait_until
 
 _MAIN = Path(__file__).resolve().parent.parent / "kgrid_python_runtime/worker/main.py"
 _MEGABYTE = 1 << 20
@@ -77,7 +78,7 @@ class WorkerAlone:
     def call(self, number: int, value: object, endpoint: int = 0) -> None:
         self.data.sendall(frame(CALL, number, endpoint * 2 + 1, json.dumps(value).encode()))
 
-    def next(self, matches: Callable[[Frame], bool], seconds: float = 10) -> Frame:
+    def next(self, matches: Callable[[Frame], bool], seconds: float = PATIENCE) -> Frame:
         """The first frame that matches; it is taken."""
         while True:
             for found in self._frames:
@@ -177,8 +178,7 @@ def test_a_sealed_worker_ends_what_it_has_begun_and_begins_no_more(start: Start,
     for number in range(1, 12):
         worker.call(number, {"until": str(gate)})
     worker.call(12, {})
-    while worker.begun < 8:
-        pass
+    wait_until(lambda: worker.begun >= 8)
     worker.control.sendall(frame(SEALED, 0, 0))
     assert worker.next(lambda one: one[0] == SEALED)[1] == 8
     gate.touch()
@@ -210,8 +210,7 @@ def test_code_that_holds_the_interpreter_is_seen_to_have_begun(start: Start) -> 
     worker = start("import re\ndef main(value):\n    return re.match('(a+)+$', 'a' * 99 + 'b')\n")
     worker.call(1, None)
     worker.call(2, None)
-    while worker.begun < 1:
-        pass
+    wait_until(lambda: worker.begun >= 1)
     worker.control.sendall(frame(SEALED, 0, 0))
     with pytest.raises(AssertionError, match="no frame came in time"):
         worker.next(lambda one: one[0] == SEALED, seconds=0.3)
@@ -282,7 +281,6 @@ def main(value):
 def test_it_ends_with_its_pipes(start: Start) -> None:
     worker = start("def main(value):\n    while True:\n        pass\n")
     worker.call(1, None)
-    while worker.begun < 1:
-        pass
+    wait_until(lambda: worker.begun >= 1)
     worker.control.shutdown(socket.SHUT_RDWR)
     assert worker.process.wait(10) == 0

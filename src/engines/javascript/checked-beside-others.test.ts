@@ -26,6 +26,7 @@ test('what needs too much beside other code is tried alone: nobody else’s memo
 
 test('what code leaves behind for later holds up its own activation at most', async () => {
   await using javascript = new TestJavascript();
+  const options = { timeout: 1000 };
   const trap = `
     const registry = new FinalizationRegistry(() => { for (;;); });
     for (let i = 0; i < 1e4; i++) registry.register({ i }, i);
@@ -35,7 +36,9 @@ test('what code leaves behind for later holds up its own activation at most', as
     function run() { return 1; }`;
   const outcomes = await Promise.allSettled(
     names(24).map((id, i) =>
-      i % 8 === 0 ? javascript.activate(trap, { id }) : javascript.activate('function run() { return 2; }', { id }),
+      i % 8 === 0
+        ? javascript.activate(trap, { id, options })
+        : javascript.activate('function run() { return 2; }', { id }),
     ),
   );
   const good = outcomes.filter((_, i) => i % 8 !== 0);
@@ -47,16 +50,16 @@ test('what code leaves behind for later holds up its own activation at most', as
 
 test('code that cannot be loaded says why, wherever it was tried', async () => {
   await using javascript = new TestJavascript();
-  const bad: [string, RegExp][] = [
+  const bad: [code: string, reason: RegExp, timeout?: number][] = [
     ['function run( {', /SyntaxError: .* \(src\/index\.js line 1, column/],
     ['\nthrow new TypeError("no");', /TypeError: no \(src\/index\.js line 2/],
     ['const other = 1;', /there is no function 'run' in src\/index\.js/],
-    ['for (;;);', /the top level of src\/index\.js does not end within 5 s/],
+    ['for (;;);', /the top level of src\/index\.js does not end within 1 s/, 1000],
     ['const all = []; for (;;) all.push(new Array(1e5).fill({}));', /needs more than 32 MB of memory/],
   ];
   const outcomes = await Promise.allSettled(
-    bad.flatMap(([code], i) => [
-      javascript.activate(code, { id: `a/bad${i}/1.0/run` }),
+    bad.flatMap(([code, , timeout], i) => [
+      javascript.activate(code, { id: `a/bad${i}/1.0/run`, options: { timeout } }),
       javascript.activate('function run() {}', { id: `a/good${i}/1.0/run` }),
     ]),
   );

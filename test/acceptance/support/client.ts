@@ -72,7 +72,7 @@ export const sender =
           ...sent.headers,
         },
         agent: false,
-        signal: AbortSignal.timeout(60_000),
+        signal: AbortSignal.timeout(120_000),
       });
       outgoing.on('error', reject);
       outgoing.on('response', (incoming) => {
@@ -89,7 +89,7 @@ export const basic = (credentials: string): string => `Basic ${Buffer.from(crede
 export async function exchange(base: string, text: string): Promise<string> {
   const { hostname, port } = new URL(base);
   const socket = connect({ host: hostname, port: Number(port) });
-  socket.setTimeout(10_000, () => socket.destroy(new Error('The service did not close the connection')));
+  socket.setTimeout(60_000, () => socket.destroy(new Error('The service did not close the connection')));
   socket.write(text);
   return textOf(socket);
 }

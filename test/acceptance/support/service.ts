@@ -17,6 +17,9 @@ const START = 'src/start.sh';
 /** Root without what lets it pass over the permissions of files: it needs nothing of the folders above the project. */
 const BOUND_BY_PERMISSIONS = ['setpriv', '--bounding-set=-all', '--inh-caps=-all', '--'];
 
+/** What comes at all has come by then, however busy the machine is. */
+const AWAITED_MS = 120_000;
+
 export type LogLine = Readonly<Record<string, unknown>>;
 
 export interface Exit {
@@ -171,7 +174,7 @@ function launch(start: Start, shelf: string | false | undefined) {
 
   const logged = (matches: (line: LogLine) => boolean): Promise<LogLine> =>
     new Promise((found, failed) => {
-      const timer = setTimeout(() => fail('the time is over'), 30_000);
+      const timer = setTimeout(() => fail('the time is over'), AWAITED_MS);
       const end = (): void => {
         clearTimeout(timer);
         waiting.delete(look);
@@ -200,7 +203,7 @@ function launch(start: Start, shelf: string | false | undefined) {
     stderr: () => err,
     async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
       if (!gone) child.kill(signal);
-      const timer = setTimeout(kill, 20_000);
+      const timer = setTimeout(kill, AWAITED_MS);
       const exit = await ended;
       clearTimeout(timer);
       return exit;

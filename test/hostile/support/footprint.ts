@@ -87,10 +87,10 @@ export class Peak implements Disposable {
   #activator = 0;
   #child = 0;
 
-  constructor(before: Footprint, pid: number) {
+  constructor(before: Footprint, pid: number | (() => number)) {
     this.#before = before;
     this.#timer = setInterval(() => {
-      void descendantsOf(pid).then(([own, ...others]) => {
+      void descendantsOf(typeof pid === 'number' ? pid : pid()).then(([own, ...others]) => {
         this.#activator = Math.max(this.#activator, own?.memory ?? 0);
         this.#child = Math.max(this.#child, ...others.map((each) => each.memory));
       });
@@ -121,7 +121,7 @@ export interface Allowance {
   readonly treeMemory?: number;
 }
 
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 60_000;
 /** Share of one core that a service which does nothing may use. */
 const IDLE_SHARE = 0.15;
 

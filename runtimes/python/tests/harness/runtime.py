@@ -18,6 +18,7 @@ from typing import IO, Any, TypeVar
 from urllib.parse import urlsplit
 
 from tests.harness.activator import FakeActivator
+from tests.harness.patience import PATIENCE
 
 T = TypeVar("T")
 
@@ -43,6 +44,19 @@ class Answer:
     @property
     def description(self) -> str:
         return str(self.json["description"])
+
+    @property
+    def ran_out_of_time(self) -> bool:
+        return self.status == 503 or (self.status == 500 and self.json["name"] == "TimeLimit")
+
+
+def tried_again(ask: Callable[[], Answer], is_to_be_tried_again: Callable[[Answer], bool]) -> Answer:
+    until = time.monotonic() + PATIENCE
+    while True:
+        answer = ask()
+        if not is_to_be_tried_again(answer) or time.monotonic() > until:
+            return answer
+        time.sleep(float(answer.headers.get("retry-after", "0.1")))
 
 
 class Runtime:
@@ -87,14 +101,14 @@ class Runtime:
         if self.process.poll() is None:
             assert self.process.stdin is not None
             self.process.stdin.close()
-            self.process.wait(10)
+            self.process.wait(PATIENCE)
         self._pool.shutdown()
 
     def request(
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> Answer:
         address = urlsplit(self.url)
-        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=40)
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=2 * PATIENCE)
         secret = {} if self.secret is None else {"x-kgrid-runtime-secret": self.secret}
         started = time.monotonic()
         connection.request(method, path, body, {**secret, **(headers or {})})
@@ -109,7 +123,8 @@ class Runtime:
         for path, text in files.items():
             self.activator.files[f"{ko}/{path}"] = text.encode()
 
-    def try_activate(self, ko: str, endpoint: str = "run", **more: object) -> Answer:
+    def ask_to_activate(self, ko: str, endpoint: str = "run", **more: object) -> Answer:
+        """Asks once; the answer may be that it takes longer."""
         naan, name, version = ko.split("/")
         mine = [path[len(ko) + 1 :] for path in self.activator.files if path.startswith(f"{ko}/")]
         body = {
@@ -122,6 +137,10 @@ class Runtime:
             **more,
         }
         return self.request("POST", "/endpoints", json.dumps(body).encode(), {"Content-Type": "application/json"})
+
+    def try_activate(self, ko: str, endpoint: str = "run", **more: object) -> Answer:
+        """Asks again as long as it is in processing, as the activator does."""
+        return tried_again(lambda: self.ask_to_activate(ko, endpoint, **more), lambda answer: answer.status == 503)
 
     def activate(self, ko: str, endpoint: str = "run", **more: object) -> str:
         """Activates and gives the path of the endpoint."""
@@ -136,11 +155,22 @@ class Runtime:
         return self.activate(ko)
 
     def call(self, path: str, value: object, **headers: str) -> Answer:
+        """The answer to a client that comes again when it is told to."""
+        return tried_again(lambda: self.call_once(path, value, **headers), lambda answer: answer.status == 503)
+
+    def result_of(self, path: str, value: object) -> Any:
+        """The result of a call that ends by itself, where only a busy machine lets it pass the limit."""
+        return tried_again(lambda: self.call_once(path, value), lambda answer: answer.ran_out_of_time).result
+
+    def call_once(self, path: str, value: object, **headers: str) -> Answer:
         sent = {"Content-Type": "application/json", **{name.replace("_", "-"): text for name, text in headers.items()}}
         return self.request("POST", path, json.dumps(value).encode(), sent)
 
     def call_later(self, path: str, value: object, **headers: str) -> Future[Answer]:
         return self._pool.submit(self.call, path, value, **headers)
+
+    def call_once_later(self, path: str, value: object, **headers: str) -> Future[Answer]:
+        return self._pool.submit(self.call_once, path, value, **headers)
 
     def begin(self, path: str, value: object) -> Future[Answer]:
         """A call whose code runs by now: the first that it does is to print `begun`."""
@@ -156,7 +186,7 @@ class Runtime:
     def workers(self) -> list[int]:
         return children_of(self.process.pid)
 
-    def wait_for_log(self, matches: Callable[[dict[str, str]], bool], seconds: float = 10) -> dict[str, str]:
+    def wait_for_log(self, matches: Callable[[dict[str, str]], bool], seconds: float = PATIENCE) -> dict[str, str]:
         """The first line that matches, from those that were not looked at yet."""
         until = time.monotonic() + seconds
         while True:
@@ -174,7 +204,7 @@ class Runtime:
             self.log.put(value)
 
     def _rest_of_log(self) -> list[dict[str, str]]:
-        self.process.wait(5)
+        self.process.wait(PATIENCE)
         return self.logged
 
 
@@ -196,13 +226,6 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 5) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "it did not happen in time"
-        time.sleep(0.01)
 
 
 def pause_process(pid: int) -> None:
