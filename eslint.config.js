@@ -44,6 +44,24 @@ export default tseslint.config(
     },
   },
   {
+    files: ['src/**'],
+    ignores: ['src/engines/sandbox/work.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: '/pending-call\\.ts$',
+              importNames: ['changeOpen', 'putBack', 'settle', 'take'],
+              message: 'The life of a call has one owner: work.ts takes these steps.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
     // Text from outside may be as its author likes: no expression may take more time than grows with it.
     files: ['src/**/*.{ts,js}', 'cli/**/*.{ts,js}', 'runtimes/node/**/*.{ts,js}'],
     ignores: ['**/*.test.ts', 'runtimes/node/test/**'],

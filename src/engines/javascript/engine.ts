@@ -2,40 +2,25 @@
 import { availableParallelism } from 'node:os';
 import type { Logger } from 'pino';
 import { digestOf } from '../../lib/digest.ts';
-import { bodyNotReadable, executionFailed, messageOf } from '../../lib/errors.ts';
 import type { ConsoleLines } from '../console-lines.ts';
-import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
 import { ActivationFailure } from '../engine.ts';
-import type {
-  Call,
-  CallTarget,
-  EndpointPlan,
-  Engine,
-  EngineFigures,
-  EngineHealth,
-  Executor,
-  KnownLoads,
-  RecordsCall,
-} from '../engine.ts';
-import { AnswersInOrder, resultLine, withLargeOnesApart } from '../records.ts';
-import type { RecordsAnswer } from '../records.ts';
+import type { EndpointPlan, Engine, EngineFigures, EngineHealth, Executor, KnownLoads } from '../engine.ts';
 import { Endpoint } from '../sandbox/endpoint.ts';
 import type { Level } from '../sandbox/from-process.ts';
-import type { Lane } from '../sandbox/lane.ts';
 import { REMOVALS } from '../sandbox/process-removal.ts';
-import type { Question } from '../sandbox/protocol.ts';
 import { SandboxProcess } from '../sandbox/sandbox-process.ts';
 import { policyForRecords } from '../sandbox/policy.ts';
 import { Scheduler } from '../sandbox/scheduler.ts';
 import type { SchedulerOptions } from '../sandbox/scheduler.ts';
-import type { Work } from '../sandbox/work.ts';
 import type { Kernel } from '../walls/walls.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { placeIn } from './stack-place.ts';
 import { ConsoleBudget } from './console-budget.ts';
 import { readCode } from './code-files.ts';
-import type { Found, LoadRequest } from './load-request.ts';
+import { JavascriptExecutor } from './executor.ts';
+import type { LoadRequest } from './load-request.ts';
 import { sandboxCommand, sandboxProgram } from './program.ts';
+import { answerQuestion } from './questions.ts';
 import { TypeStripper } from './typescript/type-stripper.ts';
 
 export interface JavascriptOptions {
@@ -78,7 +63,7 @@ export class JavascriptEngine implements Engine {
       queueLimit: options.queueLimit,
       start: (events) =>
         new SandboxProcess(sandboxCommand((program ??= sandboxProgram()), options.kernel), events, options.kernel),
-      answer,
+      answer: answerQuestion,
       warn: (facts, message) => options.log.warn(facts, message),
     };
     this.#scheduler = new Scheduler(parts);
@@ -201,122 +186,5 @@ export class JavascriptEngine implements Engine {
     const words = problem.replace(/^Error: /, '').replace(/ \[([^[\]]+):(\d+):(\d+)\]$/, ' ($1 line $2, column $3)');
     // What is thrown and is no error has no place.
     return files.some((file) => words.includes(file)) ? words : `${words} (${plan.entry})`;
-  }
-}
-
-/** In the form of `sandbox/guest.js`. */
-const refuse = (message: string): string => `!${JSON.stringify({ message })}`;
-
-function answer(lane: Lane, work: Work, question: Question): { text: string } | { outside: () => Promise<string> } {
-  const target = work.calls[0]?.scope.find(question.id);
-  if (question.question === 'find') return { text: JSON.stringify(placeOf(lane, target)) };
-  if (target === undefined) return { text: refuse(`${question.id} is not active`) };
-  return { outside: () => callOutside(question, work) };
-}
-
-function placeOf(lane: Lane, target: CallTarget | undefined): Found {
-  if (target === undefined) return { kind: 'none' };
-  const executor = target.ready();
-  if (!(executor instanceof JavascriptExecutor)) return { kind: 'elsewhere' };
-  const { endpoint } = executor;
-  const at = { kind: 'here' as const, slot: endpoint.slot, limit: endpoint.limit };
-  return lane.knows(endpoint) ? at : { ...at, load: JSON.parse(endpoint.parts.loadText) as LoadRequest };
-}
-
-/** A call of an endpoint in another engine, or of one that is not activated yet. */
-async function callOutside(question: Question, work: Work): Promise<string> {
-  const outer = work.calls[0];
-  if (outer === undefined) return 'null';
-  // Of calls that share a batch nobody knows which one asks.
-  const { trace, signal } = work.size === 1 ? outer : NOBODY;
-  const { id, body, contentType, depth } = question;
-  try {
-    return await outer.scope.call(id, {
-      body,
-      contentType: contentType === '' ? 'text/plain' : contentType,
-      json: contentType === 'application/json',
-      deadline: uptime() + question.left,
-      depth,
-      trace,
-      signal,
-    });
-  } catch (thrown) {
-    return refuse(messageOf(thrown));
-  }
-}
-
-const NOBODY = { trace: undefined, signal: undefined };
-
-class JavascriptExecutor implements Executor {
-  readonly endpoint: Endpoint;
-  readonly #scheduler: Scheduler;
-  readonly #records: Scheduler;
-  /** The same code, with a track record and a queue of its own. */
-  #endpointOfRecords: Endpoint | undefined;
-
-  constructor(endpoint: Endpoint, scheduler: Scheduler, records: Scheduler) {
-    this.endpoint = endpoint;
-    this.#scheduler = scheduler;
-    this.#records = records;
-  }
-
-  execute(call: Call): Promise<string> {
-    const text = typeof call.body === 'string' ? call.body : call.body.toString('utf8');
-    if (call.depth > MAX_DEPTH) return Promise.reject(executionFailed(tooDeep(this.endpoint.id)));
-    const input = call.json ? text : JSON.stringify(text);
-    // Bodies are joined by NUL on their way; no JSON text holds one.
-    if (input.includes('\0'))
-      return Promise.reject(bodyNotReadable('The request body is not JSON: it holds a NUL character'));
-    const { endpoint } = this;
-    const limit = uptime() + endpoint.limit;
-    const { deadline } = call;
-    return new Promise((resolve, reject) => {
-      this.#scheduler.submit(endpoint, {
-        input,
-        depth: call.depth,
-        scope: call.scope,
-        trace: call.trace,
-        beginBy: limit < deadline ? limit : deadline,
-        deadline,
-        caller: call.caller ?? '',
-        signal: call.signal,
-        resolve,
-        reject,
-      });
-    });
-  }
-
-  executeRecords({ records, scope, caller = '', signal }: RecordsCall): Promise<RecordsAnswer> {
-    const endpoint = this.#ofRecords();
-    return new Promise((resolve) => {
-      const all = new AnswersInOrder(records.count, resolve);
-      const put = (at: number, answer: RecordsAnswer): void => all.put(at, answer);
-      // Behind all others, they have the time that it takes.
-      const common = { depth: 0, scope, beginBy: Infinity, deadline: Infinity, caller, signal };
-      let at = 0;
-      for (const block of withLargeOnesApart(records, this.#records.policy.largeCharacters)) {
-        const { text, count } = block;
-        const place = at;
-        at += count;
-        const isLarge = text.length > this.#records.policy.largeCharacters && count === 1;
-        this.#records.submitRecords(endpoint, {
-          ...common,
-          input: isLarge ? Buffer.from(text, 'latin1').toString('utf8') : text,
-          ...(isLarge ? {} : { records: { at: place, count, put } }),
-          resolve: (result) => put(place, [resultLine(result)]),
-          reject: (error) => put(place, [error]),
-        });
-      }
-    });
-  }
-
-  dispose(): void {
-    this.#scheduler.forget(this.endpoint);
-    // Also where it had no records itself, those of others may have called it.
-    this.#records.forget(this.#ofRecords());
-  }
-
-  #ofRecords(): Endpoint {
-    return (this.#endpointOfRecords ??= new Endpoint(this.endpoint.parts, this.#records.policy));
   }
 }

@@ -1,7 +1,7 @@
 /** Sandbox processes that do one work at a time, each ended by itself at its limit or by SIGKILL just after. */
 import type { Endpoint } from './endpoint.ts';
 import { Lane } from './lane.ts';
-import type { LaneContext } from './lane.ts';
+import type { LaneContext } from './lane-context.ts';
 import { growthAllowed } from './policy.ts';
 
 export interface DedicatedLane {

@@ -6,7 +6,7 @@
  */
 import type { Endpoint } from './endpoint.ts';
 import { Lane } from './lane.ts';
-import type { LaneContext } from './lane.ts';
+import type { LaneContext } from './lane-context.ts';
 import { bytesAllowed, isStuck, mayWaitForSpare } from './policy.ts';
 
 export class FastLanes {

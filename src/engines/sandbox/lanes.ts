@@ -1,7 +1,8 @@
 /** All processes of a scheduler. */
 import type { DedicatedLanes } from './dedicated-lanes.ts';
 import { FastLanes } from './fast-lanes.ts';
-import type { Lane, LaneContext } from './lane.ts';
+import type { Lane } from './lane.ts';
+import type { LaneContext } from './lane-context.ts';
 import { LargeBodies } from './large-bodies.ts';
 import { Quarantine } from './quarantine.ts';
 

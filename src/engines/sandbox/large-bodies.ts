@@ -6,8 +6,9 @@ import { whyNoTurn } from './answers.ts';
 import { DedicatedLanes } from './dedicated-lanes.ts';
 import type { DedicatedLane } from './dedicated-lanes.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { Lane, LaneContext } from './lane.ts';
-import type { PendingCall } from './work.ts';
+import type { Lane } from './lane.ts';
+import type { LaneContext } from './lane-context.ts';
+import type { PendingCall } from './pending-call.ts';
 
 interface Waiting {
   readonly endpoint: Endpoint;

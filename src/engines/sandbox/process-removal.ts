@@ -2,7 +2,8 @@
 import { whyNotStarted } from '../walls/launch.ts';
 import { endedLoading, errorOf, isFromOutside, noTurn, sandboxEnded } from './answers.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { Lane, LaneContext } from './lane.ts';
+import type { Lane } from './lane.ts';
+import type { LaneContext } from './lane-context.ts';
 import type { Lanes } from './lanes.ts';
 import { afterCrash, isStarved } from './policy.ts';
 import type { WaitingWork } from './waiting-work.ts';

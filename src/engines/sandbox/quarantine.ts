@@ -2,7 +2,8 @@
 import { DedicatedLanes } from './dedicated-lanes.ts';
 import type { DedicatedLane } from './dedicated-lanes.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { Lane, LaneContext } from './lane.ts';
+import type { Lane } from './lane.ts';
+import type { LaneContext } from './lane-context.ts';
 import { callsAtOnce, mayBegin, priorityOf } from './policy.ts';
 import type { Work } from './work.ts';
 

@@ -18,22 +18,22 @@
  * | no turn in time            | failed, from its queue                                                     |
  */
 import { availableParallelism } from 'node:os';
-import type { Tally } from '../../lib/tally.ts';
-import type { EngineFigures } from '../engine.ts';
 import { ending, errorOf, errorOfLine, expire, outcomeOf, queueFull } from './answers.ts';
 import { realClock, type Clock } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
+import { figuresOf, type SchedulerFigures } from './figures.ts';
 import type { Line, RecordsLine } from './from-process.ts';
-import type { AnswerQuestion, Lane, LaneContext } from './lane.ts';
+import type { Lane } from './lane.ts';
+import type { AnswerQuestion, LaneContext } from './lane-context.ts';
 import { Lanes } from './lanes.ts';
 import { policyFor, type Policy } from './policy.ts';
 import { ProcessRemoval } from './process-removal.ts';
-import type { Removal } from './process-removal.ts';
 import type { Question, RunFailure } from './protocol.ts';
 import type { StartSandbox } from './sandbox-process.ts';
 import { Starts } from './starts.ts';
 import { WaitingWork } from './waiting-work.ts';
-import { PendingCall, Work, type CallParts } from './work.ts';
+import { PendingCall, type CallParts } from './pending-call.ts';
+import { Work } from './work.ts';
 
 export interface SchedulerOptions {
   /** Processes of the fast lane. */
@@ -103,20 +103,8 @@ export class Scheduler implements Disposable {
     return this.#lanes.quarantine.lanes.size;
   }
 
-  /** What it has and does now. */
-  figures(): Pick<EngineFigures, 'waiting' | 'longestQueue' | 'processes'> & {
-    readonly isolates: number;
-    readonly removals: Tally<Removal>;
-  } {
-    const lanes = this.#lanes.all();
-    const waiting = [...this.#active].map(({ counts }) => counts.waiting);
-    return {
-      waiting: waiting.reduce((sum, each) => sum + each, 0),
-      longestQueue: waiting.reduce((most, each) => Math.max(most, each), 0),
-      processes: lanes.map(({ process }) => ({ kind: 'sandbox', memory: () => process.memory() })),
-      isolates: lanes.reduce((sum, lane) => sum + lane.isolates, 0),
-      removals: this.#removal.counts,
-    };
+  figures(): SchedulerFigures {
+    return figuresOf(this.#lanes.all(), this.#active, this.#removal.counts);
   }
 
   /** Why there is no sandbox, while that is so. */

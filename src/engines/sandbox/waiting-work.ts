@@ -9,7 +9,7 @@ import { byTrackRecord } from './policy.ts';
 import type { Policy } from './policy.ts';
 import type { Quarantine } from './quarantine.ts';
 import { Work } from './work.ts';
-import type { PendingCall } from './work.ts';
+import type { PendingCall } from './pending-call.ts';
 
 export class WaitingWork {
   readonly #fast: FastLanes;

@@ -1,0 +1,53 @@
+/** What code asks of the activator: which endpoint has an id, and what that answers. */
+import { messageOf } from '../../lib/errors.ts';
+import { uptime } from '../../lib/uptime.ts';
+import type { CallTarget } from '../engine.ts';
+import type { AnswerQuestion } from '../sandbox/lane-context.ts';
+import type { Lane } from '../sandbox/lane.ts';
+import type { Question } from '../sandbox/protocol.ts';
+import type { Work } from '../sandbox/work.ts';
+import { JavascriptExecutor } from './executor.ts';
+import type { Found, LoadRequest } from './load-request.ts';
+
+/** In the form of `sandbox/guest.js`. */
+const refuse = (message: string): string => `!${JSON.stringify({ message })}`;
+
+export const answerQuestion: AnswerQuestion = (lane, work, question) => {
+  const target = work.calls[0]?.scope.find(question.id);
+  if (question.question === 'find') return { text: JSON.stringify(placeOf(lane, target)) };
+  if (target === undefined) return { text: refuse(`${question.id} is not active`) };
+  return { outside: () => callOutside(question, work) };
+};
+
+function placeOf(lane: Lane, target: CallTarget | undefined): Found {
+  if (target === undefined) return { kind: 'none' };
+  const executor = target.ready();
+  if (!(executor instanceof JavascriptExecutor)) return { kind: 'elsewhere' };
+  const { endpoint } = executor;
+  const at = { kind: 'here' as const, slot: endpoint.slot, limit: endpoint.limit };
+  return lane.knows(endpoint) ? at : { ...at, load: JSON.parse(endpoint.parts.loadText) as LoadRequest };
+}
+
+/** A call of an endpoint in another engine, or of one that is not activated yet. */
+async function callOutside(question: Question, work: Work): Promise<string> {
+  const outer = work.calls[0];
+  if (outer === undefined) return 'null';
+  // Of calls that share a batch nobody knows which one asks.
+  const { trace, signal } = work.size === 1 ? outer : NOBODY;
+  const { id, body, contentType, depth } = question;
+  try {
+    return await outer.scope.call(id, {
+      body,
+      contentType: contentType === '' ? 'text/plain' : contentType,
+      json: contentType === 'application/json',
+      deadline: uptime() + question.left,
+      depth,
+      trace,
+      signal,
+    });
+  } catch (thrown) {
+    return refuse(messageOf(thrown));
+  }
+}
+
+const NOBODY = { trace: undefined, signal: undefined };

@@ -1,0 +1,37 @@
+/** What lanes are given, and whom they tell. */
+import type { Clock } from './clock.ts';
+import type { Line, RecordsLine } from './from-process.ts';
+import type { Lane } from './lane.ts';
+import type { Policy } from './policy.ts';
+import type { Question, RunFailure } from './protocol.ts';
+import type { StartSandbox } from './sandbox-process.ts';
+import type { Starts } from './starts.ts';
+import type { Work } from './work.ts';
+
+export interface LaneEvents {
+  onReady(): void;
+  /** `problem`: empty text when it worked. */
+  onLoaded(lane: Lane, work: Work, problem: string): void;
+  onDone(lane: Lane, work: Work, lines: readonly Line[], microseconds: number): void;
+  onRecordsDone(lane: Lane, work: Work, lines: readonly RecordsLine[], microseconds: number): void;
+  onFailed(lane: Lane, work: Work, failure: RunFailure): void;
+  onAsk(lane: Lane, work: Work, question: Question): void;
+  /** The process ended; `work` is what it had not answered. */
+  onExit(lane: Lane, work: readonly Work[], reason: string): void;
+}
+
+/** Answers what code asks of the activator, in the form of its program. Called outside of the sandbox when `outside`. */
+export type AnswerQuestion = (
+  lane: Lane,
+  work: Work,
+  question: Question,
+) => { text: string } | { outside: () => Promise<string> };
+
+/** What all lanes of a scheduler share. */
+export interface LaneContext {
+  readonly events: LaneEvents;
+  readonly start: StartSandbox;
+  readonly clock: Clock;
+  readonly policy: Policy;
+  readonly starts: Starts;
+}
