@@ -9,24 +9,21 @@ import { koKey, parseKoId } from '../knowledge-object/id.ts';
 import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import type { KoId, KoName } from '../knowledge-object/id.ts';
 import { koNotFound, messageOf, overloaded } from '../lib/errors.ts';
-import type { ServiceError } from '../lib/errors.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
-import { mapBounded } from '../lib/map-bounded.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 
 import { ActivationQueue } from './activation-queue.ts';
 import type { ActiveKos } from './active-kos.ts';
 import { becameActive } from './became-active.ts';
 import type { BecameActive } from './became-active.ts';
-import { endpointDisagreement, koDisagreement } from './agreement.ts';
-import { Endpoint } from './endpoint.ts';
+import type { Endpoint } from './endpoint.ts';
+import { EndpointMaker } from './endpoint-maker.ts';
 import { EndpointSet } from './endpoint-set.ts';
 import type { LoadFailure } from './endpoint-set.ts';
 import type { KnownPackages } from './known-packages.ts';
-import { isTransient, LoadedKo } from './loaded-ko.ts';
-import type { LoadedService } from './loaded-ko.ts';
-import { declaredBy, hasAlternative, idOf, newestVersions, saysNothingOfTheKo, unreadOf } from './loading.ts';
-import type { Declared, Loading } from './loading.ts';
+import { KoLoader } from './ko-loader.ts';
+import type { LoadedKo } from './loaded-ko.ts';
+import { hasAlternative, unreadOf } from './loading.ts';
 import { readLater } from './read-later.ts';
 import { Retries } from './retries.ts';
 import { decidedSoon, selectionOf } from './selection.ts';
@@ -50,16 +47,14 @@ export interface ActivatorOptions {
 const WAIT_MS = 10_000;
 /** For a start that goes on; one that waits for something else may take any time. */
 const LONGEST_WAIT_FOR_START_MS = 10_000;
-const CONCURRENT_LOADS = 16;
 
 export class Activator implements Disposable {
   readonly #shelf: ActiveKos;
   readonly #order: (change: Change, about: About) => Promise<BecameActive[]>;
-  readonly #engines: Engines;
   readonly #known: KnownPackages | undefined;
-  readonly #descriptors: DescriptorReader | undefined;
+  readonly #loader: KoLoader;
+  readonly #maker: EndpointMaker;
   readonly #log: Logger;
-  readonly #observe: ActivatorOptions['observe'];
   readonly #queue = new ActivationQueue();
   readonly #changes = new SerialQueue();
   #set = new EndpointSet([], []);
@@ -77,11 +72,17 @@ export class Activator implements Disposable {
   constructor(options: ActivatorOptions) {
     this.#shelf = options.shelf;
     this.#order = options.order ?? ((change, about) => this.apply(change, about));
-    this.#engines = options.engines;
     this.#known = options.known;
-    this.#descriptors = options.descriptors;
     this.#log = options.log;
-    this.#observe = options.observe;
+    this.#loader = new KoLoader({ ...options, isStart: () => !this.loaded });
+    this.#maker = new EndpointMaker({
+      ...options,
+      prioritize: (each) => this.#queue.prioritize(each),
+      onDecided: (each, milliseconds) => {
+        if (each.transient) this.#unread.add(each);
+        if (milliseconds !== undefined) options.observe?.(each, milliseconds);
+      },
+    });
     this.#retries = new Retries({
       isPending: () => this.unread.length > 0 || this.#shelf.damage().some(({ transient }) => transient === true),
       attempt: () => this.#tryAgain(),
@@ -109,8 +110,8 @@ export class Activator implements Disposable {
   /** Loads all; the endpoints can be called from then on. `decided` settles when the local ones are activated or failed. */
   async start(): Promise<{ decided: Promise<void> }> {
     await this.#changes.run('set', async () => {
-      const { declared, opened, failures } = await this.#load(await this.#shelf.list(), new Map());
-      const { endpoints } = this.#endpoints(declared);
+      const { declared, opened, failures } = await this.#loader.load(await this.#shelf.list(), new Map());
+      const { endpoints } = this.#maker.endpoints(declared);
       for (const ko of opened) ko.settle();
       this.#set = new EndpointSet(endpoints, failures);
       for (const each of endpoints) this.#queue.add(each);
@@ -200,10 +201,8 @@ export class Activator implements Disposable {
   }
 
   /** The engines of what a package declares, as it would run here. @throws as its activation. */
-  async enginesOf(pkg: KoPackage): Promise<readonly string[]> {
-    const ko = await LoadedKo.load(pkg, this.#known, this.#descriptors);
-    ko.settle();
-    return declaredBy(ko, this.#engines).map(({ entry }) => entry.engine);
+  enginesOf(pkg: KoPackage): Promise<readonly string[]> {
+    return this.#loader.enginesOf(pkg);
   }
 
   /** Why a KO, of any version, could not be read, where that may pass. */
@@ -242,7 +241,10 @@ export class Activator implements Disposable {
       const loaded = new Map(present.filter((each) => selection.ko(each.ko.id)).map((each) => [each.ko.key, each.ko]));
       if (selection.named !== undefined && stored.length === 0 && loaded.size === 0) throw koNotFound(selection.named);
 
-      const { declared, opened, failures, refusal } = await this.#load(stored, kind === 'reload' ? new Map() : loaded);
+      const { declared, opened, failures, refusal } = await this.#loader.load(
+        stored,
+        kind === 'reload' ? new Map() : loaded,
+      );
       if (refusal !== undefined) {
         for (const ko of opened) ko.settle();
         throw refusal;
@@ -251,7 +253,7 @@ export class Activator implements Disposable {
       const unread = new Set(failures.filter(({ transient }) => transient).map(({ id }) => koKey(id)));
       kept.push(...present.filter((each) => concerned(each) && unread.has(each.ko.key)));
       const wanted = declared.filter(({ ko, entry }) => selection.engine(entry.engine, ko.id));
-      const { endpoints, made } = this.#endpoints([
+      const { endpoints, made } = this.#maker.endpoints([
         ...kept.map((each) => ({ ko: each.ko, from: each.from, entry: each.entry, present: each })),
         ...wanted,
       ]);
@@ -279,34 +281,6 @@ export class Activator implements Disposable {
     return (await Promise.all(names.map(({ naan, name }) => this.#shelf.versions(naan, name)))).flat();
   }
 
-  /** Reads knowledge objects from the shelf, but those that `loaded` has; each declares endpoints or fails as a whole. */
-  async #load(entries: readonly { readonly id: KoId }[], loaded: ReadonlyMap<string, LoadedKo>): Promise<Loading> {
-    let refusal: ServiceError | undefined;
-    const declared: Declared[] = [];
-    const opened: LoadedKo[] = [];
-    const failures: LoadFailure[] = [];
-    await mapBounded(entries, CONCURRENT_LOADS, async ({ id }) => {
-      try {
-        let ko = loaded.get(koKey(id));
-        if (ko === undefined) {
-          ko = await this.#open(id);
-          if (ko === undefined) return;
-          opened.push(ko);
-        }
-        const deployed = declaredBy(ko, this.#engines);
-        for (const each of deployed) declared.push(each);
-        const [first] = ko.services;
-        if (first === undefined) failures.push({ id, cause: 'deploys no endpoint', isFault: false });
-        else if (deployed.length === 0) throw new Error(`${first.deployment.file} deploys no endpoint`);
-      } catch (thrown) {
-        if (saysNothingOfTheKo(thrown)) refusal ??= thrown;
-        failures.push({ id, cause: messageOf(thrown), transient: isTransient(thrown) });
-        this.#log.warn({ ko: koKey(id), cause: messageOf(thrown) }, 'knowledge object cannot be loaded');
-      }
-    });
-    return { declared, opened, failures, refusal };
-  }
-
   /** What could not be read, or whose endpoints could not, for a reason that passes. */
   get unread(): readonly LoadFailure[] {
     return unreadOf(this.#set.failures, this.#unread);
@@ -325,48 +299,5 @@ export class Activator implements Disposable {
     this.#queue.remove(endpoint);
     this.#unread.delete(endpoint);
     endpoint.dispose();
-  }
-
-  async #open(id: KoId): Promise<LoadedKo | undefined> {
-    const pkg = await this.#shelf.open(id);
-    return pkg && LoadedKo.load(pkg, this.#known, this.#descriptors, !this.loaded);
-  }
-
-  /** Gives each declared endpoint its id, and makes it where it is not present under that id already. */
-  #endpoints(declared: readonly Declared[]): { endpoints: Endpoint[]; made: Endpoint[] } {
-    const newest = newestVersions(declared);
-    const made: Endpoint[] = [];
-    const problems = new Map<LoadedService, string | undefined>();
-    const endpoints = declared.map((each) => {
-      const id = idOf(each, each.from.apiVersion);
-      // "The newest KO version has the id […]; the others are active under their KO version in that place."
-      const own = newest.get(id) === each.ko.id.version ? id : idOf(each, each.ko.id.version);
-      if (each.present?.id === own) return each.present;
-      if (!problems.has(each.from)) problems.set(each.from, koDisagreement(each.ko, each.from));
-      const endpoint = this.#make(own, each, problems.get(each.from));
-      made.push(endpoint);
-      return endpoint;
-    });
-    return { endpoints, made };
-  }
-
-  /** `koProblem`: why no endpoint of the service may run. */
-  #make(id: string, declared: Declared, koProblem: string | undefined): Endpoint {
-    const { ko, from, entry, conflict } = declared;
-    const problem = koProblem ?? conflict ?? endpointDisagreement(ko, from, entry, this.#engines);
-    const engine = this.#engines.get(entry.engine);
-    const endpoint = new Endpoint(
-      id,
-      declared,
-      engine,
-      problem,
-      (each) => this.#queue.prioritize(each),
-      () => this.#shelf.activated?.(ko.id, entry.engine),
-    );
-    void endpoint.decided.then(() => {
-      if (endpoint.transient) this.#unread.add(endpoint);
-      if (endpoint.activatingMs !== undefined) this.#observe?.(endpoint, endpoint.activatingMs);
-    });
-    return endpoint;
   }
 }

@@ -11,50 +11,13 @@ import { Secret } from '../lib/secret.ts';
 import { toNetworkPermissions } from './network-permissions.ts';
 import type { RawSettings } from './read-settings.ts';
 import { changedSettings, type ChangedSetting } from './changed-settings.ts';
+import { limitsOf, type Limits } from './limits.ts';
 import { readKey, readPassword } from './secret-file.ts';
+import { SettingReader } from './setting-reader.ts';
 import { SETTINGS } from './settings.ts';
 import type { OptionName } from './settings.ts';
 import type { Setting } from './setting.ts';
-import {
-  toChoice,
-  toCount,
-  toDuration,
-  toPause,
-  toFlag,
-  toHost,
-  toKoName,
-  toNaan,
-  toNumber,
-  toPort,
-  toSize,
-  toUrl,
-} from './values.ts';
-
-export interface Limits {
-  /** Bytes. */
-  readonly package: number;
-  readonly unpacked: number;
-  readonly file: number;
-  readonly entries: number;
-  readonly metadata: number;
-  readonly descriptor: number;
-  readonly body: number;
-  readonly result: number;
-  readonly isolateMemory: number;
-  /** Milliseconds. */
-  readonly execution: number;
-  readonly runtime: number;
-  readonly activation: number;
-  readonly runtimeExpiry: number;
-  readonly request: number;
-  readonly upload: number;
-  readonly queue: number;
-  readonly held: number;
-  readonly batchSpool: number;
-  readonly batchIdle: number;
-  readonly connections: number;
-  readonly audit: number;
-}
+import { toChoice, toCount, toDuration, toPause, toFlag, toHost, toNaan, toNumber, toPort, toUrl } from './values.ts';
 
 export interface Config {
   readonly port: number;
@@ -122,7 +85,7 @@ const MILLISECONDS_OF_DAY = 86_400_000;
 
 /** @throws startRefused for a value that is not allowed. */
 export function toConfig(raw: RawSettings): Config {
-  const read = new Reader(raw);
+  const read = new SettingReader(raw);
   const shelf = read.text('shelf');
   const config: Config = {
     port: read.as('port', toPort),
@@ -191,57 +154,8 @@ export function toConfig(raw: RawSettings): Config {
   return Object.freeze(config);
 }
 
-class Reader {
-  readonly #raw: RawSettings;
-
-  constructor(raw: RawSettings) {
-    this.#raw = raw;
-  }
-
-  text(option: OptionName): string | undefined {
-    return this.optional(option, (value) => value);
-  }
-
-  optional<T>(option: OptionName, parse: (value: string, source: string) => T): T | undefined {
-    const found = this.#raw.get(option);
-    const [value] = found?.values ?? [];
-    if (value !== undefined) return parse(value, found?.source ?? '');
-    const standard = defaultOf(option);
-    return standard === undefined ? undefined : parse(standard, `--${option}`);
-  }
-
-  /** For settings that have a default. */
-  as<T>(option: OptionName, parse: (value: string, source: string) => T): T {
-    const value = this.optional(option, parse);
-    if (value === undefined) throw new Error(`setting ${option} has no default`);
-    return value;
-  }
-
-  isGiven(option: OptionName): boolean {
-    return this.#raw.get(option)?.values[0] !== undefined;
-  }
-
-  /** What the value was given as, for the person who gave it. */
-  source(option: OptionName): string {
-    return this.#raw.get(option)?.source ?? `--${option}`;
-  }
-
-  list(option: OptionName): readonly string[] {
-    return this.#raw.get(option)?.values ?? defaultOf(option)?.split(',') ?? [];
-  }
-
-  /** With commas in options too. */
-  koNames(option: OptionName): readonly string[] {
-    const names = this.list(option).flatMap((each) => each.split(','));
-    return [...new Set(names.map((name) => toKoName(name.trim(), this.source(option))))];
-  }
-}
-
-const defaultOf = (option: OptionName): string | undefined =>
-  (SETTINGS as readonly Setting[]).find((each) => each.option === option)?.default;
-
 /** Settings that decide what an answer is. */
-function agreedOf(read: Reader): Readonly<Record<string, string>> {
+function agreedOf(read: SettingReader): Readonly<Record<string, string>> {
   const options = (SETTINGS as readonly (Setting & { option: OptionName })[]).filter(
     ({ option, group }) => group === 'Limits' || option === 'default-naan',
   );
@@ -249,7 +163,7 @@ function agreedOf(read: Reader): Readonly<Record<string, string>> {
 }
 
 /** It may change while the service runs. @throws startRefused where there is none now. */
-function shelfPasswordOf(read: Reader): (() => string) | undefined {
+function shelfPasswordOf(read: SettingReader): (() => string) | undefined {
   const path = read.text('shelf-password-file');
   if (path === undefined) return undefined;
   const again = (): string => readPassword(path, read.source('shelf-password-file'));
@@ -257,21 +171,21 @@ function shelfPasswordOf(read: Reader): (() => string) | undefined {
   return again;
 }
 
-function manifestRequiredOf(read: Reader): boolean {
+function manifestRequiredOf(read: SettingReader): boolean {
   const required = read.as('manifest-required', toFlag);
   if (required && read.list('manifest').length === 0)
     throw startRefused(`${read.source('manifest-required')} needs a manifest: give --manifest`);
   return required;
 }
 
-function logInputsOf(read: Reader): boolean {
+function logInputsOf(read: SettingReader): boolean {
   const wanted = read.as('log-inputs', toFlag);
   if (wanted && !read.as('log-executions', toFlag))
     throw startRefused(`${read.source('log-inputs')} adds to the lines of --log-executions: give that too`);
   return wanted;
 }
 
-function basicOf(read: Reader): Config['basic'] {
+function basicOf(read: SettingReader): Config['basic'] {
   const user = read.text('user');
   const given = read.text('password');
   const inFile = read.optional('password-file', readPassword);
@@ -288,7 +202,7 @@ function basicOf(read: Reader): Config['basic'] {
   return { user, password: new Secret(password) };
 }
 
-function oauthOf(read: Reader): Config['oauth'] {
+function oauthOf(read: SettingReader): Config['oauth'] {
   const issuer = read.optional('oauth-issuer', toUrl);
   const audience = read.text('oauth-audience');
   const scope = read.text('oauth-scope');
@@ -299,39 +213,6 @@ function oauthOf(read: Reader): Config['oauth'] {
     );
   }
   return { issuer, audience, ...(scope === undefined ? {} : { scope }) };
-}
-
-function limitsOf(read: Reader): Limits {
-  return {
-    package: read.as('max-package', toSize),
-    unpacked: read.as('max-unpacked', toSize),
-    file: read.as('max-file', toSize),
-    entries: read.as('max-entries', toCount),
-    metadata: read.as('max-metadata', toSize),
-    descriptor: read.as('max-descriptor', toSize),
-    body: read.as('max-body', toSize),
-    result: read.as('max-result', toSize),
-    isolateMemory: read.as('isolate-memory', (value, source) =>
-      atLeast(toSize(value, source), 8 * 2 ** 20, value, source, '8MB'),
-    ),
-    execution: read.as('execution-timeout', toDuration),
-    runtime: read.as('runtime-timeout', toDuration),
-    activation: read.as('activation-timeout', toDuration),
-    runtimeExpiry: read.as('runtime-expiry', toDuration),
-    request: read.as('request-timeout', toDuration),
-    upload: read.as('upload-timeout', toDuration),
-    queue: read.as('queue-limit', toCount),
-    held: read.as('max-held', toSize),
-    batchSpool: read.as('max-batch-spool', toSize),
-    batchIdle: read.as('batch-idle', toDuration),
-    connections: read.as('max-connections', toCount),
-    audit: read.as('max-audit', (value, source) => atLeast(toSize(value, source), 64 * 2 ** 10, value, source, '64KB')),
-  };
-}
-
-function atLeast(bytes: number, least: number, value: string, source: string, words: string): number {
-  if (bytes >= least) return bytes;
-  throw startRefused(`${source} is '${value}', but must be at least ${words}`);
 }
 
 function runtimesOf(names: readonly string[], source: string): Config['runtimes'] {

@@ -5,7 +5,7 @@ import type { RemoteOptions } from './remote-options.ts';
 import { Backoff } from '../../lib/backoff.ts';
 import { MAX_URL_CHARACTERS, cutWords, oneLine, withoutEndSlashes, withoutStartSlashes } from '../../lib/text.ts';
 import { withoutCredentials } from '../../lib/without-credentials.ts';
-import { RuntimeUnreachable } from './runtime.ts';
+import { RuntimeUnreachable } from './runtime-connections.ts';
 import type { Runtime } from './runtime.ts';
 import { uptime } from '../../lib/uptime.ts';
 

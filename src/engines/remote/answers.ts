@@ -2,7 +2,7 @@
 import type { CodePlace } from '../../lib/code-place.ts';
 import { executionFailed, invalidInput, messageOf, overloaded } from '../../lib/errors.ts';
 import { cutWords } from '../../lib/text.ts';
-import type { RuntimeAnswer } from './runtime.ts';
+import type { RuntimeAnswer } from './runtime-connections.ts';
 
 /**
  * "If the answer is JSON with `result`, that is the result; other JSON is the result itself; anything else is the result

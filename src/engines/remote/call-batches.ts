@@ -8,7 +8,7 @@ import { areAlike } from '../like-deadlines.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import type { CallSignal, CallTrace } from '../engine.ts';
 import { failureIn, failureOf } from './answers.ts';
-import { RuntimeUnreachable } from './runtime.ts';
+import { RuntimeUnreachable } from './runtime-connections.ts';
 
 /** The media type by which a runtime knows a request with many calls. */
 export const CALLS_TYPE = 'application/vnd.kgrid.calls';

@@ -5,7 +5,7 @@ import type { CallTrace } from '../engine.ts';
 import { CallBatches } from './call-batches.ts';
 import type { BatchedCall } from './call-batches.ts';
 import { uptime } from '../../lib/uptime.ts';
-import { RuntimeUnreachable } from './runtime.ts';
+import { RuntimeUnreachable } from './runtime-connections.ts';
 
 /** A request on its way, to be answered by the test. */
 interface Request {

@@ -16,8 +16,9 @@ import type { CallPlace } from './call-place.ts';
 import { checkJson } from '../check-json.ts';
 import { ANSWERS_TYPE, CALLS_TYPE, CallBatches } from './call-batches.ts';
 import type { RemoteOptions } from './remote-options.ts';
-import { RuntimeSilent, RuntimeUnreachable } from './runtime.ts';
-import type { RequestOptions, Runtime } from './runtime.ts';
+import { RuntimeSilent, RuntimeUnreachable } from './runtime-connections.ts';
+import type { Runtime } from './runtime.ts';
+import type { RequestOptions } from './runtime-connections.ts';
 import { uptime } from '../../lib/uptime.ts';
 
 const ACCEPT = 'application/json, */*;q=0.5';

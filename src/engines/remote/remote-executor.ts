@@ -7,7 +7,7 @@ import type { CallPlace } from './call-place.ts';
 import { Holder } from './holder.ts';
 import type { RemoteOptions } from './remote-options.ts';
 import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
-import { AnswerTooLarge, RuntimeSilent, RuntimeUnreachable } from './runtime.ts';
+import { AnswerTooLarge, RuntimeSilent, RuntimeUnreachable } from './runtime-connections.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Milliseconds without an answer after which a runtime is asked. */

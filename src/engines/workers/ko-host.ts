@@ -3,53 +3,21 @@
  * its limit takes its worker out of use: calls that had begun there go on as long as it is alive, and those that had not
  * are sent to a new one.
  */
-import { NO_NETWORK } from '../network/access.ts';
-import type { NetworkAccess } from '../network/access.ts';
-import type { Network } from '../network/network.ts';
 import { whyNotStarted } from '../walls/launch.ts';
-import type { Tally } from '../../lib/tally.ts';
-import type { Starts } from '../sandbox/starts.ts';
-import type { ProcessEvents } from '../sandbox/sandbox-process.ts';
-import { failed, isStopping, loadPassedLimit, passedLimit, queueIsFull } from './call-failure.ts';
+import { failed, isStopping, queueIsFull } from './call-failure.ts';
+import type { HostOptions, KoLog } from './host-options.ts';
+import { KoNetwork } from './ko-network.ts';
 import { withoutOwnPaths } from './own-paths.ts';
 import { ifBlocked } from './policy.ts';
-import { answerQuestion, refuse } from './questions.ts';
+import { answerTo } from './questions.ts';
 import { Waiting } from './waiting.ts';
 import { WorkerCall, WorkerEndpoint } from './worker-call.ts';
 import type { WorkerCallParts, WorkerWork } from './worker-call.ts';
-import type { EndpointCode, WorkerHome } from './worker-program.ts';
-import { fail, hasEnded } from './settle-work.ts';
+import type { EndpointCode } from './worker-program.ts';
+import { fail, failOverdue, hasEnded } from './settle-work.ts';
 import { Worker } from './worker.ts';
-import type { WorkerOptions, WorkerProcess } from './worker.ts';
-
-export interface HostOptions extends WorkerOptions {
-  /** Calls that run at the same time, and that wait. */
-  readonly concurrency: number;
-  readonly queue: number;
-  /** Milliseconds that loading an endpoint may take. */
-  readonly loadLimitMs: number;
-  readonly starts: Starts;
-  /** Its workers come after all others on the cores. */
-  readonly isBehindOthers: boolean;
-  readonly network?: Pick<Network, 'open'>;
-  /** `<naan>/<name>` of those whose code may start programs. */
-  readonly processes?: readonly string[];
-  /** Counts the workers that are lost. */
-  readonly losses: Tally<WorkerLoss>;
-  /** Starts a worker in a scratch folder of its own. */
-  readonly start: (home: Omit<WorkerHome, 'scratch'>, events: ProcessEvents) => WorkerProcess;
-}
-
-/** Where the log hears of a knowledge object. */
-export interface KoLog {
-  printed(stream: 'stdout' | 'stderr', line: string): void;
-  /** Its process ended unwanted. */
-  failed(reason: string): void;
-}
-
-/** Why a worker is lost: it ended, could not be started, passed a limit, was kept busy by a call, or wrote too much. */
-export const WORKER_LOSSES = ['ended', 'start-failed', 'timeout', 'blocked', 'memory', 'scratch', 'threads'] as const;
-export type WorkerLoss = (typeof WORKER_LOSSES)[number];
+import { WorkerLosses } from './worker-losses.ts';
+import type { WorkerLoss } from './worker-losses.ts';
 
 export class KoHost {
   /** `<naan>/<name>/<version>`, for the log. */
@@ -62,18 +30,18 @@ export class KoHost {
   readonly #waiting: Waiting;
   #current: Worker | undefined;
   readonly #retired = new Set<Worker>();
-  #network: NetworkAccess = NO_NETWORK;
-  #opening: Promise<void> | undefined;
+  readonly #network: KoNetwork;
   #closing = false;
   /** Workers in a row that ended and left only work that had not begun. */
   #endsInVain = 0;
   #onClosed: (() => void) | undefined;
-  /** Workers that were counted as lost. */
-  readonly #lost = new WeakSet<Worker>();
+  readonly #losses: WorkerLosses;
 
   constructor(ko: string, options: HostOptions, log: KoLog, wake: () => void) {
     this.ko = ko;
     this.#waiting = new Waiting(ko);
+    this.#losses = new WorkerLosses(options.losses);
+    this.#network = new KoNetwork(options.network, ko, () => this.#codes);
     this.#options = options;
     this.#log = log;
     this.#wake = wake;
@@ -107,22 +75,7 @@ export class KoHost {
 
   /** Before its first endpoint: what its code may reach is there when that is loaded. */
   openNetwork(): Promise<void> {
-    return (this.#opening ??= this.#openNetwork().catch((thrown: unknown) => {
-      // The next endpoint tries again.
-      this.#opening = undefined;
-      throw thrown;
-    }));
-  }
-
-  async #openNetwork(): Promise<void> {
-    const opened = await this.#options.network?.open(this.ko, () => this.#codes);
-    if (opened === undefined) return;
-    this.#network = opened;
-    if (this.#closing) this.#closeNetwork();
-  }
-
-  #closeNetwork(): void {
-    void this.#network[Symbol.asyncDispose]();
+    return this.#network.open();
   }
 
   /** Adds an endpoint or puts it anew, so that its next load starts from its files. */
@@ -174,7 +127,7 @@ export class KoHost {
     this.#closing = true;
     this.#waiting.stop();
     for (const worker of this.workers) worker.kill(isStopping().message);
-    this.#closeNetwork();
+    this.#network.close();
   }
 
   /** Called several times a second while there is work: ends what passed its limit. */
@@ -197,7 +150,7 @@ export class KoHost {
     );
     if (next === 'ping') worker.ping();
     else if (next === 'leave behind' && this.#retired.size < policy.mostLeftBehind) {
-      this.#lose(worker, 'blocked');
+      this.#losses.add(worker, 'blocked');
       void this.#retire(worker);
     }
   }
@@ -211,7 +164,7 @@ export class KoHost {
   checkMemory(): void {
     for (const worker of this.workers) {
       if (!worker.usesTooMuchMemory()) continue;
-      this.#lose(worker, 'memory');
+      this.#losses.add(worker, 'memory');
       void this.#retire(worker).then(() => worker.kill(worker.memoryReason()));
     }
   }
@@ -220,20 +173,13 @@ export class KoHost {
   endFor(loss: WorkerLoss, pid: number, reason: string): void {
     const worker = this.workers.find((each) => each.pid === pid);
     if (worker === undefined) return;
-    this.#lose(worker, loss);
+    this.#losses.add(worker, loss);
     void this.#retire(worker).then(() => worker.kill(reason));
   }
 
   #expireIn(worker: Worker, now: number): void {
-    let passed = false;
-    for (const { work } of worker.open) {
-      const [call] = work.calls;
-      if ((call ?? work).deadline > now || hasEnded(work)) continue;
-      passed = true;
-      fail(work, call === undefined ? failed(loadPassedLimit(work.endpoint.limit)) : passedLimit(call.limitMs));
-    }
-    if (!passed) return;
-    this.#lose(worker, 'timeout');
+    if (!failOverdue(worker.open, now)) return;
+    this.#losses.add(worker, 'timeout');
     void this.#retire(worker).then(() => this.#endIfBlocked(worker));
   }
 
@@ -258,7 +204,7 @@ export class KoHost {
     const root = endpoints[0]?.code.root ?? '/';
     const { ko } = this;
     const processes = this.#options.processes?.includes(ko.slice(0, ko.lastIndexOf('/'))) === true;
-    const home = { ko, root, folders: [...folders], network: this.#network, processes };
+    const home = { ko, root, folders: [...folders], network: this.#network.access, processes };
     const clean = (text: string): string => withoutOwnPaths(text, this.#codes);
     const worker = new Worker((events) => this.#options.start(home, events), folders, this.#options, {
       freed: (freed) => this.#freed(freed),
@@ -267,7 +213,7 @@ export class KoHost {
       ended: (ended, unbegun, fault) => this.#ended(ended, unbegun, fault),
       notStarted: (ended, works, reason) => this.#notStarted(ended, works, reason),
       printed: (stream, line) => this.#log.printed(stream, clean(line)),
-      clean: (text) => this.#network.explain(clean(text)),
+      clean: (text) => this.#network.access.explain(clean(text)),
     });
     if (this.#options.isBehindOthers) worker.lowerPriority();
     for (const endpoint of endpoints) worker.define(endpoint);
@@ -282,7 +228,7 @@ export class KoHost {
 
   #ended(worker: Worker, unbegun: readonly WorkerWork[], fault: string | undefined): void {
     if (fault !== undefined) {
-      if (!this.#isKilled) this.#lose(worker, 'ended');
+      if (!this.#isKilled) this.#losses.add(worker, 'ended');
       this.#log.failed(fault);
     }
     this.#forget(worker);
@@ -305,20 +251,13 @@ export class KoHost {
   #notStarted(worker: Worker, works: readonly WorkerWork[], how: string): void {
     const reason = whyNotStarted(how);
     const { starts } = this.#options;
-    this.#lose(worker, 'start-failed');
+    this.#losses.add(worker, 'start-failed');
     this.#forget(worker);
     this.#waiting.putBack(works);
     this.#log.failed(`it could not be started: ${reason}`);
     starts.onFailed(reason);
     if (starts.areHopeless) this.#waiting.failLoads(starts.problem ?? reason);
     this.#settleClosing();
-  }
-
-  /** Each is counted once, by what came first. */
-  #lose(worker: Worker, why: WorkerLoss): void {
-    if (this.#lost.has(worker)) return;
-    this.#lost.add(worker);
-    this.#options.losses.add(why);
   }
 
   #forget(worker: Worker): void {
@@ -351,25 +290,14 @@ export class KoHost {
 
   async #answer(worker: Worker, number: number, callNumber: number, question: string): Promise<void> {
     const { clock, policy } = this.#options;
-    const open = worker.open.get(callNumber);
-    const [call] = open?.work.calls ?? [];
-    if (open === undefined || call === undefined || hasEnded(open.work))
-      return worker.reply(
-        number,
-        callNumber,
-        refuse('Another endpoint can be called only while a call is being answered'),
-      );
-    const most = policy.mostQuestions * (call.sink?.count ?? 1);
-    if (open.questions > most)
-      return worker.reply(number, callNumber, refuse(`One call waits for ${policy.mostQuestions} others already`));
-    worker.reply(number, callNumber, await answerQuestion(call, question, clock));
+    worker.reply(number, callNumber, await answerTo(worker.open.get(callNumber), question, clock, policy));
   }
 
   #settleClosing(): void {
     if (!this.#closing || !this.#waiting.isNothing) return;
     for (const worker of this.workers) this.#endIfDone(worker);
     if (this.workers.length > 0) return;
-    this.#closeNetwork();
+    this.#network.close();
     this.#onClosed?.();
   }
 }

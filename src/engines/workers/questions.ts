@@ -1,7 +1,10 @@
 /** What code asks while it answers a call: results of other endpoints, and what the service says of them. */
 import type { Clock } from '../sandbox/clock.ts';
 import { questionOf } from './from-worker.ts';
+import type { Open } from './open-work.ts';
 import { leftForOthers } from './policy.ts';
+import type { WorkerPolicy } from './policy.ts';
+import { hasEnded } from './settle-work.ts';
 import type { WorkerCall } from './worker-call.ts';
 
 export interface Reply {
@@ -13,8 +16,23 @@ export interface Reply {
 
 const MAX_SHOWN_CHARACTERS = 200;
 
+/** What the code of open work asks, where that may. Never rejects. */
+export async function answerTo(
+  open: Open | undefined,
+  text: string,
+  clock: Clock,
+  policy: WorkerPolicy,
+): Promise<Reply> {
+  const [call] = open?.work.calls ?? [];
+  if (open === undefined || call === undefined || hasEnded(open.work))
+    return refuse('Another endpoint can be called only while a call is being answered');
+  const most = policy.mostQuestions * (call.sink?.count ?? 1);
+  if (open.questions > most) return refuse(`One call waits for ${policy.mostQuestions} others already`);
+  return answerQuestion(call, text, clock);
+}
+
 /** `call`: the one whose code asks; its scope answers, at its depth and within the time that it has left. Never rejects. */
-export async function answerQuestion(call: WorkerCall, text: string, clock: Clock): Promise<Reply> {
+async function answerQuestion(call: WorkerCall, text: string, clock: Clock): Promise<Reply> {
   try {
     const { what, uri, contentType, body } = questionOf(text);
     const id = uri.replace(/^(ark:)?\/*/, '');
@@ -43,4 +61,4 @@ export async function answerQuestion(call: WorkerCall, text: string, clock: Cloc
 
 const JSON_TYPE = /^\s*[\w.-]+\/([\w.-]+\+)?json\s*(;|$)/i;
 
-export const refuse = (description: string): Reply => ({ status: 500, body: JSON.stringify({ description }) });
+const refuse = (description: string): Reply => ({ status: 500, body: JSON.stringify({ description }) });

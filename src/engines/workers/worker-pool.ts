@@ -11,13 +11,15 @@ import { Tally } from '../../lib/tally.ts';
 import type { EngineFigures } from '../engine.ts';
 import { codeOf } from './packages/errors.ts';
 import { checkThreads } from './check-threads.ts';
-import { KoHost, WORKER_LOSSES } from './ko-host.ts';
-import type { HostOptions, WorkerLoss } from './ko-host.ts';
+import { KoHost } from './ko-host.ts';
+import type { HostOptions } from './host-options.ts';
 import { workerPolicy } from './policy.ts';
 import type { WorkerPolicy } from './policy.ts';
 import { ScratchFolders } from './scratch-folders.ts';
 import type { WorkerHome, WorkerProgram } from './worker-program.ts';
 import type { WorkerProcess } from './worker.ts';
+import { WORKER_LOSSES } from './worker-losses.ts';
+import type { WorkerLoss } from './worker-losses.ts';
 
 export interface WorkerLimits {
   readonly bodyLimit: number;

@@ -10,7 +10,7 @@ import type { WorkerPolicy } from './policy.ts';
 import { residentBytes } from './policy.ts';
 import { isOfLauncher } from '../walls/launch.ts';
 import { OpenWork } from './open-work.ts';
-import type { Batch } from './open-work.ts';
+import { OutgoingFrames } from './outgoing-frames.ts';
 import { logPrintedLines } from './printed-lines.ts';
 import type { Reply } from './questions.ts';
 import { fail, hasEnded, settle } from './settle-work.ts';
@@ -58,14 +58,6 @@ export class Worker {
   /** Calls that wait for another endpoint and take no place meanwhile. */
   #waiting = 0;
   #last = 0;
-  #out: Buffer[] = [];
-  #outBytes = 0;
-  /** What waits there for others that are on their way. */
-  #next: Batch = { calls: 0, isRecent: true };
-  #recent = 0;
-  /** Something waits there that is no call. */
-  #isUrgent = false;
-  #isDue = false;
   #reason: string | undefined;
   #outOfMemory = false;
   #wanted = false;
@@ -76,6 +68,7 @@ export class Worker {
   readonly #options: WorkerOptions;
   readonly #events: WorkerEvents;
   readonly #process: WorkerProcess;
+  readonly #out: OutgoingFrames;
 
   constructor(
     start: (events: ProcessEvents) => WorkerProcess,
@@ -98,6 +91,7 @@ export class Worker {
       },
       onOutput: (name, stream) => this.#read(name, stream),
     });
+    this.#out = new OutgoingFrames((bytes) => void this.#process.write(bytes), options);
   }
 
   /** Undefined where it could not be started. */
@@ -126,7 +120,9 @@ export class Worker {
 
   define({ index, code }: WorkerEndpoint): void {
     const { file, root, more } = code;
-    this.#tellNow(frame(kinds.endpoint, index, 0, JSON.stringify({ file, root, function: code.function, ...more })));
+    this.#out.addUrgent(
+      frame(kinds.endpoint, index, 0, JSON.stringify({ file, root, function: code.function, ...more })),
+    );
   }
 
   send(work: WorkerWork): void {
@@ -137,11 +133,10 @@ export class Worker {
     for (const { trace } of work.calls) trace?.span?.begins();
     this.loaded.add(index);
     const [call] = work.calls;
-    this.open.add({ number, work, questions: 0, batch: call && this.#next });
-    if (call === undefined) return this.#tellNow(frame(kinds.load, number, index, ''));
-    this.#next.calls++;
-    if (call.sink !== undefined) return this.#write(frame(kinds.records, number, index, call.input, 'latin1'));
-    this.#write(frame(kinds.call, number, index * 2 + (call.json ? 1 : 0), call.input));
+    this.open.add({ number, work, questions: 0, batch: call && this.#out.batch });
+    if (call === undefined) return this.#out.addUrgent(frame(kinds.load, number, index, ''));
+    if (call.sink !== undefined) return this.#out.addCall(frame(kinds.records, number, index, call.input, 'latin1'));
+    this.#out.addCall(frame(kinds.call, number, index * 2 + (call.json ? 1 : 0), call.input));
   }
 
   /** Answers a question. */
@@ -205,55 +200,9 @@ export class Worker {
     return `The knowledge object passed its memory limit of ${this.#options.program.memoryMb} MB`;
   }
 
-  #write(message: Buffer): void {
-    if (this.#outBytes > 0 && this.#outBytes + message.length > this.#options.policy.batchBytes) this.#flush();
-    this.#out.push(message);
-    this.#outBytes += message.length;
-    this.#schedule();
-  }
-
-  #tellNow(message: Buffer): void {
-    this.#isUrgent = true;
-    this.#write(message);
-  }
-
-  #schedule(): void {
-    const mayFlush = this.#isUrgent || this.#recent < this.#options.policy.batchesInFlight;
-    if (this.#isDue || this.#outBytes === 0 || !mayFlush) return;
-    this.#isDue = true;
-    this.#options.clock.soon(() => {
-      this.#isDue = false;
-      this.#flush();
-    });
-  }
-
-  /** It holds up the next no more. */
-  #age(batch: Batch): void {
-    if (!batch.isRecent) return;
-    batch.isRecent = false;
-    this.#recent--;
-    this.#schedule();
-  }
-
   #tell(message: Buffer): void {
     if (this.#options.program.repliesBy === 'control') this.#process.write(message, 'control');
-    else this.#tellNow(message);
-  }
-
-  #flush(): void {
-    const [first, ...others] = this.#out;
-    if (first === undefined) return;
-    const out = others.length === 0 ? first : Buffer.concat(this.#out, this.#outBytes);
-    this.#out = [];
-    this.#outBytes = 0;
-    this.#isUrgent = false;
-    const batch = this.#next;
-    if (batch.calls > 0) {
-      this.#next = { calls: 0, isRecent: true };
-      this.#recent++;
-      this.#options.clock.after(this.#options.policy.recentMs, () => this.#age(batch));
-    }
-    this.#process.write(out);
+    else this.#out.addUrgent(message);
   }
 
   #read(name: 'stdout' | 'stderr', stream: Readable): void {
@@ -288,7 +237,7 @@ export class Worker {
     const failure = kind === answers.result ? undefined : failureOf(kind, body, (text) => this.#events.clean(text));
     this.open.delete(open);
     this.#hasBegun = true;
-    if (open.batch && --open.batch.calls === 0) this.#age(open.batch);
+    if (open.batch) this.#out.answered(open.batch);
     if (open.questions > 0) this.#waiting -= 1;
     if (this.open.size === 0) this.idleSince = this.lastHeard;
     settle(open.work, failure ?? body);

@@ -1,0 +1,63 @@
+/** How much of everything is allowed. */
+import { startRefused } from '../lib/errors.ts';
+import type { SettingReader } from './setting-reader.ts';
+import { toCount, toDuration, toSize } from './values.ts';
+
+export interface Limits {
+  /** Bytes. */
+  readonly package: number;
+  readonly unpacked: number;
+  readonly file: number;
+  readonly entries: number;
+  readonly metadata: number;
+  readonly descriptor: number;
+  readonly body: number;
+  readonly result: number;
+  readonly isolateMemory: number;
+  /** Milliseconds. */
+  readonly execution: number;
+  readonly runtime: number;
+  readonly activation: number;
+  readonly runtimeExpiry: number;
+  readonly request: number;
+  readonly upload: number;
+  readonly queue: number;
+  readonly held: number;
+  readonly batchSpool: number;
+  readonly batchIdle: number;
+  readonly connections: number;
+  readonly audit: number;
+}
+
+export function limitsOf(read: SettingReader): Limits {
+  return {
+    package: read.as('max-package', toSize),
+    unpacked: read.as('max-unpacked', toSize),
+    file: read.as('max-file', toSize),
+    entries: read.as('max-entries', toCount),
+    metadata: read.as('max-metadata', toSize),
+    descriptor: read.as('max-descriptor', toSize),
+    body: read.as('max-body', toSize),
+    result: read.as('max-result', toSize),
+    isolateMemory: read.as('isolate-memory', (value, source) =>
+      atLeast(toSize(value, source), 8 * 2 ** 20, value, source, '8MB'),
+    ),
+    execution: read.as('execution-timeout', toDuration),
+    runtime: read.as('runtime-timeout', toDuration),
+    activation: read.as('activation-timeout', toDuration),
+    runtimeExpiry: read.as('runtime-expiry', toDuration),
+    request: read.as('request-timeout', toDuration),
+    upload: read.as('upload-timeout', toDuration),
+    queue: read.as('queue-limit', toCount),
+    held: read.as('max-held', toSize),
+    batchSpool: read.as('max-batch-spool', toSize),
+    batchIdle: read.as('batch-idle', toDuration),
+    connections: read.as('max-connections', toCount),
+    audit: read.as('max-audit', (value, source) => atLeast(toSize(value, source), 64 * 2 ** 10, value, source, '64KB')),
+  };
+}
+
+function atLeast(bytes: number, least: number, value: string, source: string, words: string): number {
+  if (bytes >= least) return bytes;
+  throw startRefused(`${source} is '${value}', but must be at least ${words}`);
+}
