@@ -6,17 +6,17 @@ import { Duplicates } from './duplicates.ts';
 import type { ExplodedKo, ExplodedPackages } from './exploded-packages.ts';
 import type { StoredKo } from './load-index.ts';
 import { keyOf } from './package-content.ts';
-import type { StoredPackages } from './stored-packages.ts';
+import type { LoadedPackages } from './loaded-packages.ts';
 
 /** What is on the shelf, imported or exploded, as one. Of one id the imported KO serves, else the first folder. */
 export class Catalog {
-  readonly #stored: StoredPackages;
+  readonly #stored: LoadedPackages;
   readonly #exploded: ExplodedPackages;
   readonly #duplicates: Duplicates;
   readonly #index: EntryIndex;
 
   /** `changes`: of both. */
-  constructor(stored: StoredPackages, exploded: ExplodedPackages, changes: ChangeLog) {
+  constructor(stored: LoadedPackages, exploded: ExplodedPackages, changes: ChangeLog) {
     this.#stored = stored;
     this.#exploded = exploded;
     this.#duplicates = new Duplicates(exploded, changes, (key) => this.find(key));

@@ -15,21 +15,19 @@ import type {
   ShelfEntry,
   Staging,
 } from '../shelf.ts';
-import { requirePlace } from '../require-place.ts';
 import { Catalog } from './catalog.ts';
 import { readOnlyShelf, shelfUnreadable, writing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
-import type { ExplodedKo, ExplodedPackages } from './exploded-packages.ts';
+import type { ExplodedPackages } from './exploded-packages.ts';
 import type { Unreadable } from './load-index.ts';
 import type { Owner } from './owner-lock.ts';
 import type { KeptPackages } from './kept-packages.ts';
-import type { Pointer } from './pointer.ts';
+import { PackageIntake } from './package-intake.ts';
 import type { RemovedFolder } from './removed-folder.ts';
 import { RemovedPackages } from './removed-packages.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
-import { stagingName, type ShelfLayout } from './shelf-layout.ts';
-import { copyFiles, isFor, requireMatch } from './rules-of-changes.ts';
-import { StagedPackage, type Publish } from './staged-package.ts';
+import type { ShelfLayout } from './shelf-layout.ts';
+import { isFor, requireMatch } from './rules-of-changes.ts';
 import type { StoredPackages, Warn } from './stored-packages.ts';
 
 export interface FileShelfParts {
@@ -53,6 +51,7 @@ export class FileShelf implements Shelf {
   readonly defaultNaan: string;
   readonly #parts: FileShelfParts;
   readonly #catalog: Catalog;
+  readonly #intake: PackageIntake;
   readonly #removed: RemovedPackages;
   /** Writes to one KO follow each other; the last to be committed stays. */
   readonly #writes = new SerialQueue();
@@ -61,7 +60,8 @@ export class FileShelf implements Shelf {
   constructor(parts: FileShelfParts) {
     this.#parts = parts;
     this.defaultNaan = parts.defaultNaan;
-    this.#catalog = new Catalog(parts.stored, parts.exploded, parts.changes);
+    this.#catalog = new Catalog(parts.stored.loaded, parts.exploded, parts.changes);
+    this.#intake = new PackageIntake({ ...parts, entry: (id) => this.#entry(id) });
     this.#removed = new RemovedPackages({ ...parts, current: (id) => this.#entry(id)?.digest });
   }
 
@@ -99,26 +99,29 @@ export class FileShelf implements Shelf {
     // Nothing is awaited between finding a package and holding it, so that no writer can remove it.
     const ko = this.#catalog.find(koKey(id));
     if (ko !== undefined) return 'place' in ko ? exploded.open(ko) : stored.open(ko);
-    stored.requireReadable(koKey(id));
+    stored.loaded.requireReadable(koKey(id));
     return undefined;
   }
 
   async stage(): Promise<Staging> {
     this.#requireWritable();
-    return this.#stage((id, staged) => this.#write(id, () => this.#take(id, staged)));
+    return this.#intake.stage((id, staged) => this.#write(id, () => this.#intake.take(id, staged)));
   }
 
   replaceMetadata(id: KoId, metadata: string, ifMatch?: readonly string[]): Promise<ShelfEntry> {
+    const { stored, exploded, kept } = this.#parts;
     return this.#write(id, async () => {
       await this.#refresh(id);
       const ko = this.#catalog.find(koKey(id));
       if (ko === undefined) throw koNotFound(koKey(id));
       requireMatch(ko.content.entry, ifMatch);
-      if (!('place' in ko)) await this.#parts.stored.replaceMetadata(ko, metadata);
+      if (!('place' in ko)) await stored.replaceMetadata(ko, metadata);
       else if (isFor(id, metadata)) {
-        if (this.#parts.kept.keepsAny) await this.#keepCopy(ko);
-        await this.#parts.exploded.replaceMetadata(ko, metadata);
-      } else await this.#takeIn(ko, metadata);
+        if (kept.keepsAny) await this.#intake.keepCopy(ko);
+        await exploded.replaceMetadata(ko, metadata);
+      }
+      // "Later PUTs of metadata never move a KO": a folder whose metadata names another id could not keep its own.
+      else await this.#intake.copy(ko.content.entry.id, exploded.open(ko), metadata);
       return this.#catalog.find(koKey(id))?.content.entry ?? ko.content.entry;
     });
   }
@@ -129,10 +132,10 @@ export class FileShelf implements Shelf {
     return this.#write(id, async () => {
       await this.#refresh(id);
       const ko = this.#catalog.find(koKey(id));
-      if (ko === undefined && !stored.unreadable.has(key)) throw koNotFound(key);
+      if (ko === undefined && !stored.loaded.unreadable.has(key)) throw koNotFound(key);
       requireMatch(ko?.content.entry, ifMatch);
       await exploded.moveAway(key, 'deleted');
-      if (stored.kos.has(key) || stored.unreadable.has(key)) await stored.remove(id);
+      if (stored.loaded.kos.has(key) || stored.loaded.unreadable.has(key)) await stored.remove(id);
     });
   }
 
@@ -158,8 +161,8 @@ export class FileShelf implements Shelf {
       requireMatch(before, ifMatch);
       const entry =
         chosen.folder === undefined
-          ? await this.#copyIn(id, await this.#removed.exploded(chosen))
-          : await this.#adopt(await this.#removed.stored(chosen));
+          ? await this.#intake.copy(id, await this.#removed.exploded(chosen))
+          : await this.#intake.adopt(await this.#removed.stored(chosen));
       return { entry, replaced: before?.digest };
     });
   }
@@ -177,7 +180,7 @@ export class FileShelf implements Shelf {
     const { stored, exploded, owner } = this.#parts;
     const keys = new Set(names?.map(nameKey));
     const isAsked = (key: string): boolean => names === undefined || keys.has(key.slice(0, key.lastIndexOf('/')));
-    if (owner === undefined) stored.reload(isAsked);
+    if (owner === undefined) stored.loaded.reload(isAsked);
     else await this.#readEntriesAgain((_entry, key) => isAsked(key));
     await stored.verifyDamaged(isAsked);
     await exploded.scan(names);
@@ -222,12 +225,12 @@ export class FileShelf implements Shelf {
   async #readEntriesAgain(which: (entry: Unreadable, key: string) => boolean): Promise<KoId[]> {
     const { stored } = this.#parts;
     const found: KoId[] = [];
-    for (const [key, entry] of stored.unreadable) {
+    for (const [key, entry] of stored.loaded.unreadable) {
       const id = which(entry, key) ? parseKoId(key) : undefined;
       if (id === undefined) continue;
       // In turn with writes, one of which may just have replaced it.
       await this.#writes.run(key, () => {
-        if (stored.readAgain(id)) found.push(id);
+        if (stored.loaded.readAgain(id)) found.push(id);
         return Promise.resolve();
       });
     }
@@ -239,58 +242,6 @@ export class FileShelf implements Shelf {
     const ko = this.#catalog.find(koKey(id));
     if (ko === undefined || !('place' in ko)) return;
     if (await this.#parts.exploded.hasChanged(ko)) await this.#parts.exploded.scan([id]);
-  }
-
-  #stage(publish: Publish): Promise<StagedPackage> {
-    return StagedPackage.create(stagingName(this.#parts.layout), this.#parts.disk, publish);
-  }
-
-  async #take(id: KoId, staged: StagedPackage): Promise<ShelfEntry> {
-    const content = await staged.seal(id);
-    const there = this.#entry(id);
-    requirePlace(content.entry, there);
-    await this.#parts.stored.take(content, staged.content);
-    if (there?.digest !== content.entry.digest) staged.replaced = there?.digest;
-    await this.#moveFormerFolder(id);
-    return content.entry;
-  }
-
-  async #adopt(pointer: Pointer): Promise<ShelfEntry> {
-    const { entry } = pointer.content;
-    await this.#parts.stored.adopt(pointer);
-    await this.#moveFormerFolder(entry.id);
-    return entry;
-  }
-
-  async #moveFormerFolder(id: KoId): Promise<void> {
-    try {
-      await this.#parts.exploded.moveAway(koKey(id), 'replaced');
-    } catch (thrown) {
-      this.#parts.warn(`${koKey(id)} was imported, but its former folder could not be moved to .removed`, thrown);
-    }
-  }
-
-  /** "Later PUTs of metadata never move a KO": a folder whose metadata names another id could not keep its own. */
-  async #takeIn(ko: ExplodedKo, metadata: string): Promise<void> {
-    await this.#copyIn(ko.content.entry.id, this.#parts.exploded.open(ko), metadata);
-  }
-
-  async #copyIn(id: KoId, from: KoPackage, metadata?: string): Promise<ShelfEntry> {
-    await using staged = await this.#stage((_id, each) => this.#take(id, each));
-    await copyFiles(from, staged, metadata);
-    return await staged.commit(id);
-  }
-
-  /** What is changed in the folder of a person is kept as a package of its own. */
-  async #keepCopy(ko: ExplodedKo): Promise<void> {
-    const { exploded, stored } = this.#parts;
-    const { entry } = ko.content;
-    await using staged = await this.#stage(async (id, each) => {
-      await stored.keepCopy(await each.seal(id), each.content);
-      return entry;
-    });
-    await copyFiles(exploded.open(ko), staged);
-    await staged.commit(entry.id);
   }
 
   #entry(id: KoId): ShelfEntry | undefined {

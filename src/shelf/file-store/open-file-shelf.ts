@@ -57,7 +57,7 @@ export async function openFileShelf(dir: string, options: FileShelfOptions = {})
     const stored = await eventually(dir, () => Promise.resolve(new StoredPackages(parts)));
     if (owner !== undefined) {
       await stored.noteIndex();
-      await removeUnreferenced(parts, stored);
+      await removeUnreferenced(parts, stored.loaded);
     }
     const exploded = new ExplodedPackages(parts);
     await eventually(dir, () => exploded.scan());

@@ -7,7 +7,8 @@ import { loadKept, type KeptPackages } from './kept-packages.ts';
 import { findOrphans, moveOrphan } from './orphans.ts';
 import type { RemovedFolder } from './removed-folder.ts';
 import { recordName, type ShelfLayout } from './shelf-layout.ts';
-import type { StoredPackages, Warn } from './stored-packages.ts';
+import type { LoadedPackages } from './loaded-packages.ts';
+import type { Warn } from './stored-packages.ts';
 
 export interface UnreferencedParts {
   readonly layout: ShelfLayout;
@@ -20,7 +21,7 @@ export interface UnreferencedParts {
 /** For the owner of the shelf, before it serves: uploads that did not end go, and packages of no KO move to `.removed/`. */
 export async function removeUnreferenced(
   parts: UnreferencedParts,
-  { kos, unreadable }: Pick<StoredPackages, 'kos' | 'unreadable'>,
+  { kos, unreadable }: Pick<LoadedPackages, 'kos' | 'unreadable'>,
 ): Promise<void> {
   const { layout } = parts;
   for (const name of await readdir(layout.staging)) await clear(parts, join(layout.staging, name));
@@ -39,7 +40,7 @@ export async function removeUnreferenced(
 /** What a kill left as kept while it is there. @returns the folders of what is kept. */
 async function removeKeptThatAreThere(
   { layout, kept, warn }: UnreferencedParts,
-  kos: StoredPackages['kos'],
+  kos: LoadedPackages['kos'],
 ): Promise<Set<string | undefined>> {
   const all = loadKept(layout);
   for (const each of all) {

@@ -3,7 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import { otherAtId } from '../../knowledge-object/metadata.ts';
-import { packageDamaged, shelfNotReadable } from '../../lib/errors.ts';
+import { packageDamaged } from '../../lib/errors.ts';
 import type { ChangeLog } from '../change-log.ts';
 import type { KoPackage } from '../shelf.ts';
 import { isMissing } from '../disk-errors.ts';
@@ -11,7 +11,8 @@ import type { DurableFiles } from './durable-files.ts';
 import { EmptyMark } from './empty-index.ts';
 import { Leases } from './leases.ts';
 import type { KeptPackages } from './kept-packages.ts';
-import { loadEntry, loadIndex, type LoadedIndex, type StoredKo, type Unreadable } from './load-index.ts';
+import type { StoredKo } from './load-index.ts';
+import { LoadedPackages } from './loaded-packages.ts';
 import { OpenPackage } from './open-package.ts';
 import { artifactsOf, describePackage, keyOf, type PackageContent } from './package-content.ts';
 import { faultOf } from './package-faults.ts';
@@ -34,9 +35,7 @@ export interface StoredPackagesOptions {
  * renaming. A KO is there from the moment that its pointer is, and not before. Writes to one KO must not overlap.
  */
 export class StoredPackages {
-  readonly #loaded: LoadedIndex;
-  readonly #damaged = new Set<StoredKo>();
-  readonly #changes: ChangeLog;
+  readonly loaded: LoadedPackages;
   readonly #layout: ShelfLayout;
   readonly #disk: DurableFiles;
   readonly #leases: Leases;
@@ -52,9 +51,7 @@ export class StoredPackages {
     this.#warn = warn;
     this.#records = new PackageRecords(layout, disk);
     this.#emptyMark = new EmptyMark(layout, disk);
-    this.#changes = changes;
-    this.#loaded = { kos: new Map(), unreadable: new Map() };
-    this.reload();
+    this.loaded = new LoadedPackages(layout, changes);
     this.#leases = new Leases(async (folder) => {
       try {
         await disk.remove('old package', join(layout.objects, folder));
@@ -64,46 +61,14 @@ export class StoredPackages {
     });
   }
 
-  /** By `koKey`. */
-  get kos(): ReadonlyMap<string, StoredKo> {
-    return this.#loaded.kos;
-  }
-
-  /** By `koKey` or the name of the pointer file. */
-  get unreadable(): ReadonlyMap<string, Unreadable> {
-    return this.#loaded.unreadable;
-  }
-
-  /** Those that have damage. */
-  get damaged(): ReadonlySet<StoredKo> {
-    return this.#damaged;
-  }
-
-  /** Reads the index again, of all or of those whose keys are asked for. */
-  reload(isAsked: (key: string) => boolean = () => true): void {
-    const { kos, unreadable } = loadIndex(this.#layout, isAsked);
-    const known = [...this.kos.keys(), ...this.unreadable.keys()];
-    for (const key of known) if (isAsked(key) && !kos.has(key)) this.#show(key, undefined);
-    for (const [key, ko] of kos) this.#show(key, ko);
-    for (const [key, each] of unreadable) this.#loaded.unreadable.set(key, each);
-  }
-
   /** For the owner of the shelf, before it serves: notes what is on it, so that the index can be told from a lost one. */
   async noteIndex(): Promise<void> {
     await this.#markEmpty();
     try {
-      await this.#records.addMissing([...this.kos.values()]);
+      await this.#records.addMissing([...this.loaded.kos.values()]);
     } catch (thrown) {
       this.#warn('The index could not be noted beside the packages, from which it could be rebuilt', thrown);
     }
-  }
-
-  /** Why an entry of the index cannot be opened. @throws packageDamaged; shelfNotReadable. */
-  requireReadable(key: string): void {
-    const found = this.unreadable.get(key);
-    if (found?.transient === true)
-      throw shelfNotReadable(`${key} cannot be read at the moment: ${found.cause}.`, found);
-    if (found !== undefined) throw packageDamaged(`${key} is damaged on the shelf: ${found.cause}.`);
   }
 
   /** @throws packageDamaged. */
@@ -117,7 +82,7 @@ export class StoredPackages {
       place: { path: join(this.#layout.objects, folder) },
       verify: true,
       release: this.#leases.hold(folder),
-      onDamage: (cause) => this.#setDamage(ko, cause),
+      onDamage: (cause) => this.loaded.setDamage(ko, cause),
     });
   }
 
@@ -169,19 +134,19 @@ export class StoredPackages {
 
   async remove(id: KoId): Promise<void> {
     const key = koKey(id);
-    const before = this.kos.get(key);
+    const before = this.loaded.kos.get(key);
     await this.#keeping(before, 'deleted', async () => {
-      if (this.kos.size + this.unreadable.size === 1) await this.#emptyMark.set(true);
+      if (this.loaded.kos.size + this.loaded.unreadable.size === 1) await this.#emptyMark.set(true);
       await this.#point(id, undefined);
     });
-    this.#show(key, undefined);
+    this.loaded.show(key, undefined);
     await this.#markEmpty();
     if (before !== undefined) await this.retire(id, before.folder);
   }
 
   /** A package folder to which its KO or what is kept of it may not refer any more. */
   async retire(id: KoId, folder: string): Promise<void> {
-    if (this.kos.get(koKey(id))?.folder === folder) return;
+    if (this.loaded.kos.get(koKey(id))?.folder === folder) return;
     await this.#removeRecord(folder);
     const isKept = (await this.#kept.list(id)).some((each) => each.folder === folder);
     if (!isKept) await this.#leases.retire(folder);
@@ -189,20 +154,10 @@ export class StoredPackages {
 
   /** Looks again at the packages that are damaged: a person may have repaired them. */
   async verifyDamaged(isAsked: (key: string) => boolean): Promise<void> {
-    for (const ko of [...this.#damaged].filter(({ content }) => isAsked(keyOf(content)))) {
+    for (const ko of [...this.loaded.damaged].filter(({ content }) => isAsked(keyOf(content)))) {
       // What cannot be read now may still be what it was.
-      this.#setDamage(ko, await faultOf(this.#layout, ko).catch(() => ko.damage));
+      this.loaded.setDamage(ko, await faultOf(this.#layout, ko).catch(() => ko.damage));
     }
-  }
-
-  /** Looks again at an entry that could not be read. @returns whether it can be served now. */
-  readAgain(id: KoId): boolean {
-    const key = koKey(id);
-    if (!this.unreadable.has(key)) return false;
-    const found = loadEntry(this.#layout, pointerName(id));
-    if ('cause' in found) this.#loaded.unreadable.set(key, found);
-    else this.#show(key, found);
-    return !('cause' in found);
   }
 
   settled(): Promise<void> {
@@ -211,10 +166,10 @@ export class StoredPackages {
 
   async #publish(ko: StoredKo): Promise<void> {
     const { id } = ko.content.entry;
-    const before = this.kos.get(koKey(id));
+    const before = this.loaded.kos.get(koKey(id));
     const other = before?.content.entry.digest === ko.content.entry.digest ? undefined : before;
     await this.#keeping(other, 'replaced', () => this.#point(id, ko));
-    this.#show(koKey(id), ko);
+    this.loaded.show(koKey(id), ko);
     await this.#markEmpty();
     if (before !== undefined) await this.retire(id, before.folder);
   }
@@ -235,7 +190,7 @@ export class StoredPackages {
   async #wholeFolder(content: PackageContent): Promise<string | undefined> {
     const { id } = content.entry;
     const kept = await this.#kept.list(id);
-    const folders = new Set([this.kos.get(koKey(id))?.folder, ...kept.map(({ folder }) => folder)]);
+    const folders = new Set([this.loaded.kos.get(koKey(id))?.folder, ...kept.map(({ folder }) => folder)]);
     for (const folder of folders) {
       if (folder?.startsWith(`${content.artifactsDigest}-`) !== true) continue;
       const fault = await faultOf(this.#layout, { content, folder }).catch(() => 'unreadable');
@@ -258,34 +213,15 @@ export class StoredPackages {
 
   async #markEmpty(): Promise<void> {
     try {
-      await this.#emptyMark.set(this.kos.size + this.unreadable.size === 0);
+      await this.#emptyMark.set(this.loaded.kos.size + this.loaded.unreadable.size === 0);
     } catch (thrown) {
       this.#warn('Whether the index may be empty could not be noted in .kgrid', thrown);
     }
   }
 
-  #show(key: string, ko: StoredKo | undefined): void {
-    const { kos, unreadable } = this.#loaded;
-    const before = kos.get(key);
-    if (before !== undefined) this.#damaged.delete(before);
-    if (ko === undefined) kos.delete(key);
-    else kos.set(key, ko);
-    if (ko?.damage !== undefined) this.#damaged.add(ko);
-    unreadable.delete(key);
-    const changed = ko ?? before;
-    if (changed !== undefined && before?.content.entry.etag !== ko?.content.entry.etag)
-      this.#changes.note(changed.content.entry.id);
-  }
-
-  #setDamage(ko: StoredKo, cause: string | undefined): void {
-    ko.damage = cause;
-    if (cause === undefined || this.kos.get(keyOf(ko.content)) !== ko) this.#damaged.delete(ko);
-    else this.#damaged.add(ko);
-  }
-
   async #point(id: KoId, ko: StoredKo | undefined): Promise<void> {
     const target = join(this.#layout.index, pointerName(id));
-    const before = textOf(this.kos.get(koKey(id))) ?? (await readFile(target, 'utf8').catch(() => undefined));
+    const before = textOf(this.loaded.kos.get(koKey(id))) ?? (await readFile(target, 'utf8').catch(() => undefined));
     await this.#disk.replaceFile('pointer', target, stagingName(this.#layout), textOf(ko), before);
   }
 
