@@ -27,7 +27,7 @@ await server.run('CREATE DATABASE kgrid TEMPLATE template0');
 const firstPort = server.port;
 const secondPort = await freePort();
 const proxy = all.use(await tcpProxy(() => firstPort));
-const url = `postgres://kgrid@127.0.0.1:${proxy.port},127.0.0.1:${secondPort}/kgrid?connect_timeout=3`;
+const url = `postgres://kgrid@127.0.0.1:${proxy.port},127.0.0.1:${secondPort}/kgrid?connect_timeout=3&sslmode=disable`;
 const fleet = all.use(await startFleet(3, { url }));
 const owned = all.move();
 after(() => owned.disposeAsync());
@@ -90,6 +90,34 @@ test('a node that starts with manifests while the database goes away ends nowher
     fleet.nodes.map(() => 'by a manifest'),
   );
   await node.stop();
+  fleet.nodes.pop();
+});
+
+test('a node whose disk is empty, and that loses the database while it activates, serves the rest once it is back', async () => {
+  const kos = ['first', 'second', 'third', 'fourth'].map((name) => saying(naan, name, name));
+  await fleet.node(0).serve(...kos);
+  const isAmidst = Promise.withResolvers<void>();
+  let asked = 0;
+  proxy.onRequest = (bytes) => {
+    if (!bytes.includes('package_file f') || ++asked !== 3) return 'pass';
+    proxy.isClosed = true;
+    isAmidst.resolve();
+    return 'cut';
+  };
+  const late = await fleet.add({ early: true });
+  await isAmidst.promise;
+  proxy.cutAll();
+  assert.equal((await late.get('/actuator/health/readiness')).status, 503);
+  const meanwhile = await Promise.all(kos.map((ko) => late.post(pathOf(ko), {})));
+  for (const { status, text, headers } of meanwhile)
+    assert.ok(status === 200 || (status === 503 && headers['retry-after'] !== undefined), `${status}: ${text}`);
+  assert.ok(meanwhile.some(({ status }) => status === 503));
+  await everywhere((node) => (node === late ? Promise.resolve() : assertServes(node, steady, 'as ever')));
+  proxy.onRequest = () => 'pass';
+  proxy.isClosed = false;
+  await late.ready();
+  for (const ko of kos) await until('it serves all', async () => (await said([late], ko))[0] === ko.name);
+  await late.stop();
   fleet.nodes.pop();
 });
 

@@ -16,7 +16,9 @@ import { entryOf, KO_COLUMNS, type KoRow, type SharedIndex } from './shared-inde
 
 /** Milliseconds for which a change waits for the other nodes. */
 const LONGEST_WAIT_FOR_NODES = 2000;
-const LOOK_AGAIN_MS = 25;
+/** Between two looks at how far they are: most are there at once. */
+const FIRST_PAUSE_MS = 4;
+const LONGEST_PAUSE_MS = 32;
 
 export interface ChangesOptions {
   readonly database: Database;
@@ -115,12 +117,14 @@ export class ShelfChanges {
     const { database, node } = this.#options;
     const sql = `SELECT coalesce(nullif(name, ''), nullif(address, ''), id::text) AS name FROM ${database.schema}.node
       WHERE id <> $1 AND revision < $2 AND ${mayLive(database.schema)} ORDER BY 1`;
-    for (const until = performance.now() + LONGEST_WAIT_FOR_NODES; ; await wait(LOOK_AGAIN_MS)) {
+    const until = performance.now() + LONGEST_WAIT_FOR_NODES;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
       const answer = await database.query<{ name: string }>(sql, [node.value, revision]).catch(() => undefined);
       // The change is done: what the others have of it is not worth an error.
       if (answer === undefined) return [];
       const names = answer.rows.map(({ name }) => name);
       if (names.length === 0 || performance.now() > until) return names;
+      await wait(pause);
     }
   }
 }

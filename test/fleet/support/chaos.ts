@@ -16,6 +16,7 @@ import type { TestFleet } from './fleet.ts';
 import { KeptClient } from './load.ts';
 import { WatchedKo } from './watched-ko.ts';
 import type { Version } from './watched-ko.ts';
+import { NodeRecords } from './node-records.ts';
 import { componentsOf, until } from './whole.ts';
 
 const KOS = 6;
@@ -44,10 +45,13 @@ export class Chaos implements AsyncDisposable {
   readonly #random: Random;
   readonly #kos: readonly WatchedKo[];
   readonly #disturbances: Disturbances;
+  readonly #records: NodeRecords;
+  /** Answers of before, to be held to what is known of the nodes once all of that is. */
+  readonly #suspects: (() => void)[] = [];
   readonly #problems: string[] = [];
   readonly #onProblem: (problem: string) => void;
   readonly #began = performance.now();
-  readonly #counts = { calls: 0, judgedAtOnce: 0, lost: 0, 'without the package': 0, reads: 0 };
+  readonly #counts = { calls: 0, judgedAtOnce: 0, lost: 0, 'without the package': 0, 'of a node behind': 0, reads: 0 };
   /** Milliseconds after a disturbance at which an answer was of before, at most. */
   #longestLag = 0;
   #isOver = false;
@@ -59,6 +63,7 @@ export class Chaos implements AsyncDisposable {
     random: Random;
     kos: readonly WatchedKo[];
     disturbances: Disturbances;
+    records: NodeRecords;
     onProblem: (problem: string) => void;
   }) {
     this.#owned = parts.owned;
@@ -67,6 +72,7 @@ export class Chaos implements AsyncDisposable {
     this.#random = parts.random;
     this.#kos = parts.kos;
     this.#disturbances = parts.disturbances;
+    this.#records = parts.records;
     this.#onProblem = parts.onProblem;
   }
 
@@ -89,7 +95,8 @@ export class Chaos implements AsyncDisposable {
       return (object as { info: { provenance: { activator: { node: string } } } }).info.provenance.activator.node;
     };
     const disturbances = await Disturbances.begin(fleet, server, random, idOf);
-    return new Chaos({ owned: all.move(), fleet, service, random, kos, disturbances, onProblem });
+    const records = all.use(new NodeRecords(server));
+    return new Chaos({ owned: all.move(), fleet, service, random, kos, disturbances, records, onProblem });
   }
 
   /** @param seconds after which nothing more is done to it; then all must be whole again. */
@@ -108,6 +115,7 @@ export class Chaos implements AsyncDisposable {
     await wait(CATCH_UP_MS);
     this.#isOver = true;
     await all;
+    for (const judge of this.#suspects) judge();
     await this.#assertWhole().catch((thrown: unknown) => this.#tell(`in the end: ${String(thrown)}`));
     return { problems: [...this.#problems, ...this.#kos.flatMap(({ problems }) => problems)], told: this.#summary() };
   }
@@ -170,12 +178,19 @@ export class Chaos implements AsyncDisposable {
       return;
     }
     const since = this.#disturbances.mayLagSince(node, began, CATCH_UP_MS);
-    if (!ko.active(since, ended).has(version)) {
-      const possible = [...ko.active(since, ended)].map(String).join(', ');
-      this.#tell(`${ko.name}: ${String(version)} by ${String(node)}, when it could be ${possible}`);
+    if (ko.active(since, ended).has(version)) {
+      this.#longestLag = Math.max(this.#longestLag, this.#lagOf(node, began));
       return;
     }
-    this.#longestLag = Math.max(this.#longestLag, this.#lagOf(node, began));
+    const lately = this.#lately();
+    this.#suspects.push(() => {
+      const possible = ko.active(Math.min(since, this.#records.behindSince('generation', node, began)), ended);
+      if (possible.has(version)) this.#counts['of a node behind']++;
+      else {
+        const could = [...possible].map(String).join(', ');
+        this.#tell(`${ko.name}: ${String(version)} by ${String(node)}, when it could be ${could}`, lately);
+      }
+    });
   }
 
   /** Milliseconds since the last disturbance that concerned the node was over; none while one goes on. */
@@ -204,10 +219,18 @@ export class Chaos implements AsyncDisposable {
       else {
         const version = answer.status === 404 ? undefined : Number(answer.object['title']);
         const since = this.#disturbances.mayLagSince(undefined, began, CATCH_UP_MS);
-        if (!ko.shelf(since, ended).has(version))
-          this.#tell(
-            `${ko.name}: ${String(version)} was read, when it could be ${[...ko.shelf(since, ended)].join(', ')}`,
-          );
+        if (!ko.shelf(since, ended).has(version)) {
+          const lately = this.#lately();
+          this.#suspects.push(() => {
+            const possible = ko.shelf(Math.min(since, this.#records.behindSince('revision', undefined, began)), ended);
+            if (possible.has(version)) this.#counts['of a node behind']++;
+            else
+              this.#tell(
+                `${ko.name}: ${String(version)} was read, when it could be ${[...possible].join(', ')}`,
+                lately,
+              );
+          });
+        }
         if (version !== undefined && answer.headers['kgrid-package-digest'] !== ko.digestOf(version))
           this.#tell(`${ko.name}: the digest of ${String(version)} on the shelf is another`);
       }
@@ -240,7 +263,13 @@ export class Chaos implements AsyncDisposable {
       }
   }
 
-  #tell(problem: string): void {
+  #tell(problem: string, lately = this.#lately()): void {
+    const told = `${lately.at}: ${problem} (${lately.disturbances})`;
+    this.#problems.push(told);
+    this.#onProblem(told);
+  }
+
+  #lately(): { readonly at: string; readonly disturbances: string } {
     const seconds = ((performance.now() - this.#began) / 1000).toFixed(1);
     const lately = this.#disturbances.all
       .slice(-3)
@@ -248,9 +277,7 @@ export class Chaos implements AsyncDisposable {
         ({ kind, from, to }) =>
           `${kind} ${((from - this.#began) / 1000).toFixed(1)}–${((to - this.#began) / 1000).toFixed(1)}`,
       );
-    const told = `${seconds} s: ${problem} (${lately.join('; ')})`;
-    this.#problems.push(told);
-    this.#onProblem(told);
+    return { at: `${seconds} s`, disturbances: lately.join('; ') };
   }
 
   #summary(): string[] {
