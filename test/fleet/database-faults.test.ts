@@ -169,10 +169,13 @@ test('a database that can only be read refuses changes, until it can be written'
     'it is read-only',
     async () => (await run('SHOW transaction_read_only'))[0]?.['transaction_read_only'] === 'on',
   );
-  await everywhere((node) => assertServes(node, steady, 'as ever'));
-  await everywhere((node) => assertRefusesChanges(node, steady, 503, /can only be read/));
-  await run('ALTER SYSTEM RESET default_transaction_read_only');
-  await run('SELECT pg_reload_conf()');
+  try {
+    await everywhere((node) => assertServes(node, steady, 'as ever'));
+    await everywhere((node) => assertRefusesChanges(node, steady, 503, /can only be read/));
+  } finally {
+    await run('ALTER SYSTEM RESET default_transaction_read_only');
+    await run('SELECT pg_reload_conf()');
+  }
   await assertHeals(fleet.nodes, naan, 'after a time to read');
 });
 

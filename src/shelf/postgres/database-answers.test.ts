@@ -43,6 +43,23 @@ test('a transaction is done whole or not at all', async () => {
   assert.equal(await revisionOf(database), 7);
 });
 
+test('a transaction that cannot even begin leaves nothing behind on its connection', async () => {
+  await using database = await opened();
+  const { schema } = database;
+  await setTo(database, 5);
+  await shared.run(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END $$`);
+  await shared.run(`CREATE TRIGGER full_disk BEFORE INSERT ON ${schema}.change EXECUTE FUNCTION full_disk()`);
+  // More than there are connections: each is given on to the next.
+  const refused = await Promise.allSettled([6, 7, 8, 9, 10].map((revision) => setTo(database, revision)));
+  const reasons = refused.map((each) => each.status === 'rejected' && (each.reason as { fault: unknown }).fault);
+  assert.deepEqual(reasons, Array(5).fill('full'));
+  assert.equal(await revisionOf(database), 5);
+  await shared.run(`DROP TRIGGER full_disk ON ${schema}.change`);
+  await setTo(database, 11);
+  assert.equal(await revisionOf(database), 11);
+});
+
 test('transactions that wait for each other in a circle are all done', async () => {
   await using database = await opened();
   const { schema } = database;

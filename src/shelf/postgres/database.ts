@@ -152,9 +152,11 @@ export class Database {
           throw thrown;
         }
       };
-      await query(`BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO ${this.schema}.change (id) VALUES ('${change}')`);
       let result: T;
       try {
+        await query(
+          `BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO ${this.schema}.change (id) VALUES ('${change}')`,
+        );
         result = await work({ query });
         // The server would take a commit for a rollback, and say nothing.
         if (failed !== undefined) throw toDatabaseError(failed);
