@@ -25,6 +25,8 @@ export interface BodyLimits {
 export type OnBody = (error: Error | null, body?: Buffer) => void;
 
 const POLL_MS = 500;
+/** A look later than that means that this process stood still: what has come meanwhile has not been read yet. */
+const LATE_MS = 250;
 
 /**
  * Collects every body but an upload whole, within its limits. The server's own clock is set for uploads; one sweep
@@ -39,8 +41,13 @@ export class Bodies implements Disposable {
   constructor(limits: BodyLimits, held: HeldBytes) {
     this.#limits = limits;
     this.#held = held;
+    let last = uptime();
     this.#sweep = setInterval(() => {
-      const oldest = uptime() - limits.time;
+      const now = uptime();
+      const isLate = now - last > POLL_MS + LATE_MS;
+      last = now;
+      if (isLate) return;
+      const oldest = now - limits.time;
       for (const body of this.#arriving) if (body.since < oldest) body.timeOut();
     }, POLL_MS);
     this.#sweep.unref();

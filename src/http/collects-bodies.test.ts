@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'node:test';
 import { Bodies, installBodyParser, isJson, mediaTypeOf, requireJson, textBody } from './body.ts';
 import { sendError } from './errors.ts';
@@ -67,6 +68,20 @@ test('a body that does not arrive in time is 408, one that breaks off ends its r
   const next = await app.inject({ method: 'POST', url: '/', headers: { 'content-type': 'text/plain' }, payload: 'x' });
   assert.equal(next.statusCode, 200);
   assert.equal(called, 1);
+});
+
+test('a body that has come while the service stood still is in time', async () => {
+  await using app = serving((request) => String(request.body), { bytes: 100, time: 700 });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const client = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  const head = 'POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 10';
+  client.write(`${head}\r\n\r\nhalf, `);
+  await once(app.server, 'request');
+  await nextTurn();
+  client.write('rest');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
+  const answer = await text(client);
+  assert.match(answer, /^HTTP\/1\.1 200 [^]*half, rest/);
 });
 
 test('large bodies find room or are 503, small ones always find it, and room is given back', async () => {

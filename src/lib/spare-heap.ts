@@ -1,18 +1,21 @@
 /**
- * Gives back to the system what V8 holds of memory without need. By itself it keeps what a start or a rush of calls took
- * for as long as the service lives: the young generation alone grows to 128 MB.
+ * Gives back to the system what V8 and the C library hold of memory without need. By themselves they keep what a start or a
+ * rush of calls took for as long as the service lives: the young generation alone grows to 128 MB.
  */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { trimHeap } from './c-heap.ts';
 
 /** Bytes: less is not worth the pause. */
 const LEAST_GROWTH_BYTES = 32 * 2 ** 20;
+/** … of the C library, whose pause is shorter. */
+const LEAST_TRIMMED_BYTES = 8 * 2 ** 20;
 const LOOK_EVERY_MS = 30_000;
 /** The part of the time between two looks for which a service at rest may work. */
 const REST_PART = 0.01;
 
 export interface SpareHeapOptions {
-  /** The part of the time since it was asked the last time for which this thread worked. */
+  /** The part of the time since it was asked the last time for which this process worked. */
   readonly busyPart?: () => number;
   readonly lookEveryMs?: number;
   readonly leastGrowth?: number;
@@ -24,11 +27,13 @@ export class SpareHeap implements Disposable {
   readonly #leastGrowth: number;
   #timer: NodeJS.Timeout | undefined;
   #collect: NodeJS.GCFunction | undefined;
-  /** Bytes that were needed when it was last given back. */
+  /** Bytes of V8's heap that were needed when it was last given back, … */
   #needed = 0;
+  /** … and of the whole process. */
+  #resident = 0;
 
   constructor({
-    busyPart = busyPartOfThread(),
+    busyPart = busyPartOfProcess(),
     lookEveryMs = LOOK_EVERY_MS,
     leastGrowth = LEAST_GROWTH_BYTES,
   }: SpareHeapOptions = {}) {
@@ -46,11 +51,17 @@ export class SpareHeap implements Disposable {
 
   /** At once, where it grew: it stops this thread for some 30 ms, and 36 ms more for each thousand of knowledge objects. */
   giveBack(): boolean {
-    if (heapSize() - this.#needed < this.#leastGrowth) return false;
-    this.#collect ??= collector();
-    // An ordinary collection keeps the pages that it empties.
-    this.#collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-    this.#needed = heapSize();
+    const hasGrown = heapSize() - this.#needed >= this.#leastGrowth;
+    if (hasGrown) {
+      this.#collect ??= collector();
+      // An ordinary collection keeps the pages that it empties.
+      this.#collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+      this.#needed = heapSize();
+    }
+    // After the collection, which frees buffers.
+    if (process.memoryUsage.rss() - this.#resident < Math.min(LEAST_TRIMMED_BYTES, this.#leastGrowth)) return hasGrown;
+    trimHeap();
+    this.#resident = process.memoryUsage.rss();
     return true;
   }
 
@@ -61,13 +72,16 @@ export class SpareHeap implements Disposable {
 
 const heapSize = (): number => getHeapStatistics().total_heap_size;
 
-function busyPartOfThread(): () => number {
-  let last = performance.eventLoopUtilization();
+/** By processor time: on a busy machine the clock goes on while this process waits for a core. */
+function busyPartOfProcess(): () => number {
+  let cpu = process.cpuUsage();
+  let at = performance.now();
   return () => {
-    const now = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(now, last);
-    last = now;
-    return utilization;
+    const { user, system } = process.cpuUsage(cpu);
+    const part = (user + system) / 1000 / (performance.now() - at);
+    cpu = process.cpuUsage();
+    at = performance.now();
+    return part;
   };
 }
 

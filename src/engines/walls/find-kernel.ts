@@ -1,4 +1,4 @@
-/** What walls this machine has: asked in a short child, since the activator itself loads nothing that calls the kernel at will. */
+/** What walls this machine has: asked in a short child, which lays them on itself. */
 import { execFile } from 'node:child_process';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';

@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * The system calls by which walls are laid. Plain JavaScript, which starts quickest: it is run by the launcher and by
- * programs behind walls, never by the activator itself.
+ * programs behind walls; the activator itself lays none on itself.
  */
 import { readdirSync } from 'node:fs';
 import { constants } from 'node:os';

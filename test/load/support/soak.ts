@@ -57,6 +57,7 @@ export class Soak implements AsyncDisposable {
   }
 
   static async begin(seed: number, clients = 8): Promise<Soak> {
+    // Times of arrival are as by default: Node's own look at them counts the time in which a busy machine gives it no core.
     const service = await startService({
       env: INSPECTED,
       args: ['--execution-timeout', `${LIMIT}ms`, '--isolate-memory', '32MB'],
