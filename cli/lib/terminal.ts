@@ -12,6 +12,8 @@ export interface Terminal {
   json(value: unknown): void;
   /** A line beside the result. */
   note(line: string): void;
+  /** Somebody sees what goes on now. */
+  readonly showsProgress: boolean;
   /** What goes on now, in place of what went on before; an empty text takes it away. */
   progress(text: string): void;
   /** Asks a person for yes or no; undefined where there is nobody to ask. */
@@ -37,8 +39,9 @@ export function createTerminal({ json, stdin, stdout, stderr }: TerminalOptions)
   const style = (format: Parameters<typeof styleText>[0]) => (text: string) =>
     styleText(format, text, { stream: stdout });
   let shown = false;
+  const showsProgress = stderr.isTTY === true && !json;
   const progress = (text: string): void => {
-    if (stderr.isTTY !== true || json || (text === '' && !shown)) return;
+    if (!showsProgress || (text === '' && !shown)) return;
     // A terminal may say that it has none.
     const width = stderr.columns === undefined || stderr.columns === 0 ? 80 : stderr.columns;
     stderr.write(`${CLEAR_LINE}${harmless(text).slice(0, width - 1)}`);
@@ -56,6 +59,7 @@ export function createTerminal({ json, stdin, stdout, stderr }: TerminalOptions)
       progress('');
       stderr.write(`${harmless(line)}\n`);
     },
+    showsProgress,
     progress,
     async confirm(question) {
       if (json || stdin.isTTY !== true || stderr.isTTY !== true) return undefined;

@@ -5,6 +5,7 @@ import type { Dispatcher } from 'undici';
 import { messageOf } from '../../src/lib/errors.ts';
 import { STATUS_CODES } from '../../src/lib/http-module.ts';
 import { fieldsOf } from '../lib/fields.ts';
+import { count } from '../lib/terminal.ts';
 import { DIGEST_HEADER, isOfRecords, RECORDS_TYPE } from './endpoint.ts';
 import { RunStopped } from './run-stopped.ts';
 
@@ -28,6 +29,8 @@ const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 /** Of an endpoint that was there: a service that starts does not have it yet. */
 const NOT_YET = 404;
 const MOST_ERROR_BYTES = 64 * 1024;
+/** Silence of which is told, again and again. */
+const SILENT_MS = 10_000;
 
 /** What may be otherwise in a while. */
 class Passing extends Error {
@@ -54,10 +57,13 @@ export class BatchClient implements AsyncDisposable {
     let done = 0;
     /** Of a record that was answered with what may pass, for as long as no other shows that it is the record's own fault. */
     let suspect: string | undefined;
+    /** Records at once: fewer where an attempt brought no answer, since these may be what is too much. */
+    let most = records.length;
     for (let attempt = 0; done + (suspect === undefined ? 0 : 1) < records.length;) {
       const from = done + (suspect === undefined ? 0 : 1);
+      const before = done;
       try {
-        for await (const lines of this.#send(records.slice(from))) {
+        for await (const lines of this.#send(records.slice(from, from + most))) {
           const passing = retries === 0 ? -1 : lines.findIndex(isPassing);
           const good = passing < 0 ? lines : lines.slice(0, passing);
           if (good.length > 0) {
@@ -77,15 +83,17 @@ export class BatchClient implements AsyncDisposable {
           }
           throw new Passing(reasonOf(line));
         }
+        most *= 2;
       } catch (thrown) {
         if (signal.aborted || thrown instanceof RunStopped) throw thrown;
-        const why = messageOf(thrown);
+        const why = thrown instanceof Passing ? thrown.message : `the connection broke: ${messageOf(thrown)}`;
         if (attempt >= retries)
-          throw new RunStopped(`${this.#options.url} does not answer after ${attempt + 1} attempts: ${why}`, {
+          throw new RunStopped(`${this.#options.url} gave no answer in ${count(attempt + 1, 'attempt')}: ${why}`, {
             cause: thrown,
           });
+        if (done === before) most = Math.ceil(Math.min(most, records.length - from) / 2);
         const wait = pauseBefore(attempt++, thrown instanceof Passing ? thrown.afterSeconds : 0);
-        onWait(`${why}; again in ${Math.ceil(wait / 1000)} s (${attempt} of ${retries})`);
+        onWait(`Trying again in ${Math.ceil(wait / 1000)} s, ${attempt} of ${retries}: ${why}`);
         await pause(wait, undefined, { signal });
       }
     }
@@ -99,6 +107,7 @@ export class BatchClient implements AsyncDisposable {
   /** Lines that are whole. @throws Passing, RunStopped, and what breaks a connection. */
   async *#send(records: readonly string[]): AsyncGenerator<readonly string[]> {
     const { url, authorization, signal } = this.#options;
+    using silence = new Silence(this.#options.onWait);
     const answer = await request(url, {
       dispatcher: this.#agent,
       method: 'POST',
@@ -112,17 +121,20 @@ export class BatchClient implements AsyncDisposable {
     });
     if (answer.statusCode !== 200) throw await this.#refused(answer);
     this.#check(answer);
-    let count = 0;
+    let got = 0;
     let begun = '';
     answer.body.setEncoding('utf8');
     for await (const chunk of answer.body as AsyncIterable<string>) {
       const lines = (begun + chunk).split('\n');
       begun = lines.pop() ?? '';
-      const whole = lines.filter((line) => line !== '').slice(0, records.length - count);
-      count += whole.length;
+      const whole = lines.filter((line) => line !== '').slice(0, records.length - got);
+      got += whole.length;
+      // Until somebody wants more, it may be silent.
+      silence.end();
       if (whole.length > 0) yield whole;
+      silence.begin();
     }
-    if (count < records.length) throw new Passing(`the answer ends after ${count} of ${records.length} records`);
+    if (got < records.length) throw new Passing(`the answer ends after ${got} of ${count(records.length, 'record')}`);
   }
 
   #check({ headers }: Dispatcher.ResponseData): void {
@@ -149,6 +161,32 @@ export class BatchClient implements AsyncDisposable {
     if (AGAIN.has(statusCode) || statusCode === NOT_YET)
       return new Passing(words, Number(one(headers['retry-after'])) || 0);
     return new RunStopped(`${this.#options.url} refuses the records: ${words}`);
+  }
+}
+
+/** Tells of an answer that does not come. */
+class Silence implements Disposable {
+  readonly #tell: NodeJS.Timeout;
+  #since = 0;
+
+  constructor(onWait: BatchClientOptions['onWait']) {
+    this.begin();
+    this.#tell = setInterval(() => {
+      const silent = performance.now() - this.#since;
+      if (silent >= SILENT_MS) onWait(`No answer for ${Math.floor(silent / 1000)} s`);
+    }, SILENT_MS);
+  }
+
+  begin(): void {
+    this.#since = performance.now();
+  }
+
+  end(): void {
+    this.#since = Infinity;
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#tell);
   }
 }
 

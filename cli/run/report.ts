@@ -20,6 +20,8 @@ export interface Reported {
 }
 
 const EVERY_MS = 250;
+/** Of lines about waiting, where there is no terminal. */
+const NOTE_EVERY_MS = 10_000;
 
 export class RunReport {
   readonly #of: Reported;
@@ -28,6 +30,7 @@ export class RunReport {
   readonly #began = performance.now();
   #startPart: number | undefined;
   #shownAt = -Infinity;
+  #notedAt = -Infinity;
   #wait: string | undefined;
   #now: Pick<RunState, 'records' | 'failed'>;
 
@@ -49,7 +52,10 @@ export class RunReport {
   wait(why: string | undefined): void {
     if (why === this.#wait) return;
     this.#wait = why;
-    this.#show();
+    if (this.#of.terminal.showsProgress) return this.#show();
+    if (why === undefined || performance.now() - this.#notedAt < NOTE_EVERY_MS) return;
+    this.#notedAt = performance.now();
+    this.#of.terminal.note(why);
   }
 
   /** All records had their turn. */

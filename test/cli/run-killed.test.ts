@@ -4,12 +4,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, request as httpRequest } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startService } from '../acceptance/support/service.ts';
+import { footprintOf } from '../hostile/support/footprint.ts';
 import { inRound } from '../support/round.ts';
 import { cohortKo, people } from './cohort.ts';
 import { kgrid, LAUNCHER, temporaryFolder } from './kgrid.ts';
@@ -18,6 +20,7 @@ const PEOPLE = inRound(5000, 20_000);
 /** How long each request takes at least: a run keeps what it did twice a second. */
 const REQUEST_MS = 300;
 const LOOK_EVERY_MS = 5;
+const KILL_EVERY_MS = 20;
 /** Blocks of 512 or 1024 bytes, fewer than any output has. */
 const LIMITED = 'ulimit -f 150; exec "$0" "$@"';
 const FORMATS = ['csv', 'parquet'];
@@ -26,10 +29,13 @@ const shelf = await temporaryFolder();
 await cohortKo(shelf.path);
 const service = await startService({ shelf: shelf.path });
 const folder = await temporaryFolder();
+/** Called before records are passed on, with what their answer goes to. */
+let onRecords: (answer: ServerResponse) => Promise<void> = () => Promise.resolve();
 /** Stands before the service, so that a run takes long enough to be killed in its middle, however fast the machine is. */
 const slow = createServer((request, response) => {
   const { method = 'GET', headers, url = '' } = request;
-  void pause(headers['content-length'] === '0' ? 0 : REQUEST_MS).then(() => {
+  void pause(headers['content-length'] === '0' ? 0 : REQUEST_MS).then(async () => {
+    if (Number(headers['content-length']) > 0) await onRecords(response);
     const onward = httpRequest(service.url + url, { method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
@@ -54,6 +60,14 @@ await writeFile(join(cwd, 'in.csv'), people(PEOPLE));
 for (const format of FORMATS) {
   const undisturbed = await kgrid([...args, `good.${format}`], { cwd, env });
   assert.equal(undisturbed.code, 1, undisturbed.stderr);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
 }
 
 /** Without what differs: the files are large. */
@@ -89,6 +103,20 @@ for (const format of FORMATS)
     assert.ok(kills > 0);
     await assertSame('out', format);
   });
+
+test('where all sandboxes are killed until records are given up, a run sends these again and writes the same', async () => {
+  const killAll = async (): Promise<void> => (await footprintOf(service.pid)).children.forEach(kill);
+  onRecords = (answer) => {
+    onRecords = () => Promise.resolve();
+    const killing = setInterval(() => void killAll(), KILL_EVERY_MS);
+    answer.once('close', () => clearInterval(killing));
+    return killAll();
+  };
+  const { code, stderr } = await kgrid([...args, 'killed.csv'], { cwd, env: { KGRID_URL: ofProcess.env.KGRID_URL } });
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /^Trying again in 1 s, 1 of 8: 503 Service Unavailable: no sandbox came to run records /m);
+  await assertSame('killed', 'csv');
+});
 
 for (const format of FORMATS)
   test(`where its file can grow no more it says so, and loses nothing of what came before: ${format}`, async () => {

@@ -1,9 +1,11 @@
 /** `kgrid run` at a running service, and without one. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { startService } from '../acceptance/support/service.ts';
 import { cohortKo, people } from './cohort.ts';
@@ -252,7 +254,7 @@ test('what was not answered is sent again, and nothing else', async () => {
   await new Promise((resolve) => between.once('listening', resolve));
   const url = `http://127.0.0.1:${(between.address() as AddressInfo).port}`;
   try {
-    const { code, files } = await run(
+    const { code, stderr, files } = await run(
       { 'in.csv': lines },
       `${url}/${ENDPOINT}`,
       'in.csv',
@@ -262,11 +264,41 @@ test('what was not answered is sent again, and nothing else', async () => {
       '1',
     );
     assert.deepEqual([code, files], [1, undisturbed.files]);
-    assert.deepEqual(sent, [1000, 900, 900, 850, 1000, 1000]);
-    between.removeAllListeners('request').on('request', (_, response) => response.writeHead(502).end());
+    // Fewer at once where none was answered.
+    assert.deepEqual(sent, [1000, 900, 450, 450, 400, 1000, 1000]);
+    assert.match(stderr, /^Trying again in 1 s, 1 of 8: the connection broke: /m);
   } finally {
     between.closeAllConnections();
     between.close();
+  }
+});
+
+test('where no record is answered any more, a run says what it waits for, and ends after --retries', async () => {
+  const sent: number[] = [];
+  const busy = createServer((request, response) => {
+    void text(request).then((body) => {
+      if (request.method !== 'POST') return response.writeHead(404).end('{}');
+      const count = body.split('\n').length - 1;
+      if (count <= 0)
+        return response
+          .writeHead(200, { 'content-type': 'application/x-ndjson', 'content-location': '/a/b/1/c' })
+          .end();
+      sent.push(count);
+      return response.writeHead(503, { 'retry-after': '0' }).end('{"Detail":"busy"}');
+    });
+  });
+  await once(busy.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const url = `http://127.0.0.1:${(busy.address() as AddressInfo).port}/a/b/1/c`;
+    const args = ['in.csv', '-o', 'out.csv', '--concurrency', '1', '--retries', '2'];
+    const { code, stderr } = await run({ 'in.csv': people(1000) }, url, ...args);
+    assert.match(stderr, /^Trying again in 1 s, 1 of 2: 503 Service Unavailable: busy$/m);
+    assert.match(stderr, /a\/b\/1\/c gave no answer in 3 attempts: 503 Service Unavailable: busy$/m);
+    assert.match(stderr, /^Nothing was done$/m);
+    assert.deepEqual([code, sent], [2, [1000, 500, 250]]);
+  } finally {
+    busy.closeAllConnections();
+    busy.close();
   }
 });
 

@@ -110,6 +110,11 @@ export class RecordLines implements Disposable {
     return this.#bytesInVain;
   }
 
+  /** The line that goes on now has its error already. */
+  get isRefused(): boolean {
+    return this.#skips;
+  }
+
   /** The records that end in these bytes. */
   push(chunk: Buffer): CutRecords {
     const end = chunk.lastIndexOf(LINE_FEED);

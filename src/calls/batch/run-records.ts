@@ -90,7 +90,7 @@ export class RecordBatch {
 
   /**
    * Until all is answered. Where the source fails, what it gave before is answered first; what a ServiceError says has
-   * the last line. @throws what reading or writing throws; bodyTooLarge where no record comes.
+   * the last line, unless that has its error. @throws what reading or writing throws; bodyTooLarge where no record comes.
    */
   async process(source: AsyncIterable<Buffer>): Promise<BatchTotals> {
     let problem: { readonly thrown: unknown } | undefined;
@@ -110,7 +110,8 @@ export class RecordBatch {
     }
     if (problem === undefined) return this.totals;
     const { thrown } = problem;
-    if (thrown instanceof ServiceError) await this.#parts.write(this.#errorLine(thrown, this.#lines.line + 1));
+    if (thrown instanceof ServiceError && !this.#lines.isRefused)
+      await this.#parts.write(this.#errorLine(thrown, this.#lines.line + 1));
     throw thrown;
   }
 

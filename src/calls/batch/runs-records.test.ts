@@ -108,6 +108,15 @@ test('bytes that never become a record end the batch', async () => {
   assert.match(text(), /^\{"result":1\}\n\{"error":"No record.*"line":1\d\d\d\}\n$/);
 });
 
+test('a line that never ends is one record, with one error', async () => {
+  const { batch, text } = batchOf();
+  const long = 'x'.repeat(1500);
+  await assert.rejects(batch.process(bytesOf('1\n', long, long)), /No record ends within 1000 bytes/);
+  const [first, second, ...others] = linesOf(text()) as { error?: string; line?: number }[];
+  assert.deepEqual([first, second?.line, others], [{ result: 1 }, 2, []]);
+  assert.match(String(second?.error), /larger than the limit of 1000 bytes/);
+});
+
 test('where the endpoint cannot be called the batch ends, and lets go of all that it held', async () => {
   let now = 0;
   const held = Object.assign(new HeldBytes(1e9), {

@@ -52,8 +52,8 @@ export class JavascriptExecutor implements Executor {
     return new Promise((resolve) => {
       const all = new AnswersInOrder(records.count, resolve);
       const put = (at: number, answer: RecordsAnswer): void => all.put(at, answer);
-      // Behind all others, they have the time that it takes.
-      const common = { depth: 0, scope, beginBy: Infinity, deadline: Infinity, caller, signal };
+      // Behind all others, they have the time that it takes, as long as any are answered.
+      const common = { depth: 0, scope, beginBy: Infinity, deadline: Infinity, came: uptime(), caller, signal };
       let at = 0;
       for (const block of withLargeOnesApart(records, this.#records.policy.largeCharacters)) {
         const { text, count } = block;

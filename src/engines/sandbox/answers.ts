@@ -22,18 +22,26 @@ function codeFailed(message: string, stack: string | undefined, { parts }: Endpo
   return executionFailed(message, found && { place: { file: found.file, line: found.line } });
 }
 
-/** Takes away the calls that were abandoned or got no turn within their time, and answers them. */
-export function expire(calls: PendingCall[], now: number, endpoint: Endpoint): void {
+/**
+ * Takes away the calls that were abandoned or got no turn within their time, and answers them. `lost`: those that came until
+ * then will get none.
+ */
+export function expire(calls: PendingCall[], now: number, endpoint: Endpoint, lost: number): void {
   for (let i = calls.length - 1; i >= 0; i--) {
     const call = calls[i];
-    if (call === undefined || (call.beginBy > now && !call.isAbandoned)) continue;
+    if (call === undefined || mayWait(call, now, lost)) continue;
     calls.splice(i, 1);
     call.giveUp(whyNoTurn(endpoint, call));
   }
 }
 
-export const whyNoTurn = (endpoint: Endpoint, call: PendingCall): Error =>
-  call.isAbandoned ? abandoned(endpoint) : noTurn(endpoint, call);
+export const mayWait = (call: PendingCall, now: number, lost: number): boolean =>
+  call.beginBy > now && !call.isAbandoned && (call.came === undefined || call.came > lost);
+
+export function whyNoTurn(endpoint: Endpoint, call: PendingCall): Error {
+  if (call.isAbandoned) return abandoned(endpoint);
+  return call.came === undefined ? noTurn(endpoint, call) : noSandbox(endpoint);
+}
 
 /** Nobody waits for it any more. */
 export const abandoned = ({ id }: Pick<Endpoint, 'id'>): Error =>
@@ -44,6 +52,9 @@ export function noTurn({ id, limit }: Endpoint, { deadline }: PendingCall): Erro
   const time = deadline < Infinity ? 'the time that its caller had left' : `${limit / 1000} s`;
   return overloaded(`no sandbox was free for ${id} within ${time}; try again later`);
 }
+
+const noSandbox = ({ id }: Endpoint): Error =>
+  overloaded(`no sandbox came to run records of ${id}, of which the log of the service tells more; try again later`);
 
 export const queueFull = ({ id }: Endpoint, limit: number): Error =>
   overloaded(`${limit} calls wait for ${id} already; try again later`);

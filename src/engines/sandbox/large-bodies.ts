@@ -2,7 +2,7 @@
  * Calls whose bodies are large run in processes of their own: what it takes to parse a body is its caller's doing, so it
  * holds up no small call, and says nothing of the code. Callers have their turns one after the other.
  */
-import { whyNoTurn } from './answers.ts';
+import { mayWait, whyNoTurn } from './answers.ts';
 import { DedicatedLanes } from './dedicated-lanes.ts';
 import type { DedicatedLane } from './dedicated-lanes.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -41,9 +41,9 @@ export class LargeBodies {
   }
 
   /** Answers the calls that were abandoned or got no turn by then. */
-  expire(now: number): void {
-    this.#large.expire(now);
-    this.#veryLarge.expire(now);
+  expire(now: number, lost: (endpoint: Endpoint) => number): void {
+    this.#large.expire(now, lost);
+    this.#veryLarge.expire(now, lost);
   }
 
   /** Takes all calls out of their lines. */
@@ -84,10 +84,11 @@ class Turns {
     return { ...next, lanes: this.lanes, dedicated };
   }
 
-  expire(now: number): void {
+  /** `lost`: those of an endpoint that came until then will get no turn. */
+  expire(now: number, lost: (endpoint: Endpoint) => number): void {
     for (const waiting of [...this.#waiting.values()].flat()) {
       const { endpoint, call } = waiting;
-      if (call.beginBy > now && !call.isAbandoned) continue;
+      if (mayWait(call, now, lost(endpoint))) continue;
       this.#take(waiting);
       call.giveUp(whyNoTurn(endpoint, call));
     }

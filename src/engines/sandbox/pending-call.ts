@@ -79,6 +79,8 @@ export interface CallParts {
   readonly beginBy: number;
   /** … and by which it must have ended, where its caller has only so much time left; else Infinity. */
   readonly deadline: number;
+  /** When it came, where it waits as long as others are answered. */
+  readonly came?: number | undefined;
   /** Who sent it: large bodies are shared out among those. */
   readonly caller: string;
   readonly signal?: CallSignal | undefined;
@@ -94,6 +96,7 @@ export class PendingCall<E extends CalledEndpoint = Endpoint> {
   readonly scope: CallScope;
   readonly trace: CallTrace | undefined;
   readonly deadline: number;
+  readonly came: number | undefined;
   readonly caller: string;
   readonly signal: CallSignal | undefined;
   readonly endpoint: E;
@@ -110,6 +113,7 @@ export class PendingCall<E extends CalledEndpoint = Endpoint> {
     this.scope = parts.scope;
     this.trace = parts.trace;
     this.deadline = parts.deadline;
+    this.came = parts.came;
     this.caller = parts.caller;
     this.signal = parts.signal;
     this.endpoint = endpoint;
@@ -155,7 +159,7 @@ export class PendingCall<E extends CalledEndpoint = Endpoint> {
       const { count } = block;
       const part = new PendingCall(endpoint, {
         ...{ input: block.text, records: { ...records, at, count }, depth: this.depth, scope: this.scope },
-        ...{ trace: this.trace, beginBy: this.#beginBy, deadline: this.deadline, caller: this.caller },
+        ...{ trace: this.trace, beginBy: this.#beginBy, deadline: this.deadline, came: this.came, caller: this.caller },
         ...{ signal: this.signal, resolve: this.#resolve, reject: this.#reject },
       });
       part.#attempts = this.#attempts;

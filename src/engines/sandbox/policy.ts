@@ -55,6 +55,9 @@ export function policyFor(cores: number) {
     /** Silence after which a process is overtaken by the spare. */
     overtakenMs: 30,
 
+    /** Milliseconds beyond its limit for which a record waits while none is answered: its process may end, start and load again meanwhile. */
+    unansweredMs: 30_000,
+
     /** How often a call or a load is tried that ends its sandbox, or has it ended. */
     mostAttempts: 3,
     /** Starts of a process that fail in a row after which a load is given up. */
