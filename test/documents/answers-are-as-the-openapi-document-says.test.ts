@@ -9,8 +9,9 @@ import type { Places, Respond } from '../acceptance/support/places.ts';
 import { startService } from '../acceptance/support/service.ts';
 import { CheckedAnswers } from './support/checked-answers.ts';
 import { METHODS, operationsOf, readInterface } from './support/interface.ts';
-import { MAX_BODY_BYTES, MAX_PACKAGE_BYTES, NAAN, code, files, fromAPage, sweep } from './support/sweep.ts';
-import type { Step } from './support/sweep.ts';
+import { MAX_BODY_BYTES, MAX_PACKAGE_BYTES, NAAN, code, files } from './support/sweep/steps.ts';
+import type { Step } from './support/sweep/steps.ts';
+import { fromAPage, sweep } from './support/sweep/sweep.ts';
 
 const document = await readInterface();
 const answers = new CheckedAnswers(document);

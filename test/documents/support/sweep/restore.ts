@@ -1,5 +1,5 @@
-import { json, raw, withHeaders } from './sent.ts';
-import type { Step } from './sweep.ts';
+import { json, raw, withHeaders } from '../sent.ts';
+import type { Step } from './steps.ts';
 
 /** Requests to put back what was deleted. `path`: that of the document; `large`: more than a body may have. */
 export const restoreSteps = (path: string, url: string, large: string): Step[] => [

@@ -1,13 +1,34 @@
-/** Requests to the paths of consoles, of the level of the log, and to what else is kept of the past. */
-import { jsonBody, upload } from '../../acceptance/support/client.ts';
-import { MAX_BODY_BYTES, MAX_PACKAGE_BYTES } from './sweep.ts';
-import type { Step } from './sweep.ts';
+/** Requests to what the service says of itself: health, metrics, consoles, levels of the log, what is kept of the past. */
+import { jsonBody, upload } from '../../../acceptance/support/client.ts';
+import { withHeaders } from '../sent.ts';
+import { both, MAX_BODY_BYTES, MAX_PACKAGE_BYTES } from './steps.ts';
+import type { Step } from './steps.ts';
 
 const CONSOLE = '/actuator/logs/{naan}/{name}/{version}';
 const LOGGER = '/actuator/loggers/{logger}';
 
+const READS = [
+  '/actuator/health',
+  '/actuator/health/liveness',
+  '/actuator/health/readiness',
+  '/actuator/info',
+  '/actuator/prometheus',
+  '/actuator/audit',
+  '/actuator/fleet',
+  '/actuator/problems',
+  '/actuator/removed',
+];
+
 /** `id`: of a knowledge object that is there. */
-export const logs = (id: string): Step[] => [
+export const actuator = (id: string): Step[] => [
+  ...READS.flatMap((path) => both(path)),
+  ['get', '/actuator/prometheus', '/actuator/prometheus', withHeaders({ accept: 'application/openmetrics-text' })],
+  ...['application/yaml', 'text/yaml', 'application/x-yaml', 'text/vnd.yaml'].map((accept): Step => [
+    'get',
+    '/actuator/info',
+    '/actuator/info',
+    withHeaders({ accept }),
+  ]),
   ['get', CONSOLE, `/actuator/logs/${id}`],
   ['head', CONSOLE, `/actuator/logs/${id}`],
   ['get', CONSOLE, `/actuator/logs/${id}?limit=0`],
