@@ -40,8 +40,8 @@ test('nodes that are killed at any step of a change have lost and mixed nothing'
     await later(random.below(60));
     await fleet.node(victim).stop('SIGKILL');
     isOver = true;
-    await all;
-    await fleet.restart(victim);
+    // What waits for it goes on with it.
+    await Promise.all([all, fleet.restart(victim)]);
     for (const each of clients) await each.check(fleet.nodes);
   }
   const done = clients.reduce((sum, { total }) => sum + total, 0);
