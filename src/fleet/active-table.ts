@@ -88,13 +88,13 @@ export class ActiveTable {
     const refreshed = change === 'refresh' ? await this.#mark(query, about, generation) : 0;
     if (about.what === 'ko' && (touched ?? refreshed) === 0)
       throw koNotFound([about.naan, about.name, about.version].filter((part) => part !== undefined).join('/'));
-    await query(`INSERT INTO ${schema}.activation (generation, kind, selection) VALUES ($1, $2, $3)`, [
-      generation,
-      change,
-      JSON.stringify(about),
-    ]);
-    await query(`DELETE FROM ${schema}.activation WHERE generation <= $1`, [generation - KEPT_CHANGES]);
-    await query('SELECT pg_notify($1, $2)', [this.#database.channel.slice(1, -1), 'activation']);
+    // In one statement: all other changes wait for this one.
+    await query(
+      `WITH gone AS (DELETE FROM ${schema}.activation WHERE generation <= $4)
+        INSERT INTO ${schema}.activation (generation, kind, selection) VALUES ($1, $2, $3)
+        RETURNING pg_notify($5, 'activation') IS NULL AS told`,
+      [generation, change, JSON.stringify(about), generation - KEPT_CHANGES, this.#database.channel.slice(1, -1)],
+    );
     return generation;
   }
 

@@ -146,7 +146,11 @@ export class Fleet implements AsyncDisposable {
    * Resolves when it has made what they changed meanwhile.
    */
   async begin(): Promise<void> {
-    this.#options.shelf.onChange = () => this.wake();
+    const { shelf } = this.#options;
+    shelf.onChange = () => {
+      this.wake();
+      void this.#activation?.follow(shelf.generation);
+    };
     this.#hasBegun = true;
     await this.#heartbeat?.beat();
     await this.#activation?.follow(this.#latest);

@@ -8,6 +8,8 @@ export interface SharedShelf extends Shelf {
   readonly database: Database;
   /** This node: what it changes waits for the others, not for itself. */
   readonly node: NodeId;
+  /** Of the activation, as this node has read it last. */
+  readonly generation: number;
   /** Opens the package of that digest, whether it lies on the shelf or did so once. @throws packageDamaged; shelfNotReadable. */
   openPackage(id: KoId, digest: string): Promise<KoPackage | undefined>;
   /** Hears that this node knows of other changes of the shelf, or of what is active. */

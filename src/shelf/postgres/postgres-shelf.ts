@@ -84,6 +84,10 @@ export class PostgresShelf implements SharedShelf {
     return this.#parts.database;
   }
 
+  get generation(): number {
+    return this.#parts.follower.state?.generation ?? 0;
+  }
+
   ready(): Promise<void> {
     return this.#parts.opened;
   }
