@@ -8,11 +8,14 @@ import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
+import { promised } from '../support/promised.ts';
+import { tryAgain } from '../support/try-again.ts';
 import { RecordedNodeRuntime } from './support/recorded-node-runtime.ts';
 import { remoteKo } from './support/remote-ko.ts';
 import { until } from './support/until.ts';
 
-const LIMIT = 1000;
+/** Milliseconds; much more than a call takes that is answered at once, also on a busy machine. */
+const LIMIT = 5000;
 const RESULT_LIMIT = 64 * 1024;
 const naan = uniqueNaan();
 const service = await startService({ args: ['--runtime-timeout', `${LIMIT}ms`, '--max-result', `${RESULT_LIMIT}`] });
@@ -43,7 +46,7 @@ async function assertFails(path: string, status: number, detail: RegExp, within:
   const answer = await service.post(path, {});
   assertRequestError(answer, { status, path, title: 'General Adapter Exception', detail });
   const took = Date.now() - began;
-  assert.ok(took < within, `${took} ms`);
+  assert.ok(took < promised(within), `${took} ms`);
 }
 
 test('a runtime that lost the endpoint activates it again, once for all calls, and then answers', async () => {
@@ -122,11 +125,15 @@ test('a silent runtime is 504 at the limit, and so is one that drips; both are u
     const drip = setInterval(() => response.write(' '), 20);
     response.on('close', () => clearInterval(drip));
   });
-  const detail = /^Code execution error: .*no answer within 1 s/;
+  const detail = /^Code execution error: .*no answer within 5 s/;
   await Promise.all([silent.path, drips.path].map((path) => assertFails(path, 504, detail, LIMIT + 800)));
   for (const { runtime, path } of [silent, drips]) {
     runtime.intercept = () => false;
-    assert.equal((await service.post(path, 1)).object['result'], 1);
+    const answer = await tryAgain(
+      () => service.post(path, 1),
+      ({ status }) => status === 504,
+    );
+    assert.equal(answer.object['result'], 1);
   }
 });
 

@@ -6,6 +6,7 @@ import type { Ko } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
 import type { OwnService } from '../acceptance/support/service.ts';
 import { Pace } from '../hostile/support/pace.ts';
+import { ranOutOfTime, tryAgain } from '../support/try-again.ts';
 import { descendantsOf, gone } from './support/processes.ts';
 import { remoteKo } from './support/remote-ko.ts';
 
@@ -53,7 +54,7 @@ const call = (service: OwnService, ko: Ko, how: string) => service.post(pathOf(k
 
 /** The process in which the code of the KO runs. */
 async function processOf(service: OwnService, ko: Ko): Promise<number> {
-  const answer = await call(service, ko, 'pid');
+  const answer = await tryAgain(() => call(service, ko, 'pid'), ranOutOfTime);
   assert.equal(answer.status, 200, answer.text);
   return Number(answer.object['result']);
 }
@@ -69,7 +70,8 @@ async function begin(service: OwnService, ko: Ko, how: string) {
 /** What does not concern the fault goes on. */
 async function assertOthersAnswer(service: OwnService, faulty: Ko): Promise<void> {
   const others = kos.filter((ko) => ko !== faulty && ko.metadata['title'] !== faulty.metadata['title']);
-  const answers = await Promise.all([call(service, local, ''), ...others.map((ko) => call(service, ko, 'pid'))]);
+  const asked = [{ ko: local, how: '' }, ...others.map((ko) => ({ ko, how: 'pid' }))];
+  const answers = await Promise.all(asked.map(({ ko, how }) => tryAgain(() => call(service, ko, how), ranOutOfTime)));
   for (const answer of answers) assert.equal(answer.status, 200, answer.text);
 }
 
