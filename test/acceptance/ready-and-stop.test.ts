@@ -6,8 +6,10 @@ import { explode } from './support/folders.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan, welcomeKo } from './support/ko.ts';
 import { startService, temporaryFolder } from './support/service.ts';
+import type { LogLine } from './support/service.ts';
 
-const busy = (ms: number): string => `{ const end = Date.now() + ${ms}; while (Date.now() < end); }`;
+const busy = (ms: number): string =>
+  `{ console.log("it runs"); const end = Date.now() + ${ms}; while (Date.now() < end); }`;
 
 test('the service listens early and is ready when its endpoints are decided', async () => {
   await using folder = await temporaryFolder();
@@ -80,12 +82,14 @@ test('when the shelf cannot be read health is DOWN and nothing else', async () =
   assert.equal((await service.get('/actuator/health')).object['status'], 'UP');
 });
 
+const isRunning = ({ msg }: LogLine): boolean => msg === 'it runs';
+
 test('SIGTERM lets running calls finish and ends with 0', async () => {
   await using service = await startService();
   const ko = javascriptKo(`function run() { ${busy(1000)} return "finished"; }`, { naan: uniqueNaan() });
   await service.serve(ko);
   const running = service.post(pathOf(ko), {});
-  await new Promise((later) => setTimeout(later, 300));
+  await service.logged(isRunning);
   const stopped = service.stop();
   const answer = await running;
   assert.equal(answer.status, 200, answer.text);
@@ -99,7 +103,7 @@ test('while running calls finish, health tells new connections of the stop and n
   const quick = welcomeKo({ naan: uniqueNaan() });
   await service.serve(ko, quick);
   const running = service.post(pathOf(ko), {});
-  await new Promise((later) => setTimeout(later, 300));
+  await service.logged(isRunning);
   const stopped = service.stop();
   await service.logged((line) => line['event'] === 'stopping');
   for (const path of ['/actuator/health', '/actuator/health/readiness']) {
@@ -125,12 +129,12 @@ test('SIGTERM with an idle service ends it at once, a spinning call does not hol
     assert.ok(Date.now() - before < WELL_BEFORE_MS);
   }
   await using service = await startService({ args: PATIENT });
-  const ko = javascriptKo('function run() { while (true); }', { naan: uniqueNaan() });
+  const ko = javascriptKo('function run() { console.log("it runs"); while (true); }', { naan: uniqueNaan() });
   await service.serve(ko);
   const lost = service.post(pathOf(ko), {}).catch(() => undefined);
-  await new Promise((later) => setTimeout(later, 200));
+  await service.logged(isRunning);
   const first = service.stop();
-  await new Promise((later) => setTimeout(later, 200));
+  await service.logged((line) => line['event'] === 'stopping-takes-time');
   const before = Date.now();
   process.kill(service.pid, 'SIGTERM');
   await first;

@@ -10,10 +10,9 @@ import { startService } from '../acceptance/support/service.ts';
 import { until } from '../remote/support/until.ts';
 import { promised } from '../support/promised.ts';
 import { linesOf, NDJSON, openBatch, readAnswer, sendBatch } from './support/batch-client.ts';
-
 import { naan, numbers, path, results, start, well } from './support/well.ts';
 
-const service = await start(['--execution-timeout', '1s']);
+const service = await start();
 after(() => service[Symbol.asyncDispose]());
 const { url } = service;
 

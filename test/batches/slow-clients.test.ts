@@ -11,7 +11,7 @@ import { NDJSON, openBatch, read, readAnswer, sendBatch } from './support/batch-
 import { untilStalled } from './support/stalled.ts';
 import { path, results, start } from './support/well.ts';
 
-const service = await start(['--execution-timeout', '1s']);
+const service = await start();
 after(() => service[Symbol.asyncDispose]());
 const { url } = service;
 

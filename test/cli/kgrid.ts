@@ -15,7 +15,7 @@ import { runCommand } from '../../cli/program.ts';
 
 export const PROJECT = resolve(import.meta.dirname, '../..');
 export const LAUNCHER = join(PROJECT, 'cli/kgrid.js');
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 180_000;
 
 export interface Ended {
   readonly code: number | null;

@@ -34,7 +34,7 @@ test('signals reach a command that an older Node handed over', async () => {
   await Promise.all(ends);
 });
 
-test('where the older Node is killed, the command that it handed over ends too', { timeout: 60_000 }, async () => {
+test('where the older Node is killed, the command that it handed over ends too', { timeout: 240_000 }, async () => {
   await using folder = await temporaryFolder();
   const ko = await fromTemplate('resource', folder.path, 'card');
   await using running = startKgrid(['play', ko, '--port', '0'], { node: OLD_NODE });

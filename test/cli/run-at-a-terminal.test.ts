@@ -15,7 +15,7 @@ const AT_A_TERMINAL = join(PROJECT, 'test/shutdown/support/at-a-terminal.py');
 const CTRL_C = '\x03';
 const PEOPLE = 3000;
 
-test('the bar tells how far it is, and Ctrl-C how to go on', { timeout: 60_000 }, async () => {
+test('the bar tells how far it is, and Ctrl-C how to go on', { timeout: 240_000 }, async () => {
   await using folder = await temporaryFolder();
   let requests = 0;
   let onStuck = (): void => undefined;

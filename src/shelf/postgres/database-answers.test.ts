@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { until } from '../../../test/remote/support/until.ts';
 import { testDatabase } from '../../../test/support/postgres/shared.ts';
 import { tcpProxy } from '../../../test/support/postgres/tcp-proxy.ts';
 import { promised } from '../../../test/support/promised.ts';
@@ -9,11 +10,17 @@ import { migrate } from './migrate.ts';
 const shared = await testDatabase();
 after(() => shared[Symbol.asyncDispose]());
 
-async function opened(url = shared.url, statementTimeout = 4000): Promise<Database & AsyncDisposable> {
+function over(url: string, statementTimeout: number): Database & AsyncDisposable {
   const database = new Database(url, { fleet: 'kgrid', statementTimeout });
-  await migrate(database);
   return Object.assign(database, { [Symbol.asyncDispose]: () => database.close() });
 }
+/** With a limit that nothing here meets. */
+async function opened(url = shared.url): Promise<Database & AsyncDisposable> {
+  const database = over(url, 60_000);
+  await migrate(database);
+  return database;
+}
+const isDone = (): true => true;
 const setTo = (database: Database, revision: number): Promise<void> =>
   database.transaction(async ({ query }) => {
     await query(`UPDATE ${database.schema}.state SET revision = $1`, [revision]);
@@ -121,8 +128,9 @@ test('a connection that was ended while it was not used is replaced, and one tha
 
 test('a server that says nothing is waited for within bounds, and used again when it is back', async () => {
   await using proxy = await tcpProxy(() => shared.port);
-  await using database = await opened(through(proxy.port, '127.0.0.1', '?connect_timeout=1'), 300);
-  await setTo(database, 30);
+  await using patient = await opened();
+  await using database = over(through(proxy.port, '127.0.0.1', '?connect_timeout=1'), 300);
+  await until('it is connected', () => setTo(database, 30).then(isDone, () => undefined));
   proxy.isSilent = true;
   await assert.rejects(revisionOf(database), { fault: 'timeout', message: /a statement took more than 0.3 s/ });
   await assert.rejects(setTo(database, 31), {
@@ -133,8 +141,14 @@ test('a server that says nothing is waited for within bounds, and used again whe
   await assert.rejects(setTo(database, 31), { fault: 'timeout' });
   assert.ok(performance.now() - before < promised(900), 'at once, while it is known');
   proxy.isSilent = false;
-  await database.connect().then((connection) => connection.close());
-  assert.equal(await revisionOf(database), 30);
+  await until('it is used again', () =>
+    database
+      .connect()
+      .then((connection) => connection.close())
+      .then(isDone, () => undefined),
+  );
+  assert.equal(await until('it answers', () => revisionOf(database).catch(() => undefined)), 30);
+  assert.equal(await revisionOf(patient), 30);
 });
 
 test('of several hosts the one that can be written to is used', async () => {

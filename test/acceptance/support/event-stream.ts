@@ -14,7 +14,7 @@ export interface EventStream extends Disposable {
   readonly ended: Promise<boolean>;
 }
 
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 
 export async function openEvents(url: string, query = '', credentials?: string): Promise<EventStream> {
   const authorization = `Basic ${Buffer.from(credentials ?? '').toString('base64')}`;

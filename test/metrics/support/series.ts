@@ -25,7 +25,7 @@ const scrapesIn = (series: ReadonlyMap<string, number>): number =>
   series.get('http_server_request_duration_seconds_count{route="/actuator/prometheus",method="GET",status="200"}') ?? 0;
 
 const PAUSE_MS = 20;
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 /** The series, once `isThere`: a text counts for a moment. */
 export async function scrapeUntil(
