@@ -197,7 +197,7 @@ export const temporaryFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'kg
 
 /** Resolves when the process is gone. */
 export async function gone(pid: number): Promise<void> {
-  for (let tries = 0; tries < 500; tries += 1) {
+  for (let tries = 0; tries < 3000; tries += 1) {
     if (await hasEnded(pid)) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

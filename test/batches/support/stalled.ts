@@ -1,6 +1,6 @@
 import { until } from '../../remote/support/until.ts';
 
-const LOOKS = 20;
+const LOOKS = 60;
 
 /** Waits until what moves does so no more: many looks in a row see the same. */
 export async function untilStalled<T>(look: () => Promise<T> | T): Promise<T> {
