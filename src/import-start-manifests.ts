@@ -4,7 +4,7 @@ import type { App } from './app.ts';
 import type { Config } from './config/config.ts';
 import { koKey } from './knowledge-object/id.ts';
 import type { KoId } from './knowledge-object/id.ts';
-import { ServiceError, startRefused } from './lib/errors.ts';
+import { ServiceError, startRefused, toError } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
 import { withoutCredentials } from './lib/without-credentials.ts';
 import type { ManifestOutcome } from './shelf/manifest-importer.ts';
@@ -63,5 +63,3 @@ async function outcomesOf(app: App, named: string, log: Logger): Promise<readonl
     await wait(IMPORTED_AGAIN_AFTER_MS);
   }
 }
-
-const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));

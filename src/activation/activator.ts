@@ -222,9 +222,9 @@ export class Activator implements Disposable {
 
   /**
    * Makes a change of this activator's endpoints.
-   * @param patience milliseconds until the new set takes the place of the old with slow remote endpoints still `LOADED`.
+   * @param waitMs milliseconds until the new set takes the place of the old with slow remote endpoints still `LOADED`.
    */
-  apply(kind: Change, about: About, patience = WAIT_MS): Promise<BecameActive[]> {
+  apply(kind: Change, about: About, waitMs = WAIT_MS): Promise<BecameActive[]> {
     const selection = selectionOf(about);
     return this.#changes.run('set', async () => {
       const began = Date.now();
@@ -262,7 +262,7 @@ export class Activator implements Disposable {
         this.#coming.set(each.ko.key, each.ko);
         this.#queue.add(each);
       }
-      await decidedSoon(made, patience);
+      await decidedSoon(made, waitMs);
       const allFailures = [...old.unloaded.filter(({ id }) => !selection.ko(id)), ...failures];
       this.#set =
         names === undefined ? new EndpointSet(endpoints, allFailures) : old.with(names, endpoints, allFailures);

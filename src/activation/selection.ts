@@ -60,11 +60,11 @@ function ofKos(ids: readonly KoId[]): Selection {
 }
 
 /** Waits for the local endpoints however long they take, and for the others so many milliseconds. */
-export async function decidedSoon(endpoints: readonly Endpoint[], patience: number): Promise<void> {
+export async function decidedSoon(endpoints: readonly Endpoint[], waitMs: number): Promise<void> {
   const local = Promise.all(endpoints.filter((each) => each.engine?.local !== false).map((each) => each.decided));
   const all = Promise.all(endpoints.map((each) => each.decided));
   const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, patience);
+  const timer = setTimeout(resolve, waitMs);
   await Promise.race([all, Promise.all([local, late])]);
   clearTimeout(timer);
 }

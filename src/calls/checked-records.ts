@@ -1,7 +1,7 @@
 /** Records that are held to the schema of their endpoint: those that it refuses are not run. */
 import { RESULT_HEAD, textsOf } from '../engines/records.ts';
 import type { RecordBlock, RecordsAnswer, RecordsPart } from '../engines/records.ts';
-import { messageOf } from '../lib/errors.ts';
+import { toError } from '../lib/errors.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import type { CheckedCall, EndpointChecks } from './call-checks.ts';
 
@@ -19,7 +19,7 @@ export async function runChecked(
     const checking = checks.inputs(textsOf(records), call);
     refusals = checking === undefined ? undefined : await checking;
   } catch (thrown) {
-    const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown));
+    const error = toError(thrown);
     return Array.from({ length: records.count }, () => error);
   }
   const left = refusals === undefined ? records : withoutRefused(records, refusals);

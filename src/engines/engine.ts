@@ -49,7 +49,7 @@ export interface Call {
   readonly body: string | Buffer;
   readonly contentType: string;
   readonly json: boolean;
-  /** Milliseconds of `uptime()` at which the caller's patience ends; each engine's own limit may end it earlier. */
+  /** Milliseconds of `uptime()` by which the caller wants the answer; each engine's own limit may end it earlier. */
   readonly deadline: number;
   /** 0 for a client's call, one more for each call of one KO by another. */
   readonly depth: number;

@@ -1,5 +1,5 @@
 /** Records as calls of their own, for engines and code that have no quicker way. */
-import { messageOf } from '../lib/errors.ts';
+import { toError } from '../lib/errors.ts';
 import { mapBounded } from '../lib/map-bounded.ts';
 import type { Call } from './engine.ts';
 import { resultLine, textsOf } from './records.ts';
@@ -16,8 +16,6 @@ export function oneByOne(
   atOnce = AT_ONCE,
 ): Promise<RecordsPart[]> {
   return mapBounded(textsOf(records), atOnce, (body) =>
-    execute({ ...common, body, contentType: JSON_TYPE, json: true }).then(resultLine, (thrown: unknown) =>
-      thrown instanceof Error ? thrown : new Error(messageOf(thrown)),
-    ),
+    execute({ ...common, body, contentType: JSON_TYPE, json: true }).then(resultLine, toError),
   );
 }

@@ -2,8 +2,8 @@
  * JSON-LD in its usual spellings: terms with or without a prefix or as full addresses, values as text, in a list, or as
  * `{"@id"}` and `{"@value"}`. The vocabularies are those of the contexts that knowledge objects name; none is fetched.
  */
-
-export type Fields = Readonly<Record<string, unknown>>;
+import { isObject } from '../lib/fields.ts';
+import type { Fields } from '../lib/fields.ts';
 
 /** Where a term comes from; empty for one that is written without a prefix. */
 export type Vocabulary = '' | 'koio' | 'dc' | 'schema';
@@ -132,9 +132,6 @@ function itemsOf(value: unknown): unknown[] {
   if (Array.isArray(list)) return list as unknown[];
   return list === undefined || list === null ? [] : [list];
 }
-
-export const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** `<vocabulary>:<term>`; undefined for what is of none. */
 function termOf(key: string, names: Names): string | undefined {

@@ -1,5 +1,6 @@
 import type { KoId } from './id.ts';
-import type { Fields, LinkedObject } from './linked-data.ts';
+import type { Fields } from '../lib/fields.ts';
+import type { LinkedObject } from './linked-data.ts';
 import type { KoMetadata } from './metadata.ts';
 
 /** What a reading of metadata finds out; what was reported may be missing. */

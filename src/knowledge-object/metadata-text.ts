@@ -3,8 +3,8 @@ import { messageOf } from '../lib/errors.ts';
 import type { PackageProblem } from '../lib/errors.ts';
 import { hasMore } from '../lib/text.ts';
 import { lineOfField, placeOfSyntaxError, reasonOfSyntaxError } from './json-place.ts';
-import { isObject } from './linked-data.ts';
-import type { Fields } from './linked-data.ts';
+import { isObject } from '../lib/fields.ts';
+import type { Fields } from '../lib/fields.ts';
 
 /** The name of the metadata file, at the root of every package. */
 export const METADATA_FILE = 'metadata.json';

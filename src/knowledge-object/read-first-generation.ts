@@ -2,7 +2,7 @@
 import { RESERVED_NAANS, parseKoId } from './id.ts';
 import type { KoId } from './id.ts';
 import { sourceOfNumber } from './json-place.ts';
-import type { Fields } from './linked-data.ts';
+import type { Fields } from '../lib/fields.ts';
 import { METADATA_FILE } from './metadata-text.ts';
 import type { MetadataParts, MetadataSource, Report } from './metadata-parts.ts';
 import { withoutDot } from './package-path.ts';

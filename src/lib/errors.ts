@@ -178,3 +178,5 @@ export const outcomeOf = (thrown: unknown): string => (thrown instanceof Service
 
 /** What an operation's error says to a person, whatever was thrown. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+
+export const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(messageOf(thrown)));

@@ -6,7 +6,7 @@ import type { Shelf } from '../shelf/shelf.ts';
 /** Milliseconds for which a look counts, … */
 const FRESH_MS = 1000;
 /** … and after which a shelf that says nothing cannot be read. */
-const PATIENCE_MS = 2000;
+const LONGEST_WAIT_MS = 2000;
 
 export interface ShelfFigures {
   /** Undefined where it was never known. */
@@ -16,14 +16,14 @@ export interface ShelfFigures {
 
 export class ShelfReader {
   readonly #shelf: Pick<Shelf, 'check' | 'revision' | 'list'>;
-  readonly #patience: number;
+  readonly #longestWaitMs: number;
   #counted: { readonly revision: number; readonly kos: number } | undefined;
   #look: { readonly began: number; readonly figures: Promise<ShelfFigures> } | undefined;
   #isLooking = false;
 
-  constructor(shelf: Pick<Shelf, 'check' | 'revision' | 'list'>, patience = PATIENCE_MS) {
+  constructor(shelf: Pick<Shelf, 'check' | 'revision' | 'list'>, longestWaitMs = LONGEST_WAIT_MS) {
     this.#shelf = shelf;
-    this.#patience = patience;
+    this.#longestWaitMs = longestWaitMs;
   }
 
   /** Never rejects, and waits for no disk that does not answer. */
@@ -33,7 +33,7 @@ export class ShelfReader {
       this.#look = { began, figures: this.#read() };
     const late = new AbortController();
     const unread = { kos: this.#counted?.kos, isReadable: false };
-    const left = Math.max(0, (this.#look?.began ?? began) + this.#patience - began);
+    const left = Math.max(0, (this.#look?.began ?? began) + this.#longestWaitMs - began);
     try {
       return await Promise.race([this.#look?.figures ?? unread, wait(left, unread, { signal: late.signal })]);
     } finally {

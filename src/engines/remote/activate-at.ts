@@ -5,6 +5,7 @@ import type { RemoteOptions } from './remote-options.ts';
 import { Backoff } from '../../lib/backoff.ts';
 import { MAX_URL_CHARACTERS, cutWords, oneLine, withoutEndSlashes, withoutStartSlashes } from '../../lib/text.ts';
 import { withoutCredentials } from '../../lib/without-credentials.ts';
+import { objectOf } from './answers.ts';
 import { RuntimeUnreachable } from './runtime-connections.ts';
 import type { Runtime } from './runtime.ts';
 import { uptime } from '../../lib/uptime.ts';
@@ -104,15 +105,6 @@ function targetOf(runtime: Runtime, said: Record<string, unknown>, plan: Endpoin
       `the ${runtime.engine} runtime answered with an address that is none: ${cutWords(`${base}/${uri}`)}`,
     );
   return { url: `${base}/${uri}`, batch: said['batch'] === true };
-}
-
-function objectOf(body: Buffer): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** It names the endpoint, or at least tells of no problem. */

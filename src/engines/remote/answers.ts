@@ -1,4 +1,5 @@
 /** What the answer of a runtime means. */
+import { isObject } from '../../lib/fields.ts';
 import type { CodePlace } from '../../lib/code-place.ts';
 import { executionFailed, invalidInput, messageOf, overloaded } from '../../lib/errors.ts';
 import { cutWords } from '../../lib/text.ts';
@@ -89,5 +90,11 @@ function parsed(text: string): unknown {
   }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+export function objectOf(body: Buffer): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -2,6 +2,7 @@
  * Sends many calls of one endpoint in one request, where the runtime offers it: what comes while two requests are
  * on their way forms the next one. Answers come as they are ready, so that a slow call holds up no other.
  */
+import { isJson } from '../../lib/json.ts';
 import { callerGone, executionFailed } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { areAlike } from '../like-deadlines.ts';
@@ -189,13 +190,4 @@ function statusIn(text: string): number {
 /** `errorOf` is asked only where a call is left, since most requests leave none. */
 function failRest(calls: readonly Waiting[], errorOf: () => unknown): void {
   for (const call of calls) if (!call.settled) call.reject(errorOf());
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -2,6 +2,7 @@
 import { withoutEndSlashes } from '../../lib/text.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { engineName } from '../table.ts';
+import { objectOf } from './answers.ts';
 import { HeldEndpoints } from './held-endpoints.ts';
 import { RuntimeConnections, RuntimeSilent, RuntimeUnreachable } from './runtime-connections.ts';
 import type { OnChunk, RequestOptions, RuntimeAnswer } from './runtime-connections.ts';
@@ -110,18 +111,18 @@ export class Runtime {
   /**
    * To be awaited before a request: where another program may have its port, it is asked who it is. One that was there
    * before "may be single-threaded", and at a call: it is waited for as long as the caller waits.
-   * @throws RuntimeUnreachable; RuntimeSilent after `patience` milliseconds.
+   * @throws RuntimeUnreachable; RuntimeSilent after `timeout` milliseconds.
    */
-  async confirm(patience: number): Promise<void> {
+  async confirm(timeout: number): Promise<void> {
     if (!this.#doubtful || (this.up && uptime() - this.#confirmed < CONFIRMED_FOR_MS)) return;
-    const said = await (this.#confirmed > 0 ? this.#inTime(patience) : this.info());
+    const said = await (this.#confirmed > 0 ? this.#inTime(timeout) : this.info());
     if (said === undefined)
       throw new RuntimeUnreachable(`no ${this.engine} runtime answers at its address`, { cause: NOT_THERE });
   }
 
-  async #inTime(patience: number): Promise<Info | undefined> {
+  async #inTime(timeout: number): Promise<Info | undefined> {
     const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(this.#connections.silent(patience)), patience);
+    const timer = setTimeout(() => reject(this.#connections.silent(timeout)), timeout);
     try {
       for (;;) {
         this.#waiting ??= this.#ask(LONG_TIMEOUT_MS).finally(() => (this.#waiting = undefined));
@@ -189,12 +190,3 @@ export class Runtime {
 
 /** As if the connection had been refused: nothing was sent. */
 const NOT_THERE = { code: 'ECONNREFUSED' };
-
-function objectOf(body: Buffer): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}

@@ -32,7 +32,7 @@ export class Work<E extends CalledEndpoint = Endpoint, C extends PendingCall<E> 
   #calledOut = false;
   #hasBegun = false;
   #deadline = 0;
-  #isCurtailed = false;
+  #isShortened = false;
 
   private constructor(endpoint: E, kind: WorkKind, calls: readonly C[], loaded?: (problem: string) => void) {
     this.endpoint = endpoint;
@@ -86,7 +86,7 @@ export class Work<E extends CalledEndpoint = Endpoint, C extends PendingCall<E> 
 
   /** Its caller had less time left than the limit of the endpoint. */
   get isShortened(): boolean {
-    return this.#isCurtailed;
+    return this.#isShortened;
   }
 
   send(): void {
@@ -103,7 +103,7 @@ export class Work<E extends CalledEndpoint = Endpoint, C extends PendingCall<E> 
   begin(now: number): void {
     this.#hasBegun = true;
     this.#deadline = this.endIfBegunAt(now);
-    this.#isCurtailed = this.#deadline < now + this.endpoint.limit;
+    this.#isShortened = this.#deadline < now + this.endpoint.limit;
     for (const { trace } of this.calls) trace?.span?.begins();
   }
 

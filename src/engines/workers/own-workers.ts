@@ -1,7 +1,8 @@
 /** The workers of one engine that the service runs itself. Nothing is started, or even loaded, before code is to run. */
+import { isJson } from '../../lib/json.ts';
 import type { Logger } from 'pino';
 import { digestOf } from '../../lib/digest.ts';
-import { executionFailed, messageOf } from '../../lib/errors.ts';
+import { executionFailed, messageOf, toError } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { checkJson } from '../check-json.ts';
 import { ActivationFailure } from '../engine.ts';
@@ -261,6 +262,7 @@ export class OwnEndpoint implements CallPlace {
         input: typeof body === 'string' ? body : body.toString('utf8'),
         ...{ json, depth, scope, trace, signal },
         deadline: limit < deadline ? limit : deadline,
+        // The code may have written it to the socket itself, and it goes into the answer as it is.
         resolve: (result) => (isJson(result) ? resolve(result) : reject(executionFailed('the result is not JSON'))),
         reject: (error) => reject(this.#told(error)),
       });
@@ -279,17 +281,5 @@ export class OwnEndpoint implements CallPlace {
     if (!this.#isReleased) this.#parts.onRelease();
     this.#isReleased = true;
     this.#hosted.release();
-  }
-}
-
-const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(messageOf(thrown)));
-
-/** The code may have written it to the socket itself, and it goes into the answer as it is. */
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -1,5 +1,6 @@
-import { isObject, LinkedObject } from '../../knowledge-object/linked-data.ts';
-import type { Fields } from '../../knowledge-object/linked-data.ts';
+import { LinkedObject } from '../../knowledge-object/linked-data.ts';
+import { isObject } from '../../lib/fields.ts';
+import type { Fields } from '../../lib/fields.ts';
 import { placeOf } from '../../knowledge-object/places.ts';
 import { koKey, parseKoId } from '../../knowledge-object/id.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';

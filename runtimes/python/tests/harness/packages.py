@@ -1,10 +1,12 @@
-"""Knowledge objects that are installable packages, and a build backend for them."""
+"""Knowledge objects that are installable packages, a build backend for them, and how they are activated."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+from tests.harness.runtime import Answer, Runtime
 from tests.harness.wheels import make_wheel
 
 # Reads tiny.json: name, version, requires, buildRequires, python, script (run when it builds).
@@ -56,3 +58,35 @@ def package_files(name: str, code: str, folder: str = "", **project: object) -> 
         f"{folder}{name}/__init__.py": "",
         f"{folder}{name}/api.py": code,
     }
+
+
+def try_package(runtime: Runtime, ko: str, name: str = "bmi", folder: str = "", **more: Any) -> Answer:
+    entry = next(
+        (
+            f"{folder}{file}"
+            for file in ("pyproject.toml", "setup.py")
+            if f"{ko}/{folder}{file}" in runtime.activator.files
+        ),
+        f"{folder}{name}/api.py",
+    )
+    named: dict[str, Any] = {
+        "entry": entry,
+        "folder": folder.rstrip("/"),
+        "package": name,
+        "module": "api",
+        "function": "run",
+        **more,
+    }
+    return runtime.try_activate(ko, **named)
+
+
+def add_package(runtime: Runtime, ko: str, files: dict[str, str], name: str = "bmi", **more: Any) -> str:
+    runtime.publish(ko, files)
+    answer = try_package(runtime, ko, name, **more)
+    assert answer.status == 200, answer.text
+    return f"/{answer.json['uri']}"
+
+
+def left_in(cache: Path) -> set[Path]:
+    """Without what several packages have in common, which is installed as a whole."""
+    return {file for folder in ("installing", "packages", "staging", "latest") for file in (cache / folder).iterdir()}
