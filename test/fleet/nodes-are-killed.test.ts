@@ -24,7 +24,7 @@ test('nodes that are killed at any step of a change have lost and mixed nothing'
   for (let round = 0; round < ROUNDS; round++) {
     const victim = random.below(3);
     // A slow machine acknowledges little: it is killed in the midst of changes, wherever that is in time.
-    let left = 1 + random.below(20);
+    let left = 1 + random.below(inRound(8, 20));
     let isOver = false;
     const enough = Promise.withResolvers<undefined>();
     const anyNode = () => fleet.node(random.below(3));
