@@ -86,8 +86,15 @@ export default (input: Patient & Same, sex?: S): number => input.age + most;`;
 
 test('the parser cannot be kept at work, brought to an end, or made to give wrong answers to others', async () => {
   await using stripper = new TypeStripper({ timeout: 1000 });
-  const fine = async (): Promise<void> =>
-    assert.deepEqual(await stripper.strip('a.ts', 'let a: b;'), { text: 'let a   ;', types: [] });
+  /** Others may keep the cores busy, so that even this takes more than its time. */
+  const fine = async (triesLeft = 30): Promise<void> => {
+    const [outcome] = await Promise.allSettled([stripper.strip('a.ts', 'let a: b;')]);
+    if (outcome.status === 'rejected' && triesLeft > 0) {
+      assert.match(String(outcome.reason), /takes more than 1 s/);
+      return fine(triesLeft - 1);
+    }
+    assert.deepEqual(outcome, { status: 'fulfilled', value: { text: 'let a   ;', types: [] } });
+  };
   const attacks: [string, RegExp][] = [
     [`x=${'a?(b):c=>'.repeat(40)}1`, /^a\.ts takes more than 1 s, which is too much TypeScript/],
     [`x=${'['.repeat(300_000)}${']'.repeat(300_000)}`, /^a\.ts is nested too deeply/],
