@@ -193,7 +193,7 @@ def test_a_service_that_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     released = threading.Event()
     with fake_server(is_deaf) as server, pytest.raises(TimedOut, match="after 1 records") as raised:
-        list(endpoint_of(server, timeout=0.5).map(LARGE))
+        list(endpoint_of(server, timeout=3).map(LARGE))
     released.set()
     assert raised.value.answered == 1
 

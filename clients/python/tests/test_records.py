@@ -46,7 +46,7 @@ def test_records_that_come_slowly_are_answered_meanwhile(egfr: Endpoint) -> None
     def slow() -> Iterator[dict[str, Any]]:
         nonlocal taken
         for number in range(MANY):
-            time.sleep(0.002)
+            time.sleep(0.02)
             taken += 1
             yield patient(number)
 

@@ -14,7 +14,7 @@ export interface Collector extends AsyncDisposable {
 }
 
 /** What did not come by then does not come: whoever waits says what is missing. */
-const LONGEST_WAIT_MS = 10_000;
+const LONGEST_WAIT_MS = 60_000;
 
 export async function startCollector(): Promise<Collector> {
   const spans: ReadSpan[] = [];

@@ -43,7 +43,7 @@ class Service:
 
     def close(self) -> None:
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(60)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def __enter__(self) -> Service:
