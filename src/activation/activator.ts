@@ -3,10 +3,8 @@
  * beside the present one and then puts it in its place, so that "a request meets either the old or the new set".
  */
 import type { Logger } from 'pino';
-import type { Engines } from '../engines/engine-registry.ts';
 import { engineName } from '../engines/table.ts';
 import { koKey, parseKoId } from '../knowledge-object/id.ts';
-import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import type { KoId, KoName } from '../knowledge-object/id.ts';
 import { koNotFound, messageOf, overloaded } from '../lib/errors.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
@@ -22,6 +20,7 @@ import { EndpointSet } from './endpoint-set.ts';
 import type { LoadFailure } from './endpoint-set.ts';
 import type { KnownPackages } from './known-packages.ts';
 import { KoLoader } from './ko-loader.ts';
+import type { KoLoaderOptions } from './ko-loader.ts';
 import type { LoadedKo } from './loaded-ko.ts';
 import { hasAlternative, unreadOf } from './loading.ts';
 import { readLater } from './read-later.ts';
@@ -31,16 +30,12 @@ import type { About } from './selection.ts';
 
 export type Change = 'reload' | 'refresh';
 
-export interface ActivatorOptions {
+export interface ActivatorOptions extends Omit<KoLoaderOptions, 'isStart'> {
   readonly shelf: ActiveKos;
-  readonly engines: Engines;
-  readonly known?: KnownPackages;
-  readonly descriptors?: DescriptorReader;
   /** Makes what is asked for, where several activators make it together; each then calls `apply`. */
   readonly order?: ((change: Change, about: About) => Promise<BecameActive[]>) | undefined;
   /** Hears of each activation, with the milliseconds that it took. */
   readonly observe?: ((endpoint: Endpoint, milliseconds: number) => void) | undefined;
-  readonly log: Logger;
 }
 
 /** "At the latest after 10 s with slow remote endpoints still `LOADED`." */

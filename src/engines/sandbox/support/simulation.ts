@@ -3,17 +3,15 @@
  * crashes, starts that are slow or fail, reloads, nested calls and large bodies. After each step it looks whether what the
  * scheduler promises still holds.
  */
-import { ServiceError } from '../../../lib/errors.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { policyFor } from '../policy.ts';
 import type { Policy } from '../policy.ts';
-import type { Question } from '../protocol.ts';
 import { Scheduler } from '../scheduler.ts';
-import type { Work } from '../work.ts';
 import { endpointWith } from './endpoints.ts';
 import { FakeClock } from './fake-clock.ts';
-import { Fault, PROFILES, longestMs, partsOf, problemOf, scriptOf } from './simulated-endpoints.ts';
-import type { Open, Report, SimulatedEndpoint } from './simulated-endpoints.ts';
+import { SimulatedCalls } from './simulated-calls.ts';
+import { Fault, PROFILES, longestMs, partsOf, problemOf } from './simulated-endpoints.ts';
+import type { Report, SimulatedEndpoint } from './simulated-endpoints.ts';
 import { SimulatedProcesses, mostProcesses } from './simulated-processes.ts';
 import { Random } from '../../../../test/support/random.ts';
 
@@ -25,13 +23,10 @@ export class Simulation {
   readonly #policy: Policy;
   readonly #scheduler: Scheduler;
   readonly #endpoints: SimulatedEndpoint[] = [];
-  readonly #open = new Map<number, Open>();
-  readonly #calledOut = new Set<number>();
+  readonly #calls: SimulatedCalls;
   readonly #queueLimit: number;
   #slots = 0;
   #isDraining = false;
-  /** … and nothing of before is left. */
-  #isDrained = false;
   #fault: Fault | undefined;
   #mayPromiseHaveSettled = false;
 
@@ -57,7 +52,7 @@ export class Simulation {
     const count = random.between(2, 9);
     const most = mostProcesses(this.#policy, sandboxes, count);
     const fault = (what: string): never => this.fault(what);
-    const onCall = (id: number): void => this.#onCall(id);
+    const onCall = (id: number): void => this.#calls.onRun(id);
     this.#processes = new SimulatedProcesses({ clock: this.clock, random, most, fault, onCall });
     this.#scheduler = new Scheduler({
       sandboxes,
@@ -67,10 +62,16 @@ export class Simulation {
         this.report.processes++;
         return this.#processes.add(events);
       },
-      answer: (_lane, work, question) => this.#answer(work, question),
+      answer: (_lane, work, question) => this.#calls.answer(work, question),
       warn: () => undefined,
       clock: this.clock,
       policy: this.#policy,
+    });
+    this.#calls = new SimulatedCalls({
+      ...{ clock: this.clock, random, report: this.report, scheduler: this.#scheduler, fault },
+      isRunning: (id) => this.#processes.isRunning(id),
+      anyEndpoint: () => this.#anyEndpoint(),
+      onNestedEnd: () => (this.#mayPromiseHaveSettled = true),
     });
     for (let i = 0; i < count; i++) this.#endpoints.push(this.#newSimulated());
     this.#processes.changeConditions();
@@ -96,13 +97,6 @@ export class Simulation {
     throw this.#fault;
   }
 
-  #onCall(id: number): void {
-    if (this.#calledOut.has(id)) this.fault(`call ${id} runs again after it called out`);
-    const open = this.#open.get(id);
-    if (open === undefined) return this.fault(`call ${id} runs after it was answered`);
-    open.simulated.waitingSince = undefined;
-  }
-
   // ----- what happens -----
 
   async #step(): Promise<void> {
@@ -122,7 +116,7 @@ export class Simulation {
     this.clock.after(this.random.between(0, this.#processes.conditions.rate), () => {
       const burst = this.random.chance(0.02) ? this.random.between(2, 80) : 1;
       const simulated = this.#anyEndpoint();
-      for (let i = 0; i < burst; i++) if (simulated !== undefined) this.#call(simulated);
+      for (let i = 0; i < burst; i++) if (simulated !== undefined) this.#calls.call(simulated);
       if (this.random.chance(0.01)) this.#reload();
       if (this.random.chance(this.#processes.conditions.killing)) this.#processes.endOne();
       this.#arrive();
@@ -179,84 +173,6 @@ export class Simulation {
   /** Those that were replaced, until all of their calls have ended. */
   #old: SimulatedEndpoint[] = [];
 
-  /** `nested`: hears when it is over. */
-  #call(
-    simulated: SimulatedEndpoint,
-    nested?: { left: number; depth: number; caller: string; isOver: () => void },
-  ): void {
-    const { random, clock, report } = this;
-    const { profile, endpoint } = simulated;
-    const id = ++report.calls;
-    const script = scriptOf(id, profile, this.#isDraining, random);
-    const now = clock.now();
-    const hasCallerDeadline = nested === undefined && random.chance(0.1);
-    const deadline =
-      nested === undefined ? (hasCallerDeadline ? now + random.between(1, 1000) : Infinity) : now + nested.left;
-    const open: Open = { id, since: now, simulated };
-    const signal = { aborted: false };
-    // Some callers go before they have an answer.
-    if (!this.#isDraining && random.chance(0.1)) clock.after(random.between(0, 3000), () => (signal.aborted = true));
-    this.#open.set(id, open);
-    simulated.open++;
-    simulated.waitingSince ??= now;
-    const end = (): void => {
-      if (!this.#open.delete(id)) this.fault(`call ${id} is answered twice`);
-      this.#calledOut.delete(id);
-      if (--simulated.open === 0) simulated.waitingSince = undefined;
-      if (this.#processes.isRunning(id)) this.fault(`call ${id} is answered while it runs`);
-      nested?.isOver();
-    };
-    this.#scheduler.submit(endpoint, {
-      input: JSON.stringify(script),
-      depth: nested?.depth ?? 0,
-      scope: { find: () => undefined, call: () => Promise.reject(new Error('nothing is called')) },
-      signal,
-      beginBy: Math.min(now + endpoint.limit, deadline),
-      deadline,
-      caller: nested?.caller ?? `caller ${random.between(1, simulated.callers)}`,
-      resolve: (result) => {
-        if (result !== String(id)) this.fault(`call ${id} has the answer of ${result}`);
-        if (script.does === 'throw') this.fault(`call ${id} should have thrown`);
-        report.answered++;
-        end();
-      },
-      reject: (error) => {
-        if (!(error instanceof ServiceError)) this.fault(`call ${id} hears ${String(error)}`);
-        else if (error.code === 'caller-gone') {
-          if (!signal.aborted) this.fault(`call ${id} hears that it was left`);
-          report.left++;
-        } else if (error.status === 503) report.refused++;
-        else if (this.#isDrained) this.fault(`call ${id} hears once all faults ended: ${error.message}`);
-        else report.failed++;
-        end();
-      },
-    });
-  }
-
-  #answer(work: Work, question: Question): { text: string } | { outside: () => Promise<string> } {
-    if (question.question === 'find') return { text: '{"kind":"elsewhere"}' };
-    return {
-      outside: () => {
-        this.report.nested++;
-        const id = Number(question.id);
-        if (work.calls.length !== 1) this.fault('one of several calls has called out');
-        this.#calledOut.add(id);
-        return new Promise((resolve) => {
-          const isOver = (): void => {
-            this.#mayPromiseHaveSettled = true;
-            resolve('1');
-          };
-          const simulated = this.random.chance(0.5) && question.depth < 4 ? this.#anyEndpoint() : undefined;
-          if (simulated === undefined) this.clock.after(this.random.between(0, 500), isOver);
-          else {
-            const { left, depth } = question;
-            this.#call(simulated, { left, depth, caller: work.calls[0]?.caller ?? '', isOver });
-          }
-        });
-      },
-    };
-  }
-
   // ----- what must hold -----
 
   #checkEndpoint(simulated: SimulatedEndpoint): void {
@@ -276,28 +192,28 @@ export class Simulation {
       return simulated.open + simulated.loads > 0;
     });
     const now = this.clock.now();
-    const [oldest] = this.#open.values();
+    const { oldest } = this.#calls;
     if (oldest !== undefined && now - oldest.since > longestMs(oldest.simulated.endpoint.limit))
       this.fault(`call ${oldest.id} has waited for ${now - oldest.since} ms`);
   }
 
   /** No more faults: everything ends, each endpoint answers, and nothing is left. */
   async #end(): Promise<void> {
-    this.#isDraining = true;
+    this.#isDraining = this.#calls.isDraining = true;
     this.#processes.endFaults();
-    await this.#until('all calls have ended', () => this.#open.size === 0);
+    await this.#until('all calls have ended', () => this.#calls.open === 0);
     const all = (): SimulatedEndpoint[] => [...this.#endpoints, ...this.#old];
     await this.#until(
       'all is loaded',
       () => all().every(({ loads }) => loads === 0) && this.#endpoints.every(({ isLoaded }) => isLoaded),
     );
-    this.#isDrained = true;
+    this.#calls.isDrained = true;
     for (const simulated of this.#endpoints) {
       const end = this.clock.now() + DRAIN_MS;
       for (;;) {
         const { answered } = this.report;
-        this.#call(simulated);
-        await this.#until('the call has ended', () => this.#open.size === 0);
+        this.#calls.call(simulated);
+        await this.#until('the call has ended', () => this.#calls.open === 0);
         if (this.report.answered > answered) break;
         if (this.clock.now() > end) this.fault(`${simulated.endpoint.id} answers no call though no fault is left`);
       }
