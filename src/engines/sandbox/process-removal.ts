@@ -56,7 +56,8 @@ export class ProcessRemoval {
   #onCrash(work: Work, reason: string, wasAlone: boolean): void {
     const { endpoint, calls, calledOut } = work;
     this.#warn({ endpoint: endpoint.id, reason }, 'a sandbox ended during a call');
-    work.blame(endpoint.timedOut);
+    // Records come in thousands: one by one, as in the quarantine, they would hardly come on between two such ends.
+    if (!isFromOutside(reason) || calls[0]?.records === undefined) work.blame(endpoint.timedOut);
     const attempts = calls[0]?.attempts ?? 0;
     const crash = { isLoad: work.kind === 'load', attempts, calledOut, wasAlone, isFromOutside: isFromOutside(reason) };
     const next = afterCrash(crash, this.#context.policy);
