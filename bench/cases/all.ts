@@ -1,4 +1,5 @@
 import type { BenchCase } from '../lib/bench.ts';
+import { batchMemory } from './batch-memory.ts';
 import { batch } from './batch.ts';
 import { chain } from './chain.ts';
 import { checks } from './checks.ts';
@@ -27,6 +28,7 @@ export const CASES: readonly BenchCase[] = [
   python,
   checks,
   batch,
+  batchMemory,
   spinner,
   start,
   scale,

@@ -1,41 +1,17 @@
-/** Batches of NDJSON: records a second beside single calls and a plain loop, memory, and single calls beside a batch. */
+/** Batches of NDJSON: records a second beside single calls and a plain loop, and single calls beside a batch. */
 import { execFile, spawn } from 'node:child_process';
-import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
+import { batchRate, curlArgs, recordsFile } from '../lib/batches.ts';
 import type { Bench, BenchCase, Row } from '../lib/bench.ts';
 import { greetingInNode, greetingInPython } from '../lib/greeting.ts';
 import { costOf } from '../../test/acceptance/support/process-tree.ts';
-import { benchKo, CLEARANCE, INPUT, makeShelf } from '../lib/kos.ts';
+import { benchKo, CLEARANCE, makeShelf } from '../lib/kos.ts';
 import type { BenchKo } from '../lib/kos.ts';
-import { peakWhile } from '../lib/memory.ts';
 import { startService } from '../lib/servers.ts';
-import type { Service } from '../lib/servers.ts';
 import { measure } from '../lib/wrk.ts';
 
 const LOOP = join(import.meta.dirname, '../bare/loop.ts');
-const LINES_A_PIECE = 1000;
-
-async function recordsFile(bench: Bench, count: number): Promise<string> {
-  const path = join(bench.folder, `${count}.ndjson`);
-  const piece = `${INPUT}\n`.repeat(LINES_A_PIECE);
-  await pipeline(Readable.from(Array.from({ length: count / LINES_A_PIECE }, () => piece)), createWriteStream(path));
-  return path;
-}
-
-const curlArgs = ({ url }: Service, { call }: BenchKo, file: string): string[] => [
-  ...['-sS', '--fail', '-o', '/dev/null', '-X', 'POST', '-H', 'Content-Type: application/x-ndjson', '-T', file],
-  url + call.path,
-];
-
-/** Records a second, by a client that is a process of its own. */
-async function batchRate(bench: Bench, service: Service, ko: BenchKo, file: string, count: number): Promise<number> {
-  const began = performance.now();
-  await promisify(execFile)('curl', curlArgs(service, ko, file), { signal: bench.signal });
-  return (count / (performance.now() - began)) * 1000;
-}
 
 async function rates(bench: Bench, what: string, ko: BenchKo, runtimes: readonly string[]): Promise<Row> {
   await using service = await startService(bench, await makeShelf(bench, [ko]), { runtimes });
@@ -66,22 +42,6 @@ async function rates(bench: Bench, what: string, ko: BenchKo, runtimes: readonly
   const ofLoop: Record<string, readonly number[]> =
     runtimes.length === 0 ? { 'of a loop': loop ?? [], 'of its processor time': costOfLoop ?? [] } : {};
   return { case: 'batch', what, figures: { ...figures, ...ofLoop }, failed: 0 };
-}
-
-async function memory(bench: Bench, ko: BenchKo): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (const count of bench.quick ? [10_000] : [10_000, 1_000_000, ...(bench.records ?? [])]) {
-    await using service = await startService(bench, await makeShelf(bench, [ko]));
-    const file = await recordsFile(bench, count);
-    const [rate, { own, tree }] = await peakWhile(service, batchRate(bench, service, ko, file, count));
-    rows.push({
-      case: 'batch-memory',
-      what: `${count} records`,
-      figures: { 'service MB': [own], 'with sandboxes MB': [tree], 'records/s': [rate] },
-      failed: 0,
-    });
-  }
-  return rows;
 }
 
 /** One batch after the other, since one alone may end too soon. */
@@ -117,14 +77,13 @@ async function fairness(bench: Bench, ko: BenchKo): Promise<Row> {
 
 export const batch: BenchCase = {
   name: 'batch',
-  about: 'NDJSON: records a second, memory (10,000, 1 million and --records), and single calls beside a batch',
+  about: 'NDJSON: records a second, and single calls beside a batch',
   async run(bench) {
     const ko = benchKo('clearance', CLEARANCE);
     return [
       await rates(bench, 'javascript', ko, []),
       await rates(bench, 'node', greetingInNode(), ['node', 'python']),
       await rates(bench, 'python', greetingInPython(), ['node', 'python']),
-      ...(await memory(bench, ko)),
       await fairness(bench, ko),
     ];
   },

@@ -10,7 +10,7 @@ export interface Options {
   readonly quick: boolean;
   /** How many knowledge objects `scale` has on the shelf. */
   readonly kos: readonly number[] | undefined;
-  /** How many records `batch` sends for its memory, beside what it always sends. */
+  /** How many records `batch-memory` sends, beside what it always sends. */
   readonly records: readonly number[] | undefined;
   readonly before: string | undefined;
   readonly options: readonly string[];
@@ -61,7 +61,7 @@ Calls are measured with the processor time of the service and of what it started
   --seconds S     Length of one measurement (default 5)
   --quick         One round of one second, with fewer knowledge objects: to see that it runs
   --kos N,…       How many knowledge objects scale has on the shelf, at most 100000 (default 100,1000,10000)
-  --records N,…   How many records batch also sends for its memory, at most 100000000
+  --records N,…   How many records batch-memory also sends, at most 100000000
   --before DIR    Also measures the service of another working copy, in pairs: what a change gained
   --options 'TEXT'  Also measures the service with these options, in pairs: what a feature costs
   --json FILE     Also writes the figures of every round
