@@ -22,6 +22,8 @@ const settings = {
   'max-body': '20000',
   'max-result': '10000',
   'isolate-memory': '16MB',
+  // Not what is tested there, and after a crash code comes behind all else.
+  'execution-timeout': '60s',
 };
 const service = await startService({ args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]) });
 after(() => service[Symbol.asyncDispose]());

@@ -35,7 +35,8 @@ test('the list follows by itself, and what did not change keeps its place, its f
   await service.delete(`/kos/${naan}/b/v1.0`);
   await service.get('/actuator/activation/reload');
   await heading(page, 'b').waitFor({ state: 'detached' });
-  assert.ok(await link.isVisible(), 'it was activated again, and its files stay open');
+  // It was activated again, and its files stay open.
+  await link.waitFor();
   const titles = await page.getByRole('heading', { level: 2 }).allInnerTexts();
   assert.deepEqual(
     titles,

@@ -21,6 +21,9 @@ export interface PlanParts {
 /** Endpoints that the code of others may call, by id. */
 export type Active = Map<string, Executor>;
 
+/** Of each call that says nothing else. */
+export const EXECUTION_TIMEOUT_MS = 60_000;
+
 export class TestJavascript implements AsyncDisposable {
   readonly engine: JavascriptEngine;
   readonly active: Active = new Map();
@@ -29,7 +32,7 @@ export class TestJavascript implements AsyncDisposable {
 
   constructor(options: Partial<JavascriptOptions> = {}) {
     this.engine = new JavascriptEngine({
-      executionTimeout: 60_000,
+      executionTimeout: EXECUTION_TIMEOUT_MS,
       isolateMemoryMb: 32,
       maxResult: 1024 * 1024,
       queueLimit: 1000,

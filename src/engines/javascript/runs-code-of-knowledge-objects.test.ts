@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { TestJavascript } from '../../../test/support/javascript.ts';
+import { EXECUTION_TIMEOUT_MS, TestJavascript } from '../../../test/support/javascript.ts';
 import type { PlanParts } from '../../../test/support/javascript.ts';
 import { uptime } from '../../lib/uptime.ts';
 
@@ -144,7 +144,7 @@ test('an endpoint of another engine is called by its executor, and its error is 
   const seen: unknown[] = [];
   javascript.active.set(id, {
     execute: ({ body, contentType, json, depth, deadline }) => {
-      seen.push([body, contentType, json, depth, deadline <= uptime() + 5000]);
+      seen.push([body, contentType, json, depth, deadline <= uptime() + EXECUTION_TIMEOUT_MS]);
       return body === '1' ? Promise.resolve('{"from":"elsewhere"}') : Promise.reject(new Error('it refused'));
     },
     dispose: () => undefined,
