@@ -5,12 +5,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { copyShelf } from '../src/shelf/copy-shelf.ts';
-import { openShelf } from '../src/shelf/open-shelf.ts';
-import { openPostgresShelf } from '../src/shelf/postgres/open-postgres-shelf.ts';
 import { costOf } from '../test/acceptance/support/process-tree.ts';
 import { testDatabase } from '../test/support/postgres/shared.ts';
 import type { Bench } from './lib/bench.ts';
+import { copyToDatabase } from './lib/database-shelf.ts';
 import { makeShelf, manyKos } from './lib/kos.ts';
 import { memoryOf } from './lib/memory.ts';
 import { startService } from './lib/servers.ts';
@@ -37,12 +35,7 @@ try {
   const bench = { folder, signal: new AbortController().signal } as Bench;
   const state = join(folder, 'state');
   const files = await makeShelf(bench, manyKos(kos));
-  {
-    await using from = await openShelf(files);
-    await using to = await openPostgresShelf(database.url, { folder: join(folder, 'copy') });
-    const { failed } = await copyShelf(from, to, { overwrite: false, onCopied: () => undefined });
-    if (failed.length > 0) throw new Error(JSON.stringify(failed));
-  }
+  await copyToDatabase(files, database.url, folder);
   const start = async (shelf: string, more: readonly string[] = []): Promise<Start> => {
     await using service = await startService(bench, shelf, { more });
     const { tree } = await costOf(service.pid);

@@ -1,8 +1,11 @@
 /**
- * `node bench/fleet.ts [rounds]`: three nodes over one PostgreSQL, which is started for it. How long a change takes until
+ * `node bench/fleet.ts [rounds] [kos]`: three nodes over one PostgreSQL, which is started for it, with so many other
+ * knowledge objects on their shelf. How long a change takes until
  * all nodes have it, with notifications and behind a pooler that passes none; what an idle node asks of the database.
  */
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { zipOf } from '../test/acceptance/support/ko.ts';
 import { startFleet } from '../test/fleet/support/fleet.ts';
@@ -10,8 +13,12 @@ import type { TestFleet } from '../test/fleet/support/fleet.ts';
 import { startPgbouncer } from '../test/fleet/support/pgbouncer.ts';
 import { said, saying } from '../test/fleet/support/whole.ts';
 import { testDatabase } from '../test/support/postgres/shared.ts';
+import type { TestDatabase } from '../test/support/postgres/shared.ts';
+import { copyToDatabase } from './lib/database-shelf.ts';
+import { makeShelf, manyKos } from './lib/kos.ts';
 
 const rounds = Number(process.argv[2] ?? 20);
+const kos = Number(process.argv[3] ?? 0);
 const NAAN = 'bench';
 const IDLE_S = 20;
 
@@ -42,10 +49,10 @@ async function changes(fleet: TestFleet, what: string): Promise<void> {
   say(`${what}: an import is on all nodes after ${summary(imports)}, a reload after ${summary(reloads)}`);
 }
 
-async function idle(fleet: TestFleet): Promise<void> {
-  const { name } = fleet.database;
+async function idle(fleet: TestFleet, database: TestDatabase): Promise<void> {
+  const { name } = database;
   const count = async (): Promise<number> => {
-    const [row] = await fleet.database.run(
+    const [row] = await database.run(
       `SELECT xact_commit + xact_rollback AS n FROM pg_stat_database WHERE datname = '${name}'`,
     );
     return Number(row?.['n']);
@@ -55,7 +62,7 @@ async function idle(fleet: TestFleet): Promise<void> {
   await wait(IDLE_S * 1000);
   // Two of them are of this program.
   const statements = ((await count()) - before - 1) / IDLE_S / fleet.nodes.length;
-  const [row] = await fleet.database.run(
+  const [row] = await database.run(
     `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = '${name}' AND application_name LIKE 'kgrid %'`,
   );
   say(
@@ -70,12 +77,23 @@ async function memoryOf(pid: number): Promise<number> {
   return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1]) / 1024;
 }
 
-{
-  await using fleet = await startFleet(3);
-  await changes(fleet, 'with notifications');
-  await idle(fleet);
+async function fill({ url }: TestDatabase): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'kgrid-bench-fleet-'));
+  try {
+    const files = await makeShelf({ folder, signal: new AbortController().signal }, manyKos(kos));
+    await copyToDatabase(files, url, folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
+
 await using database = await testDatabase();
+if (kos > 0) await fill(database);
+{
+  await using fleet = await startFleet(3, { url: database.url });
+  await changes(fleet, 'with notifications');
+  await idle(fleet, database);
+}
 await using pooler = await startPgbouncer(database.port);
 await using fleet = await startFleet(3, { url: `postgres://kgrid@127.0.0.1:${pooler.port}/${database.name}` });
 await changes(fleet, 'behind a pooler without them');

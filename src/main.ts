@@ -117,7 +117,7 @@ async function start(app: App, url: string, config: Config, manifests: StartMani
       const changed = fleet === undefined ? imported : await fleet.notActive(imported);
       if (changed.length > 0) await app.activator.reloadImported(changed);
     };
-    await (fleet === undefined ? activate() : fleet.patiently(activate));
+    await (fleet === undefined ? activate() : fleet.retryTransient(activate));
   };
   // Of several activators one at a time, so that the others find all of it there.
   await (fleet === undefined || config.manifests.length === 0 ? imports() : fleet.alone('start-manifests', imports));

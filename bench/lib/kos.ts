@@ -78,7 +78,7 @@ export const manyKos = (count: number): BenchKo[] =>
 const CONCURRENT_IMPORTS = 8;
 
 /** A new shelf that holds them, taken in as an upload is. */
-export async function makeShelf(bench: Bench, kos: readonly BenchKo[]): Promise<string> {
+export async function makeShelf(bench: Pick<Bench, 'folder' | 'signal'>, kos: readonly BenchKo[]): Promise<string> {
   const folder = await mkdtemp(join(bench.folder, 'shelf-'));
   await using shelf = await openShelf(folder);
   await mapBounded(kos, CONCURRENT_IMPORTS, async ({ ko }) => {

@@ -64,7 +64,7 @@ export class BatchClient implements AsyncDisposable {
       const before = done;
       try {
         for await (const lines of this.#send(records.slice(from, from + most))) {
-          const passing = retries === 0 ? -1 : lines.findIndex(isPassing);
+          const passing = retries === 0 ? -1 : lines.findIndex(isTransient);
           const good = passing < 0 ? lines : lines.slice(0, passing);
           if (good.length > 0) {
             const known = suspect === undefined ? good : [suspect, ...good];
@@ -204,7 +204,7 @@ const ERROR = '{"error":';
 const RECORD_AGAIN: ReadonlySet<number> = new Set([429, 502, 503]);
 
 /** An answer for the record that says no more than a refusal of the whole request would. */
-const isPassing = (line: string): boolean => line.startsWith(ERROR) && RECORD_AGAIN.has(statusOf(line));
+const isTransient = (line: string): boolean => line.startsWith(ERROR) && RECORD_AGAIN.has(statusOf(line));
 
 const statusOf = (line: string): number => Number.parseInt(String(errorOf(line)['Status']), 10);
 const errorOf = (line: string): Readonly<Record<string, unknown>> => fieldsOf(fieldsOf(jsonOr(line))['error']);

@@ -23,7 +23,7 @@ import type { FleetHealth, FleetReport } from './fleet-health.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { NodeFacts, NodeState } from './heartbeat.ts';
 import { withLease } from './lease.ts';
-import { patiently } from './patiently.ts';
+import { retryTransient } from './retry-transient.ts';
 import { JOINING, Nodes } from './nodes.ts';
 import type { NodeFailure } from './nodes.ts';
 import { SharedActivation } from './shared-activation.ts';
@@ -106,10 +106,10 @@ export class Fleet implements AsyncDisposable {
     this.#activator = activator;
     this.#registry = registry;
     this.#node = { ...this.#node, ...at };
-    const { generation, ...entered } = await this.patiently(() => enterFleet(shelf, this.#table, this.#node));
+    const { generation, ...entered } = await this.retryTransient(() => enterFleet(shelf, this.#table, this.#node));
     this.#node = { ...this.#node, ...entered };
-    await this.patiently(() => this.kos.catchUp());
-    await this.patiently(() => this.#runtimes.follow());
+    await this.retryTransient(() => this.kos.catchUp());
+    await this.retryTransient(() => this.#runtimes.follow());
     const activation = new SharedActivation({
       table: this.#table,
       kos: this.kos,
@@ -164,14 +164,14 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** Does what a start needs, again where the database is away for a while. @throws what does not pass. */
-  patiently<T>(work: () => Promise<T>): Promise<T> {
+  retryTransient<T>(work: () => Promise<T>): Promise<T> {
     const words = 'this node cannot go on with its start without the database of its fleet: it tries again';
-    return patiently(work, (cause) => this.#options.log.warn({ cause }, words));
+    return retryTransient(work, (cause) => this.#options.log.warn({ cause }, words));
   }
 
   /** The key with which all nodes sign the tokens of calls. @throws what does not pass. */
   callKey(): Promise<Buffer> {
-    return this.patiently(() => this.#table.callKey(randomBytes(32)));
+    return this.retryTransient(() => this.#table.callKey(randomBytes(32)));
   }
 
   /** Makes a change of what is active on all nodes. @throws koNotFound; DatabaseError; what it throws on this node. */

@@ -1,7 +1,7 @@
 /** Work that one node at a time does, also where it takes long: a row that its holder renews. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../shelf/postgres/database.ts';
-import { patiently } from './patiently.ts';
+import { retryTransient } from './retry-transient.ts';
 
 /** Milliseconds after which a holder that says nothing any more has lost it. */
 const HELD_FOR_MS = 10_000;
@@ -28,7 +28,7 @@ export async function withLease<T>(
     );
     return count > 0;
   };
-  while (!(await patiently(take))) await wait(ASKED_EVERY_MS);
+  while (!(await retryTransient(take))) await wait(ASKED_EVERY_MS);
   // What cannot be renewed is taken by another node one day: the work does no harm when it is done twice.
   const renewal = setInterval(() => void take().catch(() => undefined), RENEWED_EVERY_MS);
   try {

@@ -66,9 +66,9 @@ export class Nodes {
     return rows.map(({ name }) => name);
   }
 
-  /** Waits for all that live. @param patience milliseconds. @returns those that are behind then. @throws DatabaseError. */
-  async whenReached(what: What, to: number, patience: number): Promise<readonly string[]> {
-    const until = performance.now() + patience;
+  /** Waits for all that live. @param atMost milliseconds. @returns those that are behind then. @throws DatabaseError. */
+  async whenReached(what: What, to: number, atMost: number): Promise<readonly string[]> {
+    const until = performance.now() + atMost;
     for (let pause = FIRST_LOOK_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
       const behind = await this.behind(what, to);
       if (behind.length === 0 || performance.now() >= until) return behind;

@@ -60,7 +60,7 @@ function giveUp(start: 'exit' | 'never' | number): { endpoint: Endpoint; after: 
   return { endpoint, after: clock.now() - began, answer };
 }
 
-for (const [start, patience] of [
+for (const [start, longest] of [
   ['exit', LIMIT_MS],
   ['never', LIMIT_MS + POLICY.unansweredMs],
 ] as const)
@@ -70,7 +70,7 @@ for (const [start, patience] of [
     for (const each of answer) {
       assert.match(each.message, /^no sandbox came to run records of a\/b\/1\.0\/run/);
     }
-    assert.ok(after >= patience && after < patience + 1000, `after ${after} ms`);
+    assert.ok(after >= longest && after < longest + 1000, `after ${after} ms`);
   });
 
 test('an endpoint whose records are killed from outside keeps its place', () => {

@@ -26,7 +26,7 @@ import type { Line, RecordsLine } from './from-process.ts';
 import type { Lane } from './lane.ts';
 import type { AnswerQuestion, LaneContext } from './lane-context.ts';
 import { Lanes } from './lanes.ts';
-import { Patience } from './patience.ts';
+import { UnansweredLimit } from './unanswered-limit.ts';
 import { policyFor, type Policy } from './policy.ts';
 import { ProcessRemoval } from './process-removal.ts';
 import type { Question, RunFailure } from './protocol.ts';
@@ -54,7 +54,7 @@ export class Scheduler implements Disposable {
   readonly #options: SchedulerOptions;
   readonly #clock: Clock;
   readonly #starts: Starts;
-  readonly #patience: Patience;
+  readonly #unansweredLimit: UnansweredLimit;
   readonly #lanes: Lanes;
   readonly #waiting: WaitingWork;
   readonly #removal: ProcessRemoval;
@@ -71,7 +71,7 @@ export class Scheduler implements Disposable {
     this.#options = options;
     this.#clock = options.clock ?? realClock;
     this.#starts = new Starts(this.#clock, this.policy);
-    this.#patience = new Patience(this.#clock, this.policy, this.#starts);
+    this.#unansweredLimit = new UnansweredLimit(this.#clock, this.policy, this.#starts);
     const context: LaneContext = {
       events: {
         onReady: () => {
@@ -172,7 +172,7 @@ export class Scheduler implements Disposable {
 
   /** What a lane and an endpoint do after an answer. */
   #goOn(lane: Lane, endpoint: Endpoint): void {
-    this.#patience.onAnswer();
+    this.#unansweredLimit.onAnswer();
     const lanes = this.#lanes.dedicatedWith(lane);
     lanes?.free(lane);
     this.#waiting.giveOutAfter(endpoint, lanes === undefined);
@@ -244,7 +244,7 @@ export class Scheduler implements Disposable {
 
   /** Ends a process that does one work at a time, and answers its call. */
   #end(lane: Lane, why: 'timeout' | 'memory'): void {
-    this.#patience.onAnswer();
+    this.#unansweredLimit.onAnswer();
     const endpoint = this.#removal.end(lane, why);
     if (endpoint !== undefined) this.#releaseIfIdle(endpoint);
   }
@@ -265,17 +265,17 @@ export class Scheduler implements Disposable {
     const sinceTick = now - this.#lastTick;
     const isLate = sinceTick > this.policy.lateTickMs;
     this.#lastTick = now;
-    if (isLate) this.#patience.forgive(sinceTick);
+    if (isLate) this.#unansweredLimit.forgive(sinceTick);
     else {
       for (const lane of this.#lanes.fast.stuck(now)) this.#removal.setAside(lane);
       for (const lane of this.#lanes.overdue(now)) this.#end(lane, 'timeout');
       this.#waiting.giveOut();
     }
     for (const endpoint of this.#active) {
-      expire(endpoint.queue, now, endpoint, this.#patience.lost(endpoint));
+      expire(endpoint.queue, now, endpoint, this.#unansweredLimit.lost(endpoint));
       this.#releaseIfIdle(endpoint);
     }
-    this.#lanes.large.expire(now, (endpoint) => this.#patience.lost(endpoint));
+    this.#lanes.large.expire(now, (endpoint) => this.#unansweredLimit.lost(endpoint));
     if (now - this.#lastMemoryCheck >= this.policy.memoryCheckMs) {
       this.#lastMemoryCheck = now;
       for (const lane of this.#lanes.tooLarge()) this.#end(lane, 'memory');

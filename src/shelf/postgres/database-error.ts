@@ -47,7 +47,7 @@ export class DatabaseError extends Error {
 }
 
 /** It may pass without a person's doing: to be tried again. */
-export const isPassing = ({ fault }: DatabaseError): boolean =>
+export const isTransient = ({ fault }: DatabaseError): boolean =>
   ['unreachable', 'timeout', 'read-only', 'connections', 'full'].includes(fault);
 
 /** A start with it cannot go well until a person has changed something. */

@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts';
 import type { Policy } from './policy.ts';
 import type { Starts } from './starts.ts';
 
-export class Patience {
+export class UnansweredLimit {
   readonly #clock: Clock;
   readonly #policy: Pick<Policy, 'unansweredMs'>;
   readonly #starts: Pick<Starts, 'areHopeless'>;
@@ -28,8 +28,8 @@ export class Patience {
 
   /** Calls that came until then, of an endpoint with such a limit, get no turn any more. Where no process starts, they wait as long as any call. */
   lost({ limit }: { readonly limit: number }): number {
-    const patience = limit + (this.#starts.areHopeless ? 0 : this.#policy.unansweredMs);
+    const longest = limit + (this.#starts.areHopeless ? 0 : this.#policy.unansweredMs);
     const now = this.#clock.now();
-    return now - this.#answered > patience ? now - patience : -Infinity;
+    return now - this.#answered > longest ? now - longest : -Infinity;
   }
 }
