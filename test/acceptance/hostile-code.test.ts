@@ -135,7 +135,7 @@ test('code that never ends at its top level fails its activation only', async ()
 });
 
 test('50 spinning calls keep neither another KO nor the health waiting', async () => {
-  await using own = await startService({ args: ['--execution-timeout', '2s'] });
+  await using own = await startService({ args: ['--execution-timeout', '1s'] });
   const welcome = welcomeKo({ naan });
   const spinner = javascriptKo('function run() { while (true); }', { naan, name: 'spinner' });
   const loop = 'function run() { return Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1); }';
