@@ -22,7 +22,18 @@ export function humanTime(date: Date = new Date()): string {
   return `${DAYS[date.getDay()] ?? ''} ${MONTHS[date.getMonth()] ?? ''} ${pad(date.getDate())} ${clock} ${zoneName(date)} ${date.getFullYear()}`;
 }
 
+/** The last one: errors come by the thousand, and the short name of a zone takes 30 µs to find. */
+let lastZone = { long: '', short: '' };
+
+/** `EST` */
 function zoneName(date: Date): string {
+  const text = date.toString();
+  const long = text.slice(text.indexOf('GMT'));
+  if (long !== lastZone.long) lastZone = { long, short: shortZoneName(date) };
+  return lastZone.short;
+}
+
+function shortZoneName(date: Date): string {
   const parts = new Intl.DateTimeFormat('en-US', { timeZoneName: 'short' }).formatToParts(date);
   return (parts.find((part) => part.type === 'timeZoneName')?.value ?? 'UTC').replace(/\s/g, '');
 }

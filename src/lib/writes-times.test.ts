@@ -39,3 +39,12 @@ test('the time of an error is written as in the specification, with the zone tha
       text,
     );
 });
+
+test('the name of the zone is looked for once, however many errors there are', (t) => {
+  const format = t.mock.method(Intl.DateTimeFormat.prototype, 'formatToParts');
+  inZone('America/New_York', () => {
+    for (let i = 0; i < 100; i++) assert.match(humanTime(new Date(FEBRUARY + i)), / EST 2021$/);
+    assert.match(humanTime(new Date(Date.UTC(2021, 6, 4))), / EDT 2021$/);
+  });
+  assert.ok(format.mock.callCount() <= 2, `${format.mock.callCount()} times`);
+});
