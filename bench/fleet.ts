@@ -1,9 +1,9 @@
 /**
  * `node bench/fleet.ts [rounds] [kos]`: three nodes over one PostgreSQL, which is started for it, with so many other
- * knowledge objects on their shelf. How long a change takes until
- * all nodes have it, with notifications and behind a pooler that passes none; what an idle node asks of the database.
+ * knowledge objects on their shelf. How long a change takes until all nodes have it, with notifications and behind a
+ * pooler that passes none; what an idle node asks of the database.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -16,6 +16,7 @@ import { testDatabase } from '../test/support/postgres/shared.ts';
 import type { TestDatabase } from '../test/support/postgres/shared.ts';
 import { copyToDatabase } from './lib/database-shelf.ts';
 import { makeShelf, manyKos } from './lib/kos.ts';
+import { proportionalOf } from './lib/memory.ts';
 
 const rounds = Number(process.argv[2] ?? 20);
 const kos = Number(process.argv[3] ?? 0);
@@ -68,13 +69,8 @@ async function idle(fleet: TestFleet, database: TestDatabase): Promise<void> {
   say(
     `an idle node asks ${statements.toFixed(1)} times a second, over ${(Number(row?.['n']) / 3).toFixed(1)} connections`,
   );
-  const memories = await Promise.all(fleet.nodes.map(({ pid }) => memoryOf(pid)));
+  const memories = await Promise.all(fleet.nodes.map(({ pid }) => proportionalOf(pid)));
   say(`its process takes ${median(memories).toFixed(0)} MB`);
-}
-
-async function memoryOf(pid: number): Promise<number> {
-  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
-  return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1]) / 1024;
 }
 
 async function fill({ url }: TestDatabase): Promise<void> {

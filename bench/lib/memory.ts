@@ -38,7 +38,8 @@ async function memoryNow(pid: number): Promise<Memory> {
   return { own: all[pids.indexOf(pid)] ?? 0, tree: all.reduce((sum, each) => sum + each, 0) };
 }
 
-async function proportionalOf(pid: number): Promise<number> {
+/** Of one process. */
+export async function proportionalOf(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');
   return Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) / 1024;
 }

@@ -33,7 +33,7 @@ const MOST_ERROR_BYTES = 64 * 1024;
 const SILENT_MS = 10_000;
 
 /** What may be otherwise in a while. */
-class Passing extends Error {
+class TransientFailure extends Error {
   readonly afterSeconds: number;
 
   constructor(message: string, afterSeconds = 0) {
@@ -64,8 +64,8 @@ export class BatchClient implements AsyncDisposable {
       const before = done;
       try {
         for await (const lines of this.#send(records.slice(from, from + most))) {
-          const passing = retries === 0 ? -1 : lines.findIndex(isTransient);
-          const good = passing < 0 ? lines : lines.slice(0, passing);
+          const transient = retries === 0 ? -1 : lines.findIndex(isTransient);
+          const good = transient < 0 ? lines : lines.slice(0, transient);
           if (good.length > 0) {
             const known = suspect === undefined ? good : [suspect, ...good];
             suspect = undefined;
@@ -74,25 +74,25 @@ export class BatchClient implements AsyncDisposable {
             onWait(undefined);
             yield known;
           }
-          const line = passing < 0 ? undefined : lines[passing];
+          const line = transient < 0 ? undefined : lines[transient];
           if (line === undefined) continue;
           if (attempt >= retries && suspect === undefined) {
             suspect = line;
             attempt = 0;
             break;
           }
-          throw new Passing(reasonOf(line));
+          throw new TransientFailure(reasonOf(line));
         }
         most *= 2;
       } catch (thrown) {
         if (signal.aborted || thrown instanceof RunStopped) throw thrown;
-        const why = thrown instanceof Passing ? thrown.message : `the connection broke: ${messageOf(thrown)}`;
+        const why = thrown instanceof TransientFailure ? thrown.message : `the connection broke: ${messageOf(thrown)}`;
         if (attempt >= retries)
           throw new RunStopped(`${this.#options.url} gave no answer in ${count(attempt + 1, 'attempt')}: ${why}`, {
             cause: thrown,
           });
         if (done === before) most = Math.ceil(Math.min(most, records.length - from) / 2);
-        const wait = pauseBefore(attempt++, thrown instanceof Passing ? thrown.afterSeconds : 0);
+        const wait = pauseBefore(attempt++, thrown instanceof TransientFailure ? thrown.afterSeconds : 0);
         onWait(`Trying again in ${Math.ceil(wait / 1000)} s, ${attempt} of ${retries}: ${why}`);
         await pause(wait, undefined, { signal });
       }
@@ -104,7 +104,7 @@ export class BatchClient implements AsyncDisposable {
     await this.#agent.destroy();
   }
 
-  /** Lines that are whole. @throws Passing, RunStopped, and what breaks a connection. */
+  /** Lines that are whole. @throws TransientFailure, RunStopped, and what breaks a connection. */
   async *#send(records: readonly string[]): AsyncGenerator<readonly string[]> {
     const { url, authorization, signal } = this.#options;
     using silence = new Silence(this.#options.onWait);
@@ -134,7 +134,8 @@ export class BatchClient implements AsyncDisposable {
       if (whole.length > 0) yield whole;
       silence.begin();
     }
-    if (got < records.length) throw new Passing(`the answer ends after ${got} of ${count(records.length, 'record')}`);
+    if (got < records.length)
+      throw new TransientFailure(`the answer ends after ${got} of ${count(records.length, 'record')}`);
   }
 
   #check({ headers }: Dispatcher.ResponseData): void {
@@ -159,7 +160,7 @@ export class BatchClient implements AsyncDisposable {
     }
     const words = `${statusCode} ${STATUS_CODES[statusCode] ?? ''}${detailOf(text)}`;
     if (AGAIN.has(statusCode) || statusCode === NOT_YET)
-      return new Passing(words, Number(one(headers['retry-after'])) || 0);
+      return new TransientFailure(words, Number(one(headers['retry-after'])) || 0);
     return new RunStopped(`${this.#options.url} refuses the records: ${words}`);
   }
 }

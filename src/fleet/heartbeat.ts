@@ -38,7 +38,7 @@ export interface HeartbeatOptions {
 
 const EVERY_MS = 1000;
 /** More than a slow database takes for a statement, less than a node may be silent. */
-const PATIENCE_MS = 4000;
+const STATEMENT_TIMEOUT_MS = 4000;
 
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
@@ -74,7 +74,7 @@ export class Heartbeat {
     const { database, node, onProblem } = this.#options;
     const { id, joined } = node();
     const sql = `DELETE FROM ${database.schema}.node WHERE id = $1 AND joined = $2`;
-    await database.query(sql, [id, joined], PATIENCE_MS).catch(onProblem);
+    await database.query(sql, [id, joined], STATEMENT_TIMEOUT_MS).catch(onProblem);
   }
 
   async #run(): Promise<void> {
@@ -112,7 +112,7 @@ export class Heartbeat {
         ...[id, name, address, version, JSON.stringify(settings), joined],
         ...[revision, generation, JSON.stringify(failures)],
       ],
-      PATIENCE_MS,
+      STATEMENT_TIMEOUT_MS,
     );
     return rows[0]?.generation;
   }

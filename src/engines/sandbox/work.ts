@@ -138,7 +138,7 @@ export class Work<E extends CalledEndpoint = Endpoint, C extends PendingCall<E> 
     for (const call of this.calls) settle(call, this, errorFor(call));
   }
 
-  /** Gives its calls back; who calls puts them into their queue. `interruptedAt`: where they had begun, so that each runs alone from now on, and is as patient as when it came. */
+  /** Gives its calls back; who calls puts them into their queue. `interruptedAt`: where they had begun, so that each runs alone from now on, and may wait as long as when it came. */
   requeue(interruptedAt?: number): readonly C[] {
     if (this.#calledOut) throw new Error('what has called out must not run twice');
     this.#end('requeued');
