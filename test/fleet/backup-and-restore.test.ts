@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan, zipOf } from '../acceptance/support/ko.ts';
@@ -13,9 +13,6 @@ import { postgresPrograms } from '../support/postgres/install.ts';
 import { testDatabase } from '../support/postgres/shared.ts';
 import { startFleet } from './support/fleet.ts';
 
-const fleet = await startFleet(2);
-after(() => fleet[Symbol.asyncDispose]());
-const [a, b] = [fleet.node(0), fleet.node(1)];
 const naan = uniqueNaan();
 const saying = (name: string, words: string): Ko =>
   javascriptKo(`function run() { return ${JSON.stringify(words)}; }`, { naan, name });
@@ -25,6 +22,8 @@ const dump = join(postgresPrograms(), 'pg_dump');
 
 if (existsSync(dump))
   test('a dump that is made while the fleet runs is a whole fleet, of which a node calls what the others do', async () => {
+    await using fleet = await startFleet(2);
+    const [a, b] = [fleet.node(0), fleet.node(1)];
     const ko = saying('dumped', 'whole');
     await a.serve(
       ko,
