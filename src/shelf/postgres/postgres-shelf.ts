@@ -2,14 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
-import {
-  koNotFound,
-  messageOf,
-  packageDamaged,
-  ServiceError,
-  shelfNotReadable,
-  shelfNotWritable,
-} from '../../lib/errors.ts';
+import { koNotFound, messageOf, shelfNotReadable, shelfNotWritable } from '../../lib/errors.ts';
 import type { HashedFile, PackageContent } from '../file-store/package-content.ts';
 import { requireMatch } from '../file-store/rules-of-changes.ts';
 import { StagedPackage } from '../file-store/staged-package.ts';
@@ -29,17 +22,17 @@ import type {
 } from '../shelf.ts';
 import { collectBlobs } from './collect.ts';
 import type { Database, Query } from './database.ts';
-import { FetchedPackage } from './fetched-package.ts';
 import type { Follower } from './follower.ts';
 import type { KeptRows } from './kept-rows.ts';
 import type { NodeId } from './node-id.ts';
-import { DamagedBlob, type PackageFiles } from './package-files.ts';
+import type { PackageFiles } from './package-files.ts';
 import type { SharedIndex } from './shared-index.ts';
 import type { ChangeAction, OpenChange, ShelfChanges } from './shelf-changes.ts';
 import { asChangeError, changing } from './shelf-errors.ts';
 import { SpooledFiles } from './spooled-files.ts';
 import { damagedFile, storedFiles, storePackage } from './store-files.ts';
 import { contentOf, storedContent } from './stored-content.ts';
+import { StoredPackages } from './stored-packages.ts';
 
 export interface PostgresShelfParts {
   readonly defaultNaan: string;
@@ -69,13 +62,18 @@ export class PostgresShelf implements SharedShelf {
   onChange: () => void = () => undefined;
   readonly #parts: PostgresShelfParts;
   readonly #spooled = new SpooledFiles();
-  readonly #damaged = new Map<string, { readonly digest: string; readonly cause: string }>();
+  readonly #packages: StoredPackages;
   #closed = false;
 
   constructor(parts: PostgresShelfParts) {
     this.#parts = parts;
     this.defaultNaan = parts.defaultNaan;
     this.node = parts.node;
+    const find = (id: KoId): ShelfEntry | undefined => parts.index.find(id);
+    this.#packages = new StoredPackages(parts.files, find, async () => {
+      await parts.follower.look();
+      await this.check();
+    });
     parts.index.onChange = () => this.onChange();
     parts.follower.onGeneration = () => this.onChange();
   }
@@ -118,22 +116,11 @@ export class PostgresShelf implements SharedShelf {
 
   async open(id: KoId): Promise<KoPackage | undefined> {
     const entry = await this.find(id);
-    return entry && (await this.#openEntry(entry));
+    return entry && (await this.#packages.open(entry));
   }
 
-  async openPackage(id: KoId, digest: string): Promise<KoPackage | undefined> {
-    const { files, index } = this.#parts;
-    const current = index.find(id);
-    if (current?.digest === digest) return this.#openEntry(current);
-    try {
-      const listed = await files.list(digest);
-      const metadata = listed?.find(({ path }) => path === METADATA_FILE);
-      if (listed === undefined || metadata === undefined) return undefined;
-      const { entry } = contentOf(id, (await files.read(metadata)).toString('utf8'), listed);
-      return this.#packageOf(entry, listed);
-    } catch (thrown) {
-      throw this.#unreadable(id, digest, thrown);
-    }
+  openPackage(id: KoId, digest: string): Promise<KoPackage | undefined> {
+    return this.#packages.openDigest(id, digest);
   }
 
   async stage(): Promise<Staging> {
@@ -206,10 +193,8 @@ export class PostgresShelf implements SharedShelf {
   async rescan(): Promise<void> {
     const looked = this.#parts.follower.look().catch(() => undefined);
     await Promise.race([looked, new Promise((resolve) => setTimeout(resolve, LONGEST_CATCH_UP_MS).unref())]);
-    for (const [key, { digest }] of this.#damaged) {
-      const isWhole = await damagedFile(this.#parts.database.query, this.#schema, digest).catch(() => '');
-      if (isWhole === undefined) this.#damaged.delete(key);
-    }
+    const { query } = this.#parts.database;
+    await this.#packages.lookAgain((digest) => damagedFile(query, this.#schema, digest));
   }
 
   readAgain(): Promise<readonly KoId[]> {
@@ -217,12 +202,7 @@ export class PostgresShelf implements SharedShelf {
   }
 
   damage(): readonly ShelfDamage[] {
-    const { index } = this.#parts;
-    const present = [...this.#damaged].filter(([key, { digest }]) => {
-      const [naan = '', name = '', version = ''] = key.split('/');
-      return index.find({ naan, name, version })?.digest === digest;
-    });
-    return present.map(([where, { cause }]) => ({ where, cause }));
+    return this.#packages.damage();
   }
 
   condition(): ShelfCondition {
@@ -246,33 +226,6 @@ export class PostgresShelf implements SharedShelf {
     this.#closed = true;
     await this.#parts.follower.close();
     await this.#parts.database.close();
-  }
-
-  async #openEntry(entry: ShelfEntry): Promise<KoPackage> {
-    const { files, follower } = this.#parts;
-    try {
-      const listed = await files.list(entry.digest);
-      if (listed !== undefined) return this.#packageOf(entry, listed);
-      // It was replaced since, and another node gave its space back.
-      const now = await follower.look().then(() => this.find(entry.id));
-      if (now !== undefined && now.digest !== entry.digest) return await this.#openEntry(now);
-      throw new DamagedBlob('the list of its files is missing');
-    } catch (thrown) {
-      throw this.#unreadable(entry.id, entry.digest, thrown);
-    }
-  }
-
-  #packageOf(entry: ShelfEntry, listed: readonly HashedFile[]): KoPackage {
-    const onDamage = (cause: string): void => void this.#damaged.set(koKey(entry.id), { digest: entry.digest, cause });
-    return new FetchedPackage({ entry, listed, from: this.#parts.files, onDamage });
-  }
-
-  #unreadable(id: KoId, digest: string, thrown: unknown): unknown {
-    const key = koKey(id);
-    if (thrown instanceof ServiceError) return thrown;
-    if (!(thrown instanceof DamagedBlob)) return shelfNotReadable(`${key} cannot be read at the moment.`, thrown);
-    this.#damaged.set(key, { digest, cause: `${thrown.message}; import it again` });
-    return packageDamaged(`The package of ${key} is damaged: ${thrown.message}; import it again.`, { cause: thrown });
   }
 
   get #schema(): string {
@@ -301,7 +254,7 @@ export class PostgresShelf implements SharedShelf {
   /** What was just imported is read soon. */
   async #keepHere(content: PackageContent, sourceOf: (file: HashedFile) => string | Buffer): Promise<void> {
     const { files } = this.#parts;
-    this.#damaged.delete(koKey(content.entry.id));
+    this.#packages.isWhole(content.entry.id);
     for (const file of content.files.values()) {
       const source = file.size > KEPT_AT_ONCE ? undefined : sourceOf(file);
       const bytes = typeof source === 'string' ? await readFile(source).catch(() => undefined) : source;
