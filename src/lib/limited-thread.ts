@@ -1,4 +1,6 @@
 /** A thread for work that must not keep others waiting: one job after the other, each within limits. */
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { SerialQueue } from './serial-queue.ts';
 
@@ -92,7 +94,7 @@ export class LimitedThread<Job, Answer> implements AsyncDisposable {
 
   #start(): Worker {
     const thread = new Worker(this.#program, {
-      env: {},
+      env: compiledCode(),
       execArgv: ['--disable-warning=ExperimentalWarning'],
       resourceLimits: { maxOldGenerationSizeMb: this.#limits.memory },
     });
@@ -105,4 +107,11 @@ export class LimitedThread<Job, Answer> implements AsyncDisposable {
   #forget(thread: Worker): void {
     if (this.#thread === thread) this.#thread = undefined;
   }
+}
+
+/** A thread finds code that was compiled before only where it is told the folder; without it, its start takes twice to three times as long. */
+function compiledCode(): Record<string, string> {
+  // It is that of this Node within the folder.
+  const folder = getCompileCacheDir();
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
