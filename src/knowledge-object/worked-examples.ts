@@ -10,7 +10,8 @@ export const EXAMPLES_FILE = 'worked-examples.yaml';
 
 /** What the call must give: a result, or a failure whose `Detail` holds a text. */
 export type Expected =
-  { readonly kind: 'result'; readonly value: unknown } | { readonly kind: 'error'; readonly detail: string };
+  | { readonly kind: 'result'; readonly value: unknown }
+  | { readonly kind: 'error'; readonly detail: string };
 
 export interface WorkedExample {
   readonly name: string;

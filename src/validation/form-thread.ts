@@ -30,7 +30,8 @@ export interface FormJob {
 
 /** `forms`: JSON texts, in the order of the endpoints. */
 export type FormAnswer =
-  { readonly kind: 'needs'; readonly file: string } | { readonly kind: 'ready'; readonly forms: readonly string[] };
+  | { readonly kind: 'needs'; readonly file: string }
+  | { readonly kind: 'ready'; readonly forms: readonly string[] };
 
 /** What a person needs to call an endpoint. */
 export interface FormParts {

@@ -4,7 +4,8 @@ import { pointerKey } from '../knowledge-object/descriptors/service.ts';
 
 /** A file of the package, and the keys or the name of an anchor in it. */
 export type Reference =
-  { readonly file: string; readonly pointer: readonly string[] } | { readonly file: string; readonly anchor: string };
+  | { readonly file: string; readonly pointer: readonly string[] }
+  | { readonly file: string; readonly anchor: string };
 
 /** Undefined for what leads out of the package: that is never fetched. */
 export function readReference(text: string, from: string): Reference | undefined {

@@ -46,7 +46,8 @@ export type CompileAnswer =
 export type CheckOutcome = Violations | string | null;
 
 export type CheckAnswer =
-  { readonly kind: 'unknown' } | { readonly kind: 'checked'; readonly outcomes: readonly CheckOutcome[] };
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'checked'; readonly outcomes: readonly CheckOutcome[] };
 
 export type ThreadAnswer = readonly (CompileAnswer | CheckAnswer)[];
 

@@ -92,8 +92,11 @@ test('a service that is killed while clients change the shelf has lost and mixed
   for (let round = 0; round <= ROUNDS; round++) {
     await using service = await startService({ shelf: shelf.path });
     for (const name of NAMES) possible.set(name, [await checkedGeneration(service, name, possible)]);
-    const health = (await service.get('/actuator/health')).object['components'] as Record<string, { details: unknown }>;
-    assert.deepEqual((health['activationService']?.details as { failures: unknown }).failures, []);
+    const health = (await service.get('/actuator/health')).object['components'] as Record<
+      string,
+      { details: { failures?: unknown } }
+    >;
+    assert.deepEqual(health['activationService']?.details.failures, []);
     if (round === ROUNDS) break;
     // A slow machine acknowledges nothing for a while: it is killed in the middle of changes, wherever that is in time.
     let left = 1 + random.below(12);

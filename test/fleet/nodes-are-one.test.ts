@@ -163,9 +163,12 @@ test('/actuator/fleet tells each node and how far it is, and health that all is 
     assert.deepEqual(node['behind'], { revisions: 0, generations: 0 });
     assert.deepEqual(node['failures'], []);
   }
-  const components = (await a.get('/actuator/health')).object['components'] as Record<string, Record<string, unknown>>;
-  assert.equal(components['fleet']?.['status'], 'UP', JSON.stringify(components['fleet']));
-  assert.equal((components['fleet']?.['details'] as Record<string, unknown>)['nodes'], 3);
+  const components = (await a.get('/actuator/health')).object['components'] as Record<
+    string,
+    { status: string; details: Record<string, unknown> }
+  >;
+  assert.equal(components['fleet']?.status, 'UP', JSON.stringify(components['fleet']));
+  assert.equal(components['fleet'].details['nodes'], 3);
 });
 
 test('the audit of all nodes is one', async () => {

@@ -21,4 +21,6 @@ export interface LoadRequest {
 
 /** To `find`: where the endpoint is. */
 export type Found =
-  { kind: 'none' } | { kind: 'here'; slot: number; load?: LoadRequest; limit: number } | { kind: 'elsewhere' };
+  | { kind: 'none' }
+  | { kind: 'here'; slot: number; load?: LoadRequest; limit: number }
+  | { kind: 'elsewhere' };

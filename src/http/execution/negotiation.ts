@@ -9,7 +9,9 @@ import { recordTypeOf } from './batch/record-types.ts';
 
 /** How the answer is written: with its metadata, the result alone, or a text of a declared type. */
 export type AnswerForm =
-  { readonly kind: 'wrapped' } | { readonly kind: 'minimal' } | { readonly kind: 'text'; readonly type: string };
+  | { readonly kind: 'wrapped' }
+  | { readonly kind: 'minimal' }
+  | { readonly kind: 'text'; readonly type: string };
 
 export const WRAPPED: AnswerForm = { kind: 'wrapped' };
 const MINIMAL: AnswerForm = { kind: 'minimal' };

@@ -250,9 +250,13 @@ export class FileShelf implements Shelf {
 
   async #write<T>(id: KoId, work: () => Promise<T>): Promise<T> {
     this.#requireWritable();
-    return this.#writes.run(koKey(id), () => {
+    return this.#writes.run(koKey(id), async () => {
       this.#requireOwner();
-      return writing(work).finally(() => this.#removed.discard(id));
+      try {
+        return await writing(work);
+      } finally {
+        await this.#removed.discard(id);
+      }
     });
   }
 

@@ -5,6 +5,7 @@ const LONGEST_PAUSE = 15_000;
 /** Milliseconds without a line, while the service sends one each 15 s. */
 const SILENCE = 40_000;
 
+/** @returns {Promise<void>} */
 const pause = (milliseconds, signal) =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds);

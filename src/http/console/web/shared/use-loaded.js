@@ -5,7 +5,7 @@ import { useEffect, useState } from './html.js';
 /**
  * `data` stays what it was while it is read again; another path begins with none. Without a path nothing is read.
  * @param {string | undefined} path
- * @param {unknown} again what makes it be read again when it changes, such as the catalogue's state
+ * @param {unknown} [again] what makes it be read again when it changes, such as the catalogue's state
  */
 export function useLoaded(path, again) {
   const [state, setState] = useState({ path, data: undefined, error: undefined });

@@ -5,7 +5,8 @@ import { useEffect, useState } from './html.js';
  * `read` gets a signal that ends with the view. `data` stays what it was while it is read again; another key begins with
  * none.
  * @param {string | undefined} key names what is read; nothing is where it is undefined
- * @param {unknown} again makes it be read again when it changes
+ * @param {(signal: AbortSignal) => Promise<unknown>} read
+ * @param {unknown} [again] makes it be read again when it changes
  */
 export function useResult(key, read, again) {
   const [state, setState] = useState(/** @type {{key?: string, data?: any, error?: any}} */ ({}));
