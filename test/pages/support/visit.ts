@@ -1,7 +1,7 @@
 /** Pages of a service as a person's browser shows them, and all that they did meanwhile. */
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import { launchChromium } from './chromium.ts';
 
 export const DESKTOP = { width: 1280, height: 900 };
@@ -10,6 +10,9 @@ export const NARROW = [320, 360, 390].map((width) => ({ width, height: 800 }));
 
 /** Milliseconds until what does not come is given up, also on a busy machine. */
 const TIMEOUT_MS = 120_000;
+
+/** Events of a page that tests listen to. */
+const LISTENED = ['console', 'dialog', 'pageerror', 'request', 'response'];
 
 interface Size {
   readonly width: number;
@@ -27,9 +30,9 @@ export interface Visit extends AsyncDisposable {
 }
 
 export interface Visitor {
-  /** Opens a new tab. Visits share what a browser keeps for all of its tabs: the pages must not depend on it. */
+  /** Opens a tab that keeps nothing of those before. Visits share what a browser keeps for all of its tabs: the pages must not depend on it. */
   readonly visit: (size?: Size, colorScheme?: 'light' | 'dark') => Promise<Visit>;
-  /** In a profile of its own, for what a test changes for all tabs, such as the clock. */
+  /** In a profile of its own, for what a test changes for all tabs or for good, such as the clock. */
   readonly visitApart: () => Promise<Visit>;
 }
 
@@ -37,7 +40,8 @@ let shared: Promise<Visitor> | undefined;
 
 /**
  * The one browser of this process: its start, and the first form that a profile of it shows, cost more than most tests. A
- * profile of its own for each visit would cost ten times what a tab does.
+ * profile of its own for each visit would cost ten times what a tab does, and a new tab three times what one does that
+ * was emptied.
  */
 export function theBrowser(): Promise<Visitor> {
   shared ??= launch();
@@ -47,22 +51,51 @@ export function theBrowser(): Promise<Visitor> {
 async function launch(): Promise<Visitor> {
   const browser = await launchChromium();
   after(() => browser.close());
-  const contexts = new Map<boolean, Promise<BrowserContext>>();
+  const newContext = (): Promise<BrowserContext> => browser.newContext({ viewport: DESKTOP, reducedMotion: 'reduce' });
+  const context = await newContext();
+  const emptied: Tab[] = [];
   return {
     async visit(size = DESKTOP, colorScheme = 'light') {
-      const hasTouch = size.width < 500;
-      const context = contexts.get(hasTouch) ?? browser.newContext({ hasTouch, viewport: size });
-      contexts.set(hasTouch, context);
-      const page = await (await context).newPage();
-      await page.setViewportSize(size);
-      await page.emulateMedia({ colorScheme });
-      return visitOf(page);
+      const tab = emptied.pop() ?? (await newTab(context));
+      await setTouch(tab, size.width < 500);
+      await tab.page.setViewportSize(size);
+      await tab.page.emulateMedia({ colorScheme });
+      return visitOf(tab.page, async () => {
+        await empty(tab.page);
+        emptied.push(tab);
+      });
     },
-    visitApart: async () => visitOf(await (await browser.newContext({ viewport: DESKTOP })).newPage()),
+    async visitApart() {
+      const apart = await newContext();
+      return visitOf(await apart.newPage(), () => apart.close());
+    },
   };
 }
 
-function visitOf(page: Page): Visit {
+interface Tab {
+  readonly page: Page;
+  readonly devtools: CDPSession;
+  hasTouch: boolean;
+}
+
+async function newTab(context: BrowserContext): Promise<Tab> {
+  const page = await context.newPage();
+  return { page, devtools: await context.newCDPSession(page), hasTouch: false };
+}
+
+async function setTouch(tab: Tab, enabled: boolean): Promise<void> {
+  if (tab.hasTouch !== enabled) await tab.devtools.send('Emulation.setTouchEmulationEnabled', { enabled });
+  tab.hasTouch = enabled;
+}
+
+/** Takes away what a new tab has not: what this one kept, its routes, and its page. */
+async function empty(page: Page): Promise<void> {
+  await page.evaluate('try { sessionStorage.clear(); localStorage.clear(); } catch {}');
+  await page.unrouteAll({ behavior: 'wait' });
+  await page.goto('about:blank');
+}
+
+function visitOf(page: Page, leave: () => Promise<void>): Visit {
   page.setDefaultTimeout(TIMEOUT_MS);
   const requests: string[] = [];
   const complaints: string[] = [];
@@ -81,9 +114,10 @@ function visitOf(page: Page): Visit {
       assert.deepEqual(complaints, []);
     },
     async [Symbol.asyncDispose]() {
-      const context = page.context();
-      await page.close();
-      assert.deepEqual(await context.cookies(), [], 'no page sets a cookie');
+      const cookies = await page.context().cookies();
+      for (const event of LISTENED) page.removeAllListeners(event);
+      await leave();
+      assert.deepEqual(cookies, [], 'no page sets a cookie');
     },
   };
 }
