@@ -248,7 +248,7 @@ test('it is exported, deleted after a question, and comes back by undo or from t
 });
 
 test('what somebody else just changed is neither deleted nor overwritten by an undo', async () => {
-  await using visit = await browser.visit();
+  await using visit = await browser.visitApart();
   const ko = welcomeKo({ naan, name: 'shared' });
   const other = welcomeKo({ naan, name: 'shared', metadata: { description: 'of somebody else' } });
   await service.serve(ko);

@@ -42,6 +42,8 @@ export const launchChromium = (): Promise<Browser> =>
       '--disable-dev-shm-usage',
       // A process for each tab would compile the scripts of a page again.
       '--renderer-process-limit=1',
+      // No page is there for as long as machine code that is optimized takes to be worth its making.
+      '--js-flags=--no-turbofan --no-maglev',
     ],
   });
 
