@@ -8,8 +8,7 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { run } from 'node:test';
-import { spec } from 'node:test/reporters';
+import { filesPass } from './support/run-files.ts';
 import { LIST, timesTable } from './support/processor-time.ts';
 import { SharedProcesses } from './support/shared-processes.ts';
 import { testFiles } from './support/test-files.ts';
@@ -43,7 +42,9 @@ async function pythonTests(): Promise<Outcome> {
 }
 
 async function pythonTestsOf(folder: string): Promise<Outcome> {
-  const child = spawn('sh', [join(PROJECT, folder, 'run-tests.sh')], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('sh', [join(PROJECT, folder, 'run-tests.sh')], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { passed: child.exitCode === 0, printed: `${out}${err}` };
 }
@@ -55,16 +56,15 @@ const files = named.length > 0 ? named.map((each) => resolve(each)) : shared.fil
 const times = process.argv.includes('--times') ? join(mkdtempSync(join(tmpdir(), 'kgrid-times-')), 'list') : undefined;
 if (times !== undefined) process.env[LIST] = times;
 const measuring = times === undefined ? [] : ['--import', join(PROJECT, 'test/support/processor-time.ts')];
-const tests = run({
-  files,
-  cwd: PROJECT,
-  concurrency: Math.min(availableParallelism(), MOST_CORES) * FILES_PER_CORE,
-  execArgv: [...FEWER_COLLECTIONS, ...measuring],
-});
-tests.on('test:fail', () => (process.exitCode = 1));
-const printed = tests.compose(spec);
-printed.pipe(process.stdout);
-await once(printed, 'end');
+const concurrency = Math.min(availableParallelism(), MOST_CORES) * FILES_PER_CORE;
+if (
+  !(await filesPass(files, {
+    cwd: PROJECT,
+    concurrency,
+    execArgv: [...FEWER_COLLECTIONS, ...measuring],
+  }))
+)
+  process.exitCode = 1;
 if (python !== undefined) {
   const { passed, printed: said } = await python;
   process.stdout.write(said);
