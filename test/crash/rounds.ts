@@ -1,5 +1,6 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
+import { cpSync, mkdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -14,6 +15,7 @@ import { checkShelf, judge, lostOf, type Findings } from './check-shelf.ts';
 import { notePlace, placeIn } from './database-place.ts';
 import { filesOf, metadataOf } from './generations.ts';
 import { Journal, type Change } from './journal.ts';
+import { makeChange, nextChange } from './make-change.ts';
 import { stores, type StoreName } from './stores.ts';
 
 const CHANGER = join(import.meta.dirname, 'changer.ts');
@@ -89,6 +91,30 @@ export class CrashSite implements AsyncDisposable {
     const [code, signal] = await ended;
     if (step === -1 ? code !== 0 : signal !== 'SIGKILL') throw new Error(`it ended with ${String(code ?? signal)}`);
     return step === -1 ? (JSON.parse(output) as string[]) : [];
+  }
+
+  /**
+   * One change that goes on to its end. What a process has written is in the files whether it is killed or not, so before
+   * a step they are as its kill there leaves them.
+   * @returns by step, copies of the site as it was then, in its folder.
+   */
+  async copiedAtEveryStep(op: Change['op']): Promise<{ step: string; site: CrashSite }[]> {
+    const copies: { step: string; site: CrashSite }[] = [];
+    let isCopied = false;
+    const store = await stores[this.#store](this.shelf, (step) => {
+      if (!isCopied) return;
+      const path = join(this.#folder.path, `copy-${copies.length}`);
+      mkdirSync(path);
+      cpSync(this.shelf, join(path, 'shelf'), { recursive: true, preserveTimestamps: true });
+      cpSync(this.#journalPath, join(path, 'journal'));
+      copies.push({ step, site: new CrashSite(this.#store, { ...this.#folder, path }, this.cache) });
+    });
+    const change = nextChange(this.#journal, op);
+    isCopied = true;
+    await makeChange(store, this.#journal, change);
+    isCopied = false;
+    await store.close();
+    return copies;
   }
 
   /** Changes without end, killed some milliseconds after they began, or after the process did. */

@@ -30,6 +30,18 @@ export interface Outcome {
   readonly problems: readonly string[];
 }
 
+/** Makes a change once, and checks what a kill at each of its steps would have left. */
+export async function copyAtEveryStep(
+  store: StoreName,
+  { origin, op }: Scenario,
+  wanted: (step: string) => boolean = () => true,
+): Promise<Outcome[]> {
+  await using whole = await CrashSite.create(store);
+  await whole.prepare(origin);
+  const copies = (await whole.copiedAtEveryStep(op)).filter(({ step }) => wanted(step));
+  return await mapBounded(copies, 2, async ({ step, site }) => ({ step, problems: await site.problems() }));
+}
+
 /**
  * Makes a change as often as it has steps, each time killed at another one.
  * @param wanted picks steps by name; all when it is missing.

@@ -2,20 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inRound } from '../support/round.ts';
 import { CrashSite } from './rounds.ts';
-import { killAtEveryStep, scenarios } from './scenarios.ts';
+import { copyAtEveryStep, killAtEveryStep, scenarios } from './scenarios.ts';
 
-// Steps that an earlier scenario was killed at already are left to the long run, `npm run test:crash`.
-const seen = new Set<string>();
+const ROUNDS = inRound(3, 10);
+/** A process for each step in the slow ring, and for the changes at random moments in every run. */
+const atEveryStep = inRound(copyAtEveryStep, killAtEveryStep);
 
-const leftOut = ['an import', 'a restore of what was removed'];
-
-for (const scenario of scenarios.filter(({ name }) => !leftOut.includes(name))) {
+for (const scenario of scenarios) {
   test(`${scenario.name} that is killed at any of its steps leaves the old or the new, whole`, async () => {
-    const fresh = (step: string): boolean => {
-      const key = `${scenario.op} ${step}`;
-      return !seen.has(key) && Boolean(seen.add(key));
-    };
-    const outcomes = await killAtEveryStep('file', scenario, fresh);
+    const outcomes = await atEveryStep('file', scenario);
     assert.ok(outcomes.length > 2, 'it was killed at some steps');
     for (const { step, problems } of outcomes) assert.deepEqual(problems, [], `killed at "${step}"`);
   });
@@ -26,17 +21,17 @@ test('changes that are killed at random moments leave only what was acknowledged
   t.diagnostic(`seed ${String(seed)}`);
   await using site = await CrashSite.create('file');
   await site.changeAt(-1, 'import');
-  for (let round = 0; round < inRound(4, 10); round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     await site.changeUntilKilled(seed + round, (seed + round * 7) % 30, 'ready');
     assert.deepEqual(await site.problems(), [], `round ${String(round)}`);
   }
-  assert.ok(site.acknowledgements() > inRound(4, 10), 'changes were made between the kills');
+  assert.ok(site.acknowledgements() > ROUNDS, 'changes were made between the kills');
 });
 
 test('the check finds what a store that writes in place leaves', async () => {
   const replacement = scenarios.find(({ name }) => name === 'a replacement');
   assert.ok(replacement);
-  const outcomes = await killAtEveryStep('naive', replacement, (step) => step !== 'open file' && step !== 'write half');
+  const outcomes = await atEveryStep('naive', replacement, (step) => step !== 'open file' && step !== 'write half');
   const [before, ...later] = outcomes;
   assert.deepEqual(before, { step: 'remove old package', problems: [] });
   assert.ok(later.length > 3);
