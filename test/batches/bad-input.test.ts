@@ -3,17 +3,17 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { readFile } from 'node:fs/promises';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { footprintOf, MEGABYTE } from '../hostile/support/footprint.ts';
 import { until } from '../remote/support/until.ts';
 import { inRound } from '../support/round.ts';
+import { pathOf } from '../acceptance/support/knowledge-grid.ts';
+import { javascriptKo } from '../acceptance/support/ko.ts';
 import { openBatch, read, readAnswer, sendBatch } from './support/batch-client.ts';
+import { CODE, naan, numbers, path, theBatchService } from './support/well.ts';
 
-import { numbers, path, start } from './support/well.ts';
-
-const service = await start(['--execution-timeout', '60s']);
-after(() => service[Symbol.asyncDispose]());
+const service = await theBatchService();
 const { url } = service;
 
 test('a record that is too large is the only one that fails, and takes no memory', async () => {
@@ -71,10 +71,12 @@ test('blank lines by gzip end with a clear error, and take bounded memory', asyn
 });
 
 test('records that never end cost only themselves', async () => {
-  const records = Array.from({ length: 400 }, (_, n) => (n % 200 === 100 ? '"loop"' : `{"n":${n}}`));
-  await using hasty = await start(['--execution-timeout', '2s']);
-  const answer = await sendBatch(hasty.url, path, records.join('\n'));
-  const expected = Array.from({ length: 400 }, (_, n) => (n % 200 === 100 ? n + 1 : n));
+  const hasty = javascriptKo(CODE, { naan, name: 'hasty', deployment: { timeout: 2000 } });
+  await service.serve(hasty);
+  const count = inRound(200, 400);
+  const records = Array.from({ length: count }, (_, n) => (n % 200 === 100 ? '"loop"' : `{"n":${n}}`));
+  const answer = await sendBatch(url, pathOf(hasty), records.join('\n'));
+  const expected = Array.from({ length: count }, (_, n) => (n % 200 === 100 ? n + 1 : n));
   // Beside others on a busy machine the limit is one that others meet too; none of them is lost.
   const isLate = ({ error }: (typeof answer.lines)[number]): boolean =>
     inRound(/no result within the limit|no sandbox was free/.test(String(error?.Detail)), false);
@@ -94,10 +96,11 @@ test('sandboxes that are killed in the middle lose no record and run none twice 
     incoming.on('data', (part: Buffer) => (text += part.toString()));
     return readAnswer(incoming);
   });
-  const half = Array.from({ length: 3000 }, (_, n) => `{"n":${n},"work":1}\n`).join('');
+  const count = inRound(1000, 3000);
+  const half = Array.from({ length: count }, (_, n) => `{"n":${n},"work":1}\n`).join('');
   outgoing.write(half);
   let killed = 0;
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < inRound(2, 4); round++) {
     const answered = lines();
     await until('the batch has gone on', () => (lines() > answered ? true : undefined));
     for (const pid of (await footprintOf(service.pid)).children) {
@@ -111,8 +114,8 @@ test('sandboxes that are killed in the middle lose no record and run none twice 
   const { lines: all, isWhole } = await answer;
   assert.ok(killed > 0, 'a sandbox was there');
   assert.ok(isWhole);
-  assert.equal(all.length, 3010);
-  const expected = [...Array(3000).keys(), ...Array(10).keys()];
+  assert.equal(all.length, count + 10);
+  const expected = [...Array(count).keys(), ...Array(10).keys()];
   // One that was killed three times under its process says so.
   all.forEach(({ result, error }, at) => {
     if (error === undefined) assert.equal(result, expected[at]);

@@ -2,20 +2,20 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
+import { inRound } from '../support/round.ts';
 import { kgrid, temporaryFolder } from '../cli/kgrid.ts';
 import { bulkFhir, SCORE } from './support/bulk-fhir.ts';
 import { sendBatch } from './support/batch-client.ts';
-import { naan } from './support/well.ts';
+import { naan, theBatchService } from './support/well.ts';
 
 const score = javascriptKo(SCORE, { naan, name: 'score' });
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await theBatchService();
 await service.serve(score);
-const made = [...bulkFhir(600)];
+const COUNT = inRound(300, 600);
+const made = [...bulkFhir(COUNT)];
 const body = made.map(({ line }) => `${line}\n`).join('');
 const failed = made.flatMap((each, i) => (each.score === undefined ? [i + 1] : []));
 
@@ -31,7 +31,7 @@ test('a file of application/fhir+ndjson is scored resource by resource', async (
     'content-type': type,
   });
   assert.deepEqual([headers['content-type'], isWhole], [type, true]);
-  assert.deepEqual([trailers['kgrid-records'], trailers['kgrid-failed']], ['600', String(failed.length)]);
+  assert.deepEqual([trailers['kgrid-records'], trailers['kgrid-failed']], [`${COUNT}`, String(failed.length)]);
   assert.deepEqual(
     lines.map(({ result, error }) => result ?? error?.Status),
     made.map((each) => each.score ?? '422 Unprocessable Entity'),

@@ -1,35 +1,26 @@
 /** Records that are held to the schema of their endpoint, in each engine that runs several at once. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
-import { javascriptKo, serviceDescriptor, uniqueNaan } from '../acceptance/support/ko.ts';
-import type { Ko } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
+import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import { remoteKo } from '../remote/support/remote-ko.ts';
 import { sendBatch } from './support/batch-client.ts';
+import { theWorkerService, withInput } from './support/workers.ts';
 
 const naan = uniqueNaan();
-const service = await startService({ args: ['--runtimes', 'node,python', '--validate-inputs', 'enforce'] });
-after(() => service[Symbol.asyncDispose]());
+const service = await theWorkerService();
 
 const SCHEMA = { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } };
 const RUN = '({ n }) => { if (n % 10 === 3) throw new Error("no"); return n; }';
 
-function held(ko: Ko): Ko {
-  const name = ko.id.split('/')[1] ?? '';
-  const descriptor = serviceDescriptor(`/${naan}/${name}`, '1.0', []) as Record<string, unknown>;
-  const post = {
-    requestBody: { content: { 'application/json': { schema: SCHEMA } } },
-    responses: { '200': { description: 'n' } },
-  };
-  const document = { ...descriptor, openapi: '3.1.0', paths: { '/run': { post } } };
-  return { ...ko, files: { ...ko.files, 'service.yaml': JSON.stringify(document) } };
-}
-
 const kos = {
-  javascript: held(javascriptKo(`const run = ${RUN};`, { naan, name: 'javascript' })),
-  node: held(remoteKo({ naan, name: 'node', engine: 'node', code: { 'src/index.js': `exports.run = ${RUN};` } })),
-  python: held(
+  javascript: withInput(SCHEMA, javascriptKo(`const run = ${RUN};`, { naan, name: 'javascript' })),
+  node: withInput(
+    SCHEMA,
+    remoteKo({ naan, name: 'node', engine: 'node', code: { 'src/index.js': `exports.run = ${RUN};` } }),
+  ),
+  python: withInput(
+    SCHEMA,
     remoteKo({
       naan,
       name: 'python',

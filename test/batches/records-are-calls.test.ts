@@ -2,17 +2,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { exchange } from '../acceptance/support/client.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import { api, BMI, deployment, secondClient, secondKo, uniqueWord } from '../acceptance/support/second-generation.ts';
-import { startService } from '../acceptance/support/service.ts';
 import { linesOf, NDJSON, openBatch, read, readAnswer, sendBatch } from './support/batch-client.ts';
+import { theBatchService } from './support/well.ts';
 
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await theBatchService();
 const { url } = service;
 const naan = uniqueNaan();
 const double = javascriptKo(

@@ -1,42 +1,48 @@
 /** Records of the engines whose code runs in workers: many share a piece of work, and each stands for itself. */
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
 import { uniqueNaan } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
 import { remoteKo } from '../remote/support/remote-ko.ts';
 import { once } from 'node:events';
 import { openBatch, readAnswer, sendBatch } from './support/batch-client.ts';
+import { theWorkerService, withInput } from './support/workers.ts';
 
 const naan = uniqueNaan();
-const node = remoteKo({
-  naan,
-  name: 'node',
-  engine: 'node',
-  code: {
-    'src/index.js': `
+const node = withInput(
+  {},
+  remoteKo({
+    naan,
+    name: 'node',
+    engine: 'node',
+    code: {
+      'src/index.js': `
 const invalid = (status) => Object.assign(new Error('no age'), { name: 'InvalidInputError', status });
 exports.run = (input) => {
   if (input === 'throw') throw new Error('no');
   if (input === 'invalid') throw invalid(422);
   if (input === 'odd') return { score: NaN };
   if (input === 'end') process.exit(3);
-  if (input === 'loop') for (;;);
+  // Without an end, and without the processor for so long.
+  if (input === 'loop') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   if (input.nested) return global.cxt.getExecutorByID(input.nested).execute(input.n).then((found) => [found]);
   if (input.later) return new Promise((resolve) => setTimeout(() => resolve(input.n), input.later));
   return input.n ?? input;
 };`,
-  },
-});
-const python = remoteKo({
-  naan,
-  name: 'python',
-  engine: 'python',
-  code: {
-    'src/main.py': `
-import asyncio, os
+    },
+  }),
+);
+const python = withInput(
+  {},
+  remoteKo({
+    naan,
+    name: 'python',
+    engine: 'python',
+    code: {
+      'src/main.py': `
+import asyncio, os, threading
 from kgrid_python_runtime import InvalidInputError
 from kgrid_python_runtime.context import Context
 
@@ -53,18 +59,18 @@ def run(value):
         return {"score": float("nan")}
     if value == "end":
         os._exit(3)
-    while value == "loop":
-        pass
+    if value == "loop":
+        threading.Event().wait()
     if isinstance(value, dict):
         if "nested" in value:
             return [Context().get_executor_by_id(value["nested"])(value["n"])]
         return later(value) if "later" in value else value["n"]
     return value
 `,
-  },
-});
-const service = await startService({ args: ['--runtimes', 'node,python', '--runtime-timeout', '2s'] });
-after(() => service[Symbol.asyncDispose]());
+    },
+  }),
+);
+const service = await theWorkerService();
 await service.serve(node, python);
 const { url } = service;
 

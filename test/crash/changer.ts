@@ -26,7 +26,11 @@ async function changeAtRandom(seed: number): Promise<void> {
     let isThere = present.get(id)?.[0] != null;
     for (;;) {
       const op = isThere ? (['import', 'import', 'metadata', 'remove'] as const)[random(4)] : 'import';
-      await makeChange(store, journal, op === 'remove' ? { op, id } : { op: op ?? 'import', id, generation: ++generation });
+      await makeChange(
+        store,
+        journal,
+        op === 'remove' ? { op, id } : { op: op ?? 'import', id, generation: ++generation },
+      );
       isThere = op !== 'remove';
       if (!isReady) process.stdout.write('ready\n');
       isReady = true;

@@ -8,6 +8,12 @@ import { pathToFileURL } from 'node:url';
 const OF_THE_PROCESS =
   /node:(child_process|worker_threads|v8|vm)|\bprocess\.|\bmock\.|performance\.now|[Ff]ootprint|[Gg]rowth|[Mm]emoryUsage|registerHooks|(before|after)Each|startService\(|startKgrid|Sandbox|[Pp]ostgres/;
 
+/** Files that ask a service of their process that is a process itself: what else happens in theirs is nothing to them. */
+const OF_A_SERVICE: readonly (readonly [name: string, call: RegExp])[] = [
+  ['batches', /the(Batch|Hasty|Worker)Service\(\)/],
+  ['fleet', /theFleet\(\)/],
+];
+
 /** By the name of their process; the first whose files it is. */
 const SHARED: readonly (readonly [name: string, isOf: (path: string, text: string) => boolean])[] = [
   ['acceptance', (path, text) => path.startsWith('test/acceptance/') && text.includes('theService()')],
@@ -23,6 +29,8 @@ const SHARED: readonly (readonly [name: string, isOf: (path: string, text: strin
 
 /** The shared process of a file; undefined where it has one of its own. */
 export function sharedProcessOf(path: string, text: string): string | undefined {
+  const ofService = OF_A_SERVICE.find(([, call]) => call.test(text));
+  if (ofService !== undefined) return ofService[0];
   if (OF_THE_PROCESS.test(text)) return undefined;
   return SHARED.find(([, isOf]) => isOf(path, text))?.[0];
 }
