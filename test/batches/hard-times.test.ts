@@ -26,7 +26,7 @@ const pair = await startService({ args: ['--sandboxes', '2'] });
 after(() => pair[Symbol.asyncDispose]());
 const BATCHES = inRound(100, 300);
 /** Milliseconds between single calls beside them. */
-const PAUSE = inRound(20, 0);
+const PAUSE = inRound(100, 0);
 
 /** Bytes of the file of answers that has no name; undefined where there is none. */
 async function spooled(pid: number): Promise<number | undefined> {

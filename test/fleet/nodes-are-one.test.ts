@@ -1,19 +1,20 @@
 /** Whatever is asked of one node is seen on all: "N are one". */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { jsonBody, upload } from '../acceptance/support/client.ts';
 import { openEvents } from '../acceptance/support/event-stream.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan, zipOf } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
+import type { OwnService } from '../acceptance/support/service.ts';
 import { inRound } from '../support/round.ts';
-import { startFleet } from './support/fleet.ts';
+import { theFleet } from './support/the-fleet.ts';
 import { until } from './support/whole.ts';
 
-const fleet = await startFleet(3);
-after(() => fleet[Symbol.asyncDispose]());
-const [a, b, c] = [fleet.node(0), fleet.node(1), fleet.node(2)];
+const fleet = await theFleet();
+/** As they are now: other tests start them again. */
+const three = (): readonly [OwnService, OwnService, OwnService] => [fleet.node(0), fleet.node(1), fleet.node(2)];
 const naan = uniqueNaan();
 const IDLE_MS = inRound(3000, 20_000);
 const saying = (name: string, words: string): Ko =>
@@ -22,6 +23,7 @@ const said = async (ko: Ko): Promise<unknown[]> =>
   Promise.all(fleet.nodes.map(async (node) => (await node.post(pathOf(ko), {})).object['result']));
 
 test('an import on one node is on the shelf of all when it is answered, with the same entity tag', async () => {
+  const [a, , c] = three();
   const ko = saying('imported', 'one');
   await a.add(ko);
   const answers = await Promise.all(fleet.nodes.map((node) => node.get(`/kos/${ko.id}`)));
@@ -35,6 +37,7 @@ test('an import on one node is on the shelf of all when it is answered, with the
 });
 
 test('a reload on one node is one for all, and nothing before it changes what runs', async () => {
+  const [a, b, c] = three();
   await a.serve(saying('reloaded', 'old'));
   const ko = saying('reloaded', 'new');
   await b.add(ko);
@@ -45,10 +48,11 @@ test('a reload on one node is one for all, and nothing before it changes what ru
 });
 
 test('a change waits for a node that has not seen it, or says that this node is behind', async () => {
+  const [a, b, c] = three();
   const [ko, other] = [saying('waited', 'for'), saying('reloaded', 'again')];
   await c.add(other);
   let goesOn = false;
-  const isAwaited = async (node: typeof a, change: Promise<unknown>): Promise<boolean> => {
+  const isAwaited = async (node: OwnService, change: Promise<unknown>): Promise<boolean> => {
     await change;
     return goesOn || node.log.some(({ msg }) => /do not have it yet|not all nodes/.test(String(msg)));
   };
@@ -74,10 +78,11 @@ test('a change waits for a node that has not seen it, or says that this node is 
 });
 
 test('If-Match holds over nodes, and a change is seen by the next condition anywhere', async () => {
+  const [a, b, c] = three();
   const ko = saying('conditional', 'x');
   await a.add(ko);
   const etag = String((await b.get(`/kos/${ko.id}`)).headers['etag']);
-  const put = (node: typeof a, title: string) =>
+  const put = (node: OwnService, title: string) =>
     node.send('PUT', `/kos/${ko.id}`, {
       ...jsonBody({ ...ko.metadata, title }),
       headers: { 'content-type': 'application/json', 'if-match': etag },
@@ -91,6 +96,7 @@ test('If-Match holds over nodes, and a change is seen by the next condition anyw
 });
 
 test('what is deleted on one node leaves the shelf of all, and runs until it is reloaded', async () => {
+  const [a, b, c] = three();
   const ko = saying('deleted', 'still here');
   await b.serve(ko);
   assert.equal((await c.delete(`/kos/${ko.id}`)).status, 204);
@@ -100,6 +106,7 @@ test('what is deleted on one node leaves the shelf of all, and runs until it is 
 });
 
 test('a refresh of one engine takes in on all nodes what is new of it, and lets go of what was deleted', async () => {
+  const [a, b, c] = three();
   const [code, files] = [saying('ofCode', 'code'), resourceKo({ naan, name: 'ofFiles', resources: { 'a.txt': 'a' } })];
   const ids = (): Promise<unknown[][]> =>
     Promise.all(
@@ -120,6 +127,7 @@ test('a refresh of one engine takes in on all nodes what is new of it, and lets 
 });
 
 test('a node that comes to a running fleet activates what is active, not what lies on the shelf', async () => {
+  const [a, , c] = three();
   const ko = saying('kept', 'active');
   await a.serve(ko);
   await a.add(saying('kept', 'on the shelf'));
@@ -150,6 +158,7 @@ test('a node that comes to a running fleet activates what is active, not what li
 });
 
 test('/actuator/fleet tells each node and how far it is, and health that all is well', async () => {
+  const [a, b] = three();
   const { object } = await b.get('/actuator/fleet');
   const nodes = object['nodes'] as Record<string, unknown>[];
   assert.equal(nodes.length, 3);
@@ -172,6 +181,7 @@ test('/actuator/fleet tells each node and how far it is, and health that all is 
 });
 
 test('the audit of all nodes is one', async () => {
+  const [a, b, c] = three();
   const ko = saying('audited', 'x');
   using events = await openEvents(c.url);
   await events.seen(({ type }) => type === 'state');
