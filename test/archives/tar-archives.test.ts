@@ -99,7 +99,7 @@ const refused: [string, Buffer, RegExp][] = [
   ['no magic', koWith({ name: 'x', magic: '' }), /a header is none/],
   ['8 GB in one file', koWith({ name: 'x', size: 8 * 2 ** 30 - 1 }), /"x" unpacks to 8192 MB; a file may have 100 MB/],
   ['a bomb of 50 MB', await bomb(50 * MB, Buffer.concat([TAR.subarray(0, -1024), file50])), /200 times its size/],
-  ['10 GB of zeros behind the end', await bomb(300 * MB, TAR), /more than 1 MB of zeros behind its end/],
+  ['20 MB of zeros behind the end', await bomb(20 * MB, TAR), /more than 1 MB of zeros behind its end/],
   [
     'four files of 99 MB',
     gzipFast([
@@ -212,7 +212,7 @@ test('whatever byte is changed, it is read as it was or refused', async () => {
   const whole = buildTar([...HONEST, gnuLong(long), { name: 'x', data: DATA }]);
   const before = await bench.state();
   let refusals = 0;
-  for (let at = 0; at < whole.length; at += inRound(111, 37)) {
+  for (let at = 0; at < whole.length; at += inRound(255, 37)) {
     await bench.import(gzipSync(changed(whole, at))).then(
       ({ id }) => bench.shelf.remove(id),
       (thrown: unknown) => {

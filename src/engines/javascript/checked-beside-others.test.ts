@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { TestJavascript } from '../../../test/support/javascript.ts';
 
 /** Code whose top level fails where anything of other code can be seen. */
@@ -10,22 +10,21 @@ Object.prototype.left = Array.prototype.left = String.prototype.left = 1;
 JSON.parse = JSON.stringify = Reflect.apply = () => { throw new Error('of another'); };
 function run(input) { return input; }`;
 
+const javascript = new TestJavascript({ isolateMemoryMb: 32 });
+after(() => javascript[Symbol.asyncDispose]());
 const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `a/n${i}/1.0/run`);
 
 test('code that is checked in one isolate sees nothing of what was checked there before', async () => {
-  await using javascript = new TestJavascript();
   await Promise.all(names(20).map((id) => javascript.activate(ALONE, { id })));
 });
 
 test('what needs too much beside other code is tried alone: nobody else’s memory is the reason', async () => {
-  await using javascript = new TestJavascript({ isolateMemoryMb: 32 });
   // About 20 MB each, kept.
   const code = 'const kept = Array.from({ length: 2.5e6 }, (_, i) => i + 0.5); function run() { return kept.length; }';
   await Promise.all(names(6).map((id) => javascript.activate(code, { id })));
 });
 
 test('what code leaves behind for later holds up its own activation at most', async () => {
-  await using javascript = new TestJavascript();
   const options = { timeout: 1000 };
   const trap = `
     const registry = new FinalizationRegistry(() => { for (;;); });
@@ -49,7 +48,6 @@ test('what code leaves behind for later holds up its own activation at most', as
 });
 
 test('code that cannot be loaded says why, wherever it was tried', async () => {
-  await using javascript = new TestJavascript();
   const bad: [code: string, reason: RegExp, timeout?: number][] = [
     ['function run( {', /SyntaxError: .* \(src\/index\.js line 1, column/],
     ['\nthrow new TypeError("no");', /TypeError: no \(src\/index\.js line 2/],

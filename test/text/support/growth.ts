@@ -1,6 +1,7 @@
 /** Whether time grows with the size of an input, and not with its square; told by ratios, so that no machine is too slow. */
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
+import { inRound } from '../../support/round.ts';
 
 export interface Parser {
   readonly name: string;
@@ -25,9 +26,9 @@ const ENOUGH = 50;
 const CLEARLY = 1.2;
 
 /** Characters: what grows too fast shows it long before, and larger texts only take their time. */
-const LARGEST = 2 ** 19;
+const LARGEST = 2 ** inRound(17, 19);
 
-/** From 16 KB to 512 KB, or to the limit. Stops at the first step that is too long, before a next one would take for ever, or clearly linear. */
+/** From 16 KB to 512 KB, in every run to 128 KB, or to the limit. Stops at the first step that is too long, before a next one would take for ever, or clearly linear. */
 export async function assertLinear({ name, worst, parse, limit }: Parser): Promise<void> {
   const sizes: number[] = [];
   const last = Math.min(limit, LARGEST);
