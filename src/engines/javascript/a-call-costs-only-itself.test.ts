@@ -43,7 +43,10 @@ after(() => javascript[Symbol.asyncDispose]());
 test('an endless loop is ended at its limit, not before', async () => {
   const executor = await javascript.activate(CODE, { options: { timeout: LIMIT } });
   const { took, outcome } = await settled(javascript.call(executor, 'spin'));
-  assert.equal(outcome, 'Code execution error: no result within the limit of 1 s (timeout in its deployment descriptor)');
+  assert.equal(
+    outcome,
+    'Code execution error: no result within the limit of 1 s (timeout in its deployment descriptor)',
+  );
   assert.ok(took >= LIMIT - 50, `${took} ms`);
 });
 
