@@ -14,7 +14,7 @@ if ! cmp -s "$pins" "$venv/installed.txt"; then
   echo 'making the virtual environment that tests Python' >&2
   rm -rf "$venv"
   python3 -m venv "$venv"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$pins"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile -r "$pins"
   cp "$pins" "$venv/installed.txt"
 fi
 

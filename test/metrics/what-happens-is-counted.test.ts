@@ -6,6 +6,7 @@ import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, serviceDescriptor, uniqueNaan } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
 import { theService } from '../acceptance/support/the-service.ts';
+import { tryAgain } from '../support/try-again.ts';
 import { scrape, scrapeUntil, seriesIn } from './support/series.ts';
 
 const CODE = `function run(input) {
@@ -127,15 +128,16 @@ test('activations, imports and what lies on the shelf are counted', async () => 
 });
 
 test('a sandbox that is ended at a limit counts by its reason', async () => {
-  await using own = await startService({ args: ['--execution-timeout', '300ms'] });
-  await own.serve(ko);
-  const before = await scrape(own);
-  assert.equal((await own.post(pathOf(ko, 'run'), { loop: true })).status, 500);
+  const limited = javascriptKo(CODE, { naan, name: 'limited', deployment: { timeout: 300 } });
+  await service.serve(limited);
+  const before = await scrape(service);
+  const answer = await tryAgain(() => service.post(pathOf(limited, 'run'), { loop: true }));
+  assert.equal(answer.status, 500, answer.text);
   const lost = (found: ReadonlyMap<string, number>): number =>
     ['silent', 'timeout', 'ended']
       .map((reason) => found.get(`kgrid_process_restarts_total{kind="sandbox",engine="javascript",reason="${reason}"}`))
       .reduce<number>((sum, each) => sum + (each ?? 0), 0);
-  const after = await scrapeUntil(own, (found) => lost(found) > lost(before));
+  const after = await scrapeUntil(service, (found) => lost(found) > lost(before));
   assert.ok((after.get('kgrid_processes{kind="sandbox",engine="javascript"}') ?? 0) > 0);
   assert.ok((after.get('kgrid_process_memory_bytes{kind="service",engine=""}') ?? 0) > 10e6);
 });

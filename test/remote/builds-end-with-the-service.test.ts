@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { uniqueNaan } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
+import { inRound } from '../support/round.ts';
 import { descendantsOf, gone } from './support/processes.ts';
 import { packageFiles, packageKo } from './support/python-package.ts';
 import { until } from './support/until.ts';
@@ -24,7 +25,7 @@ def build_wheel(*given):
 const isChildOfBuild = async (pid: number): Promise<boolean> =>
   (await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')).endsWith('child of a build\0');
 
-for (const walls of ['require', 'off'])
+for (const walls of inRound(['require'], ['require', 'off']))
   test(`a killed service leaves nothing of a build behind: --walls ${walls}`, async () => {
     const naan = uniqueNaan();
     const files = { ...packageFiles('bmi', 'def run(_): return 1\n', 'python/'), 'python/backend.py': BACKEND };

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { CallTokens } from '../../src/engines/call-token.ts';
 import type { Answer, Send } from '../acceptance/support/client.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
@@ -11,6 +12,7 @@ import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
 import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import type { OwnService } from '../acceptance/support/service.ts';
+import { inRound } from '../support/round.ts';
 import { RecordedNodeRuntime } from './support/recorded-node-runtime.ts';
 import { remoteKo } from './support/remote-ko.ts';
 import type { Asked } from './support/runtime-of-others.ts';
@@ -73,12 +75,12 @@ const FORGED: readonly Record<string, string>[] = [
   { 'x-kgrid-call-token': new CallTokens().give({ depth: 15, deadline: 60_000 }), 'x-kgrid-deadline-ms': '1' },
 ];
 
-test('calls beside thousands that forge how little time is left are all answered', async () => {
+test('calls beside many that forge how little time is left are all answered', async () => {
   const js = javascriptKo('function run(input) { return input; }', { naan, name: 'attacked' });
   const remote = koOf('attackedremote', 'attacked');
   await using runtime = await RecordedNodeRuntime.start(service, 'attacked');
   await service.serve(js, remote);
-  const rounds = Array.from({ length: 60 }, (_, round) => round);
+  const rounds = Array.from({ length: inRound(11, 60) }, (_, round) => round);
   for (const round of rounds) {
     const answers = await Promise.all(
       [{}, ...FORGED, {}].flatMap((forged) =>
@@ -169,7 +171,10 @@ test('calls of each other at a runtime that knows no token end, and keep nobody 
   await using runtime = endless.runtime;
   const state: { ended?: Answer } = {};
   const ended = small.post(pathOf(endless.outer), 1).then((answer) => (state.ended = answer));
-  while (state.ended === undefined) assert.equal((await small.post(pathOf(js), 1)).object['result'], 1);
+  while (state.ended === undefined) {
+    assert.equal((await small.post(pathOf(js), 1)).object['result'], 1);
+    await wait(20);
+  }
   assert.match(String((await ended).status), /^50[034]$/);
   assert.equal((await small.post(pathOf(endless.inner), 5)).object['result'], 5, 'the runtime is free again');
   assert.equal(runtime.calls.length, 1);

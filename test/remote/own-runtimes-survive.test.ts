@@ -42,11 +42,11 @@ const koOf = (engine: EngineName, name: string): Ko => remoteKo({ naan, name, en
 const local = javascriptKo('function run() { return "local"; }', { naan, name: 'local' });
 const kos = ENGINES.flatMap((engine) => [koOf(engine, engine), koOf(engine, `${engine}beside`)]);
 
-async function start(): Promise<OwnService> {
+async function start(...served: Ko[]): Promise<OwnService> {
   const service = await startService({ args: ['--runtimes', 'node,python', '--runtime-timeout', `${LIMIT}ms`] });
-  await service.add(local, ...kos);
+  await service.add(...served);
   await service.get('/actuator/reload');
-  for (const ko of kos) await processOf(service, ko);
+  for (const ko of served) if (ko !== local) await processOf(service, ko);
   return service;
 }
 
@@ -75,7 +75,7 @@ async function assertOthersAnswer(service: OwnService, faulty: Ko): Promise<void
   for (const answer of answers) assert.equal(answer.status, 200, answer.text);
 }
 
-const service = await start();
+const service = await start(local, ...kos);
 after(() => service[Symbol.asyncDispose]());
 /** Others may keep the machine busy: promises of time are measured by its own clock. */
 const pace = new Pace();
@@ -110,11 +110,11 @@ for (const engine of ENGINES) {
 }
 
 test('a service that is killed leaves no worker behind, busy or not', async () => {
-  await using killed = await start();
+  await using killed = await start(...ENGINES.map((engine) => koOf(engine, engine)));
   const calls = await Promise.all(ENGINES.map((engine) => begin(killed, koOf(engine, engine), 'spin')));
   const ends = Promise.allSettled(calls.map(({ answer }) => answer));
   const processes = await descendantsOf(killed.pid);
-  assert.ok(processes.length >= 5, `${processes.length} processes`);
+  assert.ok(processes.length >= 2, `${processes.length} processes`);
   await killed.stop('SIGKILL');
   assert.deepEqual(
     (await ends).map(({ status }) => status),

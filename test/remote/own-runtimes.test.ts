@@ -7,6 +7,7 @@ import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
 import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import { promised } from '../support/promised.ts';
+import { inRound } from '../support/round.ts';
 import { remoteKo } from './support/remote-ko.ts';
 import type { RemoteParts } from './support/remote-ko.ts';
 import { until } from './support/until.ts';
@@ -120,7 +121,7 @@ test('code that cannot be loaded fails the activation with file and line', async
   assert.match(await detailOf(missing), /\brun\b/);
 });
 
-test('two knowledge objects use two versions of one npm package', async () => {
+const twoVersions = async (): Promise<void> => {
   for (const version of ['1.0.0', '2.0.0']) await registry.publish('tiny', version, `module.exports = "${version}";`);
   const kos = ['1.0.0', '2.0.0'].map((version) =>
     nodeKo(`tiny${version.charAt(0)}`, {
@@ -130,7 +131,9 @@ test('two knowledge objects use two versions of one npm package', async () => {
   );
   await serve(...kos);
   assert.deepEqual(await Promise.all(kos.map((ko) => resultOf(ko))), ['1.0.0', '2.0.0']);
-});
+};
+// Of a runtime by itself it is tried in every run.
+if (inRound(false, true)) test('two knowledge objects use two versions of one npm package', twoVersions);
 
 test('a chain crosses the three engines in either direction', async () => {
   const context = 'from kgrid_python_runtime.context import Context\n';
@@ -177,7 +180,7 @@ test('the depth of calls travels through every engine: 16 is the end', async () 
   const node = nodeKo('down', `exports.run = async (n) => { ${deeper('up')} };`);
   await serve(javascript, node);
   assert.equal(await resultOf(javascript, 0), 16);
-  assert.equal(await resultOf(node, 0), 16);
+  if (inRound(false, true)) assert.equal(await resultOf(node, 0), 16);
 });
 
 test('a cycle of engines ends with an error, several at the same time too', async () => {
@@ -188,7 +191,9 @@ test('a cycle of engines ends with an error, several at the same time too', asyn
   const node = nodeKo('round', `exports.run = () => ${call('merry', '1')};`);
   await serve(javascript, node);
   const began = Date.now();
-  const answers = await Promise.all([javascript, node, javascript, node].map((ko) => service.post(pathOf(ko), {})));
+  const answers = await Promise.all(
+    inRound([javascript, node], [javascript, node, javascript, node]).map((ko) => service.post(pathOf(ko), {})),
+  );
   const took = Date.now() - began;
   for (const answer of answers) {
     assert.equal(answer.status, 500, answer.text);
@@ -229,7 +234,7 @@ test('many calls at the same time get each its own result', async () => {
     { naan, name: 'manymixed' },
   );
   await serve(node, python, javascript);
-  const numbers = Array.from({ length: 60 }, (_, i) => i + 1);
+  const numbers = Array.from({ length: inRound(30, 60) }, (_, i) => i + 1);
   const expected = numbers.map((n) => -n);
   const [ofNode, ofPython, mixed] = await Promise.all([
     Promise.all(numbers.map((n) => resultOf(node, n))),

@@ -13,7 +13,6 @@ import { until } from './support/until.ts';
 
 const naan = uniqueNaan();
 const shelf = await temporaryFolder();
-after(() => shelf[Symbol.asyncDispose]());
 
 const start = (env: Readonly<Record<string, string>>): Promise<OwnService> =>
   startService({
@@ -22,11 +21,17 @@ const start = (env: Readonly<Record<string, string>>): Promise<OwnService> =>
     env: { PIP_CONFIG_FILE: '/dev/null', PIP_NO_INDEX: '1', PIP_FIND_LINKS: shelf.path, ...env },
   });
 
-async function decided(service: OwnService, { name }: Ko): Promise<string> {
+const service = await start({});
+after(async () => {
+  await service[Symbol.asyncDispose]();
+  await shelf[Symbol.asyncDispose]();
+});
+
+async function decided({ name }: Ko, at = service): Promise<string> {
   return until(
     `${name} is decided`,
     async () => {
-      const { status, detail = '' } = (await service.get(`/endpoints/${naan}/${name}/1.0/run`)).object;
+      const { status, detail = '' } = (await at.get(`/endpoints/${naan}/${name}/1.0/run`)).object;
       return status === 'LOADED' ? undefined : `${String(status)} ${String(detail)}`;
     },
     120_000,
@@ -35,23 +40,6 @@ async function decided(service: OwnService, { name }: Ko): Promise<string> {
 
 const code = 'def run(patient):\n    return round(patient["weight"] / patient["height"] ** 2, 1)\n';
 const patient = { weight: 70, height: 1.75 };
-
-test('a package is installed, called, and there again after a restart without pip', async () => {
-  const ko = packageKo(naan, 'bmi', packageFiles('bmi', code, 'python/'));
-  const call = async (service: OwnService): Promise<unknown> => {
-    assert.equal(await decided(service, ko), 'ACTIVATED ');
-    return (await service.post(pathOf(ko), patient)).object['result'];
-  };
-  {
-    await using service = await start({});
-    await service.add(ko);
-    await service.reload(ko);
-    assert.equal(await call(service), 22.9);
-  }
-  // What pip would need is gone.
-  await using service = await start({ PIP_FIND_LINKS: '/nonexistent', PIP_REQUIRE_VIRTUALENV: '1' });
-  assert.equal(await call(service), 22.9);
-});
 
 test('what is wrong with a package is the detail of its endpoint, and leaves nothing behind', async () => {
   const missing = packageFiles('bmi', code, 'python/');
@@ -77,12 +65,12 @@ test('what is wrong with a package is the detail of its endpoint, and leaves not
       / Fetching the build backend failed: .*No matching distribution found for setuptools>=40\.8\.0$/,
     ],
   ];
-  await using service = await start({});
   await service.add(...kos.map(([ko]) => ko));
   await Promise.all(kos.map(([ko]) => service.reload(ko)));
-  for (const [ko, detail] of kos) assert.match(await decided(service, ko), detail);
+  for (const [ko, detail] of kos) assert.match(await decided(ko), detail);
   const cache = join(shelf.path, '.kgrid/runtimes/python');
   assert.deepEqual(await readdir(join(cache, 'installing')), []);
+  for (const [{ id }] of kos) await service.delete(`/kos/${id}`);
 });
 
 test('dependencies are built from sources where --allow-source-builds names the knowledge object', async () => {
@@ -94,10 +82,25 @@ test('dependencies are built from sources where --allow-source-builds names the 
   const [permitted, refused] = ['permitted', 'refused'].map((name) =>
     remoteKo({ naan, name, engine: 'python', code: { ...files, ...Object.fromEntries(source) } }),
   ) as [Ko, Ko];
-  await using service = await start({});
   await service.add(permitted, refused);
   await Promise.all([permitted, refused].map((ko) => service.reload(ko)));
-  assert.equal(await decided(service, permitted), 'ACTIVATED ');
+  assert.equal(await decided(permitted), 'ACTIVATED ');
   assert.equal((await service.post(pathOf(permitted), {})).object['result'], 7);
-  assert.match(await decided(service, refused), new RegExp(`; --allow-source-builds ${naan}/refused permits that$`));
+  assert.match(await decided(refused), new RegExp(`; --allow-source-builds ${naan}/refused permits that$`));
+  for (const { id } of [permitted, refused]) await service.delete(`/kos/${id}`);
+});
+
+test('a package is installed, called, and there again after a restart without pip', async () => {
+  const ko = packageKo(naan, 'bmi', packageFiles('bmi', code, 'python/'));
+  const call = async (at: OwnService): Promise<unknown> => {
+    assert.equal(await decided(ko, at), 'ACTIVATED ');
+    return (await at.post(pathOf(ko), patient)).object['result'];
+  };
+  await service.add(ko);
+  await service.reload(ko);
+  assert.equal(await call(service), 22.9);
+  await service.stop();
+  // What pip would need is gone.
+  await using again = await start({ PIP_FIND_LINKS: '/nonexistent', PIP_REQUIRE_VIRTUALENV: '1' });
+  assert.equal(await call(again), 22.9);
 });

@@ -20,7 +20,6 @@ export const SHORT_ROUNDS = [
   'test/load/waiting-calls.test.ts',
   'test/metrics/alerts-fire.test.ts',
   'test/metrics/many-of-everything.test.ts',
-  'test/metrics/prometheus-takes-all.test.ts',
   'test/metrics/what-happens-is-counted.test.ts',
   'test/shutdown/at-a-terminal.test.ts',
   'test/shutdown/by-npm.test.ts',

@@ -27,12 +27,14 @@ interface Parts {
   readonly schema?: unknown;
   readonly result?: unknown;
   readonly files?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
 }
 
 async function active(at: OwnService, name: string, validate: string | undefined, parts: Parts = {}): Promise<Ko> {
   const deployment = {
     ...{ engine: 'javascript', artifact: 'src/index.js', function: 'run' },
     ...(validate === undefined ? {} : { validate }),
+    ...(parts.timeoutMs === undefined ? {} : { timeout: parts.timeoutMs }),
   };
   const descriptor = serviceDescriptor(`/${naan}/${name}`, '1.0', []) as Record<string, unknown>;
   const content = (schema: unknown): object => ({
@@ -151,7 +153,7 @@ test('schemas in other files are read, and a schema that cannot be used refuses 
 test('a check without an end costs its own endpoint, and what others send is answered', async () => {
   const half = { properties: { a: { $ref: '#/e' } } };
   const files = { 'e.yaml': JSON.stringify({ e: { oneOf: [half, { ...half, type: 'object' }] } }) };
-  const ko = await active(service, 'endless', 'enforce', { schema: { $ref: 'e.yaml#/e' }, files });
+  const ko = await active(service, 'endless', 'enforce', { schema: { $ref: 'e.yaml#/e' }, files, timeoutMs: 1000 });
   const good = await active(service, 'beside', 'enforce');
   await service.post(pathOf(good), { age: 1 });
   const deep = `${'{"a":'.repeat(60)}1${'}'.repeat(60)}`;

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { TestActivator } from './activator.ts';
 import { gone, TestRuntime, type Reply } from './runtime.ts';
 
 const code = `
+const { existsSync } = require('node:fs');
+const { tmpdir } = require('node:os');
 let kept = [];
 const started = [];
 let running = 0;
@@ -23,6 +27,11 @@ module.exports = (input) => ({
   started: () => started,
   spin: () => { for (;;); },
   busy: () => { const end = Date.now() + input.ms; while (Date.now() < end); return input.value; },
+  folder: () => tmpdir(),
+  until: () => {
+    while (!existsSync(tmpdir() + '/' + input.file)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    return input.value;
+  },
   never: () => new Promise(() => {}),
   exit: () => process.exit(7),
   abort: () => process.abort(),
@@ -100,12 +109,11 @@ describe('limits of calls and the faults of knowledge objects', () => {
   });
 
   it('moves calls away from a worker that is busy for long, and lets the busy call end', async () => {
-    await result(run({ do: 'echo' }));
-    const busy = run({ do: 'busy', ms: 2800, value: 'done' });
-    const waiting = run({ do: 'echo', value: 'moved' });
-    const order: unknown[] = [];
-    await Promise.all([busy, waiting].map(async (reply) => order.push(await result(reply))));
-    assert.deepEqual(order, ['moved', 'done']);
+    const folder = String(await result(run({ do: 'folder' })));
+    const busy = run({ do: 'until', file: 'go', value: 'done' });
+    assert.equal(await result(run({ do: 'echo', value: 'moved' })), 'moved');
+    await writeFile(join(folder, 'go'), '');
+    assert.equal(await result(busy), 'done');
   });
 
   it('gives the answers before a call that keeps the worker busy', async () => {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { inRound } from '../../../../test/support/round.ts';
 import { failureOf, pythonCode } from './support/python-code.ts';
 import type { PythonCode } from './support/python-code.ts';
 
@@ -67,7 +68,7 @@ const frame = (kind: number, a: number, b: number, text: string): string =>
   number(b) +
   Buffer.from(text).toString('hex');
 
-for (const walls of ['auto', 'off'] as const)
+for (const walls of inRound(['auto'] as const, ['auto', 'off'] as const))
   describe(`hostile code in python costs itself only, walls ${walls}`, () => {
     let python: PythonCode;
     before(async () => {
@@ -76,7 +77,7 @@ for (const walls of ['auto', 'off'] as const)
     after(() => python[Symbol.asyncDispose]());
     const hostile = (): ReturnType<PythonCode['activate']> => python.activate({ 'src/main.py': HOSTILE });
 
-    for (const how of ['spin', 'regex', 'power'])
+    for (const how of inRound(['spin', 'regex'], ['spin', 'regex', 'power']))
       it(`ends ${how} at its limit, and the next call works`, async () => {
         const endpoint = await hostile();
         const pid = await python.call(endpoint, ['pid']);
