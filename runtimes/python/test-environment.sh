@@ -14,8 +14,10 @@ if ! cmp -s "$pins" "$venv/installed.txt"; then
   echo 'making the virtual environment that tests Python' >&2
   rm -rf "$venv"
   python3 -m venv "$venv"
+  # Compiled is what the tests import, not all that is there.
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile -r "$pins"
+  PYTHONDONTWRITEBYTECODE='' "$venv/bin/python" -c 'import pandas, pytest, xdist'
   cp "$pins" "$venv/installed.txt"
 fi
 
-export PATH="$venv/bin:$PATH" PYTHONDONTWRITEBYTECODE=1
+export PATH="$venv/bin:$PATH" PYTHONDONTWRITEBYTECODE=1 MYPY_CACHE_DIR="$venv/types"

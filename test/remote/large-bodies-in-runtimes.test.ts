@@ -10,8 +10,8 @@ import { remoteKo } from './support/remote-ko.ts';
 const naan = uniqueNaan();
 const megabyte = 2 ** 20;
 /** Characters of two bytes; the runtimes' own default is 11 MB. */
-const LONG = inRound(8, 20) * megabyte;
-const LONG_RESULT = inRound(16, 40) * megabyte;
+const LONG = inRound(6, 20) * megabyte;
+const LONG_RESULT = inRound(12, 40) * megabyte;
 const remote = ['--runtimes', 'node,python', '--runtime-timeout', '2m', '--request-timeout', '2m', '--max-held', '4GB'];
 
 const node = remoteKo({

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import shutil
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import StartRuntime
+from tests.harness.activator import FakeActivator
 from tests.harness.patience import promised, wait_until
-from tests.harness.runtime import Runtime, is_alive
+from tests.harness.runtime import Runtime, is_alive, temporary_folder
 from tests.harness.wheels import make_wheel
 
 USE = """
@@ -16,18 +19,23 @@ def main(value):
 """
 
 
-@pytest.fixture
-def wheels(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheels")
     for version in ("1.0", "2.0"):
-        make_wheel(tmp_path, "lib", version, {"lib/__init__.py": f"version = '{version}'\n"})
-    make_wheel(tmp_path, "needs_lib", "1.0", {"needs_lib.py": "import lib\nversion = lib.version\n"}, "lib<2")
-    make_wheel(tmp_path, "dies", "1.0", {"dies.pth": "import os; os._exit(9)\n", "dies.py": ""})
-    return tmp_path
+        make_wheel(folder, "lib", version, {"lib/__init__.py": f"version = '{version}'\n"})
+    make_wheel(folder, "needs_lib", "1.0", {"needs_lib.py": "import lib\nversion = lib.version\n"}, "lib<2")
+    make_wheel(folder, "dies", "1.0", {"dies.pth": "import os; os._exit(9)\n", "dies.py": ""})
+    return folder
 
 
-@pytest.fixture
-def runtime(start: StartRuntime, wheels: Path) -> Runtime:
-    return start(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheels))
+@pytest.fixture(scope="module")
+def runtime(activator: FakeActivator, wheels: Path) -> Generator[Runtime]:
+    folder = temporary_folder()
+    runtime = Runtime(activator, folder, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheels))
+    yield runtime
+    runtime.close()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_two_knowledge_objects_have_two_versions_of_one_package(runtime: Runtime) -> None:
@@ -46,7 +54,8 @@ def test_requirements_among_the_artifacts_and_their_own_requirements_are_install
     assert runtime.call(runtime.activate("deps/listed/v1.0"), None).result == "1.0"
 
 
-def test_what_is_installed_is_used_by_the_next_start_without_pip(start: StartRuntime, runtime: Runtime) -> None:
+def test_what_is_installed_is_used_by_the_next_start_without_pip(start: StartRuntime, wheels: Path) -> None:
+    runtime = start(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheels))
     runtime.publish("deps/one/v1.0", {"src/main.py": USE, "requirements.txt": "lib==1.0\n"})
     runtime.activate("deps/one/v1.0")
     runtime.close()
@@ -55,14 +64,14 @@ def test_what_is_installed_is_used_by_the_next_start_without_pip(start: StartRun
 
 
 def test_requirements_that_cannot_be_met_are_reported_in_the_words_of_pip(runtime: Runtime, wheels: Path) -> None:
-    runtime.publish("deps/bad/v1.0", {"src/main.py": USE, "requirements.txt": "lib==7.0\n"})
+    runtime.publish("deps/bad/v1.0", {"src/main.py": USE, "requirements.txt": "later==7.0\n"})
     answer = runtime.try_activate("deps/bad/v1.0")
     assert answer.status == 500
     assert answer.description.startswith("Installing dependencies failed: Could not find")
-    assert "No matching distribution found for lib==7.0" in answer.description
+    assert "No matching distribution found for later==7.0" in answer.description
     assert str(runtime.cache) not in answer.description
     # Another try is another try.
-    make_wheel(wheels, "lib", "7.0", {"lib/__init__.py": "version = '7.0'\n"})
+    make_wheel(wheels, "later", "7.0", {"lib/__init__.py": "version = '7.0'\n"})
     assert runtime.call(runtime.activate("deps/bad/v1.0"), None).result[0] == "7.0"
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from tests.conftest import StartRuntime
 from tests.harness.activator import FakeActivator
-from tests.harness.patience import PATIENCE, promised, wait_until
+from tests.harness.patience import PATIENCE, in_round, promised, wait_until
 from tests.harness.runtime import Runtime, children_of, is_alive
 
 SPIN = "def main(value):\n    print('begun')\n    while value:\n        pass\n    return 1\n"
@@ -187,7 +187,7 @@ def test_nothing_is_left_after_many_crashes(start: StartRuntime) -> None:
     path = runtime.add("supervision/crash/v1.0", "import os\ndef main(value):\n    os._exit(1)\n")
     # Enough for one worker at a time, and not for many that leave something open.
     resource.prlimit(runtime.process.pid, resource.RLIMIT_NOFILE, (40, 40))
-    for _ in range(40):
+    for _ in range(in_round(28, 40)):
         assert "its process ended with exit code 1" in runtime.call(path, None).description
     wait_until(lambda: children_of(runtime.process.pid) == [])
     wait_until(lambda: not list((runtime.cache / "scratch").iterdir()))

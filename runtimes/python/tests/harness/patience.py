@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 # Seconds within which what happens at all has happened, on any machine.
 PATIENCE = 60.0
@@ -13,7 +16,12 @@ PATIENCE = 60.0
 def promised(seconds: float) -> float:
     """The most that something may take of which so many seconds are promised: those in the long rounds, which run at
     rest. In every other run only what does not end at all is found."""
-    return seconds if "KGRID_LONG_ROUND" in os.environ else max(seconds, PATIENCE)
+    return in_round(max(seconds, PATIENCE), seconds)
+
+
+def in_round(short: T, long: T) -> T:
+    """Of what can go on for as long as one likes: so much in every run, and so much in the long rounds."""
+    return long if "KGRID_LONG_ROUND" in os.environ else short
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
