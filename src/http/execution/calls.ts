@@ -1,19 +1,18 @@
 /** Calls that come by HTTP: what their headers decide, and how their answers are written. How they run: `calls.ts` of `src/calls`. */
 import { isUtf8 } from 'node:buffer';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import type { EndpointSet } from '../../activation/endpoint-set.ts';
 import type { Calls } from '../../calls/calls.ts';
-import { DEADLINE_HEADER, TOKEN_HEADER } from '../../engines/call-headers.ts';
-import type { CallSignal, CallTrace } from '../../engines/engine.ts';
-import type { CallOrigin, CallTokens } from '../../engines/call-token.ts';
+import type { CallTrace } from '../../engines/engine.ts';
+import type { CallTokens } from '../../engines/call-token.ts';
 import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { bodyNotReadable, methodNotAllowed } from '../../lib/errors.ts';
-import { uptime } from '../../lib/uptime.ts';
 import { pathOf } from '../errors.ts';
 import { CalledEndpoints } from '../../calls/called-endpoints.ts';
 import type { HeldBytes } from '../../calls/held-bytes.ts';
 import type { RequestGate } from '../request-gate.ts';
+import { callOfRequest, ClientGone } from './call-of-request.ts';
 import { EndpointAnswers } from './endpoint-answers.ts';
 import { Negotiation, WRAPPED } from './negotiation.ts';
 import type { AnswerForm } from './negotiation.ts';
@@ -44,19 +43,6 @@ export interface HttpCallsOptions {
   readonly gate: RequestGate;
   /** Where answers are to tell how they came about. */
   readonly provenance: Provenance | undefined;
-}
-
-/** True once nobody can read the answer; cheaper than a controller for each call. */
-class ClientGone implements CallSignal {
-  readonly #response: ServerResponse;
-
-  constructor(response: ServerResponse) {
-    this.#response = response;
-  }
-
-  get aborted(): boolean {
-    return this.#response.closed;
-  }
 }
 
 export class HttpCalls {
@@ -90,9 +76,7 @@ export class HttpCalls {
       text,
       contentType: request.headers['content-type'] ?? 'application/json',
       json,
-      trace,
-      origin: travelled(request.headers, this.#options.tokens),
-      caller: request.socket.remoteAddress,
+      ...callOfRequest(request, trace, this.#options.tokens),
       called: proven?.called,
     };
     const result = await this.#options.calls.invoke({ endpoint, set }, input, new ClientGone(response));
@@ -115,9 +99,8 @@ export class HttpCalls {
     const trace = this.#options.gate.ids.traceOf(request, requestId);
     const proven = this.#prove(endpoint, trace, '');
     const input = {
-      ...{ body: '', text: '', contentType: '', json: false, trace },
-      origin: travelled(request.headers, this.#options.tokens),
-      caller: request.socket.remoteAddress,
+      ...{ body: '', text: '', contentType: '', json: false },
+      ...callOfRequest(request, trace, this.#options.tokens),
     };
     const result = await this.#options.calls.invoke({ endpoint, set }, input, new ClientGone(response));
     const written = form.kind === 'minimal' ? form : ({ kind: 'wrapped' } as const);
@@ -142,18 +125,3 @@ export class HttpCalls {
     return known;
   }
 }
-
-/**
- * A call that comes from another KO, through its runtime: "Depth (16) and the time that is left travel with the call."
- * What headers say counts "only together with a signed token that the activator gave out with the call".
- */
-export function travelled(headers: IncomingHttpHeaders, tokens: CallTokens): CallOrigin | undefined {
-  const token = headers[TOKEN_HEADER];
-  const origin = token === undefined ? undefined : tokens.read(token);
-  if (origin === undefined) return undefined;
-  const said = headers[DEADLINE_HEADER];
-  const left = typeof said === 'string' && MILLISECONDS.test(said) ? Number(said) : Infinity;
-  return { depth: origin.depth + 1, deadline: Math.min(origin.deadline, uptime() + left) };
-}
-
-const MILLISECONDS = /^\d{1,12}$/;

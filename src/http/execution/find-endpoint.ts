@@ -20,6 +20,9 @@ export interface EndpointFinderOptions {
   readonly arriving: () => boolean;
 }
 
+/** The request, or what it says in another form: for the words where there is nothing. */
+export type Asking = Pick<FastifyRequest, 'method' | 'url'>;
+
 /** What a request asks for. */
 export interface Wanted {
   /** `<naan>/<name>/…`, decoded. */
@@ -64,7 +67,7 @@ export class EndpointFinder {
   }
 
   /** One that can be called. @throws endpointNotFound; overloaded. */
-  async require(request: FastifyRequest, wanted: Wanted): Promise<Endpoint> {
+  async require(request: Asking, wanted: Wanted): Promise<Endpoint> {
     const endpoint = await this.find(wanted, 'post');
     if (endpoint === undefined || endpoint.status === 'FAILED_TO_ACTIVATE') throw await this.missing(request, wanted);
     return endpoint;
@@ -83,7 +86,7 @@ export class EndpointFinder {
   }
 
   /** Why nothing can be called there. */
-  async missing(request: FastifyRequest, wanted: Wanted): Promise<Error> {
+  async missing(request: Asking, wanted: Wanted): Promise<Error> {
     const { activator, arriving, shelf } = this.#options;
     const { set } = activator;
     const { version } = wanted;

@@ -16,7 +16,7 @@ import type { Lifecycle } from '../../../lifecycle.ts';
 import { pathOf, requestErrorBody, toServiceError } from '../../errors.ts';
 import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../../package-digest.ts';
 import type { RequestGate } from '../../request-gate.ts';
-import { travelled } from '../calls.ts';
+import { callOfRequest, ClientGone } from '../call-of-request.ts';
 import type { Target } from '../calls.ts';
 import { BatchAnswer } from './batch-answer.ts';
 import { BatchSource } from './batch-source.ts';
@@ -123,16 +123,11 @@ export class Batches {
     const { calls, tokens, mostBytes, held, log } = this.#options;
     const { requestId } = trace;
     const path = pathOf(request.url ?? '');
-    const caller = request.socket.remoteAddress;
-    const origin = travelled(request.headers, tokens);
-    const client = {
-      get aborted() {
-        return response.closed;
-      },
-    };
+    const parts = callOfRequest(request, trace, tokens);
+    const client = new ClientGone(response);
     let isTold = false;
     return new RecordBatch({
-      run: (records) => calls.invokeRecords({ endpoint, set }, { records, scope, trace, caller, origin }, client),
+      run: (records) => calls.invokeRecords({ endpoint, set }, { records, scope, ...parts }, client),
       write: (lines) => answer.write(lines),
       errorText: (error, line) => {
         if (!(error instanceof ServiceError) && !isTold) log.error({ requestId, err: error }, 'a record failed here');
