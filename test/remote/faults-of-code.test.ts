@@ -1,11 +1,11 @@
 /** What callers hear when code of the runtimes' engines fails: the same for both. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { assertRequestError } from '../acceptance/support/expectations.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
-import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import { remoteKo } from './support/remote-ko.ts';
+import { theWorkersService } from './support/the-services.ts';
 
 const naan = uniqueNaan();
 const node = remoteKo({
@@ -57,12 +57,7 @@ const javascript = javascriptKo(
   'function run() { throw Object.assign(new Error("not mine"), { name: "InvalidInputError", status: 422 }); }',
   { naan, name: 'javascript' },
 );
-const home = await temporaryFolder();
-const service = await startService({ args: ['--runtimes', 'node,python'], env: { HOME: home.path } });
-after(async () => {
-  await service[Symbol.asyncDispose]();
-  await home[Symbol.asyncDispose]();
-});
+const { service } = await theWorkersService();
 await service.add(node, python, javascript);
 for (const ko of [node, python, javascript]) await service.reload(ko);
 

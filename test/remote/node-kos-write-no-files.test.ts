@@ -11,9 +11,9 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { uniqueNaan } from '../acceptance/support/ko.ts';
-import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import { descendantsOf } from './support/processes.ts';
 import { remoteKo } from './support/remote-ko.ts';
+import { theWorkersService } from './support/the-services.ts';
 
 /** Compiles enough for V8 to write whatever traces it was told to write. */
 const compile = `
@@ -116,26 +116,21 @@ module.exports = async ({ url }) => [await statusOf(url), (await fetch(url)).sta
 const naan = uniqueNaan();
 const caller = remoteKo({ naan, name: 'caller', engine: 'node', code: { 'src/index.js': client } });
 const attacker = remoteKo({ naan, name: 'attacker', engine: 'node', code: { 'src/index.js': code } });
-const home = await temporaryFolder();
-const service = await startService({ args: ['--runtimes', 'node'], env: { HOME: home.path } });
-after(async () => {
-  await service[Symbol.asyncDispose]();
-  await home[Symbol.asyncDispose]();
-});
+const { service, home } = await theWorkersService();
 await service.add(attacker, caller);
 for (const each of [attacker, caller]) await service.reload(each);
 
-await writeFile(join(home.path, 'secret'), 'SECRET=1');
+await writeFile(join(home, 'secret'), 'SECRET=1');
 const others = createServer((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
-others.listen(join(home.path, 'others'));
+others.listen(join(home, 'others'));
 await once(others, 'listening');
 after(() => others.close());
 
 for (const [attack, name] of Object.keys(attacks).entries()) {
   test(`code of the engine node gets nowhere by ${name}`, async () => {
-    const target = join(home.path, String(attack));
+    const target = join(home, String(attack));
     await mkdir(target);
-    const input = { attack, target, service: join(home.path, 'others') };
+    const input = { attack, target, service: join(home, 'others') };
     const { status, object } = await service.post(pathOf(attacker), input);
     assert.deepEqual(await readdir(target), [], 'it wrote');
     assert.equal(status, 500, JSON.stringify(object));

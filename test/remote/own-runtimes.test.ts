@@ -1,30 +1,18 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { TestRegistry } from '../../runtimes/node/test/registry.ts';
+import { test } from 'node:test';
 import { assertRequestError } from '../acceptance/support/expectations.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
-import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import { promised } from '../support/promised.ts';
 import { inRound } from '../support/round.ts';
 import { remoteKo } from './support/remote-ko.ts';
 import type { RemoteParts } from './support/remote-ko.ts';
 import { until } from './support/until.ts';
+import { theWorkersService } from './support/the-services.ts';
 
 const naan = uniqueNaan();
-const registry = await TestRegistry.start();
-const home = await temporaryFolder();
-const service = await startService({
-  // Runtimes of this machine have nothing to do with the public address.
-  args: ['--runtimes', 'node,python', '--public-url', 'http://kgrid.invalid', '--execution-timeout', '20s'],
-  env: { HOME: home.path, ...registry.settings },
-});
-after(async () => {
-  await service[Symbol.asyncDispose]();
-  await registry[Symbol.asyncDispose]();
-  await home[Symbol.asyncDispose]();
-});
+const { service, registry } = await theWorkersService();
 
 type Code = RemoteParts['code'] | string;
 const nodeKo = (name: string, code: Code, parts: Partial<RemoteParts> = {}): Ko =>

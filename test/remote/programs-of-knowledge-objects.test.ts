@@ -1,11 +1,10 @@
 /** Whether code of the engines `node` and `python` starts programs, at a service that runs it itself. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
-import { uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
 import { remoteKo } from './support/remote-ko.ts';
+import { MAY_START_PROGRAMS, theWorkersService } from './support/the-services.ts';
 
 const CODE = {
   node: {
@@ -31,11 +30,8 @@ def run(given):
 } as const;
 const ENGINES = ['node', 'python'] as const;
 
-const naan = uniqueNaan();
-const service = await startService({
-  args: ['--runtimes', 'node,python', ...ENGINES.flatMap((engine) => ['--allow-processes', `${naan}/${engine}may`])],
-});
-after(() => service[Symbol.asyncDispose]());
+const naan = MAY_START_PROGRAMS;
+const { service } = await theWorkersService();
 
 const koOf = (engine: (typeof ENGINES)[number], name: string): Ko =>
   remoteKo({ naan, name: `${engine}${name}`, engine, code: CODE[engine] });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { basic, jsonBody, sender } from '../acceptance/support/client.ts';
 import type { Answer, JsonObject } from '../acceptance/support/client.ts';
 import { assertRequestError } from '../acceptance/support/expectations.ts';
@@ -11,11 +11,11 @@ import { startService, temporaryFolder } from '../acceptance/support/service.ts'
 import { RecordedNodeRuntime } from './support/recorded-node-runtime.ts';
 import { remoteKo } from './support/remote-ko.ts';
 import { until } from './support/until.ts';
+import { theHostsService } from './support/the-services.ts';
 
 const PLACE = '/proxy/environments';
 const naan = uniqueNaan();
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await theHostsService();
 
 const koOf = (engine: string): Ko => remoteKo({ naan, name: engine, engine, code: { 'src/index.txt': engine } });
 const register = (registration: unknown): Promise<Answer> => service.send('POST', PLACE, jsonBody(registration));

@@ -2,19 +2,18 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as later } from 'node:timers/promises';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { uniqueNaan } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
 import { RecordedNodeRuntime } from './support/recorded-node-runtime.ts';
 import { RecordedPythonRuntime } from './support/recorded-python-runtime.ts';
 import { remoteKo } from './support/remote-ko.ts';
 import { until } from './support/until.ts';
+import { theHostsService } from './support/the-services.ts';
 
 const naan = uniqueNaan();
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await theHostsService();
 
 const nodeKo = remoteKo({ naan, name: 'node', engine: 'node', code: { 'src/index.js': '// node' } });
 const pythonKo = remoteKo({ naan, name: 'trimzeros', engine: 'Python', code: { 'src/trim.py': '# python' } });

@@ -4,14 +4,13 @@ import type { JsonObject } from '../acceptance/support/client.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
 import { RecordedNodeRuntime } from './support/recorded-node-runtime.ts';
 import { remoteKo } from './support/remote-ko.ts';
 import { until } from './support/until.ts';
+import { theHostsService } from './support/the-services.ts';
 
 const naan = uniqueNaan();
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await theHostsService();
 
 const koOf = (engine: string): Ko => remoteKo({ naan, name: engine, engine, code: { 'src/index.js': '' } });
 

@@ -5,15 +5,14 @@ import type { JsonObject } from '../acceptance/support/client.ts';
 import { assertRequestError } from '../acceptance/support/expectations.ts';
 import { uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
 import { RecordedNodeRuntime } from './support/recorded-node-runtime.ts';
 import { remoteKo } from './support/remote-ko.ts';
 import type { RemoteParts } from './support/remote-ko.ts';
+import { theHostsService } from './support/the-services.ts';
 
 const engine = 'wire';
 const naan = uniqueNaan();
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await theHostsService();
 const runtime = await RecordedNodeRuntime.start(service, engine);
 after(() => runtime[Symbol.asyncDispose]());
 

@@ -1,20 +1,14 @@
 /** What code in workers prints, and what it calls, is told as that of any other. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
-import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import { remoteKo } from './support/remote-ko.ts';
 import { until } from './support/until.ts';
+import { theWorkersService } from './support/the-services.ts';
 
 const naan = uniqueNaan();
-const home = await temporaryFolder();
-const args = ['--runtimes', 'node,python', '--provenance'];
-const service = await startService({ args, env: { HOME: home.path } });
-after(async () => {
-  await service[Symbol.asyncDispose]();
-  await home[Symbol.asyncDispose]();
-});
+const { service } = await theWorkersService();
 
 const called = javascriptKo('function run(n) { return n + 1; }', { naan, name: 'called' });
 const node = remoteKo({

@@ -12,6 +12,8 @@ const OF_THE_PROCESS =
 const OF_A_SERVICE: readonly (readonly [name: string, call: RegExp])[] = [
   ['batches', /the(Batch|Hasty|Worker)Service\(\)/],
   ['fleet', /theFleet\(\)/],
+  ['hosts', /theHostsService\(\)/],
+  ['workers', /theWorkersService\(\)/],
 ];
 
 /** By the name of their process; the first whose files it is. */

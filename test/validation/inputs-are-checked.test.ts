@@ -1,6 +1,6 @@
 /** Calls and batches of the running service, whose inputs and results are held to the schemas of their endpoints. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { Answer } from '../acceptance/support/client.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, serviceDescriptor, uniqueNaan } from '../acceptance/support/ko.ts';
@@ -8,13 +8,13 @@ import type { Ko } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
 import type { LogLine, OwnService } from '../acceptance/support/service.ts';
 import { inRound } from '../support/round.ts';
+import { theHostsService } from '../remote/support/the-services.ts';
 
 const naan = uniqueNaan();
 type Fields = Readonly<Record<string, unknown>>;
 const fieldsOf = ({ json }: Answer): Fields => json as Fields;
 /** Knowledge objects decide. */
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await theHostsService();
 
 const PATIENT = {
   type: 'object',
