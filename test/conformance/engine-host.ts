@@ -8,6 +8,8 @@ export interface Artifacts {
   /** The first is the entry. */
   readonly files: Readonly<Record<string, string>>;
   readonly function?: string;
+  /** Milliseconds, where the endpoint has a limit of its own. */
+  readonly timeout?: number;
 }
 
 export class EngineHost implements AsyncDisposable {
@@ -47,7 +49,7 @@ export class EngineHost implements AsyncDisposable {
     await this.#under[Symbol.asyncDispose]();
   }
 
-  #activate(id: string, { files, function: name }: Artifacts): Promise<Executor> {
+  #activate(id: string, { files, function: name, timeout }: Artifacts): Promise<Executor> {
     const [naan = '', ko = '', apiVersion = '', endpoint = ''] = id.split('/');
     const [entry = ''] = Object.keys(files);
     this.#under.serve?.(`${naan}/${ko}/v1.0`, files);
@@ -60,7 +62,7 @@ export class EngineHost implements AsyncDisposable {
       artifacts: Object.keys(files),
       entry,
       function: name,
-      options: { isolation: 'ko', timeout: undefined },
+      options: { isolation: 'ko', timeout },
       descriptor: {},
       checksum: JSON.stringify(files),
       files: new Map(Object.entries(files).map(([path, text]) => [path, { size: text.length }])),

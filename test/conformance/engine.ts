@@ -117,11 +117,11 @@ export function engineConformance(
       });
     }
     if (endless !== undefined)
-      testEngine('what does not end is ended at the limit of the engine, or of its caller', async (host) => {
+      testEngine('what does not end is ended at its limit, or at that of its caller', async (host) => {
         const [executor, other] = [await host.activate(endless), await host.activate(good)];
         const [ended, answered] = await Promise.allSettled([host.call(executor), host.call(other, 'other')]);
         assert.deepEqual(answered, { status: 'fulfilled', value: expected('other') });
-        assert.ok(ended.status === 'rejected' && isRefused(ended.reason), 'by the limit of the engine');
+        assert.ok(ended.status === 'rejected' && isRefused(ended.reason), 'by its limit');
         const impatient = host.call(executor, null, { deadline: uptime() + 200 });
         await assert.rejects(impatient, isRefused, 'by the limit of its caller');
         assert.deepEqual(await host.call(other, 'after'), expected('after'));

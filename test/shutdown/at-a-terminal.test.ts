@@ -18,7 +18,7 @@ const CTRL_C = '\x03';
 const naan = uniqueNaan();
 /** Says in the log that it has begun, and takes longer than the keys. */
 const slow = javascriptKo(
-  `function run(n) { console.log('begun'); const end = Date.now() + 1000; while (Date.now() < end); return n + 1; }`,
+  `function run(n) { console.log('begun'); const end = Date.now() + 500; while (Date.now() < end); return n + 1; }`,
   { naan, name: 'slow' },
 );
 const spinner = javascriptKo(`function run() { console.log('begun'); while (true); }`, { naan, name: 'spinner' });

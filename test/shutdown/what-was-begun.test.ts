@@ -6,10 +6,13 @@ import type { IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { setTimeout as later } from 'node:timers/promises';
+import { parseKoId } from '../../src/knowledge-object/id.ts';
+import { openShelf } from '../../src/shelf/open-shelf.ts';
 import { Answer, jsonBody, upload } from '../acceptance/support/client.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan, welcomeKo, zipOf } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
+import type { Ko } from '../acceptance/support/ko.ts';
 import type { OwnService } from '../acceptance/support/service.ts';
 import { footprintOf } from '../hostile/support/footprint.ts';
 import { Pace } from '../hostile/support/pace.ts';
@@ -30,9 +33,9 @@ const steady = javascriptKo(
 const files = resourceKo({ naan, name: 'files', resources: { 'large.bin': Buffer.alloc(LARGE, 'x') } });
 const uploaded = welcomeKo({ naan, name: 'uploaded' });
 
-async function start(): Promise<OwnService> {
+async function start(...kos: Ko[]): Promise<OwnService> {
   const service = await startService({ args: ['--shutdown-grace', `${GRACE}ms`] });
-  await service.serve(quick, steady, files);
+  await service.serve(...kos);
   return service;
 }
 
@@ -78,7 +81,7 @@ class Halved implements Disposable {
 }
 
 test('requests of which a part had arrived are answered when the rest comes', async () => {
-  await using service = await start();
+  await using service = await start(quick, files);
   using stack = new DisposableStack();
   const halve = async (text: string | Buffer, cut: number): Promise<Halved> =>
     stack.use(await Halved.begin(service, text, cut));
@@ -107,8 +110,10 @@ test('requests of which a part had arrived are answered when the rest comes', as
   const took = await ended;
   assert.ok(took < promised(GRACE / 8), `${took} ms`);
 
-  await using next = await startService({ shelf: service.shelf });
-  assert.equal((await next.post(pathOf(uploaded, 'welcome'), { name: 'Ada' })).status, 200);
+  await using shelf = await openShelf(service.shelf);
+  const stored = await shelf.open(parseKoId(uploaded.id) ?? assert.fail());
+  assert.equal(String(await stored?.read('src/index.js')), uploaded.files['src/index.js']);
+  stored?.release();
 });
 
 /** A call of which the service has the head, and says so; what is given sends the rest. */
@@ -129,7 +134,7 @@ async function beginCall(service: OwnService, n: number): Promise<() => Promise<
 }
 
 test('Ctrl-C, which a terminal sends to every process, lets calls finish too', async () => {
-  await using service = await start();
+  await using service = await start(steady);
   const begun = await Promise.all(Array.from({ length: 20 }, (_, n) => beginCall(service, n)));
   const calls = begun.map((complete) => complete());
   await service.logged(({ msg }) => msg === 'it runs');
@@ -155,7 +160,7 @@ test('connections on which nothing was asked do not hold it up', async () => {
 });
 
 test('a connection on which one request follows the other ends with an answer, not with an error', async () => {
-  await using service = await start();
+  await using service = await start(steady);
   using pace = new Pace();
   using stack = new DisposableStack();
   const follow = Array.from({ length: 4 }, () => Promise.withResolvers<void>());

@@ -2,6 +2,8 @@ import { engineConformance } from '../../../test/conformance/engine.ts';
 import { TestJavascript } from '../../../test/support/javascript.ts';
 
 const MAX_RESULT_BYTES = 100_000;
+/** Of what does not end. */
+const LIMIT_MS = 500;
 const script = (code: string) => ({ files: { 'src/index.js': code }, function: 'run' });
 
 engineConformance(
@@ -13,15 +15,15 @@ engineConformance(
       { ...script('const a = 1;\n\nmissing();'), at: /^ReferenceError: missing .*src\/index\.js.*3/ },
       { ...script('const walk = 1;'), at: /no function 'run' in src\/index\.js/ },
     ],
-    endless: script('function run() { for (;;); }'),
-    endlessActivation: script('for (;;); function run() {}'),
+    endless: { ...script('function run() { for (;;); }'), timeout: LIMIT_MS },
+    endlessActivation: { ...script('for (;;); function run() {}'), timeout: LIMIT_MS },
     failing: {
       ...script('function run() { return missing; }'),
       says: /^Code execution error: ReferenceError: missing/,
     },
   },
   () => {
-    const javascript = new TestJavascript({ executionTimeout: 4000, maxResult: MAX_RESULT_BYTES });
+    const javascript = new TestJavascript({ maxResult: MAX_RESULT_BYTES });
     return Promise.resolve({
       engine: javascript.engine,
       maxResultBytes: MAX_RESULT_BYTES,

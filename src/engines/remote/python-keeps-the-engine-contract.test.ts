@@ -12,7 +12,7 @@ engineConformance(
       { ...script('a = 1\n\nmissing()\n'), at: /NameError: .*missing.*src\/main\.py.*3/ },
       { ...script('walk = 1\n'), at: /run/ },
     ],
-    endless: script('def run(value):\n    while True:\n        pass\n'),
+    endless: script('import threading\ndef run(value):\n    threading.Event().wait()\n'),
     failing: {
       ...script('def run(value):\n    return missing\n'),
       says: /^Code execution error: NameError: .*missing/,
