@@ -9,10 +9,15 @@ import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import { PROJECT, temporaryFolder } from '../acceptance/support/service.ts';
 import type { LogLine } from '../acceptance/support/service.ts';
 
-const printer = javascriptKo(
-  `function run(n) { for (let i = 0; i < 100; i++) console.log('x'.repeat(1000)); return n + 1; }`,
-  { naan: uniqueNaan(), name: 'printer' },
+const naan = uniqueNaan();
+/** What the code of each may write at once is a small part of what is kept for the reader. */
+const printers = Array.from({ length: 20 }, (_, i) =>
+  javascriptKo(`function run(n) { for (let i = 0; i < 100; i++) console.log('x'.repeat(1000)); return n + 1; }`, {
+    naan,
+    name: `printer${i}`,
+  }),
 );
+const [printer = assert.fail()] = printers;
 /** Each change leaves an audit line that names all of this. */
 const NOWHERE = `/kos/${'n'.repeat(250)}/${'m'.repeat(250)}/${'v'.repeat(250)}`;
 /** More than are kept for the reader, however short their lines are. */
@@ -38,7 +43,7 @@ test('a reader of the log that stalls holds up no call', { timeout: 120_000 }, a
     const client = clientOf(String((await listening)['url']));
     const lostLines = async (): Promise<number> =>
       ((await client.get('/actuator/info')).object['log'] as { lostLines: number }).lostLines;
-    await client.serve(printer);
+    await client.serve(...printers);
     assert.equal(await lostLines(), 0);
 
     child.stdout.pause();
@@ -48,6 +53,7 @@ test('a reader of the log that stalls holds up no call', { timeout: 120_000 }, a
     };
     const call = async (n: number): Promise<void> =>
       assert.equal((await client.post(pathOf(printer), n)).object['result'], n + 1);
+    await Promise.all(printers.map((each) => client.post(pathOf(each), 0)));
     let changes = 0;
     for (; (await lostLines()) === 0; changes += AT_ONCE) {
       assert.ok(changes < MAX_CHANGES, 'lines beyond what is kept are lost');
