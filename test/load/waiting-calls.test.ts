@@ -20,10 +20,14 @@ const service = await startService({ args: ['--queue-limit', String(WAITING), '-
 after(() => service[Symbol.asyncDispose]());
 const naan = uniqueNaan();
 const well = wellBehavedKo(naan);
-const slow = javascriptKo('function run(n) { const end = Date.now() + 150; while (Date.now() < end); return n; }', {
-  naan,
-  name: 'slow',
-});
+const WORK_MS = inRound(60, 150);
+const slow = javascriptKo(
+  `function run(n) { const end = Date.now() + ${WORK_MS}; while (Date.now() < end); return n; }`,
+  {
+    naan,
+    name: 'slow',
+  },
+);
 await service.serve(well, slow);
 
 test('what is beyond the queue is refused at once, and the rest is answered', async () => {

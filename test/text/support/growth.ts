@@ -12,13 +12,13 @@ export interface Parser {
   readonly limit: number;
 }
 
-const FIRST = 16 * 1024;
+const FIRST = 2 ** inRound(13, 14);
 const STEP = 8;
 /** Halfway between linear and quadratic work. */
 const MOST_GROWTH = 1.5;
 /** Milliseconds: what takes less says nothing about how it grows, and is no harm. */
 const FLOOR = 10;
-const TRIES = 3;
+const TRIES = inRound(1, 3);
 /** Milliseconds after which a size is not tried again. */
 const ENOUGH = 50;
 
@@ -26,9 +26,9 @@ const ENOUGH = 50;
 const CLEARLY = 1.2;
 
 /** Characters: what grows too fast shows it long before, and larger texts only take their time. */
-const LARGEST = 2 ** inRound(17, 19);
+const LARGEST = 2 ** inRound(16, 19);
 
-/** From 16 KB to 512 KB, in every run to 128 KB, or to the limit. Stops at the first step that is too long, before a next one would take for ever, or clearly linear. */
+/** From 16 KB to 512 KB, in every run from 8 to 64 KB, or to the limit. Stops at the first step that is too long, before a next one would take for ever, or clearly linear. */
 export async function assertLinear({ name, worst, parse, limit }: Parser): Promise<void> {
   const sizes: number[] = [];
   const last = Math.min(limit, LARGEST);
