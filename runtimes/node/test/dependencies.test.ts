@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { inRound } from '../../../test/support/round.ts';
 import { TestActivator } from './activator.ts';
 import { TestRegistry } from './registry.ts';
 import { gone, stop, temporaryFolder, TestRuntime, type Activation } from './runtime.ts';
@@ -113,7 +114,11 @@ describe('packages that knowledge objects depend on', () => {
     const seen = (await resultOf('builds', files('1.0.0'), permitted)) as Record<string, string>;
     assert.equal(typeof seen['PATH'], 'string', JSON.stringify(seen));
     assert.doesNotMatch(JSON.stringify(seen), /secret/);
-    assert.match(String(await resultOf('fails', files('1.0.1'), permitted)), /^Installing packages failed: .*code 7/s);
+    if (inRound(false, true))
+      assert.match(
+        String(await resultOf('fails', files('1.0.1'), permitted)),
+        /^Installing packages failed: .*code 7/s,
+      );
   });
 
   it('do not come from git, whose packages are prepared by their own code', async () => {
@@ -267,19 +272,24 @@ describe('the cache folder', () => {
     await using activator = await TestActivator.start();
     const cacheDir = await temporaryFolder();
     const version = (text: string): Activation['files'] => ({ 'src/index.js': `module.exports = () => '${text}';` });
-    for (const [fromCache, checksum, text, expected] of [
-      ['false', '1', 'one', 'one'],
-      ['false', '2', 'two', 'two'],
-      ['true', '3', 'three', 'two'],
-      ['false', undefined, 'four', 'four'],
-      ['false', undefined, 'five', 'five'],
-    ] as const) {
+    const starts = [
+      { fromCache: 'false', activations: [['1', 'one', 'one'] as const] },
+      { fromCache: 'false', activations: [['2', 'two', 'two'] as const] },
+      { fromCache: 'true', activations: [['3', 'three', 'two'] as const] },
+      {
+        fromCache: 'false',
+        activations: [[undefined, 'four', 'four'] as const, [undefined, 'five', 'five'] as const],
+      },
+    ];
+    for (const { fromCache, activations } of starts) {
       const runtime = await TestRuntime.start(activator, {
         KGRID_NODE_CACHE_DIR: cacheDir,
         KGRID_NODE_LOAD_FROM_CACHE: fromCache,
       });
-      await runtime.activate({ uri, files: version(text), ...(checksum && { checksum }) });
-      assert.equal((await runtime.post(uri, {})).body['result'], expected);
+      for (const [checksum, text, expected] of activations) {
+        await runtime.activate({ uri, files: version(text), ...(checksum && { checksum }) });
+        assert.equal((await runtime.post(uri, {})).body['result'], expected);
+      }
       await stop(runtime);
     }
     await rm(cacheDir, { recursive: true });

@@ -38,29 +38,22 @@ def runtime(activator: FakeActivator, wheels: Path) -> Generator[Runtime]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_two_knowledge_objects_have_two_versions_of_one_package(runtime: Runtime) -> None:
-    runtime.publish("deps/one/v1.0", {"src/main.py": USE, "requirements.txt": "lib==1.0\n"})
+def test_what_is_required_is_installed_for_each_knowledge_object_and_there_at_the_next_start(
+    start: StartRuntime, wheels: Path
+) -> None:
+    runtime = start(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheels))
+    # The requirements of what is required are installed too.
+    runtime.publish("deps/one/v1.0", {"src/main.py": USE, "src/requirements.txt": "needs-lib\n"})
     runtime.publish("deps/two/v1.0", {"src/main.py": USE, "requirements.txt": "# the newest\nlib\n"})
-    paths = [runtime.activate(ko) for ko in ("deps/one/v1.0", "deps/two/v1.0")]
-    assert [runtime.call(path, None).result for path in paths] == [["1.0", True], ["2.0", True]]
+    kos = ("deps/one/v1.0", "deps/two/v1.0")
+    versions = [["1.0", True], ["2.0", True]]
+    assert [runtime.call(runtime.activate(ko), None).result for ko in kos] == versions
     # One that requires neither has neither.
     runtime.publish("deps/none/v1.0", {"src/main.py": USE})
     assert "No module named 'lib'" in runtime.try_activate("deps/none/v1.0").description
-
-
-def test_requirements_among_the_artifacts_and_their_own_requirements_are_installed(runtime: Runtime) -> None:
-    source = "import needs_lib\ndef main(value):\n    return needs_lib.version\n"
-    runtime.publish("deps/listed/v1.0", {"src/main.py": source, "src/requirements.txt": "needs-lib\n"})
-    assert runtime.call(runtime.activate("deps/listed/v1.0"), None).result == "1.0"
-
-
-def test_what_is_installed_is_used_by_the_next_start_without_pip(start: StartRuntime, wheels: Path) -> None:
-    runtime = start(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheels))
-    runtime.publish("deps/one/v1.0", {"src/main.py": USE, "requirements.txt": "lib==1.0\n"})
-    runtime.activate("deps/one/v1.0")
     runtime.close()
     again = start(PIP_NO_INDEX="1", PIP_FIND_LINKS="/nonexistent")
-    assert again.call(again.activate("deps/one/v1.0"), None).result == ["1.0", True]
+    assert [again.call(again.activate(ko), None).result for ko in kos] == versions
 
 
 def test_requirements_that_cannot_be_met_are_reported_in_the_words_of_pip(runtime: Runtime, wheels: Path) -> None:

@@ -125,8 +125,10 @@ for (const walls of ['auto', 'off'] as const)
       );
       const files = { 'src/main.py': 'import lib\ndef main(v):\n    return lib.name\n', 'requirements.txt': 'lib\n' };
       const stages: string[] = [];
-      const refused = await failureOf(activate({ ...files, 'requirements.txt': 'nothing-of-that-name\n' }));
-      assert.match(refused.message, /^Installing dependencies failed: .*nothing-of-that-name/);
+      if (inRound(false, true)) {
+        const refused = await failureOf(activate({ ...files, 'requirements.txt': 'nothing-of-that-name\n' }));
+        assert.match(refused.message, /^Installing dependencies failed: .*nothing-of-that-name/);
+      }
       const endpoint = await activate(files, {}, (stage) => stages.push(stage));
       assert.ok(stages.includes('installing dependencies'), stages.join(', '));
       assert.equal(await call(endpoint, 0), 'lib');
