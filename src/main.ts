@@ -59,8 +59,7 @@ async function main(output: Output, errors: Output): Promise<void> {
   await app.startRuntimes();
   await start(app, url, config, lifecycle.manifests, log);
   const heap = new SpareHeap();
-  // Before the service is ready: nobody sends calls to it yet.
-  heap.giveBack();
+  heap.giveBackAfterStart();
   heap.watch();
   lifecycle.started = true;
   reportActivation(app, log, url, config.network);

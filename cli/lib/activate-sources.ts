@@ -4,7 +4,7 @@ import type { Environment } from './context.ts';
 import { ENGINES } from './engines.ts';
 import { entriesOf } from './inspect.ts';
 import type { Inspection } from './inspect.ts';
-import { LocalActivator } from './local-activator.ts';
+import type { LocalActivator } from './local-activator.ts';
 import { Mirror } from './mirror.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -25,6 +25,8 @@ export async function activateSources(
   { env, terminal, runtimes, showConsole, settings = [] }: ActivateOptions,
 ): Promise<LocalActivator> {
   terminal.progress('starting an activator …');
+  // All of the service, which most calls of the commands that may need it do without.
+  const { LocalActivator } = await import('./local-activator.ts');
   const activator = await LocalActivator.start({
     env,
     runtimes,

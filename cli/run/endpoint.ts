@@ -1,5 +1,4 @@
 /** The endpoint that a run calls: where it is, which package it is of, and what its descriptor says of it. */
-import { parse } from 'yaml';
 import { wordsOf } from '../lib/client.ts';
 import type { ActivatorClient, Answer } from '../lib/client.ts';
 import { usageFailure } from '../lib/exit.ts';
@@ -66,6 +65,7 @@ async function readSchemas(
   if (listed.status !== 200 || typeof where !== 'string') return without(wordsOf(listed));
   const found: Answer = await client.send(`/${where.replace(/^\//, '')}`, { headers: { accept: '*/*' } });
   if (found.status !== 200) return without(wordsOf(found));
+  const { parse } = await import('yaml');
   try {
     const document: unknown = typeof found.body === 'string' ? parse(found.body, { maxAliasCount: 100 }) : found.body;
     const path = `/${id.split('/').slice(3).join('/')}`;

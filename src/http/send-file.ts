@@ -1,6 +1,5 @@
 /** Sends a file of a package: its type, conditional requests, ranges, streaming. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { contentType } from 'mime-types';
 import parseRange from 'range-parser';
 import { extname } from 'node:path/posix';
 import type { KoPackage } from '../shelf/shelf.ts';
@@ -20,7 +19,7 @@ export async function sendFile(
   const etag = path === 'metadata.json' ? pkg.entry.etag : `"${pkg.entry.digest.slice(0, 32)}"`;
   const range = rangeOf(request, etag, size);
   if (range === 'unsatisfiable') throw rangeNotSatisfiable(path, size);
-  const type = typeOf(path);
+  const type = await typeOf(path);
   reply.headers({
     'content-type': type,
     'content-disposition': 'inline',
@@ -60,6 +59,8 @@ function rangeOf(
   return ranges[0];
 }
 
+const UNKNOWN_TYPE = 'application/octet-stream';
+
 const OWN_TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.mjs': 'text/javascript; charset=utf-8',
@@ -69,11 +70,15 @@ const OWN_TYPES: Readonly<Record<string, string>> = {
   '.py': 'text/x-python; charset=utf-8',
 };
 
-const typeOf = (path: string): string => {
+async function typeOf(path: string): Promise<string> {
   const extension = extname(path).toLowerCase();
-  const known = OWN_TYPES[extension] ?? (extension === '' ? false : contentType(extension));
-  return known === false ? 'application/octet-stream' : known;
-};
+  const own = OWN_TYPES[extension];
+  if (own !== undefined || extension === '') return own ?? UNKNOWN_TYPE;
+  // A table of all types there are, which a service that sends no such file does without.
+  const { contentType } = await import('mime-types');
+  const known = contentType(extension);
+  return known === false ? UNKNOWN_TYPE : known;
+}
 
 /**
  * A package's HTML or SVG must not run script on the service's origin. Browsers show a PDF in a page of their

@@ -61,6 +61,15 @@ test('it is given back at the first look that finds the service at rest', async 
   assert.ok(Math.min(busy, lessBusy, atRest) > afterwards + 30, looks.map(({ size }) => size / MIB).join(' '));
 });
 
+test('at a start only what a large shelf made grow is given back, what is less at the first rest', () => {
+  using heap = new SpareHeap();
+  heap.giveBack();
+  assert.equal(heap.giveBackAfterStart(), false);
+  grow();
+  assert.equal(heap.giveBackAfterStart(), true);
+  assert.ok(total() < 50 * MIB, `${total() / MIB} MB after`);
+});
+
 test('code of other contexts does not get the collector by it', () => {
   using heap = new SpareHeap({ leastGrowth: 0 });
   assert.equal(heap.giveBack(), true);
