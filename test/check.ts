@@ -7,7 +7,8 @@ import { text } from 'node:stream/consumers';
 const CHECKS = ['lint', 'format:check', 'types'];
 
 async function run(check: string): Promise<void> {
-  const child = spawn('npm', ['run', '--silent', check], { stdio: ['ignore', 'pipe', 'pipe'] });
+  // As npm runs it, without the third of a second that npm takes.
+  const child = spawn(process.execPath, ['--run', check], { stdio: ['ignore', 'pipe', 'pipe'] });
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   const passed = child.exitCode === 0;
   process.stdout.write(`${check}: ${passed ? 'passed' : 'failed'}\n${out}${err}`);
