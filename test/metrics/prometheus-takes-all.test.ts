@@ -4,7 +4,6 @@ import { after, test } from 'node:test';
 import { FAMILIES } from '../../src/metrics/families.ts';
 import type { Family } from '../../src/metrics/families.ts';
 import { theService } from '../acceptance/support/the-service.ts';
-import { inRound } from '../support/round.ts';
 import { alertRules, panelExpressions, RULES } from './support/expressions.ts';
 import { loadOn } from './support/load.ts';
 import { promtool, startPrometheus } from './support/prometheus.ts';
@@ -15,12 +14,12 @@ await load.round();
 const prometheus = await startPrometheus({
   target: service.url,
   rules: [RULES],
-  interval: inRound('250ms', '1s'),
+  interval: '1s',
 });
 after(() => prometheus[Symbol.asyncDispose]());
 
 /** Scrapes, so that rates are there. */
-const SCRAPES = inRound(3, 20);
+const SCRAPES = 20;
 const MOST_ROUNDS = 40;
 for (;;) {
   await load.round();

@@ -21,6 +21,7 @@ from tests.harness.activator import FakeActivator
 from tests.harness.patience import PATIENCE, in_round, promised, wait_until
 from tests.harness.runtime import Runtime, children_of, is_alive
 
+HANG = "import time\ndef main(value):\n    print('begun')\n    time.sleep(1000)\n"
 SPIN = "def main(value):\n    print('begun')\n    while value:\n        pass\n    return 1\n"
 # Holds the interpreter: no thread of the worker runs, so that only the kernel can end it.
 SPIN_IN_C = "import re\ndef main(value):\n    print('begun')\n    return re.match('(a+)+$', 'a' * 99 + 'b')\n"
@@ -93,7 +94,7 @@ def test_it_stops_when_it_is_told_to_and_answers_what_it_has_begun(start: StartR
 
 def test_a_hanging_call_does_not_keep_it_from_stopping(start: StartRuntime) -> None:
     runtime = start()
-    path = runtime.add("supervision/spin/v1.0", SPIN)
+    path = runtime.add("supervision/hang/v1.0", HANG)
     runtime.begin(path, 1)
     (worker,) = runtime.workers()
     started = time.monotonic()
