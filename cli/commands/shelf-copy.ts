@@ -1,13 +1,13 @@
-import { stat } from 'node:fs/promises';
 import { Command } from 'commander';
 import { readPassword } from '../../src/config/secret-file.ts';
 import { copyShelf } from '../../src/shelf/copy-shelf.ts';
-import { folderOfShelf, openShelf } from '../../src/shelf/open-shelf.ts';
-import { isPostgresLocation } from '../../src/shelf/postgres/location.ts';
+import { openShelf } from '../../src/shelf/open-shelf.ts';
 import type { Shelf } from '../../src/shelf/shelf.ts';
+import { storeAt } from '../../src/shelf/stores.ts';
 import type { Context } from '../lib/context.ts';
-import { EXIT, ioFailure, usageFailure } from '../lib/exit.ts';
+import { EXIT, usageFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
+import { requireFolder } from '../lib/require-folder.ts';
 import { orShelfFailure } from '../lib/shelf-failure.ts';
 import { count } from '../lib/terminal.ts';
 
@@ -49,7 +49,7 @@ Exit code: 0 all is there, 1 something could not be copied.`,
 
 async function copy(context: Context, from: string, to: string, options: CopyOptions): Promise<ExitCode> {
   const terminal = context.terminal(options);
-  if (!isPostgresLocation(from)) await requireFolder(from);
+  await requireFolder(from);
   const passwords = { file: await passwordOf(options, [from, to]), environment: context.env };
   const open = (location: string, fleet = 'kgrid'): Promise<Shelf> =>
     orShelfFailure(() =>
@@ -81,15 +81,10 @@ async function passwordOf(
   locations: readonly string[],
 ): Promise<(() => string) | undefined> {
   if (path === undefined) return undefined;
-  if (!locations.some(isPostgresLocation))
+  const folders = await orShelfFailure(() => locations.map((each) => storeAt(each).folderAt(each)));
+  if (folders.every((folder) => folder !== undefined))
     throw usageFailure('--shelf-password-file is the password of a database, and neither shelf is one: leave it out');
   const read = (): string => readPassword(path, '--shelf-password-file');
   await orShelfFailure(read);
   return read;
-}
-
-async function requireFolder(location: string): Promise<void> {
-  const folder = await orShelfFailure(() => folderOfShelf(location));
-  const found = await stat(folder).catch(() => undefined);
-  if (found?.isDirectory() !== true) throw ioFailure(`There is no folder ${folder}`);
 }

@@ -8,11 +8,11 @@ import { AuditFilesToVerify } from '../../src/shelf/file-store/audit-files-to-ve
 import { AuditFiles } from '../../src/shelf/file-store/audit-files.ts';
 import { SHELF_HOME } from '../../src/shelf/file-store/shelf-layout.ts';
 import { folderOfShelf } from '../../src/shelf/open-shelf.ts';
-import { isPostgresLocation } from '../../src/shelf/postgres/location.ts';
-import type { Database } from '../../src/shelf/postgres/database.ts';
+import { storeAt, type ShelfStore, type StoreAccess } from '../../src/shelf/stores.ts';
 import type { AuditToVerify } from '../../src/shelf/verify-audit.ts';
 import type { Environment } from './context.ts';
 import { ioFailure } from './exit.ts';
+import { orShelfFailure } from './shelf-failure.ts';
 
 export interface AuditPlace {
   readonly shelf: string;
@@ -24,25 +24,24 @@ export interface AuditPlace {
 
 /** @throws CommandFailure where there is none. */
 export async function auditToVerify(place: AuditPlace): Promise<AuditToVerify> {
-  if (!isPostgresLocation(place.shelf)) return new AuditFilesToVerify(await folderOf(place));
-  const { AuditRowsToVerify } = await import('../../src/shelf/postgres/audit-rows-to-verify.ts');
-  return new AuditRowsToVerify(await databaseOf(place));
+  const { audit } = await storeOf(place);
+  if (audit === undefined) return new AuditFilesToVerify(await folderOf(place));
+  return orNotRead(place, () => audit.verify(place.shelf, accessOf(place)));
 }
 
 /** @throws CommandFailure where there is none. */
 export async function auditToRead(place: AuditPlace): Promise<AuditStore & AsyncDisposable> {
-  if (!isPostgresLocation(place.shelf)) {
-    const files = new AuditFiles(await folderOf(place), Number.MAX_SAFE_INTEGER);
-    return Object.assign(files, { [Symbol.asyncDispose]: () => Promise.resolve() });
-  }
-  const { AuditRows } = await import('../../src/shelf/postgres/audit-rows.ts');
-  const database = await databaseOf(place);
-  const rows = new AuditRows(database, '', Number.MAX_SAFE_INTEGER);
-  return Object.assign(rows, { [Symbol.asyncDispose]: () => database.close() });
+  const { audit } = await storeOf(place);
+  if (audit !== undefined) return orNotRead(place, () => audit.read(place.shelf, accessOf(place)));
+  const files = new AuditFiles(await folderOf(place), Number.MAX_SAFE_INTEGER);
+  return Object.assign(files, { [Symbol.asyncDispose]: () => Promise.resolve() });
 }
 
+const storeOf = ({ shelf }: AuditPlace): Promise<Pick<ShelfStore, 'audit'>> => orShelfFailure(() => storeAt(shelf));
+
 async function folderOf({ shelf, state }: AuditPlace): Promise<string> {
-  const home = state === undefined ? join(folderOr(shelf), SHELF_HOME) : resolve(state);
+  const home =
+    state === undefined ? join(await orShelfFailure(() => folderOfShelf(shelf)), SHELF_HOME) : resolve(state);
   const folder = join(home, 'audit');
   const found = await stat(folder).catch(() => undefined);
   if (found?.isDirectory() === true) return folder;
@@ -51,26 +50,14 @@ async function folderOf({ shelf, state }: AuditPlace): Promise<string> {
   );
 }
 
-function folderOr(shelf: string): string {
-  try {
-    return folderOfShelf(shelf);
-  } catch (thrown) {
-    throw ioFailure(messageOf(thrown), thrown);
-  }
+function accessOf({ fleet, passwordFile, env }: AuditPlace): StoreAccess {
+  const file = passwordFile === undefined ? undefined : () => readPassword(passwordFile, '--shelf-password-file');
+  return { fleet, passwords: { file, environment: env } };
 }
 
-async function databaseOf({ shelf, fleet, passwordFile, env }: AuditPlace): Promise<Database> {
-  const { Database } = await import('../../src/shelf/postgres/database.ts');
+async function orNotRead<T>({ fleet }: AuditPlace, open: () => Promise<T>): Promise<T> {
   try {
-    const file = passwordFile === undefined ? undefined : () => readPassword(passwordFile, '--shelf-password-file');
-    const database = new Database(shelf, { fleet, passwords: { file, environment: env } });
-    try {
-      await database.query(`SELECT 1 FROM ${database.schema}.audit_start`);
-      return database;
-    } catch (thrown) {
-      await database.close();
-      throw thrown;
-    }
+    return await open();
   } catch (thrown) {
     throw ioFailure(
       `The audit of the fleet ${fleet} cannot be read (${messageOf(thrown)}): check --fleet and the login, and start an activator of this version on it first where none was`,

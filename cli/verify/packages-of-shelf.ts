@@ -1,13 +1,13 @@
 /** Takes from a shelf the packages by which an answer was given, those too that were deleted or replaced since. */
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
-import { folderOfShelf, openShelf } from '../../src/shelf/open-shelf.ts';
-import { isPostgresLocation } from '../../src/shelf/postgres/location.ts';
+import { openShelf } from '../../src/shelf/open-shelf.ts';
 import type { KoPackage, Shelf } from '../../src/shelf/shelf.ts';
 import type { Environment } from '../lib/context.ts';
 import { ioFailure, usageFailure } from '../lib/exit.ts';
+import { requireFolder } from '../lib/require-folder.ts';
 import { orShelfFailure } from '../lib/shelf-failure.ts';
 import type { Terminal } from '../lib/terminal.ts';
 import type { KeptAnswer } from './answer-file.ts';
@@ -25,7 +25,7 @@ export async function packagesOfShelf(
   folder: string,
   terminal: Terminal,
 ): Promise<readonly string[]> {
-  if (!isPostgresLocation(location)) await requireFolder(location);
+  await requireFolder(location);
   await using shelf = await orShelfFailure(() =>
     openShelf(location, {
       ...{ fleet, isNode: false, passwords: { environment: env } },
@@ -80,10 +80,4 @@ async function write(pkg: KoPackage, to: string): Promise<void> {
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, await pkg.read(path));
   }
-}
-
-async function requireFolder(location: string): Promise<void> {
-  const folder = await orShelfFailure(() => folderOfShelf(location));
-  const found = await stat(folder).catch(() => undefined);
-  if (found?.isDirectory() !== true) throw ioFailure(`There is no folder ${folder}`);
 }

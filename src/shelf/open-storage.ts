@@ -1,11 +1,11 @@
 /** All that lies at rest: the shelf, the audit, and what an activator keeps for itself. */
 import type { AuditStore } from './audit-store.ts';
 import { AuditFiles } from './file-store/audit-files.ts';
-import { openShelf, type ShelfOptions } from './open-shelf.ts';
-import { isPostgresLocation } from './postgres/location.ts';
+import { openShelf } from './open-shelf.ts';
 import { isShared } from './shared-shelf.ts';
 import type { Shelf } from './shelf.ts';
 import { openState, type StateFolder } from './state-folder.ts';
+import { storeAt, type ShelfOptions } from './stores.ts';
 
 export interface Storage extends AsyncDisposable {
   readonly shelf: Shelf;
@@ -29,7 +29,7 @@ export async function openStorage({ location, folder, maxAudit, ...options }: St
   const { address, fleet, onWarning } = options;
   const openFolder = (): Promise<StateFolder> => openState({ shelf: location, folder, fleet, address, onWarning });
   // With a folder, whoever has the shelf has its state; without, the shelf needs a place for its copies.
-  const first = isPostgresLocation(location) ? owned.use(await openFolder()) : undefined;
+  const first = storeAt(location).folderAt(location) === undefined ? owned.use(await openFolder()) : undefined;
   const shelf = owned.use(await openShelf(location, { ...options, copies: first?.copies }));
   const state = first ?? owned.use(await openFolder());
   const audit = owned.use(await openAudit(shelf, state, maxAudit));

@@ -38,6 +38,13 @@ test('a folder is a shelf, by its path or its file: address', async () => {
   assert.equal(folderOfShelf('a:b'), `${process.cwd()}/a:b`);
 });
 
+test('what is done in a folder is refused for a shelf elsewhere, without telling the password', () => {
+  assert.throws(() => folderOfShelf('postgres://ann:s3cret@db.example/kgrid'), {
+    code: 'start-refused',
+    message: '--shelf: postgres://ann@db.example:5432/kgrid is no folder, and what is asked for is done in one',
+  });
+});
+
 test('an address of a database that lacks its colon is no folder', async () => {
   await assert.rejects(openShelf('postgres//ann:s3cret@db.example/kgrid'), {
     code: 'start-refused',

@@ -5,6 +5,7 @@ import type { NodeId } from './postgres/node-id.ts';
 import type { KoPackage, Shelf } from './shelf.ts';
 
 export interface SharedShelf extends Shelf {
+  readonly isShared: true;
   readonly database: Database;
   /** This node: what it changes waits for the others, not for itself. */
   readonly node: NodeId;
@@ -16,4 +17,4 @@ export interface SharedShelf extends Shelf {
   onChange: () => void;
 }
 
-export const isShared = (shelf: Shelf): shelf is SharedShelf => 'database' in shelf;
+export const isShared = (shelf: Shelf): shelf is SharedShelf => 'isShared' in shelf;

@@ -14,8 +14,7 @@ import { makeFolder, tryToWrite } from './file-store/durable-files.ts';
 import { ShelfInUse, takeOwnership, type Owner } from './file-store/owner-lock.ts';
 import { SHELF_HOME } from './file-store/shelf-layout.ts';
 import { clearSpool } from './import/spool.ts';
-import { folderOfShelf } from './open-shelf.ts';
-import { isPostgresLocation, parseLocation } from './postgres/location.ts';
+import { storeAt } from './stores.ts';
 
 export interface StateFolder extends Disposable {
   /** Folder of the audit; undefined where nothing can be kept. */
@@ -45,8 +44,9 @@ export interface StateOptions {
 /** @throws startRefused where a folder that was named cannot be used, or another activator has it. */
 export async function openState(options: StateOptions): Promise<StateFolder> {
   const { shelf, folder, address, onWarning } = options;
-  if (isPostgresLocation(shelf)) return openStateOfNode(options);
-  const root = await realPath(folderOfShelf(shelf));
+  const ofShelf = storeAt(shelf).folderAt(shelf);
+  if (ofShelf === undefined) return openStateOfNode(options);
+  const root = await realPath(ofShelf);
   const standard = join(root, SHELF_HOME);
   const home = folder === undefined ? standard : await realPath(resolve(folder));
   // Whoever has the shelf has what lies in it.
@@ -74,8 +74,7 @@ const MOST_FOLDERS = 32;
 
 /** The audit is kept with the shelf; all that lies here can be made again. */
 async function openStateOfNode({ shelf, fleet = '', folder, address, onWarning }: StateOptions): Promise<StateFolder> {
-  const { label } = parseLocation(shelf);
-  const name = `fleet-${digestOf(label, fleet, address ?? '').slice(0, 16)}`;
+  const name = `fleet-${digestOf(storeAt(shelf).labelAt(shelf), fleet, address ?? '').slice(0, 16)}`;
   const standard = join(userCache('kgrid-activator'), name);
   for (let number = 1; ; number++) {
     const home =

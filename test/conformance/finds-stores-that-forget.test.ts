@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { packageDamaged } from '../../src/lib/errors.ts';
 import type { Shelf } from '../../src/shelf/shelf.ts';
 import { fileStorage } from './file-storage.ts';
-import type { ShelfStorage } from './shelf.ts';
+import type { ShelfStorage, TestWithShelf } from './shelf.ts';
+import { openPackageTests } from './shelf-open-packages.ts';
 import { removedTests } from './shelf-removed.ts';
 
 type Storage = Awaited<ReturnType<typeof fileStorage>>;
@@ -13,7 +15,9 @@ type Storage = Awaited<ReturnType<typeof fileStorage>>;
 /** Whether a store passes the tests of the suite that have such a title. */
 async function passes(title: RegExp, spoil: (storage: Storage) => ShelfStorage): Promise<boolean> {
   const bodies: ((storage: ShelfStorage) => Promise<void>)[] = [];
-  removedTests((name, body) => void (title.test(name) && bodies.push(body)));
+  const add: TestWithShelf = (name, body) => void (title.test(name) && bodies.push(body));
+  removedTests(add);
+  openPackageTests(add);
   assert.equal(bodies.length, 1);
   const outcomes = bodies.map(async (body) => {
     await using storage = await fileStorage();
@@ -40,6 +44,23 @@ const spoilt: Record<string, { spoil: (storage: Storage) => ShelfStorage; fails:
   'lists nothing': {
     spoil: (storage) => withShelf(storage, () => ({ removed: () => Promise.resolve([]) })),
     fails: /is kept, the latest first, and comes back/,
+  },
+  'opens nothing of what is kept': {
+    spoil: (storage) =>
+      withShelf(storage, () => ({ openRemoved: () => Promise.reject(packageDamaged('It cannot be opened')) })),
+    fails: /can be opened without being restored/,
+  },
+  'opens what is there in the place of what is kept': {
+    spoil: (storage) =>
+      withShelf(storage, (shelf) => ({ openRemoved: async (id) => (await shelf.open(id)) ?? assert.fail() })),
+    fails: /can be opened without being restored/,
+  },
+  'has no digests of files': {
+    spoil: (storage) =>
+      withShelf(storage, (shelf) => ({
+        open: async (id) => Object.assign((await shelf.open(id)) ?? assert.fail(), { digestOf: () => '0' }),
+      })),
+    fails: /knows the digest of each of its files/,
   },
   'forgets at a start': {
     spoil: (storage) => ({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { TestWithShelf } from './shelf.ts';
 import { contentOf, contentOn, failsWith, filesOf, koId, metadataOf, open, put } from './shelf-packages.ts';
@@ -28,6 +28,19 @@ export function openPackageTests(test: TestWithShelf): void {
     }
     assert.equal((await buffer(await opened.stream('empty'))).length, 0);
     opened.release();
+  });
+
+  test('a package knows the digest of each of its files, and a shelf that nothing is wrong with has no problem', async (storage) => {
+    await using shelf = await storage.open();
+    const files = filesOf(ID, { 'a.js': 'first', empty: '', large: 'x'.repeat(2 ** 20 + 1) });
+    await put(shelf, ID, files);
+    const opened = await open(shelf, ID);
+    for (const [path, content] of Object.entries(files))
+      assert.equal(opened.digestOf(path), createHash('sha256').update(content).digest('hex'), path);
+    assert.equal(opened.digestOf('nope'), undefined);
+    opened.release();
+    assert.deepEqual(await shelf.readAgain(), []);
+    assert.deepEqual([shelf.damage(), shelf.condition().problem], [[], undefined]);
   });
 
   test('a path that is not in the package is not found', async (storage) => {

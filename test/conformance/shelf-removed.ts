@@ -48,6 +48,19 @@ export function removedTests(test: TestWithShelf): void {
     assert.deepEqual(await contentOn(shelf, ID), generation(2));
   });
 
+  test('what is kept can be opened without being restored, and nothing else can', async (storage) => {
+    await using shelf = await storage.open(keep(5));
+    const first = await put(shelf, ID, generation(1));
+    const second = await put(shelf, ID, generation(2));
+    const opened = await shelf.openRemoved(koId(ID), first.digest);
+    assert.deepEqual(await contentOf(opened), generation(1));
+    assert.equal(opened.entry.digest, first.digest);
+    opened.release();
+    assert.deepEqual(await shelf.find(koId(ID)), second);
+    for (const digest of [second.digest, '0'.repeat(64)])
+      await assert.rejects(shelf.openRemoved(koId(ID), digest), failsWith('package-not-kept'));
+  });
+
   test('what is kept is there when the shelf is opened again, and was restored stays so', async (storage) => {
     let kept;
     {

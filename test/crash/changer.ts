@@ -12,7 +12,7 @@ const [name = 'file', dir = '', journalPath = '', mode, ...rest] = process.argv.
 const journal = new Journal(journalPath);
 
 async function changeAtRandom(seed: number): Promise<void> {
-  const store = await stores[name as StoreName](dir, () => undefined);
+  const store = await stores[name as StoreName].open(dir, () => undefined);
   let generation = journal.lastGeneration();
   let isReady = false;
   let state = seed;
@@ -42,7 +42,7 @@ async function changeAtRandom(seed: number): Promise<void> {
 async function changeOnce(killAt: number, op: Change['op']): Promise<void> {
   const steps: string[] = [];
   let counting = false;
-  const store = await stores[name as StoreName](dir, (step) => {
+  const store = await stores[name as StoreName].open(dir, (step) => {
     if (counting && steps.push(step) - 1 === killAt) process.kill(process.pid, 'SIGKILL');
   });
   const change = nextChange(journal, op);

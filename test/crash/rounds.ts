@@ -7,12 +7,9 @@ import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { text } from 'node:stream/consumers';
 import { koKey } from '../../src/knowledge-object/id.ts';
-import { openShelf } from '../../src/shelf/open-shelf.ts';
 import { temporaryFolder, type TemporaryFolder } from '../conformance/temporary-folder.ts';
-import type { Shelf } from '../../src/shelf/shelf.ts';
-import { checkDatabase } from './check-database.ts';
-import { checkShelf, judge, lostOf, type Findings } from './check-shelf.ts';
-import { notePlace, placeIn } from './database-place.ts';
+import { judge, lostOf, type Findings } from './check-shelf.ts';
+import { notePlace } from './database-place.ts';
 import { filesOf, metadataOf } from './generations.ts';
 import { Journal, type Change } from './journal.ts';
 import { makeChange, nextChange } from './make-change.ts';
@@ -64,7 +61,7 @@ export class CrashSite implements AsyncDisposable {
     this.#journal.found('a/b/v1', origin in there ? there[origin as keyof typeof there] : { files: 0, metadata: 0 });
     if (origin.endsWith('folder')) await this.#putFolder();
     if (origin === 'folder') return;
-    const store = await stores[this.#store](this.shelf, () => undefined);
+    const store = await stores[this.#store].open(this.shelf, () => undefined);
     const put = (generation: number): Promise<void> =>
       store.import('a/b/v1', filesOf('a/b/v1', generation), metadataOf('a/b/v1', generation));
     if (origin !== 'removed folder') await put(0);
@@ -101,7 +98,7 @@ export class CrashSite implements AsyncDisposable {
   async copiedAtEveryStep(op: Change['op']): Promise<{ step: string; site: CrashSite }[]> {
     const copies: { step: string; site: CrashSite }[] = [];
     let isCopied = false;
-    const store = await stores[this.#store](this.shelf, (step) => {
+    const store = await stores[this.#store].open(this.shelf, (step) => {
       if (!isCopied) return;
       const path = join(this.#folder.path, `copy-${copies.length}`);
       mkdirSync(path);
@@ -159,19 +156,13 @@ export class CrashSite implements AsyncDisposable {
     });
   }
 
-  #check(isClosed = true): Promise<Findings> {
-    return this.#store === 'postgres' ? checkDatabase(this.shelf, isClosed) : Promise.resolve(checkShelf(this.shelf));
-  }
-
-  #open(): Promise<Shelf> {
-    if (this.#store !== 'postgres') return openShelf(this.shelf);
-    const { url, fleet } = placeIn(this.shelf);
-    return openShelf(url, { fleet, copies: join(this.shelf, 'others'), isNode: false });
+  async #check(isClosed = true): Promise<Findings> {
+    return await stores[this.#store].check(this.shelf, isClosed);
   }
 
   /** "Startup with damaged shelf entries: starts, reports them": after a crash there are none. */
   async #openAgain(): Promise<string[]> {
-    await using shelf = await this.#open();
+    await using shelf = await stores[this.#store].read(this.shelf);
     const listed = (await shelf.list()).map(({ id }) => koKey(id)).sort();
     const found = [...(await this.#check(false)).packages.keys()].sort();
     const differing = listed.join() === found.join() ? [] : [`the shelf lists ${listed.join()}, not ${found.join()}`];

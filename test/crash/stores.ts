@@ -5,7 +5,10 @@ import { createHash } from 'node:crypto';
 import { parseKoId, type KoId } from '../../src/knowledge-object/id.ts';
 import { openFileShelf } from '../../src/shelf/file-store/open-file-shelf.ts';
 import { openPostgresShelf } from '../../src/shelf/postgres/open-postgres-shelf.ts';
+import { openShelf } from '../../src/shelf/open-shelf.ts';
 import type { Shelf } from '../../src/shelf/shelf.ts';
+import { checkDatabase } from './check-database.ts';
+import { checkShelf, type Findings } from './check-shelf.ts';
 import { placeIn } from './database-place.ts';
 import type { Files, Id } from './generations.ts';
 
@@ -118,5 +121,27 @@ export const openNaiveStore: OpenStore = (dir, onStep) => {
   });
 };
 
-export const stores = { file: openFileStore, postgres: openPostgresStore, naive: openNaiveStore };
-export type StoreName = keyof typeof stores;
+interface TestedStore {
+  readonly open: OpenStore;
+  /** By its layout alone, without the code of the store, also while it is open. `isClosed`: nobody has it open. */
+  readonly check: (dir: string, isClosed: boolean) => Findings | Promise<Findings>;
+  /** As a reader of the service has it. */
+  readonly read: (dir: string) => Promise<Shelf>;
+}
+
+const inFolder = (open: OpenStore): TestedStore => ({ open, check: checkShelf, read: (dir) => openShelf(dir) });
+
+export type StoreName = 'file' | 'postgres' | 'naive';
+
+export const stores: Readonly<Record<StoreName, TestedStore>> = {
+  file: inFolder(openFileStore),
+  naive: inFolder(openNaiveStore),
+  postgres: {
+    open: openPostgresStore,
+    check: checkDatabase,
+    read(dir) {
+      const { url, fleet } = placeIn(dir);
+      return openShelf(url, { fleet, copies: join(dir, 'others'), isNode: false });
+    },
+  },
+};

@@ -56,6 +56,7 @@ const LONGEST_CATCH_UP_MS = 2000;
 /** A shelf in a PostgreSQL database, which several activators share. Reads are answered from memory. */
 export class PostgresShelf implements SharedShelf {
   readonly type = 'postgres';
+  readonly isShared = true;
   readonly created = new Date();
   readonly defaultNaan: string;
   readonly node: NodeId;
