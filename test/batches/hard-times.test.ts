@@ -30,7 +30,7 @@ after(() => own[Symbol.asyncDispose]());
 await own.serve(well);
 const BATCHES = inRound(100, 300);
 /** Milliseconds between single calls beside them. */
-const PAUSE = inRound(100, 0);
+const PAUSE = inRound(250, 0);
 
 /** Bytes of the file of answers that has no name; undefined where there is none. */
 async function spooled(pid: number): Promise<number | undefined> {

@@ -13,6 +13,7 @@ import { MEGABYTE, restingFootprintOf } from '../../hostile/support/footprint.ts
 import { batchVisits, wellInput, wellResult } from './batch-visits.ts';
 import { Heap, INSPECTED } from './heap.ts';
 import { Random } from '../../support/random.ts';
+import { inRound } from '../../support/round.ts';
 import { RawClient, postHead } from './raw-client.ts';
 
 /** What the service takes while it rests. */
@@ -25,7 +26,7 @@ export interface Rest {
 }
 
 /** Milliseconds; short, so that hostile visits end soon. On a busy machine others feel it too. */
-const LIMIT = 500;
+const LIMIT = inRound(300, 500);
 const HOSTILE: Readonly<Record<string, string>> = {
   loop: 'while (true);',
   native: '[].indexOf.call({ length: 2 ** 53 - 1 }, 1);',
