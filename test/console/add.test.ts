@@ -3,18 +3,17 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { javascriptKo, uniqueNaan, welcomeKo, zipOf } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
+import { openService } from '../pages/support/services.ts';
 import { theBrowser } from '../pages/support/visit.ts';
 import { assertSafe, assertUsable, openConsole } from './support/console.ts';
 
 const MARKUP = '<img src=x onerror=alert(1)>';
 const naan = uniqueNaan();
 const browser = await theBrowser();
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await openService();
 
 const fileOf = async (ko: Ko, name = `${ko.name}.zip`) => ({
   name,

@@ -7,15 +7,15 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
-import { PROJECT, startService, temporaryFolder } from '../acceptance/support/service.ts';
+import { PROJECT, temporaryFolder } from '../acceptance/support/service.ts';
 import { prefixProxy } from '../pages/support/prefix-proxy.ts';
+import { openService } from '../pages/support/services.ts';
 import { theBrowser } from '../pages/support/visit.ts';
 import { assertSafe, openConsole } from './support/console.ts';
 
 const run = promisify(execFile);
 const browser = await theBrowser();
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await openService();
 
 /** Says by numbers what it was given, in one line. */
 const ko = javascriptKo(

@@ -5,21 +5,15 @@ import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { javascriptKo, uniqueNaan, zipOf } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
+import { PASSWORD, QUEUE_LIMIT, securedService, USER } from '../pages/support/services.ts';
 import { theBrowser } from '../pages/support/visit.ts';
 import { assertSafe, assertUsable, openConsole, underLoad } from './support/console.ts';
 
 const MARKUP = '<img src=x onerror=alert(1)>';
-const PASSWORD = 'a long password of a test';
 const naan = uniqueNaan();
 const browser = await theBrowser();
-const service = await startService({
-  profile: 'secure',
-  env: { KGRID_USER: 'ann', KGRID_PASSWORD: PASSWORD },
-  args: ['--queue-limit', '77'],
-});
-after(() => service[Symbol.asyncDispose]());
-const basic = { authorization: `Basic ${Buffer.from(`ann:${PASSWORD}`).toString('base64')}` };
+const service = await securedService();
+const basic = { authorization: `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}` };
 
 const CODE = `function run(input) {
   if (input.fail) throw new Error('not for ${MARKUP} ' + input.fail);
@@ -37,10 +31,14 @@ assert.equal(reloaded.status, 303);
 const endpoint = `${service.url}/${naan}/works/1.0/run`;
 
 const call = (body: unknown): Promise<Response> =>
-  fetch(endpoint, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  fetch(endpoint, {
+    method: 'POST',
+    headers: { ...basic, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
 
 async function logIn(page: Page, password = PASSWORD): Promise<void> {
-  await page.getByLabel('User').fill('ann');
+  await page.getByLabel('User').fill(USER);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Log in' }).press('Enter');
 }
@@ -67,7 +65,7 @@ test('scripts and styles in folders are served and kept by browsers, and nothing
 });
 
 test('without a login nothing is told, a wrong one is refused, and a right one shows what was asked for', async () => {
-  await using visit = await browser.visitApart();
+  await using visit = await browser.visit();
   const page = await openConsole(visit, service.url);
   await page.getByLabel('User').waitFor();
   assert.equal(await page.getByText(naan).count(), 0);
@@ -84,10 +82,10 @@ test('without a login nothing is told, a wrong one is refused, and a right one s
 });
 
 test('the overview tells what is called, what fails, what does not run and what was set, while it is called', async () => {
-  await using visit = await browser.visitApart();
+  await using visit = await browser.visit();
   const page = await openConsole(visit, service.url);
   await logIn(page);
-  await using load = underLoad(endpoint, { a: 1 });
+  await using load = underLoad(endpoint, { a: 1 }, basic);
   for (let i = 0; i < 3; i++) assert.equal((await call({ fail: 'x' })).status, 500);
   const row = page.getByRole('row').filter({ hasText: `${naan}/works/v1.0` });
   await row.filter({ has: page.locator('td:nth-child(4)', { hasText: /^3$/ }) }).waitFor();
@@ -98,7 +96,7 @@ test('the overview tells what is called, what fails, what does not run and what 
   const problem = page.getByRole('row').filter({ hasText: `${naan}/broken/v1.0` });
   assert.match((await problem.textContent()) ?? '', /failed.*SyntaxError/);
   const setting = page.getByRole('row').filter({ hasText: '--queue-limit' });
-  assert.match((await setting.textContent()) ?? '', /77/);
+  assert.match((await setting.textContent()) ?? '', new RegExp(`^--queue-limit${QUEUE_LIMIT}`));
   assert.equal(await page.getByText(PASSWORD).count(), 0);
   assert.equal(await page.locator('main img').count(), 0);
   for (const [width, scheme] of [
@@ -114,7 +112,7 @@ test('the overview tells what is called, what fails, what does not run and what 
 });
 
 test('changes and failures are shown as they happen, with who made them and where code failed, never with inputs', async () => {
-  await using visit = await browser.visitApart();
+  await using visit = await browser.visit();
   const page = await openConsole(visit, service.url, 'activity');
   await logIn(page);
   const rows = page.getByRole('table', { name: 'Who changed what' }).getByRole('row');
@@ -174,7 +172,7 @@ test('tabs with one login share one stream of events, and follow it again after 
     proxy.close();
   });
   const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  await using visit = await browser.visitApart();
+  await using visit = await browser.visit();
   const first = await openConsole(visit, address, 'activity');
   await logIn(first);
   await first.getByText('up', { exact: true }).waitFor();
@@ -196,4 +194,5 @@ test('tabs with one login share one stream of events, and follow it again after 
   for (const page of [first, second])
     await page.getByRole('row').filter({ hasText: 'reload' }).filter({ hasText: id }).first().waitFor();
   assert.equal(streams.length, 2);
+  await second.close();
 });

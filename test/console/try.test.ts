@@ -2,26 +2,19 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
+import { PASSWORD, securedService, USER } from '../pages/support/services.ts';
 import { theBrowser } from '../pages/support/visit.ts';
 import { assertSafe, assertUsable, openConsole } from './support/console.ts';
 
 const MARKUP = '<img src=x onerror=alert(1)><script>alert(2)</script>';
 const naan = uniqueNaan();
-const password = 'a long password of a test';
 const browser = await theBrowser();
-const service = await startService({
-  profile: 'secure',
-  args: ['--secure-execution'],
-  env: { KGRID_USER: 'ann', KGRID_PASSWORD: password },
-  credentials: `ann:${password}`,
-});
-after(() => service[Symbol.asyncDispose]());
+const service = await securedService();
 
 /** Gives back its input. */
 const echo = (
@@ -94,8 +87,8 @@ const failing = echo('failing', { type: 'object' }, {}, `function run() { throw 
 await service.serve(all, endless, failing);
 
 async function logIn(page: Page): Promise<void> {
-  await page.getByLabel('User', { exact: true }).fill('ann');
-  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByLabel('User', { exact: true }).fill(USER);
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
   await page.getByLabel('Password', { exact: true }).press('Enter');
   await page.getByText('Logged in, until this tab is closed.').waitFor();
 }
@@ -242,14 +235,14 @@ test('a login that ends is asked for in place, and what was typed is still there
   await page.getByRole('button', { name: 'Send' }).click();
   await page.locator('input[name=user]:focus').waitFor();
   await assertBecomes(page, '57');
-  await page.getByLabel('User', { exact: true }).fill('ann');
+  await page.getByLabel('User', { exact: true }).fill(USER);
   await page.getByLabel('Password', { exact: true }).fill('a slip of the finger');
   await page.getByLabel('Password', { exact: true }).press('Enter');
   await page.getByText('This login is not accepted.').waitFor();
   await logIn(page);
   await assertBecomes(page, '57');
   assert.equal((JSON.parse(await send(page)) as { age: number }).age, 57);
-  const secret = Buffer.from(`ann:${password}`).toString('base64');
+  const secret = Buffer.from(`${USER}:${PASSWORD}`).toString('base64');
   await page.getByText('Copy as code').click();
   assert.ok(!(await page.content()).includes(secret));
   assert.match(await page.getByLabel('Code', { exact: true }).inputValue(), /Authorization: \$KGRID_AUTHORIZATION/);
@@ -257,7 +250,7 @@ test('a login that ends is asked for in place, and what was typed is still there
 });
 
 test('pages of other sites neither frame the console nor change anything by it', async () => {
-  await using visit = await browser.visitApart();
+  await using visit = await browser.visit();
   const other = createServer((_request, response) =>
     response.setHeader('content-type', 'text/html').end('<h1>Other</h1>'),
   );

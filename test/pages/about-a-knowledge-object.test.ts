@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
 import { BMI, api, deployment, secondClient, secondKo, uniqueWord } from '../acceptance/support/second-generation.ts';
-import { startService } from '../acceptance/support/service.ts';
 import { measure } from './support/measure.ts';
+import { openService } from './support/services.ts';
 import { PHONE, theBrowser } from './support/visit.ts';
 
 const HOSTILE = '<img src=x onerror=alert(1)>"\'</h1><script>alert(2)</script>';
-const service = await startService();
+const service = await openService();
 const browser = await theBrowser();
-after(() => service[Symbol.asyncDispose]());
 const { serve, importOf } = secondClient(service);
 const word = uniqueWord();
 const place = await serve(

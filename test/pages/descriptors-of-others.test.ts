@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { javascriptKo, serviceDescriptor, uniqueNaan, welcomeKo, WELCOME } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
 import { execute, openEditor } from './support/editor.ts';
+import { openService } from './support/services.ts';
 import { theBrowser } from './support/visit.ts';
 
 const naan = uniqueNaan();
 const browser = await theBrowser();
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await openService();
 
 const welcome = { path: '/welcome', consumes: ['application/json'], deployment: {} };
 
@@ -111,7 +110,7 @@ test('HTML, scripts and script links of a descriptor or of metadata do not run, 
   await using visit = await browser.visit();
   const { page } = visit;
   const ran = (): Promise<unknown> => page.evaluate('document.body.dataset.ran');
-  await page.goto(service.url);
+  await page.goto(`${service.url}/?q=${naan}`);
   await page.getByRole('heading', { name: '<img src=x onerror' }).waitFor();
   assert.equal(await page.locator('#list img, #list script').count(), 0);
   assert.equal(await ran(), undefined);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { inRound } from '../support/round.ts';
 import { execute, openEditor } from './support/editor.ts';
-import { exampleService } from './support/example-service.ts';
+import { exampleService } from './support/services.ts';
 import { measure } from './support/measure.ts';
 import { DESKTOP, theBrowser } from './support/visit.ts';
 
@@ -89,7 +90,7 @@ test('the result stands first, then the whole answer, then what was sent', async
   visit.assertQuiet(service.url);
 });
 
-for (const size of [NARROW, DESKTOP]) {
+for (const size of inRound([NARROW], [NARROW, DESKTOP])) {
   test(`in the dark, at ${size.width} px, both pages are readable`, async () => {
     await using visit = await browser.visit(size, 'dark');
     const { page } = visit;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { openEditor } from './support/editor.ts';
-import { exampleService } from './support/example-service.ts';
+import { exampleService } from './support/services.ts';
 import { theBrowser } from './support/visit.ts';
 
 const service = await exampleService();

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { exampleService } from './support/example-service.ts';
+import { inRound } from '../support/round.ts';
 import { execute, openEditor } from './support/editor.ts';
 import { measure } from './support/measure.ts';
+import { exampleService } from './support/services.ts';
 import { DESKTOP, PHONE, theBrowser } from './support/visit.ts';
 
 const service = await exampleService();
@@ -47,16 +48,21 @@ test('the interface of the service itself can be opened and tried', async () => 
   visit.assertQuiet(service.url);
 });
 
-const BAD = {
+const BAD: Readonly<Record<string, readonly [path: string, message: RegExp]>> = {
   'no address': ['/doc', /^Add \?url= with the path of a service descriptor/],
-  'an empty one': ['/doc?url=', /^Add \?url=/],
-  'another host': ['/doc?url=https://other.invalid/service.yaml', /must be one of this service: https:\/\/other/],
   'another host without scheme': ['/doc?url=//other.invalid/x.yaml', /must be one of this service/],
   'a script': ['/doc?url=javascript:alert(1)', /must be one of this service: javascript:alert\(1\)/],
-  'a data URL': ['/doc?url=data:text/yaml,openapi', /must be one of this service/],
-  'a descriptor that is not there': ['/doc?url=/kos/a/b/v1/service.yaml', /No service descriptor can be read at .+404/],
   'a path that acts': ['/doc?url=/actuator/activation/reload', /No service descriptor can be read at .+405/],
-} as const;
+  ...inRound(
+    {},
+    {
+      'an empty one': ['/doc?url=', /^Add \?url=/],
+      'another host': ['/doc?url=https://other.invalid/service.yaml', /must be one of this service: https:\/\/other/],
+      'a data URL': ['/doc?url=data:text/yaml,openapi', /must be one of this service/],
+      'what is not there': ['/doc?url=/kos/a/b/v1/service.yaml', /No service descriptor can be read at .+404/],
+    },
+  ),
+};
 
 test('an address that is no descriptor of this service gets a clear message', async (t) => {
   await using visit = await browser.visit();
@@ -75,7 +81,7 @@ test('an address that is no descriptor of this service gets a clear message', as
   }
 });
 
-for (const [name, size] of Object.entries({ phone: PHONE, desk: DESKTOP })) {
+for (const [name, size] of Object.entries(inRound({ desk: DESKTOP }, { phone: PHONE, desk: DESKTOP }))) {
   test(`on a ${name} the editor is readable with a call that was answered`, async () => {
     await using visit = await browser.visit(size);
     await openEditor(visit.page, service.url, '/kos/cpic/warfarin/v1.0/service.yaml');

@@ -1,17 +1,24 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
+import { inRound } from '../support/round.ts';
 import { openEditor } from './support/editor.ts';
 import { measure } from './support/measure.ts';
+import { openService } from './support/services.ts';
 import { theBrowser } from './support/visit.ts';
 
 const IMAGE = '<img src=x onerror=alert(1)>';
 const NAMES = ['a b.txt', 'a#b.txt', 'a?b=c.txt', 'a%2Fb.txt', "a'&amp;.txt", `${IMAGE}.txt`];
+const PLACES = [
+  { page: 'overview', width: 320 },
+  { page: 'editor', width: 320 },
+  ...inRound([], [{ page: 'overview', width: 1280 }]),
+];
 const naan = uniqueNaan();
 const browser = await theBrowser();
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await openService();
+/** Of this knowledge object alone. */
+const overview = `${service.url}/?q=${naan}`;
 const ko = welcomeKo({
   naan,
   name: 'files',
@@ -31,14 +38,10 @@ const made = welcomeKo({ naan, name: 'files' });
 await service.serve({ ...ko, files: { ...ko.files, 'my service#1.yaml': made.files['service.yaml'] ?? '' } });
 
 test('README and worked examples come first, and each file is reached, whatever its name', async () => {
-  for (const [page, width] of [
-    ['overview', 320],
-    ['overview', 1280],
-    ['editor', 320],
-  ] as const) {
+  for (const { page, width } of PLACES) {
     await using visit = await browser.visit({ width, height: 800 });
     visit.page.on('dialog', (dialog) => assert.fail(`a script ran: ${dialog.message()}`));
-    if (page === 'overview') await visit.page.goto(service.url);
+    if (page === 'overview') await visit.page.goto(overview);
     else await openEditor(visit.page, service.url, `/kos/${ko.id}/my%2520service%25231.yaml`);
     const summary = visit.page.locator('details > summary').filter({ hasText: 'Files' });
     await summary.focus();
@@ -69,7 +72,7 @@ test('README and worked examples come first, and each file is reached, whatever 
 
 test('the link to a service descriptor with an odd name leads to it', async () => {
   await using visit = await browser.visit();
-  await visit.page.goto(service.url);
+  await visit.page.goto(overview);
   const link = visit.page.getByRole('link', { name: 'Service descriptor' });
   const address = new URL((await link.getAttribute('href')) ?? '', service.url);
   assert.equal((await fetch(address)).status, 200);
@@ -77,7 +80,7 @@ test('the link to a service descriptor with an odd name leads to it', async () =
 
 test('files of what is not there cannot be listed, and that is said', async () => {
   await using visit = await browser.visit();
-  await visit.page.goto(service.url);
+  await visit.page.goto(overview);
   const summary = visit.page.locator('summary').filter({ hasText: 'Files' });
   await summary.waitFor();
   await visit.page.route('**/doc/files/**', (route) =>

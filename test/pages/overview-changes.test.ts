@@ -4,12 +4,16 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { explode } from '../acceptance/support/folders.ts';
 import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
-import { startService, temporaryFolder } from '../acceptance/support/service.ts';
+import { startService } from '../acceptance/support/service.ts';
 import { RecordedNodeRuntime } from '../remote/support/recorded-node-runtime.ts';
 import { remoteKo } from '../remote/support/remote-ko.ts';
 import { until } from '../remote/support/until.ts';
 import { measure } from './support/measure.ts';
-import { PHONE, theBrowser } from './support/visit.ts';
+import { prefixProxy } from './support/prefix-proxy.ts';
+import { NEXT_LOOK_MS, PHONE, theBrowser } from './support/visit.ts';
+
+/** Nobody listens there. */
+const NOWHERE = 'http://127.0.0.1:1';
 
 const naan = uniqueNaan();
 const browser = await theBrowser();
@@ -28,6 +32,26 @@ test('an empty shelf says how to add a knowledge object', async () => {
   const { pale, sideways } = await measure(visit.page);
   assert.deepEqual({ pale, sideways }, { pale: [], sideways: 0 });
   visit.assertQuiet(service.url);
+});
+
+test('a list that cannot be read is said, with the reason, until it can be read again', async () => {
+  await using proxy = await prefixProxy('/behind');
+  proxy.passTo(service.url);
+  await using visit = await browser.visitWithClock();
+  await visit.page.goto(`${proxy.url}/`);
+  await visit.page.locator('#empty').waitFor();
+  proxy.passTo(NOWHERE);
+  await visit.page.clock.fastForward(NEXT_LOOK_MS);
+  const alert = visit.page.getByRole('alert');
+  await alert.waitFor();
+  assert.match(await alert.innerText(), /^The list of endpoints cannot be read: .+ It is tried again\.$/);
+  assert.equal(await visit.page.getByRole('status').innerText(), '');
+  proxy.passTo(service.url);
+  await visit.page.clock.fastForward(NEXT_LOOK_MS);
+  await alert.waitFor({ state: 'hidden' });
+  await service.serve(welcomeKo({ naan, name: 'later' }));
+  await visit.page.clock.fastForward(NEXT_LOOK_MS);
+  await visit.page.getByRole('heading', { name: 'Title of later' }).waitFor();
 });
 
 test('what was imported and what was deleted is told apart from what is active', async () => {
@@ -112,21 +136,4 @@ test('while an endpoint is being activated, the page looks again until it is dec
   const asked = visit.requests.filter((url) => url.endsWith('/endpoints')).length;
   assert.ok(asked < 20, `asked ${asked} times`);
   visit.assertQuiet(service.url);
-});
-
-test('a list that cannot be read is said, with the reason, until it can be read again', async () => {
-  await using shelf = await temporaryFolder();
-  await using other = await startService({ shelf: shelf.path });
-  await using visit = await browser.visit();
-  await visit.page.goto(other.url);
-  await visit.page.locator('#empty').waitFor();
-  await other.stop();
-  const alert = visit.page.getByRole('alert');
-  await alert.waitFor();
-  assert.match(await alert.innerText(), /^The list of endpoints cannot be read: .+ It is tried again\.$/);
-  assert.equal(await visit.page.getByRole('status').innerText(), '');
-  await using again = await startService({ shelf: shelf.path, args: ['--port', new URL(other.url).port] });
-  await alert.waitFor({ state: 'hidden' });
-  await again.serve(welcomeKo({ naan, name: 'later' }));
-  await visit.page.getByRole('heading', { name: 'Title of later' }).waitFor();
 });

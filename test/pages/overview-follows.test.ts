@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
-import { theBrowser } from './support/visit.ts';
+import { openService } from './support/services.ts';
+import { NEXT_LOOK_MS, theBrowser } from './support/visit.ts';
 
 const naan = uniqueNaan();
 const browser = await theBrowser();
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await openService();
 await service.serve(welcomeKo({ naan, name: 'b' }), welcomeKo({ naan, name: 'c' }));
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { name: `Title of ${name} ${naan}` });
 
 test('the list follows by itself, and what did not change keeps its place, its focus and what was opened', async () => {
-  await using visit = await browser.visit();
+  await using visit = await browser.visitWithClock();
   const { page } = visit;
-  await page.goto(service.url);
+  await page.goto(`${service.url}/?q=${naan}`);
   const files = page.getByLabel(`Files: Title of c, ${naan}/c/v1.0`);
   await files.click();
   const link = page.getByRole('link', { name: 'service.yaml', exact: true });
@@ -27,13 +26,16 @@ test('the list follows by itself, and what did not change keeps its place, its f
       && document.activeElement.closest('#list > li').isTheSame === true`);
 
   await service.serve(welcomeKo({ naan, name: 'd' }));
+  await page.clock.fastForward(NEXT_LOOK_MS);
   await heading(page, 'd').waitFor();
   assert.ok(await place(), 'a card came after it');
   await service.serve(welcomeKo({ naan, name: 'a' }));
+  await page.clock.fastForward(NEXT_LOOK_MS);
   await heading(page, 'a').waitFor();
   assert.ok(await place(), 'a card came before it');
   await service.delete(`/kos/${naan}/b/v1.0`);
   await service.get('/actuator/activation/reload');
+  await page.clock.fastForward(NEXT_LOOK_MS);
   await heading(page, 'b').waitFor({ state: 'detached' });
   // It was activated again, and its files stay open.
   await link.waitFor();
@@ -46,10 +48,9 @@ test('the list follows by itself, and what did not change keeps its place, its f
 });
 
 test('whoever looks costs one small answer, and whoever does not look costs nothing', async () => {
-  await using visit = await browser.visitApart();
+  await using visit = await browser.visitWithClock();
   const { page } = visit;
-  await page.clock.install();
-  await page.addInitScript(`
+  await visit.runFirst(`
     window.isHidden = false;
     Object.defineProperty(document, 'hidden', { get: () => window.isHidden });
   `);
@@ -59,11 +60,11 @@ test('whoever looks costs one small answer, and whoever does not look costs noth
   await page.goto(service.url);
   await heading(page, 'c').waitFor();
   const lists = asked('/endpoints') + asked('/kos');
-  for (let i = 0; i < 3; i++) await Promise.all([unchanged(), page.clock.fastForward(6000)]);
+  for (let i = 0; i < 3; i++) await Promise.all([unchanged(), page.clock.fastForward(NEXT_LOOK_MS)]);
   assert.equal(asked('/endpoints') + asked('/kos'), lists);
 
   await page.evaluate('window.isHidden = true');
-  await page.clock.fastForward(6000);
+  await page.clock.fastForward(NEXT_LOOK_MS);
   const before = asked('/doc/overview.json');
   for (let i = 0; i < 5; i++) await page.clock.fastForward(60_000);
   assert.equal(asked('/doc/overview.json'), before);
@@ -77,6 +78,7 @@ test('whoever looks costs one small answer, and whoever does not look costs noth
 test('what is searched for stands in the address, and is there after a visit elsewhere', async () => {
   await using visit = await browser.visit();
   const { page } = visit;
+  const search = `${naan}/d/`;
   const shown = page.locator('#list ul > li').filter({ hasText: 'POST' });
   await page.goto(`${service.url}/?q=${naan}%2Fc&status=ACTIVATED`);
   await heading(page, 'c').waitFor();
@@ -87,12 +89,12 @@ test('what is searched for stands in the address, and is there after a visit els
   );
   await page.getByLabel('Search').fill('title of d & <b>');
   assert.equal(await page.evaluate(`new URLSearchParams(location.search).get('q')`), 'title of d & <b>');
-  await page.getByLabel('Search').fill('title of d');
+  await page.getByLabel('Search').fill(search);
   await page.getByRole('link', { name: 'Try it' }).click();
   await page.locator('.opblock').first().waitFor();
   await page.goBack();
   await heading(page, 'd').waitFor();
-  assert.equal(await page.getByLabel('Search').inputValue(), 'title of d');
+  assert.equal(await page.getByLabel('Search').inputValue(), search);
   assert.equal(await shown.count(), 1);
   await page.getByLabel('Search').fill('');
   await page.getByLabel('Status').selectOption('all');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { exampleService } from './support/example-service.ts';
+import { exampleService } from './support/services.ts';
 import { measure } from './support/measure.ts';
 import { DESKTOP, PHONE, theBrowser } from './support/visit.ts';
 

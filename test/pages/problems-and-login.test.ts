@@ -1,26 +1,19 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { explode } from '../acceptance/support/folders.ts';
 import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
 import { execute, openEditor } from './support/editor.ts';
 import { measure } from './support/measure.ts';
+import { PASSWORD, securedService, USER } from './support/services.ts';
 import { PHONE, theBrowser } from './support/visit.ts';
 import type { Visit } from './support/visit.ts';
 
 const naan = uniqueNaan();
 const browser = await theBrowser();
-const password = 'a löng password: of a test';
-const service = await startService({
-  profile: 'secure',
-  args: ['--secure-execution'],
-  env: { KGRID_USER: 'ann', KGRID_PASSWORD: password },
-  credentials: `ann:${password}`,
-});
-after(() => service[Symbol.asyncDispose]());
+const service = await securedService();
 const good = welcomeKo({ naan, name: 'good' });
 const idle = welcomeKo({ naan, name: 'idle' });
 const broken = welcomeKo({ naan, name: 'broken', files: { 'deployment.yaml': '{ not yaml' } });
@@ -29,10 +22,9 @@ await explode(broken, service.shelf, 'broken');
 await explode(welcomeKo({ naan, name: 'unreadable' }), service.shelf, 'folder-of-the-unreadable');
 await writeFile(join(service.shelf, 'folder-of-the-unreadable', 'metadata.json'), '{ not json');
 await service.get('/actuator/activation/reload');
-await service.add(idle);
 
 const DETAILS = [/not valid YAML/, /not valid JSON/, /folder-of-the-unreadable/];
-const card = (page: Page, name: string) => page.locator('#list > li').filter({ hasText: `Title of ${name}` });
+const card = (page: Page, name: string) => page.locator('#list > li').filter({ hasText: `Title of ${name} ${naan}/` });
 
 async function logIn(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
   for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
@@ -46,6 +38,8 @@ async function open(visit: Visit): Promise<Page> {
 }
 
 test('an anonymous visitor is told that there are problems, what is true of each, and no details', async () => {
+  // Now, since what others do to this service activates it.
+  await service.add(idle);
   await using visit = await browser.visit();
   const bodies: Promise<string>[] = [];
   visit.page.on('response', (answer) => bodies.push(answer.text().catch(() => '')));
@@ -82,7 +76,7 @@ test('a login shows them, by the keyboard alone, until it is forgotten', async (
   await logIn(page, { 'or token': 'not.a.token' });
   await page.getByText('This login is not accepted.').waitFor();
   assert.equal(await page.evaluate('sessionStorage.length'), 0);
-  await logIn(page, { 'or token': '', User: 'ann', Password: password });
+  await logIn(page, { 'or token': '', User: USER, Password: PASSWORD });
   await page.getByText('Logged in, until this tab is closed.').waitFor();
 
   await card(page, 'broken').filter({ hasText: 'deployment.yaml is not valid YAML' }).waitFor();
@@ -107,11 +101,11 @@ test('where calls need a login they are made with the one that was given, and no
   await openEditor(page, service.url, descriptor);
   const path = `${naan}/good/1.0/welcome`;
   await page.locator('#login summary').click();
-  await logIn(page, { User: 'ann', Password: password });
+  await logIn(page, { User: USER, Password: PASSWORD });
   await page.getByText('Logged in, until this tab is closed.').waitFor();
   const { status, answer } = await execute(page, 'welcome');
   assert.deepEqual([status, answer['result']], [200, 'Welcome to the Knowledge Grid, Ada'], path);
-  const secret = Buffer.from(`ann:${password}`).toString('base64');
+  const secret = Buffer.from(`${USER}:${PASSWORD}`).toString('base64');
   assert.ok(!(await page.content()).includes(secret), 'not in the shown command');
   await using other = await browser.visit();
   await other.page.goto(service.url);

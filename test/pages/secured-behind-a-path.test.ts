@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ownExampleService } from './support/example-service.ts';
-import { execute } from './support/editor.ts';
+import { explode } from '../acceptance/support/folders.ts';
+import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
+import { inRound } from '../support/round.ts';
+import { execute, openEditor } from './support/editor.ts';
 import { prefixProxy } from './support/prefix-proxy.ts';
+import { ownExampleService, PASSWORD, USER } from './support/services.ts';
 import { theBrowser } from './support/visit.ts';
 
 // The prefix is a naan of the examples too.
@@ -10,12 +13,14 @@ const proxy = await prefixProxy('/nephrology');
 after(() => proxy[Symbol.asyncDispose]());
 const service = await ownExampleService({
   profile: 'secure',
-  env: { KGRID_USER: 'ann', KGRID_PASSWORD: 'a long password of a test' },
+  env: { KGRID_USER: USER, KGRID_PASSWORD: PASSWORD },
+  credentials: `${USER}:${PASSWORD}`,
   args: ['--public-url', proxy.url],
 });
 proxy.passTo(service.url);
 const { origin } = new URL(proxy.url);
 const browser = await theBrowser();
+const naan = uniqueNaan();
 
 test('in the secured profile and below a path, the overview and all its links work without a login', async () => {
   await using visit = await browser.visit();
@@ -33,18 +38,22 @@ test('in the secured profile and below a path, the overview and all its links wo
   visit.assertQuiet(origin);
 });
 
-for (const id of ['nephrology/ckdepi/1.0/egfr', 'cpic/cyp2d6/1.0/phenotype']) {
+/** One whose path begins as the prefix does, and one that is not so. */
+const CALLED = inRound(['nephrology/ckdepi/1.0/egfr'], ['nephrology/ckdepi/1.0/egfr', 'cpic/cyp2d6/1.0/phenotype']);
+
+for (const id of CALLED) {
   test(`${id} is called below the path, from the overview and from the link of the listing`, async () => {
     await using visit = await browser.visit();
     const { page } = visit;
     const listed = (await service.get(`/endpoints/${id}`)).object;
     const link = new URL(String(listed['swaggerLink']));
     assert.ok(link.href.startsWith(`${proxy.url}/doc?url=`), link.href);
+    assert.equal((await fetch(link)).status, 200);
     const fromOverview = async (): Promise<void> => {
       await page.goto(`${proxy.url}/`);
       await page.locator(`a[href^="doc?url=${String(listed['knowledgeObject'])}/"]`).click();
     };
-    for (const open of [fromOverview, () => page.goto(link.href)]) {
+    for (const open of inRound([fromOverview], [fromOverview, () => page.goto(link.href)])) {
       await open();
       await page.locator('.opblock').first().waitFor();
       const { status, url } = await execute(page, id.split('/').at(-1) ?? '');
@@ -54,3 +63,31 @@ for (const id of ['nephrology/ckdepi/1.0/egfr', 'cpic/cyp2d6/1.0/phenotype']) {
     visit.assertQuiet(origin);
   });
 }
+
+async function firstNote(id: string): Promise<string> {
+  await using visit = await browser.visit();
+  await openEditor(visit.page, proxy.url, `/kos/${id}/service.yaml`);
+  return await visit.page.locator('#notes li').first().innerText();
+}
+
+const NOT_ACTIVATED = 'This knowledge object is not activated, so calls are answered with 404: ';
+
+test('of a knowledge object that could not be loaded, the cause is said without a login, and what to do', async () => {
+  const broken = welcomeKo({ naan, name: 'broken', files: { 'deployment.yaml': '{ not yaml' } });
+  await explode(broken, service.shelf, 'broken');
+  await service.get('/actuator/activation/reload');
+  const note = await firstNote(broken.id);
+  assert.ok(
+    note.startsWith(`${NOT_ACTIVATED}${broken.id} does not run: deployment.yaml is not valid YAML: line 1`),
+    note,
+  );
+  assert.ok(note.endsWith(`. When that is mended, GET /actuator/activation/reload/${broken.id} activates it`), note);
+});
+
+test('of a knowledge object that was never loaded, what to do is said', async () => {
+  const idle = welcomeKo({ naan, name: 'idle' });
+  await service.add(idle);
+  const { id } = idle;
+  const reload = `GET /actuator/activation/reload/${id} activates it`;
+  assert.equal(await firstNote(id), `${NOT_ACTIVATED}${id} is on the shelf but not active: ${reload}`);
+});

@@ -29,12 +29,12 @@ export const SHORT_ROUNDS = [
   'test/walls/javascript.test.ts',
 ];
 
-/** The files beside each of them run in one process, by that one. */
-const TOGETHER = ['test/pages/in-one-browser.test.ts', 'test/console/in-one-browser.test.ts'];
-export const isOfPages = (path: string): boolean => /^test\/(?:pages|console)\//.test(path) && !TOGETHER.includes(path);
+/** The files beside it, and those of the console, run in one process, by this one. */
+const TOGETHER = 'test/pages/in-one-browser.test.ts';
+export const isOfPages = (path: string): boolean => /^test\/(?:pages|console)\//.test(path) && path !== TOGETHER;
 
 /** Where the files are that take longest: they begin first, so that none is left over at the end. */
-const LONGEST = [...TOGETHER, 'test/acceptance/', 'test/documents/', 'test/', 'runtimes/', 'bench/', ''];
+const LONGEST = [TOGETHER, 'test/acceptance/', 'test/documents/', 'test/', 'runtimes/', 'bench/', ''];
 
 /** All files of tests but the long ones of the slow rings, those first that take longest. */
 export function testFiles(project: string): string[] {

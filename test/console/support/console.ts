@@ -35,20 +35,24 @@ export async function assertUsable(page: Page): Promise<void> {
   );
 }
 
-/** Calls that go on meanwhile, two at a time. */
-export function underLoad(url: string, body: unknown): AsyncDisposable & { readonly answered: () => number } {
+/** Calls that go on meanwhile, up to twenty in a second. */
+export function underLoad(
+  url: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): AsyncDisposable & { readonly answered: () => number } {
   let answered = 0;
   const stop = new AbortController();
   const call = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       const answer = await fetch(url, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { ...headers, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       });
       await answer.arrayBuffer();
       answered++;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
   };
   const calls = [call(), call()];

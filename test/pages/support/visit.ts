@@ -8,6 +8,9 @@ export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 export const NARROW = [320, 360, 390].map((width) => ({ width, height: 800 }));
 
+/** Milliseconds after which the overview has looked for changes again, where a test turns its clock. */
+export const NEXT_LOOK_MS = 6000;
+
 /** Milliseconds until what does not come is given up, also on a busy machine. */
 const TIMEOUT_MS = 120_000;
 
@@ -25,6 +28,8 @@ export interface Visit extends AsyncDisposable {
   readonly requests: readonly string[];
   /** Errors and warnings of the console (refusals of the content security policy are among them), and uncaught ones. */
   readonly complaints: readonly string[];
+  /** Runs in each page that is opened from now on, before its own scripts. */
+  readonly runFirst: (script: string) => Promise<void>;
   /** Asserts that nothing was asked of others, and nothing was complained about. */
   readonly assertQuiet: (origin: string) => void;
 }
@@ -32,8 +37,8 @@ export interface Visit extends AsyncDisposable {
 export interface Visitor {
   /** Opens a tab that keeps nothing of those before. Visits share what a browser keeps for all of its tabs: the pages must not depend on it. */
   readonly visit: (size?: Size, colorScheme?: 'light' | 'dark') => Promise<Visit>;
-  /** In a profile of its own, for what a test changes for all tabs or for good, such as the clock. */
-  readonly visitApart: () => Promise<Visit>;
+  /** In a profile whose clock the test turns: `page.clock`. */
+  readonly visitWithClock: () => Promise<Visit>;
 }
 
 let shared: Promise<Visitor> | undefined;
@@ -51,25 +56,45 @@ export function theBrowser(): Promise<Visitor> {
 async function launch(): Promise<Visitor> {
   const browser = await launchChromium();
   after(() => browser.close());
-  const newContext = (): Promise<BrowserContext> => browser.newContext({ viewport: DESKTOP, reducedMotion: 'reduce' });
-  const context = await newContext();
-  const emptied: Tab[] = [];
+  const newProfile = async (): Promise<Profile> => ({
+    context: await browser.newContext({ viewport: DESKTOP, reducedMotion: 'reduce' }),
+    emptied: [],
+  });
+  const usual = await newProfile();
+  let clocked: Promise<Profile> | undefined;
   return {
-    async visit(size = DESKTOP, colorScheme = 'light') {
-      const tab = emptied.pop() ?? (await newTab(context));
-      await setTouch(tab, size.width < 500);
-      await tab.page.setViewportSize(size);
-      await tab.page.emulateMedia({ colorScheme });
-      return visitOf(tab.page, async () => {
-        await empty(tab.page);
-        emptied.push(tab);
-      });
-    },
-    async visitApart() {
-      const apart = await newContext();
-      return visitOf(await apart.newPage(), () => apart.close());
+    visit: (size, colorScheme) => visitIn(usual, size, colorScheme),
+    async visitWithClock() {
+      clocked ??= newProfile();
+      const profile = await clocked;
+      await profile.context.clock.install();
+      return visitIn(profile);
     },
   };
+}
+
+async function visitIn(
+  { context, emptied }: Profile,
+  size: Size = DESKTOP,
+  colorScheme: 'light' | 'dark' = 'light',
+): Promise<Visit> {
+  const tab = emptied.pop() ?? (await newTab(context));
+  const { page } = tab;
+  await setTouch(tab, size.width < 500);
+  await page.setViewportSize(size);
+  await page.emulateMedia({ colorScheme });
+  return visitOf(page, async () => {
+    // A second tab would be one in the background, which is drawn less often.
+    if (emptied.length > 0) return page.close();
+    await empty(page);
+    emptied.push(tab);
+  });
+}
+
+interface Profile {
+  readonly context: BrowserContext;
+  /** Tabs for the next visits. */
+  readonly emptied: Tab[];
 }
 
 interface Tab {
@@ -99,6 +124,7 @@ function visitOf(page: Page, leave: () => Promise<void>): Visit {
   page.setDefaultTimeout(TIMEOUT_MS);
   const requests: string[] = [];
   const complaints: string[] = [];
+  const scripts = new AsyncDisposableStack();
   page.on('request', (request) => requests.push(request.url()));
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
@@ -108,6 +134,7 @@ function visitOf(page: Page, leave: () => Promise<void>): Visit {
     page,
     requests,
     complaints,
+    runFirst: async (script) => void scripts.use(await page.addInitScript(script)),
     assertQuiet(origin) {
       const others = requests.filter((url) => !url.startsWith('data:') && new URL(url).origin !== origin);
       assert.deepEqual(others, []);
@@ -115,6 +142,7 @@ function visitOf(page: Page, leave: () => Promise<void>): Visit {
     },
     async [Symbol.asyncDispose]() {
       const cookies = await page.context().cookies();
+      await scripts.disposeAsync();
       for (const event of LISTENED) page.removeAllListeners(event);
       await leave();
       assert.deepEqual(cookies, [], 'no page sets a cookie');
