@@ -22,7 +22,7 @@ const REQUEST_MS = 300;
 const LOOK_EVERY_MS = 5;
 const KILL_EVERY_MS = 20;
 /** Each costs a start of the command. */
-const MOST_KILLS = inRound(4, Infinity);
+const MOST_KILLS = inRound(2, Infinity);
 /** Blocks of 512 or 1024 bytes, fewer than any output has. */
 const LIMITED = 'ulimit -f 150; exec "$0" "$@"';
 const FORMATS = ['csv', 'parquet'];
@@ -81,7 +81,7 @@ async function assertSame(name: string, format: string): Promise<void> {
   assert.equal((await readdir(cwd)).includes(`${name}.${format}.run`), false, 'nothing else is left');
 }
 
-for (const format of FORMATS)
+for (const format of inRound(['csv'], FORMATS))
   test(`killed whenever it has come further, and resumed, it writes byte for byte the same: ${format}`, async () => {
     const progress = async (): Promise<number> => {
       const said = await readFile(join(cwd, `out.${format}.run/progress.json`), 'utf8').catch(() => '{}');
