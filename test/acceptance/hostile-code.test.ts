@@ -17,6 +17,7 @@ import { hostileKo } from '../hostile/support/hostile-case.ts';
 import type { HostileCase } from '../hostile/support/hostile-case.ts';
 import { Pace } from '../hostile/support/pace.ts';
 import { until } from '../remote/support/until.ts';
+import { inRound } from '../support/round.ts';
 import { ranOutOfTime, tryAgain } from '../support/try-again.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan, welcomeKo } from './support/ko.ts';
@@ -135,7 +136,7 @@ test('code that never ends at its top level fails its activation only', async ()
 });
 
 test('50 spinning calls keep neither another KO nor the health waiting', async () => {
-  await using own = await startService({ args: ['--execution-timeout', '1s'] });
+  await using own = await startService({ args: ['--execution-timeout', inRound('400ms', '1s')] });
   const welcome = welcomeKo({ naan });
   const spinner = javascriptKo('function run() { while (true); }', { naan, name: 'spinner' });
   const loop = 'function run() { return Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1); }';
