@@ -42,9 +42,7 @@ async function pythonTests(): Promise<Outcome> {
 }
 
 async function pythonTestsOf(folder: string): Promise<Outcome> {
-  const child = spawn('sh', [join(PROJECT, folder, 'run-tests.sh')], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn('sh', [join(PROJECT, folder, 'run-tests.sh')], { stdio: ['ignore', 'pipe', 'pipe'] });
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { passed: child.exitCode === 0, printed: `${out}${err}` };
 }
@@ -57,14 +55,8 @@ const times = process.argv.includes('--times') ? join(mkdtempSync(join(tmpdir(),
 if (times !== undefined) process.env[LIST] = times;
 const measuring = times === undefined ? [] : ['--import', join(PROJECT, 'test/support/processor-time.ts')];
 const concurrency = Math.min(availableParallelism(), MOST_CORES) * FILES_PER_CORE;
-if (
-  !(await filesPass(files, {
-    cwd: PROJECT,
-    concurrency,
-    execArgv: [...FEWER_COLLECTIONS, ...measuring],
-  }))
-)
-  process.exitCode = 1;
+const execArgv = [...FEWER_COLLECTIONS, ...measuring];
+if (!(await filesPass(files, { cwd: PROJECT, concurrency, execArgv }))) process.exitCode = 1;
 if (python !== undefined) {
   const { passed, printed: said } = await python;
   process.stdout.write(said);

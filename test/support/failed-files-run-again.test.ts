@@ -29,10 +29,7 @@ async function runOf(...texts: readonly string[]): Promise<{ readonly code: numb
   for (const [i, file] of files.entries()) await writeFile(file, head + texts[i]);
   const env = { ...process.env };
   delete env['NODE_TEST_CONTEXT'];
-  const child = spawn(process.execPath, [RUN, ...files], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env,
-  });
+  const child = spawn(process.execPath, [RUN, ...files], { stdio: ['ignore', 'pipe', 'inherit'], env });
   const [printed] = await Promise.all([text(child.stdout), once(child, 'close')]);
   return { code: child.exitCode, printed };
 }
