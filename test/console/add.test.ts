@@ -59,13 +59,15 @@ test('a package is checked before it replaces anything, then imported, then acti
   await assertUsable(page);
   assert.equal((await service.get(`/kos/${before.id}/gone.txt`)).text, 'gone', 'nothing is replaced yet');
 
-  // Somebody else is faster.
-  await service.add(welcomeKo({ naan, name: 'pkg', files: { 'other.txt': 'other' } }));
-  await replacing.getByRole('button', { name: /^Import/ }).press('Enter');
-  await replacing.getByText(/^Somebody changed .* since this was checked/).waitFor();
-  assert.equal((await service.get(`/kos/${before.id}/other.txt`)).text, 'other');
-  await replacing.getByRole('button', { name: /^Check again/ }).press('Enter');
-  await replacing.getByRole('row', { name: 'other.txt removed' }).waitFor();
+  // Each check takes a process. In every run a restoration is refused for what somebody else changed.
+  if (inRound(false, true)) {
+    await service.add(welcomeKo({ naan, name: 'pkg', files: { 'other.txt': 'other' } }));
+    await replacing.getByRole('button', { name: /^Import/ }).press('Enter');
+    await replacing.getByText(/^Somebody changed .* since this was checked/).waitFor();
+    assert.equal((await service.get(`/kos/${before.id}/other.txt`)).text, 'other');
+    await replacing.getByRole('button', { name: /^Check again/ }).press('Enter');
+    await replacing.getByRole('row', { name: 'other.txt removed' }).waitFor();
+  }
   await replacing.getByRole('button', { name: /^Import/ }).press('Enter');
   await replacing.getByText('in place of what was there').waitFor();
   await replacing.getByRole('button', { name: /^Activate/ }).press('Enter');

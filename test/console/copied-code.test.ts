@@ -11,6 +11,7 @@ import { PROJECT, temporaryFolder } from '../acceptance/support/service.ts';
 import { prefixProxy } from '../pages/support/prefix-proxy.ts';
 import { openService } from '../pages/support/services.ts';
 import { theBrowser } from '../pages/support/visit.ts';
+import { inRound } from '../support/round.ts';
 import { assertSafe, openConsole } from './support/console.ts';
 
 const run = promisify(execFile);
@@ -61,23 +62,28 @@ if (!requireNamespace("httr2", quietly = TRUE)) {
 }
 `;
 
-const PROGRAMS: Record<string, (codes: readonly string[], cwd: string) => Promise<{ stdout: string }>> = {
-  curl: (codes, cwd) =>
+const PROGRAMS = {
+  curl: (codes: readonly string[], cwd: string) =>
     run('sh', ['-c', 'exec </dev/null\n' + codes.map((code) => `${code}\necho`).join('\n')], { cwd }),
-  Python: (codes, cwd) => run('python3', ['-c', codes.join('\n')], { cwd }),
-  JavaScript: (codes, cwd) => {
+  Python: (codes: readonly string[], cwd: string) => run('python3', ['-c', codes.join('\n')], { cwd }),
+  JavaScript: (codes: readonly string[], cwd: string) => {
     const script = codes.map((code) => `{\n${code}\n}`).join('\n');
     return run(join(PROJECT, 'node_modules/.bin/node'), ['--input-type=module', '-e', script], { cwd });
   },
-  R: (codes, cwd) =>
+  R: (codes: readonly string[], cwd: string) =>
     run('Rscript', ['-e', R_STUBS + codes.map((code) => `cat({\n${code}\n}, "\\n", sep = "")`).join('\n')], { cwd }),
 };
 
-const python = await run('python3', ['-c', 'import requests']).then(
+type Language = keyof typeof PROGRAMS;
+const LANGUAGES = inRound<Language[]>(['curl', 'Python'], ['curl', 'Python', 'JavaScript', 'R']);
+
+/** Without its import, which takes longer than all else here. */
+const ASKS = 'import importlib.util, sys; sys.exit(importlib.util.find_spec("requests") is None)';
+const python = await run('python3', ['-c', ASKS]).then(
   () => true,
   () => false,
 );
-const isThere: Record<string, boolean> = { Python: python, R: existsSync('/usr/bin/Rscript') };
+const isThere: Partial<Record<Language, boolean>> = { Python: python, R: existsSync('/usr/bin/Rscript') };
 
 test('code that is copied sends exactly what was typed, whatever that holds, and does nothing else', async () => {
   await using folder = await temporaryFolder();
@@ -85,11 +91,11 @@ test('code that is copied sends exactly what was typed, whatever that holds, and
   const page = await openConsole(visit, proxy.url, `try${pathOf(ko)}`);
   await page.getByText('Copy as code').click();
   const expected = INPUTS.map(numbersOf);
-  for (const [language, program] of Object.entries(PROGRAMS)) {
+  for (const language of LANGUAGES) {
     const codes = await copiedCodes(page, language);
     for (const code of codes) assert.doesNotMatch(code, /[^\P{Cc}\n]|[\u2028-\u202e]/u, 'nothing steers a terminal');
     if (isThere[language] === false) continue;
-    const { stdout } = await program(codes, folder.path);
+    const { stdout } = await PROGRAMS[language](codes, folder.path);
     const lines =
       language === 'curl'
         ? Array.from(stdout.matchAll(/^\{"result":"([^"]*)"/gm), ([, result]) => result)

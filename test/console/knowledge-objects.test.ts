@@ -248,7 +248,7 @@ test('it is exported, deleted after a question, and comes back by undo or from t
   assertSafe(visit, service.url);
 });
 
-// In every run an import and a restoration are refused for what somebody else changed.
+// In every run a restoration is refused for what somebody else changed.
 if (inRound(false, true))
   test('what somebody else just changed is neither deleted nor overwritten by an undo', async () => {
     await using visit = await browser.visit();

@@ -6,10 +6,14 @@ import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { javascriptKo, uniqueNaan, zipOf } from '../acceptance/support/ko.ts';
 import { PASSWORD, QUEUE_LIMIT, securedService, USER } from '../pages/support/services.ts';
+import { inRound } from '../support/round.ts';
 import { theBrowser } from '../pages/support/visit.ts';
 import { assertSafe, assertUsable, openConsole, underLoad } from './support/console.ts';
 
 const MARKUP = '<img src=x onerror=alert(1)>';
+type Shown = readonly [width: number, scheme: 'dark' | 'light'];
+const NARROW_DARK: Shown = [320, 'dark'];
+const WIDE_LIGHT: Shown = [1280, 'light'];
 const naan = uniqueNaan();
 const browser = await theBrowser();
 const service = await securedService();
@@ -99,10 +103,7 @@ test('the overview tells what is called, what fails, what does not run and what 
   assert.match((await setting.textContent()) ?? '', new RegExp(`^--queue-limit${QUEUE_LIMIT}`));
   assert.equal(await page.getByText(PASSWORD).count(), 0);
   assert.equal(await page.locator('main img').count(), 0);
-  for (const [width, scheme] of [
-    [320, 'dark'],
-    [1280, 'light'],
-  ] as const) {
+  for (const [width, scheme] of inRound([NARROW_DARK], [NARROW_DARK, WIDE_LIGHT])) {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme: scheme });
     await assertUsable(page);
@@ -145,54 +146,56 @@ test('changes and failures are shown as they happen, with who made them and wher
   assertSafe(visit, service.url);
 });
 
-test('tabs with one login share one stream of events, and follow it again after it broke', async () => {
-  const streams: { end: () => void }[] = [];
-  let came = Promise.withResolvers<undefined>();
-  const proxy = createServer((request, response) => {
-    const { method, url, headers } = request;
-    const passed = send(`${service.url}${url ?? ''}`, {
-      method,
-      headers: { ...headers, host: new URL(service.url).host },
+// In every run the views follow what happens, each in a tab.
+if (inRound(false, true))
+  test('tabs with one login share one stream of events, and follow it again after it broke', async () => {
+    const streams: { end: () => void }[] = [];
+    let came = Promise.withResolvers<undefined>();
+    const proxy = createServer((request, response) => {
+      const { method, url, headers } = request;
+      const passed = send(`${service.url}${url ?? ''}`, {
+        method,
+        headers: { ...headers, host: new URL(service.url).host },
+      });
+      request.pipe(passed);
+      passed.on('error', () => response.destroy());
+      passed.on('response', (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+        if (url?.startsWith('/actuator/events') !== true || answer.statusCode !== 200) return;
+        streams.push({ end: () => response.destroy() });
+        came.resolve(undefined);
+        came = Promise.withResolvers();
+      });
+      response.on('close', () => passed.destroy());
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    after(() => {
+      proxy.closeAllConnections();
+      proxy.close();
     });
-    request.pipe(passed);
-    passed.on('error', () => response.destroy());
-    passed.on('response', (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-      if (url?.startsWith('/actuator/events') !== true || answer.statusCode !== 200) return;
-      streams.push({ end: () => response.destroy() });
-      came.resolve(undefined);
-      came = Promise.withResolvers();
-    });
-    response.on('close', () => passed.destroy());
-  }).listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  after(() => {
-    proxy.closeAllConnections();
-    proxy.close();
+    const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    await using visit = await browser.visit();
+    const first = await openConsole(visit, address, 'activity');
+    await logIn(first);
+    await first.getByText('up', { exact: true }).waitFor();
+    // What a tab opens has a copy of what it keeps, its login too.
+    const [second] = await Promise.all([
+      first.context().waitForEvent('page'),
+      first.evaluate(`void window.open(location.href)`),
+    ]);
+    await second.getByText('up', { exact: true }).waitFor();
+    assert.equal(streams.length, 1);
+    const again = came.promise;
+    streams[0]?.end();
+    await again;
+    const id = `${naan}/works/v1.0`;
+    assert.equal(
+      (await fetch(`${service.url}/actuator/activation/reload/${id}`, { headers: basic, redirect: 'manual' })).status,
+      303,
+    );
+    for (const page of [first, second])
+      await page.getByRole('row').filter({ hasText: 'reload' }).filter({ hasText: id }).first().waitFor();
+    assert.equal(streams.length, 2);
+    await second.close();
   });
-  const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  await using visit = await browser.visit();
-  const first = await openConsole(visit, address, 'activity');
-  await logIn(first);
-  await first.getByText('up', { exact: true }).waitFor();
-  // What a tab opens has a copy of what it keeps, its login too.
-  const [second] = await Promise.all([
-    first.context().waitForEvent('page'),
-    first.evaluate(`void window.open(location.href)`),
-  ]);
-  await second.getByText('up', { exact: true }).waitFor();
-  assert.equal(streams.length, 1);
-  const again = came.promise;
-  streams[0]?.end();
-  await again;
-  const id = `${naan}/works/v1.0`;
-  assert.equal(
-    (await fetch(`${service.url}/actuator/activation/reload/${id}`, { headers: basic, redirect: 'manual' })).status,
-    303,
-  );
-  for (const page of [first, second])
-    await page.getByRole('row').filter({ hasText: 'reload' }).filter({ hasText: id }).first().waitFor();
-  assert.equal(streams.length, 2);
-  await second.close();
-});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
 import { BMI, api, deployment, secondClient, secondKo, uniqueWord } from '../acceptance/support/second-generation.ts';
+import { inRound } from '../support/round.ts';
 import { measure } from './support/measure.ts';
 import { openService } from './support/services.ts';
 import { PHONE, theBrowser } from './support/visit.ts';
@@ -87,10 +88,12 @@ test('the page of a knowledge object shows what it says of itself, and that the 
   for (const name of ['Date', 'Licence', 'Creator', 'Evidence', 'Documentation'])
     assert.equal(await factOf(name), 'not stated', name);
 
-  await page.goto(`${service.url}/doc?ko=${first.id}`);
-  await page.locator('.opblock').first().waitFor();
-  assert.equal(await about.getByRole('heading').innerText(), 'First');
-  assert.equal(await factOf('Contributors'), 'Ben');
+  if (inRound(false, true)) {
+    await page.goto(`${service.url}/doc?ko=${first.id}`);
+    await page.locator('.opblock').first().waitFor();
+    assert.equal(await about.getByRole('heading').innerText(), 'First');
+    assert.equal(await factOf('Contributors'), 'Ben');
+  }
   assert.equal(await page.locator('img[src=x]').count(), 0);
 
   await page.goto(`${service.url}/doc?ko=no/such/${encodeURIComponent(HOSTILE)}`);

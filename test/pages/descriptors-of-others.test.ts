@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { javascriptKo, serviceDescriptor, uniqueNaan, welcomeKo, WELCOME } from '../acceptance/support/ko.ts';
+import { inRound } from '../support/round.ts';
 import { execute, openEditor } from './support/editor.ts';
 import { openService } from './support/services.ts';
 import { theBrowser } from './support/visit.ts';
@@ -73,7 +74,7 @@ test('whatever servers a descriptor names, this service is called, in the versio
   );
   await service.serve(...versions);
   await using visit = await browser.visit();
-  for (const { id, version } of versions) {
+  for (const { id, version } of inRound(versions.slice(0, 1), versions)) {
     await openEditor(visit.page, service.url, `/kos/${id}/service.yaml`);
     const { url, answer } = await execute(visit.page, 'welcome');
     assert.equal(answer['result'], version);

@@ -78,14 +78,16 @@ test('the link to a service descriptor with an odd name leads to it', async () =
   assert.equal((await fetch(address)).status, 200);
 });
 
-test('files of what is not there cannot be listed, and that is said', async () => {
-  await using visit = await browser.visit();
-  await visit.page.goto(overview);
-  const summary = visit.page.locator('summary').filter({ hasText: 'Files' });
-  await summary.waitFor();
-  await visit.page.route('**/doc/files/**', (route) =>
-    route.fulfill({ status: 404, json: { Detail: 'There is no knowledge object' } }),
-  );
-  await summary.click();
-  await visit.page.getByText(/^The files cannot be listed: .* answers 404$/).waitFor();
-});
+// In every run the list of endpoints is what cannot be read.
+if (inRound(false, true))
+  test('files of what is not there cannot be listed, and that is said', async () => {
+    await using visit = await browser.visit();
+    await visit.page.goto(overview);
+    const summary = visit.page.locator('summary').filter({ hasText: 'Files' });
+    await summary.waitFor();
+    await visit.page.route('**/doc/files/**', (route) =>
+      route.fulfill({ status: 404, json: { Detail: 'There is no knowledge object' } }),
+    );
+    await summary.click();
+    await visit.page.getByText(/^The files cannot be listed: .* answers 404$/).waitFor();
+  });

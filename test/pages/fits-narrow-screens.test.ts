@@ -9,27 +9,29 @@ import { DESKTOP, NARROW, theBrowser } from './support/visit.ts';
 const service = await exampleService();
 const browser = await theBrowser();
 
-test('with a call that was changed and answered, nothing is cut off or covered on a narrow screen', async () => {
-  await using visit = await browser.visit();
-  const { page } = visit;
-  await openEditor(page, service.url, '/kos/cpic/warfarin/v1.0/service.yaml');
-  await execute(page, 'dose', '{"age": "none"}');
-  for (const size of inRound(NARROW.slice(0, 1), NARROW)) {
-    await page.setViewportSize(size);
-    assert.equal(await sidewaysOf(page), 0, `at ${size.width}`);
-    const outside = await page.evaluate<string[]>(`[...document.querySelectorAll('.opblock :is(select, pre, button)')]
+// In every run a form with an answer is measured at 320 px in the dark.
+if (inRound(false, true))
+  test('with a call that was changed and answered, nothing is cut off or covered on a narrow screen', async () => {
+    await using visit = await browser.visit();
+    const { page } = visit;
+    await openEditor(page, service.url, '/kos/cpic/warfarin/v1.0/service.yaml');
+    await execute(page, 'dose', '{"age": "none"}');
+    for (const size of NARROW) {
+      await page.setViewportSize(size);
+      assert.equal(await sidewaysOf(page), 0, `at ${size.width}`);
+      const outside = await page.evaluate<string[]>(`[...document.querySelectorAll('.opblock :is(select, pre, button)')]
       .filter((each) => each.getBoundingClientRect().left < 0 || each.getBoundingClientRect().right > innerWidth)
       .map((each) => each.outerHTML.slice(0, 80))`);
-    assert.deepEqual(outside, [], `at ${size.width}`);
-    const answer = await page.locator('.live-responses-table pre').first().boundingBox();
-    const download = await page.getByRole('button', { name: 'Download' }).boundingBox();
-    assert.ok(answer && download && download.y + download.height <= answer.y, 'Download covers nothing');
-    assert.ok(answer.width > size.width * 0.7, `the answer has ${answer.width} of ${size.width}`);
-    assert.equal(await page.getByText('No links').first().isVisible(), false);
-    const select = await page.getByLabel('Media Type').first().boundingBox();
-    assert.ok(select !== null && select.width > 160, `application/json has ${select?.width} px`);
-  }
-});
+      assert.deepEqual(outside, [], `at ${size.width}`);
+      const answer = await page.locator('.live-responses-table pre').first().boundingBox();
+      const download = await page.getByRole('button', { name: 'Download' }).boundingBox();
+      assert.ok(answer && download && download.y + download.height <= answer.y, 'Download covers nothing');
+      assert.ok(answer.width > size.width * 0.7, `the answer has ${answer.width} of ${size.width}`);
+      assert.equal(await page.getByText('No links').first().isVisible(), false);
+      const select = await page.getByLabel('Media Type').first().boundingBox();
+      assert.ok(select !== null && select.width > 160, `application/json has ${select?.width} px`);
+    }
+  });
 
 test('on a desk, what stands above the form begins where the form does, and lines have a readable length', async () => {
   await using visit = await browser.visit(DESKTOP);

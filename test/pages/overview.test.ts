@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { inRound } from '../support/round.ts';
 import { exampleService } from './support/services.ts';
 import { measure } from './support/measure.ts';
 import { DESKTOP, PHONE, theBrowser } from './support/visit.ts';
@@ -120,7 +121,7 @@ test('the keyboard alone reaches everything, in the order of the page and with a
   await page.waitForURL(/\/doc\?url=\/kos\/anthropometry\/bodysize\/1\.0\/service\.yaml$/);
 });
 
-for (const [name, size] of Object.entries({ phone: PHONE, desk: DESKTOP })) {
+for (const [name, size] of Object.entries(inRound({ phone: PHONE }, { phone: PHONE, desk: DESKTOP }))) {
   test(`on a ${name} it is readable, labelled, and wide enough`, async () => {
     await using visit = await browser.visit(size);
     await open(visit.page);

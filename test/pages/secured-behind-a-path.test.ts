@@ -16,6 +16,7 @@ const service = await ownExampleService({
   env: { KGRID_USER: USER, KGRID_PASSWORD: PASSWORD },
   credentials: `${USER}:${PASSWORD}`,
   args: ['--public-url', proxy.url],
+  folders: inRound(['nephrology-ckdepi-v1.0', 'nephrology-ckdepi-v2.0', 'cpic-cyp2d6-v1.0'], undefined),
 });
 proxy.passTo(service.url);
 const { origin } = new URL(proxy.url);
@@ -29,7 +30,7 @@ test('in the secured profile and below a path, the overview and all its links wo
   const addresses = await visit.page.evaluate<string[]>(
     `[...document.querySelectorAll('a:not(.skip)')].map((each) => each.href)`,
   );
-  assert.ok(addresses.length > 80, `${addresses.length} links`);
+  assert.ok(addresses.length > inRound(12, 80), `${addresses.length} links`);
   for (const address of new Set(addresses)) {
     assert.ok(address.startsWith(`${proxy.url}/`), address);
     assert.equal((await fetch(address)).status, 200, address);
@@ -84,10 +85,12 @@ test('of a knowledge object that could not be loaded, the cause is said without 
   assert.ok(note.endsWith(`. When that is mended, GET /actuator/activation/reload/${broken.id} activates it`), note);
 });
 
-test('of a knowledge object that was never loaded, what to do is said', async () => {
-  const idle = welcomeKo({ naan, name: 'idle' });
-  await service.add(idle);
-  const { id } = idle;
-  const reload = `GET /actuator/activation/reload/${id} activates it`;
-  assert.equal(await firstNote(id), `${NOT_ACTIVATED}${id} is on the shelf but not active: ${reload}`);
-});
+// In every run the overview says it.
+if (inRound(false, true))
+  test('of a knowledge object that was never loaded, what to do is said', async () => {
+    const idle = welcomeKo({ naan, name: 'idle' });
+    await service.add(idle);
+    const { id } = idle;
+    const reload = `GET /actuator/activation/reload/${id} activates it`;
+    assert.equal(await firstNote(id), `${NOT_ACTIVATED}${id} is on the shelf but not active: ${reload}`);
+  });

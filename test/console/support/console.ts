@@ -35,7 +35,7 @@ export async function assertUsable(page: Page): Promise<void> {
   );
 }
 
-/** Calls that go on meanwhile, up to twenty in a second. */
+/** Calls that go on meanwhile, up to eight in a second. */
 export function underLoad(
   url: string,
   body: unknown,
@@ -52,7 +52,7 @@ export function underLoad(
       });
       await answer.arrayBuffer();
       answered++;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, 250));
     }
   };
   const calls = [call(), call()];

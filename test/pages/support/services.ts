@@ -32,15 +32,21 @@ export const securedService = once(() =>
   }),
 );
 
+interface ExampleStart extends Start {
+  readonly folders?: readonly string[] | undefined;
+}
+
 async function endedLast(start: Start): Promise<OwnService> {
   const service = await startService(start);
   after(() => service[Symbol.asyncDispose]());
   return service;
 }
 
-export async function ownExampleService(start: Start = {}): Promise<OwnService> {
+/** `folders`: those of the examples that it has; all, where it is left out. */
+export async function ownExampleService({ folders, ...start }: ExampleStart = {}): Promise<OwnService> {
   const shelf = await temporaryFolder();
-  await cp(join(PROJECT, 'examples'), shelf.path, { recursive: true });
+  const examples = join(PROJECT, 'examples');
+  for (const folder of folders ?? ['']) await cp(join(examples, folder), join(shelf.path, folder), { recursive: true });
   const service = await startService({ ...start, shelf: shelf.path });
   after(async () => {
     await service[Symbol.asyncDispose]();
