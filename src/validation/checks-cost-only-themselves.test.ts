@@ -128,7 +128,7 @@ test('the main thread works on while a large value is checked', async () => {
   await using checks = new SchemaChecks();
   const schema = schemaOf(checks, { items: { type: 'object', required: ['a'] } });
   await checks.check(schema, ['[]'], 'a');
-  const text = JSON.stringify(Array.from({ length: 400_000 }, (_, a) => ({ a })));
+  const text = JSON.stringify(Array.from({ length: 150_000 }, (_, a) => ({ a })));
   const start = process.threadCpuUsage();
   const checked = await checks.check(schema, [text], 'a');
   const { user, system } = process.threadCpuUsage(start);

@@ -14,7 +14,7 @@ import { naan, theBatchService } from './support/well.ts';
 const score = javascriptKo(SCORE, { naan, name: 'score' });
 const service = await theBatchService();
 await service.serve(score);
-const COUNT = inRound(300, 600);
+const COUNT = inRound(150, 600);
 const made = [...bulkFhir(COUNT)];
 const body = made.map(({ line }) => `${line}\n`).join('');
 const failed = made.flatMap((each, i) => (each.score === undefined ? [i + 1] : []));

@@ -4,17 +4,27 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { javascriptKo } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
 import { until } from '../remote/support/until.ts';
 import { promised } from '../support/promised.ts';
 import { inRound } from '../support/round.ts';
 import { linesOf, NDJSON, openBatch, readAnswer, sendBatch } from './support/batch-client.ts';
-import { naan, numbers, path, results, start, theBatchService, well } from './support/well.ts';
+import { naan, numbers, path, results, theBatchService, well } from './support/well.ts';
 
 const service = await theBatchService();
 const { url } = service;
+const credentials = 'kim:a password of the test';
+/** In the secure profile with closed execution; the last of its tests stops it. */
+const own = await startService({
+  profile: 'secure',
+  args: ['--secure-execution'],
+  env: { KGRID_USER: 'kim', KGRID_PASSWORD: 'a password of the test' },
+  credentials,
+});
+after(() => own[Symbol.asyncDispose]());
+await own.serve(well);
 
 test('a batch ends on what it began with, whatever becomes of its knowledge object', async () => {
   const changes = [
@@ -44,30 +54,6 @@ test('a batch ends on what it began with, whatever becomes of its knowledge obje
   await service.serve(well);
 });
 
-test('at SIGTERM a batch reads no further, gives what it has and breaks off', async () => {
-  await using own = await start();
-  const outgoing = openBatch(own.url, path);
-  const response = once(outgoing, 'response') as Promise<[IncomingMessage]>;
-  outgoing.write(numbers(10));
-  const [incoming] = await response;
-  let seen = '';
-  incoming.on('data', (part: Buffer) => (seen += part.toString()));
-  const answer = readAnswer(incoming);
-  await until('ten are answered', () => (seen.split('\n').length > 10 ? true : undefined));
-  const feeding = setInterval(() => outgoing.write('{"n":10}\n'), 20);
-  const began = performance.now();
-  const { code } = await own.stop('SIGTERM');
-  clearInterval(feeding);
-  assert.equal(code, 0);
-  assert.ok(performance.now() - began < promised(8000));
-  const { isWhole, text } = await answer;
-  assert.equal(isWhole, false);
-  assert.deepEqual(
-    linesOf(text).slice(0, 10),
-    [...Array(10).keys()].map((result) => ({ result })),
-  );
-});
-
 test('two batches share, and neither waits for the end of the other', async () => {
   const first = openBatch(url, path);
   let [sent, answered, isOver] = [0, 0, false];
@@ -93,18 +79,34 @@ test('two batches share, and neither waits for the end of the other', async () =
 });
 
 test('in the secure profile with closed execution, records need a login', async () => {
-  await using own = await startService({
-    profile: 'secure',
-    args: ['--secure-execution'],
-    env: { KGRID_USER: 'kim', KGRID_PASSWORD: 'a password of the test' },
-    credentials: 'kim:a password of the test',
-  });
-  await own.serve(well);
   const body = '1\n2\n';
   const refused = await fetch(own.url + path, { method: 'POST', headers: { 'content-type': NDJSON }, body });
   assert.equal(refused.status, 401);
   const taken = await own.send('POST', path, { headers: { 'content-type': NDJSON }, body });
   assert.deepEqual(linesOf(taken.text), [{ result: 1 }, { result: 2 }]);
+});
+
+test('at SIGTERM a batch reads no further, gives what it has and breaks off', async () => {
+  const outgoing = openBatch(own.url, path, { authorization: `Basic ${btoa(credentials)}` });
+  const response = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+  outgoing.write(numbers(10));
+  const [incoming] = await response;
+  let seen = '';
+  incoming.on('data', (part: Buffer) => (seen += part.toString()));
+  const answer = readAnswer(incoming);
+  await until('ten are answered', () => (seen.split('\n').length > 10 ? true : undefined));
+  const feeding = setInterval(() => outgoing.write('{"n":10}\n'), 20);
+  const began = performance.now();
+  const { code } = await own.stop('SIGTERM');
+  clearInterval(feeding);
+  assert.equal(code, 0);
+  assert.ok(performance.now() - began < promised(8000));
+  const { isWhole, text } = await answer;
+  assert.equal(isWhole, false);
+  assert.deepEqual(
+    linesOf(text).slice(0, 10),
+    [...Array(10).keys()].map((result) => ({ result })),
+  );
 });
 
 test('the folder of the state holds nothing of batches afterwards', async () => {

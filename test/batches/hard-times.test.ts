@@ -28,7 +28,7 @@ const own = await startService({
 });
 after(() => own[Symbol.asyncDispose]());
 await own.serve(well);
-const BATCHES = inRound(100, 300);
+const BATCHES = inRound(40, 300);
 /** Milliseconds between single calls beside them. */
 const PAUSE = inRound(250, 0);
 
@@ -71,7 +71,7 @@ test('a reader of single bytes is told that its batch made no progress, and cost
   const before = await footprintOf(hasty.pid);
   using client = new RawClient(hasty.url);
   client.socket.pause();
-  const body = '{"large":100000}\n'.repeat(400);
+  const body = '{"large":100000}\n'.repeat(inRound(250, 400));
   client.write(postHead(path, { 'Content-Type': NDJSON, 'Content-Length': body.length }) + body);
   const reading = setInterval(() => void client.socket.read(1), 20);
   let grown = 0;

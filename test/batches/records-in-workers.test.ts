@@ -7,6 +7,7 @@ import type { Ko } from '../acceptance/support/ko.ts';
 import { uniqueNaan } from '../acceptance/support/ko.ts';
 import { remoteKo } from '../remote/support/remote-ko.ts';
 import { once } from 'node:events';
+import { inRound } from '../support/round.ts';
 import { openBatch, readAnswer, sendBatch } from './support/batch-client.ts';
 import { theWorkerService, withInput } from './support/workers.ts';
 
@@ -81,7 +82,8 @@ async function said(ko: Ko, body: string): Promise<unknown[]> {
   return lines.map(({ result, error, line }) => (error ? [error.Status.slice(0, 3), line] : result));
 }
 
-const count = 3000;
+const count = inRound(1000, 3000);
+const half = count / 2;
 const expected = (faults: Readonly<Record<number, unknown>>): unknown[] =>
   Array.from({ length: count }, (_, n) => faults[n] ?? n);
 const body = (odd: Readonly<Record<number, string>>): string =>
@@ -92,7 +94,14 @@ for (const [engine, ko] of [
   ['python', python],
 ] as const) {
   test(`${engine}: records that fail concern no other, wherever they stand`, async () => {
-    const odd = { 0: '"throw"', 1500: '"throw"', 1501: '"invalid"', 1502: '{"n"', 1503: '"odd"', 2999: '"throw"' };
+    const odd = {
+      0: '"throw"',
+      [half]: '"throw"',
+      [half + 1]: '"invalid"',
+      [half + 2]: '{"n"',
+      [half + 3]: '"odd"',
+      [count - 1]: '"throw"',
+    };
     const faults = Object.fromEntries(
       Object.entries(odd).map(([at, record]) => [
         at,
@@ -107,8 +116,8 @@ for (const [engine, ko] of [
   });
 
   test(`${engine}: a record that ends its process, or never ends, costs only itself`, async () => {
-    const odd = { 700: '"end"', 1400: '"loop"' };
-    assert.deepEqual(await said(ko, body(odd)), expected({ 700: ['500', 701], 1400: ['500', 1401] }));
+    const odd = { 300: '"end"', [half + 100]: '"loop"' };
+    assert.deepEqual(await said(ko, body(odd)), expected({ 300: ['500', 301], [half + 100]: ['500', half + 101] }));
     const { status } = await service.post(pathOf(ko), { n: 1 });
     assert.equal(status, 200);
   });

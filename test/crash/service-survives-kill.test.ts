@@ -14,7 +14,7 @@ import { unzip } from '../acceptance/support/unzip.ts';
 import { Random } from '../support/random.ts';
 import { inRound } from '../support/round.ts';
 
-const ROUNDS = inRound(2, 6);
+const ROUNDS = inRound(1, 6);
 const NAMES = ['one', 'two', 'three', 'four'];
 const naan = uniqueNaan();
 
