@@ -1,4 +1,4 @@
-/** The kinds of stores that a shelf can lie in. What depends on the kind stands in its row, and nowhere else. */
+/** The kinds of stores that a shelf can lie in. What the service and the commands ask of a kind stands in its row. */
 import { startRefused } from '../lib/errors.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { FileShelfOptions } from './file-store/open-file-shelf.ts';

@@ -30,3 +30,11 @@ test('every relative link of every Markdown file leads to a file and a heading t
   );
   assert.deepEqual(broken, []);
 });
+
+test('no document says a section twice', () => {
+  const twice = markdownFiles().flatMap((file) => {
+    const sections: readonly string[] = read(file).match(/^## .+$/gm) ?? [];
+    return sections.filter((each, i) => sections.indexOf(each) !== i).map((each) => `${file}: ${each}`);
+  });
+  assert.deepEqual(twice, []);
+});
