@@ -27,10 +27,16 @@ def cache() -> Generator[Path]:
 
 
 @pytest.fixture(scope="module")
-def runtime(activator: FakeActivator) -> Generator[Runtime]:
-    """One with the default settings, for all tests of a file that leave it as it was."""
+def settings() -> dict[str, str]:
+    """Of the runtime that the tests of a file share: the default ones."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def runtime(activator: FakeActivator, settings: dict[str, str]) -> Generator[Runtime]:
+    """One for all tests of a file that leave it as it was: what they have in common is installed once."""
     folder = temporary_folder()
-    runtime = Runtime(activator, folder)
+    runtime = Runtime(activator, folder, **settings)
     yield runtime
     runtime.close()
     shutil.rmtree(folder, ignore_errors=True)

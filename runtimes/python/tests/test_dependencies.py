@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-import shutil
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import StartRuntime
-from tests.harness.activator import FakeActivator
 from tests.harness.patience import promised, wait_until
-from tests.harness.runtime import Runtime, is_alive, temporary_folder
+from tests.harness.runtime import Runtime, is_alive
 from tests.harness.wheels import make_wheel
 
 USE = """
@@ -30,12 +27,8 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def runtime(activator: FakeActivator, wheels: Path) -> Generator[Runtime]:
-    folder = temporary_folder()
-    runtime = Runtime(activator, folder, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheels))
-    yield runtime
-    runtime.close()
-    shutil.rmtree(folder, ignore_errors=True)
+def settings(wheels: Path) -> dict[str, str]:
+    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
 
 
 def test_what_is_required_is_installed_for_each_knowledge_object_and_there_at_the_next_start(

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import StartRuntime
-from tests.harness.activator import FakeActivator
 from tests.harness.packages import add_package, left_in, make_backend, package_files, try_package
 from tests.harness.patience import in_round
-from tests.harness.runtime import Runtime, temporary_folder
+from tests.harness.runtime import Runtime
 from tests.harness.wheels import make_wheel
 
 TELL = "import lib\ndef run(value):\n    return [lib.version, value]\n"
@@ -31,13 +28,8 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def runtime(activator: FakeActivator, wheels: Path) -> Generator[Runtime]:
-    """One for all tests that leave it as it was: what they have in common is installed once."""
-    folder = temporary_folder()
-    runtime = Runtime(activator, folder, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheels))
-    yield runtime
-    runtime.close()
-    shutil.rmtree(folder, ignore_errors=True)
+def settings(wheels: Path) -> dict[str, str]:
+    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
 
 
 def test_what_is_cached_starts_again_without_index_and_without_building(start: StartRuntime, wheels: Path) -> None:
