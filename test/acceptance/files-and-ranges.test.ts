@@ -4,6 +4,7 @@ import { assertShelfError } from './support/expectations.ts';
 import { resourceKo, uniqueNaan, welcomeKo, WELCOME } from './support/ko.ts';
 import type { Content, Ko } from './support/ko.ts';
 import { theService } from './support/the-service.ts';
+import { unzip } from './support/unzip.ts';
 
 const service = await theService();
 
@@ -20,6 +21,20 @@ test('a file is given by its name or its path within the KO', async () => {
   assert.equal(await read('a/b/c.txt'), 'deep');
   assert.equal(await read('with%20space.txt'), 'space');
   assert.equal(await read('%C3%BC/%C3%B1.txt'), 'unicode');
+});
+
+test('names with a colon, and names that differ only in case, are files of their own', async () => {
+  const files = { 'index.html:Zone.Identifier': '[ZoneTransfer]', 'README.md': 'lower', 'README.MD': 'upper' };
+  const ko = await withFiles(files);
+  const exported = await unzip((await service.get(`/kos/${ko.id}`, { accept: 'application/zip' })).bytes);
+  const contents = new Map(exported.map(({ path, bytes }) => [path.split('/').slice(1).join('/'), bytes.toString()]));
+  for (const [path, text] of Object.entries(files)) {
+    for (const spelling of [path, encodeURIComponent(path)])
+      assert.equal((await service.get(`/kos/${ko.id}/${spelling}`)).text, text, spelling);
+    const part = await service.get(`/kos/${ko.id}/${encodeURIComponent(path)}`, { range: 'bytes=1-3' });
+    assert.deepEqual([part.status, part.text], [206, text.slice(1, 4)]);
+    assert.equal(contents.get(path), text);
+  }
 });
 
 test('the content type follows the extension', async () => {

@@ -120,6 +120,27 @@ const accepted: [string, Buffer, Files][] = [
     { ' a?*"<>|%2e%2e~$#!&;\'`': DATA },
   ],
   [
+    'names of Windows streams, and such as differ only in case',
+    koWith([
+      { name: 'index.html:Zone.Identifier', data: DATA },
+      { name: 'metadata.json::$DATA', data: DATA },
+      { name: 'src:a/C:x', data: DATA },
+      { name: 'README.md', data: 'lower' },
+      { name: 'README.MD', data: 'upper' },
+      { name: 'Src/index.js', data: 'other folder' },
+      { name: 'readme.md/x', data: 'a folder' },
+    ]),
+    {
+      'index.html:Zone.Identifier': DATA,
+      'metadata.json::$DATA': DATA,
+      'src:a/C:x': DATA,
+      'README.md': 'lower',
+      'README.MD': 'upper',
+      'Src/index.js': 'other folder',
+      'readme.md/x': 'a folder',
+    },
+  ],
+  [
     'names that begin like reserved ones',
     koWith([
       { name: 'console', data: DATA },

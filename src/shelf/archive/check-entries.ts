@@ -26,7 +26,7 @@ export function checkEntries(entries: readonly NamedEntry[], limits: ArchiveLimi
   const files = new Map<string, string>();
   const folders = new Set<string>();
   for (const { name, isFolder } of entries) {
-    const parts = folded(name)
+    const parts = composed(name)
       .split('/')
       .slice(0, isFolder ? -1 : undefined);
     const key = parts.join('/');
@@ -36,7 +36,7 @@ export function checkEntries(entries: readonly NamedEntry[], limits: ArchiveLimi
       if (other !== undefined)
         throw refused.entry(
           name,
-          `has the same name as "${escapeForMessage(other)}" where capitals or accents are not told apart`,
+          `has the same name as "${escapeForMessage(other)}" but for how its accents are written: rename one of them`,
         );
       files.set(key, name);
     }
@@ -52,4 +52,5 @@ export function checkEntries(entries: readonly NamedEntry[], limits: ArchiveLimi
 export const tooLarge = (total: number, { unpacked }: ArchiveLimits): string =>
   `unpacks to ${bytes(total)}; a package may have ${bytes(unpacked)}`;
 
-const folded = (name: string): string => name.normalize('NFC').toLowerCase();
+/** Two spellings of an accent look the same to everybody; two cases of a letter do not, and are two names. */
+const composed = (name: string): string => name.normalize('NFC');

@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib';
 import { getFileNameLowLevel } from 'yauzl';
 import type { ExtraField } from 'yauzl';
 import type { ArchiveKind } from '../archive/archive.ts';
+import { DRIVE } from '../../knowledge-object/package-path.ts';
 import { entryRefused } from './refusal.ts';
 
 const UTF8_NAME = 0x800;
@@ -59,20 +60,20 @@ export function nameProblem(name: string, kind: ArchiveKind = 'zip'): string | u
     return `has a backslash in its name: the ${kind} was made by a tool that writes Windows separators; make it with another tool, such as zip or 7-Zip`;
   }
   if (name.startsWith('/')) return 'has an absolute path: paths must be relative to the package';
+  if (DRIVE.test(name)) return 'has a path that begins with a Windows drive: paths must be relative to the package';
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) return `has a name of more than ${MAX_NAME_BYTES} bytes`;
   const segments = name.replace(/\/$/, '').split('/');
   if (segments.length > MAX_DEPTH) return `lies more than ${MAX_DEPTH} folders deep`;
   return segments.map(segmentProblem).find((problem) => problem !== undefined);
 }
 
-// Packages travel: what another system would not store, or store elsewhere, is not taken in here either.
+/** What Windows would store elsewhere. A colon is no such name: copies of streams (`index.html:Zone.Identifier`) are in many packages. */
 const RESERVED_ON_WINDOWS = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[\d¹²³])(?:\.|$)/i;
 
 function segmentProblem(segment: string): string | undefined {
   if (segment === '') return 'has an empty part in its path';
   if (segment === '.' || segment === '..')
     return `has "${segment}" in its path: paths must be plain and stay in the package`;
-  if (segment.includes(':')) return 'has a colon in its name, which not every system can store: rename it';
   if (/[. ]$/.test(segment))
     return 'has a dot or a space at the end of a name, which not every system can store: rename it';
   if (RESERVED_ON_WINDOWS.test(segment)) return 'has a name that is reserved on Windows: rename it';
