@@ -27,6 +27,7 @@ for (const signal of ['SIGKILL', 'SIGSEGV', 'SIGTERM'] as const) {
         freed: () => undefined,
         asked: () => undefined,
         spent: () => undefined,
+        gaveBack: () => undefined,
         ended: (ended) => resolve(ended.usable),
         notStarted: (ended) => resolve(ended.usable),
         printed: () => undefined,

@@ -86,7 +86,7 @@ export class KoHost {
     const worker = this.#current;
     if (!worker) return;
     const readable = code.folders.every((folder) => worker.folders.has(folder));
-    if (readable && worker.open.size === 0 && !worker.loaded.has(index)) worker.define(endpoint);
+    if (readable && !worker.loaded.has(index)) worker.define(endpoint);
     else void this.#retire(worker);
   }
 
@@ -210,6 +210,7 @@ export class KoHost {
       freed: (freed) => this.#freed(freed),
       asked: (from, number, callNumber, question) => void this.#answer(from, number, callNumber, question),
       spent: (spent) => void this.#retire(spent),
+      gaveBack: (from, unbegun) => this.#takeBack(from, unbegun),
       ended: (ended, unbegun, fault) => this.#ended(ended, unbegun, fault),
       notStarted: (ended, works, reason) => this.#notStarted(ended, works, reason),
       printed: (stream, line) => this.#log.printed(stream, clean(line)),
@@ -269,8 +270,13 @@ export class KoHost {
     if (this.#retired.has(worker)) return;
     this.#retired.add(worker);
     if (this.#current === worker) this.#current = undefined;
-    // Where it does not say what has begun, all may have.
-    if (worker.open.size > 0) this.#waiting.putBack(worker.takeBack((await worker.seal()) ?? Infinity));
+    if (worker.open.size > 0) await worker.seal();
+    this.#endIfDone(worker);
+    this.#pump();
+  }
+
+  #takeBack(worker: Worker, unbegun: readonly WorkerWork[]): void {
+    this.#waiting.putBack(unbegun);
     this.#endIfDone(worker);
     this.#pump();
   }

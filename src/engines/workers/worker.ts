@@ -36,6 +36,8 @@ export interface WorkerEvents {
   asked(worker: Worker, number: number, callNumber: number, question: string): void;
   /** It should get no more calls. */
   spent(worker: Worker): void;
+  /** It has said what it began, at any time after it was sealed: `unbegun` is the work that it will never begin. */
+  gaveBack(worker: Worker, unbegun: readonly WorkerWork[]): void;
   /** `unbegun`: open work that had not begun; what had was failed before. `fault` says why, unless the end was wanted. */
   ended(worker: Worker, unbegun: readonly WorkerWork[], fault: string | undefined): void;
   /** The process ended before its program was ready: nothing of its work has begun. */
@@ -64,7 +66,7 @@ export class Worker {
   #isReady = false;
   #hasBegun = false;
   #ended = false;
-  #onSealed: ((last: number) => void) | undefined;
+  #onSealed: (() => void) | undefined;
   readonly #options: WorkerOptions;
   readonly #events: WorkerEvents;
   readonly #process: WorkerProcess;
@@ -154,17 +156,20 @@ export class Worker {
     this.#tell(frame(kinds.ping, 0, 0, ''));
   }
 
-  /** From here on no call begins. Gives the number of the last that did; undefined where that cannot be known. */
-  seal(): Promise<number | undefined> {
+  /**
+   * From here on no call begins. Settles once the worker has said what began (see `gaveBack`), or after `sealMs`: one
+   * that is busy or still starting says it later.
+   */
+  seal(): Promise<void> {
     return new Promise((resolve) => {
       this.#onSealed = resolve;
       this.#process.write(frame(kinds.sealed, 0, 0, ''), 'control');
-      this.#options.clock.after(this.#options.policy.sealMs, () => resolve(undefined));
+      this.#options.clock.after(this.#options.policy.sealMs, resolve);
     });
   }
 
   /** Takes out the work that has not begun, in its order. */
-  takeBack(lastBegun: number): WorkerWork[] {
+  #takeBack(lastBegun: number): WorkerWork[] {
     // The code may have made up what it says of others: what has asked something has begun.
     const taken = [...this.open].filter(
       ({ number, work }) => number > lastBegun && work.state === 'sent' && !work.calledOut,
@@ -226,9 +231,16 @@ export class Worker {
       }
       this.#events.asked(this, a, b, body);
       this.#events.freed(this);
-    } else if (kind === kinds.sealed) this.#onSealed?.(a);
+    } else if (kind === kinds.sealed) this.#takeSealed(a);
     else if (kind === kinds.fatal)
       this.#reason ??= `${body} (it was not caught and ended the process of the knowledge object)`;
+  }
+
+  #takeSealed(lastBegun: number): void {
+    // The code may have made it up.
+    if (this.#onSealed === undefined) return;
+    this.#events.gaveBack(this, this.#takeBack(lastBegun));
+    this.#onSealed();
   }
 
   #answer(number: number, kind: number, body: string): void {
@@ -266,7 +278,7 @@ export class Worker {
       this.open.clear();
       return this.#events.notStarted(this, works, reason);
     }
-    const unbegun = this.takeBack(begun);
+    const unbegun = this.#takeBack(begun);
     const [how = ''] = reason.split(':', 1);
     const unexpected = `The process of the knowledge object ended unexpectedly (${how})`;
     const why = this.#events.clean(this.#reason ?? (this.#outOfMemory ? this.memoryReason() : unexpected));

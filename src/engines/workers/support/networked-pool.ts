@@ -8,6 +8,8 @@ import { uptime } from '../../../lib/uptime.ts';
 import type { CallScope } from '../../engine.ts';
 import { Network } from '../../network/network.ts';
 import type { NetworkPermission } from '../../network/permission.ts';
+import type { Clock } from '../../sandbox/clock.ts';
+import type { Command } from '../../sandbox/sandbox-process.ts';
 import type { Kernel } from '../../walls/walls.ts';
 import { nodeWorkers } from '../node/node-program.ts';
 import { prepareProgram } from '../node/program-files.ts';
@@ -25,6 +27,9 @@ export interface NetworkedPoolOptions {
   readonly wanted?: readonly HostPort[];
   readonly kernel?: Kernel;
   readonly policy?: WorkerPolicy;
+  readonly clock?: Clock;
+  /** Changes how a worker is started. */
+  readonly command?: (command: Command) => Command;
   readonly onPrinted?: (line: string) => void;
   readonly onEnded?: (reason: string) => void;
 }
@@ -42,8 +47,8 @@ export interface NetworkedPool extends AsyncDisposable {
   readonly scratch: string;
   /** What was logged of the network. */
   readonly warnings: string[];
-  /** The function `run` of a module. */
-  define(ko: string, code: string): Promise<DefinedEndpoint>;
+  /** The function `run` of a module; `folders`: what it may read beside its own. */
+  define(ko: string, code: string, folders?: readonly string[]): Promise<DefinedEndpoint>;
   /** Calls the function `run` of a module in a worker of that knowledge object: its result, or the words of its failure. */
   run(ko: string, code: string, input?: unknown): Promise<unknown>;
 }
@@ -65,7 +70,7 @@ async function programOf({ engine, kernel }: NetworkedPoolOptions, folder: strin
 }
 
 export async function networkedPool(options: NetworkedPoolOptions): Promise<NetworkedPool> {
-  const { engine, permissions = {}, environment = {}, wanted, kernel, policy, onPrinted, onEnded } = options;
+  const { engine, permissions = {}, environment = {}, wanted, kernel, policy, clock, onPrinted, onEnded } = options;
   const folder = await mkdtemp(join(tmpdir(), 'kgrid-network-test-'));
   const scratch = join(folder, 'scratch');
   await mkdir(scratch);
@@ -76,10 +81,13 @@ export async function networkedPool(options: NetworkedPoolOptions): Promise<Netw
     isWalled: () => false,
     log: { warn: (_: unknown, message?: unknown) => void warnings.push(String(message)) },
   });
+  const program = await programOf(options, folder);
+  const { command = (same: Command): Command => same } = options;
   const pool = new WorkerPool({
-    program: await programOf(options, folder),
+    program: { ...program, command: (home) => command(program.command(home)) },
     ...(kernel && { kernel }),
     ...(policy && { policy }),
+    ...(clock && { clock }),
     ...{ scratch, network, bodyLimit: MB, outputLimit: MB, concurrency: 8, queue: 100 },
     ...{ loadLimitMs: LIMIT_MS, idleTimeoutMs: LIMIT_MS, idleWorkers: 16 },
     log: {
@@ -88,7 +96,7 @@ export async function networkedPool(options: NetworkedPoolOptions): Promise<Netw
     },
   });
   let count = 0;
-  const define = async (ko: string, code: string): Promise<DefinedEndpoint> => {
+  const define = async (ko: string, code: string, folders: readonly string[] = []): Promise<DefinedEndpoint> => {
     const uri = `${ko}/e${String(++count)}`;
     const root = join(folder, 'code', ko);
     const file = join(root, `e${String(count)}.${engine === 'python' ? 'py' : 'mjs'}`);
@@ -97,7 +105,7 @@ export async function networkedPool(options: NetworkedPoolOptions): Promise<Netw
     const host = pool.host(ko, 'state');
     await host.openNetwork();
     const more = { entryFolder: '', installed: [], ownPackage: null };
-    host.define({ uri, file, root, function: 'run', folders: [root], network: wanted, more });
+    host.define({ uri, file, root, function: 'run', folders: [root, ...folders], network: wanted, more });
     return {
       load: () => host.load(uri),
       call: (input, limitMs = LIMIT_MS) =>
