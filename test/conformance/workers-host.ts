@@ -5,16 +5,22 @@ import { RemoteEngine } from '../../src/engines/remote/remote-engine.ts';
 import { workerKit } from '../../src/engines/table.ts';
 import { OwnWorkers } from '../../src/engines/workers/own-workers.ts';
 import type { KnownLoads } from '../../src/engines/engine.ts';
+import type { OwnWorkersOptions } from '../../src/engines/workers/own-workers.ts';
 import type { EngineUnderTest } from './engine.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const MAX_RESULT_BYTES = 100_000;
 const CALL_MILLISECONDS = 3000;
 
-/** Makes them; none is started before code is to run. `given`: a folder that stays, and what is known of code. */
+/** What a test gives them: a folder that stays, what is known of code, and what the operator allowed. */
+type Given = { readonly cache?: string; readonly known?: KnownLoads } & Partial<
+  Pick<OwnWorkersOptions, 'kernel' | 'sourceBuilds' | 'environment'>
+>;
+
+/** Makes them; none is started before code is to run. */
 export async function ownWorkers(
   name: string,
-  given: { readonly cache?: string; readonly known?: KnownLoads } = {},
+  given: Given = {},
 ): Promise<EngineUnderTest & { readonly engine: RemoteEngine }> {
   const folder = await temporaryFolder();
   const log = pino({ level: 'silent' });

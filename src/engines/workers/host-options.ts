@@ -21,6 +21,8 @@ export interface HostOptions extends WorkerOptions {
   readonly processes?: readonly string[];
   /** Counts the workers that are lost. */
   readonly losses: Tally<WorkerLoss>;
+  /** In which workers get folders of their own. */
+  readonly scratch: string;
   /** Starts a worker in a scratch folder of its own. */
   readonly start: (home: Omit<WorkerHome, 'scratch'>, events: ProcessEvents) => WorkerProcess;
 }

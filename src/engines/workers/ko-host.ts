@@ -205,7 +205,7 @@ export class KoHost {
     const { ko } = this;
     const processes = this.#options.processes?.includes(ko.slice(0, ko.lastIndexOf('/'))) === true;
     const home = { ko, root, folders: [...folders], network: this.#network.access, processes };
-    const clean = (text: string): string => withoutOwnPaths(text, this.#codes);
+    const clean = (text: string): string => withoutOwnPaths(text, this.#codes, this.#options.scratch);
     const worker = new Worker((events) => this.#options.start(home, events), folders, this.#options, {
       freed: (freed) => this.#freed(freed),
       asked: (from, number, callNumber, question) => void this.#answer(from, number, callNumber, question),

@@ -32,6 +32,7 @@ export class NodeInstaller implements Installer {
   }
 
   async install({ wanted, key }: StoredCode, progress: Progress): Promise<Installed> {
+    await this.#cache.endScope(key);
     const manifest = manifestOf(wanted);
     if (manifest === undefined) return { folders: [] };
     const install = await this.installs.provide(

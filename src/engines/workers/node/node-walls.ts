@@ -1,5 +1,5 @@
 /** What processes of the engine `node` may reach. */
-import { LIBRARIES, MACHINE, NETWORK, PROGRAMS, SYSTEM, nodeFiles, packagesAbove } from '../../walls/needed-files.ts';
+import { LIBRARIES, MACHINE, NETWORK, PROGRAMS, SYSTEM, nodeFiles } from '../../walls/needed-files.ts';
 import type { Walls } from '../../walls/walls.ts';
 import type { WorkerHome } from '../worker-program.ts';
 
@@ -14,14 +14,7 @@ type Home = Pick<WorkerHome, 'root' | 'folders' | 'scratch' | 'network' | 'proce
 export function workerWalls(own: readonly string[], { root, folders, scratch, network, processes }: Home): Walls {
   const { ports, files } = network;
   return {
-    read: [
-      ...everywhere(),
-      ...own,
-      ...[root, ...folders],
-      ...[root, ...own].flatMap((path) => packagesAbove(path)),
-      ...(ports.length > 0 ? NETWORK : []),
-      ...files,
-    ],
+    read: [...everywhere(), ...own, ...[root, ...folders], ...(ports.length > 0 ? NETWORK : []), ...files],
     execute: [...nodeFiles().execute, ...(processes ? PROGRAMS : [])],
     write: [scratch, '/dev/null'],
     connect: ports,

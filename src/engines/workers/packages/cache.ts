@@ -5,11 +5,24 @@
  *     objects/<key>/package/…     artifacts of one state of a knowledge object version
  *     objects/<key>/digests/…     of each artifact, by which one that was damaged is known
  *     objects/<key>/node_modules  link to the packages it depends on
+ *     objects/<key>/package.json  where Node ends its search for the kind of a module
  *     installs/<key>/…            one installation of packages
  *     endpoints/<key>             the object that an endpoint had last
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { access, lstat, mkdir, readFile, readlink, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import {
+  access,
+  lstat,
+  mkdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { removeTree } from '../remove-tree.ts';
 import { codeOf } from './errors.ts';
@@ -26,6 +39,9 @@ export const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
+/** Says neither CommonJS nor ES modules: Node looks at the file itself. */
+const NO_KIND = '{}';
+
 export class Cache {
   readonly folder: string;
 
@@ -36,7 +52,8 @@ export class Cache {
   /** @throws the system's error where the folder cannot be written. */
   static async open(folder: string): Promise<Cache> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const cache = new Cache(folder);
+    // Node names the files of code by their real paths.
+    const cache = new Cache(await realpath(folder));
     for (const name of ['staging', 'objects', 'installs', 'endpoints']) await cache.#makeFolder(join(folder, name));
     return cache;
   }
@@ -104,6 +121,17 @@ export class Cache {
     await this.stage(async (folder) => {
       await symlink(target, join(folder, 'link'));
       await this.place(join(folder, 'link'), link);
+    });
+  }
+
+  /** Keeps the folders above the object from deciding how Node reads its files. */
+  async endScope(objectKey: string): Promise<void> {
+    const file = join(this.object(objectKey), 'package.json');
+    const isThere = (await lstat(file).catch(() => undefined))?.isFile() === true;
+    if (isThere && (await readFile(file, 'utf8')) === NO_KIND) return;
+    await this.stage(async (folder) => {
+      await writeFile(join(folder, 'scope'), NO_KIND, { flush: true });
+      await this.place(join(folder, 'scope'), file);
     });
   }
 
