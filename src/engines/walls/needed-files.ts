@@ -54,7 +54,7 @@ export const PROGRAMS: readonly string[] = [
   '/usr/lib',
 ];
 
-/** How names of hosts are resolved and certificates are checked, for what may use the network. */
+/** How names of hosts are resolved and certificates are checked, for what may use the network. Private keys lie beside certificates. */
 export const NETWORK: readonly string[] = [
   '/etc/resolv.conf',
   '/run/systemd/resolve',
@@ -64,9 +64,8 @@ export const NETWORK: readonly string[] = [
   '/etc/gai.conf',
   '/etc/services',
   '/etc/protocols',
-  '/etc/ssl',
-  '/etc/pki',
-  '/etc/ca-certificates',
+  ...['/etc/ssl/certs', '/etc/ssl/cert.pem', '/etc/ssl/ca-bundle.pem', '/etc/pki/ca-trust', '/etc/pki/trust'],
+  ...['/etc/pki/tls/certs', '/etc/pki/tls/cert.pem', '/etc/pki/tls/openssl.cnf', '/etc/ca-certificates'],
   '/usr/share/ca-certificates',
   '/usr/local/share/ca-certificates',
 ];
