@@ -141,7 +141,8 @@ test('two sandboxes share the records of one batch', async () => {
   const { lines, isWhole } = await readAnswer(incoming);
   assert.ok(isWhole);
   assert.equal(lines.length, sent);
-  assert.equal(new Set(results({ lines })).size, 2);
+  // A process that got no core for a while is overtaken by the spare: then a third one has answered too.
+  assert.ok(new Set(results({ lines })).size >= 2);
 });
 
 test('a service that is killed leaves an answer that is seen to be broken, of what it had answered', async () => {

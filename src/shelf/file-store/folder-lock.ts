@@ -6,7 +6,8 @@ export interface FolderLock {
   release(): void;
 }
 
-const TIMEOUT_MS = 5000;
+/** Far more than a busy machine takes to start a program: a lock that is late is a lock all the same. */
+const TIMEOUT_MS = 60_000;
 const TAKEN = 1;
 
 /**
