@@ -18,6 +18,9 @@ export interface AuditRecord {
   /** `sha256:<old>, sha256:<new>` of what an import changed. */
   readonly Replaced?: string;
   readonly outcome: 'done' | 'failed' | 'refused';
+  /** Of refused ones: why, and how many were alike, of which this is the first. */
+  readonly reason?: string;
+  readonly times?: number;
   readonly requestId: string;
   readonly remoteAddress: string;
 }

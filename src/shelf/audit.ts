@@ -11,11 +11,17 @@ export interface AuditLog {
   error(facts: object, message: string): void;
 }
 
+/** Records that may be on their way to the store, as while its database is slow or away. */
+const MOST_PENDING = 1000;
+
 /** The one writer of the audit: always the line in the log, and the store of the shelf where it has one. */
 export class Audit {
   readonly #log: AuditLog;
   readonly #lines: AuditLog;
   readonly #store: AuditStore | undefined;
+  readonly #pending = new Set<Promise<void>>();
+  /** Records that the store was not given since too many were on their way. */
+  #dropped = 0;
 
   constructor(log: AuditLog, store: AuditStore | undefined) {
     this.#log = log;
@@ -27,13 +33,43 @@ export class Audit {
   /** The log may lose lines where its reader stalls; the store has them all the same. */
   write(record: AuditRecord): void {
     this.#lines.info(record, 'audit');
-    if (wasKept(record)) return;
+    if (wasKept(record) || this.#store === undefined) return;
+    if (this.#pending.size >= MOST_PENDING) {
+      this.#dropped++;
+      return;
+    }
     try {
-      const kept = this.#store?.append(record);
-      if (kept !== undefined) kept.catch((thrown: unknown) => this.#notKept(record, thrown));
+      const kept = this.#store.append(record);
+      if (kept !== undefined) this.#await(kept, record);
     } catch (thrown) {
       this.#notKept(record, thrown);
     }
+  }
+
+  /** Resolves when nothing is on its way any more. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#pending);
+  }
+
+  #await(kept: Promise<void>, record: AuditRecord): void {
+    const settled = kept
+      .catch((thrown: unknown) => this.#notKept(record, thrown))
+      .then(() => {
+        this.#pending.delete(settled);
+        this.#tellDropped();
+      });
+    this.#pending.add(settled);
+  }
+
+  /** Once for all of them, when there is room again. */
+  #tellDropped(): void {
+    if (this.#dropped === 0 || this.#pending.size > MOST_PENDING / 2) return;
+    const dropped = this.#dropped;
+    this.#dropped = 0;
+    this.#log.error(
+      { event: 'audit-not-kept', dropped, cause: `more than ${MOST_PENDING} records were on their way` },
+      'audit records could not be kept: only this log has them',
+    );
   }
 
   #notKept({ requestId }: AuditRecord, thrown: unknown): void {

@@ -21,6 +21,9 @@ test('what changed is read from the shelf with a login, in pages and after a kil
     await service.serve(ko);
     const { headers } = await service.get(`/kos/${ko.id}`);
     assert.equal((await sender(service.url)('DELETE', `/kos/${ko.id}`)).status, 401);
+    await service.logged(({ outcome }) => outcome === 'refused');
+    // What is answered after the line is answered after the record.
+    await service.get('/actuator/health');
     await service.stop('SIGKILL');
     assert.ok(headers['kgrid-package-digest']);
   }
@@ -72,3 +75,35 @@ async function pageOf(service: Service, path: string) {
   assert.equal(answer.status, 200, answer.text);
   return { array: answer.json as Record<string, unknown>[], headers: answer.headers };
 }
+
+test('refused requests are counted and told together, and push nothing out of the audit', async () => {
+  const times = 2000;
+  await using folder = await temporaryFolder();
+  await using service = await startService({ ...secured, shelf: folder.path, args: ['--max-audit', '64KB'] });
+  await service.get('/actuator/reload');
+  const logged = service.log.length;
+  const [anonymous, mistaken] = [sender(service.url), sender(service.url, 'mallory:wr0ng')];
+  const refused = async (): Promise<void> => {
+    for (let i = 0; i < times / 4; i++) assert.equal((await anonymous('DELETE', `/kos/a/b/v${i}`)).status, 401);
+  };
+  await Promise.all(Array.from({ length: 4 }, refused));
+  for (let i = 0; i < 10; i++) assert.equal((await mistaken('GET', '/actuator/info')).status, 401);
+  const wrong = await service.logged(({ event }) => event === 'login-refused');
+  assert.deepEqual([wrong['user'], wrong['reason'], wrong['remoteAddress']], ['mallory', 'wrong', '127.0.0.1']);
+  assert.ok(!JSON.stringify(service.log).includes('wr0ng'));
+  const metrics = (await service.get('/actuator/prometheus')).text;
+  assert.match(metrics, /kgrid_logins_refused_total\{reason="wrong"\} 10\n/);
+  await service.stop();
+  const told = service.log.slice(logged).filter(({ outcome }) => outcome === 'refused');
+  assert.equal(
+    told.reduce((sum, line) => sum + Number(line['times']), 0),
+    times,
+  );
+  // Two of a reason and address where a minute passed or the service stopped.
+  assert.ok(service.log.length - logged < 20, String(service.log.length));
+
+  await using again = await startService({ ...secured, shelf: folder.path });
+  const { array } = await pageOf(again, `${AUDIT}?limit=1000`);
+  assert.ok(array.some(({ action, who }) => action === 'reload' && who === 'curator'));
+  assert.equal(array.filter(({ outcome }) => outcome === 'refused').length, told.length);
+});

@@ -24,6 +24,7 @@ export const accessOptionsOf = (config: Config, { log, auditStore, observe }: Ac
   allowedHosts: [...config.allowedHosts, ...config.cors.map((origin) => new URL(origin).hostname), ...machineNames()],
   log,
   auditStore,
+  auditBytes: config.limits.audit,
   observe,
 });
 

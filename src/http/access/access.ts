@@ -51,6 +51,8 @@ export interface AccessOptions {
   readonly observe?: ((why: LoginRefusal) => void) | undefined;
   /** Keeps the audit beside the log. */
   readonly auditStore?: AuditStore | undefined;
+  /** Bytes that the audit may take. */
+  readonly auditBytes?: number;
 }
 
 /** There was none, it was wrong, it may not do this, or it could not be checked. */

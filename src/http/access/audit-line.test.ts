@@ -53,19 +53,16 @@ test('a change whose handler says nothing, or fails, leaves one line all the sam
   );
 });
 
-test('a refused change leaves one line, whether the login or the site was wrong', async () => {
-  for (const headers of [
-    {},
-    { authorization: basicOf(USER, 'x') },
-    { authorization, origin: 'https://evil.example' },
-  ]) {
-    const { app, audits } = createAccessApp(WITH_BASIC);
+test('refused changes leave one line for each reason, whether the login or the site was wrong', async () => {
+  const { app, audits } = createAccessApp(WITH_BASIC);
+  const evil = { authorization: basicOf(USER, 'x'), origin: 'https://evil.example' };
+  for (const headers of [{}, { authorization: basicOf(USER, 'x') }, evil])
     for (const { method, path: url } of CHANGES) await app.inject({ method, url, headers });
-    assert.deepEqual(
-      audits().map(({ subject, outcome, who }) => [subject, outcome, who]),
-      CHANGES.map(({ method, path }) => [`${method} ${path}`, 'refused', 'anonymous']),
-    );
-  }
+  await app.close();
+  assert.deepEqual(
+    audits().map(({ subject, outcome, who, reason, times }) => [subject, outcome, who, reason, times]),
+    ['missing', 'wrong', 'cross-site'].map((why) => ['POST /kos', 'refused', 'anonymous', why, CHANGES.length]),
+  );
 });
 
 test('a refused caller who hangs up at once leaves the line too', async () => {

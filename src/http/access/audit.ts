@@ -21,7 +21,8 @@ declare module 'fastify' {
 
 export function installAudit(app: FastifyInstance, audit: Audit): void {
   app.decorate('audit', audit);
-  app.decorateRequest('audited', false);
+  // What is answered before anybody looked at who asks is no change.
+  app.decorateRequest('audited', true);
   // Just before the handler: what reads a body goes on from the socket, and knows nothing of the request.
   app.addHook('preHandler', (request, _reply, done) => {
     const { name, kind } = request.principal;
@@ -37,23 +38,24 @@ export function audit(request: FastifyRequest, entry: AuditEntry): void {
   request.server.audit.write({ who: name, login: kind, ...entry, ...from });
 }
 
-/** For what came as a change and changed nothing, such as a heartbeat: it leaves no line. */
+/** For what leaves no line of its own: it came as a change and changed nothing, such as a heartbeat, or is counted. */
 export function auditNothing(request: FastifyRequest): void {
   request.audited = true;
 }
 
-/** Writes the line of a change about which its handler said nothing, as when it failed or was refused. */
-export function auditAnswer(request: FastifyRequest, status: number): void {
-  if (request.audited) return;
-  const outcome = status < 400 ? 'done' : status === 401 || status === 403 ? 'refused' : 'failed';
-  audit(request, {
-    action: request.routeOptions.config.access,
-    subject: `${request.method} ${pathOf(request.url).slice(0, MAX_PATH_LENGTH)}`,
-    outcome,
-  });
-}
+/** What was asked for, in the words of the audit. */
+export const askedIn = (request: FastifyRequest): Pick<AuditRecord, 'action' | 'subject'> => ({
+  action: request.routeOptions.config.access,
+  subject: `${request.method} ${pathOf(request.url).slice(0, MAX_PATH_LENGTH)}`,
+});
 
-export const auditOnResponse = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
-  auditAnswer(request, reply.statusCode);
+/** Writes the line of a change about which its handler said nothing, as when it failed or was refused. */
+export const auditOnResponse = (
+  request: FastifyRequest,
+  { statusCode: status }: FastifyReply,
+  done: () => void,
+): void => {
+  const outcome = status < 400 ? 'done' : status === 401 || status === 403 ? 'refused' : 'failed';
+  if (!request.audited) audit(request, { ...askedIn(request), outcome });
   done();
 };

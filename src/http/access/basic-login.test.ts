@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
 import { test } from 'node:test';
 import { basicOf, createAccessApp, PASSWORD, USER, WITH_BASIC } from '../../../test/access/access-app.ts';
 
@@ -59,12 +60,25 @@ test('every refusal has the same body', async () => {
 
 test('no credentials reach the log', async () => {
   const { app: logging, lines } = createAccessApp(WITH_BASIC);
+  await logging.inject({ url: '/actuator/info', headers: { authorization: basicOf('mal\nlory\u202e', 'mistyped') } });
   await logging.inject({ method: 'POST', url: '/kos', headers: { authorization: basicOf() } });
   await logging.inject({
     method: 'POST',
     url: 'http://curator:typed@host/kos',
     headers: { authorization: basicOf(USER, 'mistyped') },
   });
-  assert.equal(lines.length, 2);
+  await logging.close();
+  const refused = lines.filter((line) => line.includes('login-refused')).map((line) => JSON.parse(line) as object);
+  assert.deepEqual(
+    refused.map((line) => ({ ...line, time: 0 })),
+    [
+      {
+        ...{ level: 40, time: 0, pid: process.pid, hostname: hostname(), event: 'login-refused', reason: 'wrong' },
+        ...{ user: 'mal\\u000alory\\u202e', cause: 'wrong user or password', requestId: 'req-1', times: 2 },
+        ...{ remoteAddress: '127.0.0.1', msg: 'a login was refused' },
+      },
+    ],
+  );
+  assert.equal(lines.length, 3);
   assert.doesNotMatch(lines.join(), new RegExp(`typed|${encode(`${USER}:`).slice(0, 8)}|${PASSWORD}`));
 });

@@ -29,6 +29,9 @@ export function createBasicCheck(options: BasicOptions): BasicCheck {
   };
 }
 
+/** The name in credentials; undefined where they cannot be read. */
+export const userIn = (credentials: string): string | undefined => parse(credentials)?.user;
+
 /** One letter may be typed as one code point or as two, so both sides are compared composed (RFC 8265). */
 const composed = (text: string): string => text.normalize('NFC');
 

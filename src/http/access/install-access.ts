@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import { messageOf, ServiceError } from '../../lib/errors.ts';
 import { Audit } from '../../shelf/audit.ts';
-import { isAccess, isChange, needsLogin, type Access, type AccessOptions } from './access.ts';
-import { auditAnswer, auditOnResponse, installAudit } from './audit.ts';
+import { isAccess, isChange, needsLogin, type Access, type AccessOptions, type LoginRefusal } from './access.ts';
+import { auditOnResponse, installAudit } from './audit.ts';
 import { createCors } from './cors.ts';
 import { createCrossSiteRule } from './cross-site.ts';
 import { createLogin } from './login.ts';
-import { ANONYMOUS, DEV } from './principal.ts';
-import type { Principal } from './principal.ts';
+import { ANONYMOUS, DEV, type Principal } from './principal.ts';
+import { allowanceOf, RefusedRequests } from './refused-requests.ts';
 
 /**
  * Puts the access rules on every route of `app`, its plugins included. Call it before the first route is added.
@@ -19,26 +20,34 @@ export function installAccess(app: FastifyInstance, options: AccessOptions): voi
   const corsOrigins = new Set(options.corsOrigins.map(originOf).filter((origin) => origin !== undefined));
   const cors = createCors(corsOrigins);
   const crossSiteRefusal = createCrossSiteRule(corsOrigins, options);
-  const authenticate = createAuthentication(options);
+  const audit = new Audit(options.log, options.auditStore);
+  const { auditBytes } = options;
+  const refused = new RefusedRequests(
+    audit,
+    options.log,
+    auditBytes === undefined ? undefined : allowanceOf(auditBytes),
+  );
+  const authenticate = createAuthentication(options, refused);
 
-  installAudit(app, new Audit(options.log, options.auditStore));
+  installAudit(app, audit);
+  app.addHook('onClose', () => refused[Symbol.asyncDispose]());
   app.decorateRequest('principal');
   app.addHook('onRoute', declareAccess);
   app.addHook('onRequest', (request, reply, done) => {
     request.principal = options.profile === 'dev' ? DEV : ANONYMOUS;
+    request.audited = false;
     const access = accessOf(request);
     if (request.method === 'OPTIONS') return cors.answerOptions(request, reply);
     cors.addHeaders(request, reply, access);
 
-    const refuse = (error: Error & { status?: number }): void => {
-      if (isChange(access)) auditAnswer(request, error.status ?? 500);
-      done(error);
-    };
     const crossSite = isChange(access) ? crossSiteRefusal(request) : undefined;
-    if (crossSite !== undefined) return refuse(crossSite);
+    if (crossSite !== undefined) {
+      refused.change(request, 'cross-site');
+      return done(crossSite);
+    }
     const pending = authenticate(request, access);
     if (pending === undefined) done();
-    else pending.then(() => done(), refuse);
+    else pending.then(() => done(), done);
   });
 }
 
@@ -67,33 +76,41 @@ function accessOf(request: FastifyRequest): Access {
 /** Sets the principal, and rejects for one that may not go on; undefined where there is nothing to wait for. */
 function createAuthentication(
   options: AccessOptions,
+  refused: RefusedRequests,
 ): (request: FastifyRequest, access: Access) => Promise<void> | undefined {
   if (options.profile === 'dev') return () => undefined;
   const login = createLogin(options);
   const { observe } = options;
-  const identify = async (request: FastifyRequest): Promise<Principal | undefined> => {
+  const note = (request: FastifyRequest, access: Access, why: LoginRefusal): void => {
+    observe?.(why);
+    if (isChange(access)) refused.change(request, why);
+  };
+
+  const identify = async (request: FastifyRequest, access: Access): Promise<Principal | undefined> => {
     try {
-      const principal = await login.identify(request);
-      if (principal === undefined) observe?.(request.headers.authorization === undefined ? 'missing' : 'wrong');
+      const { principal, wrong } = await login.identify(request);
+      if (wrong !== undefined) refused.login(request, 'wrong', wrong);
+      if (principal === undefined) note(request, access, wrong === undefined ? 'missing' : 'wrong');
       return principal;
     } catch (thrown) {
-      observe?.('unchecked');
+      if (thrown instanceof ServiceError) refused.login(request, 'unchecked', { cause: messageOf(thrown.cause) });
+      note(request, access, 'unchecked');
       throw thrown;
     }
   };
 
   const require = async (request: FastifyRequest, access: Access): Promise<void> => {
-    const principal = await identify(request);
+    const principal = await identify(request, access);
     if (principal === undefined) throw login.refusal(request);
     request.principal = principal;
     const missing = isChange(access) ? login.scopeRefusal(principal) : undefined;
     if (missing === undefined) return;
-    observe?.('scope');
+    note(request, access, 'scope');
     throw missing;
   };
   /** "Wrong credentials are 401 on secured paths; on open ones they count as none." */
   const recognise = async (request: FastifyRequest): Promise<void> => {
-    request.principal = (await identify(request).catch(() => undefined)) ?? ANONYMOUS;
+    request.principal = (await identify(request, 'health').catch(() => undefined)) ?? ANONYMOUS;
   };
 
   return (request, access) => {

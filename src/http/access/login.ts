@@ -2,19 +2,23 @@
 import type { FastifyRequest } from 'fastify';
 import { loginUnavailable, notAuthenticated, notAuthorized, type ServiceError } from '../../lib/errors.ts';
 import type { AccessOptions } from './access.ts';
-import { createBasicCheck } from './basic.ts';
+import { createBasicCheck, userIn } from './basic.ts';
 import { createBearerCheck } from './bearer.ts';
 import { IssuerUnavailable } from './issuer.ts';
 import type { Principal } from './principal.ts';
+import type { WrongLogin } from './refused-requests.ts';
 
 const RETRY_AFTER_SECONDS = 10;
 
+/** Both are undefined where there are no credentials. */
+interface Identified {
+  readonly principal?: Principal;
+  readonly wrong?: WrongLogin;
+}
+
 export interface Login {
-  /**
-   * The principal, or undefined for missing and for wrong credentials.
-   * @throws loginUnavailable when a token cannot be checked, because its issuer does not answer.
-   */
-  identify(request: FastifyRequest): Promise<Principal | undefined>;
+  /** @throws loginUnavailable when a token cannot be checked, because its issuer does not answer. */
+  identify(request: FastifyRequest): Promise<Identified>;
   /** What a caller without valid credentials gets: the same whatever was wrong with them. */
   refusal(request: FastifyRequest): ServiceError;
   /** What a principal gets that may not change anything; undefined for one that may. */
@@ -23,7 +27,7 @@ export interface Login {
 
 /** @throws startRefused for settings with which no login can work. */
 export function createLogin(options: AccessOptions): Login {
-  const { basic, oauth, log } = options;
+  const { basic, oauth } = options;
   const checkBasic = basic && createBasicCheck(basic);
   const checkBearer = oauth && createBearerCheck(oauth);
   const neededScopes = oauth?.scope?.split(' ').filter((scope) => scope !== '') ?? [];
@@ -31,20 +35,20 @@ export function createLogin(options: AccessOptions): Login {
 
   return {
     async identify(request) {
+      if (request.headers.authorization === undefined) return {};
       const [scheme, credentials] = partsOf(request);
-      if (scheme === 'basic' && checkBasic) return checkBasic(credentials);
-      if (scheme !== 'bearer' || !checkBearer) return undefined;
+      if (scheme === 'basic' && checkBasic) {
+        const principal = checkBasic(credentials);
+        if (principal !== undefined) return { principal };
+        const user = userIn(credentials);
+        return { wrong: { ...(user !== undefined && { user }), cause: 'wrong user or password' } };
+      }
+      if (scheme !== 'bearer' || !checkBearer) return { wrong: { cause: 'no login of that kind is configured' } };
       try {
         const checked = await checkBearer(credentials);
-        if ('principal' in checked) return checked.principal;
-        log.info({ requestId: request.id, reason: checked.refused }, 'bearer token refused');
-        return undefined;
+        return 'principal' in checked ? checked : { wrong: { cause: checked.refused } };
       } catch (cause) {
         if (!(cause instanceof IssuerUnavailable)) throw cause;
-        log.warn(
-          { requestId: request.id, reason: cause.message },
-          'bearer token not checked, its issuer cannot be reached',
-        );
         throw loginUnavailable('The token cannot be checked, since its issuer does not answer; try again later', {
           cause,
           headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },

@@ -57,7 +57,7 @@ export function Activity() {
               html`<tr key=${each.id}>
                 <td><${Time} at=${each.time} /></td>
                 <td>${each.who} <span class="quiet">${each.remoteAddress}</span></td>
-                <td>${each.action}</td>
+                <td>${each.action}${each.times > 1 && html` <span class="quiet">${each.times} times</span>`}</td>
                 <td>
                   ${each.subject}${each.digest && html` <code class="quiet">sha256:${each.digest.slice(0, 12)}…</code>`}
                 </td>
