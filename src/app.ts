@@ -121,7 +121,7 @@ export async function createApp({
   const activator = owned.use(
     new Activator({
       shelf: fleet?.kos ?? shelf,
-      ...{ engines, known, descriptors },
+      ...{ engines, known, descriptors, maxTimeout: config.limits.endpoint },
       order: fleet === undefined ? undefined : (change, about) => fleet.order(change, about),
       observe: (endpoint, milliseconds) => measured.activated(endpoint, milliseconds),
       log: log.child({ part: 'activation' }),

@@ -34,6 +34,8 @@ export interface ActivatorOptions extends Omit<KoLoaderOptions, 'isStart'> {
   readonly shelf: ActiveKos;
   /** Makes what is asked for, where several activators make it together; each then calls `apply`. */
   readonly order?: ((change: Change, about: About) => Promise<BecameActive[]>) | undefined;
+  /** Milliseconds that an endpoint may ask for, as the time limit of its calls. */
+  readonly maxTimeout?: number | undefined;
   /** Hears of each activation, with the milliseconds that it took. */
   readonly observe?: ((endpoint: Endpoint, milliseconds: number) => void) | undefined;
 }

@@ -29,6 +29,15 @@ export const endpointDisagreement = (
 
 type Engines = Pick<ReadonlyMap<string, Pick<Engine, 'name' | 'method'>>, 'get'> & { keys(): Iterable<string> };
 
+/** Why the time that an endpoint asks for is not given; undefined where it is. `most`: milliseconds. */
+export function timeoutProblem({ file }: { file: string }, entry: DeploymentEntry, most: number): string | undefined {
+  const { path, timeout = 0, line } = entry;
+  if (timeout <= most) return undefined;
+  return `the timeout of ${path} (${file} line ${line}) is ${inSeconds(timeout)}, which is more than the ${inSeconds(most)} that the service allows (--max-endpoint-timeout)`;
+}
+
+const inSeconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
+
 /** All in which the ids of a KO and the addresses of its services disagree. */
 export function koProblems(ko: LoadedKo, services: readonly LoadedService[] = ko.services): PackageProblem[] {
   const { details } = ko;

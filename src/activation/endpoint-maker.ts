@@ -1,7 +1,7 @@
 /** Makes the endpoints that knowledge objects declare. */
 import type { Engines } from '../engines/engine-registry.ts';
 import type { ActiveKos } from './active-kos.ts';
-import { endpointDisagreement, koDisagreement } from './agreement.ts';
+import { endpointDisagreement, koDisagreement, timeoutProblem } from './agreement.ts';
 import { Endpoint } from './endpoint.ts';
 import type { LoadedService } from './loaded-ko.ts';
 import { idOf, newestVersions } from './loading.ts';
@@ -10,6 +10,8 @@ import type { Declared } from './loading.ts';
 export interface EndpointMakerOptions {
   readonly shelf: Pick<ActiveKos, 'activated'>;
   readonly engines: Engines;
+  /** Milliseconds that an endpoint may ask for, as the time limit of its calls. */
+  readonly maxTimeout?: number | undefined;
   /** Somebody waits for it. */
   readonly prioritize: (endpoint: Endpoint) => void;
   /** It is active, or cannot be; `milliseconds`: what that took, where it was tried. */
@@ -44,9 +46,13 @@ export class EndpointMaker {
   /** `koProblem`: why no endpoint of the service may run. */
   #make(id: string, declared: Declared, koProblem: string | undefined): Endpoint {
     const { ko, from, entry, conflict } = declared;
-    const problem = koProblem ?? conflict ?? endpointDisagreement(ko, from, entry, this.#options.engines);
-    const engine = this.#options.engines.get(entry.engine);
-    const { prioritize, onDecided, shelf } = this.#options;
+    const { engines, maxTimeout = Infinity, prioritize, onDecided, shelf } = this.#options;
+    const problem =
+      koProblem ??
+      conflict ??
+      endpointDisagreement(ko, from, entry, engines) ??
+      timeoutProblem(from.deployment, entry, maxTimeout);
+    const engine = engines.get(entry.engine);
     const activated = (): number | undefined => shelf.activated?.(ko.id, entry.engine);
     const endpoint = new Endpoint(id, declared, engine, problem, prioritize, activated);
     void endpoint.decided.then(() => onDecided(endpoint, endpoint.activatingMs));

@@ -83,6 +83,14 @@ export const LIMIT_SETTINGS = [
     help: 'A call of an endpoint in a remote runtime, such as node and python',
   },
   {
+    option: 'max-endpoint-timeout',
+    env: 'KGRID_MAX_ENDPOINT_TIMEOUT',
+    kind: 'duration',
+    default: '10m',
+    group: 'Limits',
+    help: 'The longest timeout that a deployment descriptor may give an endpoint',
+  },
+  {
     option: 'activation-timeout',
     env: 'KGRID_ACTIVATION_TIMEOUT',
     kind: 'duration',

@@ -17,6 +17,7 @@ export interface Limits {
   /** Milliseconds. */
   readonly execution: number;
   readonly runtime: number;
+  readonly endpoint: number;
   readonly activation: number;
   readonly runtimeExpiry: number;
   readonly request: number;
@@ -44,6 +45,7 @@ export function limitsOf(read: SettingReader): Limits {
     ),
     execution: read.as('execution-timeout', toDuration),
     runtime: read.as('runtime-timeout', toDuration),
+    endpoint: read.as('max-endpoint-timeout', toDuration),
     activation: read.as('activation-timeout', toDuration),
     runtimeExpiry: read.as('runtime-expiry', toDuration),
     request: read.as('request-timeout', toDuration),

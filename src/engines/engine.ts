@@ -39,7 +39,7 @@ export interface EndpointPlan {
 export interface EndpointOptions {
   /** `call`: each call gets a fresh context, so that nothing is kept between calls. */
   readonly isolation: 'ko' | 'call';
-  /** Milliseconds a call may take, where the KO asks for less than the service allows. */
+  /** Milliseconds a call may take, where the KO says so; the limit of its engine otherwise. */
   readonly timeout: number | undefined;
 }
 

@@ -9,7 +9,6 @@ import type { AuditEntry } from './access/audit.ts';
 import { atIdsOf, MAX_NAMED } from './access/audited-names.ts';
 import { prefixOf } from './address.ts';
 import { askedVersion } from './asked-version.ts';
-import { withoutSilenceLimit } from './long-work.ts';
 import { declare } from './methods.ts';
 
 interface Named {
@@ -32,7 +31,7 @@ export function activationRoutes(app: FastifyInstance, activator: Activator): vo
         const subject = Object.values(whole).join('/') || 'all';
         let active: readonly BecameActive[];
         try {
-          active = await withoutSilenceLimit(request, () => change(whole));
+          active = await change(whole);
         } catch (thrown) {
           audit(request, { action, subject, outcome: 'failed' });
           throw thrown;

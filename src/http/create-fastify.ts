@@ -12,8 +12,6 @@ import type { RequestIds } from './request-ids.ts';
 /** Paths of a package can be long; the router's own limit is 100 characters a segment. */
 const MAX_SEGMENT_CHARACTERS = 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
-/** A connection on which nothing moves, such as that of a client that does not read its answer. */
-const SILENT_TIMEOUT_MS = 120_000;
 /** More than what proxies keep connections open for, so that they close first. */
 const KEEP_ALIVE_MS = 65_000;
 
@@ -38,7 +36,6 @@ export function createFastify(
     bodyLimit: limits.body,
     requestTimeout: limits.upload,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionTimeout: SILENT_TIMEOUT_MS,
     exposeHeadRoutes: false,
     // What comes on open connections while the service stops is answered, and its connection closed.
     return503OnClosing: false,

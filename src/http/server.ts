@@ -43,6 +43,7 @@ import { refuseOddHosts } from './host-header.ts';
 import { fastReads } from './kos/fast-reads.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { RequestGate } from './request-gate.ts';
+import { closeSilentConnections } from './silent-connections.ts';
 import { EndpointTexts } from './listings/endpoint-texts.ts';
 import { addRoutes } from './routes.ts';
 import { traceRequests } from './trace-requests.ts';
@@ -143,6 +144,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     spool: options.spool,
     mostSpooled: config.limits.batchSpool,
     idle: config.limits.batchIdle,
+    longestCall: Math.max(config.limits.execution, config.limits.runtime, config.limits.endpoint),
     mostBytes: config.limits.body,
     log: options.log.child({ part: 'batches' }),
   });
@@ -194,6 +196,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   installFastPaths(app.server, paths, () => !lifecycle.leaving);
   installFastPaths(app.server, [refuseOddHosts(gate)], () => true);
   if (first !== undefined) installFastPaths(app.server, [first], () => true);
+  closeSilentConnections(app.server);
   owned.move();
   return app;
 }

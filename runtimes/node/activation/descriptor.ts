@@ -14,6 +14,8 @@ export interface Descriptor {
   readonly function: string;
   /** Changes with any file of the package. */
   readonly checksum: string | undefined;
+  /** Milliseconds that a call may take; the limit of the runtime where it is left out. */
+  readonly timeoutMs?: number;
 }
 
 const maxArtifacts = 5_000;
@@ -35,6 +37,7 @@ export function parseDescriptor(body: unknown): Descriptor {
   const artifacts = [...new Set([entry, ...listed])].sort();
   const name = fields['function'];
   const checksum = fields['checksum'];
+  const timeout = fields['timeout'];
   return {
     uri,
     ko: koOf(baseUrl) ?? uri.split('/').slice(0, 3).join('/'),
@@ -43,6 +46,7 @@ export function parseDescriptor(body: unknown): Descriptor {
     entry,
     function: typeof name === 'string' && name ? name : 'default',
     checksum: typeof checksum === 'string' && checksum ? checksum.slice(0, 200) : undefined,
+    ...(typeof timeout === 'number' && timeout > 0 ? { timeoutMs: timeout } : {}),
   };
 }
 

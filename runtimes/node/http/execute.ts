@@ -28,12 +28,14 @@ export function createExecute(endpoints: Endpoints, options: ExecuteOptions): Ex
     const { headers } = request;
     readText(request, options.bodyLimit, (error, body) => {
       // Looked up when the body is complete, since the endpoint may have been replaced meanwhile.
-      const host = endpoints.get(uri)?.hosted.host;
+      const endpoint = endpoints.get(uri);
+      const host = endpoint?.hosted.host;
       const refusal = error ?? (held + body.length > heldLimit ? tooMuchHeld() : undefined);
-      if (refusal || !host) {
+      if (refusal || !host || !endpoint) {
         sendError(response, refusal ?? notFound(`No endpoint ${uri} is active in this runtime`));
         return;
       }
+      const timeoutMs = endpoint.descriptor.timeoutMs ?? options.executionTimeoutMs;
       const type = headers['content-type'];
       const traces = tracesOf(headers);
       const submit: Submit = (text, json, done, number = 0) => {
@@ -52,7 +54,7 @@ export function createExecute(endpoints: Endpoints, options: ExecuteOptions): Ex
           json,
           depth: origin.depth,
           scope: options.scopeOf(origin),
-          deadline: uptime() + limitOf(options.executionTimeoutMs, count(headers['x-kgrid-deadline-ms'])),
+          deadline: uptime() + limitOf(timeoutMs, count(headers['x-kgrid-deadline-ms'])),
           resolve: (result) => settle({ ok: true, result }),
           reject: (error) => settle(failureOf(error)),
         });

@@ -42,6 +42,8 @@ class ActivationRequest:
     function: str
     checksum: str | None
     package: PythonPackage | None
+    timeout: float | None = None
+    """Seconds that a call may take; the limit of the runtime where there is None."""
 
 
 def read_activation_request(body: bytes) -> ActivationRequest:
@@ -78,6 +80,7 @@ def read_activation_request(body: bytes) -> ActivationRequest:
         _text(value, "function"),
         checksum or None,
         read_package(value),
+        _timeout(value.get("timeout")),
     )
 
 
@@ -99,6 +102,11 @@ def read_package(value: dict[str, object]) -> PythonPackage | None:
             " which would be imported in its place; give it another name"
         )
     return PythonPackage(_path(value["folder"]) if value["folder"] != "" else "", module)
+
+
+def _timeout(milliseconds: object) -> float | None:
+    is_number = isinstance(milliseconds, (int, float)) and not isinstance(milliseconds, bool)
+    return milliseconds / 1000 if is_number and milliseconds > 0 else None  # type: ignore[operator]
 
 
 def _standard_modules() -> frozenset[str]:

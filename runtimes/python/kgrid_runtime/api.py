@@ -86,7 +86,7 @@ class Api:
         if endpoint is None:
             raise not_found(f"There is no active endpoint {path[1:200]} in this runtime")
         now = self._loop.time()
-        own = now + self._limit
+        own = now + (endpoint.request.timeout or self._limit)
         left = headers.get("x-kgrid-deadline-ms", "")
         deadline = min(own, now + float(left) / 1000) if _NUMBER.fullmatch(left) else own
         content_type = headers.get("content-type", "")

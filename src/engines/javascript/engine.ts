@@ -127,7 +127,7 @@ export class JavascriptEngine implements Engine {
     return {
       heapMb: this.#options.isolateMemoryMb,
       maxResult: this.#options.maxResult,
-      limit: this.#limitOf(plan),
+      limit: this.#loadLimitOf(plan),
       entry: plan.entry,
       function: plan.function ?? '',
       freshContext: plan.options.isolation === 'call',
@@ -137,16 +137,16 @@ export class JavascriptEngine implements Engine {
   }
 
   #endpointOf(plan: EndpointPlan, load: LoadRequest): Endpoint {
-    const { limit, heapMb, maxResult, freshContext } = load;
+    const { heapMb, maxResult, freshContext } = load;
     const files = Object.keys(load.files);
-    const isOwn = limit < this.#options.executionTimeout;
+    const { timeout } = plan.options;
     return new Endpoint(
       {
         id: plan.id,
         slot: ++this.#slots,
         loadText: JSON.stringify(load),
-        limit,
-        limitedBy: isOwn ? 'timeout in its deployment descriptor' : '--execution-timeout',
+        limit: timeout ?? this.#options.executionTimeout,
+        limitedBy: timeout !== undefined ? 'timeout in its deployment descriptor' : '--execution-timeout',
         maxResult,
         memoryMb: heapMb,
         memoryLimitedBy: '--isolate-memory',
@@ -172,14 +172,14 @@ export class JavascriptEngine implements Engine {
     };
   }
 
-  /** Milliseconds that a call may take: what the service allows, or less where the KO asks for less. */
-  #limitOf(plan: EndpointPlan): number {
+  /** Milliseconds that the top level of the code may take: long work belongs into the function. */
+  #loadLimitOf(plan: EndpointPlan): number {
     return Math.min(plan.options.timeout ?? Infinity, this.#options.executionTimeout);
   }
 
   #toErrorMessage(problem: string, plan: EndpointPlan, files: readonly string[]): string {
     if (problem === 'timeout')
-      return `the top level of ${plan.entry} does not end within ${this.#limitOf(plan) / 1000} s; move long work into the function`;
+      return `the top level of ${plan.entry} does not end within ${this.#loadLimitOf(plan) / 1000} s; move long work into the function`;
     if (problem === 'memory')
       return `the top level of ${plan.entry} needs more than ${this.#options.isolateMemoryMb} MB of memory`;
     // isolated-vm writes the place as `[file:line:column]`.

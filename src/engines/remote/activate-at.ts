@@ -81,7 +81,7 @@ async function activateHere(
 const artifactsOf = ({ ko: { naan, name, version } }: EndpointPlan): string =>
   `/proxy/artifacts/${naan}/${name}/${version}/`;
 
-/** `artifact` always a list, `entry` and `function` always present, `baseUrl` always with a slash at its end. */
+/** `artifact` always a list, `entry` and `function` always present, `baseUrl` always with a slash at its end, `timeout` in milliseconds. */
 function requestOf(plan: EndpointPlan, baseUrl: string): Record<string, unknown> {
   return {
     ...plan.descriptor,
@@ -93,6 +93,7 @@ function requestOf(plan: EndpointPlan, baseUrl: string): Record<string, unknown>
     function: plan.function ?? '',
     engine: plan.engine,
     checksum: plan.checksum,
+    ...(plan.options.timeout !== undefined && { timeout: plan.options.timeout }),
   };
 }
 

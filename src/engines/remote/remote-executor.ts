@@ -23,7 +23,7 @@ export class RemoteExecutor implements Executor {
 
   constructor(plan: EndpointPlan, options: RemoteOptions) {
     this.#plan = plan;
-    this.#options = options;
+    this.#options = { ...options, callTimeout: plan.options.timeout ?? options.callTimeout };
   }
 
   add(runtime: Runtime, at: ActivatedAt): void {

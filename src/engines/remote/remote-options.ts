@@ -3,7 +3,7 @@ import type { CallTokens } from '../call-token.ts';
 import type { RuntimeSharing } from './runtime-sharing.ts';
 
 export interface RemoteOptions {
-  /** Milliseconds a call may take. */
+  /** Milliseconds a call may take where its endpoint sets no limit. */
   readonly callTimeout: number;
   /** Milliseconds an activation may take, with its dependencies. */
   readonly activationTimeout: number;

@@ -31,7 +31,7 @@ export interface OwnWorkersOptions {
   readonly version: string;
   /** Folder of what is fetched and installed. */
   readonly cache: string;
-  /** Milliseconds a call may take. */
+  /** Milliseconds a call may take where its endpoint sets no limit, … */
   readonly callTimeout: number;
   /** … and an activation. */
   readonly activationTimeout: number;
@@ -133,7 +133,8 @@ export class OwnWorkers implements AsyncDisposable {
       known?.rememberLoad(key, true);
       const checksJson = this.#opened?.kit.program.checksJson === true;
       this.#endpoints++;
-      return new OwnEndpoint(hosted, this.#options, {
+      return new OwnEndpoint(hosted, {
+        callTimeout: plan.options.timeout ?? this.#options.callTimeout,
         checksJson,
         onUnloaded: () => known?.rememberLoad(key, false),
         onRelease: () => this.#endpoints--,
@@ -178,6 +179,8 @@ const wantedBy = (plan: EndpointPlan, kit: WorkerKit): WantedCode => ({
 });
 
 interface OwnEndpointParts {
+  /** Milliseconds a call may take. */
+  readonly callTimeout: number;
   /** The workers refuse inputs that are not JSON by themselves. */
   readonly checksJson: boolean;
   /** It does not load, though it was seen to. */
@@ -190,7 +193,6 @@ export class OwnEndpoint implements CallPlace {
   readonly closed = false;
   readonly up = true;
   readonly #hosted: HostedEndpoint;
-  readonly #options: OwnWorkersOptions;
   readonly #parts: OwnEndpointParts;
   readonly #ofOthers = new WeakSet<Error>();
   readonly #chunks = new RecordChunks({
@@ -202,9 +204,8 @@ export class OwnEndpoint implements CallPlace {
   });
   #isReleased = false;
 
-  constructor(hosted: HostedEndpoint, options: OwnWorkersOptions, parts: OwnEndpointParts) {
+  constructor(hosted: HostedEndpoint, parts: OwnEndpointParts) {
     this.#hosted = hosted;
-    this.#options = options;
     this.#parts = parts;
   }
 
@@ -239,7 +240,7 @@ export class OwnEndpoint implements CallPlace {
           },
         },
         ...{ json: true, depth: 0, scope, trace, signal },
-        deadline: uptime() + Math.min(limitMs, this.#options.callTimeout),
+        deadline: uptime() + Math.min(limitMs, this.#parts.callTimeout),
         resolve: () => resolve(left === 0 ? { answered } : fail(new Error('records have no answers'))),
         reject: (problem) => resolve(fail(problem)),
       });
@@ -255,7 +256,7 @@ export class OwnEndpoint implements CallPlace {
   }
 
   #call({ body, json, depth, scope, trace, signal, deadline }: Call, host: KoHost): Promise<string> {
-    const limit = uptime() + this.#options.callTimeout;
+    const limit = uptime() + this.#parts.callTimeout;
     return new Promise((resolve, reject) => {
       if (json && !this.#parts.checksJson) checkJson(body);
       host.submit(this.#hosted.uri, {

@@ -10,7 +10,6 @@ import { SerialQueue } from '../../lib/serial-queue.ts';
 import type { ImportTarget } from '../../shelf/import/import-zip.ts';
 import { spool } from '../../shelf/import/spool.ts';
 import { auditNothing } from '../access/audit.ts';
-import { withoutSilenceLimit } from '../long-work.ts';
 import { declare } from '../methods.ts';
 import { checkInChild } from './check-child.ts';
 import type { ChildCheck } from './check-child.ts';
@@ -46,9 +45,7 @@ export function checkRoute(app: FastifyInstance, { target, lifecycle }: CheckRou
     try {
       const upload = Readable.from(uploadedPackage(request, target.limits.zipped));
       await using file = await spool(target.spool, upload, target.limits.zipped);
-      const found = await withoutSilenceLimit(request, () =>
-        turns.run('check', () => checked(target, file.path, signal)),
-      );
+      const found = await turns.run('check', () => checked(target, file.path, signal));
       void reply.header('cache-control', 'no-store').type('application/json; charset=utf-8');
       return escapeSteering(JSON.stringify(found));
     } catch (thrown) {

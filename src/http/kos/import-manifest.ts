@@ -9,7 +9,6 @@ import { parseManifestText } from '../../shelf/manifest/parse-manifest.ts';
 import { audit } from '../access/audit.ts';
 import { atIdsOf } from '../access/audited-names.ts';
 import { requireJson, textBody } from '../body.ts';
-import { withoutSilenceLimit } from '../long-work.ts';
 import type { Operation } from '../methods.ts';
 import type { KoParts } from './ko-context.ts';
 import { sendOutcome } from './manifest-answer.ts';
@@ -33,8 +32,8 @@ function importByJson(action: string, events: ManifestParts['events'], run: Run)
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       requireJson(request);
       const manifest = jsonOf(request);
-      const outcomes = await withoutSilenceLimit(request, () =>
-        run(manifest, (outcome, done, total) => events.tell(progress(request.id, outcome, done, total))),
+      const outcomes = await run(manifest, (outcome, done, total) =>
+        events.tell(progress(request.id, outcome, done, total)),
       );
       const added = outcomes.flatMap(({ id }) => (id === undefined ? [] : [`${koKey(id)}/`]));
       const problems = await logged(request, outcomes);

@@ -148,8 +148,8 @@ const problems: [string, string, RegExp][] = [
   ],
   [
     'a timeout of another unit',
-    '/a: {post: {engine: node, artifact: a, timeout: 5s}}',
-    /timeout 5s: it must be a whole number/,
+    '/a: {post: {engine: node, artifact: a, timeout: 5 days}}',
+    /timeout 5 days: it must be a whole number with a unit/,
   ],
   ['a timeout of nothing', '/a: {post: {engine: node, artifact: a, timeout: 0}}', /timeout 0: it must be/],
   ['another method', '/a: {put: {engine: node, artifact: a}}', /method put: use post for code and get/],

@@ -184,10 +184,16 @@ function textOf(tree: YamlTree, fields: YamlMap, key: string, problems: string[]
   return tree.text(node);
 }
 
+/** A number without a unit is milliseconds. */
+const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
+
 function timeoutOf(text: string | undefined, problems: string[]): number | undefined {
   if (text === undefined) return undefined;
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  problems.push(`has the timeout ${escapeForMessage(text)}: it must be a whole number of milliseconds`);
+  const [, amount, unit = ''] = /^([1-9]\d{0,8})(ms|s|m|)$/.exec(text) ?? [];
+  if (amount !== undefined) return Number(amount) * (MILLISECONDS[unit] ?? 1);
+  problems.push(
+    `has the timeout ${escapeForMessage(text)}: it must be a whole number with a unit, such as 500ms, 300s or 5m`,
+  );
   return undefined;
 }
 

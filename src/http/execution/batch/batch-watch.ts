@@ -8,11 +8,13 @@ export interface WatchOptions {
   readonly lifecycle: Pick<Lifecycle, 'stopping'>;
   /** Milliseconds without any progress after which a batch ends. */
   readonly idle: number;
+  /** Milliseconds that the longest call may take. */
+  readonly longestCall: number;
 }
 
 const LOOK_MS = 250;
-/** Milliseconds without a step after which the service itself is taken to hang: longer than any call may take. */
-const WORKING_MS = 10 * 60_000;
+/** Milliseconds beyond the longest call without a step, after which the service itself is taken to hang. */
+const BEYOND_CALL_MS = 10 * 60_000;
 /** What is on its way when a batch ends is still given to its client, for so long. */
 const LAST_MS = 1000;
 
@@ -51,7 +53,8 @@ export class BatchWatch implements Disposable {
 
   #look(): void {
     const { lifecycle } = this.#options;
-    const idle = this.isWorking() ? Math.max(WORKING_MS, this.#options.idle) : this.#options.idle;
+    const { longestCall } = this.#options;
+    const idle = this.isWorking() ? Math.max(longestCall + BEYOND_CALL_MS, this.#options.idle) : this.#options.idle;
     if (lifecycle.stopping) this.#end('the service is stopping');
     else if (uptime() - this.#progress > idle)
       this.#end(`it made no progress for ${this.#options.idle / 1000} s (--batch-idle)`);

@@ -35,6 +35,8 @@ export interface BatchesOptions {
   readonly mostSpooled: number;
   /** Milliseconds without any progress after which a batch ends. */
   readonly idle: number;
+  /** Milliseconds that the longest call may take. */
+  readonly longestCall: number;
   /** Bytes of one record. */
   readonly mostBytes: number;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
