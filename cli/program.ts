@@ -3,7 +3,8 @@ import { Command, CommanderError } from 'commander';
 import type { Context } from './lib/context.ts';
 import { CommandFailure, EXIT } from './lib/exit.ts';
 import { harmless } from './lib/terminal.ts';
-import { versionOfProject } from './lib/version.ts';
+import { fullVersion } from '../src/build.ts';
+import { buildOfProject } from './lib/version.ts';
 
 type MakeCommand = (context: Context) => Command;
 
@@ -39,7 +40,7 @@ export async function runCommand(args: readonly string[], context: Context): Pro
   const [named = ''] = args;
   const program = new Command('kgrid')
     .description('Write, check, try and publish knowledge objects, and look after those at an activator')
-    .version(versionOfProject())
+    .version(fullVersion(buildOfProject()))
     // `create` has a --version of its own.
     .enablePositionalOptions()
     .exitOverride()

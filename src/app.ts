@@ -2,7 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import { Activator } from './activation/activator.ts';
 import { KnownPackages } from './activation/known-packages.ts';
+import { fullVersion } from './build.ts';
+import type { Build } from './build.ts';
 import { CallChecks } from './calls/call-checks.ts';
+import { FailureGroups } from './calls/failure-groups.ts';
 import type { Config } from './config/config.ts';
 import { packageLimitsOf } from './config/package-limits.ts';
 import { CallTokens } from './engines/call-token.ts';
@@ -50,7 +53,7 @@ export interface AppOptions {
   readonly config: Config;
   /** Location of the shelf. */
   readonly shelf: string;
-  readonly version: string;
+  readonly build: Build;
   readonly lifecycle: Lifecycle;
   /** What runtimes are started with. */
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -68,7 +71,7 @@ const DESCRIPTORS_FORM = 2;
 export async function createApp({
   config,
   shelf: location,
-  version,
+  build,
   lifecycle,
   environment,
   cache,
@@ -76,6 +79,7 @@ export async function createApp({
   lostLines,
 }: AppOptions): Promise<App> {
   await using owned = new AsyncDisposableStack();
+  const { version } = build;
   const levels = new LogLevels(log);
   const onWarning = (message: string, cause?: unknown): void =>
     log.warn({ part: 'shelf', ...(cause === undefined ? {} : { cause: messageOf(cause) }) }, message);
@@ -94,7 +98,7 @@ export async function createApp({
   );
   const { shelf, state, audit: auditStore } = storage;
   if (tracer !== undefined) traceShelf(tracer, shelf);
-  const fleet = owned.use(await fleetOf({ shelf, config, version, log }));
+  const fleet = owned.use(await fleetOf({ shelf, config, build, log }));
   const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version} ${DESCRIPTORS_FORM}`);
   owned.defer(() => known.save());
   const descriptors = owned.use(new BackgroundReader());
@@ -118,12 +122,14 @@ export async function createApp({
   );
   await makeEngines({ config, known, kernel, engines, consoles, log }, (name) => runtimes.engine(name));
   const measured = new Measured({ endpoints: config.metricsEndpoints, methods: MEASURED_METHODS });
+  const failures = new FailureGroups();
   const activator = owned.use(
     new Activator({
       shelf: fleet?.kos ?? shelf,
       ...{ engines, known, descriptors, maxTimeout: config.limits.endpoint },
       order: fleet === undefined ? undefined : (change, about) => fleet.order(change, about),
       observe: (endpoint, milliseconds) => measured.activated(endpoint, milliseconds),
+      onFailed: (failed) => failures.noteActivation(failed),
       log: log.child({ part: 'activation' }),
     }),
   );
@@ -156,12 +162,13 @@ export async function createApp({
     walls: reportWalls(config.walls, kernel),
     manifests,
     imports,
-    version,
+    build,
     lifecycle,
     log,
     levels,
     consoles,
     lostLines,
+    failures,
     spool: state.spool,
     auditStore,
     runtimes,
@@ -198,11 +205,11 @@ export async function createApp({
 async function fleetOf({
   shelf,
   config,
-  version,
+  build,
   log,
-}: Pick<AppOptions, 'config' | 'version' | 'log'> & { readonly shelf: Shelf }): Promise<Fleet | undefined> {
+}: Pick<AppOptions, 'config' | 'build' | 'log'> & { readonly shelf: Shelf }): Promise<Fleet | undefined> {
   if (!isShared(shelf)) return undefined;
   const { Fleet } = await import('./fleet/fleet.ts');
-  const node = { version, settings: config.agreed };
+  const node = { version: fullVersion(build), settings: config.agreed };
   return new Fleet({ shelf, node, runtimeExpiry: config.limits.runtimeExpiry, log: log.child({ part: 'fleet' }) });
 }

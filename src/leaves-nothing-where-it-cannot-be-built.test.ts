@@ -21,7 +21,7 @@ function build(folder: string, log: Logger, settings: RawSettings = new Map()): 
   return createApp({
     config: toConfig(settings),
     shelf: join(folder, 'shelf'),
-    version: '0',
+    build: { version: '0', commit: 'unknown' },
     lifecycle: new Lifecycle(),
     environment: {},
     cache: folder,

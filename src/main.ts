@@ -1,7 +1,8 @@
 /** Starts the service: settings, shelf, listening, activation; and stops it. */
-import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
+import { fullVersion, readBuild } from './build.ts';
+import type { Build } from './build.ts';
 import { createApp } from './app.ts';
 import type { App } from './app.ts';
 import { toConfig } from './config/config.ts';
@@ -23,12 +24,14 @@ import type { StartManifests } from './start-manifests.ts';
 
 async function main(output: Output, errors: Output): Promise<void> {
   const given = readSettings(process.argv.slice(2), process.env);
-  if (given.help) {
-    process.stdout.write(helpText());
+  const build = readBuild(process.env['KGRID_BUILD_COMMIT']);
+  if ('print' in given) {
+    process.stdout.write(given.print === 'help' ? helpText() : `${programOf(build)}\n`);
     return;
   }
   const config = toConfig(given.settings);
   const log = createLog({ level: config.logLevel, format: config.logFormat }, output);
+  log.info({ event: 'starting', ...build, node: process.version }, `${programOf(build)} starts`);
   process.on('uncaughtException', (thrown) => {
     log.fatal({ err: thrown }, 'The service ends: an error that nothing expected');
     fail(thrown, errors);
@@ -37,13 +40,10 @@ async function main(output: Output, errors: Output): Promise<void> {
   process.on('SIGUSR1', () => undefined);
   const shelf = await shelfLocation(config, log);
   const lifecycle = new Lifecycle();
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
   const app = await createApp({
     config,
     shelf,
-    version,
+    build,
     lifecycle,
     environment: process.env,
     log,
@@ -64,6 +64,8 @@ async function main(output: Output, errors: Output): Promise<void> {
   lifecycle.started = true;
   reportActivation(app, log, url, config.network);
 }
+
+const programOf = (build: Build): string => `KGrid Activator ${fullVersion(build)} (Node ${process.version})`;
 
 async function shelfLocation(config: Config, log: Logger): Promise<string> {
   if (config.shelf !== undefined) return config.shelf;

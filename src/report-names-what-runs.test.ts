@@ -15,6 +15,12 @@ interface Line {
   readonly event?: string;
   readonly active?: number;
   readonly endpoints?: number;
+  readonly failed?: number;
+  readonly ko?: string;
+  readonly endpoint?: string;
+  readonly engine?: string;
+  readonly digest?: string;
+  readonly status?: string;
 }
 
 /** What is logged of a set of endpoints and a damaged shelf. */
@@ -35,31 +41,36 @@ function reportedOf(
 
 const WARN = 40;
 
-test('every endpoint that is active is named with its address, and every other with the cause', async () => {
+test('every endpoint that is active is named with its address and its fields, and what of the shelf is not served', async () => {
   const engine = new ManualEngine();
   const naan = uniqueNaan();
   const active = await decidedEndpointsOf(javascriptKo('', { naan, name: 'good' }), engine);
-  const failed = await decidedEndpointsOf(
-    javascriptKo('', { naan, name: 'bad' }),
-    engine,
-    'src/index.js line 3: no run',
-  );
-  const failure = { id: { naan, name: 'unreadable', version: 'v1' }, cause: 'service.yaml is not YAML' };
-  const lines = reported(new EndpointSet([...active, ...failed], [failure]), [
+  const failed = await decidedEndpointsOf(javascriptKo('', { naan, name: 'bad' }), engine, 'no run');
+  const lines = reported(new EndpointSet([...active, ...failed], []), [
     { where: 'folder x', cause: 'metadata.json is missing' },
   ]);
-  const [good, ready] = [lines[0], lines.at(-1)];
+  const [good, damaged, ready] = lines;
+  assert.equal(lines.length, 3);
   assert.equal(good?.msg, `  POST http://127.0.0.1:8080/${naan}/good/1.0/run  Title of good (javascript)`);
   assert.deepEqual(
-    lines.filter(({ level }) => level === WARN).map(({ msg }) => msg),
-    [
-      `  ${naan}/bad/1.0/run does not run: src/index.js line 3: no run`,
-      `  ${naan}/unreadable/v1 does not run: service.yaml is not YAML`,
-      '  folder x on the shelf is not served: metadata.json is missing',
-    ],
+    [good?.event, good?.ko, good?.endpoint, good?.engine, good?.status],
+    ['active', `${naan}/good/v1.0`, `${naan}/good/1.0/run`, 'javascript', 'ACTIVATED'],
   );
-  assert.deepEqual([ready?.event, ready?.active, ready?.endpoints], ['ready', 1, 2]);
+  assert.equal(good?.digest, `sha256:${active[0]?.ko.package.entry.digest ?? ''}`);
+  assert.equal(damaged?.level, WARN);
+  assert.equal(damaged?.msg, '  folder x on the shelf is not served: metadata.json is missing');
+  assert.deepEqual([ready?.event, ready?.active, ready?.endpoints, ready?.failed], ['ready', 1, 2, 1]);
   assert.equal(ready?.msg, 'Ready: 1 of 2 endpoints are active. Overview: http://127.0.0.1:8080/');
+});
+
+test('a large shelf has one line of the endpoints that are active, and each at the level debug', async () => {
+  const engine = new ManualEngine();
+  const kos = Array.from({ length: 51 }, (_, i) => javascriptKo('', { naan: 'a', name: `ko${i}` }));
+  const set = new EndpointSet((await Promise.all(kos.map((ko) => decidedEndpointsOf(ko, engine)))).flat(), []);
+  assert.deepEqual(
+    reported(set).map(({ event, active }) => [event, active]),
+    [['ready', 51]],
+  );
 });
 
 test('what a knowledge object asks for of the network is told, with the option that allows it', async () => {

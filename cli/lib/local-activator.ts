@@ -15,7 +15,7 @@ import type { Environment } from './context.ts';
 import { FailedPlaces, withPlace } from './failed-places.ts';
 import { ioFailure } from './exit.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-import { versionOfProject } from './version.ts';
+import { buildOfProject } from './version.ts';
 
 export interface LocalOptions {
   readonly env: Environment;
@@ -63,7 +63,7 @@ export class LocalActivator implements AsyncDisposable {
     const app = await createApp({
       config: toConfig(settingsOf(options)),
       shelf,
-      version: versionOfProject(),
+      build: buildOfProject(),
       lifecycle: new Lifecycle(),
       environment: options.env,
       cache: userCache('kgrid-activator'),
@@ -118,7 +118,7 @@ function settingsOf({ runtimes, port, env, settings = [] }: LocalOptions): Param
   ];
   const permissions = Object.entries(env).filter(([name]) => PERMISSIONS.test(name));
   const given = readSettings(options, Object.fromEntries(permissions));
-  return given.help ? new Map() : given.settings;
+  return 'print' in given ? new Map() : given.settings;
 }
 
 async function listen(app: App, port: number): Promise<void> {

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readBuild } from '../../src/build.ts';
+import type { Build } from '../../src/build.ts';
 
-/** As `package.json` says it. */
-export function versionOfProject(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
-}
+/** Of this very project. */
+export const buildOfProject = (): Build => readBuild(process.env['KGRID_BUILD_COMMIT']);

@@ -12,12 +12,14 @@ import type { KoPackage } from '../shelf/shelf.ts';
 
 import { ActivationQueue } from './activation-queue.ts';
 import type { ActiveKos } from './active-kos.ts';
-import { becameActive } from './became-active.ts';
-import type { BecameActive } from './became-active.ts';
+import { outcomeOf } from './became-active.ts';
+import type { ChangeOutcome } from './became-active.ts';
 import type { Endpoint } from './endpoint.ts';
 import { EndpointMaker } from './endpoint-maker.ts';
 import { EndpointSet } from './endpoint-set.ts';
 import type { LoadFailure } from './endpoint-set.ts';
+import { FailedEndpoints } from './failed-endpoints.ts';
+import type { ActivationObserver, FailedActivation } from './failed-endpoints.ts';
 import type { KnownPackages } from './known-packages.ts';
 import { KoLoader } from './ko-loader.ts';
 import type { KoLoaderOptions } from './ko-loader.ts';
@@ -30,14 +32,16 @@ import type { About } from './selection.ts';
 
 export type Change = 'reload' | 'refresh';
 
-export interface ActivatorOptions extends Omit<KoLoaderOptions, 'isStart'> {
+export interface ActivatorOptions extends Omit<KoLoaderOptions, 'isStart' | 'onFailed'> {
   readonly shelf: ActiveKos;
+  readonly log: Logger;
   /** Makes what is asked for, where several activators make it together; each then calls `apply`. */
-  readonly order?: ((change: Change, about: About) => Promise<BecameActive[]>) | undefined;
+  readonly order?: ((change: Change, about: About) => Promise<ChangeOutcome>) | undefined;
   /** Milliseconds that an endpoint may ask for, as the time limit of its calls. */
   readonly maxTimeout?: number | undefined;
-  /** Hears of each activation, with the milliseconds that it took. */
-  readonly observe?: ((endpoint: Endpoint, milliseconds: number) => void) | undefined;
+  readonly observe?: ActivationObserver | undefined;
+  /** Hears of what cannot be activated. */
+  readonly onFailed?: ((failed: FailedActivation) => void) | undefined;
 }
 
 /** "At the latest after 10 s with slow remote endpoints still `LOADED`." */
@@ -47,7 +51,7 @@ const LONGEST_WAIT_FOR_START_MS = 10_000;
 
 export class Activator implements Disposable {
   readonly #shelf: ActiveKos;
-  readonly #order: (change: Change, about: About) => Promise<BecameActive[]>;
+  readonly #order: (change: Change, about: About) => Promise<ChangeOutcome>;
   readonly #known: KnownPackages | undefined;
   readonly #loader: KoLoader;
   readonly #maker: EndpointMaker;
@@ -62,8 +66,7 @@ export class Activator implements Disposable {
   readLater = Promise.resolve();
   /** Knowledge objects whose endpoints are being activated, by key: they are not in the set yet. */
   readonly #coming = new Map<string, LoadedKo>();
-  /** Endpoints that failed for a reason that passes. */
-  readonly #unread = new Set<Endpoint>();
+  readonly #failed: FailedEndpoints;
   readonly #retries: Retries;
 
   constructor(options: ActivatorOptions) {
@@ -71,14 +74,16 @@ export class Activator implements Disposable {
     this.#order = options.order ?? ((change, about) => this.apply(change, about));
     this.#known = options.known;
     this.#log = options.log;
-    this.#loader = new KoLoader({ ...options, isStart: () => !this.loaded });
+    this.#failed = new FailedEndpoints(options);
+    this.#loader = new KoLoader({
+      ...options,
+      isStart: () => !this.loaded,
+      onFailed: (failure) => this.#failed.unloaded(failure),
+    });
     this.#maker = new EndpointMaker({
       ...options,
       prioritize: (each) => this.#queue.prioritize(each),
-      onDecided: (each, milliseconds) => {
-        if (each.transient) this.#unread.add(each);
-        if (milliseconds !== undefined) options.observe?.(each, milliseconds);
-      },
+      onDecided: (each, milliseconds) => this.#failed.decided(each, milliseconds),
     });
     this.#retries = new Retries({
       isPending: () => this.unread.length > 0 || this.#shelf.damage().some(({ transient }) => transient === true),
@@ -135,12 +140,12 @@ export class Activator implements Disposable {
   }
 
   /** "Discard all endpoints, reload every KO from the shelf, activate all endpoints." */
-  reloadAll(): Promise<BecameActive[]> {
+  reloadAll(): Promise<ChangeOutcome> {
     return this.#order('reload', { what: 'all' });
   }
 
   /** "Discard endpoints of one KO, reload it, activate its endpoints"; all its versions when none is given. @throws koNotFound. */
-  reload(naan: string, name: string, version?: string): Promise<BecameActive[]> {
+  reload(naan: string, name: string, version?: string): Promise<ChangeOutcome> {
     return this.#order('reload', { what: 'ko', naan, name, version });
   }
 
@@ -174,26 +179,26 @@ export class Activator implements Disposable {
   }
 
   /** Takes in what was just imported. */
-  reloadImported(ids: readonly KoId[]): Promise<BecameActive[]> {
+  reloadImported(ids: readonly KoId[]): Promise<ChangeOutcome> {
     return this.#order('reload', { what: 'kos', kos: ids });
   }
 
   /** Reads again what lies here: nothing of what is to be active has changed. */
-  reloadHere(ids: readonly KoId[]): Promise<BecameActive[]> {
+  reloadHere(ids: readonly KoId[]): Promise<ChangeOutcome> {
     return this.apply('reload', { what: 'kos', kos: ids });
   }
 
   /** "Reactivate and replace every loaded endpoint; no shelf reload." */
-  refreshAll(): Promise<BecameActive[]> {
+  refreshAll(): Promise<ChangeOutcome> {
     return this.#order('refresh', { what: 'all' });
   }
 
-  refreshEngine(engine: string): Promise<BecameActive[]> {
+  refreshEngine(engine: string): Promise<ChangeOutcome> {
     return this.#order('refresh', { what: 'engine', engine: engineName(engine) });
   }
 
   /** @throws koNotFound. */
-  refresh(naan: string, name: string, version?: string): Promise<BecameActive[]> {
+  refresh(naan: string, name: string, version?: string): Promise<ChangeOutcome> {
     return this.#order('refresh', { what: 'ko', naan, name, version });
   }
 
@@ -214,6 +219,7 @@ export class Activator implements Disposable {
 
   [Symbol.dispose](): void {
     this.#retries.dispose();
+    this.#failed[Symbol.dispose]();
     for (const each of this.#set.endpoints) each.dispose();
   }
 
@@ -221,7 +227,7 @@ export class Activator implements Disposable {
    * Makes a change of this activator's endpoints.
    * @param waitMs milliseconds until the new set takes the place of the old with slow remote endpoints still `LOADED`.
    */
-  apply(kind: Change, about: About, waitMs = WAIT_MS): Promise<BecameActive[]> {
+  apply(kind: Change, about: About, waitMs = WAIT_MS): Promise<ChangeOutcome> {
     const selection = selectionOf(about);
     return this.#changes.run('set', async () => {
       const began = Date.now();
@@ -269,7 +275,7 @@ export class Activator implements Disposable {
       this.#retries.watch();
       void this.#known?.save();
       this.#log.info({ change: kind, endpoints: made.length, milliseconds: Date.now() - began }, `${kind} done`);
-      return becameActive(made, present);
+      return outcomeOf(made, present, failures);
     });
   }
 
@@ -280,7 +286,12 @@ export class Activator implements Disposable {
 
   /** What could not be read, or whose endpoints could not, for a reason that passes. */
   get unread(): readonly LoadFailure[] {
-    return unreadOf(this.#set.failures, this.#unread);
+    return unreadOf(this.#set.failures, this.#failed.unread);
+  }
+
+  /** Endpoints that failed for a reason that may pass, and are tried again by themselves. */
+  get triedAgain(): readonly Endpoint[] {
+    return this.#failed.triedAgain;
   }
 
   async #tryAgain(): Promise<void> {
@@ -294,7 +305,7 @@ export class Activator implements Disposable {
 
   #discard(endpoint: Endpoint): void {
     this.#queue.remove(endpoint);
-    this.#unread.delete(endpoint);
+    this.#failed.remove(endpoint);
     endpoint.dispose();
   }
 }

@@ -1,5 +1,7 @@
 /** Which content a change of the endpoints made active. */
+import { koKey } from '../knowledge-object/id.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { LoadFailure } from './endpoint-set.ts';
 
 export interface BecameActive {
   /** `<naan>/<name>/<version>`. */
@@ -11,6 +13,29 @@ export interface BecameActive {
   /** False where the same content was active before. */
   readonly isNew: boolean;
 }
+
+/** What a change of the endpoints came to. */
+export interface ChangeOutcome {
+  readonly active: readonly BecameActive[];
+  /** Endpoints that it made. */
+  readonly endpoints: number;
+  /** Those of them that cannot be called, and knowledge objects of which none could be loaded. */
+  readonly failed: readonly string[];
+}
+
+/** `made`: the endpoints of the change, `before`: those in whose place they are. */
+export const outcomeOf = (
+  made: readonly Endpoint[],
+  before: readonly Endpoint[],
+  failures: readonly LoadFailure[],
+): ChangeOutcome => ({
+  active: becameActive(made, before),
+  endpoints: made.length,
+  failed: [
+    ...made.filter(({ status }) => status === 'FAILED_TO_ACTIVATE').map(({ id }) => id),
+    ...failures.filter(({ isFault }) => isFault !== false).map(({ id }) => koKey(id)),
+  ],
+});
 
 /** In the order of their places. `made`: the endpoints of the change, `before`: those in whose place they are. */
 export function becameActive(made: readonly Endpoint[], before: readonly Endpoint[]): BecameActive[] {

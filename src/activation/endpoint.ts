@@ -1,7 +1,7 @@
 /** One endpoint of a loaded knowledge object, and what became of its activation. */
 import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
 import { setTimeout as wait } from 'node:timers/promises';
-import { endpointNotFound, messageOf, overloaded } from '../lib/errors.ts';
+import { endpointNotActive, messageOf, overloaded } from '../lib/errors.ts';
 import { localTimestamp, preciseNow } from '../lib/time.ts';
 import { ActivationFailure } from '../engines/engine.ts';
 import type { CallTarget, Engine, EndpointPlan, Executor } from '../engines/engine.ts';
@@ -42,6 +42,10 @@ export class Endpoint implements CallTarget {
   detail: string | undefined;
   /** True where it failed because something could not be read at that moment: it is tried again. */
   transient = false;
+  /** True where it failed for a reason that says nothing about the KO, such as a package registry that is away. */
+  mayPass = false;
+  /** When it is tried again, in milliseconds since 1970. */
+  triedAgainAt: number | undefined;
   readonly #problem: string | undefined;
   readonly #prioritize: (endpoint: Endpoint) => void;
   readonly #toldTime: () => number | undefined;
@@ -88,27 +92,49 @@ export class Endpoint implements CallTarget {
   async activate(): Promise<void> {
     if (this.#begun) return this.decided;
     this.#begun = true;
+    await this.#attempt((detail) => (this.detail = detail));
+    this.#decide();
+  }
+
+  /** Activates it once more, in its place, where it failed for a reason that may pass. Never rejects. */
+  async tryAgain(): Promise<void> {
+    // Until it is active, callers hear why it is not.
+    if (this.mayPass && !this.isDisposed) await this.#attempt(() => undefined);
+  }
+
+  async #attempt(progress: (detail: string) => void): Promise<void> {
     const began = performance.now();
     try {
       if (this.#problem !== undefined) throw new ActivationFailure(this.#problem);
       if (this.engine === undefined) throw new ActivationFailure(`engine ${this.entry.engine} is not known here`);
       const executor = await this.engine.activate(this.#plan(), {
-        progress: (detail) => (this.detail = detail),
+        progress,
         signal: this.#abort.signal,
       });
       if (this.#abort.signal.aborted) executor.dispose();
       else this.#executor = executor;
       this.status = 'ACTIVATED';
       this.detail = undefined;
+      this.mayPass = false;
     } catch (thrown) {
       this.status = 'FAILED_TO_ACTIVATE';
       this.detail = messageOf(thrown);
       // One that was replaced meanwhile is not tried again.
-      this.transient = this.ko.isUnread && !this.#abort.signal.aborted;
+      this.transient = this.ko.isUnread && !this.isDisposed;
+      this.mayPass = thrown instanceof ActivationFailure && thrown.mayPass && !this.isDisposed;
     }
     this.#activatedAt = this.#toldTime() ?? preciseNow();
     this.#activatingMs = performance.now() - began;
-    this.#decide();
+  }
+
+  /** False where its status stays as it is. */
+  get mayChange(): boolean {
+    return this.status === 'LOADED' || this.mayPass;
+  }
+
+  /** Another one has its place, or none. */
+  get isDisposed(): boolean {
+    return this.#abort.signal.aborted;
   }
 
   /** Milliseconds that its activation took; undefined where it had no turn. */
@@ -132,7 +158,7 @@ export class Endpoint implements CallTarget {
       await this.#soonDecided();
     }
     if (this.#executor !== undefined) return this.#executor;
-    throw endpointNotFound(
+    throw endpointNotActive(
       `No active endpoints found for ${this.address}; ${this.id} failed to activate: ${this.detail ?? 'it was replaced'}`,
     );
   }

@@ -1,5 +1,4 @@
 /** Reads knowledge objects from the shelf, and tells which endpoints they declare. */
-import type { Logger } from 'pino';
 import type { Engines } from '../engines/engine-registry.ts';
 import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import { koKey } from '../knowledge-object/id.ts';
@@ -20,7 +19,8 @@ export interface KoLoaderOptions {
   readonly engines: Engines;
   readonly known?: KnownPackages;
   readonly descriptors?: DescriptorReader;
-  readonly log: Logger;
+  /** Hears of each that cannot be loaded. */
+  readonly onFailed: (failure: LoadFailure) => void;
   /** The shelf is read for the first time. */
   readonly isStart: () => boolean;
 }
@@ -55,8 +55,9 @@ export class KoLoader {
         else if (deployed.length === 0) throw new Error(`${first.deployment.file} deploys no endpoint`);
       } catch (thrown) {
         if (saysNothingOfTheKo(thrown)) refusal ??= thrown;
-        failures.push({ id, cause: messageOf(thrown), transient: isTransient(thrown) });
-        this.#options.log.warn({ ko: koKey(id), cause: messageOf(thrown) }, 'knowledge object cannot be loaded');
+        const failure = { id, cause: messageOf(thrown), transient: isTransient(thrown) };
+        failures.push(failure);
+        this.#options.onFailed(failure);
       }
     });
     return { declared, opened, failures, refusal };

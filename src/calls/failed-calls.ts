@@ -41,12 +41,13 @@ export class FailedCalls implements Disposable {
   readonly #log: CallLog;
   readonly #withInputs: boolean;
   /** Those that are alike together, also beyond the measure of lines. */
-  readonly groups = new FailureGroups();
+  readonly groups: FailureGroups;
   #counts = new Map<string, Count>();
   #timer: NodeJS.Timeout | undefined;
 
   /** `withInputs`: what is said of an input may be told by the groups; by the log of each execution it is anyway. */
-  constructor(log: CallLog, withInputs = false) {
+  constructor(log: CallLog, withInputs = false, groups = new FailureGroups()) {
+    this.groups = groups;
     this.#log = log;
     this.#withInputs = withInputs;
   }
@@ -55,9 +56,11 @@ export class FailedCalls implements Disposable {
   note(thrown: unknown, call: FailedCall): void {
     const { endpoint, trace, input, json } = call;
     const isOurs = thrown instanceof ServiceError;
-    const isInputs = isOurs && thrown.status < 500;
+    const isRefused = isOurs && thrown.status < 500;
+    const isNotActive = isRefused && thrown.code === 'endpoint-not-active';
+    const isInputs = isRefused && !isNotActive;
     // What HTTP refuses is the caller's, and hears of it.
-    if (isInputs && thrown.code !== 'invalid-input') return;
+    if (isRefused && thrown.code !== 'invalid-input' && !isNotActive) return;
     if (isOurs) thrown.isLogged = true;
     const masked = (): string =>
       isOurs ? withoutInputs(thrown.message, input, json) : 'the service failed to run a call';

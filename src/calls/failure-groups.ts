@@ -3,6 +3,7 @@
  * memory and bounded, whatever code throws and however often.
  */
 import type { Endpoint } from '../activation/endpoint.ts';
+import type { FailedActivation } from '../activation/failed-endpoints.ts';
 import type { CallTrace } from '../engines/engine.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
@@ -16,6 +17,8 @@ const MOST_OF_ENDPOINT = 50;
 /** Messages that are read in a second: to find out what they may tell takes time. */
 const MOST_MESSAGES = 100;
 const SECOND_MS = 1000;
+/** What calls of an endpoint are answered that is not active. */
+const NOT_FOUND = 404;
 
 /** Calls that failed alike. */
 export interface FailureGroup {
@@ -58,18 +61,28 @@ export class FailureGroups {
     const code = isOurs ? thrown.code : 'internal';
     const at = isOurs ? thrown.place : undefined;
     const place = at === undefined ? undefined : `${at.file}:${at.line}`;
-    const kind = JSON.stringify([endpoint.id, code, place]);
+    const { name, ko, entry } = endpoint;
+    const status = isOurs ? thrown.status : 500;
+    this.#note({ id: ko.id, endpoint: name, engine: entry.engine, code, status, place, trace }, message);
+  }
+
+  /** An endpoint could not be activated, or no endpoint of a knowledge object could be loaded. */
+  noteActivation({ id, endpoint = '', engine = '', reason }: FailedActivation): void {
+    const trace = undefined;
+    const said = { id, endpoint, engine, code: 'activation-failed', status: NOT_FOUND, place: undefined, trace };
+    this.#note(said, () => reason);
+  }
+
+  #note(failed: Omit<FailureGroup, 'message' | 'count' | 'first' | 'last'>, message: () => string | undefined): void {
+    const { id, endpoint, engine, code, place, trace } = failed;
+    const kind = JSON.stringify([koKey(id), endpoint, engine, code, place]);
     const text = this.#mayRead() ? message() : this.#latest.get(kind)?.message;
     const key = `${kind} ${text ?? ''}`;
     const now = Date.now();
     let group = this.#groups.get(key);
     if (group === undefined) {
-      const { name, ko, entry } = endpoint;
-      this.#makeRoom(endpoint);
-      group = {
-        ...{ key, kind, id: ko.id, endpoint: name, engine: entry.engine, code, message: text, place },
-        ...{ status: isOurs ? thrown.status : 500, count: 0, first: now, last: now, trace },
-      };
+      this.#makeRoom(koKey(id), endpoint);
+      group = { ...failed, ...{ key, kind, message: text, count: 0, first: now, last: now } };
     } else this.#groups.delete(key);
     group.count++;
     group.last = now;
@@ -101,8 +114,7 @@ export class FailureGroups {
     return ++this.#messages <= MOST_MESSAGES;
   }
 
-  #makeRoom({ ko, name }: Endpoint): void {
-    const key = koKey(ko.id);
+  #makeRoom(key: string, name: string): void {
     const own = [...this.#groups.values()].filter(({ id, endpoint }) => endpoint === name && koKey(id) === key);
     // What happens often is not lost over what happened once.
     const [rarest] = own.toSorted((a, b) => a.count - b.count);

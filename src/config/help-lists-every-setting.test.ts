@@ -22,6 +22,10 @@ test('the help has each setting once: its option, help, default and variables', 
 
 test('the help is asked for wherever it stands, whatever else is wrong', () => {
   for (const argv of [['--help'], ['-h'], ['--port', '1', '--help', '--nonsense']]) {
-    assert.deepEqual(readSettings(argv, { KGRID_PORT: 'wrong' }), { help: true });
+    assert.deepEqual(readSettings(argv, { KGRID_PORT: 'wrong' }), { print: 'help' });
   }
+});
+
+test('the version is asked for as the help is', () => {
+  assert.deepEqual(readSettings(['--port', 'x', '--version'], {}), { print: 'version' });
 });

@@ -33,6 +33,7 @@ export function helpText(): string {
     '',
     'Usage: npm start -- [options]',
     '',
+    '--help prints this, --version the version and the commit.',
     'Each option can be given as a variable instead, named below it. An option wins over a variable,',
     'a KGRID_* variable over the names of the original activator that stand after it.',
     'DURATION: 500ms, 5s, 2m. SIZE: 500KB, 10MB.',

@@ -8,7 +8,7 @@ import { configOf } from './support/config-of.ts';
 /** The value under one of the names, as it was read, and where. */
 function readOf(option: string, argv: readonly string[], env: NodeJS.ProcessEnv) {
   const given = readSettings(argv, env);
-  assert.ok(!given.help);
+  assert.ok('settings' in given);
   return [...given.settings].find(([name]) => name === option)?.[1];
 }
 

@@ -13,27 +13,27 @@ export interface RawValue {
 
 export type RawSettings = ReadonlyMap<OptionName, RawValue>;
 
-export type Arguments = { readonly help: true } | { readonly help: false; readonly settings: RawSettings };
+export type Arguments = { readonly print: 'help' | 'version' } | { readonly settings: RawSettings };
 
 /** @throws startRefused with one line that names the option and what is allowed. */
 export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): Arguments {
   const given = readOptions(argv);
-  if (given === 'help') return { help: true };
+  if (typeof given === 'string') return { print: given };
   const settings = new Map<OptionName, RawValue>();
   for (const setting of SETTINGS as readonly (Setting & { option: OptionName })[]) {
     const value = given.get(setting.option) ?? readVariable(setting, env);
     if (value !== undefined) settings.set(setting.option, value);
   }
-  return { help: false, settings };
+  return { settings };
 }
 
-function readOptions(argv: readonly string[]): Map<OptionName, RawValue> | 'help' {
+function readOptions(argv: readonly string[]): Map<OptionName, RawValue> | 'help' | 'version' {
   const found = new Map<OptionName, { values: string[]; source: string }>();
   const { tokens } = parseArgs({ args: [...argv], options: OPTIONS, strict: false, tokens: true });
   for (const token of tokens) {
     if (token.kind !== 'option') throw unknown(argv[token.index] ?? '');
     const { name, rawName, value = 'true' } = token;
-    if (name === HELP) return 'help';
+    if (name === HELP || name === VERSION) return name;
     const setting = SETTINGS.find(({ option }) => rawName === `--${option}`);
     if (setting === undefined) throw unknown(rawName);
     // An empty value is a variable of a script that was never set: it must not mean all addresses or this folder.
@@ -48,8 +48,10 @@ function readOptions(argv: readonly string[]): Map<OptionName, RawValue> | 'help
 }
 
 const HELP = 'help';
+const VERSION = 'version';
 const OPTIONS = {
   [HELP]: { type: 'boolean', short: 'h' },
+  [VERSION]: { type: 'boolean' },
   ...Object.fromEntries(
     SETTINGS.map(({ option, kind }) => [option, { type: kind === 'flag' ? 'boolean' : 'string' }] as const),
   ),

@@ -130,6 +130,13 @@ export interface Executor {
 /** The endpoint cannot be activated: the message is its `detail`, one sentence for the author of the KO. */
 export class ActivationFailure extends Error {
   override readonly name = 'ActivationFailure';
+  /** True where it says nothing about the KO, such as a package registry that cannot be reached: it is tried again. */
+  readonly mayPass: boolean;
+
+  constructor(message: string, { mayPass = false }: { readonly mayPass?: boolean } = {}) {
+    super(message);
+    this.mayPass = mayPass;
+  }
 }
 
 export interface ActivationContext {

@@ -10,6 +10,17 @@ export interface FleetHealth {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
+/** What is measured of it, as one of its nodes knows it. */
+export interface FleetFigures {
+  readonly fleet: string;
+  readonly name: string;
+  /** Of the node. */
+  readonly id: string;
+  readonly generation: number;
+  readonly isUp: boolean;
+  readonly nodes: { readonly live: number; readonly silent: number };
+}
+
 /** How far a fleet is, and each of its nodes. */
 export interface FleetReport {
   readonly fleet: string;
@@ -73,11 +84,13 @@ export function healthOf(
   };
 }
 
-/** What cannot be called on some nodes, and can on others. */
+/** What cannot be called on some nodes, and can on others; and what none can run now, and all try again. */
 function failuresOfSome(nodes: readonly FleetNode[]): readonly (NodeFailure & { readonly node: string })[] {
   const all = nodes.flatMap(({ name, failures }) => failures.map((each) => ({ node: name, ...each })));
   const byKo = Map.groupBy(all, ({ knowledgeObject }) => knowledgeObject);
-  return [...byKo.values()].filter((each) => new Set(each.map(({ node }) => node)).size < nodes.length).flat();
+  const isOfSome = (each: typeof all): boolean => new Set(each.map(({ node }) => node)).size < nodes.length;
+  const mayPass = (each: typeof all): boolean => each.some(({ triedAgainAt }) => triedAgainAt !== undefined);
+  return [...byKo.values()].filter((each) => isOfSome(each) || mayPass(each)).flat();
 }
 
 const nameOf = ({ name }: FleetNode): string => name;

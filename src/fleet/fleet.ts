@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Activator, Change } from '../activation/activator.ts';
-import type { BecameActive } from '../activation/became-active.ts';
+import type { ChangeOutcome } from '../activation/became-active.ts';
 import type { About } from '../activation/selection.ts';
 import type { RuntimeSharing } from '../engines/remote/runtime-sharing.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
@@ -19,7 +19,7 @@ import { ActiveTable } from './active-table.ts';
 import { comeOrGone } from './come-or-gone.ts';
 import { enterFleet, ownName } from './enter-fleet.ts';
 import { healthOf, reportOf } from './fleet-health.ts';
-import type { FleetHealth, FleetReport } from './fleet-health.ts';
+import type { FleetFigures, FleetHealth, FleetReport } from './fleet-health.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { NodeFacts, NodeState } from './heartbeat.ts';
 import { withLease } from './lease.ts';
@@ -39,10 +39,17 @@ export interface FleetOptions {
   readonly log: Logger;
 }
 
+/** Of the details of the health, where the database tells them. */
+interface FleetCounts {
+  readonly nodes?: number;
+  readonly silent?: readonly string[];
+}
+
 /** "At the latest after 10 s." */
 const LONGEST_ACTIVATION_MS = 10_000;
 const FOLLOWED_EVERY_MS = 1000;
 const FORGOTTEN_EVERY_MS = 60_000;
+const LOOKED_AT_EVERY_MS = 5000;
 /** Failures that a node tells the others; the rest is in its own health. */
 const MOST_FAILURES = 20;
 
@@ -63,6 +70,8 @@ export class Fleet implements AsyncDisposable {
   #hasBegun = false;
   /** The generation of the fleet, as this node knows it. */
   #latest = 0;
+  /** As it was looked at last: metrics wait for no database. */
+  #seen = { isUp: true, nodes: { live: 1, silent: 0 } };
   /** Nodes that did not make the last change in time. */
   #behind: readonly string[] = [];
 
@@ -155,6 +164,7 @@ export class Fleet implements AsyncDisposable {
     await this.#heartbeat?.beat();
     await this.#activation?.follow(this.#latest);
     this.#every(FOLLOWED_EVERY_MS, () => this.#runtimes.follow());
+    this.#every(LOOKED_AT_EVERY_MS, () => this.health());
     this.#every(FORGOTTEN_EVERY_MS, () => this.nodes.forgetGone());
   }
 
@@ -175,7 +185,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** Makes a change of what is active on all nodes. @throws koNotFound; DatabaseError; what it throws on this node. */
-  order(change: Change, about: About): Promise<BecameActive[]> {
+  order(change: Change, about: About): Promise<ChangeOutcome> {
     const [activation, activator] = [this.#activation, this.#activator];
     if (activation === undefined || activator === undefined)
       throw overloaded('This node has not joined its fleet yet; try again later');
@@ -219,12 +229,20 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** Of this node. */
-  figures(): { fleet: string; name: string; id: string; generation: number } {
+  figures(): FleetFigures {
     const { fleet } = this.#options.shelf.database;
-    return { fleet, name: this.#node.name, id: this.id, generation: this.#activation?.generation ?? 0 };
+    const generation = this.#activation?.generation ?? 0;
+    return { fleet, name: this.#node.name, id: this.id, generation, ...this.#seen };
   }
 
   async health(): Promise<FleetHealth> {
+    const health = await this.#health();
+    const { nodes = this.#seen.nodes.live, silent = [] } = health.details as FleetCounts;
+    this.#seen = { isUp: health.status === 'UP', nodes: { live: nodes, silent: silent.length } };
+    return health;
+  }
+
+  async #health(): Promise<FleetHealth> {
     const { fleet, name: node, generation } = this.figures();
     const own = { fleet, node, generation };
     try {
@@ -271,7 +289,10 @@ export class Fleet implements AsyncDisposable {
     const { endpoints, failures } = this.#activator.set;
     const failed = endpoints
       .filter(({ status }) => status === 'FAILED_TO_ACTIVATE')
-      .map(({ ko, detail }) => ({ knowledgeObject: ko.key, cause: detail ?? 'failed to activate' }));
+      .map(({ ko, detail, triedAgainAt }) => ({
+        ...{ knowledgeObject: ko.key, cause: detail ?? 'failed to activate' },
+        ...(triedAgainAt !== undefined && { triedAgainAt: new Date(triedAgainAt).toISOString() }),
+      }));
     const unloaded = failures.map(({ id, cause }) => ({ knowledgeObject: koKey(id), cause }));
     return [...unloaded, ...failed].slice(0, MOST_FAILURES);
   }

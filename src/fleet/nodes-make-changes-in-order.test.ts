@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Change } from '../activation/activator.ts';
+import type { ChangeOutcome } from '../activation/became-active.ts';
 import type { About } from '../activation/selection.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
@@ -50,11 +51,11 @@ class Node {
     return node;
   }
 
-  async #apply(change: Change, about: About): Promise<[]> {
+  async #apply(change: Change, about: About): Promise<ChangeOutcome> {
     if (this.failsWith !== undefined) throw this.failsWith;
     this.made.push(`${change} ${about.what}`);
     await this.#take();
-    return [];
+    return { active: [], endpoints: 0, failed: [] };
   }
 
   async #take(): Promise<void> {

@@ -8,6 +8,8 @@ export interface NodeFailure {
   /** `<naan>/<name>/<version>`. */
   readonly knowledgeObject: string;
   readonly cause: string;
+  /** When the node tries it again by itself: ISO 8601. */
+  readonly triedAgainAt?: string;
 }
 
 export interface FleetNode {

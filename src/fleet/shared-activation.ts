@@ -2,7 +2,7 @@
  * The activation that all nodes make together: who asks for a change writes it to the database, and each node, the one
  * that was asked included, makes the changes of the database in their order.
  */
-import type { BecameActive } from '../activation/became-active.ts';
+import type { ChangeOutcome } from '../activation/became-active.ts';
 import type { Change } from '../activation/activator.ts';
 import type { About } from '../activation/selection.ts';
 import { messageOf, outcomeUnknown, ServiceError } from '../lib/errors.ts';
@@ -15,7 +15,7 @@ export interface SharedActivationOptions {
   readonly table: ActiveTable;
   readonly kos: SharedKos;
   /** Makes a change of this node's endpoints. */
-  readonly apply: (change: Change, about: About) => Promise<readonly BecameActive[]>;
+  readonly apply: (change: Change, about: About) => Promise<ChangeOutcome>;
   /** Tells the others how far this node is, and that there may be something to follow. */
   readonly reached: (generation: number) => void;
   /** Resolves when all nodes that live have made the changes up to a generation, or after a bounded time. */
@@ -34,7 +34,7 @@ const KEPT_OUTCOMES = 64;
 export class SharedActivation implements Disposable {
   readonly #options: SharedActivationOptions;
   readonly #queue = new SerialQueue();
-  readonly #outcomes = new Map<number, Promise<readonly BecameActive[]>>();
+  readonly #outcomes = new Map<number, Promise<ChangeOutcome>>();
   /** Of this node. */
   #generation = 0;
   #making = 0;
@@ -67,15 +67,15 @@ export class SharedActivation implements Disposable {
     this.#options.reached(generation);
   }
 
-  /** Makes a change on all nodes. @returns what became active on this one. @throws koNotFound; DatabaseError; what the change throws here. */
-  async order(change: Change, about: About): Promise<BecameActive[]> {
+  /** Makes a change on all nodes. @returns what it came to on this one. @throws koNotFound; DatabaseError; what the change throws here. */
+  async order(change: Change, about: About): Promise<ChangeOutcome> {
     const generation = await this.#options.table.order(change, about);
     await this.follow(generation);
     if (this.#generation < generation && !this.#outcomes.has(generation))
       throw keptFor(change, generation, this.#problem);
-    const active = await this.#outcomes.get(generation);
+    const outcome = await this.#outcomes.get(generation);
     await this.#options.whenAllReached(generation);
-    return [...(active ?? [])];
+    return outcome ?? { active: [], endpoints: 0, failed: [] };
   }
 
   /** Makes what was asked for up to that generation, as far as it can be made. Never rejects. */
@@ -124,7 +124,7 @@ export class SharedActivation implements Disposable {
     reached(generation);
   }
 
-  #keep(generation: number, outcome: Promise<readonly BecameActive[]>): void {
+  #keep(generation: number, outcome: Promise<ChangeOutcome>): void {
     outcome.catch(() => undefined);
     this.#outcomes.set(generation, outcome);
     for (const old of this.#outcomes.keys()) {

@@ -1,7 +1,7 @@
 /** The Activation API: "all GET; all respond 303 redirecting to `/endpoints`". */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
-import type { BecameActive } from '../activation/became-active.ts';
+import type { BecameActive, ChangeOutcome } from '../activation/became-active.ts';
 import { malformedRequest } from '../lib/errors.ts';
 import { someOf } from '../lib/text.ts';
 import { audit } from './access/audit.ts';
@@ -19,7 +19,7 @@ interface Named {
 }
 
 export function activationRoutes(app: FastifyInstance, activator: Activator): void {
-  const act = (action: 'refresh' | 'reload', change: (named: Named) => Promise<readonly BecameActive[]>) => ({
+  const act = (action: 'refresh' | 'reload', change: (named: Named) => Promise<ChangeOutcome>) => ({
     GET: {
       access: 'activation' as const,
       // "`HEAD` on these paths is 405: it must not act."
@@ -29,14 +29,15 @@ export function activationRoutes(app: FastifyInstance, activator: Activator): vo
         const v = askedVersion(request);
         const whole = { ...named, ...(named.version === undefined && v !== undefined ? { version: v } : {}) };
         const subject = Object.values(whole).join('/') || 'all';
-        let active: readonly BecameActive[];
+        let outcome: ChangeOutcome;
         try {
-          active = await change(whole);
+          outcome = await change(whole);
         } catch (thrown) {
           audit(request, { action, subject, outcome: 'failed' });
           throw thrown;
         }
-        audit(request, { action, subject, ...digestsOf(active, whole.name !== undefined), outcome: 'done' });
+        const told = digestsOf(outcome.active, whole.name !== undefined);
+        audit(request, { action, subject, ...told, ...howItEnded(outcome) });
         return reply
           .code(303)
           .header('location', `${prefixOf(request)}/endpoints`)
@@ -85,4 +86,11 @@ function digestsOf(active: readonly BecameActive[], isNamed: boolean): Pick<Audi
     return { digest: first.digest, ...(first.atId === undefined ? {} : { atId: first.atId }) };
   const all = told.map(({ ko, digest }) => `${ko} ${digest}`);
   return { digests: someOf(all, MAX_NAMED), ...atIdsOf(told) };
+}
+
+/** What could not be activated is told, and the rest is active. */
+function howItEnded({ active, endpoints, failed }: ChangeOutcome): Pick<AuditEntry, 'notActive' | 'outcome'> {
+  if (failed.length === 0) return { outcome: 'done' };
+  const notActive = `${failed.length} of ${Math.max(endpoints, failed.length)}: ${someOf(failed, MAX_NAMED)}`;
+  return { notActive, outcome: active.length === 0 ? 'failed' : 'partly' };
 }

@@ -1,4 +1,4 @@
-/** Calls that failed lately, those alike together: `GET /actuator/failures`. */
+/** Calls and activations that failed lately, those alike together: `GET /actuator/failures`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { FailureGroup, FailureGroups } from '../calls/failure-groups.ts';
 import { koKey } from '../knowledge-object/id.ts';
@@ -40,7 +40,9 @@ const toShown = ({
   last,
   trace,
 }: FailureGroup): object => ({
-  ...{ ko: koKey(id), endpoint, engine, code, status, message, place, count },
+  ko: koKey(id),
+  ...(endpoint === '' ? {} : { endpoint, engine }),
+  ...{ code, status, message, place, count },
   first: new Date(first).toISOString(),
   last: new Date(last).toISOString(),
   requestId: trace?.requestId,

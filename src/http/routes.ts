@@ -28,7 +28,7 @@ import { pageDataRoutes } from './pages/page-data.ts';
 import { pageRoutes } from './pages/send-page.ts';
 import { problemRoutes } from './problem-routes.ts';
 import { proxyRoutes } from './proxy-routes.ts';
-import type { FailureGroups } from '../calls/failure-groups.ts';
+import type { Endpoint } from '../activation/endpoint.ts';
 import type { Exposition } from '../metrics/exposition.ts';
 import type { History } from '../metrics/history.ts';
 import type { RequestGate } from './request-gate.ts';
@@ -43,7 +43,8 @@ export interface RouteParts extends ServerOptions {
   readonly texts: EndpointTexts;
   readonly exposition: Exposition;
   readonly history: History;
-  readonly failures: FailureGroups;
+  /** Hears of calls of an endpoint that is known and not active. */
+  readonly onNotActive: (endpoint: Endpoint, refusal: Error) => void;
   readonly events: ServiceEvents;
   readonly state: ServiceState;
   /** Calls so far. */
@@ -60,7 +61,10 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   pageDataRoutes(app, { activator, shelf, login, catalogue: () => parts.state.catalogue() });
   formRoutes(app, { activator, shelf });
   openapiRoutes(app);
-  const finder = new EndpointFinder({ activator, shelf, arriving: () => lifecycle.manifests.arriving });
+  const finder = new EndpointFinder({
+    ...{ activator, shelf, onNotActive: parts.onNotActive },
+    arriving: () => lifecycle.manifests.arriving,
+  });
   const executing = { activator, finder, calls, batches };
   const executeByAtId = execution(executing, (request) => wantedByAtId(request, activator.set));
   endpointRoutes(app, { activator, publicUrl, texts, executeByAtId });
@@ -76,7 +80,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     engines,
     walls: parts.walls,
     fleet: parts.fleet,
-    version: parts.version,
+    build: parts.build,
     lifecycle,
     totals: () => ({ requests: gate.requests, calls: executed() }),
     lostLines: parts.lostLines,

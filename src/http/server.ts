@@ -2,10 +2,12 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Activator } from '../activation/activator.ts';
+import type { Build } from '../build.ts';
 import type { CallChecks } from '../calls/call-checks.ts';
 import { Calls } from '../calls/calls.ts';
 import { ExecutionLog } from '../calls/execution-log.ts';
 import { FailedCalls } from '../calls/failed-calls.ts';
+import type { FailureGroups } from '../calls/failure-groups.ts';
 import { HeldBytes } from '../calls/held-bytes.ts';
 import type { Config } from '../config/config.ts';
 import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
@@ -15,7 +17,7 @@ import type { EngineRegistry } from '../engines/engine-registry.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import type { LogLevels } from '../lib/log-levels.ts';
-import { overloaded } from '../lib/errors.ts';
+import { outcomeOf, overloaded } from '../lib/errors.ts';
 import type { AuditStore } from '../shelf/audit-store.ts';
 import type { ImportTarget } from '../shelf/import/import-zip.ts';
 import type { ManifestImporter } from '../shelf/manifest-importer.ts';
@@ -66,12 +68,14 @@ export interface ServerOptions {
   readonly measured: Measured;
   /** Undefined where nothing is traced. */
   readonly tracer: Tracer | undefined;
-  readonly version: string;
+  readonly build: Build;
   readonly lifecycle: Lifecycle;
   readonly log: FastifyBaseLogger;
   readonly levels: LogLevels;
   readonly consoles: ConsoleLines;
   readonly lostLines: () => number;
+  /** What failed lately. */
+  readonly failures: FailureGroups;
   /** Folder for what lies on disk for a moment. */
   readonly spool: string;
   /** None on a read-only shelf. */
@@ -108,7 +112,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   installAccess(app, accessOptionsOf(config, { ...options, observe: observeLogins }));
 
   const held = new HeldBytes(config.limits.held);
-  const failures = new FailedCalls(options.log.child({ part: 'calls' }), config.logInputs);
+  const failures = new FailedCalls(options.log.child({ part: 'calls' }), config.logInputs, options.failures);
   app.addHook('onClose', (_app, done) => {
     failures[Symbol.dispose]();
     done();
@@ -129,7 +133,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     describe: (endpoint) => texts.of(endpoint, config.publicUrl ?? ownAddress(app)),
   });
   const provenance = config.provenance
-    ? new Provenance({ version: options.version, node: () => options.fleet?.id })
+    ? new Provenance({ version: options.build.version, node: () => options.fleet?.id })
     : undefined;
   const calls = new HttpCalls({ held, tokens: options.tokens, gate, calls: invoked, provenance });
   const bodies = new Bodies({ bytes: config.limits.body, time: config.limits.request }, held);
@@ -149,7 +153,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     log: options.log.child({ part: 'batches' }),
   });
   const collector = new Collector({
-    ...{ measured, activator, engines, shelf, version: options.version, lostLines: options.lostLines },
+    ...{ measured, activator, engines, shelf, build: options.build, lostLines: options.lostLines },
+    auditLost: () => app.audit.lost,
+    isConfined: options.walls.status === 'UP',
     shelfFigures: new ShelfReader(shelf),
     processes: new ProcessReader(() => figuresOf(engines)),
     batches: () => batches.figures(),
@@ -184,7 +190,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     history,
     events,
     state,
-    failures: failures.groups,
+    onNotActive: (endpoint, refusal) => {
+      failures.note(refusal, { endpoint, trace: undefined, input: '', json: false });
+      measured.executions.observe(endpoint, outcomeOf(refusal), 0, 1);
+    },
     executed: () => executed,
   });
 

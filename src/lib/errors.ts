@@ -60,6 +60,8 @@ const define =
 
 // Requests
 export const endpointNotFound = define('endpoint-not-found', 404, 'Endpoint not found');
+/** It is known, and could not be activated or was not yet. */
+export const endpointNotActive = define('endpoint-not-active', 404, 'Endpoint not found');
 export const notFound = define('not-found', 404, 'Not Found');
 export const malformedRequest = define('malformed-request', 400, 'Bad Request');
 /** Nobody hears of it but the log and who measures calls. */

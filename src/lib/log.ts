@@ -64,7 +64,8 @@ function readable(json: string, isTerminal: boolean): string {
   const { level = '', time = '', msg = '' } = fields as Record<string, string>;
   const colour = isTerminal ? (COLOURS[level] ?? '') : '';
   const rest = Object.entries(fields)
-    .filter(([key]) => !QUIET.has(key))
+    // What the message says stands there once.
+    .filter(([key, value]) => !QUIET.has(key) && !(typeof value === 'string' && value !== '' && msg.includes(value)))
     .map(
       ([key, value]) =>
         `${key}=${key === 'err' ? String((value as { stack?: string }).stack) : typeof value === 'string' ? value : JSON.stringify(value)}`,

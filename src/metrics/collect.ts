@@ -1,7 +1,9 @@
 /** All samples, family by family: what was counted, and what the parts of the service have now. */
 import type { Activator } from '../activation/activator.ts';
+import type { Build } from '../build.ts';
 import type { EngineFigures } from '../engines/engine.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
+import type { FleetFigures } from '../fleet/fleet-health.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import { FAMILIES } from './families.ts';
 import type { FamilyKey } from './families.ts';
@@ -29,18 +31,15 @@ export interface Sources {
   /** Bytes that are held for clients. */
   readonly held: () => number;
   readonly lostLines: () => number;
+  /** Records of the audit that could not be kept. */
+  readonly auditLost: () => number;
+  /** The kernel confines the code of knowledge objects in full. */
+  readonly isConfined: boolean;
   readonly isReady: () => boolean;
   readonly queueLimit: number;
-  readonly version: string;
+  readonly build: Build;
   /** Of the node of a fleet. */
   readonly fleet: () => FleetFigures | undefined;
-}
-
-export interface FleetFigures {
-  readonly fleet: string;
-  readonly name: string;
-  readonly id: string;
-  readonly generation: number;
 }
 
 /** Samples of one family, and where more of it follow, a mark that others may have their turn. */
@@ -149,6 +148,11 @@ export class Collector {
       for (const [key, count] of counts) samples.add(count, ...key.split(' '));
     });
     yield one('failedKos', failures.length);
+    const triedAgain = Map.groupBy(activator.triedAgain, ({ entry }) => entry.engine);
+    yield of('triedAgain', (samples) => {
+      for (const engine of new Set(endpoints.map(({ entry }) => entry.engine)))
+        samples.add(triedAgain.get(engine)?.length ?? 0, engine);
+    });
     const activations = [...measured.activations].map(
       ([key, histogram]) => [labelsOf(FAMILIES.activations.labels, key.split(' ')), histogram] as const,
     );
@@ -161,7 +165,7 @@ export class Collector {
   }
 
   async #ofShelf(): Promise<Samples[]> {
-    const { shelf, shelfFigures, measured, lostLines, isReady, version, fleet } = this.#sources;
+    const { shelf, shelfFigures, measured, lostLines, auditLost, isConfined, isReady, build, fleet } = this.#sources;
     const node = fleet();
     const { kos, isReadable } = await shelfFigures.figures();
     return [
@@ -174,11 +178,17 @@ export class Collector {
       of('loginsRefused', (samples) => {
         for (const [reason, count] of measured.loginsRefused) samples.add(count, reason);
       }),
+      one('auditLost', auditLost()),
       one('lostLines', lostLines()),
       one('ready', isReady() ? 1 : 0),
-      of('build', (samples) => samples.add(1, version, process.version)),
+      one('confinementUp', isConfined ? 1 : 0),
+      of('build', (samples) => samples.add(1, build.version, build.commit, process.version)),
       of('fleetNode', (samples) => {
         if (node !== undefined) samples.add(1, node.fleet, node.name, node.id);
+      }),
+      one('fleetUp', node && (node.isUp ? 1 : 0)),
+      of('fleetNodes', (samples) => {
+        for (const [state, count] of Object.entries(node?.nodes ?? {})) samples.add(count, state);
       }),
       one('fleetGeneration', node?.generation),
     ];

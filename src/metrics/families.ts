@@ -129,6 +129,12 @@ export const FAMILIES = {
     labels: [],
     help: 'Knowledge objects on the shelf of which no endpoint could be loaded',
   },
+  triedAgain: {
+    name: 'kgrid_endpoints_tried_again',
+    type: 'gauge',
+    labels: ['engine'],
+    help: 'Endpoints whose activation failed for a reason that may pass, such as a package registry that is away',
+  },
   activations: {
     name: 'kgrid_activations_total',
     type: 'counter',
@@ -171,6 +177,12 @@ export const FAMILIES = {
     labels: ['reason'],
     help: 'Requests that were refused for their login: missing, wrong, scope or unchecked; a wrong one at /actuator/health counts too',
   },
+  auditLost: {
+    name: 'kgrid_audit_lost_total',
+    type: 'counter',
+    labels: [],
+    help: 'Audit records that could not be kept: only the log has them',
+  },
   lostLines: {
     name: 'kgrid_log_lost_lines_total',
     type: 'counter',
@@ -183,17 +195,35 @@ export const FAMILIES = {
     labels: [],
     help: '1 while the service is ready for requests, else 0',
   },
+  confinementUp: {
+    name: 'kgrid_confinement_up',
+    type: 'gauge',
+    labels: [],
+    help: '1 where the kernel confines the code of knowledge objects in full, else 0',
+  },
   build: {
     name: 'kgrid_build_info',
     type: 'gauge',
-    labels: ['version', 'node'],
-    help: 'The version of the activator and of Node: 1',
+    labels: ['version', 'commit', 'node'],
+    help: 'The version of the activator, the commit it was made of, and the version of Node: 1',
   },
   fleetNode: {
     name: 'kgrid_fleet_node_info',
     type: 'gauge',
     labels: ['fleet', 'name', 'id'],
     help: 'Of which node of a fleet all of this is, as /actuator/fleet names it: 1',
+  },
+  fleetUp: {
+    name: 'kgrid_fleet_up',
+    type: 'gauge',
+    labels: [],
+    help: '1 while the component fleet of the health is UP, else 0',
+  },
+  fleetNodes: {
+    name: 'kgrid_fleet_nodes',
+    type: 'gauge',
+    labels: ['state'],
+    help: 'Nodes of the fleet as this one knows them: live or silent',
   },
   fleetGeneration: {
     name: 'kgrid_fleet_generation',

@@ -17,7 +17,10 @@ export interface AuditRecord {
   readonly digests?: string;
   /** `sha256:<old>, sha256:<new>` of what an import changed. */
   readonly Replaced?: string;
-  readonly outcome: 'done' | 'failed' | 'refused';
+  /** What of an activation failed: `<how many> of <how many>: <id>, …`. */
+  readonly notActive?: string;
+  /** `partly`: of an activation, some of what it was about. */
+  readonly outcome: 'done' | 'partly' | 'failed' | 'refused';
   /** Of refused ones: why, and how many were alike, of which this is the first. */
   readonly reason?: string;
   readonly times?: number;

@@ -22,6 +22,8 @@ export class Audit {
   readonly #pending = new Set<Promise<void>>();
   /** Records that the store was not given since too many were on their way. */
   #dropped = 0;
+  /** Records that could not be kept, so far. */
+  lost = 0;
 
   constructor(log: AuditLog, store: AuditStore | undefined) {
     this.#log = log;
@@ -36,6 +38,7 @@ export class Audit {
     if (wasKept(record) || this.#store === undefined) return;
     if (this.#pending.size >= MOST_PENDING) {
       this.#dropped++;
+      this.lost++;
       return;
     }
     try {
@@ -73,6 +76,7 @@ export class Audit {
   }
 
   #notKept({ requestId }: AuditRecord, thrown: unknown): void {
+    this.lost++;
     this.#log.error(
       { event: 'audit-not-kept', requestId, cause: messageOf(thrown) },
       'an audit record could not be kept: only this log has it',

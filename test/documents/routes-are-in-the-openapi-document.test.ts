@@ -29,7 +29,7 @@ async function declaredRoutes(): Promise<Set<string>> {
     const app = await createApp({
       config: toConfig(new Map()),
       shelf: folder,
-      version: '0',
+      build: { version: '0', commit: 'unknown' },
       lifecycle: new Lifecycle(),
       environment: {},
       cache: folder,

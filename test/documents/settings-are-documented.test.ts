@@ -53,7 +53,7 @@ test('the table of limits names an option for each, with its default', () => {
 });
 
 test('no document names an option or a variable of the service that is not there', () => {
-  const options = new Set([...settings.map((each) => `--${each.option}`), '--help']);
+  const options = new Set([...settings.map((each) => `--${each.option}`), '--help', '--version']);
   const variables = new Set(settings.flatMap((each) => [each.env, ...(each.aliases ?? [])]));
   // Those of the runtimes stand in documents of their own.
   const ofRuntimes = /^KGRID_(PROXY|NODE|PYTHON|RUNTIME)_/;

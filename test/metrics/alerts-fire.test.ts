@@ -32,7 +32,9 @@ const WELL: Readonly<Record<string, string>> = {
   [`http_server_request_duration_seconds_count{${ME},route="/",method="GET",status="500"}`]: growing(10),
   [`kgrid_executions_total{${EXECUTION},outcome="done"}`]: growing(1000),
   [`kgrid_executions_total{${EXECUTION},outcome="execution-failed"}`]: growing(10),
+  // What callers send pages nobody, however often.
   [`kgrid_executions_total{${EXECUTION},outcome="invalid-input"}`]: growing(100),
+  [`kgrid_executions_total{${EXECUTION},outcome="body-not-readable"}`]: growing(50),
   [`kgrid_execution_duration_seconds_bucket{${EXECUTION},outcome="done",le="0.5"}`]: growing(990),
   [`kgrid_execution_duration_seconds_bucket{${EXECUTION},outcome="done",le="+Inf"}`]: growing(1000),
   [`kgrid_validation_failures_total{${EXECUTION},part="result",action="logged"}`]: at(7),
@@ -50,6 +52,16 @@ const WELL: Readonly<Record<string, string>> = {
   [`process_max_fds{${ME}}`]: at(100),
   [`kgrid_logins_refused_total{${ME},reason="wrong"}`]: growing(1),
   [`kgrid_log_lost_lines_total{${ME}}`]: at(100),
+  [`kgrid_activations_total{${ME},engine="javascript",result="activated"}`]: growing(1),
+  [`kgrid_activations_total{${ME},engine="javascript",result="failed"}`]: at(3),
+  [`kgrid_endpoints_tried_again{${ME},engine="python"}`]: at(0),
+  [`kgrid_audit_lost_total{${ME}}`]: at(2),
+  [`kgrid_confinement_up{${ME}}`]: at(1),
+  [`kgrid_fleet_up{${ME}}`]: at(1),
+  [`kgrid_fleet_nodes{${ME},state="live"}`]: at(2),
+  [`kgrid_fleet_nodes{${ME},state="silent"}`]: at(0),
+  [`kgrid_fleet_generation{${ME}}`]: at(7),
+  [`kgrid_fleet_generation{job="kgrid",instance="b"}`]: at(7),
   [`kgrid_batches_total{${ME},outcome="broken-off"}`]: at(4),
 };
 
@@ -75,6 +87,12 @@ const ILL: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     [`kgrid_validation_failures_total{${EXECUTION},part="result",action="logged"}`]: growing(1),
   },
   KgridEndpointsNotActive: { [`kgrid_endpoints{${ME},engine="javascript",status="failed"}`]: at(1) },
+  KgridActivationFails: {
+    [`kgrid_activations_total{${ME},engine="javascript",result="failed"}`]: growing(1),
+  },
+  KgridPackagesNotInstalled: { [`kgrid_endpoints_tried_again{${ME},engine="python"}`]: at(1) },
+  // Among many that are right, one that nobody answers.
+  KgridCallsNotActive: { [`kgrid_executions_total{${EXECUTION},outcome="endpoint-not-active"}`]: growing(1) },
   KgridEngineDown: { [`kgrid_engine_up{${ME},engine="javascript"}`]: at(0) },
   KgridRuntimeDown: { [`kgrid_runtimes{${ME},engine="python",state="down"}`]: at(1) },
   KgridProcessesEnd: {
@@ -85,6 +103,11 @@ const ILL: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   KgridFilesRunOut: { [`process_open_fds{${ME}}`]: at(90) },
   KgridLoginsRefused: { [`kgrid_logins_refused_total{${ME},reason="wrong"}`]: growing(10) },
   KgridLogLinesLost: { [`kgrid_log_lost_lines_total{${ME}}`]: growing(1) },
+  KgridAuditLost: { [`kgrid_audit_lost_total{${ME}}`]: growing(1) },
+  KgridConfinementDown: { [`kgrid_confinement_up{${ME}}`]: at(0) },
+  KgridFleetDown: { [`kgrid_fleet_up{${ME}}`]: at(0) },
+  KgridFleetNodeSilent: { [`kgrid_fleet_nodes{${ME},state="silent"}`]: at(1) },
+  KgridFleetBehind: { [`kgrid_fleet_generation{job="kgrid",instance="b"}`]: at(8) },
   KgridBatchesBreakOff: { [`kgrid_batches_total{${ME},outcome="broken-off"}`]: growing(1) },
   KgridSeriesRunOut: { [`kgrid_executions_total{${OTHER},outcome="done"}`]: growing(1) },
 };

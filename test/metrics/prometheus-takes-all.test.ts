@@ -66,6 +66,7 @@ test('Prometheus has run the rules, and what fails under the load is among what 
     'KgridEndpointFails',
     'KgridServerErrors',
     'KgridEndpointsNotActive',
+    'KgridActivationFails',
     'KgridEndpointGetsBadInput',
   ]) {
     const isFound = async (): Promise<boolean> => (await prometheus.query(named.get(alert) ?? '')).length > 0;

@@ -77,8 +77,8 @@ export class ManualEngine implements Engine {
     });
   }
 
-  fail(id: string, detail: string): void {
-    this.#open.get(id)?.reject(new ActivationFailure(detail));
+  fail(id: string, detail: string, mayPass = false): void {
+    this.#open.get(id)?.reject(new ActivationFailure(detail, { mayPass }));
   }
 
   health(): EngineHealth {

@@ -24,7 +24,7 @@ export class TestRegistry implements AsyncDisposable {
     this.#server = server;
   }
 
-  static async start(): Promise<TestRegistry> {
+  static async start(port = 0): Promise<TestRegistry> {
     const server = createServer((request, response) => {
       const path = (request.url ?? '').slice(1);
       registry.requests.push(path);
@@ -33,7 +33,7 @@ export class TestRegistry implements AsyncDisposable {
       });
     });
     const registry = new TestRegistry(server);
-    server.listen(0, '127.0.0.1');
+    server.listen(port, '127.0.0.1');
     await once(server, 'listening');
     return registry;
   }

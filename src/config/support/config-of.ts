@@ -7,7 +7,7 @@ import { readSettings } from '../read-settings.ts';
 /** The configuration of a service that is started with these options and variables. @throws startRefused. */
 export function configOf(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Config {
   const given = readSettings(argv, env);
-  assert.ok(!given.help);
+  assert.ok('settings' in given);
   return toConfig(given.settings);
 }
 

@@ -68,11 +68,13 @@ export class RemoteEngine implements Engine {
     const { promise: held, resolve, reject } = Promise.withResolvers<void>();
     const causes = new Set<string>();
     let trying = 0;
+    let mayPass = false;
     const tryIt = (activation: Promise<void>): void => {
       trying++;
       activation.then(resolve, (thrown: unknown) => {
         causes.add(messageOf(thrown));
-        if (--trying === 0) reject(new ActivationFailure([...causes].join('; ')));
+        mayPass ||= thrown instanceof ActivationFailure && thrown.mayPass;
+        if (--trying === 0) reject(new ActivationFailure([...causes].join('; '), { mayPass }));
       });
     };
     const tryAt = (runtime: Runtime): void =>

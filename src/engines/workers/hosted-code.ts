@@ -7,6 +7,7 @@ import { Artifacts } from './packages/artifacts.ts';
 import type { WantedArtifacts } from './packages/artifacts.ts';
 import type { Cache } from './packages/cache.ts';
 import { activationFailed } from './packages/errors.ts';
+import { installFailure } from './packages/install-failure.ts';
 import { Semaphore } from './packages/semaphore.ts';
 import type { WorkerPool } from './worker-pool.ts';
 import type { EndpointCode } from './worker-program.ts';
@@ -113,12 +114,17 @@ export class HostedCode {
     };
     const key = await this.#places.run(() => {
       progress('fetching artifacts');
-      return this.#artifacts.provide({ ...wanted, variant: installer.variantOf(wanted) });
+      const stored = this.#artifacts.provide({ ...wanted, variant: installer.variantOf(wanted) });
+      return stored.catch((thrown: unknown) => {
+        throw installFailure(thrown);
+      });
     });
     const root = join(cache.object(key), 'package');
     need(cache.object(key));
     const code: StoredCode = { wanted, key, root };
-    const installed = await installer.install(code, progress);
+    const installed = await installer.install(code, progress).catch((thrown: unknown) => {
+      throw installFailure(thrown);
+    });
     installed.folders.forEach(need);
     const folders = [cache.object(key), ...installed.folders];
     const state = `${wanted.checksum ?? key} ${installed.apart ?? ''}`;

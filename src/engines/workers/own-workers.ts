@@ -2,7 +2,7 @@
 import { isJson } from '../../lib/json.ts';
 import type { Logger } from 'pino';
 import { digestOf } from '../../lib/digest.ts';
-import { executionFailed, messageOf, toError } from '../../lib/errors.ts';
+import { executionFailed, toError } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { checkJson } from '../check-json.ts';
 import { ActivationFailure } from '../engine.ts';
@@ -14,7 +14,7 @@ import type { Kernel } from '../walls/walls.ts';
 import type { CallPlace } from '../remote/call-place.ts';
 import type { HostedEndpoint, WantedCode } from './hosted-code.ts';
 import type { OpenWorkers } from './open-workers.ts';
-import { codeOf } from './packages/errors.ts';
+import { installFailure } from './packages/install-failure.ts';
 import { workerPolicy } from './policy.ts';
 import { CallFailure } from './call-failure.ts';
 import { RecordChunks } from './record-chunks.ts';
@@ -107,6 +107,7 @@ export class OwnWorkers implements AsyncDisposable {
             late.aborted
               ? `the ${plan.engine} workers did not activate it within ${activationTimeout / 1000} s (--activation-timeout)`
               : 'it was replaced',
+            { mayPass: late.aborted },
           ),
         ),
       );
@@ -141,9 +142,7 @@ export class OwnWorkers implements AsyncDisposable {
       });
     } catch (thrown) {
       if (key !== '') known?.rememberLoad(key, false);
-      throw thrown instanceof ActivationFailure
-        ? thrown
-        : new ActivationFailure(`the code could not be brought in: ${codeOf(thrown) ?? messageOf(thrown)}`);
+      throw thrown instanceof ActivationFailure ? thrown : installFailure(thrown);
     }
   }
 

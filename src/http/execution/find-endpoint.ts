@@ -18,6 +18,8 @@ export interface EndpointFinderOptions {
   readonly shelf: Shelf;
   /** While it is true, what is not known may yet come. */
   readonly arriving: () => boolean;
+  /** Hears of calls of an endpoint that is known and not active. */
+  readonly onNotActive: (endpoint: Endpoint, refusal: Error) => void;
 }
 
 /** The request, or what it says in another form: for the words where there is nothing. */
@@ -69,8 +71,10 @@ export class EndpointFinder {
   /** One that can be called. @throws endpointNotFound; overloaded. */
   async require(request: Asking, wanted: Wanted): Promise<Endpoint> {
     const endpoint = await this.find(wanted, 'post');
-    if (endpoint === undefined || endpoint.status === 'FAILED_TO_ACTIVATE') throw await this.missing(request, wanted);
-    return endpoint;
+    if (endpoint !== undefined && endpoint.status !== 'FAILED_TO_ACTIVATE') return endpoint;
+    const refusal = await this.missing(request, wanted);
+    if (endpoint !== undefined) this.#options.onNotActive(endpoint, refusal);
+    throw refusal;
   }
 
   /** Once it is decided. What could not be read before is tried again by a call. */

@@ -4,7 +4,7 @@ import type { EndpointMethod, EndpointSet } from '../../activation/endpoint-set.
 import { methodOf } from '../../activation/name-endpoints.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { isKoPart, koKey } from '../../knowledge-object/id.ts';
-import { endpointNotFound } from '../../lib/errors.ts';
+import { endpointNotActive, endpointNotFound } from '../../lib/errors.ts';
 import { someOf, withoutSlashes } from '../../lib/text.ts';
 import type { ShelfEntry } from '../../shelf/shelf.ts';
 import type { Reading } from '../at-id-path.ts';
@@ -130,14 +130,18 @@ export function nothingActive(
   const active = others.filter((each) => !hasFailed(each)).map((each) => each.apiVersion);
   if (active.length > 0) sentences.push(`active API versions: ${[...new Set(active)].join(', ')}`);
   sentences.push(...(asked === undefined ? others : [asked]).filter(hasFailed).map(whyFailed));
+  let isIdle = false;
   if (others.length === 0 && asked === undefined && onShelf.length > 0) {
     const callable = new Set(loaded.filter((each) => !hasFailed(each)).map((each) => each.name));
     if (callable.size > 0) sentences.push(`endpoints of ${naan}/${name}: ${[...callable].join(', ')}`);
     sentences.push(...loaded.filter(hasFailed).slice(0, MOST_NAMED).map(whyFailed));
     const idle = onShelf.filter(({ id }) => !loaded.some(({ ko }) => ko.key === koKey(id)));
+    // Nothing is known yet of what it has.
+    isIdle = loaded.length === 0 && idle.length > 0;
     for (const { id } of idle.slice(0, MOST_NAMED)) sentences.push(whyIdle(set, koKey(id)));
   }
-  return endpointNotFound(sentences.join('; '));
+  const isKnown = [...others, ...(asked === undefined ? [] : [asked])].some(hasFailed) || isIdle;
+  return (isKnown ? endpointNotActive : endpointNotFound)(sentences.join('; '));
 }
 
 /** The `@id`s, where they are not the place. */
@@ -149,7 +153,8 @@ function otherNames(loaded: readonly Endpoint[], onShelf: readonly Pick<ShelfEnt
 
 const MOST_NAMED = 3;
 const hasFailed = ({ status }: Endpoint): boolean => status === 'FAILED_TO_ACTIVATE';
-const whyFailed = ({ id, detail = '' }: Endpoint): string => `${id} failed to activate: ${detail}`;
+const whyFailed = ({ id, detail = '', mayPass }: Endpoint): string =>
+  `${id} failed to activate: ${detail}${mayPass ? ' (it is tried again)' : ''}`;
 
 /** A KO on the shelf without endpoints: it was never loaded, or could not be. */
 function whyIdle(set: EndpointSet, key: string): string {

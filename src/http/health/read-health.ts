@@ -1,5 +1,6 @@
 /** `GET /actuator/health`. */
 import type { Activator } from '../../activation/activator.ts';
+import type { Endpoint } from '../../activation/endpoint.ts';
 import type { LoadFailure } from '../../activation/endpoint-set.ts';
 import type { EngineRegistry } from '../../engines/engine-registry.ts';
 import type { WallsReport } from '../../engines/walls/report-walls.ts';
@@ -55,6 +56,7 @@ async function componentsOf({
       knowledgeObject: koKey(id),
       cause,
     })),
+    ...triedAgainOf(activator.triedAgain),
     ...shelf.damage().map(({ where, cause }) => ({ onShelf: where, cause })),
   ];
   return {
@@ -73,6 +75,15 @@ async function componentsOf({
     ...(fleet === undefined ? {} : { fleet: await fleet.health() }),
     ...(manifests === undefined ? {} : { startManifests: manifests }),
   };
+}
+
+/** Knowledge objects that could not be activated for a reason that may pass, such as packages that cannot be fetched. */
+function triedAgainOf(endpoints: readonly Endpoint[]): readonly object[] {
+  const first = new Map(endpoints.toReversed().map((each) => [each.ko.key, each]));
+  return [...first].toReversed().map(([knowledgeObject, { detail, triedAgainAt }]) => ({
+    ...{ knowledgeObject, cause: detail },
+    ...(triedAgainAt === undefined ? {} : { triedAgainAt: new Date(triedAgainAt).toISOString() }),
+  }));
 }
 
 /** As it should be, and said, since nothing of it can be called. */

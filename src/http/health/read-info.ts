@@ -1,6 +1,7 @@
 /** `GET /actuator/info`. */
 import { stringify } from 'yaml';
 import type { Activator } from '../../activation/activator.ts';
+import type { Build } from '../../build.ts';
 import type { EngineRegistry } from '../../engines/engine-registry.ts';
 import type { WallsReport } from '../../engines/walls/report-walls.ts';
 import type { Shelf } from '../../shelf/shelf.ts';
@@ -12,7 +13,7 @@ export interface InfoOptions {
   readonly shelf: Shelf;
   readonly engines: EngineRegistry;
   readonly walls: WallsReport;
-  readonly version: string;
+  readonly build: Build;
   /** Requests so far. */
   readonly totals: () => { readonly requests: number; readonly calls: number };
   /** Lines of the log that its reader did not take. */
@@ -31,11 +32,11 @@ export const readInfo = (options: InfoOptions): Operation => ({
   },
 });
 
-async function infoOf({ activator, shelf, engines, walls, version, totals, lostLines }: InfoOptions): Promise<unknown> {
+async function infoOf({ activator, shelf, engines, walls, build, totals, lostLines }: InfoOptions): Promise<unknown> {
   const { endpoints } = activator.set;
   const count = (status: string): number => endpoints.filter((each) => each.status === status).length;
   return {
-    build: { name: 'kgrid-activator', version, node: process.version },
+    build: { name: 'kgrid-activator', ...build, node: process.version },
     engines: Object.fromEntries(
       [...engines.values()].map((engine) => [engine.name, { ...engines.health(engine), ...engine.info() }]),
     ),

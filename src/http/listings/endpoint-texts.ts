@@ -56,7 +56,7 @@ export class EndpointTexts {
 
   #make(endpoint: Endpoint): Text {
     const text = textOf(endpoint);
-    if (endpoint.status !== 'LOADED') this.#texts.set(endpoint, text);
+    if (!endpoint.mayChange) this.#texts.set(endpoint, text);
     return text;
   }
 }

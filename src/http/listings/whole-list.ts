@@ -1,5 +1,5 @@
 /** The list of all endpoints, which is made anew only where something in it has changed. */
-import type { Endpoint } from '../../activation/endpoint.ts';
+import type { Endpoint, EndpointStatus } from '../../activation/endpoint.ts';
 import type { EndpointSet } from '../../activation/endpoint-set.ts';
 import type { EndpointTexts } from './endpoint-texts.ts';
 
@@ -9,8 +9,8 @@ const MAX_ADDRESSES = 8;
 interface Made {
   readonly set: EndpointSet;
   readonly bodies: Map<string, Buffer>;
-  /** Those that were not decided, with what was said of them. */
-  readonly open: readonly (readonly [endpoint: Endpoint, detail: string | undefined])[];
+  /** Those that may change, with what was said of them. */
+  readonly open: readonly (readonly [endpoint: Endpoint, status: EndpointStatus, detail: string | undefined])[];
 }
 
 export class WholeList {
@@ -34,7 +34,7 @@ export class WholeList {
 }
 
 const openIn = ({ endpoints }: EndpointSet): Made['open'] =>
-  endpoints.filter(({ status }) => status === 'LOADED').map((each) => [each, each.detail]);
+  endpoints.filter(({ mayChange }) => mayChange).map((each) => [each, each.status, each.detail]);
 
 const isAsItWas = ({ open }: Made): boolean =>
-  open.every(([{ status, detail }, before]) => status === 'LOADED' && detail === before);
+  open.every(([{ status, detail }, before, saidBefore]) => status === before && detail === saidBefore);

@@ -1,0 +1,32 @@
+/** Tells failures of an installation that may pass, such as a registry that is away, from those of what is to be installed. */
+import { messageOf } from '../../../lib/errors.ts';
+import { ActivationFailure } from '../../engine.ts';
+import { codeOf } from './errors.ts';
+
+/** Errors of the system and of npm that are about the network or the disk. */
+const CODES = [
+  'ECONNREFUSED|ECONNRESET|ECONNABORTED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EPIPE|ETIMEDOUT|ESOCKETTIMEDOUT',
+  'ERR_SOCKET_TIMEOUT|EAI_AGAIN|ENOTFOUND|E429|E5\\d\\d|ENOSPC|EDQUOT|EMFILE|ENFILE|ENOMEM|EIO|EAGAIN|SIGKILL',
+].join('|');
+/** The same in the words of npm, of pip and of the installers. */
+const WORDS = [
+  'cannot be reached|connection (?:broken|refused|reset|aborted)|timed? ?out|limit of [\\d.]+ (?:s|seconds|min|minutes)\\b',
+  'no space left|quota exceeded|too many open files|temporary failure in name resolution',
+  'HTTP error (?:429|5\\d\\d)|\\b(?:429|5\\d\\d) (?:Server|Client) Error',
+].join('|');
+const UNKNOWN_AUTHORITY =
+  /SELF_SIGNED_CERT|UNABLE_TO_(?:GET_ISSUER|VERIFY)|CERTIFICATE_VERIFY_FAILED|self.signed certificate/i;
+const MAY_PASS = new RegExp(`\\b(?:${CODES})\\b|${WORDS}`, 'i');
+
+const ADVICE =
+  'the certificate of the registry, or of a proxy before it, is of an authority that is not known here: give its file to the service with NODE_EXTRA_CA_CERTS (npm) and PIP_CERT (pip)';
+
+/** What is thrown for an installation that failed. */
+export function installFailure(thrown: unknown): ActivationFailure {
+  const text = messageOf(thrown);
+  const isOfCertificate = UNKNOWN_AUTHORITY.test(text);
+  const mayPass = isOfCertificate || MAY_PASS.test(`${codeOf(thrown) ?? ''} ${text}`);
+  const said =
+    thrown instanceof ActivationFailure ? text : `the code could not be brought in: ${codeOf(thrown) ?? text}`;
+  return new ActivationFailure(isOfCertificate ? `${said}; ${ADVICE}` : said, { mayPass });
+}
