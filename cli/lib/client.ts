@@ -149,6 +149,8 @@ export class ActivatorClient {
     { method = 'GET', headers = {}, body }: Sent,
     use: (response: Response) => Promise<T>,
   ): Promise<T> {
+    // What comes from a package or another activator may be anything; the login goes where the path says.
+    if (LEADS_ELSEWHERE.test(path)) throw ioFailure(`${this.url} is not asked for ${path}, which leads elsewhere`);
     try {
       const response = await fetch(this.url + path, {
         method,
@@ -170,6 +172,9 @@ export class ActivatorClient {
     }
   }
 }
+
+/** Parts of a path that lead to another one than is written. */
+const LEADS_ELSEWHERE = /^[^?]*(?:\/(?:\.|%2e){1,2}(?:[/?#]|$)|\\)/i;
 
 /** `fetch` throws a TypeError whatever happened to the connection. */
 const isOfConnection = (thrown: unknown): thrown is TypeError => thrown instanceof TypeError;

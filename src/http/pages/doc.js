@@ -1,7 +1,7 @@
 // Tells what a knowledge object is about, and opens the editor on its service descriptor. Only this service is ever asked.
 import { aboutPanel } from './about.js';
 import { answersPlugin } from './answers.js';
-import { idOf, operationsOf, withOwnServers, withoutOthers } from './descriptor.js';
+import { idOf, operationsOf, ownAddresses, withOwnServers, withoutOthers } from './descriptor.js';
 import { element } from './element.js';
 import { filesOf } from './files.js';
 import { loginForm, loginHeaders } from './login.js';
@@ -69,8 +69,7 @@ const offerLogin = async () => {
 
 const withLogin = (request) => {
   const headers = loginHeaders();
-  const isOwn = URL.parse(request.url, location.href)?.origin === location.origin;
-  if (!isOwn || headers.authorization === undefined) return request;
+  if (headers.authorization === undefined) return request;
   // Not put into the request itself, of which the page shows the headers.
   return { ...request, headers: { ...headers, ...request.headers }, credentials: 'omit' };
 };
@@ -122,8 +121,15 @@ const openEditor = async (url) => {
     // The only operation is what was wanted. The editor reads its settings whenever it draws.
     if (operationsOf(descriptor).length === 1) system.getConfigs().docExpansion = 'full';
     if (id === undefined && descriptor.info?.title) document.title = descriptor.info.title + ' · KGrid Activator';
-    return update(withOwnServers(withoutOthers(descriptor, isOwn, note), { base, url, endpoints }));
+    return update(withOwnServers(withoutOthers(descriptor, isOwn, note), { base, url, endpoints }, note));
   };
+  const owns = ownAddresses({ base, url, endpoints });
+  for (const event of ['click', 'auxclick'])
+    document.addEventListener(event, (press) => {
+      const { href = '' } = press.target.closest('#editor a[href], #about a[href]') ?? {};
+      // What an author links to is followed with what the browser knows of logins.
+      if (URL.parse(href)?.origin === location.origin && !isOwn(href) && !owns(href)) press.preventDefault();
+    });
   window.SwaggerUIBundle({
     url: url.href,
     dom_id: '#editor',
@@ -135,8 +141,8 @@ const openEditor = async (url) => {
     syntaxHighlight: { theme: 'obsidian' },
     plugins: [answersPlugin(onDescriptor)],
     requestInterceptor(request) {
-      if (!request.loadSpec) return withLogin(request);
-      if (!isOwn(request.url)) throw new Error('Not of this knowledge object: ' + request.url);
+      if (!request.loadSpec && owns(request.url)) return withLogin(request);
+      if (!request.loadSpec || !isOwn(request.url)) throw new Error('Not of this knowledge object: ' + request.url);
       return request;
     },
   });

@@ -9,6 +9,9 @@ export function loginHeaders() {
   return authorization === null ? {} : { authorization };
 }
 
+/** Whether a path has parts that lead to another one than is written: no login goes there. */
+export const leadsElsewhere = (path) => /\/(?:\.|%2e){1,2}(?:[/?#]|$)|\\/i.test(path);
+
 const inBase64 = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
 const isAccepted = async (base) => {

@@ -6,15 +6,15 @@ import { Problem, Table, Time } from '../shared/parts.js';
 import { useLoaded } from '../shared/use-loaded.js';
 
 const ADDRESS = /^https?:\/\/[^\s<>"]+$/;
+/** A link of an author into this service would be followed with what the browser knows of logins. */
+const isOfOthers = (address) => ADDRESS.test(address) && URL.parse(address)?.origin !== location.origin;
 
 /** An address can be followed, and a file of the package read; all else stays text. */
 const Text = ({ id, paths, text }) => {
   if (Object.hasOwn(paths, text)) return html`<a href=${hrefOf(id, 'files', paths[text])}>${text}</a>`;
   return text.split(/(\s+)/).map((word) => {
     const [, address = word, end = ''] = /^(.*?)([.,;)\]]?)$/.exec(word) ?? [];
-    return ADDRESS.test(address)
-      ? html`<a href=${address} rel="noreferrer" target="_blank">${address}</a>${end}`
-      : word;
+    return isOfOthers(address) ? html`<a href=${address} rel="noreferrer" target="_blank">${address}</a>${end}` : word;
   });
 };
 

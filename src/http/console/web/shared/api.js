@@ -1,5 +1,5 @@
 // Asks the service, with the login of this tab.
-import { loginHeaders } from 'kgrid/login';
+import { leadsElsewhere, loginHeaders } from 'kgrid/login';
 
 /** Address of the service, with a slash at its end: it may live below a path behind a proxy. */
 export const base = location.pathname.replace(/console\/?$/, '');
@@ -37,6 +37,8 @@ const errorOf = async (response) => {
  * @throws ApiError; TypeError where the service cannot be reached.
  */
 export async function send(method, path, { headers = {}, body, signal } = {}) {
+  // An id in an address of the console may be anything: the login goes to no other place by it.
+  if (leadsElsewhere('/' + path)) throw new Error('/' + path + ' leads elsewhere');
   const response = await fetch(base + path, {
     method,
     headers: { accept: 'application/json', ...loginHeaders(), ...headers },

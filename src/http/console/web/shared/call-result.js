@@ -1,4 +1,5 @@
 // What came of a call.
+import { leadsElsewhere } from 'kgrid/login';
 import { base, pathOf } from './api.js';
 import { html } from './html.js';
 import { visible } from './text-lines.js';
@@ -34,7 +35,7 @@ const Resources = ({ endpoint, result }) =>
   Array.isArray(result) &&
   html`<ul class="ko-files">
     ${result
-      .filter((each) => typeof each === 'string')
+      .filter((each) => typeof each === 'string' && !leadsElsewhere('/' + each))
       .slice(0, 200)
       .map(
         (each) => html`<li><a href=${base + pathOf(endpoint) + '/' + pathOf(each)} rel="noreferrer">${each}</a></li>`,
