@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Rings of their own: `npm run test:<name>`. */
-export const SLOW_RINGS = ['fleet', 'hostile', 'load', 'metrics', 'shutdown', 'walls'] as const;
+export const SLOW_RINGS = ['fleet', 'hostile', 'image', 'load', 'metrics', 'shutdown', 'walls'] as const;
 
 /**
  * Of those rings, the files that take a few seconds, or a short round (`inRound`), in every run. Of hostile code that is
@@ -12,6 +12,7 @@ export const SHORT_ROUNDS = [
   'test/fleet/behind-haproxy.test.ts',
   'test/fleet/nodes-are-killed.test.ts',
   'test/fleet/nodes-are-one.test.ts',
+  'test/image/image-is-complete.test.ts',
   'test/load/clock-jumps.test.ts',
   'test/load/log-reader-stalls.test.ts',
   'test/load/same-knowledge-objects.test.ts',

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import type { OwnService } from './service.ts';
+import type { Client } from './knowledge-grid.ts';
 
 interface Worked {
   readonly name: string;
@@ -17,7 +17,11 @@ interface Worked {
 }
 
 /** Calls the service with all that the folder of a knowledge object has; `id` is its id with the API version. Gives how many. */
-export async function assertWorkedExamples(service: OwnService, folder: string, id: string): Promise<number> {
+export async function assertWorkedExamples(
+  service: Pick<Client, 'get' | 'post'>,
+  folder: string,
+  id: string,
+): Promise<number> {
   const all = parse(await readFile(join(folder, 'worked-examples.yaml'), 'utf8')) as Worked[];
   for (const worked of all) {
     const path = `/${id}${worked.endpoint}`;
