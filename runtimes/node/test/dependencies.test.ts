@@ -181,7 +181,10 @@ describe('packages that knowledge objects depend on', () => {
       'src/index.js':
         "module.exports = () => require('fs').readFileSync(__dirname + '/../../node_modules/tiny/hostname', 'utf8');",
     };
-    assert.equal(await resultOf('linked', files), 'The package tiny is a link out of the knowledge object');
+    assert.equal(
+      await resultOf('linked', files),
+      'The package tiny has a link out of the installation: node_modules/tiny',
+    );
   });
 
   it('let the activator ask again while they are being installed', async () => {

@@ -36,7 +36,9 @@ const npm = new Npm(
   () => Promise.resolve(),
 );
 try {
-  await npm.build(folder, ['attacker']);
+  const home = join(folder, 'home');
+  await mkdir(home);
+  await npm.build(folder, ['attacker'], home, () => ({ stop: () => Promise.resolve() }));
   process.stdout.write(await readFile(join(installed, 'results.txt'), 'utf8'));
 } finally {
   npm.kill();

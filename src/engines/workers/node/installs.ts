@@ -2,14 +2,14 @@
  * The packages that a knowledge object depends on, installed for what its `package.json` and lock file say, once:
  * the same two files find the same installation again, without the network.
  */
-import { cp, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
-import { basename, join, posix, sep } from 'node:path';
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, join, posix } from 'node:path';
 import { digestOf, exists } from '../packages/cache.ts';
 import type { Cache } from '../packages/cache.ts';
-import { activationFailed } from '../packages/errors.ts';
 import { Semaphore } from '../packages/semaphore.ts';
+import { install } from './installation.ts';
+import type { InstallationOptions } from './installation.ts';
 import { parseManifest, refuseGit } from './manifest.ts';
-import type { Npm } from './npm.ts';
 
 const lockFiles = ['npm-shrinkwrap.json', 'package-lock.json'];
 
@@ -22,13 +22,13 @@ export interface Builds {
 
 export class Installs {
   readonly #cache: Cache;
-  readonly #npm: Npm;
+  readonly #parts: Pick<InstallationOptions, 'npm' | 'timeout' | 'limits'>;
   readonly #running = new Map<string, Promise<void>>();
   readonly #places = new Semaphore(2);
 
-  constructor(cache: Cache, npm: Npm) {
+  constructor(cache: Cache, parts: Pick<InstallationOptions, 'npm' | 'timeout' | 'limits'>) {
     this.#cache = cache;
-    this.#npm = npm;
+    this.#parts = parts;
   }
 
   /**
@@ -49,30 +49,29 @@ export class Installs {
 
     const lock = await readLock(folder);
     if (!builds) refuseGit(manifest, packageJson, permission, lock?.text);
-    const platform = [process.platform, process.arch, process.versions.modules, builds].join(' ');
-    const key = digestOf(text, lock?.text ?? '', platform, manifest.usesOwnFiles ? objectKey : '');
+    const platform = [process.platform, process.arch, process.versions.modules].join(' ');
+    // What it brings itself, and what scripts make of it, is for no other.
+    const own = manifest.usesOwnFiles || builds ? objectKey : '';
+    const key = digestOf(text, lock?.text ?? '', platform, String(builds), own);
     await this.#cache.use(this.#cache.install(key));
     if (!(await isWhole(this.#cache.install(key)))) {
       onStep('installing dependencies');
-      await this.#once(key, async () => {
-        await this.#cache.stage(async (staging) => {
-          if (manifest.usesOwnFiles)
-            await cp(folder, staging, { recursive: true, filter: (file) => basename(file) !== '.npmrc' });
-          await writeFile(join(staging, 'package.json'), text);
-          if (lock) await writeFile(join(staging, lock.name), lock.text);
-          await this.#npm.fetch(staging, lock !== undefined, builds ? 'allowed' : 'refused');
-          await refuseLinksOutside(staging);
-          const scripted = builds ? await withInstallScripts(staging) : [];
-          if (scripted.length > 0) {
-            onStep('building dependencies');
-            await this.#npm.build(staging, scripted);
-            await refuseLinksOutside(staging);
-          }
-          await writeFile(join(staging, inventory), JSON.stringify(await packagesIn(staging)), { flush: true });
+      const prepare = async (fetched: string): Promise<void> => {
+        if (manifest.usesOwnFiles)
+          await cp(folder, fetched, { recursive: true, filter: (file) => basename(file) !== '.npmrc' });
+        await writeFile(join(fetched, 'package.json'), text);
+        if (lock) await writeFile(join(fetched, lock.name), lock.text);
+      };
+      const sources = { 'allow-git': builds ? 'all' : 'none', 'allow-remote': 'all' } as const;
+      await this.#once(key, () =>
+        this.#cache.stage(async (stage) => {
+          const fetch = { hasLock: lock !== undefined, sources };
+          const kept = await install({ ...this.#parts, ...{ stage, fetch, builds, prepare, onStep } });
+          await writeFile(join(kept, inventory), JSON.stringify(await packagesIn(kept)), { flush: true });
           // Another runtime on this cache folder may have been as fast, and use it already.
-          if (!(await isWhole(this.#cache.install(key)))) await this.#cache.place(staging, this.#cache.install(key));
-        });
-      });
+          if (!(await isWhole(this.#cache.install(key)))) await this.#cache.place(kept, this.#cache.install(key));
+        }),
+      );
     }
     await this.#cache.link(objectKey, key);
     return key;
@@ -83,9 +82,10 @@ export class Installs {
     const text = JSON.stringify({ private: true, dependencies });
     parseManifest(text, 'dependencies');
     await this.#once(digestOf('fetch', text), () =>
-      this.#cache.stage(async (staging) => {
-        await writeFile(join(staging, 'package.json'), text);
-        await this.#npm.fetch(staging, false, 'refused');
+      this.#cache.stage(async (stage) => {
+        const prepare = (folder: string): Promise<void> => writeFile(join(folder, 'package.json'), text);
+        const fetch = { hasLock: false, sources: { 'allow-git': 'none', 'allow-remote': 'none' } } as const;
+        await install({ ...this.#parts, ...{ stage, fetch, builds: false, prepare, onStep: () => undefined } });
       }),
     );
   }
@@ -95,16 +95,6 @@ export class Installs {
     this.#running.set(key, running);
     return running;
   }
-}
-
-/** Names of packages with install scripts, which may be missed. */
-export async function withInstallScripts(installation: string): Promise<string[]> {
-  const text = await readFile(join(installation, 'node_modules/.package-lock.json'), 'utf8').catch(() => '{}');
-  const { packages = {} } = JSON.parse(text) as { packages?: Record<string, { hasInstallScript?: boolean }> };
-  return Object.entries(packages)
-    .filter(([, { hasInstallScript }]) => hasInstallScript === true)
-    .map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length))
-    .filter((name, index, all) => all.indexOf(name) === index);
 }
 
 /** The list of what was installed: without it, or where something of it is missing, it is installed anew. */
@@ -124,15 +114,4 @@ async function readLock(folder: string): Promise<{ name: string; text: string } 
     if (text !== undefined) return { name, text };
   }
   return undefined;
-}
-
-/** Reading follows links, so one that leads out of the installation would give the code files of the host. */
-async function refuseLinksOutside(folder: string): Promise<void> {
-  const root = (await realpath(folder)) + sep;
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isSymbolicLink()) continue;
-    const target = await realpath(join(entry.parentPath, entry.name)).catch(() => '');
-    if (!target.startsWith(root))
-      throw activationFailed(`The package ${entry.name} is a link out of the knowledge object`);
-  }
 }

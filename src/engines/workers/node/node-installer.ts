@@ -2,7 +2,8 @@
 import { posix } from 'node:path';
 import type { Installed, Installer, Progress, StoredCode, WantedCode } from '../hosted-code.ts';
 import type { Cache } from '../packages/cache.ts';
-import { Installs, withInstallScripts } from './installs.ts';
+import { withInstallScripts } from './installation.ts';
+import { Installs } from './installs.ts';
 import { locateSyntaxError } from './locate-syntax-error.ts';
 import { Npm } from './npm.ts';
 import type { NpmOptions } from './npm.ts';
@@ -24,7 +25,7 @@ export class NodeInstaller implements Installer {
     this.#cache = cache;
     this.#options = options;
     this.#npm = new Npm(options, npmCache, (folder) => cache.use(folder));
-    this.installs = new Installs(cache, this.#npm);
+    this.installs = new Installs(cache, { npm: this.#npm, timeout: options.installTimeoutMs });
   }
 
   variantOf(wanted: WantedCode): string {

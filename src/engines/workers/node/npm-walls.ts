@@ -8,9 +8,9 @@ export interface NpmStep {
   readonly kind: 'fetch' | 'build';
   /** What is started: the file of npm. */
   readonly npm: string;
-  /** In which packages are installed. */
+  /** In which packages are installed; its `package.json` is there. */
   readonly folder: string;
-  /** Of npm; of a build it is a folder of its own. */
+  /** Of npm; for a knowledge object whose scripts run it is a folder of its own. */
   readonly cache: string;
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -24,17 +24,9 @@ export function npmWalls({ kind, npm, folder, cache, environment }: NpmStep): Wa
   const node = nodeFiles();
   // That of the package: the file lies in `bin` there.
   const own = dirname(dirname(npm));
-  const common = [
-    ...node.read,
-    ...LIBRARIES,
-    ...SYSTEM,
-    ...MACHINE,
-    own,
-    ...packagesAbove(npm),
-    ...packagesAbove(folder),
-  ];
+  const common = [...node.read, ...LIBRARIES, ...SYSTEM, ...MACHINE, own, ...packagesAbove(npm)];
   const both = {
-    execute: [...node.execute, ...PROGRAMS, ...(kind === 'build' ? [folder] : [])],
+    execute: [...node.execute, ...PROGRAMS, ...(kind === 'build' ? [folder, cache] : [])],
     write: [folder, cache, '/dev/null'],
     calls: 'installer',
     processes: true,

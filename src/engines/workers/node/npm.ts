@@ -10,7 +10,6 @@ import type { Kernel } from '../../walls/walls.ts';
 import { seconds } from '../call-failure.ts';
 import { activationFailed } from '../packages/errors.ts';
 import { startInstall } from '../packages/install-process.ts';
-import { removeTree } from '../remove-tree.ts';
 import { npmWalls } from './npm-walls.ts';
 import type { NpmStep } from './npm-walls.ts';
 
@@ -21,8 +20,18 @@ export interface NpmOptions {
   readonly kernel?: Kernel;
 }
 
-/** What may come from a repository of git, which npm prepares by the code in it. */
-export type FromGit = 'refused' | 'allowed';
+/** What npm may fetch from elsewhere than its registry, as its options say it. */
+export type NpmSources = Readonly<Record<'allow-git' | 'allow-remote', 'none' | 'root' | 'all'>>;
+
+/** Looks at what a step writes, and ends it where that is too much. */
+export type Watch = (end: (problem: string) => void) => { stop(): Promise<void> };
+
+export interface FetchOptions {
+  readonly hasLock: boolean;
+  readonly sources: NpmSources;
+  /** In place of the one that all others read and write. */
+  readonly cache?: string;
+}
 
 export class Npm {
   readonly #options: NpmOptions;
@@ -38,32 +47,38 @@ export class Npm {
   }
 
   /**
-   * Brings packages into `node_modules`, and runs nothing of them.
+   * Brings packages into `node_modules` of the folder, and runs nothing of them. Its `package.json` and lock file are those
+   * of the service.
    * @throws ActivationFailure with the installer's own last lines.
    */
-  async fetch(folder: string, hasLock: boolean, fromGit: FromGit): Promise<void> {
-    const git = fromGit === 'allowed' ? [] : ['--allow-git=none'];
-    const args = [hasLock ? 'ci' : 'install', '--ignore-scripts', ...git];
+  async fetch(
+    folder: string,
+    { hasLock, sources, cache = this.#cacheFolder }: FetchOptions,
+    limits: Watch,
+  ): Promise<void> {
+    const allowed = Object.entries(sources).map(([name, value]) => `--${name}=${value}`);
+    const args = [hasLock ? 'ci' : 'install', '--ignore-scripts', ...allowed];
     const environment = this.#options.installerEnvironment;
-    await this.#run(args, { kind: 'fetch', folder, cache: this.#cacheFolder, environment });
+    await this.#run(args, { kind: 'fetch', folder, cache, environment }, limits);
   }
 
   /**
    * Runs the install scripts of packages that are there, by their names. They get no variable that may hold credentials.
+   * @param home an empty folder, which may also lie beside what they are built in.
    * @throws ActivationFailure with their last lines.
    */
-  async build(folder: string, packages: readonly string[]): Promise<void> {
+  async build(folder: string, packages: readonly string[], home: string, limits: Watch): Promise<void> {
     const given = Object.entries(this.#options.installerEnvironment).filter(([name]) => FOR_BUILDS.test(name));
-    // It keeps nothing of what scripts leave there.
-    const cache = join(folder, '.build');
-    await mkdir(cache);
-    const environment = { ...Object.fromEntries(given), HOME: cache, TMPDIR: cache };
+    const environment = { ...Object.fromEntries(given), HOME: home, TMPDIR: home };
     const args = ['rebuild', ...packages, '--offline', '--userconfig=/dev/null', '--foreground-scripts'];
-    await this.#run(args, { kind: 'build', folder, cache, environment });
-    await removeTree(cache);
+    await this.#run(args, { kind: 'build', folder, cache: home, environment }, limits);
   }
 
-  async #run(args: readonly string[], { kind, folder, cache, environment }: Omit<NpmStep, 'npm'>): Promise<void> {
+  async #run(
+    args: readonly string[],
+    { kind, folder, cache, environment }: Omit<NpmStep, 'npm'>,
+    watch: Watch,
+  ): Promise<void> {
     const npm = await this.#find();
     if (!npm) {
       throw activationFailed('It depends on packages, and no npm was found on the PATH of the runtime to install them');
@@ -72,12 +87,12 @@ export class Npm {
     await mkdir(this.#cacheFolder, { recursive: true });
     await this.#use(this.#cacheFolder);
     let tail = '';
-    let expired = false;
+    let problem: string | undefined;
     const { promise: ended, resolve } = Promise.withResolvers<number>();
     const child = startInstall(
       {
         program: npm.command,
-        args: [...npm.args, ...args, ...alwaysGiven, `--cache=${cache}`],
+        args: [...npm.args, ...args, ...alwaysGiven, `--prefix=${folder}`, `--cache=${cache}`],
         env: { ...environment, PATH: this.#path() },
         walls: npmWalls({ kind, npm: npm.file, folder, cache, environment }),
         cwd: folder,
@@ -86,15 +101,18 @@ export class Npm {
       this.#options.kernel ?? NO_WALLS,
     );
     this.#running.add(child);
-    const timer = setTimeout(() => {
-      expired = true;
+    const end = (why: string): void => {
+      problem ??= why;
       child.kill();
-    }, this.#options.installTimeoutMs);
+    };
+    const limit = this.#options.installTimeoutMs;
+    const timer = setTimeout(() => end(`Installing packages passed its limit of ${seconds(limit)}`), limit);
+    const watching = watch(end);
     const code = await ended;
     clearTimeout(timer);
     this.#running.delete(child);
-    if (expired)
-      throw activationFailed(`Installing packages passed its limit of ${seconds(this.#options.installTimeoutMs)}`);
+    await watching.stop();
+    if (problem !== undefined) throw activationFailed(problem);
     if (code !== 0) throw activationFailed(`Installing packages failed: ${lastLines(tail, folder)}`);
   }
 

@@ -32,6 +32,8 @@ connect(${JSON.stringify(Number(new URL(registry.url).port))}, '127.0.0.1', () =
 `;
 await registry.publish('tells', '1.0.0', SCRIPT, { scripts: { install: 'node index.js' } });
 
+const unwatched = (): { stop(): Promise<void> } => ({ stop: () => Promise.resolve() });
+
 /** What the script of a package told of, and the names that are left in the folder of the installation. */
 async function install(walls: WallsMode, builds: boolean): Promise<{ told: Record<string, unknown>; left: string[] }> {
   const folder = await mkdtemp(join(root, 'staging-'));
@@ -45,10 +47,11 @@ async function install(walls: WallsMode, builds: boolean): Promise<{ told: Recor
     () => Promise.resolve(),
   );
   await writeFile(join(folder, 'package.json'), JSON.stringify({ dependencies: { tells: '1.0.0' } }));
-  await npm.fetch(folder, false, 'refused');
+  const sources = { 'allow-git': 'none', 'allow-remote': 'none' } as const;
+  await npm.fetch(folder, { hasLock: false, sources }, unwatched);
   const told = (): Promise<string> => readFile(join(folder, 'node_modules/tells/told.json'), 'utf8').catch(() => '{}');
   assert.equal(await told(), '{}', 'fetching ran it');
-  if (builds) await npm.build(folder, ['tells']);
+  if (builds) await npm.build(folder, ['tells'], await mkdtemp(join(root, 'home-')), unwatched);
   const text = await told();
   return { told: JSON.parse(text) as Record<string, unknown>, left: (await readdir(folder)).sort() };
 }

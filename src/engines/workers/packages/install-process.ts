@@ -3,20 +3,22 @@ import { OddFrame } from '../../sandbox/frames.ts';
 import { SandboxProcess } from '../../sandbox/sandbox-process.ts';
 import type { Command } from '../../sandbox/sandbox-process.ts';
 import type { Kernel } from '../../walls/walls.ts';
+import { groupHasEnded } from './group-end.ts';
 
 export interface InstallEvents {
   readonly onOutput: (text: string) => void;
+  /** All that it has started has ended too. */
   readonly onEnd: (code: number) => void;
 }
 
 const KILLED = 137;
 
-export const startInstall = (
+export function startInstall(
   command: Omit<Command, 'input' | 'isWorker'>,
   { onOutput, onEnd }: InstallEvents,
   kernel: Kernel,
-): SandboxProcess =>
-  new SandboxProcess(
+): SandboxProcess {
+  const child = new SandboxProcess(
     { ...command, input: '', isWorker: true },
     {
       onFrame: () => undefined,
@@ -26,7 +28,14 @@ export const startInstall = (
       onOutput: (_name, stream) => {
         stream.setEncoding('utf8').on('data', onOutput);
       },
-      onExit: (reason) => onEnd(Number(/^exit code (\d+)/.exec(reason)?.[1] ?? KILLED)),
+      onExit: (reason) => {
+        const code = Number(/^exit code (\d+)/.exec(reason)?.[1] ?? KILLED);
+        const { pid } = child;
+        if (pid === undefined) onEnd(code);
+        else void groupHasEnded(pid).then((hasEnded) => onEnd(hasEnded ? code : KILLED));
+      },
     },
     kernel,
   );
+  return child;
+}

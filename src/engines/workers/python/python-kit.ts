@@ -1,3 +1,4 @@
+import { INSTALL_LIMITS } from '../packages/install-limits.ts';
 import { forInstallers } from '../worker-kit.ts';
 import type { WorkerKit } from '../worker-kit.ts';
 import { findPython } from './find-python.ts';
@@ -7,7 +8,6 @@ import { pythonWorkers } from './python-program.ts';
 const LEAST_MEMORY_MB = 512;
 /** Each has a thread. */
 const CONCURRENCY = 16;
-const INSTALL_LIMIT_BYTES = 4 * 2 ** 30;
 
 /** Workers of the engine `python`, in the `python3` of the machine. */
 export const pythonKit: WorkerKit = {
@@ -25,7 +25,7 @@ export const pythonKit: WorkerKit = {
       ...{ python, kernel, sourceBuilds },
       environment: forInstallers(environment),
       limitSeconds: options.installTimeout / 1000,
-      limitBytes: INSTALL_LIMIT_BYTES,
+      limitBytes: INSTALL_LIMITS.bytes,
       onWarning: options.onWarning,
     });
     const program = pythonWorkers({
