@@ -55,11 +55,6 @@ export async function activationProblem(
   const place = placeOf(detail, source.files);
   if (place !== undefined) {
     const found = problem(place.file, place.line, detail);
-    if (NEEDS_NODE.test(detail) && entry.engine === 'javascript')
-      return {
-        ...found,
-        message: `${found.message}; engine javascript has nothing of Node: use the engine node for that`,
-      };
     return /\bSyntaxError\b/.test(detail) && (await isTypeScript(source, place))
       ? {
           ...found,
@@ -69,8 +64,6 @@ export async function activationProblem(
   }
   return problem(deployment.file, entry.line, `${entry.path}: ${detail}${await functionsIn(source, entry, detail)}`);
 }
-
-const NEEDS_NODE = /\b(require|process|Buffer|fetch|setTimeout|setInterval|URL) is not defined/;
 
 /** A declaration, parameter, result or variable with a type, as no line of JavaScript can have it. */
 const TYPED =

@@ -113,7 +113,7 @@ const mistakes: [string, Break, RegExp][] = [
   [
     'code that fails when it is loaded',
     (file) => edit(file('src/index.js'), /^/, "const fs = require('fs');\n"),
-    /^src\/index\.js:«const fs = require\('fs'\);» ReferenceError: require is not defined; .* use the engine node/,
+    /^src\/index\.js:«const fs = require\('fs'\);» ReferenceError: require is not available in the javascript engine; the engine node has what Node has/,
   ],
   [
     'a bad media type',

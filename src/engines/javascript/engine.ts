@@ -21,6 +21,7 @@ import { JavascriptExecutor } from './executor.ts';
 import type { LoadRequest } from './load-request.ts';
 import { sandboxCommand, sandboxProgram } from './program.ts';
 import { answerQuestion } from './questions.ts';
+import { explainUnavailable } from './unavailable.ts';
 import { TypeStripper } from './typescript/type-stripper.ts';
 
 export interface JavascriptOptions {
@@ -152,6 +153,7 @@ export class JavascriptEngine implements Engine {
         memoryLimitedBy: '--isolate-memory',
         oneByOne: freshContext,
         log: this.#logOf(plan),
+        explain: explainUnavailable,
         placeIn: (stack) => placeIn(stack, (file) => files.includes(file)),
       },
       this.#scheduler.policy,
@@ -183,7 +185,9 @@ export class JavascriptEngine implements Engine {
     if (problem === 'memory')
       return `the top level of ${plan.entry} needs more than ${this.#options.isolateMemoryMb} MB of memory`;
     // isolated-vm writes the place as `[file:line:column]`.
-    const words = problem.replace(/^Error: /, '').replace(/ \[([^[\]]+):(\d+):(\d+)\]$/, ' ($1 line $2, column $3)');
+    const words = explainUnavailable(problem)
+      .replace(/^Error: /, '')
+      .replace(/ \[([^[\]]+):(\d+):(\d+)\]$/, ' ($1 line $2, column $3)');
     // What is thrown and is no error has no place.
     return files.some((file) => words.includes(file)) ? words : `${words} (${plan.entry})`;
   }

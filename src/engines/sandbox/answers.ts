@@ -19,7 +19,7 @@ export function errorOfLine(line: NoResult, endpoint: Endpoint): Error {
 
 function codeFailed(message: string, stack: string | undefined, { parts }: Endpoint): Error {
   const found = parts.placeIn(stack ?? '');
-  return executionFailed(message, found && { place: { file: found.file, line: found.line } });
+  return executionFailed(parts.explain(message), found && { place: { file: found.file, line: found.line } });
 }
 
 /**

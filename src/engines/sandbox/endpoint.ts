@@ -27,6 +27,8 @@ export interface EndpointParts {
   /** Each of its calls is a batch of its own. */
   readonly oneByOne: boolean;
   log(level: Level, text: string): void;
+  /** Adds to a message of the runtime what to do. */
+  explain(message: string): string;
   /** The place in its code of which a stack tells. */
   placeIn(stack: string): CodePlace | undefined;
 }

@@ -52,17 +52,17 @@ export const memoryBombs: readonly HostileCase[] = [
   {
     name: 'memory of WebAssembly',
     body: 'const m = new WebAssembly.Memory({ initial: 1, maximum: 65536 }); m.grow(60000); new Uint8Array(m.buffer).fill(1); return 1;',
-    outcome: { says: /WebAssembly is not defined/ },
+    outcome: { says: /WebAssembly is not available/ },
   },
   {
     name: 'SharedArrayBuffers',
     body: 'const a = []; for (;;) a.push(new SharedArrayBuffer(2 ** 24));',
-    outcome: { says: /SharedArrayBuffer is not defined/ },
+    outcome: { says: /SharedArrayBuffer is not available/ },
   },
   {
     name: 'waiting on shared memory',
     body: 'Atomics.wait(new Int32Array(4), 0, 0);',
-    outcome: { says: /Atomics is not defined/ },
+    outcome: { says: /Atomics is not available/ },
   },
   {
     name: 'a parsed array of 20 million',

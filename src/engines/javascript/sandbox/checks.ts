@@ -4,6 +4,7 @@
  */
 import ivm from 'isolated-vm';
 import type { LoadRequest } from '../load-request.ts';
+import { compileBoot } from './boot.ts';
 import { Realm, failureOf } from './realm.ts';
 import type { Host } from './realm.ts';
 
@@ -12,13 +13,8 @@ const MOST_USES = 16;
 const MB = 1024 * 1024;
 
 export class Checks {
-  readonly #boot: string;
   #shared: { readonly isolate: ivm.Isolate; readonly boot: ivm.Script; readonly heapMb: number } | undefined;
   #uses = 0;
-
-  constructor(boot: string) {
-    this.#boot = boot;
-  }
 
   /** Why code cannot be loaded, or an empty text; undefined where it needs more memory than is left here. */
   problemOf(load: LoadRequest, host: Host): string | undefined {
@@ -40,7 +36,7 @@ export class Checks {
 
   #begin(heapMb: number) {
     const isolate = new ivm.Isolate({ memoryLimit: heapMb });
-    return { isolate, boot: isolate.compileScriptSync(this.#boot, { filename: 'kgrid:activator' }), heapMb };
+    return { isolate, boot: compileBoot(isolate), heapMb };
   }
 
   #end(): void {

@@ -5,10 +5,18 @@
 // An answer is one line: JSON, or `!` and a JSON object for an error of the code, or `?` and one for an input that is
 // not JSON: its `message`, the `stack` where there is one, and the `status` of an input that the code finds invalid.
 // JSON.stringify writes no raw newline, so a line cannot be forged.
-(function (host, maxResult, maxMessage, maxStack) {
+// `mayTime`: the code names what runs later, such as timers.
+(function (host, maxResult, maxMessage, maxStack, mayTime) {
   'use strict';
   // See `odd-numbers.js`.
   const oddNumberIn = makeOddNumberIn();
+  // What fails outside of the functions that the host enters fails the calls that wait.
+  const report = (thrown) => {
+    const line = why(thrown);
+    if (running === undefined) log('error')(thrown);
+    else running.uncaught ??= line;
+  };
+  const timers = makeTimers(report);
   const { parse, stringify } = JSON;
   const { apply, defineProperty } = Reflect;
   const { charCodeAt, indexOf, substring, slice } = String.prototype;
@@ -158,6 +166,8 @@
   };
   defineProperty(globalThis, 'context', { value: context, writable: true, configurable: true });
 
+  installPlatform(host, timers, report);
+
   // ----- console: to the log of the knowledge object -----
   const shown = (value) => {
     try {
@@ -186,21 +196,87 @@
 
   // ----- the entry of calls -----
   const lineOfRecord = (line) => {
-    if (line === undefined) return '';
     const head = apply(charCodeAt, line, [0]);
     return head === 0x21 || head === 0x3f ? line + '\n' : '{"result":' + line + '}\n';
   };
   let sequence = 0;
   const open = { __proto__: null };
+  // The batch that runs now.
+  let running;
   // Each batch has an object of its own, so that a promise kept from one batch cannot answer in the next.
-  const settle = async (answers, at, promise) => {
+  const settle = async (batch, at, promise) => {
     let line;
     try {
       line = written(await promise);
     } catch (thrown) {
       line = why(thrown);
     }
+    answer(batch, at, line);
+  };
+  const answer = (batch, at, line) => {
+    const { answers } = batch;
+    if (answers[at] !== undefined) return;
     answers[at] = line;
+    batch.waiting--;
+  };
+  const NEVER = 'the promise that the function returned never settles';
+  // Answers the calls that have begun and wait. Where several do, nobody knows which of them failed.
+  const answerOpen = (batch, line) => {
+    for (let i = 0; batch.waiting > 0; i++) answer(batch, i, line);
+  };
+  const failUncaught = (batch) => {
+    const line = batch.uncaught;
+    batch.uncaught = undefined;
+    if (batch.waiting === 1) answerOpen(batch, line);
+    else if (line !== undefined) log('error')('uncaught: ' + line);
+  };
+  // Begins calls, until all have begun or one may set what must not run in another.
+  const begin = (batch) => {
+    const { all, between, areRecords, answers } = batch;
+    let { begun, from, out } = batch;
+    running = batch;
+    for (;;) {
+      const at = apply(indexOf, all, [between, from]);
+      const body = at < 0 ? apply(substring, all, [from]) : apply(substring, all, [from, at]);
+      let line;
+      let input;
+      let readable = true;
+      try {
+        input = parse(body);
+      } catch (thrown) {
+        readable = false;
+        line = '?{"message":' + stringify(apply(slice, text(thrown.message), [0, maxMessage])) + '}';
+      }
+      if (readable) {
+        try {
+          const value = main(input);
+          if (value !== null && typeof value === 'object' && typeof value.then === 'function') {
+            batch.isWhole = false;
+            batch.waiting++;
+            settle(batch, begun, value);
+          } else line = written(value);
+        } catch (thrown) {
+          line = why(thrown);
+        }
+      }
+      if (batch.uncaught !== undefined) {
+        if (line === undefined) batch.waiting--;
+        line = batch.uncaught;
+        batch.uncaught = undefined;
+      }
+      answers[begun] = line;
+      if (line !== undefined) out += areRecords ? lineOfRecord(line) : begun === 0 ? line : '\n' + line;
+      begun++;
+      from = at < 0 ? -1 : at + 1;
+      if (from < 0 || timers.used || (line === undefined && mayTime)) break;
+    }
+    batch.begun = begun;
+    batch.from = from;
+    batch.out = out;
+  };
+  const later = (batch) => {
+    open[++sequence] = batch;
+    return '~' + sequence;
   };
 
   return {
@@ -235,61 +311,45 @@
     // `collect`: after the microtasks have run when a promise is among the results, or since it is long.
     // Of records it is line feeds that join them, and a result has its place in a line of the answer.
     run(crossed, areRecords) {
-      const all = textOf(crossed);
-      const between = areRecords ? '\n' : '\0';
-      let out = '';
-      let from = 0;
-      let i = 0;
-      let waits = false;
-      const answers = { __proto__: null };
-      for (;;) {
-        const at = apply(indexOf, all, [between, from]);
-        const body = at < 0 ? apply(substring, all, [from]) : apply(substring, all, [from, at]);
-        let line;
-        let input;
-        let readable = true;
-        try {
-          input = parse(body);
-        } catch (thrown) {
-          readable = false;
-          line = '?{"message":' + stringify(apply(slice, text(thrown.message), [0, maxMessage])) + '}';
-        }
-        if (readable) {
-          try {
-            const value = main(input);
-            if (value !== null && typeof value === 'object' && typeof value.then === 'function') {
-              waits = true;
-              settle(answers, i, value);
-            } else line = written(value);
-          } catch (thrown) {
-            line = why(thrown);
-          }
-        }
-        answers[i] = line;
-        if (areRecords) {
-          out += lineOfRecord(line);
-          i++;
-        } else out += i++ === 0 ? line : '\n' + line;
-        if (at < 0) break;
-        from = at + 1;
-      }
-      if (!waits && (typeof crossed !== 'string' || out.length < LONG)) return crossing(out);
-      answers.n = i;
-      answers.areRecords = areRecords;
-      open[++sequence] = waits ? answers : out;
-      return '~' + sequence;
+      timers.drop();
+      const batch = {
+        all: textOf(crossed),
+        between: areRecords ? '\n' : '\0',
+        areRecords,
+        from: 0,
+        begun: 0,
+        waiting: 0,
+        isWhole: true,
+        out: '',
+        uncaught: undefined,
+        answers: { __proto__: null },
+      };
+      begin(batch);
+      if (!batch.isWhole || batch.from >= 0) return later(batch);
+      running = undefined;
+      const { out } = batch;
+      return typeof crossed !== 'string' || out.length < LONG ? crossing(out) : later(out);
     },
+    // Goes on with what has an answer only after the microtasks have run: the host calls it until no `~` comes back.
     collect(id) {
-      const answers = open[id];
+      const batch = open[id];
       delete open[id];
-      if (typeof answers === 'string') return crossing(answers);
-      let out = '';
-      for (let i = 0; i < answers.n; i++) {
-        const line = answers[i] ?? told('the promise that the function returned never settles', '');
-        if (answers.areRecords) out += lineOfRecord(line);
-        else out += (i === 0 ? '' : '\n') + line;
+      if (typeof batch === 'string') return crossing(batch);
+      if (batch.uncaught !== undefined) failUncaught(batch);
+      if (batch.waiting > 0 && timers.fire()) return later(batch);
+      answerOpen(batch, told(NEVER, ''));
+      timers.drop();
+      if (batch.from >= 0) {
+        begin(batch);
+        return later(batch);
       }
+      running = undefined;
+      const { answers, areRecords, begun } = batch;
+      let out = '';
+      for (let i = 0; i < begun; i++) out += areRecords ? lineOfRecord(answers[i]) : (i === 0 ? '' : '\n') + answers[i];
       return crossing(out);
     },
+    // At the top level of modules: lets a timer fire for which it waits.
+    fire: () => timers.fire(),
   };
 });

@@ -2,7 +2,6 @@
  * A sandbox process: holds one isolate for each KO that it was given and runs calls, one after the other, on
  * the only thread it has. It keeps no clock over the code: the activator does, and ends the process.
  */
-import { readFileSync } from 'node:fs';
 import ivm from 'isolated-vm';
 import { MAX_MESSAGE_CHARACTERS } from '../../sandbox/from-process.ts';
 import {
@@ -25,9 +24,11 @@ import type { Question, RunFailure } from '../../sandbox/protocol.ts';
 import type { Found, LoadRequest } from '../load-request.ts';
 import { MAX_DEPTH, tooDeep } from '../../call-headers.ts';
 import { layLastWall } from '../../walls/close-behind.js';
+import { compileBoot } from './boot.ts';
 import { Checks } from './checks.ts';
 import { Guards } from './guards.ts';
 import { Pipe } from './pipe.ts';
+import { answerPlatform, isOfPlatform } from './platform.ts';
 import { Realm, failureOf, refuse } from './realm.ts';
 
 const MAX_LOG_LINES = 100;
@@ -50,14 +51,12 @@ interface RunningCall {
   readonly ends: number;
 }
 
-const textOf = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8');
-const boot = `(function () { ${textOf('./odd-numbers.js')} return (${textOf('./guest.js').replace(/;\s*$/, '')}\n); })()`;
 const pipe = new Pipe();
 const loads = new Map<number, LoadRequest>();
 const codes = new Map<number, LoadedCode[]>();
 const stack: RunningCall[] = [];
 const guards = new Guards();
-const checks = new Checks(boot);
+const checks = new Checks();
 let found = new Map<string, Found>();
 let logged = 0;
 
@@ -70,7 +69,7 @@ function codeFor(slot: number, load: LoadRequest): LoadedCode {
   const isolate = new ivm.Isolate({ memoryLimit: load.heapMb });
   const made: LoadedCode = {
     isolate,
-    boot: isolate.compileScriptSync(boot, { filename: 'kgrid:activator' }),
+    boot: compileBoot(isolate),
     realm: undefined,
     onStack: false,
   };
@@ -104,13 +103,16 @@ function enter<T>(slot: number, load: LoadRequest, use: (realm: Realm) => T): T 
 function run(running: RunningCall, inputs: string, guard: number | undefined, areRecords = false): string {
   const load = loads.get(running.slot);
   if (load === undefined) throw new RunError({ why: 'threw', message: 'the endpoint is not loaded' });
+  const limit = guard === undefined ? undefined : { milliseconds: guard, mayAdd };
   stack.push(running);
   try {
-    return enter(running.slot, load, (realm) => realm.run(inputs, guard, areRecords));
+    return enter(running.slot, load, (realm) => realm.run(inputs, limit, areRecords));
   } finally {
     stack.pop();
   }
 }
+
+const mayAdd = (limit: number): boolean => guards.mayAdd(uptime(), limit);
 
 const WORDS = {
   timeout: () => 'it gave no result within the time that was left',
@@ -139,12 +141,13 @@ function answer(
   id: string,
   body: string,
   contentType: string,
-): string {
+): string | number {
   if (question === 'log') {
     if (logged++ < MAX_LOG_LINES) pipe.send(LOG, slot, 0, `${id}\n${body}`);
     return '';
   }
   if (question === 'property') return JSON.stringify(Object.hasOwn(load.properties, id) ? load.properties[id] : null);
+  if (isOfPlatform(question)) return answerPlatform(question, id, body);
   const caller = stack.at(-1);
   if (caller === undefined)
     return refuse('other knowledge objects can be called during a call only, not while the code loads');

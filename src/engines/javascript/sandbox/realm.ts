@@ -6,8 +6,8 @@ import type { RunFailure } from '../../sandbox/protocol.ts';
 import type { LoadRequest } from '../load-request.ts';
 import { findFile, linkModules, sourceOf } from './modules.ts';
 
-/** Answers what code asks while it runs; see `Guest` in `guest.js`. */
-export type Host = (question: string, id: string, body: string, kind: string) => string;
+/** Answers what code asks while it runs; see `guest.js`. */
+export type Host = (question: string, id: string, body: string, kind: string) => string | number;
 
 /** Bytes that stand around a result in the line of a record. */
 const AROUND_RESULT = '{"result":}'.length;
@@ -22,6 +22,13 @@ const crossing = (text: string): string | [string] => (text.length < LONG_CHARAC
 const textOf = (crossed: unknown): string => String(Array.isArray(crossed) ? crossed[0] : crossed);
 /** Costs a call without such texts some percent, so that it goes without. */
 const COPIED = { arguments: { copy: true }, result: { copy: true } } as const;
+
+/** Milliseconds after which V8 ends the code. */
+export interface Limit {
+  readonly milliseconds: number;
+  /** Whether one more such limit may be given to V8. */
+  readonly mayAdd: (milliseconds: number) => boolean;
+}
 
 type Enter = ivm.Reference<(...args: never[]) => unknown>;
 
@@ -44,7 +51,7 @@ export class Realm {
     const context = isolate.createContextSync();
     try {
       const enter = boot.runSync(context, { reference: true }) as Enter;
-      const limits = [load.maxResult, MAX_MESSAGE_CHARACTERS, MAX_STACK_CHARACTERS];
+      const limits = [load.maxResult, MAX_MESSAGE_CHARACTERS, MAX_STACK_CHARACTERS, namesTimers(load)];
       const guest = enter.applySync(undefined, [new ivm.Callback(hostOf(host)), ...limits] as never[], {
         result: { reference: true },
       }) as ivm.Reference<Record<string, unknown>>;
@@ -61,21 +68,41 @@ export class Realm {
     }
   }
 
-  /** Answers JSON texts joined by NUL, or records joined by line feeds, with one line each. `limit`: milliseconds after which V8 ends the code, or none. */
-  run(inputs: string, limit: number | undefined, areRecords = false): string {
-    const timeout = limit === undefined ? {} : { timeout: Math.max(1, limit) };
-    const copied = { ...COPIED, ...timeout };
+  /**
+   * Answers JSON texts joined by NUL, or records joined by line feeds, with one line each. `limit`: milliseconds after
+   * which V8 ends the code, or none.
+   */
+  run(inputs: string, limit: Limit | undefined, areRecords = false): string {
+    const timeout = limit === undefined ? {} : { timeout: Math.max(1, limit.milliseconds) };
     const all = crossing(inputs);
-    const lines = textOf(
-      this.#run.applySync(undefined, [all, areRecords] as never[], all === inputs ? timeout : copied),
-    );
-    // Nothing asynchronous is there, so after the microtasks of the first entry each promise has settled or never will.
-    return this.#bounded(
-      lines.startsWith('~')
-        ? textOf(this.#collect.applySync(undefined, [Number(lines.slice(1))] as never[], copied))
-        : lines,
-      areRecords,
-    );
+    const options = all === inputs ? timeout : { ...COPIED, ...timeout };
+    const lines = textOf(this.#run.applySync(undefined, [all, areRecords] as never[], options));
+    return this.#bounded(lines.startsWith('~') ? this.#collected(lines, limit) : lines, areRecords);
+  }
+
+  /** The microtasks have run after each entry; what waits then waits for a timer, or never settles. */
+  #collected(first: string, limit: Limit | undefined): string {
+    const collect = (lines: string, timeout?: number): string =>
+      textOf(
+        this.#collect.applySync(
+          undefined,
+          [Number(lines.slice(1))] as never[],
+          timeout === undefined ? COPIED : { ...COPIED, timeout },
+        ),
+      );
+    let lines = first;
+    if (limit === undefined) {
+      do lines = collect(lines);
+      while (lines.startsWith('~'));
+      return lines;
+    }
+    const ends = performance.now() + limit.milliseconds;
+    do {
+      const left = Math.ceil(ends - performance.now());
+      if (left <= 0) throw new Error('Script execution timed out.');
+      lines = collect(lines, lines === first || limit.mayAdd(left) ? left : undefined);
+    } while (lines.startsWith('~'));
+    return lines;
   }
 
   /** The guest counts characters; the limit is one of bytes. */
@@ -155,7 +182,7 @@ export const refuse = (message: string): string =>
   `!${JSON.stringify({ message: message.slice(0, MAX_MESSAGE_CHARACTERS) })}`;
 
 /** An error that crosses into an isolate shows its code the files of the host. */
-function withoutStack<T extends string[]>(ask: (...asked: T) => string): (...asked: T) => string {
+function withoutStack<T extends unknown[], A>(ask: (...asked: T) => A): (...asked: T) => A | string {
   return (...asked) => {
     try {
       return ask(...asked);
@@ -165,9 +192,12 @@ function withoutStack<T extends string[]>(ask: (...asked: T) => string): (...ask
   };
 }
 
-function hostOf(host: Host): (...asked: Parameters<Host>) => string | [string] {
+function hostOf(host: Host): (...asked: unknown[]) => string | [string] | number {
   const ask = withoutStack(host);
-  return (...asked) => crossing(ask(...asked));
+  return (question, id, body, kind) => {
+    const answer = ask(textOf(question), textOf(id), textOf(body), textOf(kind));
+    return typeof answer === 'string' ? crossing(answer) : answer;
+  };
 }
 
 const REQUIRE = `
@@ -192,7 +222,7 @@ function loadModule(
   get: (name: string) => Enter,
 ): unknown {
   const main = linkModules(isolate, context, load);
-  evaluate(isolate, context, main, load);
+  evaluate(isolate, context, main, load, get('fire'));
   const wanted = load.function === '' ? 'default' : load.function;
   for (const name of wanted === 'default' ? ['default'] : [wanted, 'default']) {
     const value = main.namespace.getSync(name, { reference: true });
@@ -202,7 +232,8 @@ function loadModule(
 }
 
 /** Runs the top level of a module and all it imports. @throws Error also when a top-level `await` never settles. */
-function evaluate(isolate: ivm.Isolate, context: ivm.Context, main: ivm.Module, load: LoadRequest): void {
+function evaluate(isolate: ivm.Isolate, context: ivm.Context, main: ivm.Module, load: LoadRequest, fire: Enter): void {
+  const ends = performance.now() + load.limit;
   main.evaluateSync({ timeout: load.limit });
   // A module that imports another runs only after the other has run to its end.
   const after = isolate.compileModuleSync('import * as main from "main"; export const done = true;', {
@@ -210,12 +241,26 @@ function evaluate(isolate: ivm.Isolate, context: ivm.Context, main: ivm.Module, 
   });
   after.instantiateSync(context, () => main);
   after.evaluateSync({ timeout: load.limit });
-  try {
-    after.namespace.getSync('done');
-  } catch {
-    throw new Error(`the top level of ${load.entry} awaits something that never settles`);
+  while (!isDone(after)) {
+    const left = Math.ceil(ends - performance.now());
+    if (left <= 0) throw new Error('Script execution timed out.');
+    if (fire.applySync(undefined, [], { timeout: left }) !== true)
+      throw new Error(`the top level of ${load.entry} awaits something that never settles`);
   }
 }
+
+function isDone(module: ivm.Module): boolean {
+  try {
+    module.namespace.getSync('done');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the code names what runs later than the call that asks for it. */
+const namesTimers = ({ files }: LoadRequest): boolean => Object.values(files).some((text) => LATER.test(text));
+const LATER = /set(?:Timeout|Interval)|queueMicrotask|AbortSignal|EventTarget/;
 
 /** Puts the place where code threw while it loaded behind its message, as isolated-vm does for syntax errors. */
 function withPlace(thrown: unknown, load: LoadRequest): unknown {

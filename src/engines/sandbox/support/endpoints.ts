@@ -19,6 +19,7 @@ export const endpointWith = (more: Partial<EndpointParts> = {}, policy: Policy =
       memoryLimitedBy: '--isolate-memory',
       oneByOne: false,
       log: () => undefined,
+      explain: (message) => message,
       placeIn: () => undefined,
       ...more,
     },

@@ -1,0 +1,4 @@
+import { platform } from './cases/platform.ts';
+import { attack } from './support/attack.ts';
+
+attack('the web platform', platform);
