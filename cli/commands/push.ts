@@ -158,7 +158,9 @@ async function printEndpoint(
   const { id, status, detail = '' } = endpoint;
   const declared = ko.declared.find(({ entry }) => id.endsWith(entry.path));
   const word = isActive(endpoint) ? terminal.good(status) : terminal.bad(status);
-  terminal.print(`  ${word}  ${declared?.entry.method.toUpperCase() ?? ''} ${url}/${id}`);
+  terminal.print(
+    `  ${word}  ${declared?.entry.method.toUpperCase() ?? (ko.library === undefined ? '' : 'POST')} ${url}/${id}`,
+  );
   if (isActive(endpoint) || declared === undefined) return;
   const { from, entry } = declared;
   printFindings(source, [await activationProblem(source, from.deployment, entry, detail)], terminal);

@@ -1,5 +1,6 @@
 /** Puts inspected knowledge objects on the shelf of a local activator. */
 import { join } from 'node:path';
+import type { Endpoint } from '../../src/activation/endpoint.ts';
 import type { Environment } from './context.ts';
 import { ENGINES } from './engines.ts';
 import { entriesOf } from './inspect.ts';
@@ -41,17 +42,23 @@ export async function activateSources(
       }
     },
   });
-  const awaited = activator.app.activator.set.endpoints.filter(
-    ({ entry }) => ENGINES.get(entry.engine)?.local !== false || runtimes.includes(entry.engine),
-  );
-  await activator.decided(awaited, (text) => terminal.progress(text));
+  const awaited = (): readonly Endpoint[] =>
+    activator.app.activator.set.endpoints.filter(
+      ({ entry }) => ENGINES.get(entry.engine)?.local !== false || runtimes.includes(entry.engine),
+    );
+  await activator.decided(awaited(), (text) => terminal.progress(text));
+  // The functions of libraries are known only now.
+  await activator.decided(awaited(), (text) => terminal.progress(text));
   terminal.progress('');
   return activator;
 }
 
 /** The runtimes that have to be started for these. */
 export function runtimesFor(inspections: readonly Inspection[]): string[] {
-  const engines = inspections.flatMap(({ services }) => services.flatMap(({ deployment }) => entriesOf(deployment)));
+  const engines = inspections.flatMap(({ services, ko }) => [
+    ...services.flatMap(({ deployment }) => entriesOf(deployment)),
+    ...(ko?.library === undefined ? [] : entriesOf(ko.library.service.deployment)),
+  ]);
   const remote = engines.map(({ engine }) => engine).filter((name) => ENGINES.get(name)?.local === false);
   return [...new Set(remote)];
 }

@@ -101,7 +101,11 @@ function serviceWarnings({ id }: LoadedKo, { service, deployment }: LoadedServic
   return found;
 }
 
-function exampleWarnings({ services }: LoadedKo, { files }: KoSource, examples: readonly WorkedExample[]): Finding[] {
+function exampleWarnings(
+  { services, library }: LoadedKo,
+  { files }: KoSource,
+  examples: readonly WorkedExample[],
+): Finding[] {
   if (services.length === 0)
     return [warning(METADATA_FILE, undefined, 'it deploys no endpoint: an activator keeps it and runs nothing of it')];
   if (!files.has(EXAMPLES_FILE)) {
@@ -109,6 +113,7 @@ function exampleWarnings({ services }: LoadedKo, { files }: KoSource, examples: 
       warning(EXAMPLES_FILE, undefined, 'there are no worked examples: add calls and the answers they must give'),
     ];
   }
+  if (library !== undefined) return [];
   const tried = new Set(examples.map(({ endpoint }) => endpoint));
   return services.flatMap(({ deployment: { file, endpoints } }) =>
     [...endpoints].flatMap(([path, [entry]]) =>

@@ -21,7 +21,9 @@ export function exampleProblems(ko: LoadedKo, examples: readonly WorkedExample[]
   });
 }
 
-function addressProblem({ services }: LoadedKo, { endpoint, method }: WorkedExample): string | undefined {
+function addressProblem({ services, library }: LoadedKo, { endpoint, method }: WorkedExample): string | undefined {
+  // Its functions are known when it is loaded.
+  if (library !== undefined) return undefined;
   const deployments = services.map(({ deployment }) => deployment);
   const deployment = deployments.find(({ endpoints }) => endpoints.has(endpoint));
   const entries = deployment?.endpoints.get(endpoint);

@@ -54,7 +54,7 @@ ${facts.join('\n')}
 <h2>Evidence</h2>
 ${about.evidence.length === 0 ? `<p>${NOT_STATED}</p>` : `<ul>\n${about.evidence.map(evidenceItem).join('\n')}\n</ul>`}
 <h2>Services</h2>
-${ko === undefined || ko.declared.length === 0 ? '<p>It deploys no endpoint.</p>' : services(ko, examples)}
+${ko === undefined || ko.library !== undefined || ko.declared.length === 0 ? '<p>It deploys no endpoint.</p>' : services(ko, examples)}
 </main>
 <script>${FORM_SCRIPT}</script>
 </body>

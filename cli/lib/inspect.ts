@@ -148,7 +148,8 @@ async function loadedKo(
   read: (path: string) => Promise<Buffer>,
 ): Promise<LoadedKo | undefined> {
   if (metadata === undefined || services.length < deployed.length) return undefined;
-  return LoadedKo.load(packageOf(source, metadata, (await read(METADATA_FILE)).toString('utf8')));
+  const pkg = packageOf(source, metadata, (await read(METADATA_FILE)).toString('utf8'));
+  return LoadedKo.load(pkg, { servesLibraries: true });
 }
 
 /** The files of a source as a package that is open. */

@@ -90,7 +90,7 @@ export class LocalActivator implements AsyncDisposable {
       const slow = endpoints.find((each) => each.status === 'LOADED');
       if (slow !== undefined) onProgress(`${slow.id}: ${slow.detail ?? 'is being activated'}`);
     }, PROGRESS_EVERY_MS);
-    await Promise.all(endpoints.map((each) => each.decided));
+    await Promise.all(endpoints.map((each) => each.settled));
     clearInterval(look);
   }
 

@@ -33,7 +33,12 @@ export async function tryExamples(
   const endpoints = activator.endpointsOf(ko.key);
   const endpointOf = (example: WorkedExample): Endpoint | undefined =>
     endpoints.find(({ entry }) => entry.path === example.endpoint && isHere(entry.engine, runtimes));
-  const runs = (example: WorkedExample): boolean => endpointOf(example)?.status === 'ACTIVATED';
+  // A library that was loaded shows which functions it does not have.
+  const isMissing = (example: WorkedExample): boolean =>
+    ko.library !== undefined &&
+    ko.declared.every(({ entry }) => isHere(entry.engine, runtimes)) &&
+    endpointOf(example) === undefined;
+  const runs = (example: WorkedExample): boolean => endpointOf(example)?.status === 'ACTIVATED' || isMissing(example);
   const tried = examples.filter(
     (each) =>
       exampleProblems(ko, [each]).length === 0 &&

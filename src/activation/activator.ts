@@ -25,9 +25,11 @@ import { KoLoader } from './ko-loader.ts';
 import type { KoLoaderOptions } from './ko-loader.ts';
 import type { LoadedKo } from './loaded-ko.ts';
 import { hasAlternative, unreadOf } from './loading.ts';
+import { asDeclared, makeEndpoints } from './make-endpoints.ts';
+import type { MakingParts } from './make-endpoints.ts';
 import { readLater } from './read-later.ts';
 import { Retries } from './retries.ts';
-import { decidedSoon, selectionOf } from './selection.ts';
+import { selectionOf } from './selection.ts';
 import type { About } from './selection.ts';
 
 export type Change = 'reload' | 'refresh';
@@ -54,7 +56,7 @@ export class Activator implements Disposable {
   readonly #order: (change: Change, about: About) => Promise<ChangeOutcome>;
   readonly #known: KnownPackages | undefined;
   readonly #loader: KoLoader;
-  readonly #maker: EndpointMaker;
+  readonly #making: MakingParts;
   readonly #log: Logger;
   readonly #queue = new ActivationQueue();
   readonly #changes = new SerialQueue();
@@ -74,17 +76,18 @@ export class Activator implements Disposable {
     this.#order = options.order ?? ((change, about) => this.apply(change, about));
     this.#known = options.known;
     this.#log = options.log;
-    this.#failed = new FailedEndpoints(options);
+    this.#failed = new FailedEndpoints({ ...options, onListed: (each) => this.#takeListed(each) });
     this.#loader = new KoLoader({
       ...options,
       isStart: () => !this.loaded,
       onFailed: (failure) => this.#failed.unloaded(failure),
     });
-    this.#maker = new EndpointMaker({
+    const maker = new EndpointMaker({
       ...options,
       prioritize: (each) => this.#queue.prioritize(each),
       onDecided: (each, milliseconds) => this.#failed.decided(each, milliseconds),
     });
+    this.#making = { maker, queue: this.#queue, engines: options.engines, coming: this.#coming };
     this.#retries = new Retries({
       isPending: () => this.unread.length > 0 || this.#shelf.damage().some(({ transient }) => transient === true),
       attempt: () => this.#tryAgain(),
@@ -113,7 +116,7 @@ export class Activator implements Disposable {
   async start(): Promise<{ decided: Promise<void> }> {
     await this.#changes.run('set', async () => {
       const { declared, opened, failures } = await this.#loader.load(await this.#shelf.list(), new Map());
-      const { endpoints } = this.#maker.endpoints(declared);
+      const { endpoints } = this.#making.maker.endpoints(declared);
       for (const ko of opened) ko.settle();
       this.#set = new EndpointSet(endpoints, failures);
       for (const each of endpoints) this.#queue.add(each);
@@ -226,8 +229,9 @@ export class Activator implements Disposable {
   /**
    * Makes a change of this activator's endpoints.
    * @param waitMs milliseconds until the new set takes the place of the old with slow remote endpoints still `LOADED`.
+   * @param relists whether libraries are asked for their functions again.
    */
-  apply(kind: Change, about: About, waitMs = WAIT_MS): Promise<ChangeOutcome> {
+  apply(kind: Change, about: About, waitMs = WAIT_MS, relists = true): Promise<ChangeOutcome> {
     const selection = selectionOf(about);
     return this.#changes.run('set', async () => {
       const began = Date.now();
@@ -244,6 +248,8 @@ export class Activator implements Disposable {
       const loaded = new Map(present.filter((each) => selection.ko(each.ko.id)).map((each) => [each.ko.key, each.ko]));
       if (selection.named !== undefined && stored.length === 0 && loaded.size === 0) throw koNotFound(selection.named);
 
+      if (relists && kind === 'refresh')
+        for (const ko of loaded.values()) ko.library?.forget((engine) => selection.engine(engine, ko.id));
       const { declared, opened, failures, refusal } = await this.#loader.load(
         stored,
         kind === 'reload' ? new Map() : loaded,
@@ -256,22 +262,15 @@ export class Activator implements Disposable {
       const unread = new Set(failures.filter(({ transient }) => transient).map(({ id }) => koKey(id)));
       kept.push(...present.filter((each) => concerned(each) && unread.has(each.ko.key)));
       const wanted = declared.filter(({ ko, entry }) => selection.engine(entry.engine, ko.id));
-      const { endpoints, made } = this.#maker.endpoints([
-        ...kept.map((each) => ({ ko: each.ko, from: each.from, entry: each.entry, present: each })),
-        ...wanted,
-      ]);
+      const making = makeEndpoints([...kept.map(asDeclared), ...wanted], waitMs, this.#making);
       for (const ko of opened) ko.settle();
-      for (const each of made) {
-        this.#coming.set(each.ko.key, each.ko);
-        this.#queue.add(each);
-      }
-      await decidedSoon(made, waitMs);
+      const { endpoints, made, spent } = await making;
       const allFailures = [...old.unloaded.filter(({ id }) => !selection.ko(id)), ...failures];
       this.#set =
         names === undefined ? new EndpointSet(endpoints, allFailures) : old.with(names, endpoints, allFailures);
       this.#coming.clear();
       const staying = new Set(endpoints);
-      for (const each of present) if (!staying.has(each)) this.#discard(each);
+      for (const each of [...present, ...spent]) if (!staying.has(each)) this.#discard(each);
       this.#retries.watch();
       void this.#known?.save();
       this.#log.info({ change: kind, endpoints: made.length, milliseconds: Date.now() - began }, `${kind} done`);
@@ -301,6 +300,15 @@ export class Activator implements Disposable {
     const unread = new Map(this.unread.map(({ id }) => [koKey(id), id]));
     const loaded = [...unread].flatMap(([key, id]) => this.#set.ofName(id).filter((each) => each.ko.key === key));
     if (loaded.some((each) => each.transient)) await this.apply('refresh', { what: 'kos', kos: [...unread.values()] });
+  }
+
+  /** The functions of a library take the place of what stood for it, where that has it. */
+  #takeListed(endpoint: Endpoint): void {
+    const { id } = endpoint.ko;
+    void this.#changes
+      .run('set', () => Promise.resolve(this.#set.ofName(id).includes(endpoint)))
+      .then((has) => (has ? this.apply('refresh', { what: 'kos', kos: [id] }, WAIT_MS, false) : undefined))
+      .catch((thrown: unknown) => this.#log.error({ ko: koKey(id), err: thrown }, 'activation failed'));
   }
 
   #discard(endpoint: Endpoint): void {

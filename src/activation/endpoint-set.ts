@@ -89,6 +89,11 @@ export class EndpointSet {
     return found.filter(({ ko }) => ko.atId === plain && ko.isAtHome).sort((a, b) => compareIds(b.ko.id, a.ko.id));
   }
 
+  /** What stands for a library of this KO whose functions are not known yet. */
+  unlisted(name: KoName): Endpoint | undefined {
+    return this.ofName(name).find((each) => each.entry.listsExports === true && each.status === 'LOADED');
+  }
+
   /** The endpoints of an engine, in their order. */
   ofEngine(name: string): readonly Endpoint[] {
     this.#engines ??= Map.groupBy(this.endpoints, ({ entry }) => entry.engine);

@@ -5,6 +5,7 @@ import { endpointNotActive, messageOf, overloaded } from '../lib/errors.ts';
 import { localTimestamp, preciseNow } from '../lib/time.ts';
 import { ActivationFailure } from '../engines/engine.ts';
 import type { CallTarget, Engine, EndpointPlan, Executor } from '../engines/engine.ts';
+import { listExports } from './library.ts';
 import type { LoadedKo, LoadedService } from './loaded-ko.ts';
 
 /** `LOADED`: not decided yet. */
@@ -46,6 +47,8 @@ export class Endpoint implements CallTarget {
   mayPass = false;
   /** When it is tried again, in milliseconds since 1970. */
   triedAgainAt: number | undefined;
+  /** It stood for a file of a library and has listed its functions, which are to take its place. */
+  hasListed = false;
   readonly #problem: string | undefined;
   readonly #prioritize: (endpoint: Endpoint) => void;
   readonly #toldTime: () => number | undefined;
@@ -57,6 +60,9 @@ export class Endpoint implements CallTarget {
   #holds = 0;
   #isLetGo = false;
   #executor: Executor | undefined;
+  /** Keeps the worker that has loaded a library, until its functions have their places in it. */
+  #lister: Executor | undefined;
+  readonly #replaced = Promise.withResolvers<void>();
   #decide!: () => void;
 
   /** `problem`: why it is not worth trying. `prioritize`: asks for its activation to come next. `activated`: the time
@@ -111,10 +117,13 @@ export class Endpoint implements CallTarget {
         progress,
         signal: this.#abort.signal,
       });
-      if (this.#abort.signal.aborted) executor.dispose();
-      else this.#executor = executor;
-      this.status = 'ACTIVATED';
-      this.detail = undefined;
+      if (this.entry.listsExports === true) await this.#list(executor);
+      else {
+        if (this.#abort.signal.aborted) executor.dispose();
+        else this.#executor = executor;
+        this.status = 'ACTIVATED';
+        this.detail = this.entry.note;
+      }
       this.mayPass = false;
     } catch (thrown) {
       this.status = 'FAILED_TO_ACTIVATE';
@@ -147,6 +156,11 @@ export class Endpoint implements CallTarget {
     return this.#activatedAt === undefined ? undefined : localTimestamp(this.#activatedAt);
   }
 
+  /** Resolves when it is decided, and no sooner than what it has listed is there. */
+  get settled(): Promise<void> {
+    return this.decided.then(() => (this.hasListed ? this.#replaced.promise : undefined));
+  }
+
   ready(): Executor | undefined {
     return this.#executor;
   }
@@ -167,7 +181,7 @@ export class Endpoint implements CallTarget {
   async #soonDecided(): Promise<void> {
     if (this.engine?.local !== false) return this.decided;
     const late = new AbortController();
-    await Promise.race([this.decided, wait(WAIT_MS, undefined, { signal: late.signal })]);
+    await Promise.race([this.settled, wait(WAIT_MS, undefined, { signal: late.signal })]);
     late.abort();
     if (this.status === 'LOADED')
       throw overloaded(
@@ -185,7 +199,7 @@ export class Endpoint implements CallTarget {
   dispose(): void {
     if (this.#abort.signal.aborted) return;
     this.#abort.abort();
-    if (!this.#begun) this.#giveUp();
+    if (!this.#begun || this.hasListed) this.#giveUp();
     if (this.#holds === 0) this.#letGo();
   }
 
@@ -199,10 +213,27 @@ export class Endpoint implements CallTarget {
     };
   }
 
+  /** @throws ActivationFailure */
+  async #list(executor: Executor): Promise<void> {
+    try {
+      const functions = await listExports(executor, this.entry.entry);
+      if (this.#abort.signal.aborted) throw new ActivationFailure('it was replaced');
+      this.ko.library?.take(this.entry.path, functions);
+      this.#lister = executor;
+      this.hasListed = true;
+      this.status = 'LOADED';
+      this.detail = undefined;
+    } catch (thrown) {
+      executor.dispose();
+      throw thrown;
+    }
+  }
+
   #letGo(): void {
     if (this.#isLetGo) return;
     this.#isLetGo = true;
     this.#executor?.dispose();
+    this.#lister?.dispose();
     this.ko.release();
   }
 
@@ -212,6 +243,7 @@ export class Endpoint implements CallTarget {
     this.status = 'FAILED_TO_ACTIVATE';
     this.detail = 'it was replaced';
     this.#decide();
+    this.#replaced.resolve();
   }
 
   #plan(): EndpointPlan {
@@ -225,6 +257,8 @@ export class Endpoint implements CallTarget {
       artifacts: entry.artifacts,
       entry: entry.entry,
       function: entry.function,
+      listsExports: entry.listsExports,
+      isLoaded: entry.isLoaded,
       installs: installsOf(entry),
       options: { isolation: entry.isolation === 'call' ? 'call' : 'ko', timeout: entry.timeout },
       network: entry.network,

@@ -22,6 +22,8 @@ export interface FailedEndpointsOptions {
   readonly log: Logger;
   readonly observe?: ActivationObserver | undefined;
   readonly onFailed?: ((failed: FailedActivation) => void) | undefined;
+  /** Hears of each that has listed the functions of a library. */
+  readonly onListed: (endpoint: Endpoint) => void;
 }
 
 export class FailedEndpoints implements Disposable {
@@ -44,7 +46,8 @@ export class FailedEndpoints implements Disposable {
     if (endpoint.transient) this.unread.add(endpoint);
     this.#later.add(endpoint);
     this.#tell(endpoint);
-    if (milliseconds !== undefined) this.#options.observe?.(endpoint, milliseconds);
+    if (endpoint.hasListed) this.#options.onListed(endpoint);
+    else if (milliseconds !== undefined) this.#options.observe?.(endpoint, milliseconds);
   }
 
   /** A knowledge object of which no endpoint could be loaded. */
@@ -65,6 +68,7 @@ export class FailedEndpoints implements Disposable {
   }
 
   #triedAgain(endpoint: Endpoint): void {
+    if (endpoint.hasListed) return this.#options.onListed(endpoint);
     this.#tell(endpoint);
     if (endpoint.status === 'ACTIVATED')
       this.#options.log.info(factsOf(endpoint, 'activated-later'), `${endpoint.id} is active now`);

@@ -11,6 +11,7 @@ import type { ActiveKos } from './active-kos.ts';
 import type { LoadFailure } from './endpoint-set.ts';
 import type { KnownPackages } from './known-packages.ts';
 import { isTransient, LoadedKo } from './loaded-ko.ts';
+import type { LoadOptions } from './loaded-ko.ts';
 import { declaredBy, saysNothingOfTheKo } from './loading.ts';
 import type { Declared, Loading } from './loading.ts';
 
@@ -21,6 +22,8 @@ export interface KoLoaderOptions {
   readonly descriptors?: DescriptorReader;
   /** Hears of each that cannot be loaded. */
   readonly onFailed: (failure: LoadFailure) => void;
+  /** The functions of libraries are endpoints. */
+  readonly servesLibraries?: boolean;
   /** The shelf is read for the first time. */
   readonly isStart: () => boolean;
 }
@@ -51,7 +54,7 @@ export class KoLoader {
         const deployed = declaredBy(ko, this.#options.engines);
         for (const each of deployed) declared.push(each);
         const [first] = ko.services;
-        if (first === undefined) failures.push({ id, cause: 'deploys no endpoint', isFault: false });
+        if (first === undefined) failures.push({ id, cause: withoutEndpoint(ko), isFault: false });
         else if (deployed.length === 0) throw new Error(`${first.deployment.file} deploys no endpoint`);
       } catch (thrown) {
         if (saysNothingOfTheKo(thrown)) refusal ??= thrown;
@@ -65,14 +68,24 @@ export class KoLoader {
 
   /** The engines of what a package declares, as it would run here. @throws as its activation. */
   async enginesOf(pkg: KoPackage): Promise<readonly string[]> {
-    const ko = await LoadedKo.load(pkg, this.#options.known, this.#options.descriptors);
+    const ko = await LoadedKo.load(pkg, this.#howToLoad(false));
     ko.settle();
     return declaredBy(ko, this.#options.engines).map(({ entry }) => entry.engine);
   }
 
   async #open(id: KoId): Promise<LoadedKo | undefined> {
-    const { shelf, known, descriptors, isStart } = this.#options;
+    const { shelf, isStart } = this.#options;
     const pkg = await shelf.open(id);
-    return pkg && LoadedKo.load(pkg, known, descriptors, isStart());
+    return pkg && LoadedKo.load(pkg, this.#howToLoad(isStart()));
+  }
+
+  #howToLoad(takesKnown: boolean): LoadOptions {
+    const { known, descriptors: reader, servesLibraries = false } = this.#options;
+    return { known, reader, takesKnown, servesLibraries };
   }
 }
+
+const withoutEndpoint = ({ details: { libraries = [] } }: LoadedKo): string =>
+  libraries.length === 0
+    ? 'deploys no endpoint'
+    : 'deploys no endpoint; --serve-libraries on makes endpoints of the functions of its library';

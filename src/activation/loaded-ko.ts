@@ -18,6 +18,7 @@ import type { KoPackage } from '../shelf/shelf.ts';
 
 import { DescriptorFile } from './descriptor-file.ts';
 import type { Descriptors, KnownPackages } from './known-packages.ts';
+import { Library } from './library.ts';
 
 /** What a knowledge object has for an activator: its endpoints are those of its services. */
 export interface LoadedService {
@@ -34,6 +35,15 @@ export interface LoadedService {
 
 const NONE: readonly string[] = [];
 
+export interface LoadOptions {
+  readonly known?: KnownPackages | undefined;
+  readonly reader?: DescriptorReader | undefined;
+  /** Descriptors that are known by the digests of the shelf are not read. */
+  readonly takesKnown?: boolean;
+  /** The functions of its library are endpoints where it deploys none. */
+  readonly servesLibraries?: boolean;
+}
+
 export class LoadedKo {
   readonly id: KoId;
   readonly key: string;
@@ -42,11 +52,12 @@ export class LoadedKo {
   /** The metadata as JSON text, as it was loaded. */
   readonly metadata: string;
   readonly details: KoMetadata;
-  /** None where it deploys nothing. */
-  readonly services: readonly LoadedService[];
+  /** Where its endpoints are the functions of a library. */
+  readonly library: Library | undefined;
   /** Path of its service descriptor, also where it deploys nothing. */
   readonly descriptor: string | undefined;
   readonly package: KoPackage;
+  readonly #services: readonly LoadedService[];
   /** Code is read once, so that an exploded folder which a person edits changes nothing before a reload. */
   readonly #artifacts = new Map<string, Promise<Buffer>>();
   /** Artifacts that could not be read when they were asked for last, for a reason that passes. */
@@ -61,6 +72,7 @@ export class LoadedKo {
     services: readonly LoadedService[],
     descriptor: string | undefined,
     taken: readonly string[],
+    library: Library | undefined,
   ) {
     this.package = pkg;
     this.id = pkg.entry.id;
@@ -68,21 +80,18 @@ export class LoadedKo {
     this.atId = plainAtId(details.atId);
     this.metadata = details.text;
     this.details = details;
-    this.services = services;
-    this.descriptor = descriptor;
+    this.#services = services;
+    this.library = library;
+    this.descriptor = descriptor ?? library?.file;
     this.#taken = taken;
   }
 
   /**
-   * Reads metadata and descriptors. The package is released when it fails. `takesKnown`: descriptors that are known by
-   * the digests of the shelf are not read. @throws Error with the cause for the operator; tooManyOpen.
+   * Reads metadata and descriptors. The package is released when it fails.
+   * @throws Error with the cause for the operator; tooManyOpen.
    */
-  static async load(
-    pkg: KoPackage,
-    known?: KnownPackages,
-    reader: DescriptorReader = readHere,
-    takesKnown = false,
-  ): Promise<LoadedKo> {
+  static async load(pkg: KoPackage, options: LoadOptions = {}): Promise<LoadedKo> {
+    const { known, reader = readHere, takesKnown = false, servesLibraries = false } = options;
     try {
       // "Later PUTs of metadata never move a KO", nor does another default.
       const details = parseMetadata(pkg.entry.metadata, pkg.entry.id.naan);
@@ -100,11 +109,18 @@ export class LoadedKo {
         services.push(await loadService(pkg, each, files, known, reader));
         taken.push(...files.filter((file) => !file.wasRead).map(({ path }) => path));
       }
-      return new LoadedKo(pkg, details, services, descriptor, taken);
+      const library =
+        servesLibraries && services.length === 0 ? Library.of(details, pkg.entry.id, pkg.files) : undefined;
+      return new LoadedKo(pkg, details, services, descriptor, taken, library);
     } catch (thrown) {
       pkg.release();
       throw isTransient(thrown) ? thrown : new Error(messageOf(thrown), { cause: thrown });
     }
+  }
+
+  /** None where it deploys nothing; those of a library as far as they are known. */
+  get services(): readonly LoadedService[] {
+    return this.library === undefined ? this.#services : [this.library.service];
   }
 
   /** All endpoints that its services declare, in their order. */
@@ -119,8 +135,20 @@ export class LoadedKo {
     return koKey(this.details.id) === this.key;
   }
 
+  /** Bytes of a file of the package, or of the descriptor that is made for a library. */
+  sizeOf(path: string): number | undefined {
+    return this.package.files.get(path)?.size ?? this.made(path)?.length;
+  }
+
+  /** The descriptor that is made for a library, by its path. */
+  made(path: string): Buffer | undefined {
+    return path === this.library?.file ? Buffer.from(this.library.descriptor) : undefined;
+  }
+
   /** An artifact's bytes, as they were when first asked for. */
   artifact(path: string): Promise<Buffer> {
+    const made = this.made(path);
+    if (made !== undefined) return Promise.resolve(made);
     let bytes = this.#artifacts.get(path);
     if (bytes === undefined) {
       bytes = this.package.read(path);

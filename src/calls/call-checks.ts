@@ -184,7 +184,7 @@ export class EndpointChecks {
     const facts = { event: 'schema-not-checked', ...factsOf(endpoint), file: from.service.file };
     return schemas.schema({
       question: { file: from.service.file, path: entry.path, method: entry.method, part },
-      size: (path) => ko.package.files.get(path)?.size,
+      size: (path) => ko.sizeOf(path),
       read: (path) => ko.artifact(path),
       onNotes: (notes, failure) => {
         if (failure !== undefined)

@@ -59,6 +59,8 @@ export interface Config {
   readonly sandboxes: number;
   readonly runtimes: readonly string[];
   readonly walls: WallsMode;
+  /** The functions that libraries of KOs export are endpoints, where these deploy none. */
+  readonly servesLibraries: boolean;
   /** `<naan>/<name>` of KOs whose dependencies may be built from their sources. */
   readonly sourceBuilds: readonly string[];
   /** What KOs may reach over the network. */
@@ -87,12 +89,16 @@ const MILLISECONDS_OF_DAY = 86_400_000;
 export function toConfig(raw: RawSettings): Config {
   const read = new SettingReader(raw);
   const shelf = read.text('shelf');
+  const profile: Config['profile'] =
+    read.optional('profile', (value, source) => toChoice(value, source, ['dev', 'secure'])) ??
+    (shelf === undefined ? 'dev' : 'secure');
+  const servesLibraries =
+    read.optional('serve-libraries', (value, source) => toChoice(value, source, ['on', 'off'])) ??
+    (profile === 'dev' ? 'on' : 'off');
   const config: Config = {
     port: read.as('port', toPort),
     host: read.text('host') ?? '127.0.0.1',
-    profile:
-      read.optional('profile', (value, source) => toChoice(value, source, ['dev', 'secure'])) ??
-      (shelf === undefined ? 'dev' : 'secure'),
+    profile,
     publicUrl: read.optional('public-url', toUrl),
     trustProxy: read.as('trust-proxy', toFlag),
     drain: read.as('drain', toPause),
@@ -106,7 +112,7 @@ export function toConfig(raw: RawSettings): Config {
       age: read.as('keep-removed-days', toNumber) * MILLISECONDS_OF_DAY,
     },
     defaultNaan: read.as('default-naan', toNaan),
-    ...{ agreed: agreedOf(read), changed: changedSettings(raw) },
+    ...{ agreed: { ...agreedOf(read), 'serve-libraries': servesLibraries }, changed: changedSettings(raw) },
     manifests: read.list('manifest'),
     manifestRequired: manifestRequiredOf(read),
     fileManifests: read.list('allow-file-manifests').map((folder) => resolve(folder)),
@@ -130,6 +136,7 @@ export function toConfig(raw: RawSettings): Config {
         .map((name) => name.trim()),
       read.source('runtimes'),
     ),
+    servesLibraries: servesLibraries === 'on',
     sourceBuilds: read.koNames('allow-source-builds'),
     network: toNetworkPermissions(read.list('allow-network'), read.source('allow-network'), read.as('port', toPort)),
     processes: read.koNames('allow-processes'),

@@ -255,6 +255,14 @@ export const SETTINGS = [
     help: 'Walls of the kernel around code: auto lays those that are there, require starts with all of them only',
   },
   {
+    option: 'serve-libraries',
+    env: 'KGRID_SERVE_LIBRARIES',
+    kind: 'choice',
+    choices: ['on', 'off'],
+    group: 'Engines',
+    help: 'Makes endpoints of the functions that the libraries of knowledge objects without a deployment export (default: on in the dev profile)',
+  },
+  {
     option: 'allow-source-builds',
     env: 'KGRID_ALLOW_SOURCE_BUILDS',
     kind: 'list',

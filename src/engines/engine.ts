@@ -21,6 +21,10 @@ export interface EndpointPlan {
   readonly entry: string;
   /** Name of the entry function; the default export or `module.exports` when absent. */
   readonly function: string | undefined;
+  /** It is no function of the code that is wanted, but one that gives the names of those that `entry` exports. */
+  readonly listsExports?: true | undefined;
+  /** Its code was seen to load just now. */
+  readonly isLoaded?: true | undefined;
   /** Of code that is a package to install: its names, and its folder, whose files the artifacts are. */
   readonly installs?: { readonly package?: string; readonly module?: string; readonly folder: string } | undefined;
   readonly options: EndpointOptions;

@@ -4,6 +4,7 @@ import { importRefused } from '../lib/errors.ts';
 import type { PackageProblem } from '../lib/errors.ts';
 import { koKey } from './id.ts';
 import type { KoId } from './id.ts';
+import type { LibraryRef } from './libraries.ts';
 import { LinkedObject } from './linked-data.ts';
 import type { Report } from './metadata-parts.ts';
 import { metadataProblem, parseObject } from './metadata-text.ts';
@@ -28,6 +29,8 @@ export interface KoMetadata extends DeclaredServices {
   readonly version?: string;
   readonly title?: string;
   readonly description?: string;
+  /** What it offers where it deploys nothing: of the second generation only. */
+  readonly libraries?: readonly LibraryRef[];
   /** What must name the same knowledge object as its `@id`. */
   readonly claims: Claims;
   /** The JSON text as it was read, without a byte order mark: fit to stand inside another JSON text. */

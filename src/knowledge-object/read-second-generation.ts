@@ -2,6 +2,7 @@
 import { parseArk, parseKoId } from './id.ts';
 import type { KoId } from './id.ts';
 import { sourceOfNumber } from './json-place.ts';
+import { librariesOf } from './libraries.ts';
 import { contextsOf } from './linked-data.ts';
 import type { LinkedObject } from './linked-data.ts';
 import type { MetadataParts, MetadataSource } from './metadata-parts.ts';
@@ -50,6 +51,7 @@ export function readSecondGeneration(source: MetadataSource, defaultNaan: string
       addresses: atId === undefined ? [] : addressesOf(atId),
     },
     services: servicesOf(root),
+    libraries: librariesOf(root),
     hasDefaults: true,
   };
 }

@@ -89,7 +89,8 @@ const FOR_ACTIVATOR = /(?:^|[/:#])activationSpec(?:\.html)?(?:#|$)/i;
 /** Types of services that may be for an activator though their implementations do not say so. */
 const OPEN_TYPES: ReadonlySet<string> = new Set(['api', 'service']);
 
-const plainType = (type: string): string =>
+/** Without prefix or address, in lower case. */
+export const plainType = (type: string): string =>
   type.slice(Math.max(...['/', '#', ':'].map((c) => type.lastIndexOf(c))) + 1).toLowerCase();
 
 /** "Its `@id` is a folder relative to the root (`.`, `abdominal/`, `bmi/deno`)"; a URL or a blank node is none. */

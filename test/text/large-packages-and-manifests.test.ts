@@ -41,7 +41,7 @@ const check = (ko: Ko, reader?: BackgroundReader): Promise<unknown> =>
 test('a large descriptor costs an import and a load little', async () => {
   await using reader = new BackgroundReader({ timeout: 600_000 });
   const here = await costOf(() => parseService(String(large.files['service.yaml']), 'service.yaml'));
-  for (const work of [() => check(large, reader), () => LoadedKo.load(new MemoryPackage(large), undefined, reader)]) {
+  for (const work of [() => check(large, reader), () => LoadedKo.load(new MemoryPackage(large), { reader })]) {
     const cost = await costOf(work);
     assert.ok(cost < here / 4, `${cost} ms instead of ${here}`);
   }

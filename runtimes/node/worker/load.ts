@@ -9,6 +9,8 @@ export interface Endpoint {
   /** Folder of the knowledge object. */
   readonly root: string;
   readonly function: string;
+  /** No function of the module is wanted, but one that lists those that it exports. */
+  readonly listsExports?: boolean;
 }
 
 export type KnowledgeFunction = (input: unknown) => unknown;
@@ -20,6 +22,10 @@ export async function loadFunction(endpoint: Endpoint): Promise<KnowledgeFunctio
     module = (await import(pathToFileURL(endpoint.file).href)) as Record<string, unknown>;
   } catch (error) {
     throw new LoadError(describeLoad(error, endpoint.root));
+  }
+  if (endpoint.listsExports === true) {
+    const names = functionsOf(module);
+    return () => names;
   }
   const found = pick(module, endpoint.function);
   if (found) return found;
@@ -40,6 +46,20 @@ function pick(module: Record<string, unknown>, name: string): KnowledgeFunction 
   }
   return undefined;
 }
+
+/** The names under which a module, or its `module.exports`, gives functions; `default` for the one that is all of it. */
+function functionsOf(module: Record<string, unknown>): string[] {
+  const main = module['default'];
+  const isCommonJs = Object.hasOwn(module, 'module.exports');
+  const source = isCommonJs && isObject(main) && !isClass(main) ? (main as Record<string, unknown>) : module;
+  const names = Object.keys(source).filter((name) => name !== 'module.exports' && isFunction(source[name]));
+  return isCommonJs && isFunction(main) && !names.includes('default') ? [...names, 'default'] : names;
+}
+
+/** One that can be called without `new`. */
+const isFunction = (value: unknown): boolean => typeof value === 'function' && !isClass(value);
+
+const isClass = (value: unknown): boolean => typeof value === 'function' && /^class\b/.test(String(value));
 
 const isObject = (value: unknown): boolean =>
   (typeof value === 'object' && value !== null) || typeof value === 'function';

@@ -64,6 +64,11 @@ export class RemoteEngine implements Engine {
 
   async activate(plan: EndpointPlan, context: ActivationContext): Promise<Executor> {
     await this.#someRuntime(context);
+    // The protocol of runtimes has no question for that.
+    if (plan.listsExports === true && this.#own === undefined)
+      throw new ActivationFailure(
+        `libraries run in workers of the service itself, and those of ${this.name} do not run here${this.absence === undefined ? '' : `: ${this.absence}`}`,
+      );
     const executor = new RemoteExecutor(plan, this.#options);
     const { promise: held, resolve, reject } = Promise.withResolvers<void>();
     const causes = new Set<string>();
@@ -90,9 +95,9 @@ export class RemoteEngine implements Engine {
             },
           ),
       );
-    this.#activating.add(tryAt);
+    if (plan.listsExports !== true) this.#activating.add(tryAt);
     if (this.#own !== undefined) tryIt(this.#own.activate(plan, context).then((place) => executor.addPlace(place)));
-    this.runtimes.forEach(tryAt);
+    if (plan.listsExports !== true) this.runtimes.forEach(tryAt);
     try {
       // The first that holds it is enough; the others join when they are done.
       await held;

@@ -17,6 +17,10 @@ export interface WantedCode extends Omit<WantedArtifacts, 'variant'> {
   /** Path of the entry module, one of the artifacts. */
   readonly entry: string;
   readonly function: string;
+  /** Gives the names of the functions that `entry` exports. */
+  readonly listsExports?: true | undefined;
+  /** It was seen to load just now. */
+  readonly isLoaded?: true | undefined;
   /** What its deployment asks for. */
   readonly network?: readonly HostPort[] | undefined;
   /** Of code that is a package to install. */
@@ -129,8 +133,11 @@ export class HostedCode {
     const folders = [cache.object(key), ...installed.folders];
     const state = `${wanted.checksum ?? key} ${installed.apart ?? ''}`;
     const host = await this.#hostFor(wanted.ko, state, false, needed);
-    const { more } = installed;
-    const known = isKnown([key, wanted.uri, wanted.entry, wanted.function, ...installed.folders].join('\n'));
+    const { listsExports } = wanted;
+    const more = listsExports === true ? { ...installed.more, listsExports } : installed.more;
+    const known =
+      isKnown([key, wanted.uri, wanted.entry, wanted.function, ...installed.folders].join('\n')) ||
+      wanted.isLoaded === true;
     const definition: EndpointCode = {
       uri: wanted.uri,
       file: join(root, wanted.entry),

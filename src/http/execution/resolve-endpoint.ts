@@ -41,7 +41,9 @@ export function endpointAt(
   // "`POST /a/b/c/d` with `c` a version wins over an endpoint path `c/d`."
   const exact = set.versioned(key, method);
   if (exact !== undefined) return exact;
-  return version === undefined ? set.newest(key, method) : set.versioned(withVersion(key, version), method);
+  const found = version === undefined ? set.newest(key, method) : set.versioned(withVersion(key, version), method);
+  const [naan = '', name = ''] = key.split('/', 2);
+  return found ?? set.unlisted({ naan, name });
 }
 
 /** The endpoint that the first of these readings means: of several KO versions with one `@id` the newest that is active. */
@@ -58,6 +60,11 @@ export function endpointOfAtId(
     const byKo = named.filter(({ ko }) => ko.id.version === version);
     const found = preferred(version === undefined ? named : byApi.length > 0 ? byApi : byKo, method);
     if (found !== undefined) return found;
+  }
+  for (const { atId } of readings) {
+    const [first] = set.ofAtId(atId);
+    const unlisted = first && set.unlisted(first.ko.id);
+    if (unlisted !== undefined) return unlisted;
   }
   return undefined;
 }

@@ -15,6 +15,7 @@ import type { Handler } from '../methods.ts';
 import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
 import { sendFile } from '../send-file.ts';
 import type { KoContext } from './ko-context.ts';
+import { madeDescriptor, withMadeDescriptor } from './made-descriptor.ts';
 import { sendKo } from './send-ko.ts';
 
 /** What is there beside the metadata. */
@@ -90,7 +91,7 @@ async function namedBy(shelf: Shelf, request: FastifyRequest): Promise<Named | u
 }
 
 async function send(
-  { shelf }: KoContext,
+  { shelf, activator }: KoContext,
   request: FastifyRequest,
   reply: FastifyReply,
   { entry, part }: Named,
@@ -100,14 +101,17 @@ async function send(
   const pkg = await shelf.open(entry.id);
   if (pkg === undefined) throw binaryNotFound(key, part);
   try {
-    const { descriptor } = deployedServices(parseMetadata(pkg.entry.metadata, pkg.entry.id.naan), pkg.files);
-    if (descriptor === undefined || !pkg.files.has(descriptor))
+    const { descriptor: own } = deployedServices(parseMetadata(pkg.entry.metadata, pkg.entry.id.naan), pkg.files);
+    const descriptor = madeDescriptor(activator, pkg) ?? own;
+    const holder =
+      descriptor === undefined || pkg.files.has(descriptor) ? pkg : withMadeDescriptor(activator, pkg, descriptor);
+    if (descriptor === undefined || holder?.files.has(descriptor) !== true)
       throw notFound(`The knowledge object ${key} has no service descriptor`);
     const path = `/kos/${key}/${descriptor.split('/').map(encodeURIComponent).join('/')}`;
     // Given with its place, the page is the one that the listings lead to.
     if (part === 'doc') return await reply.redirect(`${prefixOf(request)}/doc?url=${encodeURIComponent(path)}`, 302);
     void reply.headers({ 'content-location': path, [PACKAGE_DIGEST_HEADER]: packageDigestOf(pkg.entry) });
-    return await sendFile(request, reply, pkg, descriptor);
+    return await sendFile(request, reply, holder, descriptor);
   } finally {
     reply.raw.once('close', () => pkg.release());
     if (reply.raw.closed) pkg.release();

@@ -21,7 +21,8 @@ export interface AboutAnswer extends AboutKo {
   readonly paths: Readonly<Record<string, string>>;
 }
 
-export function aboutAnswer({ entry: { id, atId, metadata: text }, files }: KoPackage): AboutAnswer {
+/** @param made path of a descriptor that is not in the package. */
+export function aboutAnswer({ entry: { id, atId, metadata: text }, files }: KoPackage, made?: string): AboutAnswer {
   const about = aboutKo(text);
   const { metadata, readable } = readMetadata(text, id.naan);
   const descriptor = readable === undefined ? undefined : deployedServices(readable, files).descriptor;
@@ -39,7 +40,8 @@ export function aboutAnswer({ entry: { id, atId, metadata: text }, files }: KoPa
     ...(atId === undefined ? {} : { atId }),
     ...(metadata === undefined ? {} : { generation: metadata.generation }),
     ...(files.has(OWN_PAGE) ? { page: OWN_PAGE } : {}),
-    ...(descriptor === undefined || !files.has(descriptor) ? {} : { descriptor }),
+    ...(made === undefined ? {} : { descriptor: made }),
+    ...(made !== undefined || descriptor === undefined || !files.has(descriptor) ? {} : { descriptor }),
     paths: Object.fromEntries(paths),
   };
 }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Activator } from '../../activation/activator.ts';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import { koKey } from '../../knowledge-object/id.ts';
+import { digestOf } from '../../lib/digest.ts';
 import { notFound } from '../../lib/errors.ts';
 import { escapeSteering } from '../../lib/log.ts';
 import type { Shelf } from '../../shelf/shelf.ts';
@@ -44,15 +45,15 @@ export function formRoutes(app: FastifyInstance, { activator, shelf }: FormRoute
     try {
       const { package: pkg } = ko;
       return await forms.of({
-        digest: pkg.entry.digest,
+        digest: ko.library === undefined ? pkg.entry.digest : `${pkg.entry.digest} ${digestOf(ko.library.descriptor)}`,
         endpoints: endpoints.map(({ entry, from, accepts }) => ({
           file: from.service.file,
           path: entry.path,
           method: entry.method,
           accepts,
         })),
-        size: (path) => pkg.files.get(path)?.size,
-        read: (path) => pkg.read(path),
+        size: (path) => ko.sizeOf(path),
+        read: (path) => (ko.made(path) === undefined ? pkg.read(path) : ko.artifact(path)),
       });
     } finally {
       ko.release();

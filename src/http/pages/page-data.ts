@@ -5,6 +5,7 @@ import { isKoPart, koKey } from '../../knowledge-object/id.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { KoPackage, Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import { matchesEtag } from '../conditional.ts';
+import { madeDescriptor } from '../kos/made-descriptor.ts';
 import { declare } from '../methods.ts';
 import { aboutAnswer } from './about-answer.ts';
 import { OwnPages } from './own-pages.ts';
@@ -39,14 +40,15 @@ export function pageDataRoutes(app: FastifyInstance, { activator, shelf, login, 
   };
 
   const ofPackage =
-    (what: string, tell: (pkg: KoPackage) => object) =>
+    (what: string, tell: (pkg: KoPackage, made: string | undefined) => object) =>
     async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       const { naan = '', name = '', version = '' } = request.params as Record<string, string>;
       const pkg = [naan, name, version].every(isKoPart) ? await shelf.open({ naan, name, version }) : undefined;
       if (pkg === undefined) throw notFound(`There is no knowledge object ${naan}/${name}/${version} on the shelf`);
       try {
-        const state = `${pkg.entry.digest.slice(0, 32)}-${pkg.files.size}-${what}`;
-        return await send(request, reply, state, () => tell(pkg));
+        const made = madeDescriptor(activator, pkg);
+        const state = `${pkg.entry.digest.slice(0, 32)}-${pkg.files.size}-${what}${made === undefined ? '' : '-made'}`;
+        return await send(request, reply, state, () => tell(pkg, made));
       } finally {
         pkg.release();
       }

@@ -35,6 +35,12 @@ export interface DeploymentEntry {
   readonly validate?: ValidationMode;
   /** What its code connects to: it only tells the operator what to allow. */
   readonly network?: readonly HostPort[];
+  /** It stands for a file of a library, and tells which functions that exports; see `library.ts` of the activation. */
+  readonly listsExports?: true;
+  /** Its code was seen to load just now. */
+  readonly isLoaded?: true;
+  /** What is worth knowing of it though it runs. */
+  readonly note?: string;
   /** All that the descriptor says beside path, method, engine, artifacts, entry and function. */
   readonly raw: Readonly<Record<string, unknown>>;
   /** Line in the descriptor, from 1. */

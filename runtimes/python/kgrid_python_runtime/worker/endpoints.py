@@ -26,15 +26,16 @@ class Endpoints:
         self._basics = basics
         self._code: tuple[object, ...] | None = None
         self._loader: Functions | None = None
-        self._targets: dict[int, tuple[str, str] | None] = {}
+        self._targets: dict[int, tuple[str, str | None] | None] = {}
         self._found: dict[int, Callable[[object], object]] = {}
         self.describer = Describer("", self._hidden)
 
     def define(self, index: int, text: bytes) -> None:
-        """`text`: JSON `{file, root, function, entryFolder, installed, ownPackage, module}`, all paths absolute.
+        """`text`: JSON `{file, root, function, entryFolder, installed, ownPackage, module, listsExports}`, all paths absolute.
 
         `entryFolder`: folder of the entry file, relative to the root. `installed`: folders with packages.
         `ownPackage`: name of the knowledge object's own package there, or null; then `module` counts, and not `file`.
+        `listsExports`: no function of the module is wanted, but one that lists those that it exports.
         """
         said = json.loads(text)
         root, file, own_package = said["root"], said["file"], said.get("ownPackage")
@@ -45,7 +46,8 @@ class Endpoints:
         self._found.pop(index, None)
         # What imports find depends on them, so that others would be found by the wrong code.
         entry = said["module"] if own_package is not None else os.path.relpath(file, root)
-        self._targets[index] = (entry, said["function"]) if code == self._code else None
+        function = None if said.get("listsExports") else said["function"]
+        self._targets[index] = (entry, function) if code == self._code else None
 
     def function(self, index: int) -> Callable[[object], object]:
         """Raises whatever its module raises."""
@@ -54,7 +56,9 @@ class Endpoints:
             target = self._targets.get(index)
             if target is None or self._loader is None:
                 raise Failure("LookupError", "The endpoint belongs to another worker")
-            found = self._found[index] = self._loader.function(*target)
+            entry, name = target
+            found = self._loader.lister(entry) if name is None else self._loader.function(entry, name)
+            self._found[index] = found
         return found
 
     def _begin(self, root: str, entry_folder: str, installed: tuple[str, ...], own_package: Any) -> None:

@@ -36,6 +36,24 @@ class Functions:
             raise Failure("TypeError", f"{name} in {entry} is not a function")
         return value
 
+    def lister(self, entry: str) -> Function:
+        """Gives the names of the functions that a module gives to others. Raises whatever the module raises."""
+        import inspect  # noqa: PLC0415
+
+        with self._lock:
+            module = self._module(entry)
+        named = getattr(module, "__all__", None)
+        names = [name for name in named if isinstance(name, str)] if named is not None else list(vars(module))
+        found = []
+        for name in names:
+            value = getattr(module, name, None)
+            # Caches and other decorators give objects that wrap a function.
+            is_function = inspect.isroutine(value) or (callable(value) and hasattr(value, "__wrapped__"))
+            is_own = named is not None or getattr(value, "__module__", None) == module.__name__
+            if is_function and is_own and not isinstance(value, type):
+                found.append(name)
+        return lambda _input: found
+
     def _module(self, entry: str) -> types.ModuleType:
         raise NotImplementedError
 
