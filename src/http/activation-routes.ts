@@ -1,4 +1,4 @@
-/** The Activation API: "all GET; all respond 303 redirecting to `/endpoints`". */
+/** The Activation API: "all GET; all respond 303 redirecting to `/endpoints`". A POST does the same. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
 import type { BecameActive, ChangeOutcome } from '../activation/became-active.ts';
@@ -19,32 +19,30 @@ interface Named {
 }
 
 export function activationRoutes(app: FastifyInstance, activator: Activator): void {
-  const act = (action: 'refresh' | 'reload', change: (named: Named) => Promise<ChangeOutcome>) => ({
-    GET: {
-      access: 'activation' as const,
-      // "`HEAD` on these paths is 405: it must not act."
-      head: false,
-      handler: async (request: FastifyRequest, reply: FastifyReply) => {
-        const named = request.params as Named;
-        const v = askedVersion(request);
-        const whole = { ...named, ...(named.version === undefined && v !== undefined ? { version: v } : {}) };
-        const subject = Object.values(whole).join('/') || 'all';
-        let outcome: ChangeOutcome;
-        try {
-          outcome = await change(whole);
-        } catch (thrown) {
-          audit(request, { action, subject, outcome: 'failed' });
-          throw thrown;
-        }
-        const told = digestsOf(outcome.active, whole.name !== undefined);
-        audit(request, { action, subject, ...told, ...howItEnded(outcome) });
-        return reply
-          .code(303)
-          .header('location', `${prefixOf(request)}/endpoints`)
-          .send();
-      },
-    },
-  });
+  const act = (action: 'refresh' | 'reload', change: (named: Named) => Promise<ChangeOutcome>) => {
+    const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      const named = request.params as Named;
+      const v = askedVersion(request);
+      const whole = { ...named, ...(named.version === undefined && v !== undefined ? { version: v } : {}) };
+      const subject = Object.values(whole).join('/') || 'all';
+      let outcome: ChangeOutcome;
+      try {
+        outcome = await change(whole);
+      } catch (thrown) {
+        audit(request, { action, subject, outcome: 'failed' });
+        throw thrown;
+      }
+      const told = digestsOf(outcome.active, whole.name !== undefined);
+      audit(request, { action, subject, ...told, ...howItEnded(outcome) });
+      return reply
+        .code(303)
+        .header('location', `${prefixOf(request)}/endpoints`)
+        .send();
+    };
+    const operation = { access: 'activation' as const, handler };
+    // "`HEAD` on these paths is 405: it must not act."
+    return { GET: { ...operation, head: false }, POST: operation };
+  };
   const refreshKo = act('refresh', ({ naan = '', name = '', version }) => activator.refresh(naan, name, version));
   const reloadKo = act('reload', ({ naan = '', name = '', version }) => activator.reload(naan, name, version));
   const incomplete = act('reload', ({ naan = '' }) =>

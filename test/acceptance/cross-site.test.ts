@@ -102,3 +102,63 @@ test('origins of --cors may change things', async () => {
     assert.equal(answer.headers['access-control-allow-origin'], 'https://app.example');
   }
 });
+
+/** What Chromium sends over plain http for a link on a page of another site that asks for no referrer. */
+const FOLLOWED = {
+  'upgrade-insecure-requests': '1',
+  accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8',
+};
+const actingPaths = (ko: Ko): string[] =>
+  ['/actuator/activation', '/actuator'].flatMap((base) =>
+    ['refresh', 'refresh/javascript', `refresh/${ko.naan}/ko`, `refresh/${ko.id}`, 'reload']
+      .concat(`reload/${ko.naan}`, `reload/${ko.naan}/ko`, `reload/${ko.naan}/ko/?v=${ko.version}`, `reload/${ko.id}`)
+      .map((path) => `${base}/${path}`),
+  );
+
+test('a link that a browser follows activates nothing: a page asks for a POST', async () => {
+  const credentials = 'curator:s3cret';
+  await using secured = await startService({
+    profile: 'secure',
+    env: { KGRID_USER: 'curator', KGRID_PASSWORD: 's3cret' },
+    credentials,
+  });
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  for (const each of [service, secured]) {
+    await each.add(ko);
+    for (const path of actingPaths(ko)) {
+      for (const mark of [{}, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'cross-site' }]) {
+        const answer = await each.get(path, { ...FOLLOWED, ...mark });
+        assert.equal(answer.status, 403, path);
+        assert.equal(answer.headers['content-type'], 'text/html; charset=utf-8');
+        assert.match(String(answer.headers['content-security-policy']), /^default-src 'none'; form-action 'self';/);
+        assert.match(answer.text, /<form method="post"><button/);
+        assert.ok(answer.text.includes(`<code>${path.split('?', 1)[0]}</code>`), path);
+      }
+    }
+    assert.deepEqual(await each.endpoints(ko.naan), []);
+    const odd = await each.get(`/actuator/reload/a/'"><script>&`, FOLLOWED);
+    assert.ok(!odd.text.includes('<script>'));
+  }
+});
+
+test('what a person sends from that page, an own page and a program do act', async () => {
+  const { origin } = new URL(service.url);
+  for (const [method, mark] of [
+    ['POST', { ...FOLLOWED, origin, 'content-type': 'application/x-www-form-urlencoded' }],
+    ['POST', {}],
+    ['GET', { ...FOLLOWED, 'sec-fetch-site': 'same-origin' }],
+    // The default of other activators.
+    ['GET', { accept: 'text/html, image/gif, image/jpeg, */*; q=0.2' }],
+    ['GET', { 'upgrade-insecure-requests': '1' }],
+  ] as const) {
+    for (const path of ['/actuator/activation/refresh', '/actuator/reload']) {
+      const ko = welcomeKo({ naan: uniqueNaan() });
+      await service.add(ko);
+      const answer = await service.send(method, path, { headers: mark });
+      assert.deepEqual([answer.status, answer.headers['location']], [303, '/endpoints'], JSON.stringify(mark));
+      assert.equal((await service.endpoints(ko.naan)).length, 1);
+    }
+  }
+  for (const mark of [{ origin: EVIL }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }])
+    assert.equal((await service.send('POST', '/actuator/reload', { headers: mark })).status, 403);
+});

@@ -118,3 +118,19 @@ test('an id in the address of a page leads to no other path', async () => {
   );
   assert.equal((await service.get('/actuator/audit?limit=1')).list[0]?.['id'], before);
 });
+
+test('a link to a path that acts asks first, and acts when a person says so', async () => {
+  await using visit = await browser.visit();
+  const { page } = visit;
+  const newest = async (): Promise<unknown> => (await service.get('/actuator/audit?limit=1')).list[0]?.['action'];
+  await service.put(`/kos/${victim.id}`, victim.metadata);
+  await page.goto(`${service.url}/actuator/reload/${victim.id}`);
+  assert.equal(await newest(), 'replace metadata');
+  // The login of a browser itself, as it keeps one after it asked for it.
+  const authorization = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`;
+  await page.setExtraHTTPHeaders({ authorization });
+  await page.getByRole('button', { name: 'Carry it out' }).click();
+  await page.waitForURL('**/endpoints');
+  await page.setExtraHTTPHeaders({});
+  assert.equal(await newest(), 'reload');
+});

@@ -5,6 +5,7 @@ import { isAccess, isChange, needsLogin, type Access, type AccessOptions, type L
 import { auditOnResponse, installAudit } from './audit.ts';
 import { createCors } from './cors.ts';
 import { createCrossSiteRule } from './cross-site.ts';
+import { askToPost, isFollowedLink } from './followed-link.ts';
 import { createLogin } from './login.ts';
 import { ANONYMOUS, DEV, type Principal } from './principal.ts';
 import { allowanceOf, RefusedRequests } from './refused-requests.ts';
@@ -40,6 +41,10 @@ export function installAccess(app: FastifyInstance, options: AccessOptions): voi
     if (request.method === 'OPTIONS') return cors.answerOptions(request, reply);
     cors.addHeaders(request, reply, access);
 
+    if (isChange(access) && isFollowedLink(request)) {
+      refused.change(request, 'cross-site');
+      return askToPost(request, reply);
+    }
     const crossSite = isChange(access) ? crossSiteRefusal(request) : undefined;
     if (crossSite !== undefined) {
       refused.change(request, 'cross-site');

@@ -3,7 +3,7 @@ import { code, NAAN } from './steps.ts';
 import type { Step } from './steps.ts';
 
 export function activation(): Step[] {
-  return ['/actuator/activation', '/actuator'].flatMap((base): Step[] => [
+  const gets = ['/actuator/activation', '/actuator'].flatMap((base): Step[] => [
     ['get', `${base}/refresh`, `${base}/refresh`],
     ['get', `${base}/refresh/{engine}`, `${base}/refresh/javascript`],
     ['get', `${base}/refresh/{naan}/{name}`, `${base}/refresh/${NAAN}/code`],
@@ -17,4 +17,5 @@ export function activation(): Step[] {
     ['get', `${base}/reload/{naan}/{name}/{version}`, `${base}/reload/${code.id}`],
     ['get', `${base}/reload/{naan}/{name}/{version}`, `${base}/reload/${NAAN}/code/v9`],
   ]);
+  return [...gets, ...gets.map(([, template, path]): Step => ['post', template, path])];
 }
