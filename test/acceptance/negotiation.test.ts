@@ -186,6 +186,34 @@ test('a result that is not a string stays wrapped JSON', async () => {
   assert.deepEqual(answer.object['result'], { a: 1 });
 });
 
+test('the result alone is given in a declared type of JSON that Accept prefers, whatever it is', async () => {
+  const fhir = 'application/fhir+json';
+  const ko = await served('function run(input) { return input.give; }', { produces: ['application/json', fhir] });
+  const { naan, name, version } = ko;
+  const accepts = [
+    fhir,
+    `${fhir}; fhirVersion=4.0`,
+    `${fhir};profile="minimal"`,
+    `${fhir}, application/json;q=0.9, */*;q=0.1`,
+  ];
+  for (const give of [{ resourceType: 'Parameters', text: 'é' }, 'a "text"', [1], 1.5, null]) {
+    for (const accept of accepts) {
+      // By the fast path, by the router, and by its @id.
+      for (const path of [pathOf(ko), `${pathOf(ko)}?x=1`, `/endpoints/${naan}/${name}/${version}/run`]) {
+        const headers = { accept, 'content-type': 'application/json' };
+        const answer = await service.send('POST', path, { body: JSON.stringify({ give }), headers });
+        assert.equal(answer.headers['content-type'], fhir, `${path}, Accept: ${accept}: ${answer.text}`);
+        assert.deepEqual(JSON.parse(answer.text), give);
+      }
+    }
+  }
+  for (const accept of ['application/json', '*/*', `${fhir};q=0.5, application/json`]) {
+    const answer = await post(ko, '{"give":1}', { accept });
+    assert.equal(answer.headers['content-type'], 'application/json');
+    assert.equal(answer.object['result'], 1);
+  }
+});
+
 test('profile="minimal" gives only the result', async () => {
   const results = { '{ a: [1] }': '{"a":[1]}', '"text"': '"text"', undefined: 'null', '1.5': '1.5' };
   for (const [value, json] of Object.entries(results)) {

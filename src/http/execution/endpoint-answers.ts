@@ -42,8 +42,10 @@ export class EndpointAnswers {
   write(response: ServerResponse, held: HeldBytes, answer: Answer): void {
     const { form, result, provenance } = answer;
     if (form.kind === 'text' && result.startsWith('"')) return this.#writeText(response, held, answer, form.type);
-    if (form.kind === 'minimal')
-      return this.#send(response, held, answer, JSON_TYPE, result, Buffer.byteLength(result));
+    if (form.kind === 'minimal' || form.kind === 'json') {
+      const type = form.kind === 'minimal' ? JSON_TYPE : ['content-type', form.type];
+      return this.#send(response, held, answer, type, result, Buffer.byteLength(result));
+    }
     const inputs = JSON.stringify(answer.inputs);
     const bytes = this.#fixedBytes + Buffer.byteLength(result) + Buffer.byteLength(inputs);
     if (provenance === undefined)

@@ -79,6 +79,7 @@ test('without a declared body it is application/json', async () => {
 test('the answer is wrapped JSON unless another declared type or the profile is preferred', async () => {
   const negotiation = await negotiationOf(['application/json'], ['text/html', 'application/fhir+json', 'text/*']);
   const wrapped = { kind: 'wrapped' };
+  const fhir = { kind: 'json', type: 'application/fhir+json' };
   const html = { kind: 'text', type: 'text/html' };
   const forms: [accept: string | undefined, form: object][] = [
     [undefined, wrapped],
@@ -87,7 +88,15 @@ test('the answer is wrapped JSON unless another declared type or the profile is 
     ['application/json', wrapped],
     ['application/json; charset=utf-8', wrapped],
     ['application/*', wrapped],
-    ['application/fhir+json', wrapped],
+    ['application/fhir+json', fhir],
+    ['application/FHIR+JSON; fhirVersion=4.0', fhir],
+    ['application/fhir+json;profile="minimal"', fhir],
+    ['application/fhir+json; profile="http://example.org/a,b;c=d"; charset=utf-8', fhir],
+    ['application/fhir+json, application/json;q=0.9, */*;q=0.1', fhir],
+    ['application/fhir+json;q=0.5, application/json', wrapped],
+    ['application/fhir+json;q=0.5, */*', wrapped],
+    ['text/json', { kind: 'json', type: 'text/json' }],
+    ['application/*;profile=minimal', { kind: 'minimal' }],
     ['text/html', html],
     ['Text/HTML; charset=utf-8', html],
     ['text/html;q=0.9, application/json;q=0.8', html],
@@ -122,4 +131,11 @@ test('any number of different headers is answered', async () => {
       type: 'text/html',
     });
   }
+});
+
+test('a declared type of JSON is answered as it is declared, with its parameters', async () => {
+  const negotiation = await negotiationOf(['application/json'], ['Application/fhir+json; fhirVersion=4.0', '*/*']);
+  const type = 'Application/fhir+json; fhirVersion=4.0';
+  assert.deepEqual(negotiation.answerForm('application/fhir+json'), { kind: 'json', type });
+  assert.deepEqual(negotiation.answerForm('application/ld+json'), { kind: 'json', type: 'application/ld+json' });
 });

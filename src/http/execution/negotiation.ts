@@ -7,10 +7,11 @@ import { boundedAccept } from '../accept.ts';
 import { isJson, mediaTypeOf } from '../body.ts';
 import { recordTypeOf } from './batch/record-types.ts';
 
-/** How the answer is written: with its metadata, the result alone, or a text of a declared type. */
+/** How the answer is written: with its metadata, the result alone, also in a declared type of JSON, or a text of a declared type. */
 export type AnswerForm =
   | { readonly kind: 'wrapped' }
   | { readonly kind: 'minimal' }
+  | { readonly kind: 'json'; readonly type: string }
   | { readonly kind: 'text'; readonly type: string };
 
 export const WRAPPED: AnswerForm = { kind: 'wrapped' };
@@ -18,6 +19,11 @@ const MINIMAL: AnswerForm = { kind: 'minimal' };
 const MINIMAL_TYPE = 'application/json;profile=minimal';
 /** Parameters of a media range that change nothing here, such as `charset` and `version`: all but `q` and the one profile. */
 const UNHEARD = /;(?!\s*q\s*=|\s*profile\s*=\s*"?minimal"?\s*(?:[;,]|$))[^;,="]*(?:=\s*(?:"[^"]*"|[^;,"]*))?/gi;
+/** The ranges that the one profile belongs to. */
+const WITH_PROFILE = /^\s*(?:application\/json|application\/\*|\*\/\*)\s*;/i;
+const PROFILE = /;\s*profile\s*=[^;]*/i;
+/** A media type with parameters, as a header may hold it. */
+const HEADER_VALUE = /^[\x20-\x7e]+$/;
 const MOST_KEPT = 64;
 /** Of the types that a client names, those that it likes best. */
 const MOST_NAMED = 16;
@@ -72,7 +78,7 @@ export class Negotiation {
 
   #negotiate(accept: string): AnswerForm {
     const responds = this.#endpoint.responds.map(mediaTypeOf).filter((type) => type !== '');
-    const negotiator = new Negotiator({ headers: { accept: boundedAccept(accept).replace(UNHEARD, '') } });
+    const negotiator = new Negotiator({ headers: { accept: withoutParameters(boundedAccept(accept)) } });
     const named = negotiator
       .mediaTypes()
       .filter((type) => !type.includes('*'))
@@ -89,9 +95,22 @@ export class Negotiation {
       );
     }
     if (best === MINIMAL_TYPE) return MINIMAL;
-    return isJson(best) ? WRAPPED : { kind: 'text', type: best };
+    if (best === 'application/json') return WRAPPED;
+    return isJson(best) ? { kind: 'json', type: this.#asDeclared(best) } : { kind: 'text', type: best };
+  }
+
+  #asDeclared(type: string): string {
+    const declared = this.#endpoint.responds.find((each) => mediaTypeOf(each) === type);
+    return declared !== undefined && HEADER_VALUE.test(declared) ? declared : type;
   }
 }
+
+const withoutParameters = (accept: string): string =>
+  accept
+    .replace(UNHEARD, '')
+    .split(',')
+    .map((range) => (WITH_PROFILE.test(range) ? range : range.replace(PROFILE, '')))
+    .join(',');
 
 function matches(declared: string, type: string): boolean {
   if (type === '' || !/^[^/\s]+\/[^/\s]+$/.test(type)) return false;
