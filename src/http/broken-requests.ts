@@ -1,6 +1,6 @@
 /** What is not HTTP, is too slow or has headers that are too large never becomes a request. */
 import type { Socket } from 'node:net';
-import { requestErrorBody, toServiceError } from './errors.ts';
+import { ERROR_HEADER, requestErrorBody, toServiceError } from './errors.ts';
 import type { RequestIds } from './request-ids.ts';
 
 /** For the `clientError` of a server. `streaming`: connections on which an answer goes out while its request comes in. */
@@ -29,6 +29,7 @@ export function answerBrokenRequests(
       'Content-Type: application/json',
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${ids.make()}`,
+      `${ERROR_HEADER}: ${refusal.code}`,
       'Connection: close',
     ];
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);

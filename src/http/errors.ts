@@ -6,14 +6,22 @@ import { STATUS_CODES } from '../lib/http-module.ts';
 import { isOutOfHandles } from '../lib/out-of-handles.ts';
 import { humanTime } from '../lib/time.ts';
 
+/** What every error says to programs: its code in the catalogue. */
+export const ERROR_HEADER = 'KGrid-Error';
+
 /** "Request API errors (JSON object, keys capitalized)". */
-export function requestErrorBody(error: ServiceError, path: string): string {
+export function requestErrorBody(
+  error: ServiceError,
+  path: string,
+  more: Readonly<Record<string, string>> = {},
+): string {
   return JSON.stringify({
     Status: `${error.status} ${reasonOf(error.status)}`,
     Instance: `uri=${path}`,
     Title: error.title,
     Time: humanTime(),
     Detail: error.message,
+    ...more,
   });
 }
 
@@ -50,6 +58,7 @@ export function answerOf(thrown: unknown, url: string, requestId: string, log: F
     status: error.status,
     headers: {
       ...error.headers,
+      [ERROR_HEADER]: error.code,
       'content-type': 'application/json; charset=utf-8',
       'x-content-type-options': 'nosniff',
       [REQUEST_ID_HEADER]: requestId,

@@ -10,6 +10,7 @@ import { withoutCredentialsIn } from '../lib/without-credentials.ts';
 import { audit, auditNothing } from './access/audit.ts';
 import { addressOf } from './address.ts';
 import { requireJson, textBody } from './body.ts';
+import { ERROR_HEADER } from './errors.ts';
 import { declare } from './methods.ts';
 import { sendFile } from './send-file.ts';
 
@@ -31,7 +32,8 @@ export function proxyRoutes(app: FastifyInstance, { activator, runtimes, publicU
         const problem = isText(body['engine']) ? (isUrl(body['url']) ? undefined : 'its url') : 'engine';
         if (problem !== undefined) {
           audit(request, { action: 'register', subject: 'a runtime', outcome: 'failed' });
-          return reply.code(400).send({ ...body, status: `Not registered: Runtime failed to specify ${problem}` });
+          void reply.code(400).header(ERROR_HEADER, 'malformed-request');
+          return reply.send({ ...body, status: `Not registered: Runtime failed to specify ${problem}` });
         }
         const registration = body as Registration;
         const status = runtimes.register(registration, addressOf(request, publicUrl));

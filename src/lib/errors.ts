@@ -18,7 +18,7 @@ export class ServiceError extends Error {
   /** All that the message says of a package, each with its place. */
   readonly problems: readonly PackageProblem[];
   /**
-   * Of `executionFailed`: where the code threw. For the log and for authors, in the words of `formatPlace`; never part
+   * Of `codeError`: where the code threw. For the log and for authors, in the words of `formatPlace`; never part
    * of an answer.
    */
   readonly place: CodePlace | undefined;
@@ -86,8 +86,27 @@ export const methodNotAllowed = (method: string, path: string, allow: readonly s
 // Execution
 const executionTitle = 'General Adapter Exception';
 /** The specification: "Detail begins with a code-execution-error message carrying the runtime's message". */
-export const executionFailed = (message: string, more?: ErrorMore): ServiceError =>
-  new ServiceError('execution-failed', 500, executionTitle, `Code execution error: ${message}`, more);
+const defineExecution =
+  (code: string) =>
+  (message: string, more?: ErrorMore): ServiceError =>
+    new ServiceError(code, 500, executionTitle, `Code execution error: ${message}`, more);
+/** The code threw an error, or does not load. */
+export const codeError = defineExecution('code-error');
+export const executionTimeout = defineExecution('execution-timeout');
+export const outOfMemory = defineExecution('out-of-memory');
+/** The process of the code ended under the call. */
+export const processEnded = defineExecution('process-ended');
+/** The result is nothing that JSON can hold, or is too large. */
+export const invalidResult = defineExecution('invalid-result');
+/** Any other reason, such as one that a remote runtime gives. */
+export const executionFailed = defineExecution('execution-failed');
+/** By code: what a call fails with through the code that it runs. */
+export const EXECUTION_ERRORS: ReadonlyMap<string, typeof executionFailed> = new Map(
+  Object.entries({
+    ...{ 'code-error': codeError, 'execution-timeout': executionTimeout, 'out-of-memory': outOfMemory },
+    ...{ 'process-ended': processEnded, 'invalid-result': invalidResult, 'execution-failed': executionFailed },
+  }),
+);
 /**
  * The code itself says that what it was given is at fault, by an error named `InvalidInputError` with one of these
  * statuses; never for an error that came out of a nested call.

@@ -1,4 +1,5 @@
 /** What is told of calls: how many there were, how many failed, and how long those that ran took. */
+import { EXECUTION_ERRORS } from '../lib/errors.ts';
 import type { EndpointSeries } from './executions.ts';
 import { CALL_BOUNDS } from './histogram.ts';
 
@@ -17,10 +18,11 @@ export const failedOf = (figures: Figures): number => figures[FAILED] ?? 0;
 
 /** As the alerts have it: what the caller did wrong is no failure of the service or of a knowledge object. */
 export const FAILURES: ReadonlySet<string> = new Set([
-  ...['execution-failed', 'runtime-unreachable', 'runtime-silent', 'overloaded', 'internal'],
+  ...EXECUTION_ERRORS.keys(),
+  ...['runtime-unreachable', 'runtime-silent', 'overloaded', 'internal'],
 ]);
 /** Of calls that did not run nobody asks how long they took. */
-const RAN: ReadonlySet<string> = new Set(['done', 'execution-failed', 'runtime-silent', 'internal']);
+const RAN: ReadonlySet<string> = new Set(['done', ...EXECUTION_ERRORS.keys(), 'runtime-silent', 'internal']);
 
 /** All that was counted of a series, into `into`. */
 export function readSeries(series: EndpointSeries, into: Figures): Figures {

@@ -90,7 +90,7 @@ test('calls that failed are told with the place of the code and how often, until
   );
   const { first, last, requestId, executionId, ...rest } = failed;
   assert.deepEqual(rest, {
-    ...{ ko: failing.id, endpoint: 'run', engine: 'javascript', code: 'execution-failed', status: 500, count: 30 },
+    ...{ ko: failing.id, endpoint: 'run', engine: 'javascript', code: 'code-error', status: 500, count: 30 },
     ...{ message: `Error: ${steering} of …`, place: 'src/index.js:3' },
   });
   assert.ok(String(first) < String(last) && String(requestId) !== '' && String(executionId) !== '');

@@ -32,7 +32,7 @@ test('one that failed says so, and records of a batch share lines', async () => 
   const { headers } = await service.send('POST', pathOf(well), jsonBody({ name: PATIENT, bad: true }));
   const id = headers['kgrid-execution-id'];
   const line = await service.logged((each) => each['event'] === 'execution' && each['executionId'] === id);
-  assert.deepEqual([line['outcome'], line['resultBytes']], ['execution-failed', undefined]);
+  assert.deepEqual([line['outcome'], line['resultBytes']], ['code-error', undefined]);
   const body = [{}, { bad: true, name: PATIENT }, {}].map((each) => `${JSON.stringify(each)}\n`).join('');
   const batch = await service.send('POST', pathOf(well), { headers: { 'content-type': 'application/x-ndjson' }, body });
   const of = batch.headers['kgrid-execution-id'];

@@ -39,7 +39,7 @@ test('a failed call leaves one line that says which code failed and how, and not
     ko: ko.id,
     endpoint: `${naan}/throws/1.0/run`,
     engine: 'javascript',
-    code: 'execution-failed',
+    code: 'code-error',
     status: 500,
     requestId: answer.headers['x-request-id'],
     executionId: answer.headers['kgrid-execution-id'],

@@ -28,7 +28,7 @@ test('calls count by their endpoint and how they ended, with what they took', as
   assert.equal((await call({ fail: true })).status, 500);
   const series = await scrapeUntil(
     service,
-    (found) => found.get(`kgrid_executions_total${labels('execution-failed')}`) === 1,
+    (found) => found.get(`kgrid_executions_total${labels('code-error')}`) === 1,
   );
   assert.equal(series.get(`kgrid_executions_total${labels('done')}`), 3);
   assert.equal(series.get(`kgrid_execution_duration_seconds_count${labels('done')}`), 3);

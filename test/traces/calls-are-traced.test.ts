@@ -127,7 +127,7 @@ test('what fails says how, and never what it was about', async () => {
       ['execution', undefined],
     ],
   );
-  assert.deepEqual([call.status, call.attributes['error.type']], [2, 'execution-failed']);
+  assert.deepEqual([call.status, call.attributes['error.type']], [2, 'code-error']);
   assert.equal(named(spans, 'POST /:naan/:name/*').status, 2);
   assert.ok(!JSON.stringify(spans.map(({ attributes }) => attributes)).includes('Secret'));
 });

@@ -22,6 +22,8 @@ export interface Reason {
   /** HTTP status. */
   readonly status: number;
   readonly description: string;
+  /** What became of the code, in the words of the service's errors. */
+  readonly fault?: string;
   /** `Invalid Input`, where the code says so. */
   readonly title?: string;
   /** Where in the knowledge object. */
@@ -64,7 +66,7 @@ export function answerCalls(body: string, response: ServerResponse, submit: Subm
 export function recordOf(outcome: Outcome, failuresAsJson: boolean): string {
   if (outcome.ok && !outcome.result.includes('\0')) return `=${outcome.result}`;
   const failed: Reason = outcome.ok ? { status: 500, description: 'The result is not JSON' } : outcome;
-  const { status, title, description, place } = failed;
-  if (failuresAsJson) return `!${JSON.stringify({ status, title, description, place })}`;
+  const { status, title, description, place, fault } = failed;
+  if (failuresAsJson) return `!${JSON.stringify({ status, title, description, place, fault })}`;
   return `!${status},${description.replaceAll('\0', ' ')}`;
 }

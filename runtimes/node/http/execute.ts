@@ -75,8 +75,8 @@ function answerCall(response: ServerResponse, outcome: Outcome): void {
     response.end(text);
   } else {
     const headers = outcome.status === 503 ? { 'retry-after': '1' } : {};
-    const { title, description, place } = outcome;
-    sendJson(response, outcome.status, { title, description, place }, headers);
+    const { title, description, place, fault } = outcome;
+    sendJson(response, outcome.status, { title, description, place, fault }, headers);
   }
 }
 
@@ -87,13 +87,20 @@ function failureOf(error: Error): Outcome {
   const { kind, status, place } = error;
   const more = { description, ...(place && { place }) };
   if (kind === 'invalid' && status !== undefined) return { ok: false, status, ...more, title: 'Invalid Input' };
-  return { ok: false, status: STATUSES[kind], ...more };
+  const fault = FAULTS[kind];
+  return { ok: false, status: STATUSES[kind], ...more, ...(fault !== undefined && { fault }) };
 }
 
 const STATUSES: Readonly<Record<FailureKind, number>> = {
   ...{ thrown: 400, invalid: 400, unreadable: 400 },
-  ...{ failed: 500, unloaded: 500 },
+  ...{ failed: 500, timeout: 500, memory: 500, ended: 500, unwritable: 500, unloaded: 500 },
   ...{ busy: 503, gone: 503 },
+};
+
+/** Of the service's errors: what became of the code. */
+const FAULTS: { readonly [Kind in FailureKind]?: string } = {
+  ...{ thrown: 'code-error', unloaded: 'code-error', timeout: 'execution-timeout', memory: 'out-of-memory' },
+  ...{ ended: 'process-ended', unwritable: 'invalid-result' },
 };
 
 const tooMuchHeld = (): RuntimeError => overloaded('The runtime holds as many inputs as it can');

@@ -152,9 +152,9 @@ function execute(
     const result = run(input);
     if (isThenable(result))
       return Promise.resolve(result)
-        .then((value) => finish(value, tell))
+        .then((value) => finish(number, value, tell))
         .catch((error: unknown) => tell(...failed(number, error)));
-    finish(result, tell);
+    finish(number, result, tell);
   } catch (error) {
     tell(...failed(number, error));
   }
@@ -183,11 +183,16 @@ function records(number: number, index: number, text: string): void {
 const isThenable = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 
-function finish(result: unknown, tell: Answer): void {
-  const text = writeResult(result);
+function finish(number: number, result: unknown, tell: Answer): void {
+  let text: string;
+  try {
+    text = writeResult(result);
+  } catch (error) {
+    return tell(answers.unwritable, failed(number, error)[1]);
+  }
   if (text.length * 3 > outputLimit && Buffer.byteLength(text) > outputLimit) {
     const description = `The result is larger than the limit of ${outputLimit / 1_000_000} MB`;
-    tell(answers.failed, stringify({ description } satisfies Failure));
+    tell(answers.unwritable, stringify({ description } satisfies Failure));
   } else tell(answers.result, text);
 }
 

@@ -49,7 +49,7 @@ test('a bare status, another name and another number are failures of the code', 
   ];
   for (const body of bodies) {
     const { code, status } = await failing(body);
-    assert.deepEqual([code, status], ['execution-failed', 500], body);
+    assert.deepEqual([code, status], ['code-error', 500], body);
   }
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../lib/errors.ts';
+import { EXECUTION_ERRORS, ServiceError } from '../../lib/errors.ts';
 import { failureIn, failureOf, resultOf } from './answers.ts';
 
 const answer = (contentType: string, body: string | Buffer, status = 200) => ({
@@ -28,7 +28,7 @@ test('JSON with a result is that result, other JSON is itself, anything else is 
 test('an answer that calls itself JSON and is none, such as one that was cut off, is an error', () => {
   for (const body of ['{"result": {"dose": 4', '', '   ', '{"result":NaN}', Buffer.from('{"result":1}', 'utf16le')])
     assert.throws(() => resultOf(answer('application/json', body)), {
-      code: 'execution-failed',
+      code: 'invalid-result',
       message: /^Code execution error: the answer of the runtime is not JSON \(/,
     });
   const deep = `{"result":${'['.repeat(100_000)}${']'.repeat(100_000)},"info":1}`;
@@ -51,7 +51,7 @@ test('an error has the first words that there are, cut where there are many', ()
     try {
       resultOf(answer(type, body, status));
     } catch (thrown) {
-      assert.ok(thrown instanceof ServiceError && thrown.code === 'execution-failed');
+      assert.ok(thrown instanceof ServiceError && EXECUTION_ERRORS.has(thrown.code));
       return thrown.message.replace('Code execution error: ', '');
     }
     return assert.fail('it was a result');

@@ -1,14 +1,22 @@
 /** What the answer of a runtime means. */
 import { isObject } from '../../lib/fields.ts';
 import type { CodePlace } from '../../lib/code-place.ts';
-import { executionFailed, invalidInput, messageOf, overloaded } from '../../lib/errors.ts';
+import {
+  codeError,
+  EXECUTION_ERRORS,
+  executionFailed,
+  invalidInput,
+  invalidResult,
+  messageOf,
+  overloaded,
+} from '../../lib/errors.ts';
 import { cutWords } from '../../lib/text.ts';
 import type { RuntimeAnswer } from './runtime-connections.ts';
 
 /**
  * "If the answer is JSON with `result`, that is the result; other JSON is the result itself; anything else is the result
  * as a string." What calls itself JSON and is none may have been cut off: it is no result.
- * @throws executionFailed; overloaded.
+ * @throws the errors of `EXECUTION_ERRORS`; overloaded.
  */
 export function resultOf({ status, contentType, body }: RuntimeAnswer): string {
   const text = textOf(body, contentType);
@@ -27,7 +35,7 @@ function resultIn(text: string): string {
     return isObject(value) && 'result' in value ? JSON.stringify(value['result']) : text;
   } catch (thrown) {
     const problem = thrown instanceof RangeError ? 'is nested too deeply' : `is not JSON (${messageOf(thrown)})`;
-    throw executionFailed(`the answer of the runtime ${problem}`, { cause: thrown });
+    throw invalidResult(`the answer of the runtime ${problem}`, { cause: thrown });
   }
 }
 
@@ -61,7 +69,8 @@ export function failureOf(status: number, words: string, said: Readonly<Record<s
   if (said['title'] === 'Invalid Input' && (status === 400 || status === 422))
     return invalidInput(cutWords(words), status);
   const reason = words === '' ? `the runtime answered ${status}` : cutWords(words);
-  return executionFailed(reason, { place: placeOf(said['place']) });
+  const error = EXECUTION_ERRORS.get(String(said['fault'])) ?? (status === 400 ? codeError : executionFailed);
+  return error(reason, { place: placeOf(said['place']) });
 }
 
 /** Where the code failed, if the runtime says so in the form that ours have: it goes to the log and to authors. */

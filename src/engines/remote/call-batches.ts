@@ -3,7 +3,7 @@
  * on their way forms the next one. Answers come as they are ready, so that a slow call holds up no other.
  */
 import { isJson } from '../../lib/json.ts';
-import { callerGone, executionFailed } from '../../lib/errors.ts';
+import { callerGone, invalidResult } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { areAlike } from '../like-deadlines.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
@@ -169,7 +169,7 @@ function settle(calls: readonly Waiting[], record: string): void {
   if (call === undefined || call.settled || mark === undefined) return;
   call.settled = true;
   const text = record.slice(number.length + 1);
-  if (mark === '=') return isJson(text) ? call.resolve(text) : call.reject(executionFailed('the result is not JSON'));
+  if (mark === '=') return isJson(text) ? call.resolve(text) : call.reject(invalidResult('the result is not JSON'));
   call.reject(failureOfRecord(text));
 }
 

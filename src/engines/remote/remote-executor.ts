@@ -1,5 +1,5 @@
 /** Calls an endpoint where it is held: in turn, where that is at several places. */
-import { executionFailed, overloaded, runtimeSilent, runtimeUnreachable } from '../../lib/errors.ts';
+import { executionFailed, invalidResult, overloaded, runtimeSilent, runtimeUnreachable } from '../../lib/errors.ts';
 import type { Call, EndpointPlan, Executor, RecordsCall } from '../engine.ts';
 import type { RecordsAnswer } from '../records.ts';
 import type { ActivatedAt } from './activate-at.ts';
@@ -105,6 +105,6 @@ function toServiceError(thrown: unknown): unknown {
     return runtimeSilent(`Code execution error: ${thrown.message}`, { cause: thrown });
   if (thrown instanceof RuntimeUnreachable)
     return runtimeUnreachable(`Code execution error: ${thrown.message}`, { cause: thrown });
-  if (thrown instanceof AnswerTooLarge) return executionFailed(thrown.message, { cause: thrown });
+  if (thrown instanceof AnswerTooLarge) return invalidResult(thrown.message, { cause: thrown });
   return thrown;
 }

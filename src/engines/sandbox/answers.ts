@@ -1,5 +1,15 @@
 /** What callers hear of an answer, and of a call that has none. */
-import { bodyNotReadable, callerGone, executionFailed, invalidInput, overloaded } from '../../lib/errors.ts';
+import {
+  bodyNotReadable,
+  callerGone,
+  codeError,
+  executionTimeout,
+  invalidInput,
+  invalidResult,
+  outOfMemory,
+  overloaded,
+  processEnded,
+} from '../../lib/errors.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Line, NoResult } from './from-process.ts';
 import type { RunFailure } from './protocol.ts';
@@ -14,12 +24,13 @@ export function outcomeOf(line: Line, endpoint: Endpoint): string | Error {
 export function errorOfLine(line: NoResult, endpoint: Endpoint): Error {
   if (line.fault === 'input') return bodyNotReadable(`The request body is not JSON: ${line.message}`);
   if (line.status !== undefined) return invalidInput(line.message, line.status);
+  if (line.fault === 'result') return invalidResult(line.message);
   return codeFailed(line.message, line.stack, endpoint);
 }
 
 function codeFailed(message: string, stack: string | undefined, { parts }: Endpoint): Error {
   const found = parts.placeIn(stack ?? '');
-  return executionFailed(parts.explain(message), found && { place: { file: found.file, line: found.line } });
+  return codeError(parts.explain(message), found && { place: { file: found.file, line: found.line } });
 }
 
 /**
@@ -69,7 +80,7 @@ export function sandboxEnded({ parts }: Endpoint, reason: string): Error {
   if (isFromOutside(reason)) return overloaded('the sandbox was ended from outside during the call; try again');
   if (isOutOfMemory(reason)) return memoryLimit(parts);
   const [how] = reason.split(':', 1);
-  return executionFailed(`the sandbox process ended under this code (${how ?? reason})`);
+  return processEnded(`the sandbox process ended under this code (${how ?? reason})`);
 }
 
 /** Why code cannot be loaded under which a process ended. */
@@ -79,11 +90,11 @@ export const endedLoading = (reason: string): string =>
 const isOutOfMemory = (reason: string): boolean => /out of memory|allocation failed/i.test(reason);
 
 const memoryLimit = ({ memoryMb, memoryLimitedBy }: Endpoint['parts']): Error =>
-  executionFailed(`memory limit of ${memoryMb} MB exceeded (${memoryLimitedBy})`);
+  outOfMemory(`memory limit of ${memoryMb} MB exceeded (${memoryLimitedBy})`);
 
 /** For code that ran beyond its time. */
 const timeLimit = ({ endpoint: { limit, parts }, isShortened }: Work): Error =>
-  executionFailed(
+  executionTimeout(
     isShortened
       ? 'no result within the time that its caller had left'
       : `no result within the limit of ${limit / 1000} s (${parts.limitedBy})`,

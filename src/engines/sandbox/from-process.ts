@@ -20,8 +20,8 @@ const MAX_LOG_BYTES = 3 * MAX_LINE_CHARACTERS + 100;
 
 /** A line of an answer that holds no result: `!`, or `?` where the input is not JSON, and JSON. */
 export interface NoResult {
-  /** `input`: it is not JSON. */
-  readonly fault: 'code' | 'input';
+  /** `input`: it is not JSON; `result`: JSON cannot hold it, or it is too large. */
+  readonly fault: 'code' | 'input' | 'result';
   readonly message: string;
   /** The code says that its input is invalid. */
   readonly status?: 400 | 422;
@@ -85,14 +85,14 @@ function lineOf(line: string): Line {
   const head = line[0];
   if (head === undefined) throw new OddFrame('an answer is empty');
   if (head !== '!' && head !== '?') return line;
-  const { message, status, stack } = objectOf(line.slice(1));
+  const { message, status, stack, of } = objectOf(line.slice(1));
   if (typeof message !== 'string' || message.length > MAX_MESSAGE_CHARACTERS)
     throw new OddFrame('an error has no message');
   if (status !== undefined && status !== 400 && status !== 422) throw new OddFrame('an error has another status');
   if (stack !== undefined && !isShort(stack, MAX_STACK_CHARACTERS))
     throw new OddFrame('the stack of an error is no short text');
   return {
-    fault: head === '!' ? 'code' : 'input',
+    fault: head === '?' ? 'input' : of === 'result' ? 'result' : 'code',
     message,
     ...(status !== undefined && { status }),
     ...(stack !== undefined && { stack }),

@@ -3,10 +3,22 @@ import type { CodePlace } from '../../lib/code-place.ts';
 
 /**
  * `thrown`: the code threw it; `invalid`: it says that the input is at fault; `unreadable`: the input is not JSON;
- * `failed`: limits and crashes; `unloaded`: the code could not be loaded; `busy`: it had no turn; `gone`: nobody waits
- * for it any more.
+ * `timeout`, `memory`: it passed a limit; `ended`: its process ended; `unwritable`: JSON cannot hold its result, or it is
+ * too large; `unloaded`: the code could not be loaded; `failed`: another reason; `busy`: it had no turn; `gone`: nobody
+ * waits for it any more.
  */
-export type FailureKind = 'thrown' | 'invalid' | 'unreadable' | 'failed' | 'unloaded' | 'busy' | 'gone';
+export type FailureKind =
+  | 'thrown'
+  | 'invalid'
+  | 'unreadable'
+  | 'timeout'
+  | 'memory'
+  | 'ended'
+  | 'unwritable'
+  | 'unloaded'
+  | 'failed'
+  | 'busy'
+  | 'gone';
 
 export class CallFailure extends Error {
   override readonly name = 'CallFailure';
@@ -38,8 +50,9 @@ export class CallFailure extends Error {
 export const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 10) / 100} s`;
 
 export const failed = (description: string): CallFailure => new CallFailure('failed', description);
+export const processEnded = (description: string): CallFailure => new CallFailure('ended', description);
 export const passedLimit = (limitMs: number): CallFailure =>
-  new CallFailure('failed', `The call passed its time limit of ${seconds(limitMs)}`, { isOfOthers: true });
+  new CallFailure('timeout', `The call passed its time limit of ${seconds(limitMs)}`, { isOfOthers: true });
 export const loadPassedLimit = (limitMs: number): string =>
   `Loading the knowledge object passed its time limit of ${seconds(limitMs)}`;
 export const hadNoTurn = (ko: string, limitMs: number, problem: string | undefined): CallFailure =>

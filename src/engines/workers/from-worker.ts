@@ -22,6 +22,8 @@ const KINDS: Readonly<Record<number, FailureKind>> = {
   [answers.invalid]: 'invalid',
   [answers.unreadable]: 'unreadable',
   [answers.unloaded]: 'unloaded',
+  [answers.unwritable]: 'unwritable',
+  [answers.memory]: 'memory',
 };
 
 /** `answer`: what kind of answer it is. `clean`: takes out of what the code says what nobody should read. @throws OddFrame. */

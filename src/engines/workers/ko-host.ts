@@ -4,7 +4,7 @@
  * are sent to a new one.
  */
 import { whyNotStarted } from '../walls/launch.ts';
-import { failed, isStopping, queueIsFull } from './call-failure.ts';
+import { failed, isStopping, processEnded, queueIsFull } from './call-failure.ts';
 import type { HostOptions, KoLog } from './host-options.ts';
 import { KoNetwork } from './ko-network.ts';
 import { withoutOwnPaths } from './own-paths.ts';
@@ -245,7 +245,7 @@ export class KoHost {
     // The code may have made up what had begun.
     const isHopeless = this.#endsInVain > this.#options.policy.mostEndsInVain;
     if (isHopeless || this.#isKilled)
-      for (const work of works) fail(work, this.#isKilled ? isStopping() : failed(fault));
+      for (const work of works) fail(work, this.#isKilled ? isStopping() : processEnded(fault));
     else this.#waiting.putBack(works);
   }
 

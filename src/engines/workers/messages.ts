@@ -35,8 +35,13 @@ export const kinds = {
   lines: RESULT_LINES,
 } as const;
 
-/** `unreadable`: the input is not JSON; `unloaded`: the code could not be loaded. */
-export const answers = { result: 0, thrown: 1, failed: 2, invalid: 3, unreadable: 4, unloaded: 5 } as const;
+/**
+ * `unreadable`: the input is not JSON; `unloaded`: the code could not be loaded; `unwritable`: JSON cannot hold the
+ * result, or it is too large; `memory`: the code needs more memory than it may have.
+ */
+export const answers = {
+  ...{ result: 0, thrown: 1, failed: 2, invalid: 3, unreadable: 4, unloaded: 5, unwritable: 6, memory: 7 },
+} as const;
 
 /** Why a call or a load has no result. */
 export interface Failure {

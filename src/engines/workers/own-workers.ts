@@ -2,7 +2,7 @@
 import { isJson } from '../../lib/json.ts';
 import type { Logger } from 'pino';
 import { digestOf } from '../../lib/digest.ts';
-import { executionFailed, toError } from '../../lib/errors.ts';
+import { invalidResult, toError } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { checkJson } from '../check-json.ts';
 import { ActivationFailure } from '../engine.ts';
@@ -265,7 +265,7 @@ export class OwnEndpoint implements CallPlace {
         ...{ json, depth, scope, trace, signal },
         deadline: limit < deadline ? limit : deadline,
         // The code may have written it to the socket itself, and it goes into the answer as it is.
-        resolve: (result) => (isJson(result) ? resolve(result) : reject(executionFailed('the result is not JSON'))),
+        resolve: (result) => (isJson(result) ? resolve(result) : reject(invalidResult('the result is not JSON'))),
         reject: (error) => reject(this.#told(error)),
       });
     });

@@ -1,7 +1,19 @@
 /** What the callers of the service hear of calls without a result. */
-import { bodyNotReadable, callerGone, executionFailed, invalidInput, overloaded } from '../../lib/errors.ts';
+import {
+  bodyNotReadable,
+  callerGone,
+  codeError,
+  executionFailed,
+  executionTimeout,
+  invalidInput,
+  invalidResult,
+  outOfMemory,
+  overloaded,
+  processEnded,
+} from '../../lib/errors.ts';
 import { cutWords } from '../../lib/text.ts';
 import { CallFailure } from './call-failure.ts';
+import type { FailureKind } from './call-failure.ts';
 
 export const wasUnloaded = (error: Error): boolean => error instanceof CallFailure && error.kind === 'unloaded';
 
@@ -16,5 +28,10 @@ export function toServiceError(error: Error): Error {
     );
   if (kind === 'busy') return overloaded(words);
   if (kind === 'gone') return callerGone(message);
-  return executionFailed(words, { place });
+  return (ERRORS[kind] ?? executionFailed)(words, { place });
 }
+
+const ERRORS: { readonly [Kind in FailureKind]?: typeof executionFailed } = {
+  ...{ thrown: codeError, invalid: codeError, unloaded: codeError },
+  ...{ timeout: executionTimeout, memory: outOfMemory, ended: processEnded, unwritable: invalidResult },
+};

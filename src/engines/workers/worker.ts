@@ -281,11 +281,13 @@ export class Worker {
     const unbegun = this.#takeBack(begun);
     const [how = ''] = reason.split(':', 1);
     const unexpected = `The process of the knowledge object ended unexpectedly (${how})`;
-    const why = this.#events.clean(this.#reason ?? (this.#outOfMemory ? this.memoryReason() : unexpected));
+    const reached = this.#reason ?? (this.#outOfMemory ? this.memoryReason() : unexpected);
+    const why = this.#events.clean(reached);
     const works = [...this.open].map(({ work }) => work);
     this.open.clear();
     if (works.length > 0) this.#hasBegun = true;
-    const failure = new CallFailure('failed', why, { isOfOthers: works.length > 1 });
+    const kind = reached === this.memoryReason() ? 'memory' : 'ended';
+    const failure = new CallFailure(kind, why, { isOfOthers: works.length > 1 });
     for (const work of works) fail(work, failure);
     this.#events.ended(this, unbegun, this.#wanted ? undefined : why);
   }

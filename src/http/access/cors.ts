@@ -18,6 +18,7 @@ const EXPOSED = [
     'Content-Location',
     'Content-Range',
     'ETag',
+    'KGrid-Error',
     'KGrid-Execution-Id',
     'KGrid-Failed',
     'KGrid-Manifest-Errors',

@@ -9,6 +9,7 @@ import { parseManifestText } from '../../shelf/manifest/parse-manifest.ts';
 import { audit } from '../access/audit.ts';
 import { atIdsOf } from '../access/audited-names.ts';
 import { requireJson, textBody } from '../body.ts';
+import { ERROR_HEADER } from '../errors.ts';
 import type { Operation } from '../methods.ts';
 import type { KoParts } from './ko-context.ts';
 import { sendOutcome } from './manifest-answer.ts';
@@ -48,6 +49,7 @@ function importByJson(action: string, events: ManifestParts['events'], run: Run)
       });
       // "None loaded (also an empty list, or an object without a list): 400 with `[]`."
       void reply.code(added.length > 0 ? 200 : 400).header('KGrid-Manifest-Errors', problems.length);
+      if (added.length === 0) void reply.header(ERROR_HEADER, 'import-refused');
       return sendOutcome(request, reply, added, problems);
     },
   };

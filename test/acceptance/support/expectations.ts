@@ -19,6 +19,7 @@ export function assertRequestError(
 ): void {
   assert.equal(answer.status, expected.status, answer.text);
   assertJsonWithoutSecrets(answer);
+  assertCode(answer);
   const body = answer.object;
   assert.deepEqual(Object.keys(body), ['Status', 'Instance', 'Title', 'Time', 'Detail']);
   assert.equal(body['Status'], `${expected.status} ${STATUS_CODES[expected.status] ?? ''}`);
@@ -32,6 +33,7 @@ export function assertRequestError(
 export function assertShelfError(answer: Answer, expected: { status: number; path: string; error: Expected }): void {
   assert.equal(answer.status, expected.status, answer.text);
   assertJsonWithoutSecrets(answer);
+  assertCode(answer);
   const body = answer.object;
   assert.deepEqual(Object.keys(body), ['Status', 'Request', 'Error', 'Time']);
   assert.equal(body['Status'], `${expected.status} ${upperReason(expected.status)}`);
@@ -39,6 +41,9 @@ export function assertShelfError(answer: Answer, expected: { status: number; pat
   assertText(body['Error'], expected.error);
   assert.match(String(body['Time']), TIME);
 }
+
+/** The header by which programs tell errors apart. */
+const assertCode = ({ headers }: Answer): void => assert.match(String(headers['kgrid-error']), /^[a-z]+(-[a-z]+)*$/);
 
 const upperReason = (status: number): string =>
   (STATUS_CODES[status] ?? '')

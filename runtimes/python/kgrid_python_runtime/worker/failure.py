@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kgrid_python_runtime.context import ExecutionError
 from kgrid_python_runtime.invalid_input import InvalidInputError
-from kgrid_python_runtime.worker.frames import FAILED, INVALID, THROWN, UNLOADED
+from kgrid_python_runtime.worker.frames import FAILED, INVALID, MEMORY, THROWN, UNLOADED
 from kgrid_python_runtime.worker.missing_package import advice
 
 _LONGEST = 2000
@@ -64,8 +64,9 @@ class Describer:
                 # What the other endpoint said, and not who passed it on: such calls may nest 16 deep.
                 text = text.replace(f"{name}: ", "", 1).replace(_SAID_BY_ACTIVATOR, "", 1)
         if isinstance(error, MemoryError):
+            kind = MEMORY
             more["retire"] = True
-        if loading and kind in (THROWN, FAILED):
+        if loading and kind in (THROWN, FAILED, MEMORY):
             kind = UNLOADED
         return kind, json.dumps({"name": name, "description": text, **more}).encode()
 

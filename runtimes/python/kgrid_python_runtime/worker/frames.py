@@ -22,8 +22,8 @@ CALL = 3
 # Text: the result as JSON, or see `failure.py`.
 ANSWER = 4
 RESULT, THROWN, FAILED, INVALID = 0, 1, 2, 3
-# The input is not JSON; the code could not be loaded.
-UNREADABLE, UNLOADED = 4, 5
+# The input is not JSON; the code could not be loaded; JSON cannot hold the result, or it is too large; too much memory.
+UNREADABLE, UNLOADED, UNWRITABLE, MEMORY = 4, 5, 6, 7
 # From the worker, data pipe. a: its number, chosen by the worker, b: number of the call that asks. Text: JSON.
 NESTED = 5
 # To the worker, control pipe. a: number of the nested call, b: HTTP status. Text: JSON `{result}` or the reason.

@@ -6,7 +6,7 @@ import json
 import sys
 
 from kgrid_python_runtime.worker.failure import Failure
-from kgrid_python_runtime.worker.frames import UNREADABLE
+from kgrid_python_runtime.worker.frames import UNREADABLE, UNWRITABLE
 
 
 def _refuse_constant(name: str) -> object:
@@ -104,13 +104,15 @@ def write_result(value: object, limit: int) -> bytes:
             text = encode(value)
         body = text.encode()
     except RecursionError:
-        raise Failure("RecursionError", "RecursionError: the result is nested too deeply for JSON") from None
+        raise Failure(
+            "RecursionError", "RecursionError: the result is nested too deeply for JSON", UNWRITABLE
+        ) from None
     except OddNumber as odd:
-        raise Failure("ValueError", str(odd)) from None
+        raise Failure("ValueError", str(odd), UNWRITABLE) from None
     except ValueError as error:
-        raise Failure("ValueError", f"ValueError: {error}") from None
+        raise Failure("ValueError", f"ValueError: {error}", UNWRITABLE) from None
     except TypeError as error:
-        raise Failure("TypeError", f"TypeError: the result cannot be written as JSON: {error}") from None
+        raise Failure("TypeError", f"TypeError: the result cannot be written as JSON: {error}", UNWRITABLE) from None
     if len(body) > limit:
-        raise Failure("OutputLimit", f"The result has {len(body)} bytes; the limit is {limit}")
+        raise Failure("OutputLimit", f"The result has {len(body)} bytes; the limit is {limit}", UNWRITABLE)
     return body

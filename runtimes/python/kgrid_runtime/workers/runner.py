@@ -7,7 +7,19 @@ import json
 from collections import deque
 from collections.abc import Iterator
 
-from kgrid_python_runtime.worker.frames import ANSWER, INVALID, NESTED, PING, RESULT, SEALED, UNREADABLE
+from kgrid_python_runtime.worker.frames import (
+    ANSWER,
+    INVALID,
+    MEMORY,
+    NESTED,
+    PING,
+    RESULT,
+    SEALED,
+    THROWN,
+    UNLOADED,
+    UNREADABLE,
+    UNWRITABLE,
+)
 from kgrid_runtime.failures import Failure, overloaded
 from kgrid_runtime.settings import WorkerLimits
 from kgrid_runtime.workers.call import Call
@@ -25,6 +37,8 @@ _SHORTEST_LOOK = 0.005
 _LONGEST_LOOK = 0.05
 _MEMORY_LOOK = 0.1
 _MOST_FAILED_STARTS = 3
+# What became of the code, in the words of the activator's errors.
+_FAULTS = {THROWN: "code-error", UNLOADED: "code-error", UNWRITABLE: "invalid-result", MEMORY: "out-of-memory"}
 
 
 class Runner:
@@ -173,6 +187,8 @@ class Runner:
         failure.more = {"place": said["place"]} if "place" in said else {}
         if kind == INVALID:
             failure.more["title"] = "Invalid Input"
+        if kind in _FAULTS:
+            failure.more["fault"] = _FAULTS[kind]
         body = failure.body()
         call = worker.take(number)
         if call is not None:
@@ -208,9 +224,10 @@ class Runner:
         self._requests.end(worker)
         if worker.process.begun == 0 and worker.outstanding:
             self._failed_starts += 1
-        lost = Failure(
-            500, f"The worker of {self.code.ko} was lost during the call: {worker.reason}", "WorkerLost"
-        ).body()
+        failure = Failure(500, f"The worker of {self.code.ko} was lost during the call: {worker.reason}", "WorkerLost")
+        too_large = worker.reason is not None and worker.reason.startswith("it passed its memory limit")
+        failure.more["fault"] = "out-of-memory" if too_large else "process-ended"
+        lost = failure.body()
         for call in reversed(list(worker.outstanding.values())):
             if worker.has_begun(call):
                 call.answer(500, lost)
@@ -275,7 +292,9 @@ class Runner:
             if own
             else "The call passed the time that its caller had left"
         )
-        return Failure(500, text, "TimeLimit")
+        failure = Failure(500, text, "TimeLimit")
+        failure.more["fault"] = "execution-timeout"
+        return failure
 
     def _expire(self, call: Call) -> None:
         refusal = overloaded(f"The call of {self.code.ko} waited too long for others to end; try again later")

@@ -3,7 +3,8 @@
 // gives back the functions by which calls enter. Only strings cross the boundary.
 //
 // An answer is one line: JSON, or `!` and a JSON object for an error of the code, or `?` and one for an input that is
-// not JSON: its `message`, the `stack` where there is one, and the `status` of an input that the code finds invalid.
+// not JSON: its `message`, the `stack` where there is one, the `status` of an input that the code finds invalid, and what it is `of`
+// where that is the result.
 // JSON.stringify writes no raw newline, so a line cannot be forged.
 // `mayTime`: the code names what runs later, such as timers.
 (function (host, maxResult, maxMessage, maxStack, mayTime) {
@@ -81,7 +82,7 @@
   };
 
   // What an error says, whatever was thrown; getters of the code may run here, inside the time limit.
-  const why = (thrown) => {
+  const why = (thrown, more = '') => {
     const fault = orNothing(invalid, thrown);
     if (fault !== undefined) return fault;
     let said;
@@ -93,19 +94,26 @@
     } catch {
       said = 'an error that cannot be read';
     }
-    return told(said, orNothing(framesOf, thrown) ?? '');
+    return told(said, (orNothing(framesOf, thrown) ?? '') + more);
   };
+  // For what JSON cannot hold, or what is too large.
+  const OF_RESULT = ',"of":"result"';
 
   // The specification is silent on results that JSON does not know: `undefined`, functions and symbols are null.
   const written = (value) => {
-    const json = stringify(value);
+    let json;
+    try {
+      json = stringify(value);
+    } catch (thrown) {
+      return why(thrown, OF_RESULT);
+    }
     if (json === undefined) return 'null';
     if (json.length > maxResult)
-      return told('the result is larger than the limit of ' + maxResult + ' bytes (--max-result)', '');
+      return told('the result is larger than the limit of ' + maxResult + ' bytes (--max-result)', OF_RESULT);
     // JSON writes null for NaN and Infinity.
     if (apply(indexOf, json, ['null']) < 0) return json;
     const odd = oddNumberIn(value);
-    return odd === undefined ? json : told('the result holds ' + odd, '');
+    return odd === undefined ? json : told('the result holds ' + odd, OF_RESULT);
   };
 
   // ----- the function of the knowledge object -----

@@ -63,7 +63,7 @@ for (const walls of ['auto', 'off'] as const)
       const invalid = await failureOf(call(endpoint, 'bad'));
       assert.deepEqual([invalid.kind, invalid.status, invalid.message], ['invalid', 400, 'no age']);
       const odd = await failureOf(call(endpoint, 'nan'));
-      assert.deepEqual([odd.kind, odd.message], ['failed', 'the result holds NaN at result.a[0]']);
+      assert.deepEqual([odd.kind, odd.message], ['unwritable', 'the result holds NaN at result.a[0]']);
       assert.ok(python.printed.includes('stdout: here x'), python.printed.join('\n'));
       assert.ok(python.printed.some((line) => line.startsWith('stderr: src/main.py line 8 in main > ValueError')));
       endpoint.release();
@@ -93,7 +93,7 @@ for (const walls of ['auto', 'off'] as const)
       });
       const pid = await call(endpoint, 0);
       const { kind, message } = await failureOf(call(endpoint, 1));
-      assert.deepEqual([kind, message], ['thrown', 'MemoryError: the knowledge object passed its memory limit']);
+      assert.deepEqual([kind, message], ['memory', 'MemoryError: the knowledge object passed its memory limit']);
       assert.notEqual(await call(endpoint, 0), pid);
       endpoint.release();
     });

@@ -134,7 +134,8 @@ export class Batches {
       errorText: (error, line) => {
         if (!(error instanceof ServiceError) && !isTold) log.error({ requestId, err: error }, 'a record failed here');
         isTold ||= !(error instanceof ServiceError);
-        return requestErrorBody(ofRecord(toServiceError(error, requestId), line), path);
+        const refused = ofRecord(toServiceError(error, requestId), line);
+        return requestErrorBody(refused, path, { Code: refused.code });
       },
       mostBytes,
       mostInVain: source.mostInVain,
