@@ -13,7 +13,7 @@ import { exampleShelf } from './example-shelf.ts';
 import { importStartManifests } from './import-start-manifests.ts';
 import { messageOf, ServiceError, startRefused } from './lib/errors.ts';
 import { Lifecycle } from './lifecycle.ts';
-import { createLog } from './lib/log.ts';
+import { createLog, escapeSteering } from './lib/log.ts';
 import { isLoopback } from './lib/loopback.ts';
 import type { Logger } from './lib/log.ts';
 import { Output } from './lib/output.ts';
@@ -128,8 +128,20 @@ async function start(app: App, url: string, config: Config, manifests: StartMani
 function fail(thrown: unknown, errors: Output): never {
   const words =
     thrown instanceof ServiceError ? thrown.message : String(thrown instanceof Error ? thrown.stack : thrown);
-  errors.write(`${words}\n`);
+  const level = 'fatal';
+  const line = { level, time: new Date().toISOString(), event: 'ended-by-error', ...codeOf(thrown), msg: words };
+  errors.write(`${wantsJson() ? escapeSteering(JSON.stringify(line)) : words}\n`);
   process.exit(1);
+}
+
+const codeOf = (thrown: unknown): { readonly code?: string } =>
+  thrown instanceof ServiceError ? { code: thrown.code } : {};
+
+/** Whether lines of JSON were asked for: also where the settings could not be read. */
+function wantsJson(): boolean {
+  const given = process.argv.slice(2).join(' ');
+  const [, option] = /(?:^| )--log-format[ =](\S+)/.exec(given) ?? [];
+  return (option ?? process.env['KGRID_LOG_FORMAT']) === 'json';
 }
 
 const [output, errors] = [new Output(1), new Output(2)];

@@ -28,8 +28,8 @@ Examples:
   kgrid status --url http://127.0.0.1:8080      its health, its engines, and what does not run
   kgrid status hello/welcome                    the endpoints of one, and why those that failed do
 
-Engines and packages that cannot be served are shown to those who log in. Exit code: 0 it is UP, or all endpoints of the
-knowledge object are active; 1 not so; 3 the activator is out of reach.`,
+Engines and packages that cannot be served are shown to those who log in. Exit code: 0 it is UP and nothing
+failed, or all endpoints of the knowledge object are active; 1 not so; 3 the activator is out of reach.`,
     )
     .action(async (named: string | undefined, options: RemoteOptions) => {
       const { terminal, client } = connect(context, options);
@@ -49,16 +49,18 @@ async function ofActivator(client: ActivatorClient, terminal: Terminal): Promise
   terminal.print([...parts, `endpoints: ${endpoints.length === 0 ? 'none' : summaryOf(endpoints)}`].join('  '));
   printEngines(health, terminal);
   for (const endpoint of endpoints) if (!isActive(endpoint)) printListed(endpoint, client.url, terminal);
-  for (const { what, cause } of health.failures) {
-    terminal.print(`  ${terminal.bad('CANNOT BE SERVED')}  ${escapeForMessage(what)}`);
+  for (const { what, cause, triedAgainAt } of health.failures) {
+    const word = triedAgainAt === undefined ? 'CANNOT BE SERVED' : `TRIED AGAIN AT ${escapeForMessage(triedAgainAt)}`;
+    terminal.print(`  ${terminal.bad(word)}  ${escapeForMessage(what)}`);
     terminal.print(`    ${cause}`);
   }
   if (isUp && health.engines === undefined)
     terminal.note(
       'Engines, and packages that cannot be served, are shown to those who log in: see KGRID_USER and KGRID_TOKEN',
     );
-  terminal.json({ ok: isUp, url: client.url, ...health, endpoints });
-  return isUp ? EXIT.ok : EXIT.problems;
+  const ok = isUp && health.failures.length === 0 && !endpoints.some(({ status }) => status === 'FAILED_TO_ACTIVATE');
+  terminal.json({ ok, url: client.url, ...health, endpoints });
+  return ok ? EXIT.ok : EXIT.problems;
 }
 
 function printEngines({ engines = [] }: Health, terminal: Terminal): void {

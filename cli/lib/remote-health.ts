@@ -13,13 +13,20 @@ export interface EngineState {
   readonly problem: string | undefined;
 }
 
+export interface HealthFailure {
+  readonly what: string;
+  readonly cause: string;
+  /** When the activator tries it again by itself, where it does: ISO 8601. */
+  readonly triedAgainAt?: string;
+}
+
 export interface Health {
   readonly status: string;
   /** On the shelf. This and the engines are undefined where the login does not show them. */
   readonly kos: number | undefined;
   readonly engines: readonly EngineState[] | undefined;
   /** Packages that cannot be served. */
-  readonly failures: readonly { readonly what: string; readonly cause: string }[];
+  readonly failures: readonly HealthFailure[];
 }
 
 /** @throws CommandFailure when the answer is not that of an activator. */
@@ -44,9 +51,12 @@ export async function readHealth(client: ActivatorClient): Promise<Health> {
         problem: typeof problem === 'string' ? problem : undefined,
       }));
     }),
-    failures: (Array.isArray(failures) ? failures : []).map(fieldsOf).map(({ knowledgeObject, onShelf, cause }) => ({
-      what: String(knowledgeObject ?? onShelf),
-      cause: String(cause),
-    })),
+    failures: (Array.isArray(failures) ? failures : [])
+      .map(fieldsOf)
+      .map(({ knowledgeObject, onShelf, cause, triedAgainAt }) => ({
+        what: String(knowledgeObject ?? onShelf),
+        cause: String(cause),
+        ...(typeof triedAgainAt === 'string' ? { triedAgainAt } : {}),
+      })),
   };
 }

@@ -19,6 +19,14 @@ import type { OptionName } from './settings.ts';
 import type { Setting } from './setting.ts';
 import { toChoice, toCount, toDuration, toPause, toFlag, toHost, toNaan, toNumber, toPort, toUrl } from './values.ts';
 
+/** HTTP Basic. */
+export interface BasicLogin {
+  readonly user: string;
+  readonly password: Secret;
+  /** Reads it again, where it stands in a file. @throws startRefused. */
+  readonly again?: () => Secret;
+}
+
 export interface Config {
   readonly port: number;
   readonly host: string;
@@ -47,7 +55,7 @@ export interface Config {
   readonly manifestRequired: boolean;
   readonly fileManifests: readonly string[];
   readonly privateManifests: boolean;
-  readonly basic: { readonly user: string; readonly password: Secret } | undefined;
+  readonly basic: BasicLogin | undefined;
   readonly oauth: { readonly issuer: string; readonly audience: string; readonly scope?: string } | undefined;
   /** Of call tokens; undefined: one of this process alone. */
   readonly callKey: Buffer | undefined;
@@ -195,6 +203,7 @@ function logInputsOf(read: SettingReader): boolean {
 function basicOf(read: SettingReader): Config['basic'] {
   const user = read.text('user');
   const given = read.text('password');
+  const path = read.text('password-file');
   const inFile = read.optional('password-file', readPassword);
   if (given !== undefined && inFile !== undefined) {
     throw startRefused(`${read.source('password')} and ${read.source('password-file')} are both given: leave one out`);
@@ -206,7 +215,8 @@ function basicOf(read: SettingReader): Config['basic'] {
       `${user === undefined ? 'KGRID_USER' : 'KGRID_PASSWORD'} is missing: a login needs both KGRID_USER and KGRID_PASSWORD`,
     );
   }
-  return { user, password: new Secret(password) };
+  const again = (): Secret => new Secret(readPassword(path ?? '', read.source('password-file')));
+  return { user, password: new Secret(password), ...(path === undefined ? {} : { again }) };
 }
 
 function oauthOf(read: SettingReader): Config['oauth'] {

@@ -175,7 +175,7 @@ export const SETTINGS = [
     env: 'KGRID_PASSWORD_FILE',
     kind: 'text',
     group: 'Access',
-    help: 'File that holds the password, in place of --password',
+    help: 'File that holds the password, in place of --password; read again when it changes',
   },
   {
     option: 'oauth-issuer',

@@ -1,18 +1,18 @@
 /** The Endpoint Resource API: what is loaded, and how it is. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
-import type { Endpoint } from '../activation/endpoint.ts';
+import type { Endpoint, EndpointStatus } from '../activation/endpoint.ts';
 import { comparePlaces, parsePlace, placeText } from '../activation/endpoint-order.ts';
 import type { EndpointPlace } from '../activation/endpoint-order.ts';
 import { engineName } from '../engines/table.ts';
-import { endpointNotFound } from '../lib/errors.ts';
+import { endpointNotFound, malformedRequest } from '../lib/errors.ts';
 import { addressOf } from './address.ts';
 import { askedVersion } from './asked-version.ts';
 import { behindFirst, spellingsOf, textsOf } from './at-id-path.ts';
 import { wantedByAtId } from './execution/find-endpoint.ts';
 import { keyOf } from './execution/resolve-endpoint.ts';
 import type { EndpointTexts } from './listings/endpoint-texts.ts';
-import { linkNext, listQueryOf } from './listings/list-query.ts';
+import { linkNext, listQueryOf, textIn } from './listings/list-query.ts';
 import { pageOf } from './listings/page-of.ts';
 import { WholeList } from './listings/whole-list.ts';
 import { declare } from './methods.ts';
@@ -64,13 +64,17 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
 
   /** The page of a list that the query asks for; all of it where it asks for none. */
   const sendList = (request: FastifyRequest, reply: FastifyReply, list: List): FastifyReply => {
-    const query = listQueryOf(request, parsePlace);
+    const status = statusIn(request);
+    const part = listQueryOf(request, parsePlace);
+    const query = part ?? (status === undefined ? undefined : WHOLE);
     const address = addressOf(request, publicUrl);
     if (query === undefined) return send(reply, texts.listOf(list.endpoints, address));
     const { entries, more } = pageOf(
       list.endpoints,
       isBehind(query.after, list.descending === true),
-      (each) => query.search === '' || isFoundBy(texts.searched(each), query.search),
+      (each) =>
+        (status === undefined || each.status === status) &&
+        (query.search === '' || isFoundBy(texts.searched(each), query.search)),
       query.limit,
     );
     const last = entries.at(-1);
@@ -83,7 +87,7 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
     '/endpoints',
     get((request, reply) => {
       const { set } = activator;
-      if (listQueryOf(request, parsePlace) === undefined)
+      if (listQueryOf(request, parsePlace) === undefined && statusIn(request) === undefined)
         return send(reply, whole.of(set, addressOf(request, publicUrl)));
       return sendList(request, reply, { endpoints: set.endpoints, path: '/endpoints' });
     }),
@@ -126,6 +130,18 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
     }),
     POST: executeByAtId,
   });
+}
+
+const STATUSES = ['LOADED', 'ACTIVATED', 'FAILED_TO_ACTIVATE'] as const satisfies readonly EndpointStatus[];
+const WHOLE = { limit: undefined, after: undefined, search: '' } as const;
+
+/** Only endpoints of this status. @throws malformedRequest. */
+function statusIn(request: FastifyRequest): EndpointStatus | undefined {
+  const asked = textIn(request, 'status');
+  if (asked === undefined) return undefined;
+  const status = STATUSES.find((each) => each === asked.toUpperCase());
+  if (status === undefined) throw malformedRequest(`status must be one of ${STATUSES.join(', ')}`);
+  return status;
 }
 
 function isBehind(after: EndpointPlace | undefined, descending: boolean): (endpoint: Endpoint) => boolean {

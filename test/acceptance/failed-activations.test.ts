@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from './support/ko.ts';
+import { scrapeUntil } from '../metrics/support/series.ts';
 import { startService } from './support/service.ts';
 
 const naan = uniqueNaan();
@@ -34,8 +35,8 @@ test('a reload that cannot activate what it is about leaves a line with its fiel
     [failure?.['code'], failure?.['endpoint'], failure?.['count'], failure?.['message']],
     ['activation-failed', 'run', 1, line['reason']],
   );
-  const metrics = (await service.get('/actuator/prometheus')).text;
-  assert.match(metrics, /^kgrid_activations_total\{engine="javascript",result="failed"\} 1$/m);
+  const failed = 'kgrid_activations_total{engine="javascript",result="failed"}';
+  assert.equal((await scrapeUntil(service, (found) => found.has(failed))).get(failed), 1);
 });
 
 test('a refresh of all that fails in part says so in the audit', async () => {
@@ -52,8 +53,23 @@ test('calls of what could not be activated are told from calls of what is not kn
   assert.match(String(answer.object['Detail']), /failed to activate/);
   await service.logged(({ event, code }) => event === 'call-failed' && code === 'endpoint-not-active');
   assert.equal((await service.post(`/${naan}/unknown/1.0/run`, {})).status, 404);
-  const metrics = (await service.get('/actuator/prometheus')).text;
   const labels = `ko="${naan}/broken",version="v1.0",endpoint="run",engine="javascript"`;
-  assert.match(metrics, new RegExp(`^kgrid_executions_total\\{${labels},outcome="endpoint-not-active"\\} 1$`, 'm'));
-  assert.doesNotMatch(metrics, /endpoint-not-found/);
+  const series = await scrapeUntil(service, (found) =>
+    found.has(`kgrid_executions_total{${labels},outcome="endpoint-not-active"}`),
+  );
+  assert.equal(series.get(`kgrid_executions_total{${labels},outcome="endpoint-not-active"}`), 1);
+  assert.ok(![...series.keys()].some((each) => each.includes('endpoint-not-found')));
+});
+
+test('lists of endpoints can be asked for those of one status', async () => {
+  const ids = async (path: string): Promise<unknown[]> => (await service.get(path)).list.map((each) => each['@id']);
+  const good = `${naan}/good/1.0/run`;
+  assert.deepEqual(await ids('/endpoints?status=FAILED_TO_ACTIVATE'), [endpoint]);
+  assert.deepEqual(await ids('/endpoints?status=activated'), [good]);
+  assert.deepEqual(await ids('/endpoints/javascript?status=Failed_To_Activate&limit=1'), [endpoint]);
+  assert.deepEqual(await ids(`/endpoints?status=ACTIVATED&q=broken`), []);
+  assert.deepEqual(await ids('/endpoints?status=LOADED'), []);
+  const { status, object } = await service.get('/endpoints?status=broken');
+  assert.equal(status, 400);
+  assert.match(String(object['Detail']), /status must be one of LOADED, ACTIVATED, FAILED_TO_ACTIVATE/);
 });

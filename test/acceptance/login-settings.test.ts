@@ -8,6 +8,7 @@ import { pathOf } from './support/knowledge-grid.ts';
 import { resourceKo, uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
 import { servePlaces } from './support/places.ts';
 import { startService, temporaryFolder } from './support/service.ts';
+import { until } from '../remote/support/until.ts';
 
 test('with nothing configured secured operations are closed', async () => {
   await using service = await startService({ profile: 'secure' });
@@ -127,4 +128,22 @@ test('OAuth 2.0 bearer tokens are a login, and a writer needs the scope', async 
   const authorization = `Bearer ${reader}`;
   assert.ok('components' in (await service.get('/actuator/health', { authorization })).object);
   assert.equal((await importAs(await token({}))).status, 200);
+});
+
+test('a password in a file is read again when it changes, and the one before counts no longer', async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'password');
+  await writeFile(file, 'first\n');
+  await using service = await startService({ profile: 'secure', args: ['--user', 'ann', '--password-file', file] });
+  const statusOf = async (password: string): Promise<number> =>
+    (await sender(service.url, `ann:${password}`)('GET', '/actuator/info')).status;
+  assert.deepEqual([await statusOf('first'), await statusOf('second')], [200, 401]);
+  await writeFile(file, 'second\n');
+  await until('the new password counts', async () => ((await statusOf('second')) === 200 ? true : undefined));
+  assert.equal(await statusOf('first'), 401);
+  await writeFile(file, '');
+  await until('the service says so', async () => {
+    assert.equal(await statusOf('second'), 200, 'the last one counts');
+    return service.log.find(({ event }) => event === 'password-not-read');
+  });
 });

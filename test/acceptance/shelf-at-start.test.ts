@@ -179,7 +179,7 @@ test('a second activator on the same shelf refuses to start and names the first'
   await using service = await startService();
   const end = await runToEnd({ shelf: service.shelf });
   assert.notEqual(end.code, 0);
-  const lines = `${end.stdout}\n${end.stderr}`.split('\n').filter((line) => line.trim() !== '');
+  const lines = end.stderr.split('\n').filter((line) => line.trim() !== '');
   assert.equal(lines.length, 1, lines.join('\n'));
   assert.ok(lines[0]?.includes(String(service.pid)), lines[0]);
   assert.equal((await service.get('/kos')).status, 200);

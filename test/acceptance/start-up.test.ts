@@ -18,7 +18,8 @@ async function assertRefused(start: Start, ...patterns: RegExp[]): Promise<void>
   const end = await runToEnd(start);
   const what = JSON.stringify(start);
   assert.notEqual(end.code, 0, what);
-  const lines = `${end.stdout}\n${end.stderr}`.split('\n').filter((line) => line.trim() !== '');
+  const isOfStart = (line: string): boolean => line.includes('"event":"starting"');
+  const lines = `${end.stdout}\n${end.stderr}`.split('\n').filter((line) => line.trim() !== '' && !isOfStart(line));
   assert.equal(lines.length, 1, `${what}\n${lines.join('\n')}`);
   for (const pattern of patterns) assert.match(lines[0] ?? '', pattern);
 }
@@ -289,4 +290,32 @@ test('what code writes to the console is in the log, under its KO', async () => 
   const line = await service.logged((each) => JSON.stringify(each).includes('spoken by the code'));
   assert.ok(JSON.stringify(line).includes(ko.naan));
   assert.ok(!service.stderr().includes('spoken'));
+});
+
+test('the version is told by --version and by the first line of the log', async () => {
+  const { code, stdout, stderr } = await runToEnd({ args: ['--version'] });
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.match(stdout, /^KGrid Activator \d+\.\d+\.\d+(\+[0-9a-f]{12})? \(Node v\d+\.\d+\.\d+\)$/);
+  await using service = await startService();
+  const [first] = service.log;
+  assert.equal(first?.['event'], 'starting');
+  assert.equal(first?.['msg'], `${stdout} starts`);
+  const { build } = (await service.get('/actuator/info')).object as { build: Record<string, unknown> };
+  assert.deepEqual([build['version'], build['commit']], [first?.['version'], first?.['commit']]);
+  const labels = `version="${String(build['version'])}",commit="${String(build['commit'])}"`;
+  assert.ok((await service.get('/actuator/prometheus')).text.includes(`kgrid_build_info{${labels},node="`));
+});
+
+test('what ends a start is a line of JSON where the log is', async () => {
+  for (const args of [
+    ['--log-format', 'json', '--port', '99999'],
+    ['--log-format=json', '--no-such-option'],
+    ['--log-format', 'json', '--shelf-password-file', '/none'],
+  ]) {
+    const { code, stdout, stderr } = await runToEnd({ args });
+    assert.deepEqual([code, stdout], [1, '']);
+    const line = JSON.parse(stderr) as Record<string, unknown>;
+    assert.deepEqual([line['level'], line['event'], line['code']], ['fatal', 'ended-by-error', 'start-refused']);
+    assert.match(String(line['msg']), /--(port|no-such-option|shelf-password-file)/);
+  }
 });

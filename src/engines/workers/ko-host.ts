@@ -229,8 +229,11 @@ export class KoHost {
 
   #ended(worker: Worker, unbegun: readonly WorkerWork[], fault: string | undefined): void {
     if (fault !== undefined) {
-      if (!this.#isKilled) this.#losses.add(worker, 'ended');
-      this.#log.failed(fault);
+      // A stop ends them all, and nobody need look into that.
+      if (!this.#isKilled) {
+        this.#losses.add(worker, 'ended');
+        this.#log.failed(fault);
+      }
     }
     this.#forget(worker);
     this.#runAgain(worker, unbegun, fault);

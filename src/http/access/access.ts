@@ -61,6 +61,8 @@ export type LoginRefusal = 'missing' | 'wrong' | 'scope' | 'unchecked';
 export interface BasicOptions {
   readonly user: string;
   readonly password: Secret;
+  /** Reads the password again, where it stands in a file. @throws Error where it cannot be read now. */
+  readonly again?: (() => Secret) | undefined;
 }
 
 export interface OauthOptions {

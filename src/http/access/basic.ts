@@ -1,5 +1,5 @@
 /** HTTP Basic (RFC 7617). */
-import { startRefused } from '../../lib/errors.ts';
+import { messageOf, startRefused } from '../../lib/errors.ts';
 import { sameSecret } from '../../lib/same-secret.ts';
 import type { BasicOptions } from './access.ts';
 import type { Principal } from './principal.ts';
@@ -7,8 +7,17 @@ import type { Principal } from './principal.ts';
 /** Gives the principal for what follows `Basic ` in an `Authorization` header; undefined when it does not fit. */
 export type BasicCheck = (credentials: string) => Principal | undefined;
 
-/** @throws startRefused for a user or password that would let everybody in or nobody. */
-export function createBasicCheck(options: BasicOptions): BasicCheck {
+/** Milliseconds for which the password of a file counts before it is looked at again. */
+const COUNTS_FOR_MS = 1000;
+
+/**
+ * `onProblem`: hears that the password cannot be read again, once for each reason; the last one counts until it can.
+ * @throws startRefused for a user or password that would let everybody in or nobody.
+ */
+export function createBasicCheck(
+  options: BasicOptions,
+  onProblem: (cause: string) => void = () => undefined,
+): BasicCheck {
   const password = options.password.reveal();
   if (options.user === '' || options.user.includes(':')) {
     throw startRefused('--user (KGRID_USER) must be a name without a colon, which HTTP Basic cannot carry');
@@ -16,7 +25,7 @@ export function createBasicCheck(options: BasicOptions): BasicCheck {
   if (password === '') throw startRefused('--password (KGRID_PASSWORD) must not be empty');
 
   const isUser = sameSecret(composed(options.user));
-  const isPassword = sameSecret(composed(password));
+  const isPassword = presentPassword(password, options.again, onProblem);
   const principal: Principal = { name: options.user, kind: 'basic', scopes: [] };
 
   return (credentials) => {
@@ -24,13 +33,40 @@ export function createBasicCheck(options: BasicOptions): BasicCheck {
     if (given === undefined) return undefined;
     // A wrong name takes as long as a wrong password: both comparisons always run, and `&` waits for both.
     const user = isUser(composed(given.user));
-    const secret = isPassword(composed(given.password));
+    const secret = isPassword()(composed(given.password));
     return Number(user) & Number(secret) ? principal : undefined;
   };
 }
 
 /** The name in credentials; undefined where they cannot be read. */
 export const userIn = (credentials: string): string | undefined => parse(credentials)?.user;
+
+/** Compares with the password as it is now. */
+function presentPassword(
+  first: string,
+  again: BasicOptions['again'],
+  onProblem: (cause: string) => void,
+): () => (given: string) => boolean {
+  let known = first;
+  let isKnown = sameSecret(composed(first));
+  let readAt = performance.now();
+  let problem = '';
+  return () => {
+    if (again === undefined || performance.now() - readAt < COUNTS_FOR_MS) return isKnown;
+    readAt = performance.now();
+    try {
+      const now = again().reveal();
+      if (now !== known) isKnown = sameSecret(composed(now));
+      known = now;
+      problem = '';
+    } catch (thrown) {
+      const cause = messageOf(thrown);
+      if (cause !== problem) onProblem(cause);
+      problem = cause;
+    }
+    return isKnown;
+  };
+}
 
 /** One letter may be typed as one code point or as two, so both sides are compared composed (RFC 8265). */
 const composed = (text: string): string => text.normalize('NFC');

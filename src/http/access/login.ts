@@ -27,8 +27,15 @@ export interface Login {
 
 /** @throws startRefused for settings with which no login can work. */
 export function createLogin(options: AccessOptions): Login {
-  const { basic, oauth } = options;
-  const checkBasic = basic && createBasicCheck(basic);
+  const { basic, oauth, log } = options;
+  const checkBasic =
+    basic &&
+    createBasicCheck(basic, (cause) =>
+      log.warn(
+        { event: 'password-not-read', cause },
+        'the password of --password-file cannot be read again: the last one counts',
+      ),
+    );
   const checkBearer = oauth && createBearerCheck(oauth);
   const neededScopes = oauth?.scope?.split(' ').filter((scope) => scope !== '') ?? [];
   const message = messageFor(options);
