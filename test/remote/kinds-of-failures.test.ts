@@ -114,3 +114,46 @@ test('what failed to activate has another code than what is not there', async ()
   ] as const)
     assert.deepEqual([answer.status, answer.headers['kgrid-error']], [404, code], answer.text);
 });
+
+/** Writes to the pipe of its own process, for whatever number its work has, an answer that only single calls get. */
+const FORGERS = {
+  node: `
+const { writeSync } = require('node:fs');
+exports.run = () => {
+  for (let number = 1; number < 50; number++) {
+    const frame = Buffer.alloc(15);
+    frame.writeUInt32LE(2, 0);
+    frame[4] = 4;
+    frame.writeUInt32LE(number, 5);
+    frame.write('{}', 13);
+    writeSync(3, frame);
+  }
+  return new Promise((resolve) => setTimeout(resolve, 60_000));
+};
+`,
+  python: `
+import os, struct, time
+def run(given):
+    for number in range(1, 50):
+        os.write(3, struct.pack("<IBII", 2, 4, number, 0) + b"{}")
+    time.sleep(60)
+`,
+};
+
+for (const engine of ['node', 'python'] as const) {
+  test(`answers that the code of records makes up are its own fault: ${engine}`, async () => {
+    const artifact = engine === 'python' ? 'src/main.py' : 'src/main.js';
+    const forger = ko({
+      ...{ naan, name: `forger${engine}`, files: { [artifact]: FORGERS[engine] } },
+      endpoints: [{ path: '/run', consumes: ['application/json'], deployment: { engine, artifact, function: 'run' } }],
+    });
+    await service.serve(forger);
+    const answer = await service.send('POST', pathOf(forger), {
+      headers: { 'content-type': 'application/x-ndjson' },
+      body: '{}',
+    });
+    const { error } = JSON.parse(answer.text) as { error: Record<string, string> };
+    assert.equal(error['Code'], 'process-ended', answer.text);
+    assert.match(String(error['Detail']), /The knowledge object wrote to the pipe of its own process$/);
+  });
+}

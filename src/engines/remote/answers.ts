@@ -69,7 +69,8 @@ export function failureOf(status: number, words: string, said: Readonly<Record<s
   if (said['title'] === 'Invalid Input' && (status === 400 || status === 422))
     return invalidInput(cutWords(words), status);
   const reason = words === '' ? `the runtime answered ${status}` : cutWords(words);
-  const error = EXECUTION_ERRORS.get(String(said['fault'])) ?? (status === 400 ? codeError : executionFailed);
+  const fault = typeof said['fault'] === 'string' ? said['fault'] : '';
+  const error = EXECUTION_ERRORS.get(fault) ?? (status === 400 ? codeError : executionFailed);
   return error(reason, { place: placeOf(said['place']) });
 }
 

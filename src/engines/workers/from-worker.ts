@@ -12,7 +12,7 @@ import type { RecordsPart } from '../records.ts';
 import { answers } from './messages.ts';
 import type { Question } from './messages.ts';
 
-const MAX_DESCRIPTION_CHARACTERS = 4000;
+export const MAX_DESCRIPTION_CHARACTERS = 4000;
 const MAX_ID_CHARACTERS = 2048;
 const MAX_FILE_CHARACTERS = 300;
 
@@ -31,7 +31,8 @@ export function failureOf(answer: number, text: string, clean: (text: string) =>
   const kind = KINDS[answer];
   if (kind === undefined) throw new OddFrame('an answer is of no kind');
   const { description, status, place, retire } = objectOf(text);
-  const said = clean(String(description)).slice(0, MAX_DESCRIPTION_CHARACTERS);
+  if (typeof description !== 'string') throw new OddFrame('a failure has no description');
+  const said = clean(description).slice(0, MAX_DESCRIPTION_CHARACTERS);
   if (status !== undefined && status !== 400 && status !== 422) throw new OddFrame('a failure has another status');
   const at = placeOf(place);
   return new CallFailure(kind === 'invalid' && status === undefined ? 'thrown' : kind, said, {

@@ -90,6 +90,9 @@ const ATTACKS: readonly Attack[] = [
   [['write', 3, frame(3, 1, 1, '{}')], WROTE_TO_PIPE],
   [['write', 4, frame(4, 2, 9, '{}')], WROTE_TO_PIPE],
   [['write', 3, `ffffffff04${number(1)}${number(1)}`], WROTE_TO_PIPE],
+  // A failure of the call, which is the second, whose description nothing can turn into a text.
+  [['write', 3, frame(4, 2, 1, '{"description":{"toString":1,"valueOf":1}}')], WROTE_TO_PIPE],
+  [['write', 3, frame(4, 2, 1, '{"description":["no text"]}')], WROTE_TO_PIPE],
 ];
 const OF_PYTHON: readonly Attack[] = [
   [['threads'], /^The knowledge object started more than 100 threads$/],

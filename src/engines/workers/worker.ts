@@ -4,7 +4,7 @@ import type { Clock } from '../sandbox/clock.ts';
 import { frame, OddFrame } from '../sandbox/frames.ts';
 import type { ProcessEvents, SandboxProcess } from '../sandbox/sandbox-process.ts';
 import { CallFailure } from './call-failure.ts';
-import { failureOf, linesOf } from './from-worker.ts';
+import { failureOf, linesOf, MAX_DESCRIPTION_CHARACTERS } from './from-worker.ts';
 import { answers, kinds, maxBytesOf } from './messages.ts';
 import type { WorkerPolicy } from './policy.ts';
 import { residentBytes } from './policy.ts';
@@ -221,7 +221,7 @@ export class Worker {
   #take(kind: number, a: number, b: number, body: string): void {
     this.lastHeard = this.#options.clock.now();
     this.#isReady = true;
-    if (kind === kinds.answer) this.#answer(a, b, body);
+    if (kind === kinds.answer) this.#takeAnswer(a, b, body);
     else if (kind === kinds.lines) this.#takeLines(a, b === 1, body);
     else if (kind === kinds.nested) {
       const open = this.open.get(b);
@@ -233,7 +233,7 @@ export class Worker {
       this.#events.freed(this);
     } else if (kind === kinds.sealed) this.#takeSealed(a);
     else if (kind === kinds.fatal)
-      this.#reason ??= `${body} (it was not caught and ended the process of the knowledge object)`;
+      this.#reason ??= `${body.slice(0, MAX_DESCRIPTION_CHARACTERS)} (it was not caught and ended the process of the knowledge object)`;
   }
 
   #takeSealed(lastBegun: number): void {
@@ -241,6 +241,12 @@ export class Worker {
     if (this.#onSealed === undefined) return;
     this.#events.gaveBack(this, this.#takeBack(lastBegun));
     this.#onSealed();
+  }
+
+  #takeAnswer(number: number, kind: number, body: string): void {
+    const isOfRecords = this.open.get(number)?.work.calls[0]?.sink !== undefined;
+    if (isOfRecords && kind === answers.result) throw new OddFrame('records are answered by lines');
+    this.#answer(number, kind, body);
   }
 
   #answer(number: number, kind: number, body: string): void {
@@ -265,6 +271,7 @@ export class Worker {
     const parts = linesOf(text, call.left, (said) => this.#events.clean(said));
     for (const part of parts) call.left -= part instanceof Error ? 1 : part.count;
     call.sink.take(parts);
+    if (areLast && call.left > 0) throw new OddFrame('records have no answers');
     if (areLast) this.#answer(number, answers.result, '');
     if (parts.some((part) => part instanceof CallFailure && part.retires)) this.#events.spent(this);
   }
