@@ -91,6 +91,11 @@ async function listen(app: App, config: Config): Promise<string> {
 }
 
 function warnOfOpenAccess(config: Config, log: Logger): void {
+  if (config.trustProxy?.isFlag === true) {
+    log.warn(
+      '--trust-proxy without a value means one proxy: say how many stand in front, or better their addresses or networks',
+    );
+  }
   if (config.profile === 'dev' && !isLoopback(config.host)) {
     log.warn(
       `The dev profile is open to everybody who reaches ${config.host}: use --profile secure outside of development`,

@@ -13,6 +13,7 @@ import type { RawSettings } from './read-settings.ts';
 import { changedSettings, type ChangedSetting } from './changed-settings.ts';
 import { limitsOf, type Limits } from './limits.ts';
 import { readKey, readPassword } from './secret-file.ts';
+import { toProxyTrust, type ProxyTrust } from './proxy-trust.ts';
 import { SettingReader } from './setting-reader.ts';
 import { SETTINGS } from './settings.ts';
 import type { OptionName } from './settings.ts';
@@ -32,7 +33,8 @@ export interface Config {
   readonly host: string;
   readonly profile: 'dev' | 'secure';
   readonly publicUrl: string | undefined;
-  readonly trustProxy: boolean;
+  /** Undefined where no proxy is believed. */
+  readonly trustProxy: ProxyTrust | undefined;
   /** Milliseconds. */
   readonly drain: number;
   readonly shutdownGrace: number;
@@ -108,7 +110,7 @@ export function toConfig(raw: RawSettings): Config {
     host: read.text('host') ?? '127.0.0.1',
     profile,
     publicUrl: read.optional('public-url', toUrl),
-    trustProxy: read.as('trust-proxy', toFlag),
+    trustProxy: read.optional('trust-proxy', toProxyTrust),
     drain: read.as('drain', toPause),
     shutdownGrace: read.as('shutdown-grace', toDuration),
     shelf,

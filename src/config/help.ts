@@ -12,6 +12,7 @@ const PLACEHOLDERS: Readonly<Record<Setting['kind'], string>> = {
   flag: '',
   choice: '',
   list: 'TEXT',
+  proxies: 'NUMBER|NETWORKS',
 };
 
 /** What `--help` prints. */

@@ -29,7 +29,7 @@ export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): A
 
 function readOptions(argv: readonly string[]): Map<OptionName, RawValue> | 'help' | 'version' {
   const found = new Map<OptionName, { values: string[]; source: string }>();
-  const { tokens } = parseArgs({ args: [...argv], options: OPTIONS, strict: false, tokens: true });
+  const { tokens } = parseArgs({ args: withFlags(argv), options: OPTIONS, strict: false, tokens: true });
   for (const token of tokens) {
     if (token.kind !== 'option') throw unknown(argv[token.index] ?? '');
     const { name, rawName, value = 'true' } = token;
@@ -46,6 +46,13 @@ function readOptions(argv: readonly string[]): Map<OptionName, RawValue> | 'help
   }
   return found;
 }
+
+/** An option that was a flag before it had values may still stand alone. */
+const withFlags = (argv: readonly string[]): string[] =>
+  argv.map((word, at) => {
+    const kind = (SETTINGS as readonly Setting[]).find(({ option }) => word === `--${option}`)?.kind;
+    return kind === 'proxies' && (argv[at + 1]?.startsWith('-') ?? true) ? `${word}=true` : word;
+  });
 
 const HELP = 'help';
 const VERSION = 'version';

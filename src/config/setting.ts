@@ -6,7 +6,18 @@ export interface Setting {
   /** Variables of the original activator that mean the same. */
   readonly aliases?: readonly string[];
   /** What a value looks like. */
-  readonly kind: 'text' | 'port' | 'duration' | 'pause' | 'size' | 'count' | 'number' | 'flag' | 'choice' | 'list';
+  readonly kind:
+    | 'text'
+    | 'port'
+    | 'duration'
+    | 'pause'
+    | 'size'
+    | 'count'
+    | 'number'
+    | 'flag'
+    | 'choice'
+    | 'list'
+    | 'proxies';
   readonly choices?: readonly string[];
   /** In the form in which it is written; absent: none. */
   readonly default?: string;

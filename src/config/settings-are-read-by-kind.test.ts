@@ -45,11 +45,25 @@ test('sizes are in B, KB, MB or GB of 1024, and bytes without a unit', () => {
 
 test('flags, choices, ports and counts', () => {
   const flags = { true: true, YES: true, on: true, 1: true, false: false, No: false, off: false, 0: false };
-  table(({ trustProxy }) => trustProxy, 'trust-proxy', flags);
-  assert.equal(configOf(['--trust-proxy', '--secure-execution']).secureExecution, true, 'a flag alone is true');
+  table(({ provenance }) => provenance, 'provenance', flags);
+  assert.equal(configOf(['--provenance', '--secure-execution']).secureExecution, true, 'a flag alone is true');
   table(({ profile }) => profile, 'profile', { dev: 'dev', Secure: 'secure' });
   table(({ port }) => port, 'port', { 0: 0, 8080: 8080, 65535: 65535 });
   table(({ sandboxes }) => sandboxes, 'sandboxes', { 1: 1, 16: 16 });
+});
+
+test('proxies are a number of them, or addresses and networks; alone, the option is one', () => {
+  const hops = (count: number, isFlag = false): object => ({ hops: count, networks: [], isFlag });
+  const of = (...networks: string[]): object => ({ hops: 0, networks, isFlag: false });
+  table<object | undefined>(({ trustProxy }) => trustProxy, 'trust-proxy', {
+    ...{ false: undefined, off: undefined, 0: undefined, true: hops(1, true), Yes: hops(1, true) },
+    ...{ 1: hops(1), 16: hops(16), '10.0.0.0/8': of('10.0.0.0/8'), '192.0.2.7': of('192.0.2.7/32') },
+    '10.0.0.0/8, fd00::/8,::1': of('10.0.0.0/8', 'fd00::/8', '::1/128'),
+  });
+  assert.deepEqual(configOf(['--trust-proxy', '--provenance']).trustProxy, hops(1, true));
+  assert.deepEqual(configOf(['--trust-proxy']).trustProxy, hops(1, true));
+  assert.deepEqual(configOf(['--trust-proxy', '10.0.0.0/8', '--provenance']).trustProxy, of('10.0.0.0/8'));
+  assert.equal(configOf([]).trustProxy, undefined);
 });
 
 test('a pause may be 0', () => {
@@ -73,6 +87,22 @@ test('a bad value is refused with the name of its option or variable and with wh
     size: { values: ['0', '-1MB', '5GB', '10 bytes', 'MB', 'NaN'], allowed: /a size such as 500KB or 10MB/ },
     count: { values: ['0', '-1', '1.5', 'many', '1000000000'], allowed: /a whole number from 1 on/ },
     flag: { values: ['maybe', '2', 'truee'], allowed: /true or false/ },
+    proxies: {
+      values: [
+        'maybe',
+        '17',
+        '-1',
+        '10.0.0.0/33',
+        '10.0.0.0/',
+        '10.1',
+        '0x7f.0.0.1',
+        '10.0.0.0/8/8',
+        '::1/129',
+        '10.0.0.1,',
+        'lb.example',
+      ],
+      allowed: /how many proxies stand in front, such as 1, up to 16; or their addresses or networks/,
+    },
     choice: { values: ['other', 'dev,info'], allowed: /one of \w+, \w+/ },
   };
   let tried = 0;

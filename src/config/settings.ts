@@ -48,10 +48,10 @@ export const SETTINGS = [
   {
     option: 'trust-proxy',
     env: 'KGRID_TRUST_PROXY',
-    kind: 'flag',
+    kind: 'proxies',
     default: 'false',
     group: 'Service',
-    help: 'Believe the X-Forwarded-* headers of a proxy in front',
+    help: 'Believe the X-Forwarded-* headers of the proxies in front: how many there are, or their addresses or networks',
   },
   {
     option: 'drain',

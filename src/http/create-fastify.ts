@@ -8,6 +8,7 @@ import { answerBrokenRequests } from './broken-requests.ts';
 import { badUrl, pathOf, sendError } from './errors.ts';
 import { Methods } from './methods.ts';
 import type { RequestIds } from './request-ids.ts';
+import { keepTrustedHeaders, trustOf } from './trusted-proxies.ts';
 
 /** Paths of a package can be long; the router's own limit is 100 characters a segment. */
 const MAX_SEGMENT_CHARACTERS = 1024;
@@ -29,10 +30,11 @@ export function createFastify(
   streaming: { has(socket: Socket): boolean },
 ): FastifyInstance {
   const methods = new Methods();
+  const trusts = trustProxy && trustOf(trustProxy);
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    trustProxy,
+    ...(trusts && { trustProxy: trusts }),
     bodyLimit: limits.body,
     requestTimeout: limits.upload,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -52,7 +54,10 @@ export function createFastify(
       // The router refused the URL before any route was known.
       void sendError(request, reply, refused);
     },
-    rewriteUrl: methods.rewriteUrl,
+    rewriteUrl: (request) => {
+      if (trusts !== undefined) keepTrustedHeaders(request, trusts);
+      return methods.rewriteUrl(request);
+    },
     genReqId: ids.of,
     clientErrorHandler: answerBrokenRequests(ids, streaming),
   });

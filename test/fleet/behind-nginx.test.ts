@@ -7,7 +7,7 @@ import { startNginx } from './support/balancers.ts';
 import { startFleet } from './support/fleet.ts';
 import { assertHeals, saying } from './support/whole.ts';
 
-const fleet = await startFleet(3, { args: ['--trust-proxy'] });
+const fleet = await startFleet(3, { args: ['--trust-proxy', '127.0.0.1'] });
 const balancer = await startNginx(fleet.nodes.map(({ url }) => url)).catch(async (thrown: unknown) => {
   await fleet[Symbol.asyncDispose]();
   throw thrown;

@@ -23,7 +23,7 @@ const given = process.argv.slice(2);
 const files = globSync('test/acceptance/*.test.ts', { cwd: PROJECT }).filter((file) =>
   readFileSync(`${PROJECT}/${file}`, 'utf8').includes('support/the-service.ts'),
 );
-await using fleet = await startFleet(3, { args: ['--trust-proxy'] });
+await using fleet = await startFleet(3, { args: ['--trust-proxy', '127.0.0.1'] });
 await using balancer = await startHaproxy(
   fleet.nodes.map(({ url }) => url),
   'roundrobin',

@@ -82,7 +82,7 @@ export class Chaos implements AsyncDisposable {
     const random = new Random(seed);
     const server = all.use(await startServer());
     await server.run('CREATE DATABASE kgrid TEMPLATE template0');
-    const args = ['--trust-proxy', '--provenance', '--drain', '2500ms'];
+    const args = ['--trust-proxy', '127.0.0.1', '--provenance', '--drain', '2500ms'];
     const fleet = all.use(await startFleet(3, { url: `${server.url('kgrid')}?connect_timeout=3`, args }));
     const balancer = all.use(await startHaproxy(fleet.nodes.map(({ url }) => url)));
     const service = clientOf(balancer.url);

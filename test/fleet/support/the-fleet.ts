@@ -14,7 +14,7 @@ export function theFleet(): Promise<TestFleet> {
 }
 
 async function start(): Promise<TestFleet> {
-  const fleet = await startFleet(3, { args: ['--trust-proxy', '--drain', `${DRAIN_MS}ms`] });
+  const fleet = await startFleet(3, { args: ['--trust-proxy', '127.0.0.1', '--drain', `${DRAIN_MS}ms`] });
   after(() => fleet[Symbol.asyncDispose]());
   return fleet;
 }
