@@ -69,10 +69,10 @@ test('what others wrote neither ends a line nor steers a terminal, in any form',
   const hostile = 'a\x1b[2J\nb\r\tc\x7f\x9b1m\u2028d\u2029e\u202ef\u2066g\u200eh\ufeffi\u{e0041}j';
   const shown = 'a\\u001b[2J\\nb\\r\\tc\\u007f\\u009b1m\\u2028d\\u2029e\\u202ef\\u2066g\\u200eh\\ufeffi\\udb40\\udc41j';
   const code = `const text = ${JSON.stringify(hostile)};
-    log.warn({ title: text, nested: { text }, [text]: 1, err: new Error(text) }, text);`;
+    log.warn({ title: text + 'k', nested: { text }, [text]: 1, err: new Error(text) }, text);`;
   const [line = '', ...more] = await linesOf({ format: 'text' }, code);
   assert.deepEqual(more, []);
-  assert.ok(line.includes(`warn  ${shown}  title=${shown} nested={"text":"`), line);
+  assert.ok(line.includes(`warn  ${shown}  title=${shown}k nested={"text":"`), line);
   const [json = '', ...others] = await linesOf({ format: 'json' }, code);
   assert.deepEqual(others, []);
   assert.equal((JSON.parse(json) as { msg: string }).msg, hostile, 'nothing of it is lost');

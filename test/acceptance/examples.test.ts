@@ -31,6 +31,21 @@ test('every example is on the shelf, its links lead somewhere, and it gives its 
   assert.ok(calls > 60, `${calls} calls`);
 });
 
+test('what a caller sends wrongly is the fault of the caller, in every example, with its schemas and without', async () => {
+  await using shelf = await temporaryFolder();
+  await cp(EXAMPLES, shelf.path, { recursive: true });
+  for (const mode of ['off', 'enforce']) {
+    await using service = await startService({ shelf: shelf.path, args: ['--validate-inputs', mode] });
+    const endpoints = (await service.get('/endpoints?status=activated')).list;
+    const called = endpoints.filter(({ engine }) => engine !== 'resource');
+    assert.ok(called.length > 10);
+    for (const endpoint of called) {
+      const answer = await service.post(`/${String(endpoint['@id'])}`, {});
+      assert.ok([200, 400, 415, 422].includes(answer.status), `${String(endpoint['@id'])}: ${answer.text}`);
+    }
+  }
+});
+
 test('without a shelf the service serves a working copy of the examples in dev and says so', async () => {
   // In a copy of the project, since the working copy lies in it and may be in use.
   await using folder = await temporaryFolder();

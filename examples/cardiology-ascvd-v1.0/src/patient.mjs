@@ -1,14 +1,14 @@
 const numberBetween = (input, field, unit, low, high) => {
   const value = input?.[field];
   if (typeof value !== 'number' || !(value >= low && value <= high)) {
-    throw new Error(`${field} must be a number in ${unit} from ${low} to ${high} (got ${JSON.stringify(value)})`);
+    throw invalidInput(`${field} must be a number in ${unit} from ${low} to ${high} (got ${JSON.stringify(value)})`);
   }
   return value;
 };
 
 const oneOf = (input, field, allowed) => {
   if (!allowed.includes(input[field])) {
-    throw new Error(`${field} must be one of ${allowed.join(', ')} (got ${JSON.stringify(input[field])})`);
+    throw invalidInput(`${field} must be one of ${allowed.join(', ')} (got ${JSON.stringify(input[field])})`);
   }
   return input[field];
 };
@@ -25,3 +25,6 @@ export const readPatient = (input) => ({
   smoker: oneOf(input, 'smoker', [true, false]),
   diabetes: oneOf(input, 'diabetes', [true, false]),
 });
+
+// What the caller sent is at fault, and not this code: the answer is 400.
+const invalidInput = (message) => Object.assign(new Error(message), { name: 'InvalidInputError', status: 400 });

@@ -17,7 +17,7 @@ const CAUTION_FROM = 50;
 
 function positive(value, where, unit) {
   if (typeof value !== 'number' || !(value > 0 && value < 10000)) {
-    throw new Error(`${where} must be a number of ${unit} above 0 (got ${JSON.stringify(value)})`);
+    throw invalidInput(`${where} must be a number of ${unit} above 0 (got ${JSON.stringify(value)})`);
   }
   return value;
 }
@@ -27,7 +27,7 @@ const round = (value) => Math.round(value * 100) / 100;
 function dailyMme(input) {
   const opioids = input?.opioids;
   if (!Array.isArray(opioids) || opioids.length === 0) {
-    throw new Error(
+    throw invalidInput(
       'opioids must be a list with at least one entry such as {"drug": "oxycodone", "dose": 10, "perDay": 2}',
     );
   }
@@ -36,11 +36,11 @@ function dailyMme(input) {
     const where = `opioids[${index}]`;
     const drug = opioid?.drug;
     if (typeof drug !== 'string' || !Object.hasOwn(FACTOR, drug)) {
-      throw new Error(`${where}.drug must be one of ${Object.keys(FACTOR).join(', ')} (got ${JSON.stringify(drug)})`);
+      throw invalidInput(`${where}.drug must be one of ${Object.keys(FACTOR).join(', ')} (got ${JSON.stringify(drug)})`);
     }
     if (drug === TRANSDERMAL) {
       // The patch releases its dose all day: there is nothing to multiply with.
-      if (opioid.perDay !== undefined) throw new Error(`${where}.perDay has no meaning for ${TRANSDERMAL}`);
+      if (opioid.perDay !== undefined) throw invalidInput(`${where}.perDay has no meaning for ${TRANSDERMAL}`);
       return { drug, factor: FACTOR[drug], mme: round(positive(opioid.dose, `${where}.dose`, 'mcg/h') * FACTOR[drug]) };
     }
     const milligrams =
@@ -51,3 +51,6 @@ function dailyMme(input) {
   const total = round(items.reduce((sum, item) => sum + item.mme, 0));
   return { total, unit: 'MME/day', caution: total >= CAUTION_FROM, items };
 }
+
+// What the caller sent is at fault, and not this code: the answer is 400.
+const invalidInput = (message) => Object.assign(new Error(message), { name: 'InvalidInputError', status: 400 });

@@ -40,9 +40,12 @@ function recommendation(input) {
   const phenotype = input?.phenotype;
   const found = BY_PHENOTYPE.get(phenotype);
   if (found === undefined) {
-    throw new Error(
+    throw invalidInput(
       `phenotype must be one of ${[...BY_PHENOTYPE.keys()].join(', ')} (got ${JSON.stringify(phenotype)})`,
     );
   }
   return { drug: 'clopidogrel', indication: 'ACS or PCI', phenotype, ...found };
 }
+
+// What the caller sent is at fault, and not this code: the answer is 400.
+const invalidInput = (message) => Object.assign(new Error(message), { name: 'InvalidInputError', status: 400 });

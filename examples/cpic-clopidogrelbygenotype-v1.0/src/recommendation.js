@@ -11,10 +11,13 @@ function callEndpoint(id, input) {
 
 function recommendationByGenotype(input) {
   const diplotype = input?.diplotypes?.CYP2C19;
-  if (typeof diplotype !== 'string') {
-    throw new Error('diplotypes.CYP2C19 must be two star alleles such as "*1/*2"');
+  if (typeof diplotype !== 'string' || !/^\s*\*\d+\s*\/\s*\*\d+\s*$/.test(diplotype)) {
+    throw invalidInput('diplotypes.CYP2C19 must be two star alleles such as "*1/*2"');
   }
   const genetics = callEndpoint(PHENOTYPE, { diplotype });
   const advice = callEndpoint(RECOMMENDATION, { phenotype: genetics.phenotype });
   return { ...advice, gene: genetics.gene, diplotype: genetics.diplotype };
 }
+
+// What the caller sent is at fault, and not this code: the answer is 400.
+const invalidInput = (message) => Object.assign(new Error(message), { name: 'InvalidInputError', status: 400 });

@@ -32,7 +32,7 @@ function phenotype(input) {
   var diplotype = input && input.diplotype;
   var match = typeof diplotype === 'string' && /^\s*(\*\d+)\s*\/\s*(\*\d+)\s*$/.exec(diplotype);
   if (!match) {
-    throw new Error('diplotype must be two star alleles such as "*1/*2" (got ' + JSON.stringify(diplotype) + ')');
+    throw invalidInput('diplotype must be two star alleles such as "*1/*2" (got ' + JSON.stringify(diplotype) + ')');
   }
 
   var alleles = [match[1], match[2]].sort(function (a, b) {
@@ -50,3 +50,6 @@ function phenotype(input) {
     phenotype: PHENOTYPE[functions.slice().sort().join('+')] || 'Indeterminate',
   };
 }
+
+// What the caller sent is at fault, and not this code: the answer is 400.
+const invalidInput = (message) => Object.assign(new Error(message), { name: 'InvalidInputError', status: 400 });

@@ -17,14 +17,14 @@ const ACTIVITY = {
 function alleleActivity(text) {
   const match = /^(\*\d+)(?:x(\d+))?$/.exec(text);
   if (match === null) {
-    throw new Error(`"${text}" is not a star allele such as *4, or *2x2 for two copies of it`);
+    throw invalidInput(`"${text}" is not a star allele such as *4, or *2x2 for two copies of it`);
   }
   const [, allele, copies = '1'] = match;
   if (!Object.hasOwn(ACTIVITY, allele)) {
-    throw new Error(`the allele ${allele} is not in this table; known: ${Object.keys(ACTIVITY).join(' ')}`);
+    throw invalidInput(`the allele ${allele} is not in this table; known: ${Object.keys(ACTIVITY).join(' ')}`);
   }
   if (Number(copies) < 1 || Number(copies) > 13 || (allele === '*5' && copies !== '1')) {
-    throw new Error(`"${text}" has an impossible number of copies`);
+    throw invalidInput(`"${text}" has an impossible number of copies`);
   }
   return ACTIVITY[allele] * Number(copies);
 }
@@ -42,8 +42,11 @@ function activityScore(text) {
     .replace(/^CYP2D6:?/i, '')
     .split('/');
   if (alleles.length !== 2) {
-    throw new Error('the text must be one CYP2D6 diplotype: two alleles with a slash between, such as *1/*4');
+    throw invalidInput('the text must be one CYP2D6 diplotype: two alleles with a slash between, such as *1/*4');
   }
   const score = alleleActivity(alleles[0]) + alleleActivity(alleles[1]);
   return { gene: 'CYP2D6', diplotype: alleles.join('/'), activityScore: score, phenotype: phenotypeOf(score) };
 }
+
+// What the caller sent is at fault, and not this code: the answer is 400.
+const invalidInput = (message) => Object.assign(new Error(message), { name: 'InvalidInputError', status: 400 });

@@ -16,7 +16,7 @@ const RACE = { white: 0, asian: -0.1092, black: -0.276, 'mixed or unknown': -0.1
 function numberBetween(input, field, unit, low, high) {
   const value = input?.[field];
   if (typeof value !== 'number' || !(value >= low && value <= high)) {
-    throw new Error(`${field} must be a number in ${unit} from ${low} to ${high} (got ${JSON.stringify(value)})`);
+    throw invalidInput(`${field} must be a number in ${unit} from ${low} to ${high} (got ${JSON.stringify(value)})`);
   }
   return value;
 }
@@ -24,13 +24,13 @@ function numberBetween(input, field, unit, low, high) {
 function coefficient(input, field, table) {
   const value = input[field];
   if (typeof value !== 'string' || !Object.hasOwn(table, value)) {
-    throw new Error(`${field} must be one of ${Object.keys(table).join(', ')} (got ${JSON.stringify(value)})`);
+    throw invalidInput(`${field} must be one of ${Object.keys(table).join(', ')} (got ${JSON.stringify(value)})`);
   }
   return table[value];
 }
 
 function yesOrNo(input, field) {
-  if (typeof input[field] !== 'boolean') throw new Error(`${field} must be true or false`);
+  if (typeof input[field] !== 'boolean') throw invalidInput(`${field} must be true or false`);
   return input[field];
 }
 
@@ -59,3 +59,6 @@ function dose(input) {
     algorithm: 'IWPC pharmacogenetic',
   };
 }
+
+// What the caller sent is at fault, and not this code: the answer is 400.
+const invalidInput = (message) => Object.assign(new Error(message), { name: 'InvalidInputError', status: 400 });

@@ -2,7 +2,7 @@
 function numberBetween(input, field, unit, low, high) {
   const value = input?.[field];
   if (typeof value !== 'number' || !(value >= low && value <= high)) {
-    throw new Error(`${field} must be a number in ${unit} from ${low} to ${high} (got ${JSON.stringify(value)})`);
+    throw invalidInput(`${field} must be a number in ${unit} from ${low} to ${high} (got ${JSON.stringify(value)})`);
   }
   return value;
 }
@@ -17,9 +17,9 @@ function meld(input) {
   const albumin = within(numberBetween(input, 'albumin', 'g/dL', 0.5, 7), 1.5, 3.5);
   const measured = within(numberBetween(input, 'creatinine', 'mg/dL', 0.1, 40), 1, 3);
   if (input.sex !== 'female' && input.sex !== 'male') {
-    throw new Error(`sex must be one of female, male (got ${JSON.stringify(input.sex)})`);
+    throw invalidInput(`sex must be one of female, male (got ${JSON.stringify(input.sex)})`);
   }
-  if (typeof input.dialysis !== 'boolean') throw new Error('dialysis must be true or false');
+  if (typeof input.dialysis !== 'boolean') throw invalidInput('dialysis must be true or false');
   const creatinine = input.dialysis ? 3 : measured;
 
   const score =
@@ -36,3 +36,6 @@ function meld(input) {
   // Allocation policy uses scores from 6 to 40.
   return { score: within(Math.round(score), 6, 40), minimum: 6, maximum: 40, version: 'MELD 3.0' };
 }
+
+// What the caller sent is at fault, and not this code: the answer is 400.
+const invalidInput = (message) => Object.assign(new Error(message), { name: 'InvalidInputError', status: 400 });

@@ -2,7 +2,7 @@
 function numberBetween(input, field, unit, low, high) {
   const value = input?.[field];
   if (typeof value !== 'number' || !(value >= low && value <= high)) {
-    throw new Error(`${field} must be a number in ${unit} from ${low} to ${high} (got ${JSON.stringify(value)})`);
+    throw invalidInput(`${field} must be a number in ${unit} from ${low} to ${high} (got ${JSON.stringify(value)})`);
   }
   return value;
 }
@@ -10,7 +10,7 @@ function numberBetween(input, field, unit, low, high) {
 function oneOf(input, field, allowed) {
   const value = input?.[field];
   if (!allowed.includes(value)) {
-    throw new Error(`${field} must be one of ${allowed.join(', ')} (got ${JSON.stringify(value)})`);
+    throw invalidInput(`${field} must be one of ${allowed.join(', ')} (got ${JSON.stringify(value)})`);
   }
   return value;
 }
@@ -32,3 +32,6 @@ function egfr(input) {
 
   return { egfr: Math.round(value), unit: 'mL/min/1.73 m2', equation: 'CKD-EPI 2009 creatinine' };
 }
+
+// What the caller sent is at fault, and not this code: the answer is 400.
+const invalidInput = (message) => Object.assign(new Error(message), { name: 'InvalidInputError', status: 400 });

@@ -3,7 +3,7 @@
 function numberBetween(input, field, unit, low, high) {
   const value = input?.[field];
   if (typeof value !== 'number' || !(value >= low && value <= high)) {
-    throw new Error(`${field} must be a number in ${unit} from ${low} to ${high} (got ${JSON.stringify(value)})`);
+    throw invalidInput(`${field} must be a number in ${unit} from ${low} to ${high} (got ${JSON.stringify(value)})`);
   }
   return value;
 }
@@ -11,7 +11,7 @@ function numberBetween(input, field, unit, low, high) {
 function oneOf(input, field, allowed) {
   const value = input?.[field];
   if (!allowed.includes(value)) {
-    throw new Error(`${field} must be one of ${allowed.join(', ')} (got ${JSON.stringify(value)})`);
+    throw invalidInput(`${field} must be one of ${allowed.join(', ')} (got ${JSON.stringify(value)})`);
   }
   return value;
 }
@@ -47,3 +47,6 @@ function egfr(input) {
     equation: 'CKD-EPI 2021 creatinine',
   };
 }
+
+// What the caller sent is at fault, and not this code: the answer is 400.
+const invalidInput = (message) => Object.assign(new Error(message), { name: 'InvalidInputError', status: 400 });

@@ -59,27 +59,27 @@ const pointsOn = (scale, value) => scale.find(([highest]) => value <= highest)[1
 function whole(input, field, unit, low, high) {
   const value = input?.[field];
   if (!Number.isInteger(value) || value < low || value > high) {
-    throw new Error(`${field} must be a whole number in ${unit} from ${low} to ${high} (got ${JSON.stringify(value)})`);
+    throw invalidInput(`${field} must be a whole number in ${unit} from ${low} to ${high} (got ${JSON.stringify(value)})`);
   }
   return value;
 }
 
 function yesOrNo(input, field) {
-  if (typeof input[field] !== 'boolean') throw new Error(`${field} must be true or false`);
+  if (typeof input[field] !== 'boolean') throw invalidInput(`${field} must be true or false`);
   return input[field];
 }
 
 function temperatureOf(input) {
   const value = input.temperature;
   if (typeof value !== 'number' || !(value >= 25 && value <= 45)) {
-    throw new Error(`temperature must be a number in degrees Celsius from 25 to 45 (got ${JSON.stringify(value)})`);
+    throw invalidInput(`temperature must be a number in degrees Celsius from 25 to 45 (got ${JSON.stringify(value)})`);
   }
   return Math.round(value * 10) / 10; // the chart's bands are 0.1 degrees apart
 }
 
 function consciousnessPoints(input) {
   if (!['A', 'C', 'V', 'P', 'U'].includes(input.consciousness)) {
-    throw new Error('consciousness must be A (alert), C (new confusion), V (voice), P (pain) or U (unresponsive)');
+    throw invalidInput('consciousness must be A (alert), C (new confusion), V (voice), P (pain) or U (unresponsive)');
   }
   return input.consciousness === 'A' ? 0 : 3;
 }
@@ -114,3 +114,6 @@ module.exports = function news2(input) {
   const score = Object.values(points).reduce((sum, value) => sum + value, 0);
   return { score, risk: riskOf(score, points), points };
 };
+
+// What the caller sent is at fault, and not this code: the answer is 400.
+const invalidInput = (message) => Object.assign(new Error(message), { name: 'InvalidInputError', status: 400 });
