@@ -2,16 +2,19 @@
 import { availableParallelism } from 'node:os';
 import type { Logger } from 'pino';
 import { digestOf } from '../../lib/digest.ts';
+import { messageOf } from '../../lib/errors.ts';
 import type { ConsoleLines } from '../console-lines.ts';
 import { ActivationFailure } from '../engine.ts';
 import type { EndpointPlan, Engine, EngineFigures, EngineHealth, Executor, KnownLoads } from '../engine.ts';
 import { Endpoint } from '../sandbox/endpoint.ts';
 import type { Level } from '../sandbox/from-process.ts';
 import { REMOVALS } from '../sandbox/process-removal.ts';
+import { neverStarted } from '../sandbox/never-started.ts';
 import { SandboxProcess } from '../sandbox/sandbox-process.ts';
 import { policyForRecords } from '../sandbox/policy.ts';
 import { Scheduler } from '../sandbox/scheduler.ts';
 import type { SchedulerOptions } from '../sandbox/scheduler.ts';
+import { whyNothingStarts } from '../walls/launch.ts';
 import type { Kernel } from '../walls/walls.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { placeIn } from './stack-place.ts';
@@ -62,8 +65,17 @@ export class JavascriptEngine implements Engine {
       sandboxes: options.sandboxes,
       memoryMb: options.isolateMemoryMb,
       queueLimit: options.queueLimit,
-      start: (events) =>
-        new SandboxProcess(sandboxCommand((program ??= sandboxProgram()), options.kernel), events, options.kernel),
+      start: (events) => {
+        try {
+          return new SandboxProcess(
+            sandboxCommand((program ??= sandboxProgram()), options.kernel),
+            events,
+            options.kernel,
+          );
+        } catch (thrown) {
+          return neverStarted(events, messageOf(thrown));
+        }
+      },
       answer: answerQuestion,
       warn: (facts, message) => options.log.warn(facts, message),
     };
@@ -85,7 +97,7 @@ export class JavascriptEngine implements Engine {
   }
 
   health(): EngineHealth {
-    const { problem } = this.#scheduler;
+    const problem = this.#scheduler.problem ?? whyNothingStarts(this.#options.kernel);
     return {
       status: problem === undefined ? 'UP' : 'DOWN',
       details: { engines: [this.name], ...(problem !== undefined && { problem }) },
@@ -184,6 +196,7 @@ export class JavascriptEngine implements Engine {
       return `the top level of ${plan.entry} does not end within ${this.#loadLimitOf(plan) / 1000} s; move long work into the function`;
     if (problem === 'memory')
       return `the top level of ${plan.entry} needs more than ${this.#options.isolateMemoryMb} MB of memory`;
+    if (this.#scheduler.problem !== undefined && problem.endsWith(this.#scheduler.problem)) return problem;
     // isolated-vm writes the place as `[file:line:column]`.
     const words = explainUnavailable(problem)
       .replace(/^Error: /, '')

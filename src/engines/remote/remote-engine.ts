@@ -109,8 +109,9 @@ export class RemoteEngine implements Engine {
 
   health(): EngineHealth {
     const own = this.#own === undefined ? 0 : 1;
-    const up = own + this.runtimes.filter((each) => each.up).length;
     const problem = this.absence ?? this.#own?.problem;
+    const ownUp = own > 0 && this.#own?.problem === undefined ? 1 : 0;
+    const up = ownUp + this.runtimes.filter((each) => each.up).length;
     const details = {
       engines: [this.name],
       runtimes: own + this.runtimes.length,

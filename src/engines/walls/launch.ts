@@ -1,7 +1,9 @@
 /** What starts a program behind walls: the launcher, with its policy. */
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Filter } from './bpf.ts';
 import { domainOf } from './landlock.ts';
+import { NO_PROC } from './needed-files.ts';
 import type { Domain } from './landlock.ts';
 import { startFilter } from './seccomp.ts';
 import type { Kernel, Walls } from './walls.ts';
@@ -39,6 +41,7 @@ export const isOfLauncher = (line: string): boolean => line.startsWith(NOT_LAID)
 /** `reason`: how a process ended before its program was there. */
 export function whyNotStarted(reason: string): string {
   const [, why] = reason.split(NOT_LAID, 2);
+  if (why?.includes("open '/proc/") === true) return NO_PROC;
   return why === undefined ? reason : `its walls cannot be laid: ${why} (--walls off would start it without)`;
 }
 
@@ -52,6 +55,10 @@ const LIMITS: Record<Walls['calls'], { readonly files: number; readonly bytesOfF
   worker: { files: 1024, bytesOfFile: 2 ** 30 },
   installer: { files: 4096, bytesOfFile: 2 ** 33 },
 };
+
+/** What is seen before a start is tried; undefined where there is no reason. */
+export const whyNothingStarts = ({ koffi }: Kernel): string | undefined =>
+  koffi === undefined || existsSync('/proc/self/status') ? undefined : NO_PROC;
 
 /** What to start in place of a program; undefined where there are no walls. */
 export function launchOf(program: Program, walls: Walls, kernel: Kernel, pipes: number): Program | undefined {

@@ -82,16 +82,26 @@ export interface ProgramFiles {
   readonly read: readonly string[];
 }
 
-/** Those of the Node that runs this: what it has loaded itself. */
+/** Those of the Node that runs this: what it has loaded itself. @throws Error where there is no `/proc`. */
 export function nodeFiles(): ProgramFiles {
   const mapped = new Set<string>();
-  for (const [, path = ''] of readFileSync('/proc/self/maps', 'utf8').matchAll(MAPPED_FILE)) mapped.add(path);
+  for (const [, path = ''] of ownMaps().matchAll(MAPPED_FILE)) mapped.add(path);
   const files = [...mapped];
   return {
     execute: [realpathSync(process.execPath), ...files.filter(isLoader)],
     read: files.filter((file) => LIBRARY.test(file)),
   };
 }
+
+function ownMaps(): string {
+  try {
+    return readFileSync('/proc/self/maps', 'utf8');
+  } catch (thrown) {
+    throw new Error(NO_PROC, { cause: thrown });
+  }
+}
+
+export const NO_PROC = 'the file system /proc is not there, without which processes cannot be confined: mount it';
 
 const MAPPED_FILE = /^\S+ r\S+ \S+ \S+ [1-9]\d* +(\/.+)$/gm;
 const LIBRARY = /\.so(?:\.[\d.]+)?$/;

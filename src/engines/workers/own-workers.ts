@@ -10,6 +10,7 @@ import type { ConsoleLines } from '../console-lines.ts';
 import type { ActivationContext, Call, EndpointPlan, KnownLoads, RecordsCall } from '../engine.ts';
 import type { RecordBlock, RecordsAnswer, RecordsPart } from '../records.ts';
 import type { Network } from '../network/network.ts';
+import { whyNothingStarts } from '../walls/launch.ts';
 import type { Kernel } from '../walls/walls.ts';
 import type { CallPlace } from '../remote/call-place.ts';
 import type { HostedEndpoint, WantedCode } from './hosted-code.ts';
@@ -60,6 +61,8 @@ export class OwnWorkers implements AsyncDisposable {
   #opening: Promise<OpenWorkers> | undefined;
   #opened: OpenWorkers | undefined;
   #endpoints = 0;
+  /** Why they could not be opened the last time. */
+  #closedBy: string | undefined;
 
   constructor(options: OwnWorkersOptions) {
     this.#options = options;
@@ -92,7 +95,8 @@ export class OwnWorkers implements AsyncDisposable {
 
   /** Why no worker can be started, while that is so. */
   get problem(): string | undefined {
-    return this.#opened?.pool.problem;
+    const { kernel } = this.#options;
+    return this.#closedBy ?? this.#opened?.pool.problem ?? (kernel && whyNothingStarts(kernel));
   }
 
   /** @throws ActivationFailure. */
@@ -156,10 +160,16 @@ export class OwnWorkers implements AsyncDisposable {
   #open(): Promise<OpenWorkers> {
     // What failed, such as for a full disk, is tried again.
     this.#opening ??= import('./open-workers.ts')
-      .then(async ({ openWorkers }) => (this.#opened = await openWorkers(this.#options)))
+      .then(async ({ openWorkers }) => {
+        this.#opened = await openWorkers(this.#options);
+        this.#closedBy = undefined;
+        return this.#opened;
+      })
       .catch((thrown: unknown) => {
         this.#opening = undefined;
-        throw thrown;
+        const failure = installFailure(thrown);
+        this.#closedBy = failure.message;
+        throw failure;
       });
     return this.#opening;
   }

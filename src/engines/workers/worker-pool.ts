@@ -2,6 +2,7 @@
 import { realClock } from '../sandbox/clock.ts';
 import type { Clock } from '../sandbox/clock.ts';
 import type { Network } from '../network/network.ts';
+import { neverStarted } from '../sandbox/never-started.ts';
 import { SandboxProcess } from '../sandbox/sandbox-process.ts';
 import type { Command, ProcessEvents } from '../sandbox/sandbox-process.ts';
 import { Starts } from '../sandbox/starts.ts';
@@ -230,13 +231,6 @@ export class WorkerPool {
       if (surplus || now - since > this.#options.idleTimeoutMs) host.stopIdle();
     }
   }
-}
-
-/** Such as on a disk that is full: the next is tried after a pause, as where a program cannot be started. */
-function neverStarted(events: ProcessEvents, reason: string): WorkerProcess {
-  setImmediate(() => events.onExit(reason));
-  const nothing = (): undefined => undefined;
-  return { pid: undefined, alive: true, write: nothing, kill: nothing, memory: () => 0, lowerPriority: nothing };
 }
 
 const startBehind =
