@@ -162,3 +162,24 @@ test('what a person sends from that page, an own page and a program do act', asy
   for (const mark of [{ origin: EVIL }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }])
     assert.equal((await service.send('POST', '/actuator/reload', { headers: mark })).status, 403);
 });
+
+test('no page of another origin, and none of a foreign name, reads what the actuator tells', async () => {
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await service.serve(ko);
+  const paths = ['info', 'health', 'audit', 'failures', 'settings', 'events', 'problems', 'history', 'loggers']
+    .concat('prometheus', 'health/readiness', `logs/${ko.id}`)
+    .map((path) => `/actuator/${path}`);
+  const { port } = new URL(service.url);
+  for (const path of paths) {
+    const asked = { origin: EVIL, 'sec-fetch-site': 'cross-site' };
+    const { headers } = await service.send('HEAD', path, { headers: asked });
+    assert.equal(headers['access-control-allow-origin'], undefined, path);
+    const preflight = await service.send('OPTIONS', path, { headers: { origin: EVIL } });
+    assert.equal(preflight.headers['access-control-allow-origin'], undefined, path);
+    if (path.includes('/health')) continue;
+    const rebound = await service.send('GET', path, { headers: { host: `evil.example:${port}` } });
+    assert.equal(rebound.status, 403, path);
+  }
+  const health = await service.get('/actuator/health', { host: `evil.example:${port}` });
+  assert.deepEqual(health.object, { status: 'UP' });
+});

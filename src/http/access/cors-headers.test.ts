@@ -8,7 +8,7 @@ const LISTED = 'https://app.example.org';
 const { app } = createAccessApp({ ...WITH_BASIC, corsOrigins: [LISTED] });
 
 test('every path answers a preflight, whether or not there is a route', async () => {
-  for (const url of ['/kos', '/a/b/v1/run', '/actuator/activation/reload', '/nothing/here', '/', '*']) {
+  for (const url of ['/kos', '/a/b/v1/run', '/endpoints', '/nothing/here', '/', '*']) {
     const headers = {
       origin: ANY,
       'access-control-request-method': 'POST',
@@ -40,7 +40,6 @@ test('any origin may see the answers of reads and executions, refusals and 404 i
   for (const [method, url, status] of [
     ['GET', '/kos', 200],
     ['POST', '/a/b/v1/run', 200],
-    ['GET', '/actuator/info', 401],
     ['GET', '/nothing/here', 404],
   ] as const) {
     const answer = await app.inject({ method, url, headers: { origin: ANY } });
@@ -49,6 +48,34 @@ test('any origin may see the answers of reads and executions, refusals and 404 i
     assert.match(String(answer.headers['access-control-expose-headers']), /\bContent-Location, .*, X-Request-Id$/);
     assert.equal(answer.headers['access-control-allow-credentials'], undefined);
   }
+});
+
+test('what the actuator tells, in dev too, is for listed origins alone, and nobody else is promised it', async () => {
+  const { app: dev } = createAccessApp({ profile: 'dev', corsOrigins: [LISTED] });
+  for (const each of [app, dev]) {
+    for (const url of ['/actuator/info', '/actuator/health']) {
+      for (const method of ['GET', 'OPTIONS'] as const) {
+        const other = await each.inject({ method, url, headers: { origin: ANY } });
+        assert.equal(other.headers['access-control-allow-origin'], undefined, url);
+        const listed = await each.inject({ method, url, headers: { origin: LISTED } });
+        assert.equal(listed.headers['access-control-allow-origin'], LISTED, url);
+      }
+    }
+  }
+});
+
+test('in dev a page of a foreign name that leads here is not told what the actuator tells', async () => {
+  const { app: dev } = createAccessApp({ profile: 'dev', allowedHosts: ['box.lan'] });
+  const ask = (url: string, host: string) => dev.inject({ url, headers: { host } });
+  assert.equal((await ask('/actuator/info', 'evil.example:8080')).statusCode, 403);
+  const health = await ask('/actuator/health', 'evil.example:8080');
+  assert.deepEqual([health.statusCode, health.json<{ seesDetails: boolean }>().seesDetails], [200, false]);
+  for (const host of ['localhost:8080', '127.0.0.1', '[::1]:1', 'box.lan'])
+    for (const url of ['/actuator/info', '/actuator/health'])
+      assert.deepEqual(
+        await ask(url, host).then((answer) => [answer.statusCode, answer.json<{ seesDetails: boolean }>().seesDetails]),
+        [200, true],
+      );
 });
 
 test('a read says it to everybody, since a cache may keep it; an execution only to a page', async () => {

@@ -1,9 +1,11 @@
 /**
- * CORS. Any origin may read and execute: nothing of that depends on cookies or on where the caller sits in a
- * network, and a page must know credentials itself to send them, since `*` never lets a browser add its own.
+ * CORS. Any origin may read the shelf and execute: nothing of that depends on cookies or on where the caller sits in a
+ * network, and a page must know credentials itself to send them, since `*` never lets a browser add its own. What the
+ * actuator tells of the service, which in the dev profile needs no login, is for listed origins only.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
+import { pathOf } from '../errors.ts';
 import { isChange, type Access } from './access.ts';
 
 /** Headers in the form that `writeHead` takes: name, value, name, value. */
@@ -71,10 +73,13 @@ export function createCors(corsOrigins: ReadonlySet<string>): Cors {
       : NONE;
   };
   return {
-    addHeaders: (request, reply, access) => setAll(reply, isChange(access) ? listed(request) : corsHeadersFor(request)),
+    addHeaders(request, reply, access) {
+      const isForAny = !isChange(access) && !isOfActuator(request.routeOptions.url ?? '');
+      setAll(reply, isForAny ? corsHeadersFor(request) : listed(request));
+    },
     answerOptions(request, reply) {
       const own = listed(request);
-      setAll(reply, own === NONE ? ANY_ORIGIN : own);
+      setAll(reply, own === NONE && !isOfActuator(pathOf(request.url)) ? ANY_ORIGIN : own);
       setAll(reply, PREFLIGHT);
       // A page of any other origin is told by its browser that it may not write, before anything is sent.
       reply.header('access-control-allow-methods', own === NONE ? 'GET, HEAD, POST' : 'GET, HEAD, POST, PUT, DELETE');
@@ -82,6 +87,8 @@ export function createCors(corsOrigins: ReadonlySet<string>): Cors {
     },
   };
 }
+
+const isOfActuator = (path: string): boolean => /^\/actuator(\/|$)/.test(path);
 
 function setAll(reply: FastifyReply, headers: HeaderList): void {
   for (let i = 1; i < headers.length; i += 2) reply.header(String(headers[i - 1]), headers[i]);

@@ -12,14 +12,11 @@ export type CrossSiteRule = (request: FastifyRequest) => ServiceError | undefine
 
 type CrossSiteOptions = Pick<AccessOptions, 'profile' | 'loopbackOnly' | 'publicHosts' | 'allowedHosts'>;
 
-export function createCrossSiteRule(
-  corsOrigins: ReadonlySet<string>,
-  { profile, loopbackOnly, publicHosts, allowedHosts = [] }: CrossSiteOptions,
-): CrossSiteRule {
-  const named = new Set(publicHosts.map((host) => host.toLowerCase()));
-  const known = new Set([...named, ...allowedHosts.map((host) => host.toLowerCase())]);
+export function createCrossSiteRule(corsOrigins: ReadonlySet<string>, options: CrossSiteOptions): CrossSiteRule {
+  const named = new Set(options.publicHosts.map((host) => host.toLowerCase()));
+  const nameRefusal = createNameRule(options);
   // Where a login is needed, a page of a foreign name has none.
-  const asksForName = profile === 'dev' || loopbackOnly;
+  const asksForName = options.profile === 'dev' || options.loopbackOnly;
 
   return (request) => {
     const { origin, referer } = request.headers;
@@ -34,11 +31,17 @@ export function createCrossSiteRule(
     // A link or an image has no Origin, and older browsers send no Sec-Fetch-Site.
     if (referer !== undefined && !own(referer)) return refusePage(referer);
 
-    // DNS rebinding: a foreign name that now leads here makes a page of that name look like our own. Only for GET
-    // may a browser leave out every mark of itself, so there the name counts for everybody.
+    // Only for GET may a browser leave out every mark of itself, so there the name counts for everybody.
     const marked = referer !== undefined || MARKS.some((mark) => request.headers[mark] !== undefined);
     const suspect = marked || request.method === 'GET' || request.method === 'HEAD';
-    if (!asksForName || !suspect) return undefined;
+    return asksForName && suspect ? nameRefusal(request) : undefined;
+  };
+}
+
+/** DNS rebinding: a foreign name that now leads here makes a page of that name look like our own. */
+export function createNameRule({ profile, publicHosts, allowedHosts = [] }: CrossSiteOptions): CrossSiteRule {
+  const known = new Set([...publicHosts, ...allowedHosts].map((host) => host.toLowerCase()));
+  return (request) => {
     const foreign = namesOf(request, profile).find((name) => !isOwnName(name, known));
     return foreign === undefined ? undefined : refuseName(foreign);
   };

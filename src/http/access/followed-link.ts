@@ -3,7 +3,7 @@
  * is on. It gets a page from which a person can send the same as a POST, of which a browser names the origin.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { pathOf } from '../errors.ts';
+import { ERROR_HEADER, pathOf } from '../errors.ts';
 
 const POLICY = "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 const LONGEST_SHOWN = 300;
@@ -30,7 +30,11 @@ export function askToPost(request: FastifyRequest, reply: FastifyReply): void {
 `;
   // `no-referrer` would take the origin out of the POST.
   const headers = { 'content-security-policy': POLICY, 'referrer-policy': 'same-origin', 'cache-control': 'no-store' };
-  void reply.code(403).headers(headers).type('text/html; charset=utf-8').send(page);
+  void reply
+    .code(403)
+    .headers({ ...headers, [ERROR_HEADER]: 'cross-site-refused' })
+    .type('text/html; charset=utf-8')
+    .send(page);
 }
 
 const MARKUP: Readonly<Record<string, string>> = {
