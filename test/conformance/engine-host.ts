@@ -6,7 +6,7 @@ import type { EngineUnderTest } from './engine.ts';
 
 export interface Artifacts {
   /** The first is the entry. */
-  readonly files: Readonly<Record<string, string>>;
+  readonly files: Readonly<Record<string, string | Buffer>>;
   readonly function?: string;
   /** Milliseconds, where the endpoint has a limit of its own. */
   readonly timeout?: number;

@@ -93,6 +93,17 @@ describe('packages that knowledge objects depend on', () => {
     );
   });
 
+  it('are not named where the code has a fault of its own', async () => {
+    const files = {
+      'package.json': JSON.stringify({ dependencies: { scripted: '1.0.0' } }),
+      'src/index.js': "require('scripted'); null.x;",
+    };
+    assert.match(
+      String(await resultOf('faulty', files)),
+      /^TypeError: [^(]* \(reading 'x'\) \(src\/index\.js line 1\)$/,
+    );
+  });
+
   it('run their scripts where that is permitted, once all is fetched and without what may hold credentials', async () => {
     const tell = `node -p "'module.exports = ' + JSON.stringify(process.env)" > index.js`;
     await registry.publish('builds', '1.0.0', '', { scripts: { install: tell } });
@@ -142,7 +153,7 @@ describe('packages that knowledge objects depend on', () => {
       .replace(/"resolved":"[^"]*"/, '"resolved":"git+ssh://git@git.example/x.git"');
     assert.match(
       String(await resultOf('git', needs('1.0.0', { 'package-lock.json': lock }))),
-      /^A dependency of package\.json comes from git/,
+      /^The dependency tiny of package-lock\.json comes from git/,
     );
   });
 
@@ -153,6 +164,11 @@ describe('packages that knowledge objects depend on', () => {
       /^Installing packages failed: code ETARGET\n[^]*No matching version found for tiny@\^9\.0\.0/,
     );
     assert.ok(!missing.includes(runtime.cacheDir), missing);
+    const absent = String(
+      await resultOf('absent', needs('1', { 'package.json': '{"dependencies": {"absent": "1"}}' })),
+    );
+    assert.match(absent, /^Installing packages failed: code E404\n404 Not Found - GET … - /);
+    for (const secret of [new URL(registry.url).host, runtime.cacheDir]) assert.ok(!absent.includes(secret), absent);
     assert.match(
       String(await resultOf('broken', needs('1', { 'package.json': '{' }))),
       /^package\.json is not valid JSON: /,
@@ -183,7 +199,7 @@ describe('packages that knowledge objects depend on', () => {
     };
     assert.equal(
       await resultOf('linked', files),
-      'The package tiny has a link out of the installation: node_modules/tiny',
+      `package-lock.json has a package outside of the knowledge object: ${etc}`,
     );
   });
 

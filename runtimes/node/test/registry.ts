@@ -48,24 +48,18 @@ export class TestRegistry implements AsyncDisposable {
   }
 
   async publish(name: string, version: string, code: string, more: object = {}): Promise<void> {
-    const folder = await temporaryFolder();
-    await mkdir(join(folder, 'package'));
     const manifest = { name, version, main: 'index.js', ...more };
-    await writeFile(join(folder, 'package/package.json'), JSON.stringify(manifest));
-    await writeFile(join(folder, 'package/index.js'), code);
-    execFileSync('tar', ['-czf', 'package.tgz', 'package'], { cwd: folder });
-    const tarball = await readFile(join(folder, 'package.tgz'));
-    await rm(folder, { recursive: true });
+    const tarball = await packed(manifest, code);
     const versions = this.#packages.get(name) ?? new Map<string, Published>();
     this.#packages.set(name, versions.set(version, { manifest, tarball }));
   }
 
-  /** A lock file that asks for this very version. */
-  lock(name: string, version: string): string {
+  /** A lock file that asks for this very version. `from`: where its author fetched it. */
+  lock(name: string, version: string, from = this.#tarballUrl(name, version)): string {
     const { tarball } = this.#packages.get(name)?.get(version) ?? { tarball: Buffer.alloc(0) };
     const packages = {
       '': { dependencies: { [name]: '*' } },
-      [`node_modules/${name}`]: { version, resolved: this.#tarballUrl(name, version), integrity: integrity(tarball) },
+      [`node_modules/${name}`]: { version, resolved: from, integrity: integrity(tarball) },
     };
     return JSON.stringify({ name: 'ko', lockfileVersion: 3, requires: true, packages });
   }
@@ -93,6 +87,20 @@ export class TestRegistry implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+/** A package as npm packs it. */
+export async function packed(manifest: Readonly<Record<string, unknown>>, code: string): Promise<Buffer> {
+  const folder = await temporaryFolder();
+  try {
+    await mkdir(join(folder, 'package'));
+    await writeFile(join(folder, 'package/package.json'), JSON.stringify(manifest));
+    await writeFile(join(folder, 'package/index.js'), code);
+    execFileSync('tar', ['-czf', 'package.tgz', 'package'], { cwd: folder });
+    return await readFile(join(folder, 'package.tgz'));
+  } finally {
+    await rm(folder, { recursive: true });
   }
 }
 

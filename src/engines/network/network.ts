@@ -1,4 +1,6 @@
 /** What the code of knowledge objects may reach over the network, and by which way. */
+import { messageOf } from '../../lib/errors.ts';
+import { parseHostPort } from '../../lib/host-port.ts';
 import type { HostPort } from '../../lib/host-port.ts';
 import type { Logger } from '../../lib/log.ts';
 import { NO_NETWORK } from './access.ts';
@@ -7,7 +9,7 @@ import { explainFailure } from './explain.ts';
 import { KoProxy } from './ko-proxy.ts';
 import { NETWORK_LIMITS } from './limits.ts';
 import type { NetworkLimits } from './limits.ts';
-import type { NetworkPermissions } from './permission.ts';
+import type { NetworkPermission, NetworkPermissions } from './permission.ts';
 import type { Refusal } from './refusal.ts';
 import { Resolver } from './resolve.ts';
 import type { Lookup } from './resolve.ts';
@@ -31,6 +33,8 @@ const CERTIFICATES = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'R
 const DNS_PORT = 53;
 /** Of one knowledge object, that are told in the log. */
 const MOST_TOLD = 20;
+
+const NOTHING: NetworkPermission = { any: false, hosts: [], ports: [] };
 
 export class Network {
   readonly #options: NetworkOptions;
@@ -78,6 +82,23 @@ export class Network {
       explain: (said) => explainFailure(said, { name, wanted: wanted(), permission, last, isWalled: isWalled() }),
       [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose](),
     };
+  }
+
+  /**
+   * Why nothing may be fetched from a host for a knowledge object; undefined where it may.
+   * @param ko `<naan>/<name>/<version>`. @param host `host:port`.
+   */
+  async refusal(ko: string, host: string): Promise<string | undefined> {
+    const { permissions, limits = NETWORK_LIMITS, lookup } = this.#options;
+    const name = ko.slice(0, ko.lastIndexOf('/'));
+    const target = parseHostPort(host);
+    if (target === undefined) return `${host} is no host`;
+    const permission = permissions.get(name) ?? NOTHING;
+    const resolver = new Resolver({ name, permission, wanted: () => [], lookup, timeoutMs: limits.connectMs });
+    return resolver.resolve(target).then(
+      () => undefined,
+      (thrown: unknown) => messageOf(thrown),
+    );
   }
 
   #certificates(): Record<string, string> {

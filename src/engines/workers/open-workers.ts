@@ -44,7 +44,7 @@ export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorke
   const bodyLimit = Math.max(MEGABYTE, options.maxBody);
   const memoryMb = Math.ceil((TIMES_IN_MEMORY * (outputLimit + bodyLimit)) / MEGABYTE);
   const open = await kit.open({
-    ...{ cache, outputLimit, bodyLimit, memoryMb, environment, sourceBuilds, kernel },
+    ...{ cache, outputLimit, bodyLimit, memoryMb, environment, sourceBuilds, network, kernel },
     installTimeout: INSTALL_TIMEOUT_MS,
     onWarning: (text) => log.warn({ engine }, text),
   });

@@ -46,7 +46,7 @@ export interface OwnWorkersOptions {
   /** Of which processes get walls; none do where it is left out. */
   readonly kernel?: Kernel;
   /** What opens the network to those that may use it. */
-  readonly network?: Pick<Network, 'open'>;
+  readonly network?: Network;
   /** `<naan>/<name>` of those whose code may start programs. */
   readonly processes?: readonly string[];
   /** At a start, code that an earlier one saw to load is loaded by its first call. */

@@ -1,5 +1,6 @@
 /** What makes the own workers of one engine; the table of engines says which there are. */
 import type { EndpointPlan } from '../engine.ts';
+import type { Network } from '../network/network.ts';
 import type { Kernel } from '../walls/walls.ts';
 import type { Installer } from './hosted-code.ts';
 import type { Cache } from './packages/cache.ts';
@@ -24,6 +25,8 @@ export interface KitOptions {
   readonly onWarning: (text: string) => void;
   /** `<naan>/<name>` of knowledge objects whose dependencies may be built from their sources. */
   readonly sourceBuilds: readonly string[];
+  /** What the operator opened of the network. */
+  readonly network?: Network | undefined;
 }
 
 export interface OpenKit {

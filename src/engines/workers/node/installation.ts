@@ -20,8 +20,8 @@ export interface InstallationOptions {
   readonly timeout: number;
   readonly limits?: InstallLimits;
   /** Writes what npm starts from. */
-  prepare(folder: string): Promise<void>;
-  onStep(step: string): void;
+  readonly prepare: (folder: string) => Promise<void>;
+  readonly onStep: (step: string) => void;
 }
 
 /** @returns the folder that is kept. @throws ActivationFailure. */

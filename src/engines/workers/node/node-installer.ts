@@ -2,6 +2,7 @@
 import { posix } from 'node:path';
 import type { Installed, Installer, Progress, StoredCode, WantedCode } from '../hosted-code.ts';
 import type { Cache } from '../packages/cache.ts';
+import type { PackageNetwork } from './fetch-sources.ts';
 import { withInstallScripts } from './installation.ts';
 import { Installs } from './installs.ts';
 import { locateSyntaxError } from './locate-syntax-error.ts';
@@ -13,6 +14,8 @@ export interface NodeInstallerOptions extends NpmOptions {
   readonly allowInstallScripts: boolean;
   /** … or of those of knowledge objects with these names, `<naan>/<name>`. */
   readonly sourceBuilds?: readonly string[];
+  /** What may be fetched from elsewhere than the registries of npm; nothing where it is left out. */
+  readonly network?: PackageNetwork | undefined;
 }
 
 export class NodeInstaller implements Installer {
@@ -25,7 +28,9 @@ export class NodeInstaller implements Installer {
     this.#cache = cache;
     this.#options = options;
     this.#npm = new Npm(options, npmCache, (folder) => cache.use(folder));
-    this.installs = new Installs(cache, { npm: this.#npm, timeout: options.installTimeoutMs });
+    this.installs = new Installs(cache, {
+      ...{ npm: this.#npm, timeout: options.installTimeoutMs, network: options.network },
+    });
   }
 
   variantOf(wanted: WantedCode): string {
@@ -37,9 +42,10 @@ export class NodeInstaller implements Installer {
     const manifest = manifestOf(wanted);
     if (manifest === undefined) return { folders: [] };
     const install = await this.installs.provide(
-      key,
-      manifest,
-      { builds: this.#builds(wanted), permission: permission(wanted) },
+      {
+        ...{ ko: wanted.ko, objectKey: key, packageJson: manifest },
+        ...{ builds: this.#builds(wanted), permission: permission(wanted) },
+      },
       progress,
     );
     return { folders: install === undefined ? [] : [this.#cache.install(install)] };
@@ -47,7 +53,7 @@ export class NodeInstaller implements Installer {
 
   async explain(problem: string, { root, wanted, key }: StoredCode): Promise<string> {
     const located = await locateSyntaxError(root, wanted.artifacts, problem);
-    if (this.#builds(wanted)) return located;
+    if (this.#builds(wanted) || !MAY_LACK_A_BUILD.test(problem)) return located;
     // Beside the packages, which are linked there.
     const scripted = await withInstallScripts(this.#cache.object(key));
     return scripted.length === 0
@@ -69,6 +75,9 @@ export class NodeInstaller implements Installer {
 const nameOf = ({ ko }: WantedCode): string => ko.slice(0, ko.lastIndexOf('/'));
 const permission = (wanted: WantedCode): string => `--allow-source-builds ${nameOf(wanted)}`;
 const MOST_NAMES = 10;
+/** What is said where a file is missing that a script would have made, or fetched. */
+const MAY_LACK_A_BUILD =
+  /cannot find|could not (find|load|locate)|no such file|not found|dlopen|bindings?\b|native|\.node\b|\.wasm\b/i;
 
 /** Path of the `package.json` that is nearest to the entry, of those among the artifacts. */
 export function manifestOf({

@@ -17,7 +17,7 @@ const BIN = join(import.meta.dirname, '../../../../node_modules/.bin');
 export const nodeKit: WorkerKit = {
   concurrency: CONCURRENCY,
   absence: () => Promise.resolve(undefined),
-  async open({ cache, outputLimit, memoryMb, environment, installTimeout, sourceBuilds, kernel }) {
+  async open({ cache, outputLimit, memoryMb, environment, installTimeout, sourceBuilds, network, kernel, onWarning }) {
     const files = await prepareProgram(cache.folder);
     const installer = new NodeInstaller(
       cache,
@@ -29,6 +29,8 @@ export const nodeKit: WorkerKit = {
         installTimeoutMs: installTimeout,
         allowInstallScripts: false,
         sourceBuilds,
+        network,
+        onFailure: onWarning,
         kernel,
       },
       join(cache.folder, 'npm'),

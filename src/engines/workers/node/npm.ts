@@ -4,6 +4,8 @@
  */
 import { access, constants, mkdir, realpath } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
+import { withoutHostPaths } from '../../../lib/host-paths.ts';
+import { withoutCredentials } from '../../../lib/without-credentials.ts';
 import type { SandboxProcess } from '../../sandbox/sandbox-process.ts';
 import { NO_WALLS } from '../../walls/walls.ts';
 import type { Kernel } from '../../walls/walls.ts';
@@ -12,23 +14,28 @@ import { activationFailed } from '../packages/errors.ts';
 import { startInstall } from '../packages/install-process.ts';
 import { npmWalls } from './npm-walls.ts';
 import type { NpmStep } from './npm-walls.ts';
+import type { Sources } from './fetch-sources.ts';
 
 export interface NpmOptions {
   readonly installerEnvironment: Readonly<Record<string, string>>;
   readonly installTimeoutMs: number;
   /** Of which its processes get walls. */
   readonly kernel?: Kernel;
+  /** Hears all that it said, for the operator. */
+  readonly onFailure?: (said: string) => void;
 }
 
-/** What npm may fetch from elsewhere than its registry, as its options say it. */
-export type NpmSources = Readonly<Record<'allow-git' | 'allow-remote', 'none' | 'root' | 'all'>>;
+/** What npm may fetch from elsewhere than its registry, as its options say it; older ones know the first alone, or none. */
+export type NpmSources = Readonly<
+  Record<'allow-git' | 'allow-remote' | 'allow-file' | 'allow-directory', 'none' | 'root' | 'all'>
+>;
 
 /** Looks at what a step writes, and ends it where that is too much. */
 export type Watch = (end: (problem: string) => void) => { stop(): Promise<void> };
 
 export interface FetchOptions {
   readonly hasLock: boolean;
-  readonly sources: NpmSources;
+  readonly sources: Pick<Sources, 'options' | 'environment'>;
   /** In place of the one that all others read and write. */
   readonly cache?: string;
 }
@@ -56,10 +63,24 @@ export class Npm {
     { hasLock, sources, cache = this.#cacheFolder }: FetchOptions,
     limits: Watch,
   ): Promise<void> {
-    const allowed = Object.entries(sources).map(([name, value]) => `--${name}=${value}`);
+    const given = this.#options.installerEnvironment;
+    // One whose registry gives addresses of another host says so.
+    const isSet = Object.keys(given).some((name) => /^npm_config_allow_remote$/i.test(name));
+    const allowed = Object.entries(sources.options).flatMap(([name, value]) =>
+      isSet && name === 'allow-remote' ? [] : [`--${name}=${value}`],
+    );
     const args = [hasLock ? 'ci' : 'install', '--ignore-scripts', ...allowed];
-    const environment = this.#options.installerEnvironment;
+    // A proxy that the operator gave reaches what this machine may not.
+    const hasProxy = Object.keys(given).some((name) => /^(https?_proxy|npm_config_(https_)?proxy)$/i.test(name));
+    const environment = { ...given, ...(!hasProxy && sources.environment) };
     await this.#run(args, { kind: 'fetch', folder, cache, environment }, limits);
+  }
+
+  /** Address of the registry that npm is configured for. @param folder an empty one. */
+  async registry(folder: string): Promise<string> {
+    const environment = this.#options.installerEnvironment;
+    const step = { kind: 'fetch', folder, cache: this.#cacheFolder, environment } as const;
+    return (await this.#run(['config', 'get', 'registry'], step, unwatched)).trim();
   }
 
   /**
@@ -78,7 +99,7 @@ export class Npm {
     args: readonly string[],
     { kind, folder, cache, environment }: Omit<NpmStep, 'npm'>,
     watch: Watch,
-  ): Promise<void> {
+  ): Promise<string> {
     const npm = await this.#find();
     if (!npm) {
       throw activationFailed('It depends on packages, and no npm was found on the PATH of the runtime to install them');
@@ -113,7 +134,11 @@ export class Npm {
     this.#running.delete(child);
     await watching.stop();
     if (problem !== undefined) throw activationFailed(problem);
-    if (code !== 0) throw activationFailed(`Installing packages failed: ${lastLines(tail, folder)}`);
+    if (code !== 0) {
+      this.#options.onFailure?.(`npm failed: ${withoutCredentials(tail).trim()}`);
+      throw activationFailed(`Installing packages failed: ${lastLines(tail, folder)}`);
+    }
+    return tail;
   }
 
   kill(): void {
@@ -137,6 +162,8 @@ export class Npm {
     return undefined;
   }
 }
+
+const unwatched: Watch = () => ({ stop: () => Promise.resolve() });
 
 /** Of languages and compilers; the cache of npm and its settings are for what fetches. */
 const FOR_BUILDS = /^(PATH|LANG|LC_\w+|TZ|NPM_CONFIG_NODEDIR)$/i;
@@ -165,15 +192,23 @@ const isExecutable = (file: string): Promise<boolean> =>
     () => false,
   );
 
+/** For people who may know neither this machine nor the registry that it uses. */
 function lastLines(text: string, folder: string): string {
-  const lines = text
+  const lines = withoutCredentials(text)
+    .replaceAll(`${folder}/`, '')
     .replaceAll(folder, '.')
-    .replace(/\/\/[^/@\s]+@/g, '//')
     .split('\n')
     .map((line) => line.replace(/^npm (error|ERR!) ?/, '').trim())
     .filter((line) => line && !/complete log of this run|\.npm\/_logs|logs-max=0|^path \//.test(line));
   // Where it takes the fault for one of usage, the reason stands before a title and pages of help.
   const usage = lines.indexOf('Usage:');
   if (usage > 0) lines.length = usage - 1;
-  return lines.slice(-8).join('\n').slice(-1500) || 'npm gave no reason';
+  const last = lines.slice(-8).join('\n').slice(-1500);
+  return withoutHostPaths(withoutAddresses(last)) || 'npm gave no reason';
 }
+
+const withoutAddresses = (text: string): string =>
+  text
+    .replaceAll(/\b(?:git\+)?[a-z]{2,5}:\/\/[^\s'"]+/gi, '…')
+    .replaceAll(/\b(ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH) \S+/g, '$1 …')
+    .replaceAll(/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '…');

@@ -47,7 +47,13 @@ async function install(walls: WallsMode, builds: boolean): Promise<{ told: Recor
     () => Promise.resolve(),
   );
   await writeFile(join(folder, 'package.json'), JSON.stringify({ dependencies: { tells: '1.0.0' } }));
-  const sources = { 'allow-git': 'none', 'allow-remote': 'none' } as const;
+  const options = {
+    'allow-git': 'none',
+    'allow-remote': 'none',
+    'allow-file': 'none',
+    'allow-directory': 'none',
+  } as const;
+  const sources = { options, environment: {} };
   await npm.fetch(folder, { hasLock: false, sources }, unwatched);
   const told = (): Promise<string> => readFile(join(folder, 'node_modules/tells/told.json'), 'utf8').catch(() => '{}');
   assert.equal(await told(), '{}', 'fetching ran it');

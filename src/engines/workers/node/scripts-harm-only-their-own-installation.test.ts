@@ -115,7 +115,14 @@ test('an installation is ended where it takes more of the disk than it may', asy
     const root = join(cache.object(version), 'package');
     await mkdir(root, { recursive: true });
     await writeFile(join(root, 'package.json'), JSON.stringify({ dependencies: { scripted: version } }));
-    return installs.provide(version, 'package.json', { builds: true, permission: '' }, () => undefined);
+    const wanted = {
+      ko: 'scripts/limited/v1',
+      objectKey: version,
+      packageJson: 'package.json',
+      builds: true,
+      permission: '',
+    };
+    return installs.provide(wanted, () => undefined);
   };
   const endless = 'while :; do head -c 1000000 /dev/zero >> zeros; done';
   await assert.rejects(provide('2.0.0', endless), { message: 'Its packages are larger than 20 MB' });
