@@ -28,7 +28,8 @@ test('CONTRIBUTING.md names every npm script', () => {
 test('npm start, the container and the system service start the service by the same program', () => {
   const { start = '' } = scripts;
   const [, ofContainer = ''] = /^ENTRYPOINT \["tini", "--", "([^"]+)"\]$/m.exec(read('Dockerfile')) ?? [];
-  const [, ofSystem = ''] = /^ExecStart=\/opt\/kgrid-activator\/(\S+)$/m.exec(read('docs/operations.md')) ?? [];
+  const [, ofSystem = ''] =
+    /^ExecStart=\/opt\/kgrid-activator\/(\S+)/m.exec(read('deploy/systemd/kgrid-activator.service')) ?? [];
   assert.deepEqual([start, ofContainer, ofSystem], ['exec src/start.sh', 'src/start.sh', 'src/start.sh']);
   // Its flags for memory are in no other place.
   assert.match(

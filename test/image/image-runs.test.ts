@@ -22,6 +22,7 @@ const CONFINED = [
   ...['--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
   ...['--user', ANY_USER, '--network', 'host', '--pull', 'never'],
 ];
+const ISOLATED = ['--format', 'docker', '--isolation', 'chroot', '--network', 'host', '--pull-never', '--no-cache'];
 /** One for each engine, by their ids with the API version. */
 const BY_ENGINE = {
   javascript: ['nephrology-ckdepi-v2.0', 'nephrology/ckdepi/2.0'],
@@ -29,6 +30,9 @@ const BY_ENGINE = {
   node: ['nephrology-aki-v1.0', 'nephrology/aki/1.0'],
   python: ['biostatistics-kaplanmeier-v1.0', 'biostatistics/kaplanmeier/1.0'],
 } as const;
+/** Its package is built. */
+const BUILT = ['fib4-index', 'kgrid/fib4.index/1.0'] as const;
+const SYSTEM_SERVICE = 'test/image/support/system-service.dockerfile';
 /** Where packages come from, where this machine says so. */
 const INDEXES = ['NPM_CONFIG_REGISTRY', 'PIP_INDEX_URL'].filter((name) => process.env[name] !== undefined);
 
@@ -38,9 +42,8 @@ before(async () => {
   const given = { BASE, KGRID_BUILD_COMMIT: COMMIT, CA_CERTIFICATES: ownAuthorities() };
   const args = Object.entries(given).map(([name, value]) => `--build-arg=${name}=${value}`);
   const index = INDEXES.includes('NPM_CONFIG_REGISTRY') ? ['--build-arg=NPM_CONFIG_REGISTRY'] : [];
-  const format = ['--format', 'docker', '--isolation', 'chroot', '--network', 'host', '--pull-never', '--no-cache'];
   process.stderr.write('building the image, which takes some minutes\n');
-  await podman.run('build', ...format, ...args, ...index, '--tag', IMAGE, PROJECT);
+  await podman.run('build', ...ISOLATED, ...args, ...index, '--tag', IMAGE, PROJECT);
 });
 after(() => podman[Symbol.asyncDispose]());
 
@@ -109,4 +112,31 @@ test('the service demands its confinement, and runs a knowledge object of each e
   await podman.run('healthcheck', 'run', 'activator');
   await podman.run('stop', '--time', '60', 'activator');
   assert.equal(await ended, 0);
+});
+
+test('systemd starts the unit as confined as it says, and the service does all its work in that', async () => {
+  const port = await freePort();
+  const context = join(PROJECT, 'deploy/systemd');
+  const file = ['--file', join(PROJECT, SYSTEM_SERVICE), `--build-arg=PORT=${port}`];
+  await podman.run('build', ...ISOLATED, ...file, '--tag', 'localhost/kgrid-systemd', context);
+  const volume = ['--volume', `${EXAMPLES}:/examples:ro`];
+  const own = ['--privileged', '--systemd', 'always', '--network', 'host', '--no-healthcheck', '--pull', 'never'];
+  await podman.run('run', '--detach', '--name', 'systemd', ...own, ...volume, 'localhost/kgrid-systemd');
+  const shell = (script: string): Promise<string> => podman.run('exec', 'systemd', 'sh', '-c', script);
+  await shell(
+    `until systemctl is-system-running --wait 2>/dev/null | grep -qE 'running|degraded'; do sleep 1; done
+     journalctl --follow --lines all --unit kgrid-activator --output cat | grep -m1 -E '"event":"ready"|Failed with result'`,
+  );
+  await shell('systemd-analyze security --threshold=40 kgrid-activator');
+  assert.match(
+    await shell('cat /proc/$(systemctl show --property MainPID --value kgrid-activator)/status'),
+    /^CapEff:\s0{16}$[^]*^NoNewPrivs:\s1$/m,
+  );
+  const served = [...Object.values(BY_ENGINE), BUILT];
+  const url = `http://127.0.0.1:${port}`;
+  const folders = served.map(([folder]) => `/examples/${folder}`).join(' ');
+  await shell(`KGRID_PASSWORD='a long one' kgrid push --no-test --url ${url} --user ann ${folders}`);
+  const service = clientOf(url, 'ann:a long one');
+  for (const [folder, id] of served)
+    assert.ok((await assertWorkedExamples(service, join(EXAMPLES, folder), id)) > 0, id);
 });
