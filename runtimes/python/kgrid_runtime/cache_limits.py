@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgrid_runtime.installer.steps import measure
+from kgrid_runtime.installer.tree import Count, TreeRefused, measure
 
 # Seconds.
 _KEEP = 30 * 24 * 3600
@@ -69,6 +69,13 @@ class CacheLimits:
                 for path in (self._folder / name).iterdir():
                     # What is installed stays as it is, and may be thousands of files.
                     if path not in self._sizes or name == "packages":
-                        self._sizes[path] = measure(path)[0]
+                        self._sizes[path] = _size(path)
                     found.append(_Entry(path.stat().st_mtime, path, self._sizes[path]))
         return found
+
+
+def _size(folder: Path) -> int:
+    count = Count()
+    with contextlib.suppress(TreeRefused):
+        measure(folder, count)
+    return count.bytes

@@ -11,8 +11,8 @@ import hashlib
 import json
 import shutil
 from collections import defaultdict
-from collections.abc import Coroutine, Iterable
-from dataclasses import dataclass
+from collections.abc import Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
@@ -38,6 +38,8 @@ class Package:
     root: Path
     requirements: Path | None
     index: Index
+    hosts: Mapping[str, object] = field(default_factory=dict)
+    """From which packages may be fetched beside the indexes: `any` public one, and `hosts` with their ports."""
 
     def digests_in(self, folder: str) -> dict[str, str]:
         """Of each file in a folder, by path from there; the empty folder is the root."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
 import tempfile
 from pathlib import Path
+
+from kgrid_runtime.installer import tree
 
 
 def prepare(folder: Path) -> None:
@@ -13,12 +15,18 @@ def prepare(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.iterdir():
         if not _is_running(left.name.partition("-")[0]):
-            shutil.rmtree(left, ignore_errors=True)
+            drop(left)
 
 
 def make(folder: Path) -> Path:
     """A new folder in `folder`. Raises OSError."""
     return Path(tempfile.mkdtemp(dir=folder, prefix=f"{os.getpid()}-"))
+
+
+def drop(folder: Path) -> None:
+    """Once nothing writes there any more; what cannot be removed stays for the next start."""
+    with contextlib.suppress(OSError):
+        tree.remove(folder)
 
 
 def _is_running(pid: str) -> bool:

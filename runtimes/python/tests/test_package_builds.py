@@ -101,6 +101,7 @@ HOSTILE = {
         "import time\nfor n in range(99):\n  open(f'{n}', 'wb').write(bytes(1000000))\ntime.sleep(60)",
         "wrote more than",
     ),
+    "eats_at_the_end": ("for n in range(4):\n  open(f'{n}', 'wb').write(bytes(9000000))", "wrote more than"),
     "prints": ("while True: print('x' * 100000)", "printed more than 64 MB"),
     "one_file": ("open('f', 'wb').write(bytes(99000000))", "Building the package "),
     "hoards": ("x = bytes(3 << 30)", "passed its memory limit"),

@@ -84,16 +84,21 @@ export class Network {
     };
   }
 
+  /** @param ko `<naan>/<name>/<version>`. */
+  permissionOf(ko: string): NetworkPermission {
+    return this.#options.permissions.get(ko.slice(0, ko.lastIndexOf('/'))) ?? NOTHING;
+  }
+
   /**
    * Why nothing may be fetched from a host for a knowledge object; undefined where it may.
    * @param ko `<naan>/<name>/<version>`. @param host `host:port`.
    */
   async refusal(ko: string, host: string): Promise<string | undefined> {
-    const { permissions, limits = NETWORK_LIMITS, lookup } = this.#options;
+    const { limits = NETWORK_LIMITS, lookup } = this.#options;
     const name = ko.slice(0, ko.lastIndexOf('/'));
     const target = parseHostPort(host);
     if (target === undefined) return `${host} is no host`;
-    const permission = permissions.get(name) ?? NOTHING;
+    const permission = this.permissionOf(ko);
     const resolver = new Resolver({ name, permission, wanted: () => [], lookup, timeoutMs: limits.connectMs });
     return resolver.resolve(target).then(
       () => undefined,

@@ -182,12 +182,13 @@ test('what an older Landlock does not judge is judged by the filter', () => {
   assert.equal(given(walls(), 2, 'openat2'), ENOSYS);
 });
 
-test('attributes of files are changed by what fetches packages alone; what copies files is told so of modes and times', () => {
+test('attributes of files are changed by what fetches packages, and by what puts them in their place and starts nothing, alone; what copies files is told so of modes and times', () => {
   const [modes, others] = [judgedCalls.MODES_AND_TIMES.split(' '), judgedCalls.OTHER_ATTRIBUTES.split(' ')];
   for (const name of [...modes, ...others]) {
     assert.equal(given(walls(), 7, name), modes.includes(name) ? refuseWith(0) : EPERM, name);
     assert.equal(given(walls({ calls: 'sandbox' }), 7, name), EPERM, name);
     assert.equal(given(walls({ calls: 'installer', connect: 'any' }), 7, name), ALLOW, name);
-    assert.equal(given(walls({ calls: 'installer' }), 7, name), refuseWith(0), name);
+    assert.equal(given(walls({ calls: 'installer' }), 7, name), ALLOW, name);
+    assert.equal(given(walls({ calls: 'installer', processes: true }), 7, name), refuseWith(0), name);
   }
 });

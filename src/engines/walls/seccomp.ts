@@ -65,11 +65,11 @@ export function sandboxFilter(arch: string = process.arch): Filter | undefined {
 const hasNetwork = ({ connect }: Walls): boolean => connect === 'any' || connect.length > 0;
 
 /**
- * What fetches packages runs no code of them and sets modes. What runs code of others copies files in its own folder,
+ * What fetches packages, and what puts them in their place and starts nothing, runs no code of them and sets modes. What runs code of others copies files in its own folder,
  * with their modes and times, which would fail: it is told that it did, since 0 looks like success.
  */
-function attributesOf({ calls, connect }: Walls): Judged[] {
-  if (calls === 'installer' && connect === 'any') return [];
+function attributesOf({ calls, connect, processes }: Walls): Judged[] {
+  if (calls === 'installer' && (connect === 'any' || !processes)) return [];
   return [
     { calls: MODES_AND_TIMES, errno: calls === 'sandbox' ? EPERM : 0 },
     { calls: OTHER_ATTRIBUTES, errno: calls === 'installer' ? 0 : EPERM },

@@ -17,7 +17,7 @@ import { isWritable } from './run-in-worker.ts';
 
 const own = JSON.parse(process.argv[3] ?? '') as Target['own'];
 const folder = await mkdtemp(join(tmpdir(), 'kgrid-walls-build-'));
-const root = join(folder, 'package');
+const root = join(folder, 'cache/objects/c/package');
 /** It runs in a copy of the package. */
 const there = { [own.scratch]: '.' };
 const builder = join(PYTHON_PROGRAMS, 'kgrid_runtime/installer/build.py');
@@ -42,10 +42,16 @@ const installer = new InstallerProcess({
   kernel: await kernelOf(process.argv[2] as Mode),
   onWarning: (warning) => void process.stderr.write(`${warning}\n`),
 });
-await mkdir(join(folder, 'cache'));
 try {
   const installed = await installer.install(
-    { ko: 'a/b', key: 'c', root, requirements: undefined, installs: { package: 'bmi', module: 'api', folder: '' } },
+    {
+      ko: 'a/b',
+      key: 'c',
+      root,
+      requirements: undefined,
+      installs: { package: 'bmi', module: 'api', folder: '' },
+      network: undefined,
+    },
     () => undefined,
   );
   const [packages = ''] = installed.folders;

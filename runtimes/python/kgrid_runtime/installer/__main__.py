@@ -1,8 +1,9 @@
 """The installer as a child of an activator: `python3 -m kgrid_runtime.installer`, with JSON lines in and out.
 
 In, first: `{cache, environment, seconds, size, sourceBuilds}`, the folder for what is installed, variables for pip, and
-limits. Then `{"install": number, ko, key, root, requirements, package}`: folder of the knowledge object and what tells
-its files apart, its `requirements.txt`, and `{folder, package, module}` where it is a package; either may be null.
+limits. Then `{"install": number, ko, key, root, requirements, package, hosts}`: folder of the knowledge object and what
+tells its files apart, its `requirements.txt`, and `{folder, package, module}` where it is a package; either may be
+null. `hosts` are those that it may name to fetch packages from, beside the indexes.
 And what becomes of processes: `{"output": number, "text"}`, `{"ended": number, "code"}`.
 
 Out: `{"progress": number, "text"}`, `{"warning": text}`, and at the end of an installation `{"installed": number,
@@ -61,6 +62,10 @@ class _AskedProcess:
         if self.returncode is None:
             _tell({"kill": self._number})
 
+    def has_ended(self) -> bool:
+        # The activator tells it then.
+        return self.returncode is not None
+
     def printed(self, text: str) -> None:
         self._output.feed_data(text.encode())
 
@@ -106,7 +111,7 @@ class _Service:
             named = None if said["package"] is None else read_package(said["package"])
             requirements = None if said["requirements"] is None else root / said["requirements"]
             index = {} if named is None else await asyncio.to_thread(_digests, root / named.folder, named.folder)
-            package = Package(said["ko"], said["key"], root, requirements, index)
+            package = Package(said["ko"], said["key"], root, requirements, index, said["hosts"])
             if named is None:
                 folders = await self._installer.requirements_of(package, progress)
             else:

@@ -14,6 +14,7 @@ import importlib
 import json
 import os
 import re
+import select
 import sys
 import traceback
 from pathlib import Path
@@ -44,10 +45,16 @@ def main() -> None:
     confine.stay_unreadable()
     walls.leave_network_and_processes()
     confine.drop_privileges()
+    alive, lives = os.pipe()
     child = os.fork()
     if child == 0:
         # With the first process of its kind the kernel ends all others.
         confine.die_with_parent(os.getppid())
+        # Its parent may have ended before, which the number of that does not tell here.
+        os.close(lives)
+        if select.select([alive], [], [], 0)[0]:
+            os._exit(1)
+        os.close(alive)
         confine.limit_memory(request["memory"], request["memory"])
         walls.write_only_below([request["work"]])
         _limit(request["file"], request["seconds"])

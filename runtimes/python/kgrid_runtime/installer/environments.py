@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import shutil
 import sys
 import sysconfig
 from collections.abc import Awaitable, Callable
@@ -14,7 +13,7 @@ from kgrid_runtime import scratch
 
 Progress = Callable[[str], None]
 Make = Callable[[Path, Path, Progress], Awaitable[None]]
-"""Fills the second folder, which is not there yet, with the first for what is temporary."""
+"""Makes the second folder, with the first for what is temporary: programs get folders in that, and never all of it."""
 
 
 class Environments:
@@ -64,7 +63,7 @@ class Environments:
             made.mkdir(exist_ok=True)
             _publish(made, target)
         finally:
-            await asyncio.to_thread(shutil.rmtree, staging, True)
+            await asyncio.to_thread(scratch.drop, staging)
 
 
 def _publish(made: Path, target: Path) -> None:

@@ -1,7 +1,8 @@
 """Runs pip, without letting it run code of packages: `python -I fetch.py <request as JSON>`.
 
 The request: `parent` (process id of the runtime), `arguments` (of pip), `sources` (true: code of packages may run),
-`work` (a folder that takes `outcome.json`, which names what only code of packages could have made).
+`named` (hosts and ports that requirements name), `allowed` (which the operator allowed; see `hosts.py`), `work` (a
+folder that takes `outcome.json`: what only code of packages could have made, and a host from which nothing is fetched).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ def main() -> None:
     home = str(Path(__file__).resolve().parent.parent.parent)
     sys.path.insert(0, home)
     from kgrid_python_runtime.worker import confine  # noqa: PLC0415
+    from kgrid_runtime.installer.hosts import Hosts  # noqa: PLC0415
 
     sys.path.remove(home)
     request = json.loads(sys.argv[1])
@@ -41,13 +43,19 @@ def main() -> None:
         _refuse_programs(outcome)
     log = work / "pip.log"
     sys.argv = ["pip", *request["arguments"], "--log", str(log)]
+    hosts: Hosts | None = None
     try:
+        hosts = Hosts(request["allowed"], os.environ.items())
+        if hosts.refuse((host, port) for host, port in request["named"]):
+            sys.exit("ERROR: requirements name a host from which nothing is fetched")
+        hosts.watch()
         runpy.run_module("pip", run_name="__main__")
     except ImportError as error:
         sys.exit(f"ERROR: pip is not usable in this Python ({error}); install it, for example as python3-pip")
     except SystemExit as ended:
         if ended.code:
             outcome["onlySources"] = _only_sources(log)
+            outcome["refusedHost"] = None if hosts is None else hosts.refused
             (work / "outcome.json").write_text(json.dumps(outcome))
         raise
 
@@ -71,8 +79,11 @@ def _only_sources(log: Path) -> str | None:
     from pip._vendor.packaging.requirements import Requirement  # noqa: PLC0415
     from pip._vendor.packaging.utils import canonicalize_name, parse_sdist_filename  # noqa: PLC0415
 
-    with log.open(errors="replace") as file:
-        text = file.read(_LARGEST_LOG)
+    try:
+        with log.open(errors="replace") as file:
+            text = file.read(_LARGEST_LOG)
+    except FileNotFoundError:
+        return None
     for wanted in _WANTED.findall(text):
         for name, url in _SKIPPED.findall(text):
             try:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import email.parser
 import json
+import re
 import shutil
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kgrid_runtime import scratch
 from kgrid_runtime.failures import Failure, activation_failed
 from kgrid_runtime.installer.environments import Environments, Progress, key_of
 from kgrid_runtime.installer.processes import StartProcess
 from kgrid_runtime.installer.reasons import one_sentence, reason_of
-from kgrid_runtime.installer.requirement_lines import (
-    check_requirement,
-    check_requirements,
-    names_own_files,
-    requirement_lines,
-)
+from kgrid_runtime.installer.requirement_files import archives_in, read_requirements
+from kgrid_runtime.installer.requirements import Line, Requirements, read_needs, requires_in
 from kgrid_runtime.installer.steps import Doing, Ended, InstallLimits, Steps
+from kgrid_runtime.installer.tree import TreeRefused, check_folder, read_file, take_file, take_folder, write_new
 from kgrid_runtime.package_cache import Package
 
 _OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--progress-bar", "off")
@@ -29,6 +27,10 @@ _METADATA = "metadata.json"
 _DEPENDENCIES = "installing dependencies"
 _NOTE = "kgrid-install.json"
 _LARGEST_METADATA = 1024 * 1024
+_WHEEL = re.compile(r"[A-Za-z0-9_.!+-]+\.whl")
+_NO_HOSTS: Mapping[str, object] = {"named": [], "allowed": {}}
+# In the folder of an installation: what its steps are given, and read only.
+_GIVEN = "given"
 # Asking for what is required to build, for what the backend requires further, and building.
 _MOST_BUILD_STEPS = 3
 
@@ -41,6 +43,11 @@ class _Work:
     folder: Path
     """Of the package, or where `requirements.txt` lies."""
     sources: bool
+
+    @property
+    def alone(self) -> str:
+        """Part of the key of what others do not get: code of packages may have changed it."""
+        return self.package.ko.rpartition("/")[0] if self.sources else ""
 
 
 class Installer:
@@ -58,6 +65,7 @@ class Installer:
         `start` starts what fetches and builds; `warn` is told what the operator should know.
         """
         self._environments = environments
+        self._limits = limits
         self._steps = Steps(limits, environment, start)
         self._retries = () if "PIP_RETRIES" in environment else ("--retries", "2")
         self._source_builds = source_builds
@@ -68,7 +76,8 @@ class Installer:
         if package.requirements is None:
             return ()
         work = self._work(package, package.requirements.parent)
-        return await self._requirements(work, [], package.requirements, progress)
+        listed = await asyncio.to_thread(read_requirements, package.requirements, package.root)
+        return await self._requirements(work, listed, progress)
 
     async def package(self, package: Package, folder: str, progress: Progress) -> tuple[Path, ...]:
         """Folders with the package in `folder` of the knowledge object, and with what it requires.
@@ -81,10 +90,12 @@ class Installer:
         async def make(staging: Path, made: Path, tell: Progress) -> None:
             await self._install_package(work, staging, made, tell)
 
-        own = await self._environments.obtain(key_of("package", content, str(work.sources)), make, progress)
+        own = await self._environments.obtain(key_of("package", content, work.alone), make, progress)
         note = json.loads((own / _NOTE).read_bytes())
-        file = work.folder / "requirements.txt" if note["requirements"] else None
-        return (own, *await self._requirements(work, note["requires"], file, progress))
+        wanted = read_needs(note["requires"], "the package")
+        if note["requirements"]:
+            wanted = wanted.and_of(await asyncio.to_thread(_listed, work))
+        return (own, *await self._requirements(work, wanted, progress))
 
     def kill(self) -> None:
         self._steps.kill()
@@ -94,32 +105,34 @@ class Installer:
 
     async def _install_package(self, work: _Work, staging: Path, made: Path, tell: Progress) -> None:
         wheel = await self._wheel(work, staging, tell)
-        arguments = ["--no-deps", "--no-index", "--only-binary=:all:", "--target", str(made), *wheel]
-        ended = await self._pip(work, staging, arguments, Doing("installing the package", tell))
+        doing = Doing("installing the package", tell)
+        ended = await self._pip(staging, ["--no-deps", "--no-index", "--only-binary=:all:", *wheel], False, doing)
         if ended.code != 0:
             raise activation_failed(f"Installing the package failed: {reason_of(ended.output)}")
-        requires = await asyncio.to_thread(_requires_of, made)
-        for line in requires:
-            _check_named(line, "the package")
-        file = work.folder / "requirements.txt"
-        listed = file if _lines_of(file) else None
+        await self._take(staging, made, False, doing)
+        needed = read_needs(await asyncio.to_thread(_requires_of, made), "the package")
+        requires = [line.before for line in needed.lines]
+        listed = Requirements()
         try:
-            await self._requirements(work, requires, listed, tell)
+            listed = await asyncio.to_thread(_listed, work)
+            await self._requirements(work, needed.and_of(listed), tell)
         except Failure as failure:
-            if listed is None or not requires:
+            if not requires:
                 raise
             # Many list there what only their authors need; the package itself says what it requires.
-            await self._requirements(work, requires, None, tell)
+            await self._requirements(work, needed, tell)
             self._warn(f"{work.package.ko} runs without its requirements.txt: {failure.description}")
-            listed = None
+            listed = Requirements()
         # Code that asks where its knowledge object is described looks beside its package.
-        if (work.folder / _METADATA).is_file() and not (made / _METADATA).exists():
-            shutil.copyfile(work.folder / _METADATA, made / _METADATA)
-        (made / _NOTE).write_text(json.dumps({"requires": requires, "requirements": listed is not None}))
+        metadata = read_file(work.folder, _METADATA, most=_LARGEST_METADATA)
+        if metadata is not None and not (made / _METADATA).exists():
+            write_new(made, _METADATA, metadata)
+        write_new(made, _NOTE, json.dumps({"requires": requires, "requirements": any(listed)}).encode())
 
     async def _wheel(self, work: _Work, staging: Path, tell: Progress) -> list[str]:
         """What tells pip which wheel to install."""
-        ready = sorted((work.folder / "dist").glob("*-*-*.whl"), key=lambda file: _numbers(file.name))
+        dist = work.folder / "dist"
+        ready = sorted((each for each in dist.glob("*-*-*.whl") if _WHEEL.fullmatch(each.name)), key=_numbers)
         try:
             return [str(await self._build(work, staging, tell))]
         except Failure as failure:
@@ -128,98 +141,176 @@ class Installer:
             name, version = ready[-1].name.split("-")[:2]
             self._warn(f"{work.package.ko} runs from its wheel {name} {version}: {failure.description}")
             # Of one version there may be wheels for several platforms.
-            return ["--find-links", str(work.folder / "dist"), f"{name}=={version}"]
+            return ["--find-links", str(await asyncio.to_thread(_links, dist, staging)), f"{name}=={version}"]
 
     async def _build(self, work: _Work, staging: Path, tell: Progress) -> Path:
-        source = staging / "source"
-        await asyncio.to_thread(shutil.copytree, work.folder, source)
         environment: Path | None = None
+        folder = staging / "build"
         for step in range(_MOST_BUILD_STEPS):
+            # Nothing of an earlier step is used again but what it said.
+            await asyncio.to_thread(scratch.drop, folder)
+            folder = staging / f"build-{step}"
+            await asyncio.to_thread(shutil.copytree, work.folder, folder / "source")
             last = step == _MOST_BUILD_STEPS - 1
-            ended = await self._steps.build(staging, source, environment, last, Doing("building the package", tell))
+            ended = await self._steps.build(folder, environment, last, Doing("building the package", tell))
             needs, wheel = ended.outcome.get("needs"), ended.outcome.get("wheel")
-            if isinstance(wheel, str) and wheel.endswith(".whl") and "/" not in wheel:
-                if (staging / "wheel" / wheel).is_file():
-                    return staging / "wheel" / wheel
-                break
+            if isinstance(wheel, str):
+                return await asyncio.to_thread(self._take_wheel, folder, wheel, staging)
             if last or not isinstance(needs, list) or not needs:
                 break
-            lines = [str(need) for need in needs]
-            for line in lines:
-                _check_named(line, "pyproject.toml")
-            environment = (await self._requirements(work, lines, None, tell, "fetching the build backend"))[0]
+            wanted = read_needs(needs, "pyproject.toml")
+            environment = (await self._requirements(work, wanted, tell, "fetching the build backend"))[0]
         said = ended.outcome.get("failure")
-        reason = one_sentence(said) if isinstance(said, str) else reason_of(ended.output)
+        reason = (
+            one_sentence(said) if isinstance(said, str) else reason_of(ended.output, "its build ended without a wheel")
+        )
         raise activation_failed(f"Building the package failed: {reason}")
 
+    def _take_wheel(self, folder: Path, name: str, staging: Path) -> Path:
+        if _WHEEL.fullmatch(name) is None:
+            raise activation_failed("Building the package failed: its build backend made no wheel")
+        wheel = _given(staging) / name
+        try:
+            take_file(folder, ("wheel", name), wheel, self._limits.count())
+        except (TreeRefused, FileNotFoundError, NotADirectoryError) as error:
+            why = error if isinstance(error, TreeRefused) else "made no wheel"
+            raise activation_failed(f"Building the package failed: its build backend {why}") from None
+        return wheel
+
     async def _requirements(
-        self, work: _Work, lines: list[str], file: Path | None, progress: Progress, doing: str = _DEPENDENCIES
+        self, work: _Work, wanted: Requirements, progress: Progress, doing: str = _DEPENDENCIES
     ) -> tuple[Path, ...]:
-        """The folder with what the lines and the file require, if that is anything."""
-        listed = _lines_of(file)
-        if not lines and not listed:
+        """The folder with what is wanted, if that is anything."""
+        if not any(wanted.lines):
             return ()
-        if file is not None:
-            check_requirements(file, work.package.root)
-        own = work.package.key if names_own_files(listed) else ""
-        key = key_of("requirements", "\n".join(sorted(lines)), "\n".join(listed), own, str(work.sources))
+        alone = work.package.ko.rpartition("/")[0] if wanted.has_own else ""
+        key = key_of("requirements", wanted.meaning, alone, work.alone)
 
         async def make(staging: Path, made: Path, tell: Progress) -> None:
-            await self._install_requirements(work, (lines, file), staging, made, Doing(doing, tell))
+            await self._install_requirements(work, wanted, staging, made, Doing(doing, tell))
 
         return (await self._environments.obtain(key, make, progress),)
 
     async def _install_requirements(
-        self, work: _Work, wanted: tuple[list[str], Path | None], staging: Path, made: Path, doing: Doing
+        self, work: _Work, wanted: Requirements, staging: Path, made: Path, doing: Doing
     ) -> None:
-        lines, file = wanted
-        arguments = ["--prefer-binary" if work.sources else "--only-binary=:all:", "--target", str(made), *lines]
-        if file is not None:
-            arguments += ["-r", str(file)]
-        ended = await self._pip(work, staging, arguments, doing)
-        if ended.code != 0:
-            raise activation_failed(f"{doing.what[0].upper()}{doing.what[1:]} failed: {_why(ended, work.package.ko)}")
+        what = f"{doing.what[0].upper()}{doing.what[1:]}"
+        arguments = ["--prefer-binary" if work.sources else "--only-binary=:all:"]
 
-    async def _pip(self, work: _Work, staging: Path, arguments: list[str], doing: Doing) -> Ended:
-        return await self._steps.pip(
-            staging, work.folder, ["install", *_OPTIONS, *self._retries, *arguments], work.sources, doing
-        )
+        def place(line: Line) -> Path:
+            own = line.own or staging
+            if line.names_links:
+                return _links(own, staging)
+            if not own.is_dir():
+                return own
+            if not work.sources:
+                raise activation_failed(f"{what} failed: {_only_sources('a dependency', work.package.ko)}")
+            # Its build writes beside its files.
+            copy = staging / "fetch" / "own" / str(uuid.uuid4()) / own.name
+            shutil.copytree(own, copy)
+            return copy
+
+        def write() -> None:
+            for option, name, lines in (("-r", "requirements.txt", wanted.lines), ("-c", "limits", wanted.constraints)):
+                if lines == wanted.lines and wanted.are_short:
+                    # pip then names them as they are.
+                    arguments.extend(line.before for line in lines)
+                elif lines:
+                    file = _given(staging) / name
+                    file.write_text("".join(f"{line.written(place)}\n" for line in lines))
+                    arguments.extend([option, str(file)])
+
+        await asyncio.to_thread(write)
+        hosts = {"named": wanted.hosts, "allowed": work.package.hosts}
+        ended = await self._pip(staging, arguments, work.sources, doing, hosts)
+        if ended.code != 0:
+            raise activation_failed(f"{what} failed: {_why(ended, work.package.ko)}")
+        await self._take(staging, made, work.sources, doing)
+
+    async def _pip(
+        self,
+        staging: Path,
+        arguments: list[str],
+        sources: bool,
+        doing: Doing,
+        hosts: Mapping[str, object] = _NO_HOSTS,
+    ) -> Ended:
+        work = staging / "fetch"
+        target = ("--target", str(work / "target"))
+        all_arguments = ["install", *_OPTIONS, *self._retries, *target, *arguments]
+        return await self._steps.pip(work, {"arguments": all_arguments, "sources": sources, **hosts}, sources, doing)
+
+    async def _take(self, staging: Path, made: Path, sources: bool, doing: Doing) -> None:
+        """What pip has installed; where code of packages ran meanwhile, a copy."""
+
+        def take() -> None:
+            target = staging / "fetch" / "target"
+            if not target.exists():
+                made.mkdir()
+            elif sources:
+                take_folder(target, made, self._limits.count())
+            else:
+                check_folder(target, self._limits.count())
+                target.rename(made)
+
+        try:
+            await asyncio.to_thread(take)
+        except TreeRefused as refused:
+            raise activation_failed(f"{doing.what[0].upper()}{doing.what[1:]} {refused}") from None
+
+
+def _given(staging: Path) -> Path:
+    folder = staging / _GIVEN
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _links(folder: Path, staging: Path) -> Path:
+    """The packages in a folder of the knowledge object, where pip looks for them."""
+    links = _given(staging) / str(uuid.uuid4())
+    links.mkdir()
+    for file in archives_in(folder):
+        shutil.copyfile(file, links / file.name)
+    return links
 
 
 def _why(ended: Ended, ko: str) -> str:
+    refused = ended.outcome.get("refusedHost")
+    if isinstance(refused, str):
+        name = ko.rpartition("/")[0]
+        return (
+            f"{one_sentence(refused)} is no host from which packages are fetched; take them from a package index of "
+            f"the operator, who can add one (PIP_EXTRA_INDEX_URL) or permit the host (--allow-network {name}="
+            f"{one_sentence(refused)})"
+        )
     only_sources = ended.outcome.get("onlySources")
     if ended.outcome.get("built") is True or isinstance(only_sources, str):
-        which = one_sentence(only_sources) if isinstance(only_sources, str) else "a dependency"
-        return (
-            f"{which} is there as sources only, and to build it would run its code with the network open; "
-            f"--allow-source-builds {ko.rpartition('/')[0]} permits that"
-        )
+        return _only_sources(one_sentence(only_sources) if isinstance(only_sources, str) else "a dependency", ko)
     return reason_of(ended.output)
 
 
-def _lines_of(file: Path | None) -> list[str]:
-    there = file is not None and file.is_file()
-    return requirement_lines(file.read_text("utf-8", "replace")) if file is not None and there else []
+def _only_sources(which: str, ko: str) -> str:
+    return (
+        f"{which} is there as sources only, and to build it would run its code with the network open; "
+        f"--allow-source-builds {ko.rpartition('/')[0]} permits that"
+    )
 
 
-def _check_named(line: str, file: str) -> None:
-    """Raises Failure where pip would read it as anything but a requirement."""
-    if line.lstrip().startswith("-") or "\n" in line or "\r" in line:
-        raise activation_failed(f"Building the package failed: {line[:100]!r} is no requirement")
-    check_requirement(line, file)
+def _listed(work: _Work) -> Requirements:
+    """What a `requirements.txt` beside the package says."""
+    file = work.folder / "requirements.txt"
+    return read_requirements(file, work.package.root) if file.is_file() else Requirements()
 
 
 def _requires_of(installed: Path) -> list[str]:
     """What an installed package says that it requires."""
-    for file in installed.glob("*.dist-info/METADATA"):
-        with contextlib.suppress(OSError), file.open(encoding="utf-8", errors="replace") as text:
-            head = text.read(_LARGEST_METADATA).partition("\n\n")[0]
-            found = email.parser.HeaderParser().parsestr(head).get_all("Requires-Dist", [])
-            return sorted({" ".join(str(each).split()) for each in found})
+    for folder in installed.glob("*.dist-info"):
+        content = read_file(folder, "METADATA", most=_LARGEST_METADATA)
+        if content is not None:
+            return requires_in(content)
     return []
 
 
-def _numbers(name: str) -> list[int]:
+def _numbers(wheel: Path) -> list[int]:
     """To sort files by version."""
-    version = name.split("-")[1] if "-" in name else ""
-    return [int(part) for part in version.split(".") if part.isdigit()]
+    return [int(part) for part in wheel.name.split("-")[1].split(".") if part.isdigit()]

@@ -48,6 +48,9 @@ class InstallProcess(Protocol):
     def kill(self) -> None:
         """Ends it, with everything it has started."""
 
+    def has_ended(self) -> bool:
+        """With everything it has started."""
+
 
 StartProcess = Callable[[Step], Awaitable[InstallProcess]]
 
@@ -69,6 +72,24 @@ class _Child:
     def kill(self) -> None:
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
+
+    def has_ended(self) -> bool:
+        if self.returncode is None:
+            return False
+        alive = _lives(self._process.pid)
+        if alive:
+            self.kill()
+        return not alive
+
+
+def _lives(group: int) -> bool:
+    """Whether a process of the group has not ended; one that only waits to be collected has."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError):
+            state, _, member = (folder / "stat").read_text("latin-1").rpartition(")")[2].split()[:3]
+            if int(member) == group and state not in "ZX":
+                return True
+    return False
 
 
 async def start_here(step: Step) -> InstallProcess:

@@ -15,8 +15,8 @@ _CREDENTIALS = re.compile(r"//[^/@\s]+@")
 _PATH = re.compile(r"(?<![\w:/.@-])(?:file://)?/(?:[^\s/'\",:;()]+/)+")
 
 
-def reason_of(output: str) -> str:
-    """pip's own reason."""
+def reason_of(output: str, without: str = "pip gave no reason") -> str:
+    """pip's own reason, and what is said where there is none."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line[len("ERROR:") :].strip() for line in lines if line.startswith("ERROR:")]
     if errors and errors[-1] == "Exception:":
@@ -28,7 +28,7 @@ def reason_of(output: str) -> str:
     elif unreachable is not None and errors:
         reason = f"the package index cannot be reached ({_words_of_system(unreachable[1])}): {errors[-1]}"
     else:
-        reason = "; ".join(errors[-_LAST:] or lines[-_LAST:]) or "pip gave no reason"
+        reason = "; ".join(errors[-_LAST:] or lines[-_LAST:]) or without
     return one_sentence(reason)
 
 

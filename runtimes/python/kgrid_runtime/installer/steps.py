@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import os
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -13,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kgrid_runtime.failures import Failure, activation_failed
+from kgrid_runtime.failures import activation_failed
 from kgrid_runtime.installer.processes import InstallProcess, StartProcess, Step
+from kgrid_runtime.installer.tree import Count, TreeRefused, measure, read_file
 
 _HERE = Path(__file__).parent
 _PASSED_ON = re.compile(
@@ -29,6 +28,8 @@ _AT_ONCE = 2
 # Seconds.
 _SHORTEST_LOOK = 0.3
 _LAST_READ = 2.0
+_LAST_PROCESS = 10.0
+_BETWEEN_ENDS = 0.02
 # Looking at the size takes at most this part of the time.
 _SHARE_OF_LOOKS = 0.1
 _COLLECTING = re.compile(rb"^(?:Collecting|Processing) (?:\S*/)?([\w.-]+)", re.MULTILINE)
@@ -39,6 +40,9 @@ class InstallLimits:
     seconds: float
     size: int
     """Bytes that one installation may write."""
+
+    def count(self) -> Count:
+        return Count(self.size, _MOST_FILES)
 
 
 @dataclass(frozen=True)
@@ -66,19 +70,23 @@ class Steps:
         self._turn = asyncio.Semaphore(_AT_ONCE)
         self._processes: set[InstallProcess] = set()
 
-    async def pip(self, work: Path, folder: Path, arguments: list[str], sources: bool, doing: Doing) -> Ended:
-        """Runs pip in `folder`; `sources`: code of packages may run. Tells which package is fetched."""
-        request = {"arguments": arguments, "sources": sources, "work": str(work)}
-        (work / "tmp").mkdir(exist_ok=True)
+    async def pip(self, work: Path, asked: Mapping[str, object], sources: bool, doing: Doing) -> Ended:
+        """Runs pip in a new folder, as `fetch.py` is asked to; `sources`: code of packages may run.
+
+        Tells which package is fetched.
+        """
+        (work / "tmp").mkdir(parents=True)
+        request = {**asked, "work": str(work)}
         variables = {**self._for_pip, "TMPDIR": str(work / "tmp")}
         if sources:
             # Their code could put into it what others would get.
+            variables.pop("PIP_CACHE_DIR", None)
             variables["PIP_NO_CACHE_DIR"] = "1"
-        step = Step("fetch", ["-I", str(_HERE / "fetch.py")], request, folder, variables, work)
-        return await self._run(doing, step)
+        return await self._run(doing, Step("fetch", ["-I", str(_HERE / "fetch.py")], request, work, variables, work))
 
-    async def build(self, work: Path, source: Path, environment: Path | None, last: bool, doing: Doing) -> Ended:
-        """Builds the package in `source`."""
+    async def build(self, work: Path, environment: Path | None, last: bool, doing: Doing) -> Ended:
+        """Builds the package in the folder `source` of `work`."""
+        source = work / "source"
         request = {
             "source": str(source),
             "environment": None if environment is None else str(environment),
@@ -89,7 +97,7 @@ class Steps:
             "seconds": int(self._limits.seconds) + 1,
         }
         for name in ("home", "tmp"):
-            (work / name).mkdir(exist_ok=True)
+            (work / name).mkdir()
         variables = {**self._for_builds, "HOME": str(work / "home"), "TMPDIR": str(work / "tmp")}
         if environment is not None:
             variables["PYTHONPATH"] = str(environment)
@@ -104,7 +112,6 @@ class Steps:
     async def _run(self, doing: Doing, step: Step) -> Ended:
         work = step.work
         what = doing.what[0].upper() + doing.what[1:]
-        (work / "outcome.json").unlink(missing_ok=True)
         if self._turn.locked():
             doing.tell("waiting for other installations")
         async with self._turn:
@@ -130,18 +137,32 @@ class Steps:
                 reading.cancel()
                 await asyncio.gather(watching, reading, return_exceptions=True)
                 self._processes.discard(process)
+                await _end(what, process)
+        await asyncio.to_thread(self._measure, what, work)
         return Ended(process.returncode or 0, output.text, await asyncio.to_thread(_outcome, work))
 
     async def _watch(self, what: str, process: InstallProcess, work: Path) -> None:
         """Returns when the process has ended. Raises Failure when too much is written."""
         while process.returncode is None:
             began = time.monotonic()
-            size, files = await asyncio.to_thread(measure, work)
-            if size > self._limits.size:
-                raise _too_much(what, f"{self._limits.size // 1024**2} MB")
-            if files > _MOST_FILES:
-                raise _too_much(what, f"{_MOST_FILES} files")
+            await asyncio.to_thread(self._measure, what, work)
             await asyncio.sleep(max(_SHORTEST_LOOK, (time.monotonic() - began) / _SHARE_OF_LOOKS))
+
+    def _measure(self, what: str, work: Path) -> None:
+        """All that the installation has written. Raises Failure when that is too much."""
+        try:
+            measure(work.parent, self._limits.count())
+        except TreeRefused as refused:
+            raise activation_failed(f"{what} {refused}") from None
+
+
+async def _end(what: str, process: InstallProcess) -> None:
+    """Returns when nothing of the process is left. Raises Failure where that takes too long."""
+    until = time.monotonic() + _LAST_PROCESS
+    while not process.has_ended():
+        if time.monotonic() > until:
+            raise activation_failed(f"{what} failed: a process that it has started does not end")
+        await asyncio.sleep(_BETWEEN_ENDS)
 
 
 class _Output:
@@ -172,31 +193,10 @@ class _Output:
         await process.wait()
 
 
-def measure(folder: Path) -> tuple[int, int]:
-    """Bytes on disk, and how many files and folders."""
-    size = count = 0
-    folders = [str(folder)]
-    while folders:
-        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
-            for entry in entries:
-                count += 1
-                with contextlib.suppress(OSError):
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
-                    else:
-                        size += entry.stat(follow_symlinks=False).st_blocks * 512
-    return size, count
-
-
-def _too_much(what: str, limit: str) -> Failure:
-    return activation_failed(f"{what} wrote more than the limit of {limit}")
-
-
 def _outcome(work: Path) -> dict[str, Any]:
     """What the program says of its end; code of packages may have written anything."""
     try:
-        with (work / "outcome.json").open("rb") as file:
-            value = json.loads(file.read(_LARGEST_OUTCOME))
-    except (OSError, ValueError, RecursionError):
+        value = json.loads(read_file(work, "outcome.json", most=_LARGEST_OUTCOME) or b"")
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -7,7 +7,6 @@ import contextlib
 import json
 import mmap
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -143,7 +142,7 @@ class WorkerProcess:
         self._shared.close()
         self._counters = memoryview(last).cast("Q")
         self._exited(code)
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        scratch.drop(self._scratch)
 
     def _pipe(self, end: socket.socket) -> Pipe:
         buffer = FrameBuffer(self._most, FROM_WORKER)

@@ -4,15 +4,18 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { NetworkPermission } from '../../network/permission.ts';
+import { launchOf } from '../../walls/launch.ts';
 import type { Kernel } from '../../walls/walls.ts';
 import { activationFailed } from '../packages/errors.ts';
 import type { Python } from './find-python.ts';
 import { InstallSteps } from './install-steps.ts';
 import type { InstallStep } from './install-steps.ts';
 import { PYTHON_PROGRAMS } from './python-program.ts';
+import { installerFolders, installerWalls } from './python-walls.ts';
 
 export interface InstallerOptions {
   readonly python: Python;
@@ -40,6 +43,8 @@ export interface Wanted {
   readonly requirements: string | undefined;
   /** The package that it is, where it is one. */
   readonly installs: { readonly package?: string; readonly module?: string; readonly folder: string } | undefined;
+  /** Which hosts it may name to fetch packages from, beside those of the indexes. */
+  readonly network: NetworkPermission | undefined;
 }
 
 export interface Result {
@@ -79,12 +84,14 @@ export class InstallerProcess {
   }
 
   /** @throws ActivationFailure in the words of what installs. */
-  async install({ requirements, installs, ...wanted }: Wanted, progress: (stage: string) => void): Promise<Result> {
+  async install(asked: Wanted, progress: (stage: string) => void): Promise<Result> {
+    const { requirements, installs, network, ...wanted } = asked;
+    const hosts = { any: network?.any ?? false, hosts: (network?.hosts ?? []).map(({ host, port }) => [host, port]) };
     const number = ++this.#last;
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     this.#open.set(number, { progress, resolve, reject });
     this.#child ??= this.#start();
-    this.#tell({ install: number, ...wanted, requirements: requirements ?? null, package: installs ?? null });
+    this.#tell({ install: number, ...wanted, requirements: requirements ?? null, package: installs ?? null, hosts });
     return promise;
   }
 
@@ -95,18 +102,21 @@ export class InstallerProcess {
 
   #start(): ChildProcess {
     const { python, cache, environment, sourceBuilds, limitSeconds, limitBytes } = this.#options;
-    // Of what is installed beside this Python it needs nothing.
-    const child = spawn(python.program, ['-s', '-B', '-X', 'utf8', '-m', 'kgrid_runtime.installer'], {
-      cwd: PYTHON_PROGRAMS,
-      env: { PATH: environment['PATH'] ?? '', LANG: 'C.UTF-8', PYTHONPATH: PYTHON_PROGRAMS },
-      stdio: ['pipe', 'pipe', 'pipe'],
-      detached: true,
-    });
-    child.stdin.on('error', () => undefined);
-    this.#child = child;
     // Of its own, since walls close that of the user.
     const pipCache = join(cache, 'pip');
-    mkdirSync(pipCache, { recursive: true });
+    // Before its walls: they open what is there.
+    for (const folder of [pipCache, ...installerFolders(cache)]) mkdirSync(folder, { recursive: true });
+    const command = {
+      program: python.program,
+      // Of what is installed beside this Python it needs pip's library that reads requirements.
+      args: ['-s', '-B', '-X', 'utf8', '-m', 'kgrid_runtime.installer'],
+      env: { PATH: environment['PATH'] ?? '', LANG: 'C.UTF-8', PYTHONPATH: PYTHON_PROGRAMS },
+    };
+    const walls = installerWalls(python, PYTHON_PROGRAMS, cache);
+    const { program, args, env } = launchOf(command, walls, this.#options.kernel, 0) ?? command;
+    const child = spawn(program, args, { cwd: PYTHON_PROGRAMS, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+    child.stdin.on('error', () => undefined);
+    this.#child = child;
     const variables = { PIP_CACHE_DIR: pipCache, ...environment };
     this.#tell({ cache, environment: variables, sourceBuilds, seconds: limitSeconds, size: limitBytes });
     createInterface({ input: child.stdout }).on('line', (line) => this.#take(JSON.parse(line) as Said));
@@ -135,7 +145,7 @@ export class InstallerProcess {
     else if ('warning' in said) this.#options.onWarning(said.warning);
     else if ('installed' in said)
       this.#settle(said.installed, ({ resolve }) =>
-        resolve({ folders: said.folders, module: said.module ?? undefined }),
+        resolve({ folders: said.folders.filter(this.#isInstalled), module: said.module ?? undefined }),
       );
     else if ('failed' in said) this.#settle(said.failed, ({ reject }) => reject(activationFailed(said.text)));
     else if ('start' in said)
@@ -145,6 +155,10 @@ export class InstallerProcess {
       });
     else this.#steps.kill(said.kill);
   }
+
+  /** Only such folders may code read. */
+  readonly #isInstalled = (folder: string): boolean =>
+    dirname(folder) === join(this.#options.cache, 'installs') && lstatSync(folder).isDirectory();
 
   #settle(number: number, how: (open: Open) => void): void {
     const open = this.#open.get(number);

@@ -1,14 +1,21 @@
 /** What code of the engine `python` depends on, by pip. */
 import { posix } from 'node:path';
+import type { Network } from '../../network/network.ts';
 import type { Installed, Installer, Progress, StoredCode, WantedCode } from '../hosted-code.ts';
 import type { Cache } from '../packages/cache.ts';
 import { InstallerProcess } from './installer-process.ts';
 import type { InstallerOptions } from './installer-process.ts';
 
+export interface PythonInstallerOptions extends Omit<InstallerOptions, 'cache'> {
+  readonly network?: Pick<Network, 'permissionOf'> | undefined;
+}
+
 export class PythonInstaller implements Installer {
   readonly #process: InstallerProcess;
+  readonly #network: PythonInstallerOptions['network'];
 
-  constructor(cache: Cache, options: Omit<InstallerOptions, 'cache'>) {
+  constructor(cache: Cache, { network, ...options }: PythonInstallerOptions) {
+    this.#network = network;
     this.#process = new InstallerProcess({ ...options, cache: cache.folder });
   }
 
@@ -20,10 +27,11 @@ export class PythonInstaller implements Installer {
     const requirements = requirementsOf(wanted.artifacts);
     const { ko, installs } = wanted;
     const isPlain = installs === undefined;
+    const network = this.#network?.permissionOf(ko);
     const { folders, module } =
       isPlain && requirements === undefined
         ? { folders: [], module: undefined }
-        : await this.#process.install({ ko, key, root, requirements, installs }, progress);
+        : await this.#process.install({ ko, key, root, requirements, installs, network }, progress);
     const folder = isPlain ? posix.dirname(wanted.entry) : '';
     const code = {
       entryFolder: folder === '.' ? '' : folder,

@@ -18,11 +18,11 @@ export const pythonKit: WorkerKit = {
   },
   artifactsOf: ({ artifacts, files }) => withRequirements(artifacts, files),
   async open(options) {
-    const { cache, kernel, outputLimit, bodyLimit, memoryMb, environment, sourceBuilds } = options;
+    const { cache, kernel, outputLimit, bodyLimit, memoryMb, environment, sourceBuilds, network } = options;
     const python = await findPython(forInstallers(environment));
     if (typeof python === 'string') throw new Error(python);
     const installer = new PythonInstaller(cache, {
-      ...{ python, kernel, sourceBuilds },
+      ...{ python, kernel, sourceBuilds, network },
       environment: forInstallers(environment),
       limitSeconds: options.installTimeout / 1000,
       limitBytes: INSTALL_LIMITS.bytes,

@@ -1,5 +1,5 @@
 /** What processes of the engine `python` may reach. */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LIBRARIES, MACHINE, NETWORK, SYSTEM } from '../../walls/needed-files.ts';
 import type { Walls } from '../../walls/walls.ts';
@@ -39,6 +39,20 @@ export function workerWalls(python: Python, programs: string, home: WorkerHome):
   };
 }
 
+/** In which the installer writes: what goes on, and what is installed. */
+export const installerFolders = (cache: string): string[] =>
+  ['installing', 'installs'].map((name) => join(cache, name));
+
+/** The installer runs no code of packages, but reads what that has left. */
+export const installerWalls = (python: Python, programs: string, cache: string): Walls => ({
+  read: [...everywhere(python), ...python.packages, programs, join(cache, 'objects')],
+  execute: interpreter(python),
+  write: [...installerFolders(cache), '/dev/null'],
+  connect: [],
+  calls: 'installer',
+  processes: false,
+});
+
 /** What fetches has the network and the settings of pip, what builds has compilers; each writes in its own folder. */
 export function stepWalls(python: Python, programs: string, step: InstallStep): Walls {
   const installed = join(step.cache, 'installs');
@@ -56,7 +70,10 @@ export function stepWalls(python: Python, programs: string, step: InstallStep): 
   const ofUser = home === undefined ? [] : ['.netrc', '.pip', '.config/pip'].map((path) => join(home, path));
   const settings = ['/etc/pip.conf', '/etc/xdg/pip', ...ofUser];
   return {
-    read: [...common, join(step.cache, 'objects'), ...NETWORK, ...settings, ...filesIn(step.environment)],
+    read: [
+      ...[...common, join(step.cache, 'objects'), join(dirname(step.work), 'given')],
+      ...[...NETWORK, ...settings, ...filesIn(step.environment)],
+    ],
     execute: [...interpreter(python), ...TOOLS],
     write: [step.work, '/dev/null', ...(cache === undefined ? [] : [cache])],
     connect: 'any',

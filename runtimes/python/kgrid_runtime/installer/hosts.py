@@ -1,0 +1,100 @@
+"""From where pip fetches: from the package indexes of the operator, and from hosts that the operator allowed."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+# What pip asks where nothing else is configured; and where that keeps its files.
+_STANDARD = {"pypi.org", "files.pythonhosted.org"}
+_HOSTS_ALONE = ("trusted-host", "proxy")
+
+
+class Hosts:
+    def __init__(self, allowed: dict[str, Any], environment: Iterable[tuple[str, str]]) -> None:
+        """`allowed`: `any` public host, and `hosts`, each with its port."""
+        self._any = bool(allowed.get("any"))
+        self._allowed = {(host, port) for host, port in allowed.get("hosts", [])}
+        self._configured = set(_configured())
+        for name, value in environment:
+            if name.lower().endswith("_proxy"):
+                self._configured.update(_hosts_in(value, True))
+        self._asked = threading.local()
+        self.refused: str | None = None
+
+    def refuse(self, named: Iterable[tuple[str, int]]) -> bool:
+        """Whether there is one from which nothing is fetched."""
+        for host, port in named:
+            if not (host in self._configured or (host, port) in self._allowed or (self._any and _is_public(host))):
+                self.refused = host
+                return True
+        return False
+
+    def watch(self) -> None:
+        """Refuses connections to this machine and to private networks, but those to hosts that the operator named."""
+        known = self._configured | {host for host, _ in self._allowed}
+
+        def audit(event: str, arguments: tuple[Any, ...]) -> None:
+            if event == "socket.getaddrinfo":
+                host = arguments[0]
+                self._asked.host = host.decode("ascii", "replace") if isinstance(host, bytes) else str(host)
+            elif event == "socket.connect" and isinstance(arguments[1], tuple):
+                host = getattr(self._asked, "host", str(arguments[1][0])).lower()
+                if host not in known and not _is_public(str(arguments[1][0])):
+                    self.refused = host
+                    raise PermissionError(f"{host} is no package index, and on this machine or in a private network")
+
+        sys.addaudithook(audit)
+
+
+def _is_public(host: str) -> bool:
+    """Of an address, in any spelling; and of a name, of which nothing is known yet."""
+    text = host.partition("%")[0]
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        try:
+            address = ipaddress.IPv4Address(socket.inet_aton(text))
+        except OSError:
+            return text != "localhost" and not text.endswith(".localhost")
+    mapped = getattr(address, "ipv4_mapped", None)
+    return bool((mapped or address).is_global and not address.is_multicast)
+
+
+def _configured() -> Iterator[str]:
+    """By pip's variables and files."""
+    from pip._internal.configuration import Configuration  # noqa: PLC0415
+
+    configuration = Configuration(isolated=False)
+    configuration.load()
+    values = list(_flat(configuration.items()))
+    if not any(name.endswith("index-url") and "extra" not in name for name, _ in values):
+        yield from _STANDARD
+    for name, value in values:
+        yield from _hosts_in(value, name.endswith(_HOSTS_ALONE))
+    if any("pypi.org" in value for _, value in values):
+        yield from _STANDARD
+
+
+def _flat(items: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
+    for name, value in items:
+        if isinstance(value, dict):
+            yield from _flat(value.items())
+        else:
+            yield name, str(value)
+
+
+def _hosts_in(value: str, alone: bool) -> Iterator[str]:
+    """Of addresses; `alone`: also without a scheme."""
+    for word in value.split():
+        with contextlib.suppress(ValueError):
+            host = urlsplit(word if "://" in word else f"//{word}").hostname if alone or "://" in word else None
+            if host:
+                yield host.lower()
