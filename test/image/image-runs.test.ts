@@ -37,6 +37,8 @@ const SYSTEM_SERVICE = 'test/image/support/system-service.dockerfile';
 const INDEXES = ['NPM_CONFIG_REGISTRY', 'PIP_INDEX_URL'].filter((name) => process.env[name] !== undefined);
 
 let podman: Podman;
+/** As they are when the build begins. */
+const expectedFiles = [...imageFiles().values()].map((file) => `./${file}`).sort();
 before(async () => {
   podman = await startPodman();
   const given = { BASE, KGRID_BUILD_COMMIT: COMMIT, CA_CERTIFICATES: ownAuthorities() };
@@ -61,8 +63,7 @@ const inImage = (...command: string[]): Promise<string> =>
 
 test('it holds the files that the test of every run counts on, one Node, and no more rights than its user needs', async () => {
   const files = await inImage('find', '.', '-path', './node_modules', '-prune', '-o', '-type', 'f', '-print');
-  const expected = [...imageFiles().values()].map((file) => `./${file}`);
-  assert.deepEqual(files.trim().split('\n').sort(), expected.sort());
+  assert.deepEqual(files.trim().split('\n').sort(), expectedFiles);
   const nodes = await inImage('sh', '-c', 'find / -xdev -name node -type f -size +20M 2>/dev/null; true');
   assert.equal(nodes, '/usr/local/bin/node\n');
   await assert.rejects(inImage('touch', '/app/changed'), /Read-only file system/);
