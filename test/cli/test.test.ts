@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { emptyService } from './empty-service.ts';
-import { edit, fromTemplate, kgrid, kgridJson, PROJECT, startKgrid, temporaryFolder } from './kgrid.ts';
+import { edit, fromTemplate, kgrid, kgridJson, kgridProcess, PROJECT, startKgrid, temporaryFolder } from './kgrid.ts';
 
 interface Tested {
   ok: boolean;
@@ -186,4 +186,16 @@ test('a failure of code names its file and line in test, check and play', async 
   await using play = startKgrid(['play', 'node', '--port', '0'], { cwd });
   const loaded = await play.next(({ event }) => event === 'loaded');
   assert.match(JSON.stringify(loaded['examples']), /\(src\/index\.js line \d+\)/);
+});
+
+test('a home that cannot be written to is said with what to do, for code that needs a folder', async () => {
+  await using folder = await temporaryFolder();
+  const ko = await fromTemplate('python', folder.path, 'map');
+  // Below a file nobody can make a folder, not even root.
+  const home = join(folder.path, 'home');
+  await writeFile(home, '');
+  const { code, stdout } = await kgridProcess(['test', ko], { env: { HOME: home } });
+  assert.equal(code, 1);
+  assert.match(stdout, /the folder for what the engine needs cannot be written to \(ENOTDIR\): let .* set HOME/);
+  assert.ok(!stdout.includes(join(home, '.cache')), stdout);
 });

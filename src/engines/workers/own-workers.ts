@@ -15,7 +15,7 @@ import type { Kernel } from '../walls/walls.ts';
 import type { CallPlace } from '../remote/call-place.ts';
 import type { HostedEndpoint, WantedCode } from './hosted-code.ts';
 import type { OpenWorkers } from './open-workers.ts';
-import { installFailure } from './packages/install-failure.ts';
+import { installFailure, openFailure } from './packages/install-failure.ts';
 import { workerPolicy } from './policy.ts';
 import { CallFailure } from './call-failure.ts';
 import { RecordChunks } from './record-chunks.ts';
@@ -167,7 +167,7 @@ export class OwnWorkers implements AsyncDisposable {
       })
       .catch((thrown: unknown) => {
         this.#opening = undefined;
-        const failure = installFailure(thrown);
+        const failure = openFailure(thrown);
         this.#closedBy = failure.message;
         throw failure;
       });

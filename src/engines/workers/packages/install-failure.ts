@@ -30,3 +30,16 @@ export function installFailure(thrown: unknown): ActivationFailure {
     thrown instanceof ActivationFailure ? text : `the code could not be brought in: ${codeOf(thrown) ?? text}`;
   return new ActivationFailure(isOfCertificate ? `${said}; ${ADVICE}` : said, { mayPass });
 }
+
+/** Of a folder in which none can be made, as a read-only disk and a user without a home have them. */
+const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR']);
+
+/** What is thrown where the folder of the engine itself, for its packages and programs, could not be made. */
+export function openFailure(thrown: unknown): ActivationFailure {
+  const code = codeOf(thrown);
+  if (code === undefined || !UNWRITABLE.has(code)) return installFailure(thrown);
+  return new ActivationFailure(
+    `the folder for what the engine needs cannot be written to (${code}): let the user of the service write to the shelf or to the folder of --state, and that of kgrid to its home, or set HOME to a folder where it can`,
+    { mayPass: true },
+  );
+}
