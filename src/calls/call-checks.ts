@@ -7,6 +7,7 @@ import { bare } from '../validation/media-type.ts';
 import { strictest } from '../knowledge-object/validation-mode.ts';
 import type { ValidationMode } from '../knowledge-object/validation-mode.ts';
 import type { Checked, KnownSchema, SchemaChecks } from '../validation/schema-checks.ts';
+import type { ValuePath } from '../validation/says-number.ts';
 import type { CheckOutcome, SchemaQuestion } from '../validation/schema-thread.ts';
 import { factsOf } from './failed-calls.ts';
 import type { CallLog } from './failed-calls.ts';
@@ -51,12 +52,22 @@ export class CallChecks implements Disposable {
   /** Undefined where nothing of it is checked. */
   of(endpoint: Endpoint): EndpointChecks | undefined {
     if (!this.#concernsAll && endpoint.entry.validate === undefined) return undefined;
+    const checks = this.#checksOf(endpoint);
+    return checks.isNeeded ? checks : undefined;
+  }
+
+  /** Whether the schema of an endpoint says `type: number` at places of an input. @throws overloaded. */
+  sayNumber(endpoint: Endpoint, paths: readonly ValuePath[], call: CheckedCall): Promise<readonly boolean[]> {
+    return this.#checksOf(endpoint).sayNumber(paths, call);
+  }
+
+  #checksOf(endpoint: Endpoint): EndpointChecks {
     let checks = this.#known.get(endpoint);
     if (checks === undefined) {
       checks = new EndpointChecks(endpoint, this.#options, this.#breaks);
       this.#known.set(endpoint, checks);
     }
-    return checks.isNeeded ? checks : undefined;
+    return checks;
   }
 
   [Symbol.dispose](): void {
@@ -93,6 +104,13 @@ export class EndpointChecks {
     if (this.#mode === 'enforce') return this.#refusals(schema, texts, call);
     this.#log(schema, 'input', texts, call);
     return undefined;
+  }
+
+  /** Whether the schema says `type: number` at places of an input. @throws overloaded. */
+  async sayNumber(paths: readonly ValuePath[], call: CheckedCall): Promise<readonly boolean[]> {
+    const texts = paths.map((path) => JSON.stringify(path));
+    const checked = await this.#check(this.#ofRequest(call.contentType), texts, call, 'places');
+    return paths.map((_, i) => checked.kind === 'checked' && checked.outcomes[i] === null);
   }
 
   get concernsResults(): boolean {
@@ -163,9 +181,14 @@ export class EndpointChecks {
     this.#options.observe?.(this.#endpoint, part, what);
   }
 
-  #check(schema: KnownSchema, texts: readonly string[], { caller = '', signal }: CheckedCall): Promise<Checked> {
+  #check(
+    schema: KnownSchema,
+    texts: readonly string[],
+    { caller = '', signal }: CheckedCall,
+    of?: 'places',
+  ): Promise<Checked> {
     const isWanted = signal === undefined ? undefined : (): boolean => !signal.aborted;
-    return this.#options.schemas.check(schema, texts, `${caller} ${this.#endpoint.id}`, isWanted);
+    return this.#options.schemas.check(schema, texts, `${caller} ${this.#endpoint.id}`, isWanted, of);
   }
 
   #ofRequest(contentType: string): KnownSchema {

@@ -8,11 +8,14 @@ import type { CallScope, CallSignal, CallTrace, NestedCall } from '../engines/en
 import type { CallOrigin } from '../engines/call-token.ts';
 import { oneByOne } from '../engines/one-by-one.ts';
 import { textsOf } from '../engines/records.ts';
-import type { RecordBlock, RecordsAnswer } from '../engines/records.ts';
-import { callerGone, endpointNotFound, outcomeOf } from '../lib/errors.ts';
+import type { RecordBlock, RecordsAnswer, RecordsPart } from '../engines/records.ts';
+import { callerGone, endpointNotFound, outcomeOf, toError } from '../lib/errors.ts';
+import type { ServiceError } from '../lib/errors.ts';
 import type { CalledEndpoints } from './called-endpoints.ts';
-import type { CallChecks } from './call-checks.ts';
-import { runChecked } from './checked-records.ts';
+import type { CallChecks, CheckedCall } from './call-checks.ts';
+import { runChecked, runOthers } from './checked-records.ts';
+import { asFaultOfInput } from './deep-input.ts';
+import { checkResult, inexactInput, mayLoseDigits, withoutInfinite } from './exact-numbers.ts';
 import type { ExecutionLog } from './execution-log.ts';
 import type { FailedCalls } from './failed-calls.ts';
 import type { HeldBytes } from './held-bytes.ts';
@@ -118,19 +121,21 @@ export class Calls {
       if (isAborted(signal)) throw callerGone('The client went away before its call began');
       const { depth, deadline } = origin ?? OF_CLIENT;
       const scope = input.called === undefined ? this.#scopeOf(set) : new SetScope(this, set, input.called);
-      const checks = origin === undefined ? this.#options.checks?.of(endpoint) : undefined;
-      if (checks === undefined)
-        return (result = await executor.execute({
-          body,
+      if (json && mayLoseDigits(endpoint.entry.engine, input.text)) {
+        const refusal = await this.#inexact(endpoint, input.text, origin !== undefined, {
           contentType,
-          json,
-          deadline,
-          depth,
-          trace,
-          scope,
           caller,
           signal,
-        }));
+        });
+        if (isAborted(signal)) throw callerGone('The client went away before its call began');
+        if (refusal !== undefined) throw refusal;
+      }
+      const checks = origin === undefined ? this.#options.checks?.of(endpoint) : undefined;
+      if (checks === undefined) {
+        result = await executor.execute({ body, contentType, json, deadline, depth, trace, scope, caller, signal });
+        checkResult(result);
+        return result;
+      }
       if (json) {
         const refusals = checks.inputs([String(body)], { contentType, caller, signal });
         const [refusal] = refusals === undefined ? [] : await refusals;
@@ -139,9 +144,11 @@ export class Calls {
       }
       const call = { body, contentType, json, deadline, depth, trace, scope, caller, signal };
       result = await executor.execute(call);
+      checkResult(result);
       if (checks.concernsResults) checks.results([result], call);
       return result;
-    } catch (thrown) {
+    } catch (caught) {
+      const thrown = json ? asFaultOfInput(caught, input.text) : caught;
       outcome = outcomeOf(thrown);
       failures.note(thrown, { endpoint, trace, input: input.text, json });
       throw thrown;
@@ -169,12 +176,23 @@ export class Calls {
     const start = performance.now();
     const traced = input.trace === undefined ? undefined : tracer?.call(endpoint, input.trace, records.count);
     const trace = traced === undefined ? input.trace : traced.trace;
-    const run = async (some: RecordBlock): Promise<RecordsAnswer> =>
-      executor.executeRecords !== undefined && origin === undefined
-        ? await executor.executeRecords({ records: some, scope, trace, caller, signal })
-        : await oneByOne(some, { ...(origin ?? OF_CLIENT), trace, scope, caller, signal }, (call) =>
-            executor.execute(call),
-          );
+    const execute = async (some: RecordBlock): Promise<RecordsAnswer> =>
+      withoutInfinite(
+        executor.executeRecords !== undefined && origin === undefined
+          ? await executor.executeRecords({ records: some, scope, trace, caller, signal })
+          : await oneByOne(some, { ...(origin ?? OF_CLIENT), trace, scope, caller, signal }, (call) =>
+              executor.execute(call),
+            ),
+      );
+    const { engine } = endpoint.entry;
+    const run = (some: RecordBlock): Promise<RecordsAnswer> =>
+      mayLoseDigits(engine, some.text)
+        ? runOthers(
+            some,
+            (text) => this.#inexact(endpoint, text, false, { contentType: JSON_TYPE, caller, signal }),
+            execute,
+          )
+        : execute(some);
     const checks = origin === undefined ? this.#options.checks?.of(endpoint) : undefined;
     const answer =
       checks === undefined
@@ -182,18 +200,23 @@ export class Calls {
         : await runChecked(records, run, checks, { contentType: JSON_TYPE, caller, signal });
     const duration = (performance.now() - start) / Math.max(1, records.count);
     traced?.end('done');
+    const told: RecordsPart[] = [];
     let texts: readonly string[] | undefined;
     let at = 0;
     let failed = 0;
     for (const part of answer) {
       if (part instanceof Error) {
         texts ??= textsOf(records);
-        failures.note(part, { endpoint, trace, input: texts[at] ?? '', json: true });
-        observe(endpoint, outcomeOf(part), start, duration, 1);
+        const input = texts[at] ?? '';
+        const error = toError(asFaultOfInput(part, input));
+        failures.note(error, { endpoint, trace, input, json: true });
+        observe(endpoint, outcomeOf(error), start, duration, 1);
+        told.push(error);
         at++;
         failed++;
       } else {
         observe(endpoint, 'done', start, duration, part.count);
+        told.push(part);
         at += part.count;
       }
     }
@@ -201,7 +224,7 @@ export class Calls {
       ...{ endpoint, trace, caller, records: records.count, failed, milliseconds: duration * records.count },
       ...{ inputBytes: records.text.length, inputs: () => Buffer.from(records.text, 'latin1').toString() },
     });
-    return answer;
+    return told;
   }
 
   /** For calls that go on for long: what they call in turn stays until its end, also when it is replaced meanwhile. */
@@ -212,6 +235,14 @@ export class Calls {
   /** What the service says of an endpoint, as JSON text. */
   describe(endpoint: Endpoint): string | undefined {
     return this.#options.describe?.(endpoint);
+  }
+
+  /** Why an input is refused that holds what the numbers of its engine do not. @throws overloaded. */
+  #inexact(endpoint: Endpoint, text: string, isNested: boolean, call: CheckedCall): Promise<ServiceError | undefined> {
+    const { checks } = this.#options;
+    return inexactInput(endpoint.entry.engine, text, isNested, async (paths) =>
+      checks === undefined ? [] : await checks.sayNumber(endpoint, paths, call),
+    );
   }
 
   /** One for each set: calls in one scope may run together. */

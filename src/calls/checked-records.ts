@@ -2,10 +2,25 @@
 import { RESULT_HEAD, textsOf } from '../engines/records.ts';
 import type { RecordBlock, RecordsAnswer, RecordsPart } from '../engines/records.ts';
 import { toError } from '../lib/errors.ts';
+import { mapBounded } from '../lib/map-bounded.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import type { CheckedCall, EndpointChecks } from './call-checks.ts';
 
-type Refusals = readonly (ServiceError | undefined)[];
+/** Those of which `refuse` says why are not run. Gives the answer in their order; never rejects for what it throws. */
+export async function runOthers(
+  records: RecordBlock,
+  refuse: (text: string) => Promise<ServiceError | undefined>,
+  run: (some: RecordBlock) => Promise<RecordsAnswer>,
+): Promise<RecordsAnswer> {
+  const refusals = await mapBounded(textsOf(records), AT_ONCE, (text) => refuse(text).catch(toError));
+  const left = withoutRefused(records, refusals);
+  const answer = left.count === 0 ? [] : await run(left);
+  return left.count === records.count ? answer : withRefusals(answer, refusals);
+}
+
+const AT_ONCE = 32;
+
+type Refusals = readonly (Error | undefined)[];
 
 /** Gives the answer in their order; never rejects for a check. */
 export async function runChecked(

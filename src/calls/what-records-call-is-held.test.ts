@@ -11,6 +11,7 @@ test('what a batch calls is held once, from its first call to the end of the bat
   let held = 0;
   const endpoint = {
     id: 'a/b/1/run',
+    entry: { engine: 'javascript' },
     ready: () => ({ execute: () => Promise.resolve('1'), dispose: () => undefined }),
     hold: () => {
       holds++;

@@ -2,6 +2,8 @@
 import type { ValidateFunction } from 'ajv';
 import type { BundledSchema } from './bundle.ts';
 import { makeAjv } from './make-ajv.ts';
+import { saysNumber } from './says-number.ts';
+import type { ValuePath } from './says-number.ts';
 import { violationsOf } from './violations.ts';
 import type { Violations } from './violations.ts';
 
@@ -29,5 +31,10 @@ export class CompiledSchema {
     const found = violationsOf(this.#all.errors ?? [], names);
     this.#all.errors = null;
     return found;
+  }
+
+  /** Whether it has `type: number` for what stands there in a value. */
+  saysNumber(path: ValuePath): boolean {
+    return saysNumber(this.#bundled.schema, path);
   }
 }

@@ -5,7 +5,7 @@
 import { uptime } from '../lib/uptime.ts';
 import { SchemaLane, TooMuchWork } from './schema-lane.ts';
 import type { LaneOptions } from './schema-lane.ts';
-import type { CheckOutcome, CompileAnswer, SchemaQuestion } from './schema-thread.ts';
+import type { CheckJob, CheckOutcome, CompileAnswer, SchemaQuestion } from './schema-thread.ts';
 
 /** What is needed to find the schema. */
 export interface SchemaSource {
@@ -27,6 +27,8 @@ export interface ChecksOptions {
   readonly quick?: Partial<LaneOptions>;
   readonly slow?: Partial<LaneOptions>;
 }
+
+type Checkable = Pick<CheckJob, 'values' | 'of'>;
 
 const QUICK: LaneOptions = {
   ...{ timeout: 1000, memory: 256, idle: 300_000, wait: 10_000 },
@@ -88,18 +90,19 @@ export class SchemaChecks implements AsyncDisposable {
     return this.#quick.waiting + this.#slow.waiting;
   }
 
-  /** `turn`: for whom it is. @throws overloaded; where a file cannot be read. */
+  /** `turn`: for whom it is. `of`: see `CheckJob`. @throws overloaded; where a file cannot be read. */
   async check(
     schema: KnownSchema,
     values: readonly string[],
     turn: string,
     isWanted?: () => boolean,
+    of: CheckJob['of'] = 'values',
   ): Promise<Checked> {
     const outcomes: CheckOutcome[] = [];
     for (const some of piecesOf(values)) {
       const { state } = schema;
       if (state.kind === 'none' || state.kind === 'failed') return state;
-      const checked = await this.#checkPiece(schema, some, turn, isWanted);
+      const checked = await this.#checkPiece(schema, { values: some, of }, turn, isWanted);
       if (checked.kind !== 'checked') return checked;
       outcomes.push(...checked.outcomes);
     }
@@ -108,11 +111,11 @@ export class SchemaChecks implements AsyncDisposable {
 
   async #checkPiece(
     schema: KnownSchema,
-    values: readonly string[],
+    values: Checkable,
     turn: string,
     isWanted: (() => boolean) | undefined,
   ): Promise<Checked> {
-    const isLarge = (values[0]?.length ?? 0) > SMALL_CHARACTERS;
+    const isLarge = (values.values[0]?.length ?? 0) > SMALL_CHARACTERS;
     if (!isLarge && schema.slowUntil <= uptime()) {
       try {
         return await this.#checkIn(this.#quick, schema, values, turn, isWanted);
@@ -131,7 +134,7 @@ export class SchemaChecks implements AsyncDisposable {
   /** Each value by itself, so that one of them costs none of the others. */
   async #checkSlowly(
     schema: KnownSchema,
-    values: readonly string[],
+    { values, of }: Checkable,
     turn: string,
     isWanted: (() => boolean) | undefined,
   ): Promise<Checked> {
@@ -139,7 +142,7 @@ export class SchemaChecks implements AsyncDisposable {
     for (const value of values) {
       const began = uptime();
       try {
-        const checked = await this.#checkIn(this.#slow, schema, [value], turn, isWanted);
+        const checked = await this.#checkIn(this.#slow, schema, { values: [value], of }, turn, isWanted);
         if (checked.kind !== 'checked') return checked;
         outcomes.push(...checked.outcomes);
       } catch (thrown) {
@@ -155,11 +158,11 @@ export class SchemaChecks implements AsyncDisposable {
   async #checkIn(
     lane: SchemaLane,
     schema: KnownSchema,
-    values: readonly string[],
+    { values, of }: Checkable,
     turn: string,
     isWanted: (() => boolean) | undefined,
   ): Promise<Checked> {
-    const job = { kind: 'check' as const, key: schema.key, values };
+    const job = { kind: 'check' as const, key: schema.key, values, of };
     // Its thread may be ended for the work of others in between.
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       if (schema.state.kind !== 'new') {

@@ -6,6 +6,7 @@ import { CompiledSchema } from './compiled-schema.ts';
 import { NeedsFile, readDocument, TextDocuments } from './documents.ts';
 import { operationOf, resultSchema, schemaOf } from './find-schema.ts';
 import type { Path } from './find-schema.ts';
+import type { ValuePath } from './says-number.ts';
 import type { Violations } from './violations.ts';
 
 /** Which schema is meant. */
@@ -31,6 +32,8 @@ export interface CheckJob {
   readonly kind: 'check';
   readonly key: number;
   readonly values: readonly string[];
+  /** `places`: the values are paths, of which those are right where the schema has `type: number`. */
+  readonly of: 'values' | 'places';
 }
 
 /** The jobs of one key follow each other. */
@@ -101,9 +104,16 @@ function keep(key: number, schema: CompiledSchema): void {
   }
 }
 
-function check({ key, values }: CheckJob): CheckAnswer {
+function check({ key, values, of }: CheckJob): CheckAnswer {
   const schema = schemas.get(key);
   if (schema === undefined) return { kind: 'unknown' };
+  if (of === 'places')
+    return {
+      kind: 'checked',
+      outcomes: values.map((path) =>
+        schema.saysNumber(JSON.parse(path) as ValuePath) ? null : 'it is no number there',
+      ),
+    };
   return { kind: 'checked', outcomes: values.map((text) => outcomeOf(schema, text)) };
 }
 

@@ -8,10 +8,17 @@ export class OddNumber extends Error {}
 
 /**
  * Functions, symbols and undefined become null; what JSON cannot hold throws.
- * @throws OddNumber for NaN and Infinity, for which `JSON.stringify` writes null.
+ * @throws OddNumber for NaN and Infinity, for which `JSON.stringify` writes null, and for a BigInt.
  */
 export function writeResult(result: unknown): string {
-  const text = (stringify(result) as string | undefined) ?? 'null';
+  let text: string;
+  try {
+    const written: unknown = stringify(result);
+    text = typeof written === 'string' ? written : 'null';
+  } catch (thrown) {
+    writeChecked(result);
+    throw thrown;
+  }
   return text.includes('null') ? writeChecked(result) : text;
 }
 
@@ -26,10 +33,11 @@ function writeChecked(result: unknown): string {
       keys.pop();
     }
     const number = value instanceof Number ? Number(value) : value;
-    if (typeof number === 'number' && !Number.isFinite(number)) {
+    const isBig = typeof value === 'bigint' || value instanceof BigInt;
+    if (isBig || (typeof number === 'number' && !Number.isFinite(number))) {
       const path = [...keys.slice(1), key].map((each, i) => member(holders[i], each));
       const place = holders.length > 0 ? `result${path.join('')}` : 'result';
-      throw new OddNumber(`the result holds ${number} at ${bounded(place)}`);
+      throw new OddNumber(`the result holds ${isBig ? 'a BigInt' : String(number)} at ${bounded(place)}`);
     }
     if (typeof value === 'object' && value !== null) {
       holders.push(value);

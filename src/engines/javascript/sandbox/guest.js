@@ -105,7 +105,8 @@
     try {
       json = stringify(value);
     } catch (thrown) {
-      return why(thrown, OF_RESULT);
+      const odd = oddNumberIn(value);
+      return odd === undefined ? why(thrown, OF_RESULT) : told('the result holds ' + odd, OF_RESULT);
     }
     if (json === undefined) return 'null';
     if (json.length > maxResult)

@@ -8,6 +8,7 @@ const makeOddNumberIn = function () {
   const { isArray } = Array;
   const { isFinite } = Number;
   const NumberType = Number;
+  const BigIntType = BigInt;
   // `NaN at result.list[3].x`, or undefined. The code may give other values now than it gave before: what is found is
   // for its author, nothing relies on it.
   const oddNumberIn = (value) => {
@@ -20,12 +21,14 @@ const makeOddNumberIn = function () {
       stringify(value, function (key, each) {
         while (depth > 0 && holders[depth] !== this) depth--;
         const number = each instanceof NumberType ? +each : each;
-        if (typeof number === 'number' && !isFinite(number)) {
+        const isBig = typeof number === 'bigint' || each instanceof BigIntType;
+        if (isBig || (typeof number === 'number' && !isFinite(number))) {
           let place = 'result';
           for (let i = 2; i <= depth; i++) place += member(holders[i - 1], keys[i]);
           if (depth > 0) place += member(holders[depth], key);
           if (place.length > MAX_PLACE) place = apply(slice, place, [0, MAX_PLACE - 1]) + '…';
-          found = (number !== number ? 'NaN' : number > 0 ? 'Infinity' : '-Infinity') + ' at ' + place;
+          found =
+            (isBig ? 'a BigInt' : number !== number ? 'NaN' : number > 0 ? 'Infinity' : '-Infinity') + ' at ' + place;
           throw found;
         }
         if (typeof each === 'object' && each !== null) {
