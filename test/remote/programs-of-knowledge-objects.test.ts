@@ -15,7 +15,7 @@ exports.run = ({ how }) =>
   },
   python: {
     'src/main.py': `
-import os, subprocess
+import multiprocessing, os, subprocess
 def run(given):
     if given["how"] == "shell":
         return subprocess.check_output("echo out", shell=True, text=True).strip()
@@ -24,6 +24,9 @@ def run(given):
         if pid == 0:
             os._exit(0)
         return "out" if os.waitpid(pid, 0)[1] == 0 else "failed"
+    if given["how"] == "pool":
+        with multiprocessing.Pool(2) as pool:
+            return "".join(pool.map(str.lower, "OUT"))
     return subprocess.check_output(["/bin/echo", "out"], text=True).strip()
 `,
   },
@@ -40,7 +43,7 @@ await service.add(...kos);
 for (const ko of kos) await service.reload(ko);
 
 for (const engine of ENGINES) {
-  const ways = engine === 'python' ? ['program', 'shell', 'fork'] : ['program', 'shell'];
+  const ways = engine === 'python' ? ['program', 'shell', 'fork', 'pool'] : ['program', 'shell'];
 
   test(`code in ${engine} starts programs where the operator allows it`, async () => {
     for (const how of ways) {

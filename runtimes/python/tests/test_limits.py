@@ -32,7 +32,12 @@ def test_a_hanging_call_ends_at_the_limit_and_the_next_one_works(impatient: Runt
     path = impatient.add("limits/hang/v1.0", SLEEPER)
     first = impatient.result_of(path, {})[0]
     answer = impatient.call(path, SPIN)
-    assert answer.json == {"code": 500, "name": "TimeLimit", "description": "The call passed the time limit of 0.8 s"}
+    assert answer.json == {
+        "code": 500,
+        "name": "TimeLimit",
+        "description": "The call passed the time limit of 0.8 s",
+        "fault": "execution-timeout",
+    }
     assert 0.8 <= answer.seconds < promised(2)
     assert impatient.result_of(path, {})[0] != first
     wait_until(lambda: not is_alive(first))

@@ -22,6 +22,7 @@ from kgrid_python_runtime.worker.frames import (
     ENDPOINT,
     INVALID,
     LOAD,
+    MEMORY,
     NESTED,
     PING,
     REPLY,
@@ -194,7 +195,7 @@ def test_it_asks_for_no_more_calls_when_memory_ran_out(start: Start) -> None:
     worker = start("def main(value):\n    return len(bytes(10**10))\n")
     worker.call(1, None)
     kind, said = worker.answer(1)
-    assert kind == THROWN
+    assert kind == MEMORY
     assert said["description"] == "MemoryError: the knowledge object passed its memory limit"
     assert said["retire"] is True
 

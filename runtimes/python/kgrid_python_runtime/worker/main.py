@@ -22,6 +22,7 @@ def main() -> None:
     from kgrid_python_runtime.worker.endpoints import Endpoints  # noqa: PLC0415
     from kgrid_python_runtime.worker.frames import PING, SEALED, frame  # noqa: PLC0415
     from kgrid_python_runtime.worker.requests import Requests  # noqa: PLC0415
+    from kgrid_python_runtime.worker.substitutes import install  # noqa: PLC0415
 
     sys.path.remove(home)
     data, control, counters = options.get("descriptors", (3, 4, None))
@@ -34,6 +35,7 @@ def main() -> None:
     if "parent" in options:
         confine.die_with_parent(options["parent"])
     sys.argv = [""]
+    install()
     sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
 
     limits = (options["concurrency"], options["threads"], options["outputLimit"])

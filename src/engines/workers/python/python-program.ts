@@ -64,6 +64,8 @@ export function pythonWorkers(options: PythonProgramOptions): WorkerProgram {
         HOME: home.scratch,
         TMPDIR: home.scratch,
         MALLOC_ARENA_MAX: '2',
+        // It works one after the other then, where it would start processes.
+        ...(home.processes ? {} : { JOBLIB_MULTIPROCESSING: '0' }),
         ...home.network.environment,
       },
       input: '',
