@@ -24,6 +24,10 @@ interface Kept {
   readonly records: number | undefined;
 }
 
+interface Added extends Pick<KnownRecord, 'kind' | 'key'> {
+  readonly descriptors?: Descriptors | undefined;
+}
+
 /** More than shelves have; a service that runs for long sees many packages come and go. */
 const MAX_PACKAGES = 100_000;
 const NOTHING = Buffer.alloc(0);
@@ -35,10 +39,16 @@ export class KnownPackages {
   readonly #most: number;
   readonly #kept: Kept;
   #records: number | undefined;
-  /** What was used since the start: the rest belongs to packages that are gone. */
-  readonly #used = { descriptors: new Map<string, Descriptors>(), loads: new Set<string>() };
+  /**
+   * What was used since the start: the rest belongs to packages that are gone. Descriptors are held by the knowledge
+   * objects that have them, and go with the last of these.
+   */
+  readonly #used = { descriptors: new Map<string, WeakRef<Descriptors>>(), loads: new Set<string>() };
+  readonly #gone = new FinalizationRegistry<string>((key) => {
+    if (this.#used.descriptors.get(key)?.deref() === undefined) this.#used.descriptors.delete(key);
+  });
   /** What is to be added to the file, by kind and key. */
-  #added = new Map<string, Pick<KnownRecord, 'kind' | 'key'>>();
+  #added = new Map<string, Added>();
   #saved = Promise.resolve();
 
   private constructor(file: string | undefined, version: string, kept: Kept, most: number) {
@@ -57,13 +67,16 @@ export class KnownPackages {
 
   /** The descriptors of a package, which are parsed only where they are not known. */
   async descriptors(key: string, parse: () => Descriptors | Promise<Descriptors>): Promise<Descriptors> {
-    let found = this.#used.descriptors.get(key) ?? this.#keptDescriptors(key);
+    let found = this.#used.descriptors.get(key)?.deref();
+    const isHeld = found !== undefined;
+    found ??= this.#keptDescriptors(key);
     if (found === undefined) {
       found = await parse();
-      this.#add('descriptors', key);
+      this.#add('descriptors', key, found);
     }
+    if (!isHeld) this.#gone.register(found, key);
     this.#used.descriptors.delete(key);
-    this.#used.descriptors.set(key, found);
+    this.#used.descriptors.set(key, new WeakRef(found));
     this.#forget(this.#used.descriptors);
     return found;
   }
@@ -106,8 +119,8 @@ export class KnownPackages {
     }
   }
 
-  #add(kind: KnownRecord['kind'], key: string): void {
-    if (this.#file !== undefined) this.#added.set(`${kind} ${key}`, { kind, key });
+  #add(kind: KnownRecord['kind'], key: string, descriptors?: Descriptors): void {
+    if (this.#file !== undefined) this.#added.set(`${kind} ${key}`, { kind, key, descriptors });
   }
 
   /** Drops what was used the longest ago. */
@@ -149,19 +162,19 @@ export class KnownPackages {
     await rename(`${file}.new`, file);
   }
 
-  async #encoded(records: readonly Pick<KnownRecord, 'kind' | 'key'>[]): Promise<Buffer> {
+  async #encoded(records: readonly Added[]): Promise<Buffer> {
     const encoded: Buffer[] = [];
     for await (const some of inTurns(records)) {
-      for (const { kind, key } of some) {
-        const value = kind === 'descriptors' ? this.#bytesOf(key) : NOTHING;
+      for (const { kind, key, descriptors } of some) {
+        const value = kind === 'descriptors' ? this.#bytesOf(key, descriptors) : NOTHING;
         if (value !== undefined) encoded.push(encodeRecord({ kind, key, value }));
       }
     }
     return Buffer.concat(encoded);
   }
 
-  #bytesOf(key: string): Buffer | undefined {
-    const used = this.#used.descriptors.get(key);
+  #bytesOf(key: string, added: Descriptors | undefined): Buffer | undefined {
+    const used = added ?? this.#used.descriptors.get(key)?.deref();
     return used && serialize(used);
   }
 }

@@ -29,6 +29,8 @@ export interface LoadedService {
   readonly folder: string;
   /** Those with the same number are of one service: of these, what deploys the same path are alternatives. */
   readonly of: number;
+  /** What was parsed; it is known as long as a knowledge object has it. */
+  readonly parsed?: Descriptors;
   /** Of its endpoints: `info.version` of the service descriptor, or the KO version where that is missing or no version. */
   readonly apiVersion: string;
 }
@@ -58,7 +60,10 @@ export class LoadedKo {
   readonly descriptor: string | undefined;
   readonly package: KoPackage;
   readonly #services: readonly LoadedService[];
-  /** Code is read once, so that an exploded folder which a person edits changes nothing before a reload. */
+  /**
+   * Files on their way; and those of an exploded folder, which is read once, so that a person who edits it changes nothing
+   * before a reload.
+   */
   readonly #artifacts = new Map<string, Promise<Buffer>>();
   /** Artifacts that could not be read when they were asked for last, for a reason that passes. */
   readonly #unread = new Set<string>();
@@ -145,7 +150,7 @@ export class LoadedKo {
     return path === this.library?.file ? Buffer.from(this.library.descriptor) : undefined;
   }
 
-  /** An artifact's bytes, as they were when first asked for. */
+  /** An artifact's bytes, as they were when first asked for: what the shelf stores under a digest never changes. */
   artifact(path: string): Promise<Buffer> {
     const made = this.made(path);
     if (made !== undefined) return Promise.resolve(made);
@@ -154,7 +159,10 @@ export class LoadedKo {
       bytes = this.package.read(path);
       this.#artifacts.set(path, bytes);
       bytes.then(
-        () => this.#unread.delete(path),
+        () => {
+          this.#unread.delete(path);
+          if (this.package.digestOf(path) !== undefined) this.#artifacts.delete(path);
+        },
         (thrown: unknown) => {
           if (!isTransient(thrown)) return;
           this.#artifacts.delete(path);
@@ -222,13 +230,15 @@ async function loadService(
   });
   const key = async (): Promise<string> =>
     digestOf(serviceFile.path, await serviceFile.digest(), deploymentFile.path, await deploymentFile.digest());
-  const { service, deployment } = await (known === undefined ? parse() : known.descriptors(await key(), parse));
+  const parsed = await (known === undefined ? parse() : known.descriptors(await key(), parse));
+  const { service, deployment } = parsed;
   const { apiVersion } = service;
   return {
     service,
     deployment: withEngineNames(withPackagePaths(deployment, folder, pkg.files)),
     folder,
     of,
+    parsed,
     apiVersion: apiVersion !== undefined && isEndpointPart(apiVersion) ? apiVersion : pkg.entry.id.version,
   };
 }

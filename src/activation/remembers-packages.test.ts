@@ -3,6 +3,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { parseDeployment } from '../knowledge-object/descriptors/deployment.ts';
 import { parseService } from '../knowledge-object/descriptors/service.ts';
 import { KnownPackages } from './known-packages.ts';
@@ -71,7 +73,9 @@ test('packages that are gone are forgotten at the next change', async () => {
 test('of more than it may remember, the last used are remembered', async () => {
   const known = await KnownPackages.open(undefined, '1', 2);
   let parsed = 0;
-  const look = (key: string): Promise<unknown> => known.descriptors(key, () => (parsed++, parse()));
+  const held: unknown[] = [];
+  const look = async (key: string): Promise<unknown> =>
+    held.push(await known.descriptors(key, () => (parsed++, parse())));
   for (const key of ['a', 'b', 'a', 'c', 'a']) await look(key);
   assert.equal(parsed, 3);
   await look('b');
@@ -139,4 +143,20 @@ test('where nothing can be kept the service goes on', async () => {
   await known.descriptors('package', parse);
   await known.save();
   assert.deepEqual(await known.descriptors('package', never), parse());
+});
+
+test('what no knowledge object has any more is let go of, and what one has stays', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const known = await KnownPackages.open(join(folder, 'let-go'), '1');
+  const held = await known.descriptors('active', parse);
+  const replaced = new WeakRef(await known.descriptors('replaced', parse));
+  await known.save();
+  // What a turn of the event loop has seen stays until it is over.
+  for (let i = 0; i < 100 && replaced.deref() !== undefined; i++) {
+    await new Promise(setImmediate);
+    collect();
+  }
+  assert.equal(replaced.deref(), undefined);
+  assert.equal(await known.descriptors('active', never), held);
 });

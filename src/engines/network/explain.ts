@@ -31,7 +31,11 @@ const NETWORK = [
   /\burlopen error \[Errno (?:1|13|97)\]/,
 ];
 /** How they tell that a program was not started. */
-const PROCESSES = [/\bspawn(?:Sync)? .{0,200}\bE(?:PERM|ACCES|AGAIN)\b/, /--allow-child-process\b/, /\bprocesses cannot be started here\b/];
+const PROCESSES = [
+  /\bspawn(?:Sync)? .{0,200}\bE(?:PERM|ACCES|AGAIN)\b/,
+  /--allow-child-process\b/,
+  /\bprocesses cannot be started here\b/,
+];
 /** Python's words for either; of a file it names the path too. */
 const EITHER = /^(?:PermissionError|OSError): \[Errno (?:1|13|97)\] [A-Z][a-z ]{1,60}$/;
 /** That a proxy did not let them through. */
