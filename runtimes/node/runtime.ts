@@ -45,6 +45,7 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
     program: nodeWorkers({
       ...{ files, memoryMb: settings.memoryLimitMb, outputLimit: settings.outputLimit },
       ...{ permissions: settings.permissions, environment: settings.workerEnvironment },
+      addons: settings.allowAddons ? 'all' : 'none',
     }),
     scratch: join(settings.cacheDir, 'staging'),
     log: {

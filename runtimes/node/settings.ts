@@ -34,6 +34,7 @@ export interface Settings {
   readonly installTimeoutMs: number;
   readonly allowInstallScripts: boolean;
   readonly permissions: boolean;
+  readonly allowAddons: boolean;
   /** How long a `POST /endpoints` waits before it answers that the endpoint is in processing. */
   readonly activationWaitMs: number;
   /** The secret of this start, shared with the activator that started the runtime. */
@@ -75,6 +76,7 @@ export const defaults = {
   KGRID_NODE_INSTALL_TIMEOUT: '300',
   KGRID_NODE_ALLOW_INSTALL_SCRIPTS: 'false',
   KGRID_NODE_PERMISSIONS: 'true',
+  KGRID_NODE_ALLOW_ADDONS: 'false',
   KGRID_NODE_ACTIVATION_WAIT: '5',
   KGRID_RUNTIME_PARENT: '',
   DEBUG: '',
@@ -132,6 +134,7 @@ export function readSettings(environment: Environment): Settings {
     installTimeoutMs: number('KGRID_NODE_INSTALL_TIMEOUT', 1, 86_400) * 1000,
     allowInstallScripts: flag('KGRID_NODE_ALLOW_INSTALL_SCRIPTS'),
     permissions: flag('KGRID_NODE_PERMISSIONS'),
+    allowAddons: flag('KGRID_NODE_ALLOW_ADDONS'),
     activationWaitMs: number('KGRID_NODE_ACTIVATION_WAIT', 0, 20) * 1000,
     secret: undefined,
     endWithStdin: parent === 'stdin',

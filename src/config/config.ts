@@ -77,6 +77,8 @@ export interface Config {
   readonly network: NetworkPermissions;
   /** `<naan>/<name>` of KOs whose code may start other programs. */
   readonly processes: readonly string[];
+  /** `<naan>/<name>` of KOs whose code may load native addons. */
+  readonly addons: readonly string[];
   readonly properties: Readonly<Record<string, string>>;
   /** What becomes of inputs and results that break their schemas; `inputs` undefined: as knowledge objects say. */
   readonly validate: { readonly inputs: ValidationMode | undefined; readonly outputs: 'off' | 'log' };
@@ -150,6 +152,7 @@ export function toConfig(raw: RawSettings): Config {
     sourceBuilds: read.koNames('allow-source-builds'),
     network: toNetworkPermissions(read.list('allow-network'), read.source('allow-network'), read.as('port', toPort)),
     processes: read.koNames('allow-processes'),
+    addons: read.koNames('allow-addons'),
     walls: read.as('walls', (value, source) => toChoice(value, source, WALLS_MODES)),
     validate: {
       inputs: read.isGiven('validate-inputs')

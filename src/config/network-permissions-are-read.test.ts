@@ -78,6 +78,7 @@ test('the port of the service is not opened on every host', () => {
 
 test('knowledge objects that may start programs are named', () => {
   assert.deepEqual(configOf([]).processes, []);
+  assert.deepEqual(configOf(['--allow-addons', 'a/b']).addons, ['a/b']);
   assert.deepEqual(configOf(['--allow-processes', 'a/b,c/d', '--allow-processes', 'a/b']).processes, ['a/b', 'c/d']);
   assert.deepEqual(configOf([], { KGRID_ALLOW_PROCESSES: 'a/b' }).processes, ['a/b']);
   assert.match(

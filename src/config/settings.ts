@@ -284,6 +284,13 @@ export const SETTINGS = [
     help: 'naan/name of a knowledge object whose code may start other programs; may repeat',
   },
   {
+    option: 'allow-addons',
+    env: 'KGRID_ALLOW_ADDONS',
+    kind: 'list',
+    group: 'Engines',
+    help: 'naan/name of a knowledge object whose code in node may load native addons (.node files); may repeat',
+  },
+  {
     option: 'property',
     env: 'KGRID_PROPERTY',
     kind: 'list',

@@ -14,7 +14,7 @@ const CALL_MILLISECONDS = 3000;
 
 /** What a test gives them: a folder that stays, what is known of code, and what the operator allowed. */
 type Given = { readonly cache?: string; readonly known?: KnownLoads } & Partial<
-  Pick<OwnWorkersOptions, 'kernel' | 'sourceBuilds' | 'environment' | 'network'>
+  Pick<OwnWorkersOptions, 'kernel' | 'sourceBuilds' | 'environment' | 'network' | 'addons'>
 >;
 
 /** Makes them; none is started before code is to run. */

@@ -146,7 +146,7 @@ for (const [attack, name] of Object.keys(attacks).entries()) {
     assert.equal(status, 500, JSON.stringify(object));
     assert.match(
       String(object['Detail']),
-      /restricted|not available to knowledge objects|disabled|unsupported|process\.binding|No such built-in module|Cannot read|fs\.read and fs\.write|not a constructor/i,
+      /restricted|not available to knowledge objects|is a native addon|disabled|unsupported|process\.binding|No such built-in module|Cannot read|fs\.read and fs\.write|not a constructor/i,
     );
     const processes = await descendantsOf(service.pid);
     assert.deepEqual(

@@ -2,6 +2,7 @@
 import { relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describeLoad } from './describe.ts';
+import { refusedAddons } from './restrict.ts';
 
 export interface Endpoint {
   /** Absolute path of the entry module. */
@@ -21,7 +22,9 @@ export async function loadFunction(endpoint: Endpoint): Promise<KnowledgeFunctio
   try {
     module = (await import(pathToFileURL(endpoint.file).href)) as Record<string, unknown>;
   } catch (error) {
-    throw new LoadError(describeLoad(error, endpoint.root));
+    const said = describeLoad(error, endpoint.root);
+    const [addon] = refusedAddons();
+    throw new LoadError(addon === undefined || said.includes(addon) ? said : `${said} (${addon})`);
   }
   if (endpoint.listsExports === true) {
     const names = functionsOf(module);

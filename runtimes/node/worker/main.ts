@@ -20,7 +20,9 @@ import { OddNumber, writeResult } from './write-result.ts';
 // The code of the knowledge object may replace the globals; it must not break its own transport by that.
 const { parse, stringify } = JSON;
 const outputLimit = Number(process.argv[2]);
-const native = loadNative(process.argv[3]);
+/** What the operator would have to set for native addons; empty text where that is done. */
+const addonsSetting = process.argv[3] ?? '';
+const native = loadNative(process.argv[4]);
 if (native) {
   hide(native);
   copyWithoutModes();
@@ -41,7 +43,7 @@ const watchdog = new Worker(new URL(`./watchdog${extname(import.meta.url)}`, imp
 });
 await new Promise((resolve) => watchdog.once('online', resolve));
 watchdog.unref();
-restrict(pipe);
+restrict(pipe, addonsSetting);
 Object.assign(globalThis, { cxt: executors.context() });
 
 process.on('uncaughtException', (error) => {

@@ -11,12 +11,18 @@ import type { Socket } from 'node:net';
 import os from 'node:os';
 import v8 from 'node:v8';
 
-/** @param pipe whose handle leads to what all unix sockets and named pipes have in common. */
-export function restrict(pipe: Socket): void {
+/**
+ * @param pipe whose handle leads to what all unix sockets and named pipes have in common.
+ * @param addonsSetting what would let native addons be loaded; empty text where they may be.
+ */
+export function restrict(pipe: Socket, addonsSetting: string): void {
   const permission = process.permission as { drop?: (scope: string) => void } | undefined;
   // Threads were needed for the watchdog only, and a thread of its own would have the functions removed below.
   permission?.drop?.('worker');
-  permission?.drop?.('addon');
+  if (permission && addonsSetting !== '') {
+    permission.drop?.('addon');
+    refuseAddons(addonsSetting);
+  }
   remove(process, ['kill', '_kill', '_debugProcess', '_debugEnd', 'execve', '_getActiveHandles', '_getActiveRequests']);
   process.argv.length = 1;
   process.execArgv.length = 0;
@@ -28,6 +34,23 @@ export function restrict(pipe: Socket): void {
   remove(prototypeOfHandle(pipe), ['bind', 'bind2', 'connect', 'connect2', 'fchmod', 'listen']);
   syncBuiltinESMExports();
 }
+
+/** Files that were not loaded, each once: packages often hide why they do not work. */
+const refused = new Set<string>();
+
+/** Sentences for the operator. */
+export const refusedAddons = (): readonly string[] => [...refused];
+
+function refuseAddons(setting: string): void {
+  const value = (_module: unknown, file: unknown): never => {
+    const why = `${String(file)} is a native addon, which may not be loaded without ${setting}`;
+    if (refused.size < MOST_REFUSED) refused.add(why);
+    throw Object.assign(new Error(why), { code: 'ERR_DLOPEN_DISABLED' });
+  };
+  Object.defineProperty(process, 'dlopen', { value });
+}
+
+const MOST_REFUSED = 10;
 
 function remove(from: object, names: readonly string[]): void {
   const refuse = (): never => {

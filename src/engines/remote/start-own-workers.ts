@@ -12,7 +12,7 @@ import type { Environment } from '../workers/worker-kit.ts';
 import type { RuntimeRegistry } from './runtime-registry.ts';
 
 export interface StartOwnWorkersOptions {
-  readonly config: Pick<Config, 'runtimes' | 'limits' | 'sourceBuilds' | 'network' | 'processes'>;
+  readonly config: Pick<Config, 'runtimes' | 'limits' | 'sourceBuilds' | 'network' | 'processes' | 'addons'>;
   readonly registry: RuntimeRegistry;
   readonly kernel: Kernel;
   readonly version: string;
@@ -49,6 +49,7 @@ async function startOf(options: StartOwnWorkersOptions, name: string, network: N
       ...{ callTimeout: config.limits.runtime, activationTimeout: config.limits.activation },
       ...{ maxResult: config.limits.result, maxBody: config.limits.body, queueLimit: config.limits.queue },
       ...{ sourceBuilds: config.sourceBuilds, network, processes: config.processes },
+      addons: config.addons,
     });
     return;
   }

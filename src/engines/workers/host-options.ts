@@ -19,6 +19,8 @@ export interface HostOptions extends WorkerOptions {
   readonly network?: Pick<Network, 'open'>;
   /** `<naan>/<name>` of those whose code may start programs. */
   readonly processes?: readonly string[];
+  /** … and may load native addons. */
+  readonly addons?: readonly string[];
   /** Counts the workers that are lost. */
   readonly losses: Tally<WorkerLoss>;
   /** In which workers get folders of their own. */

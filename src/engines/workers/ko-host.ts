@@ -203,8 +203,12 @@ export class KoHost {
     const folders = new Set(endpoints.flatMap(({ code }) => code.folders));
     const root = endpoints[0]?.code.root ?? '/';
     const { ko } = this;
-    const processes = this.#options.processes?.includes(ko.slice(0, ko.lastIndexOf('/'))) === true;
-    const home = { ko, root, folders: [...folders], network: this.#network.access, processes };
+    const name = ko.slice(0, ko.lastIndexOf('/'));
+    const may = (names: readonly string[] = []): boolean => names.includes(name);
+    const home = {
+      ...{ ko, root, folders: [...folders], network: this.#network.access },
+      ...{ processes: may(this.#options.processes), addons: may(this.#options.addons) },
+    };
     const clean = (text: string): string => withoutOwnPaths(text, this.#codes, this.#options.scratch);
     const worker = new Worker((events) => this.#options.start(home, events), folders, this.#options, {
       freed: (freed) => this.#freed(freed),

@@ -36,6 +36,7 @@ export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorke
     sourceBuilds,
     network,
     processes,
+    addons,
     consoles,
     kernel = NO_WALLS,
   } = options;
@@ -55,6 +56,7 @@ export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorke
     kernel,
     ...(network && { network }),
     ...(processes && { processes }),
+    ...(addons && { addons }),
     log: {
       printed: (ko, stream, line) => {
         consoles?.add(ko, stream === 'stdout' ? 'info' : 'warn', line);

@@ -49,6 +49,8 @@ export interface OwnWorkersOptions {
   readonly network?: Network;
   /** `<naan>/<name>` of those whose code may start programs. */
   readonly processes?: readonly string[];
+  /** … and may load native addons. */
+  readonly addons?: readonly string[];
   /** At a start, code that an earlier one saw to load is loaded by its first call. */
   readonly known?: KnownLoads;
   readonly log: Logger;

@@ -50,6 +50,8 @@ export interface PoolOptions extends WorkerLimits {
   readonly network?: Pick<Network, 'open'>;
   /** `<naan>/<name>` of those whose code may start programs. */
   readonly processes?: readonly string[];
+  /** … and may load native addons. */
+  readonly addons?: readonly string[];
   /** Of which processes get walls; none do where it is left out. */
   readonly kernel?: Kernel;
   readonly clock?: Clock;

@@ -32,6 +32,8 @@ export interface WorkerHome {
   readonly network: Pick<NetworkAccess, 'ports' | 'environment' | 'files'>;
   /** It may start programs. */
   readonly processes: boolean;
+  /** It may load native addons. */
+  readonly addons?: boolean;
 }
 
 export interface WorkerProgram {

@@ -53,7 +53,8 @@ export class NodeInstaller implements Installer {
 
   async explain(problem: string, { root, wanted, key }: StoredCode): Promise<string> {
     const located = await locateSyntaxError(root, wanted.artifacts, problem);
-    if (this.#builds(wanted) || !MAY_LACK_A_BUILD.test(problem)) return located;
+    if (this.#builds(wanted) || problem.includes(' is a native addon') || !MAY_LACK_A_BUILD.test(problem))
+      return located;
     // Beside the packages, which are linked there.
     const scripted = await withInstallScripts(this.#cache.object(key));
     return scripted.length === 0

@@ -14,6 +14,8 @@ export interface NodeProgramOptions {
   readonly permissions: boolean;
   /** Of what its walls are made, where there are any. */
   readonly kernel?: Kernel;
+  /** Native addons of all knowledge objects; where it is left out, of those that may load them. */
+  readonly addons?: 'all' | 'none';
   /** What the code sees as its environment. */
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -38,7 +40,7 @@ export const nodeWorkers = (options: NodeProgramOptions): WorkerProgram => ({
       `--max-old-space-size=${options.memoryMb}`,
       options.files.main,
       String(options.outputLimit),
-      ...koffiOf(options),
+      ...[mayLoadAddons(options, home) ? '' : addonsSetting(options, home), ...koffiOf(options)],
     ],
     env: { NODE_ENV: 'production', TMPDIR: home.scratch, ...options.environment, ...home.network.environment },
     input: '',
@@ -52,16 +54,27 @@ export const nodeWorkers = (options: NodeProgramOptions): WorkerProgram => ({
 /** The program hides itself by it, since an exec would take that back. */
 const koffiOf = ({ kernel }: NodeProgramOptions): string[] => (kernel?.koffi === undefined ? [] : [kernel.koffi]);
 
-const permissions = (options: NodeProgramOptions, { folders, scratch, processes }: WorkerHome): string[] => [
+const mayLoadAddons = ({ addons }: NodeProgramOptions, home: WorkerHome): boolean =>
+  addons === undefined ? home.addons === true : addons === 'all';
+
+const addonsSetting = ({ addons }: NodeProgramOptions, { ko }: WorkerHome): string =>
+  addons === undefined ? `--allow-addons ${ko.slice(0, ko.lastIndexOf('/'))}` : 'KGRID_NODE_ALLOW_ADDONS=true';
+
+const permissions = (options: NodeProgramOptions, home: WorkerHome): string[] => [
   '--permission',
   '--allow-worker',
-  // For the one file, before any code of others: then the permission is dropped.
-  ...koffiOf(options).map(() => '--allow-addons'),
-  ...(processes ? ['--allow-child-process'] : []),
+  // For the file of koffi before any code of others: then the permission is dropped, unless the code has it too.
+  ...(koffiOf(options).length > 0 || mayLoadAddons(options, home) ? ['--allow-addons'] : []),
+  ...(home.processes ? ['--allow-child-process'] : []),
   // Both write files past the permission model, which does not know of them. Frozen flags end the process of who
   // changes one, should there be a way beside those that `restrict.ts` closes.
   '--no-experimental-sqlite',
   '--freeze-flags-after-init',
-  ...[options.files.folder, ...folders, scratch].map((folder) => `--allow-fs-read=${folder}/`),
-  `--allow-fs-write=${scratch}/`,
+  // Native code reads past it, and the JavaScript around looks for it in many places; what is open is for the kernel to say.
+  ...(mayLoadAddons(options, home)
+    ? ['--allow-fs-read=*']
+    : [options.files.folder, ...home.folders, home.scratch].map((folder) => `--allow-fs-read=${folder}/`)),
+  // Looked for by what chooses an addon: refused, it would hide which addon that is.
+  '--allow-fs-read=/etc/alpine-release',
+  `--allow-fs-write=${home.scratch}/`,
 ];
