@@ -27,7 +27,7 @@ test('the image has the license, and neither tests nor what was installed for th
   const files = [...imageFiles().values()];
   assert.ok(files.includes('LICENSE'));
   assert.deepEqual(
-    files.filter((file) => /\.test\.ts$|__pycache__|node_modules|(?:^|\/)tests?\//.test(file)),
+    files.filter((file) => /\.test\.ts$|__pycache__|node_modules|(?:^|\/)(?:tests?|support)\//.test(file)),
     [],
   );
 });
