@@ -15,7 +15,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN printf '%s\n' "$CA_CERTIFICATES" > /tmp/authorities.crt \
   && if [ -n "$CA_CERTIFICATES" ]; then export NODE_EXTRA_CA_CERTS=/tmp/authorities.crt; fi \
   && npm ci --omit=dev --ignore-scripts \
-  && rm -r node_modules/node-linux-* node_modules/.bin/node
+  && rm -rf node_modules/node-linux-* node_modules/.bin/node
 
 FROM ${BASE}
 ARG CA_CERTIFICATES=""
