@@ -126,6 +126,7 @@ export async function createApp({
   const activator = owned.use(
     new Activator({
       shelf: fleet?.kos ?? shelf,
+      onGone: (ko) => consoles.forget(ko),
       ...{ engines, known, descriptors, maxTimeout: config.limits.endpoint, servesLibraries: config.servesLibraries },
       order: fleet === undefined ? undefined : (change, about) => fleet.order(change, about),
       observe: (endpoint, milliseconds) => measured.activated(endpoint, milliseconds),

@@ -42,6 +42,8 @@ export interface ActivatorOptions extends Omit<KoLoaderOptions, 'isStart' | 'onF
   /** Milliseconds that an endpoint may ask for, as the time limit of its calls. */
   readonly maxTimeout?: number | undefined;
   readonly observe?: ActivationObserver | undefined;
+  /** Hears the key of a KO of which nothing is on the shelf or in the set any more. */
+  readonly onGone?: ((ko: string) => void) | undefined;
   /** Hears of what cannot be activated. */
   readonly onFailed?: ((failed: FailedActivation) => void) | undefined;
 }
@@ -58,6 +60,7 @@ export class Activator implements Disposable {
   readonly #loader: KoLoader;
   readonly #making: MakingParts;
   readonly #log: Logger;
+  readonly #onGone: (ko: string) => void;
   readonly #queue = new ActivationQueue();
   readonly #changes = new SerialQueue();
   #set = new EndpointSet([], []);
@@ -76,6 +79,7 @@ export class Activator implements Disposable {
     this.#order = options.order ?? ((change, about) => this.apply(change, about));
     this.#known = options.known;
     this.#log = options.log;
+    this.#onGone = options.onGone ?? (() => undefined);
     this.#failed = new FailedEndpoints({ ...options, onListed: (each) => this.#takeListed(each) });
     this.#loader = new KoLoader({
       ...options,
@@ -271,6 +275,8 @@ export class Activator implements Disposable {
       this.#coming.clear();
       const staying = new Set(endpoints);
       for (const each of [...present, ...spent]) if (!staying.has(each)) this.#discard(each);
+      const here = new Set([...endpoints.map(({ ko }) => ko.key), ...stored.map(({ id }) => koKey(id))]);
+      for (const { ko } of present) if (!here.has(ko.key)) this.#onGone(ko.key);
       this.#retries.watch();
       void this.#known?.save();
       this.#log.info({ change: kind, endpoints: made.length, milliseconds: Date.now() - began }, `${kind} done`);

@@ -107,6 +107,12 @@ export class ConsoleLines {
     while (this.#bytes > allBytes) this.#makeRoom();
   }
 
+  /** The knowledge object has gone, and what it printed with it. */
+  forget(ko: string): void {
+    this.#bytes -= this.#kos.get(ko)?.bytes ?? 0;
+    this.#kos.delete(ko);
+  }
+
   /** Undefined where it printed nothing, as far as is known. `lost`: lines of it that came before and are gone. */
   read(
     ko: string,

@@ -92,7 +92,7 @@ export function pathOf(url: string): string {
 /** Errors that are not ours say nothing of what is inside. */
 export function toServiceError(thrown: unknown, requestId = ''): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
-  const { code, statusCode, message } = thrown as Partial<FastifyError>;
+  const { code, statusCode, message } = (thrown ?? {}) as Partial<FastifyError>;
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return unsupportedMediaType('The Content-Type of the request is not supported here', { cause: thrown });
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {

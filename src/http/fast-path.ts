@@ -5,8 +5,12 @@ import { keepPiecesTogether } from './pieces-together.ts';
 /** Answers a plain request as its route would, and leaves any other, as it came, to `next`. */
 export type FastPath = (...request: [...Parameters<RequestListener>, next: RequestListener]) => void;
 
-/** Lets each path have a look at a request before the router does. While `isOpen()` is false, the router gets them all. */
-export function installFastPaths(server: Server, paths: readonly FastPath[], isOpen: () => boolean): void {
+/** Lets each path have a look at a request before the router does. What one of them throws ends its request alone. */
+export function installFastPaths(
+  server: Server,
+  paths: readonly FastPath[],
+  onFault: (thrown: unknown, ...request: Parameters<RequestListener>) => void,
+): void {
   const routers = server.listeners('request') as RequestListener[];
   const route: RequestListener = (request, response) => {
     for (const router of routers) void router(request, response);
@@ -18,6 +22,10 @@ export function installFastPaths(server: Server, paths: readonly FastPath[], isO
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
     keepPiecesTogether(request);
-    void (isOpen() ? first : route)(request, response);
+    try {
+      void first(request, response);
+    } catch (thrown) {
+      onFault(thrown, request, response);
+    }
   });
 }

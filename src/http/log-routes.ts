@@ -1,5 +1,6 @@
 /** What knowledge objects print, and how much the service logs. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Activator } from '../activation/activator.ts';
 import type { ConsoleLines } from '../engines/console-lines.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import { escapeForMessage } from '../knowledge-object/escape-for-message.ts';
@@ -19,12 +20,13 @@ const MAX_LIMIT = 1000;
 const CONSOLE_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 export interface LogRouteOptions {
+  readonly activator: Activator;
   readonly shelf: Shelf;
   readonly consoles: ConsoleLines;
   readonly levels: LogLevels;
 }
 
-export function logRoutes(app: FastifyInstance, { shelf, consoles, levels }: LogRouteOptions): void {
+export function logRoutes(app: FastifyInstance, { activator, shelf, consoles, levels }: LogRouteOptions): void {
   const readConsole = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const id = idOf(request);
     const key = koKey(id);
@@ -34,8 +36,9 @@ export function logRoutes(app: FastifyInstance, { shelf, consoles, levels }: Log
       after: numberIn(request, 'after', Number.MAX_SAFE_INTEGER),
       level: levelIn(request),
     };
+    // A call that runs on after its knowledge object has gone may still print.
+    if (!activator.set.ofName(id).some(({ ko }) => ko.key === key)) await requireKo(shelf, id);
     const found = consoles.read(key, query);
-    if (found === undefined) await requireKo(shelf, id);
     const { lines, lost } = found ?? { lines: [], lost: 0 };
     const shown = lines.map(({ time, ...line }) => ({ ...line, time: new Date(time).toISOString() }));
     // Whoever reads this at a terminal must not be steered by code nobody vetted.

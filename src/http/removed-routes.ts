@@ -1,6 +1,7 @@
 /** Reads what was deleted or replaced and is kept. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { koKey } from '../knowledge-object/id.ts';
+import { malformedRequest } from '../lib/errors.ts';
 import type { AuditStore, KeptAuditRecord } from '../shelf/audit-store.ts';
 import type { RemovedPackage, Shelf } from '../shelf/shelf.ts';
 import { declare } from './methods.ts';
@@ -21,6 +22,9 @@ export function removedRoutes(app: FastifyInstance, shelf: Shelf, audit: AuditSt
       (each) => ko === undefined || `${koKey(each.id)}/`.startsWith(`${ko}/`),
     );
     const from = after === undefined ? 0 : asked.findIndex((each) => placeOf(each) === after) + 1;
+    // What was there a page ago may have been brought back, or have become too old.
+    if (after !== undefined && from === 0)
+      throw malformedRequest('after names no place of this list any more: begin without it');
     const page = asked.slice(from, from + limit);
     const last = page.at(-1);
     if (last !== undefined && from + limit < asked.length) linkNext(request, reply, PATH, placeOf(last));

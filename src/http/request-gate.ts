@@ -81,7 +81,7 @@ export class RequestGate {
     ];
   }
 
-  /** Answers a request that the router never sees with an error. */
+  /** Answers a request that the router never sees with an error. Throws nothing: nobody would catch it. */
   refuse(
     request: IncomingMessage,
     response: ServerResponse,
@@ -89,11 +89,33 @@ export class RequestGate {
     thrown: unknown,
     more: OutgoingHttpHeaders = {},
   ): void {
-    const { status, headers, body } = answerOf(thrown, request.url ?? '', id, this.#options.log);
-    const cors = corsHeadersFor(request);
-    for (let i = 1; i < cors.length; i += 2) response.setHeader(String(cors[i - 1]), String(cors[i]));
-    response.writeHead(status, { ...headers, ...more, 'content-length': Buffer.byteLength(body) });
-    response.end(body);
-    series.observe(status, (performance.now() - start) / 1000);
+    try {
+      const { status, headers, body } = answerOf(thrown, request.url ?? '', id, this.#options.log);
+      const cors = corsHeadersFor(request);
+      for (let i = 1; i < cors.length; i += 2) response.setHeader(String(cors[i - 1]), String(cors[i]));
+      response.writeHead(status, { ...headers, ...more, 'content-length': Buffer.byteLength(body) });
+      response.end(body);
+      series.observe(status, (performance.now() - start) / 1000);
+    } catch (fault) {
+      this.#breakOff(response, id, fault);
+    }
+  }
+
+  /** Ends a request of which something was thrown that no part of it caught. */
+  fail(request: IncomingMessage, response: ServerResponse, thrown: unknown): void {
+    const id = this.ids.of(request);
+    if (response.headersSent) this.#breakOff(response, id, thrown);
+    else
+      this.refuse(
+        request,
+        response,
+        { id, start: performance.now(), series: this.seriesOf(undefined, request.method) },
+        thrown,
+      );
+  }
+
+  #breakOff(response: ServerResponse, requestId: string, err: unknown): void {
+    this.#options.log.error({ requestId, err, code: 'internal' }, 'an answer broke off');
+    response.destroy();
   }
 }

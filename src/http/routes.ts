@@ -85,7 +85,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
     totals: () => ({ requests: gate.requests, calls: executed() }),
     lostLines: parts.lostLines,
   });
-  logRoutes(app, { shelf, consoles: parts.consoles, levels: parts.levels });
+  logRoutes(app, { activator, shelf, consoles: parts.consoles, levels: parts.levels });
   historyRoutes(app, parts.history);
   failureRoutes(app, { failures: parts.failures, shelf });
   eventRoutes(app, { events: parts.events, lifecycle });

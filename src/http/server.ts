@@ -40,7 +40,7 @@ import { HttpCalls } from './execution/calls.ts';
 import { Provenance } from './execution/provenance.ts';
 import { fastCalls } from './execution/fast-calls.ts';
 import type { WallsReport } from '../engines/walls/report-walls.ts';
-import { installFastPaths } from './fast-path.ts';
+import { installFastPaths, type FastPath } from './fast-path.ts';
 import { refuseOddHosts } from './host-header.ts';
 import { fastReads } from './kos/fast-reads.ts';
 import type { Fleet } from '../fleet/fleet.ts';
@@ -197,14 +197,18 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     executed: () => executed,
   });
 
-  const paths = [
-    ...(gate.isClosed('execution') ? [] : [fastCalls({ activator, calls, bodies, gate })]),
-    fastReads(shelf, gate),
-  ];
   // Once the service stops, the router ends connections as it answers.
-  installFastPaths(app.server, paths, () => !lifecycle.leaving);
-  installFastPaths(app.server, [refuseOddHosts(gate)], () => true);
-  if (first !== undefined) installFastPaths(app.server, [first], () => true);
+  const whileOpen =
+    (path: FastPath): FastPath =>
+    (request, response, next) =>
+      lifecycle.leaving ? next(request, response) : path(request, response, next);
+  const paths = [
+    ...(first === undefined ? [] : [first]),
+    refuseOddHosts(gate),
+    ...(gate.isClosed('execution') ? [] : [whileOpen(fastCalls({ activator, calls, bodies, gate }))]),
+    whileOpen(fastReads(shelf, gate)),
+  ];
+  installFastPaths(app.server, paths, (thrown, request, response) => gate.fail(request, response, thrown));
   closeSilentConnections(app.server);
   owned.move();
   return app;

@@ -153,3 +153,19 @@ test('without a login nobody reads a console or a level, or changes one; audit l
   await secure.send('POST', '/actuator/loggers/ROOT', jsonBody({ configuredLevel: 'INFO' }));
   await secure.logged(({ action, subject, who }) => action === 'log-level' && subject === 'ROOT info' && who === 'ann');
 });
+
+test('what a knowledge object printed goes with the last of it, and does not come back with another of its id', async () => {
+  const passing = javascriptKo(CODE, { naan, name: 'passing' });
+  await service.serve(passing);
+  await say({ level: 'info', text: 'of a patient' }, passing);
+  await service.delete(`/kos/${passing.id}`);
+  // Its endpoint is active until a refresh.
+  assert.equal((await consoleOf(passing)).lines.length, 1);
+  await service.get('/actuator/refresh');
+  assert.equal((await service.get(`/actuator/logs/${passing.id}`)).status, 404);
+  await service.serve(passing);
+  assert.deepEqual((await consoleOf(passing)).lines, []);
+  await say({ level: 'info', text: 'kept over a refresh' }, passing);
+  await service.get('/actuator/refresh');
+  assert.equal((await consoleOf(passing)).lines.length, 1);
+});

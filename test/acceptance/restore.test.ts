@@ -38,6 +38,11 @@ test('what was replaced or deleted comes back, over a kill, and says so: status,
   }
   await using service = await startService({ ...secured, shelf: folder.path });
   const kept = await service.get(`/actuator/removed?ko=${first.id}`);
+  for (const after of ['x', `2020-01-01T00:00:00.000Z/${first.id}`]) {
+    const refused = await service.get(`/actuator/removed?after=${encodeURIComponent(after)}`);
+    assert.equal(refused.status, 400);
+    assert.match(String(refused.object['Detail']), /^after names no place of this list/);
+  }
   assert.deepEqual(
     kept.list.map((each) => {
       const { ko, digest, why, by } = each as Record<string, string>;

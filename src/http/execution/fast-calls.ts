@@ -44,8 +44,13 @@ export function fastCalls({ activator, calls, bodies, gate }: FastCallsOptions):
     try {
       const accepted = (target = calls.accept(request, endpoint, set, id));
       bodies.collect(request, (error, body) => {
-        if (body === undefined) refuse(error);
-        else calls.run(request, response, accepted, body).then(answered, refuse);
+        // Called from the socket: nobody else would catch what is thrown.
+        try {
+          if (body === undefined) refuse(error);
+          else calls.run(request, response, accepted, body).then(answered).catch(refuse);
+        } catch (thrown) {
+          refuse(thrown);
+        }
       });
     } catch (thrown) {
       refuse(thrown);

@@ -48,7 +48,10 @@ export function fastReads(shelf: Shelf, gate: RequestGate): FastPath {
       series.observe(200, (performance.now() - start) / 1000);
     };
     // What the shelf cannot tell, the route will hear too, and put in words.
-    shelf.find(id).then(onFound, () => next(request, response));
+    shelf
+      .find(id)
+      .then(onFound, () => next(request, response))
+      .catch((thrown: unknown) => gate.fail(request, response, thrown));
   };
 }
 
