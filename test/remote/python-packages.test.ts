@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
@@ -10,6 +14,16 @@ import type { OwnService } from '../acceptance/support/service.ts';
 import { packageFiles, packageKo } from './support/python-package.ts';
 import { remoteKo } from './support/remote-ko.ts';
 import { until } from './support/until.ts';
+
+/** Prints the bytes of a wheel. */
+const WHEEL = `import io, sys, zipfile
+data = io.BytesIO()
+with zipfile.ZipFile(data, "w") as wheel:
+    wheel.writestr("lib.py", "value = 7")
+    wheel.writestr("lib-1.0.dist-info/METADATA", "Metadata-Version: 2.1\\nName: lib\\nVersion: 1.0\\n")
+    wheel.writestr("lib-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+    wheel.writestr("lib-1.0.dist-info/RECORD", "")
+sys.stdout.buffer.write(data.getvalue())`;
 
 const naan = uniqueNaan();
 const shelf = await temporaryFolder();
@@ -103,4 +117,38 @@ test('a package is installed, called, and there again after a restart without pi
   // What pip would need is gone.
   await using again = await start({ PIP_FIND_LINKS: '/nonexistent', PIP_REQUIRE_VIRTUALENV: '1' });
   assert.equal(await call(again), 22.9);
+});
+
+test('packages come from hosts that --allow-network names for the knowledge object, and from no other', async () => {
+  const asked: string[] = [];
+  const wheel = execFileSync('python3', ['-c', WHEEL]);
+  const server = createServer(({ url = '' }, response) => {
+    asked.push(url);
+    response.end(wheel);
+  }).listen(0, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const file = 'lib-1.0-py3-none-any.whl';
+    const code = {
+      'src/main.py': 'import lib\ndef run(x): return lib.value',
+      'requirements.txt': `lib @ http://127.0.0.1:${port}/${file}\n`,
+    };
+    const [named, unnamed] = ['named', 'unnamed'].map((name) => remoteKo({ naan, name, engine: 'python', code })) as [
+      Ko,
+      Ko,
+    ];
+    await service.stop();
+    await using again = await start({ KGRID_ALLOW_NETWORK: `${naan}/named=127.0.0.1:${port}`, no_proxy: '127.0.0.1' });
+    await again.add(named, unnamed);
+    await Promise.all([named, unnamed].map((ko) => again.reload(ko)));
+    const refused = await decided(unnamed, again);
+    assert.match(refused, / 127\.0\.0\.1 is no host from which packages are fetched; .*=127\.0\.0\.1\)$/);
+    assert.equal(await decided(named, again), 'ACTIVATED ');
+    assert.equal((await again.post(pathOf(named), {})).object['result'], 7);
+    // Once, for the one.
+    assert.deepEqual(asked, [`/${file}`]);
+  } finally {
+    server.close();
+  }
 });

@@ -218,7 +218,9 @@ def test_names_that_cannot_be_imported_are_refused(runtime: Runtime, named: dict
 
 
 def test_the_index_that_cannot_be_reached_is_named_as_the_cause_without_its_password(start: StartRuntime) -> None:
-    runtime = start(PIP_INDEX_URL="http://user:secret@127.0.0.1:9/simple", PIP_RETRIES="1", PIP_CONFIG_FILE="/dev/null")
+    runtime = start(
+        PIP_INDEX_URL="http://user:secret%2Fword@127.0.0.1:9/simple", PIP_RETRIES="1", PIP_CONFIG_FILE="/dev/null"
+    )
     runtime.publish("pkg/offline/v1.0", package_files("bmi", ECHO))
     answer = try_package(runtime, "pkg/offline/v1.0")
     assert "failed: the package index cannot be reached (" in answer.description

@@ -8,7 +8,7 @@ And what becomes of processes: `{"output": number, "text"}`, `{"ended": number, 
 
 Out: `{"progress": number, "text"}`, `{"warning": text}`, and at the end of an installation `{"installed": number,
 "folders", "module"}` or `{"failed": number, "text"}`. The processes that fetch and build are started by the activator,
-which has walls for them: `{"start": number, "kind", "arguments", "folder", "environment", "work", "cache"}`,
+which has walls for them: `{"start": number, "kind", "request", "folder", "environment", "work"}`,
 `{"kill": number}`.
 
 It ends when its input does.
@@ -79,7 +79,6 @@ class _Service:
     def __init__(self, said: dict[str, Any]) -> None:
         """`said`: the first line."""
         self._processes: dict[int, _AskedProcess] = {}
-        self._cache = said["cache"]
         environments = Environments(Path(said["cache"]), _NAME)
         environments.prepare()
         self._installer = Installer(
@@ -134,11 +133,10 @@ class _Service:
             {
                 "start": number,
                 "kind": step.kind,
-                "arguments": step.arguments(os.getppid()),
+                "request": dict(step.request),
                 "folder": str(step.folder),
                 "environment": dict(step.environment),
                 "work": str(step.work),
-                "cache": self._cache,
             }
         )
         return process

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from kgrid_runtime.failures import activation_failed
 from kgrid_runtime.installer.processes import InstallProcess, StartProcess, Step
@@ -25,6 +26,7 @@ _MOST_FILES = 200_000
 _LARGEST_OUTCOME = 1024 * 1024
 _BUILD_MEMORY = 2 * 1024**3
 _AT_ONCE = 2
+_SHORTEST_SECRET = 4
 # Seconds.
 _SHORTEST_LOOK = 0.3
 _LAST_READ = 2.0
@@ -67,6 +69,7 @@ class Steps:
         self._start = start
         self._for_pip = {**{name: value for name, value in environment.items() if _PASSED_ON.fullmatch(name)}, **path}
         self._for_builds = path
+        self._secrets = _secrets_in(self._for_pip)
         self._turn = asyncio.Semaphore(_AT_ONCE)
         self._processes: set[InstallProcess] = set()
 
@@ -139,7 +142,10 @@ class Steps:
                 self._processes.discard(process)
                 await _end(what, process)
         await asyncio.to_thread(self._measure, what, work)
-        return Ended(process.returncode or 0, output.text, await asyncio.to_thread(_outcome, work))
+        said = output.text
+        for secret in self._secrets:
+            said = said.replace(secret, "")
+        return Ended(process.returncode or 0, said, await asyncio.to_thread(_outcome, work))
 
     async def _watch(self, what: str, process: InstallProcess, work: Path) -> None:
         """Returns when the process has ended. Raises Failure when too much is written."""
@@ -154,6 +160,13 @@ class Steps:
             measure(work.parent, self._limits.count())
         except TreeRefused as refused:
             raise activation_failed(f"{what} {refused}") from None
+
+
+def _secrets_in(environment: Mapping[str, str]) -> list[str]:
+    """Names and passwords of package indexes and proxies, as they are written and as they are meant."""
+    found = re.findall(r"//([^\s@]+)@", " ".join(environment.values()))
+    parts = {part for each in found for part in (each, *each.split(":", 1), *unquote(each).split(":", 1))}
+    return sorted((part for part in parts if len(part) >= _SHORTEST_SECRET), key=len, reverse=True)
 
 
 async def _end(what: str, process: InstallProcess) -> None:

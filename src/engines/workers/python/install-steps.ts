@@ -1,43 +1,55 @@
 /** The processes of an installation, which fetch and build: started and ended for the installer. */
+import { dirname, join, normalize } from 'node:path';
 import type { SandboxProcess } from '../../sandbox/sandbox-process.ts';
 import type { Kernel } from '../../walls/walls.ts';
 import { startInstall } from '../packages/install-process.ts';
 import type { InstallEvents } from '../packages/install-process.ts';
 import type { Python } from './find-python.ts';
 import { PYTHON_PROGRAMS } from './python-program.ts';
-import { stepWalls } from './python-walls.ts';
+import { installerFolders, stepWalls } from './python-walls.ts';
 
 /** What the installer asks for. */
 export interface InstallStep {
   /** `fetch`: with the network, and without code of packages. `build`: the other way round. */
   readonly kind: 'fetch' | 'build';
-  /** For Python. */
-  readonly arguments: readonly string[];
+  /** What the program reads, but for the id of its parent. */
+  readonly request: Readonly<Record<string, unknown>>;
   /** In which it starts. */
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** The folder in which it may write, and the cache folder. */
+  /** The folder in which it may write. */
   readonly work: string;
-  readonly cache: string;
 }
+
+const PROGRAMS: Record<InstallStep['kind'], readonly string[]> = {
+  fetch: ['-I', join(PYTHON_PROGRAMS, 'kgrid_runtime/installer/fetch.py')],
+  build: ['-I', '-S', '-B', join(PYTHON_PROGRAMS, 'kgrid_runtime/installer/build.py')],
+};
 
 export class InstallSteps {
   readonly #python: Python;
   readonly #kernel: Kernel;
+  readonly #cache: string;
   readonly #running = new Map<number, SandboxProcess>();
 
-  constructor(python: Python, kernel: Kernel) {
+  constructor(python: Python, kernel: Kernel, cache: string) {
     this.#python = python;
+    this.#cache = cache;
     this.#kernel = kernel;
   }
 
+  /** @throws Error for a step that would write elsewhere than in the folder of one installation. */
   start(number: number, step: InstallStep, events: InstallEvents): void {
+    const { work, folder } = step;
+    const [installing] = installerFolders(this.#cache);
+    const isOwn = dirname(dirname(work)) === installing && `${normalize(folder)}/`.startsWith(`${work}/`);
+    if (!isOwn || normalize(work) !== work) throw new Error('the installer asked for a folder that is none of its own');
     const command = {
       program: this.#python.program,
-      args: step.arguments,
+      args: [...PROGRAMS[step.kind], JSON.stringify({ ...step.request, parent: process.pid })],
       env: step.environment,
-      walls: stepWalls(this.#python, PYTHON_PROGRAMS, step),
-      cwd: step.folder,
+      walls: stepWalls(this.#python, PYTHON_PROGRAMS, step, this.#cache),
+      cwd: folder,
     };
     const onEnd = (code: number): void => {
       this.#running.delete(number);

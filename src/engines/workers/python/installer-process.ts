@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { NetworkPermission } from '../../network/permission.ts';
 import { launchOf } from '../../walls/launch.ts';
+import { messageOf } from '../../../lib/errors.ts';
 import type { Kernel } from '../../walls/walls.ts';
 import { activationFailed } from '../packages/errors.ts';
 import type { Python } from './find-python.ts';
@@ -80,7 +81,7 @@ export class InstallerProcess {
 
   constructor(options: InstallerOptions) {
     this.#options = options;
-    this.#steps = new InstallSteps(options.python, options.kernel);
+    this.#steps = new InstallSteps(options.python, options.kernel, options.cache);
   }
 
   /** @throws ActivationFailure in the words of what installs. */
@@ -119,8 +120,16 @@ export class InstallerProcess {
     this.#child = child;
     const variables = { PIP_CACHE_DIR: pipCache, ...environment };
     this.#tell({ cache, environment: variables, sourceBuilds, seconds: limitSeconds, size: limitBytes });
-    createInterface({ input: child.stdout }).on('line', (line) => this.#take(JSON.parse(line) as Said));
     let last = '';
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      try {
+        this.#take(JSON.parse(line) as Said);
+      } catch (thrown) {
+        // It says what it never says.
+        last = messageOf(thrown);
+        child.kill('SIGKILL');
+      }
+    });
     child.stderr.setEncoding('utf8').on('data', (text: string) => (last = (last + text).slice(-MAX_LAST_WORDS)));
     const onEnd = (reason: string): void => {
       if (this.#child !== child) return;

@@ -54,8 +54,8 @@ export const installerWalls = (python: Python, programs: string, cache: string):
 });
 
 /** What fetches has the network and the settings of pip, what builds has compilers; each writes in its own folder. */
-export function stepWalls(python: Python, programs: string, step: InstallStep): Walls {
-  const installed = join(step.cache, 'installs');
+export function stepWalls(python: Python, programs: string, step: InstallStep, cache: string): Walls {
+  const installed = join(cache, 'installs');
   const common = [...everywhere(python), ...python.packages, programs, installed];
   const both = { calls: 'installer', processes: true } as const;
   if (step.kind === 'build')
@@ -66,16 +66,16 @@ export function stepWalls(python: Python, programs: string, step: InstallStep): 
       connect: [],
       ...both,
     };
-  const { HOME: home, PIP_CACHE_DIR: cache } = step.environment;
+  const { HOME: home, PIP_CACHE_DIR: pipCache } = step.environment;
   const ofUser = home === undefined ? [] : ['.netrc', '.pip', '.config/pip'].map((path) => join(home, path));
   const settings = ['/etc/pip.conf', '/etc/xdg/pip', ...ofUser];
   return {
     read: [
-      ...[...common, join(step.cache, 'objects'), join(dirname(step.work), 'given')],
+      ...[...common, join(cache, 'objects'), join(dirname(step.work), 'given')],
       ...[...NETWORK, ...settings, ...filesIn(step.environment)],
     ],
     execute: [...interpreter(python), ...TOOLS],
-    write: [step.work, '/dev/null', ...(cache === undefined ? [] : [cache])],
+    write: [step.work, '/dev/null', ...(pipCache === undefined ? [] : [pipCache])],
     connect: 'any',
     ...both,
   };
