@@ -16,6 +16,8 @@ import { openSources } from '../lib/ko-source.ts';
 import type { KoSource } from '../lib/ko-source.ts';
 import { pack } from '../lib/pack.ts';
 import { enginesAt, lookBefore, requireEngines } from '../lib/before-push.ts';
+import type { Before } from '../lib/before-push.ts';
+import { LeftOut } from '../lib/left-out.ts';
 import { activate, upload } from '../lib/publish.ts';
 import type { Ready } from '../lib/publish.ts';
 import { connect, withRemoteOptions } from '../lib/remote.ts';
@@ -30,16 +32,18 @@ interface PushOptions extends RemoteOptions {
   readonly with: readonly string[];
   readonly replace?: boolean;
   readonly anyEngine?: boolean;
+  readonly keepGoing?: boolean;
 }
 
 export function pushCommand(context: Context): Command {
   const command = new Command('push')
     .description('Upload knowledge objects to an activator and activate them there')
-    .argument('<dir|zip...>', 'knowledge objects, or folders of them')
+    .argument('<dir|zip...>', 'knowledge objects, or folders of them or of their zips')
     .option('--no-test', 'do not load their code and run their worked examples on this machine first')
     .option('--with <dir|zip...>', 'knowledge objects that these call; they are not uploaded', [])
     .option('--replace', 'replace versions that are there with another content, without asking')
-    .option('--any-engine', 'upload also what needs an engine that is not there');
+    .option('--any-engine', 'upload also what needs an engine that is not there')
+    .option('--keep-going', 'leave out what cannot be pushed, and push the others');
   return withRemoteOptions(command, 'address of the activator')
     .addHelpText(
       'after',
@@ -50,7 +54,7 @@ Examples:
   kgrid push my-score --url https://kgrid.example.org --token-env MY_TOKEN
 
 Before that all are checked, and their worked examples run on this machine: nothing is uploaded when one of them has
-problems, or needs an engine that the activator does not have. Exit code: 0 all endpoints are active, 1 problems or an
+problems, or needs an engine that the activator does not have, but with --keep-going. Exit code: 0 all endpoints are active, 1 problems or an
 endpoint that does not run, 2 a version with another content is there and was not to be replaced, 3 the activator is
 out of reach or refuses the login.`,
     )
@@ -69,52 +73,81 @@ async function push(context: Context, paths: readonly string[], options: PushOpt
   const problems = checked.flatMap(({ inspection: { source }, findings }) =>
     findings.filter(({ severity }) => severity === 'problem').map((each) => ({ source: source.label, ...each })),
   );
-  if (problems.length > 0) {
+  const leftOut = new LeftOut(options.keepGoing === true, terminal);
+  if (problems.length > 0 && options.keepGoing !== true) {
     terminal.print(terminal.bad(`${count(problems.length, 'problem')}: nothing was uploaded`));
     terminal.json({ ok: false, problems });
     return EXIT.problems;
   }
-  const ready = await Promise.all(checked.map(makeReady));
+  for (const [label, own] of Map.groupBy(problems, ({ source }) => source))
+    leftOut.add(label, count(own.length, 'problem'));
+  const sound = checked.filter(({ inspection: { source } }) => !leftOut.has(source.label));
   const engines = options.anyEngine === true ? undefined : await enginesAt(client);
-  if (engines !== undefined) requireEngines(ready, engines, client);
-  const before = await lookBefore(ready, client, terminal, options.replace === true);
-  // All are there before the first is activated, since they may call each other.
+  const runnable = await leftOut.without(await Promise.all(sound.map(makeReady)), (some) => {
+    if (engines !== undefined) requireEngines(some, engines, client);
+    return Promise.resolve();
+  });
+  const before = new Map<string, Before>();
+  const ready = await leftOut.without(runnable, async (some) => {
+    for (const each of await lookBefore(some, client, terminal, options.replace === true)) before.set(...each);
+  });
+  const pushed = await bring(ready, { client, terminal, before, leftOut });
+  const endpoints = pushed.endpoints.filter(isActive).length;
+  const isWhole = endpoints === pushed.endpoints.length;
+  const summary = `${endpoints} of ${count(pushed.endpoints.length, 'endpoint')} active`;
+  terminal.print(isWhole ? terminal.good(summary) : terminal.bad(summary));
+  leftOut.print();
+  const ok = isWhole && leftOut.all.length === 0;
+  const notPushed = options.keepGoing === true ? { notPushed: leftOut.all } : {};
+  terminal.json({ ok, url: client.url, ...pushed, ...notPushed });
+  return ok ? EXIT.ok : EXIT.problems;
+}
+
+interface Bringing {
+  readonly client: ActivatorClient;
+  readonly terminal: Terminal;
+  /** By key, what is there. */
+  readonly before: ReadonlyMap<string, Before>;
+  readonly leftOut: LeftOut;
+}
+
+interface Brought {
+  readonly kos: readonly string[];
+  readonly replaced: readonly string[];
+  readonly unchanged: readonly string[];
+  readonly endpoints: readonly ListedEndpoint[];
+}
+
+/** Uploads and activates. All are there before the first is activated, since they may call each other. */
+async function bring(ready: readonly Ready[], { client, terminal, before, leftOut }: Bringing): Promise<Brought> {
   const replaced = new Set<string>();
   const unchanged: string[] = [];
-  for (const each of ready) {
-    const { key } = each.ko;
-    if (before.get(key) === 'same') {
-      unchanged.push(key);
-      terminal.print(`${key} is at ${client.url} already, with the same content: nothing was uploaded`);
-      continue;
+  const there = await leftOut.without(ready, async (some) => {
+    for (const each of some) {
+      const { key } = each.ko;
+      if (before.get(key) === 'same') {
+        unchanged.push(key);
+        terminal.print(`${key} is at ${client.url} already, with the same content: nothing was uploaded`);
+        continue;
+      }
+      const digests = await upload(each, client, terminal);
+      if (before.get(key) !== 'other' && digests === undefined) continue;
+      replaced.add(key);
+      const which = digests === undefined ? '' : `: ${digests.replace(', ', ' → ')}`;
+      terminal.print(terminal.dim(`  in place of another${which}`));
     }
-    const digests = await upload(each, client, terminal);
-    if (before.get(key) !== 'other' && digests === undefined) continue;
-    replaced.add(key);
-    const which = digests === undefined ? '' : `: ${digests.replace(', ', ' → ')}`;
-    terminal.print(terminal.dim(`  in place of another${which}`));
-  }
-  const endpoints: ListedEndpoint[] = [];
-  for (const each of ready) {
-    const found = await activate(each.ko, client, terminal);
-    for (const endpoint of found) await printEndpoint(endpoint, each, client, terminal);
-    if (replaced.has(each.ko.key) && !found.every(isActive))
-      terminal.print(terminal.warning(`  The package of ${each.ko.key} that was there before has been replaced`));
-    endpoints.push(...found);
-  }
-  const running = endpoints.filter(isActive).length;
-  const ok = running === endpoints.length;
-  const summary = `${running} of ${count(endpoints.length, 'endpoint')} active`;
-  terminal.print(ok ? terminal.good(summary) : terminal.bad(summary));
-  terminal.json({
-    ok,
-    url: client.url,
-    kos: ready.map(({ ko }) => ko.key),
-    replaced: [...replaced],
-    unchanged,
-    endpoints,
   });
-  return ok ? EXIT.ok : EXIT.problems;
+  const endpoints: ListedEndpoint[] = [];
+  const brought = await leftOut.without(there, async (some) => {
+    for (const each of some) {
+      const found = await activate(each.ko, client, terminal);
+      for (const endpoint of found) await printEndpoint(endpoint, each, client, terminal);
+      if (replaced.has(each.ko.key) && !found.every(isActive))
+        terminal.print(terminal.warning(`  The package of ${each.ko.key} that was there before has been replaced`));
+      endpoints.push(...found);
+    }
+  });
+  return { kos: brought.map(({ ko }) => ko.key), replaced: [...replaced], unchanged, endpoints };
 }
 
 /** With all runtimes that this machine has: what needs another is left to the activator. */

@@ -8,11 +8,14 @@ import { findExploded } from '../../src/shelf/file-store/find-exploded.ts';
 import { ioFailure } from './exit.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The folder or zip itself, or the folders of knowledge objects below it. @throws CommandFailure. */
+/** The folder or zip itself, or the folders of knowledge objects below it; where there are none, the archives there. @throws CommandFailure. */
 export async function knowledgeObjectsAt(path: string, terminal: Terminal): Promise<string[]> {
   if (!(await statOf(path)).isDirectory()) return [path];
   const { folders, damage } = await findExploded(path);
   if (damage.some(({ where }) => where === METADATA_FILE)) return [path];
+  // A folder of archives stands for these; beside sources they may be what was packed of them.
+  const archives = damage.filter(({ where }) => ARCHIVE.test(where)).map(({ where }) => join(path, where));
+  if (folders.length === 0 && archives.length > 0) return archives.sort();
   const leave = (where: string, why: string): void => terminal.note(`${join(path, where)} is left out: ${why}`);
   for (const { where, cause } of damage) leave(where, ARCHIVE.test(where) ? 'name the archive itself' : cause);
   for (const where of await tooDeep(path, folders)) leave(where, 'it is more than three levels deep, name it itself');
