@@ -1,6 +1,7 @@
 /** Starts the service: settings, shelf, listening, activation; and stops it. */
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
+import { auditStart } from './audit-start.ts';
 import { fullVersion, readBuild } from './build.ts';
 import type { Build } from './build.ts';
 import { createApp } from './app.ts';
@@ -112,9 +113,13 @@ function warnOfOpenAccess(config: Config, log: Logger): void {
 async function start(app: App, url: string, config: Config, manifests: StartManifests, log: Logger): Promise<void> {
   const { fleet } = app;
   await app.shelf.ready();
-  await fleet?.join(app.activator, app.runtimes, { name: `${hostname()}:${new URL(url).port}`, address: url });
+  const at = { name: `${hostname()}:${new URL(url).port}`, address: url };
+  const activates = (await fleet?.join(app.activator, app.runtimes, at)) ?? true;
   if (fleet !== undefined && config.callKey === undefined) app.tokens.share(await fleet.callKey());
   const { decided } = await app.activator.start();
+  const { set } = app.activator;
+  // A node that joins others activates what was active before.
+  if (activates) void decided.then(() => auditStart(app.server.audit, set));
   await fleet?.begin();
   const imports = async (): Promise<void> => {
     const imported = await importStartManifests(app, config, manifests, log);

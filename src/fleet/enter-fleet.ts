@@ -11,6 +11,8 @@ export interface Entered {
   /** Under which it is known. */
   readonly name: string;
   readonly joined: string;
+  /** It activates what lies on the shelf. */
+  readonly isFirst: boolean;
 }
 
 /** Machines may have the same name. */
@@ -47,6 +49,6 @@ export function enterFleet(
         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING joined::text`,
       [id, name, address, version, JSON.stringify(settings), await shelf.revision(), JOINING],
     );
-    return { generation, name, joined: entered[0]?.joined ?? '' };
+    return { generation, name, joined: entered[0]?.joined ?? '', isFirst };
   });
 }

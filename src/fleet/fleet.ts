@@ -107,15 +107,17 @@ export class Fleet implements AsyncDisposable {
 
   /**
    * Becomes a node of the fleet. The first activates what lies on the shelf; joining others changes nothing.
-   * @param at under which this node is known. @throws DatabaseError.
+   * @param at under which this node is known. @returns whether it is the first. @throws DatabaseError.
    */
-  async join(activator: Activator, registry: RuntimeRegistry, at: { name: string; address: string }): Promise<void> {
+  async join(activator: Activator, registry: RuntimeRegistry, at: { name: string; address: string }): Promise<boolean> {
     const { log, shelf } = this.#options;
     const { database } = shelf;
     this.#activator = activator;
     this.#registry = registry;
     this.#node = { ...this.#node, ...at };
-    const { generation, ...entered } = await this.retryTransient(() => enterFleet(shelf, this.#table, this.#node));
+    const { generation, isFirst, ...entered } = await this.retryTransient(() =>
+      enterFleet(shelf, this.#table, this.#node),
+    );
     this.#node = { ...this.#node, ...entered };
     await this.retryTransient(() => this.kos.catchUp());
     await this.retryTransient(() => this.#runtimes.follow());
@@ -148,6 +150,7 @@ export class Fleet implements AsyncDisposable {
     this.#heartbeat.begin();
     const { name } = this.#node;
     log.info({ event: 'fleet', node: name, fleet: database.fleet, generation }, `Joined the fleet as ${name}`);
+    return isFirst;
   }
 
   /**

@@ -1,12 +1,10 @@
 /** The Activation API: "all GET; all respond 303 redirecting to `/endpoints`". A POST does the same. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
-import type { BecameActive, ChangeOutcome } from '../activation/became-active.ts';
+import type { ChangeOutcome } from '../activation/became-active.ts';
 import { malformedRequest } from '../lib/errors.ts';
-import { someOf } from '../lib/text.ts';
 import { audit } from './access/audit.ts';
-import type { AuditEntry } from './access/audit.ts';
-import { atIdsOf, MAX_NAMED } from './access/audited-names.ts';
+import { auditedActivation } from './access/audited-activation.ts';
 import { prefixOf } from './address.ts';
 import { askedVersion } from './asked-version.ts';
 import { declare } from './methods.ts';
@@ -32,8 +30,7 @@ export function activationRoutes(app: FastifyInstance, activator: Activator): vo
         audit(request, { action, subject, outcome: 'failed' });
         throw thrown;
       }
-      const told = digestsOf(outcome.active, whole.name !== undefined);
-      audit(request, { action, subject, ...told, ...howItEnded(outcome) });
+      audit(request, { action, subject, ...auditedActivation(outcome, whole.name !== undefined) });
       return reply
         .code(303)
         .header('location', `${prefixOf(request)}/endpoints`)
@@ -73,22 +70,4 @@ export function activationRoutes(app: FastifyInstance, activator: Activator): vo
     declare(app, `${base}/reload/:naan/:name`, reloadKo);
     declare(app, `${base}/reload/:naan/:name/:version`, reloadKo);
   }
-}
-
-/** Which content is active since: of a KO that was named always, of all others where it is another than before. */
-function digestsOf(active: readonly BecameActive[], isNamed: boolean): Pick<AuditEntry, 'atId' | 'digest' | 'digests'> {
-  const told = isNamed ? active : active.filter(({ isNew }) => isNew);
-  const [first] = told;
-  if (first === undefined) return {};
-  if (isNamed && told.length === 1)
-    return { digest: first.digest, ...(first.atId === undefined ? {} : { atId: first.atId }) };
-  const all = told.map(({ ko, digest }) => `${ko} ${digest}`);
-  return { digests: someOf(all, MAX_NAMED), ...atIdsOf(told) };
-}
-
-/** What could not be activated is told, and the rest is active. */
-function howItEnded({ active, endpoints, failed }: ChangeOutcome): Pick<AuditEntry, 'notActive' | 'outcome'> {
-  if (failed.length === 0) return { outcome: 'done' };
-  const notActive = `${failed.length} of ${Math.max(endpoints, failed.length)}: ${someOf(failed, MAX_NAMED)}`;
-  return { notActive, outcome: active.length === 0 ? 'failed' : 'partly' };
 }

@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from './support/ko.ts';
 import { scrapeUntil } from '../metrics/support/series.ts';
-import { startService } from './support/service.ts';
+import { startService, temporaryFolder } from './support/service.ts';
 
 const naan = uniqueNaan();
 const service = await startService();
@@ -72,4 +72,26 @@ test('lists of endpoints can be asked for those of one status', async () => {
   const { status, object } = await service.get('/endpoints?status=broken');
   assert.equal(status, 400);
   assert.match(String(object['Detail']), /status must be one of LOADED, ACTIVATED, FAILED_TO_ACTIVATE/);
+});
+
+test('what a start activates has one record in the audit', async () => {
+  await using shelf = await temporaryFolder();
+  const start = { shelf: shelf.path };
+  {
+    await using first = await startService(start);
+    await first.add(broken, javascriptKo('function run() { return 1; }', { naan, name: 'good' }));
+    assert.ok(
+      (await first.get('/actuator/audit')).list.every(({ action }) => action !== 'start'),
+      'of nothing none',
+    );
+  }
+  await using again = await startService(start);
+  await again.logged(({ audit, action }) => audit === true && action === 'start');
+  const [record] = (await again.get('/actuator/audit?limit=1')).list;
+  assert.deepEqual(
+    [record?.['who'], record?.['login'], record?.['action'], record?.['subject'], record?.['outcome']],
+    ['kgrid-activator', 'start', 'start', 'all', 'partly'],
+  );
+  assert.match(String(record?.['digests']), new RegExp(`^${naan}/good/v1\\.0 [0-9a-f]{64}$`));
+  assert.equal(record?.['notActive'], `1 of 2: ${endpoint}`);
 });
