@@ -23,7 +23,7 @@ class Hosts:
         self._allowed = {(host, port) for host, port in allowed.get("hosts", [])}
         self._configured = set(_configured())
         for name, value in environment:
-            if name.lower().endswith("_proxy"):
+            if name.lower().endswith("_proxy") and name.lower() != "no_proxy":
                 self._configured.update(_hosts_in(value, True))
         self._asked = threading.local()
         self.refused: str | None = None

@@ -183,7 +183,7 @@ class Installer:
         """The folder with what is wanted, if that is anything."""
         if not any(wanted.lines):
             return ()
-        alone = work.package.ko.rpartition("/")[0] if wanted.has_own else ""
+        alone = work.package.ko.rpartition("/")[0] if wanted.has_own or wanted.hosts else ""
         key = key_of("requirements", wanted.meaning, alone, work.alone)
 
         async def make(staging: Path, made: Path, tell: Progress) -> None:
