@@ -52,7 +52,8 @@ async function ofActivator(client: ActivatorClient, terminal: Terminal): Promise
   for (const { what, cause, triedAgainAt } of health.failures) {
     const word = triedAgainAt === undefined ? 'CANNOT BE SERVED' : `TRIED AGAIN AT ${escapeForMessage(triedAgainAt)}`;
     terminal.print(`  ${terminal.bad(word)}  ${escapeForMessage(what)}`);
-    terminal.print(`    ${cause}`);
+    // Its endpoints, with the cause, stand above.
+    if (triedAgainAt === undefined) terminal.print(`    ${cause}`);
   }
   if (isUp && health.engines === undefined)
     terminal.note(

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { healthOf } from './fleet-health.ts';
+import type { FleetNode, NodeFailure } from './nodes.ts';
+
+const node = (name: string, failures: readonly NodeFailure[]): FleetNode => ({
+  ...{ id: name, name, address: '', version: '1', settings: {}, revision: 1, generation: 1, failures },
+  ...{ joined: '2026-01-01T00:00:00Z', age: 0 },
+});
+const FINE = { behind: [], problem: undefined };
+const knowledgeObject = 'a/b/v1';
+const away = { knowledgeObject, cause: 'the registry is away', triedAgainAt: '2026-01-01T00:10:00Z' };
+
+test('a knowledge object that no node can run since its packages cannot be fetched is a failure of the fleet', () => {
+  const { status, details } = healthOf({}, [node('one', [away]), node('two', [away])], FINE);
+  assert.equal(status, 'DOWN');
+  assert.deepEqual(details['failures'], [
+    { node: 'one', ...away },
+    { node: 'two', ...away },
+  ]);
+});
+
+test('one that no node can run for what it is, is as it is on one node alone', () => {
+  const broken = { knowledgeObject, cause: 'src/index.js line 2: SyntaxError' };
+  assert.equal(healthOf({}, [node('one', [broken]), node('two', [broken])], FINE).status, 'UP');
+  assert.equal(healthOf({}, [node('one', [broken]), node('two', [])], FINE).status, 'DOWN');
+});
