@@ -56,6 +56,8 @@ async function main(output: Output, errors: Output): Promise<void> {
   log.info({ event: 'listening', url }, `Listening at ${url} (profile ${config.profile})`);
   if (config.logInputs)
     log.warn('--log-inputs: the log has the inputs of calls, which may be data of patients; keep it as such');
+  if (config.logMessages)
+    log.warn('--log-messages: the log has what errors of code say, which may quote data of patients; keep it as such');
   warnOfOpenAccess(config, log);
   await app.startRuntimes();
   await start(app, url, config, lifecycle.manifests, log);

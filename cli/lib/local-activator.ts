@@ -113,6 +113,8 @@ function settingsOf({ runtimes, port, env, settings = [] }: LocalOptions): Param
     HOST,
     '--port',
     String(port),
+    // The inputs are the author's own.
+    '--log-messages',
     ...started.flatMap((name) => ['--runtimes', name]),
     ...settings,
   ];

@@ -2,8 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pino from 'pino';
 import type { Endpoint } from '../activation/endpoint.ts';
-import { executionFailed, invalidInput, malformedRequest, overloaded } from '../lib/errors.ts';
+import {
+  codeError,
+  executionFailed,
+  executionTimeout,
+  invalidInput,
+  invalidResult,
+  malformedRequest,
+  overloaded,
+} from '../lib/errors.ts';
 import { FailedCalls } from './failed-calls.ts';
+import type { Tells } from './failed-calls.ts';
 
 const endpointOf = (name: string): Endpoint =>
   ({
@@ -13,13 +22,13 @@ const endpointOf = (name: string): Endpoint =>
     entry: { engine: 'python' },
   }) as Endpoint;
 
-function failures(withInputs = false) {
+function failures(tells: Tells = { messages: true }) {
   const lines: Record<string, unknown>[] = [];
   const log = pino(
     { base: null, timestamp: false, formatters: { level: (level) => ({ level }) } },
     { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) },
   );
-  const failed = new FailedCalls(log, withInputs);
+  const failed = new FailedCalls(log, tells);
   const trace = { requestId: 'r', traceparent: undefined, executionId: 'e' };
   const note = (thrown: unknown, name = 'b'): void =>
     failed.note(thrown, { endpoint: endpointOf(name), trace, input: '{"age":173}', json: true });
@@ -44,6 +53,27 @@ test('a line names the code, its place and the request, but nothing of the input
       msg: 'ValueError: … is too much',
     },
   ]);
+});
+
+test('what code says is told only where that is wanted, and its type and place always', () => {
+  const { lines, note, failed } = failures({});
+  const place = { file: 'src/main.py', line: 12 };
+  // Reformatted, and thus not to be found in the input.
+  note(codeError('ValueError: born on the 1st of February', { place }));
+  note(codeError('Jones is too old'));
+  note(invalidResult('the result holds NaN at result["Jones"]'));
+  note(executionTimeout('no result within the limit of 5 s'));
+  assert.deepEqual(
+    lines.map(({ msg, place: at }) => [msg, at]),
+    [
+      ['the code failed: ValueError', '(src/main.py line 12)'],
+      ['the code failed', undefined],
+      ['the result cannot be written as JSON, or is too large', undefined],
+      ['no result within the limit of 5 s', undefined],
+    ],
+  );
+  assert.doesNotMatch(JSON.stringify([lines, failed.groups.latest()]), /Jones|February/);
+  failed[Symbol.dispose]();
 });
 
 test('an input that code refuses is at info without its message, and what HTTP refuses leaves no line', () => {
@@ -109,7 +139,7 @@ test('calls that fail alike are counted together, the last first, with nothing o
     ['b', 'execution-failed', 'ValueError: … is too much', 'src/main.py:12', 60],
   ]);
   failed[Symbol.dispose]();
-  const open = failures(true);
+  const open = failures({ inputs: true });
   open.note(invalidInput('173 is too much'));
   assert.deepEqual(groupsOf(open.failed), [['b', 'invalid-input', '173 is too much', undefined, 1]]);
   open.failed[Symbol.dispose]();

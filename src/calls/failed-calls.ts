@@ -8,7 +8,7 @@ import { koKey } from '../knowledge-object/id.ts';
 import { formatPlace } from '../lib/code-place.ts';
 import { ServiceError } from '../lib/errors.ts';
 import { FailureGroups } from './failure-groups.ts';
-import { withoutInputs } from './without-inputs.ts';
+import { errorTypeIn, withoutInputs } from './without-inputs.ts';
 import { traceNames } from './trace-names.ts';
 
 /** The part of a log that this needs. */
@@ -32,6 +32,29 @@ export interface FailedCall {
   readonly json: boolean;
 }
 
+/** What the log and the groups may tell beside the type of an error and its place. */
+export interface Tells {
+  /** What is said of an input by who refuses it: in the groups; the log of each execution has it anyway. */
+  readonly inputs?: boolean;
+  /** What errors of code say, but for what it has in common with the input. */
+  readonly messages?: boolean;
+}
+
+/** Errors whose messages are words of the code, and what is said in their place. */
+const OF_CODE: ReadonlyMap<string, string> = new Map([
+  ['code-error', 'the code failed'],
+  ['invalid-result', 'the result cannot be written as JSON, or is too large'],
+  ['process-ended', 'the process of the code ended'],
+  ['execution-failed', 'the call failed'],
+]);
+
+/** Undefined for messages of the service itself. */
+function withoutWordsOfCode({ code, message }: ServiceError): string | undefined {
+  const words = OF_CODE.get(code);
+  const type = errorTypeIn(message);
+  return words === undefined || type === undefined ? words : `${words}: ${type}`;
+}
+
 interface Count {
   failed: number;
   readonly endpoint: Endpoint;
@@ -39,17 +62,16 @@ interface Count {
 
 export class FailedCalls implements Disposable {
   readonly #log: CallLog;
-  readonly #withInputs: boolean;
+  readonly #tells: Tells;
   /** Those that are alike together, also beyond the measure of lines. */
   readonly groups: FailureGroups;
   #counts = new Map<string, Count>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** `withInputs`: what is said of an input may be told by the groups; by the log of each execution it is anyway. */
-  constructor(log: CallLog, withInputs = false, groups = new FailureGroups()) {
+  constructor(log: CallLog, tells: Tells = {}, groups = new FailureGroups()) {
     this.groups = groups;
     this.#log = log;
-    this.#withInputs = withInputs;
+    this.#tells = tells;
   }
 
   /** For an error that is the service's own fault, its cause is logged where it becomes an answer. */
@@ -62,10 +84,14 @@ export class FailedCalls implements Disposable {
     // What HTTP refuses is the caller's, and hears of it.
     if (isRefused && thrown.code !== 'invalid-input' && !isNotActive) return;
     if (isOurs) thrown.isLogged = true;
-    const masked = (): string =>
-      isOurs ? withoutInputs(thrown.message, input, json) : 'the service failed to run a call';
-    const ofInput = isInputs && this.#withInputs ? thrown.message.slice(0, MAX_MESSAGE_CHARACTERS) : undefined;
-    this.groups.note(thrown, endpoint, trace, isInputs ? () => ofInput : masked);
+    const { inputs = false, messages = false } = this.#tells;
+    const words = (): string => {
+      if (!isOurs) return 'the service failed to run a call';
+      const withoutMessage = messages ? undefined : withoutWordsOfCode(thrown);
+      return withoutMessage ?? withoutInputs(thrown.message, input, json);
+    };
+    const ofInput = isInputs && inputs ? thrown.message.slice(0, MAX_MESSAGE_CHARACTERS) : undefined;
+    this.groups.note(thrown, endpoint, trace, isInputs ? () => ofInput : words);
     if (!this.#mayLog(endpoint)) return;
     const facts = {
       event: 'call-failed',
@@ -76,7 +102,7 @@ export class FailedCalls implements Disposable {
     };
     // Its message is about the values.
     if (isInputs) this.#log.info(facts, 'a call had an input that its knowledge object refuses');
-    else this.#log.warn(facts, masked());
+    else this.#log.warn(facts, words());
   }
 
   /** Tells what is not told yet. */

@@ -28,6 +28,10 @@ export function withoutInputs(message: string, input: string, json: boolean): st
   return (kind + masked).slice(0, MAX_CHARACTERS);
 }
 
+/** Such as `TypeError`, of a message that begins with it. */
+export const errorTypeIn = (message: string): string | undefined =>
+  /^[A-Za-z]{0,55}(?:Error|Exception)(?=: |$)/.exec(message.replace(PREFIX, ''))?.[0];
+
 /** Such as `TypeError: `. */
 function kindOf(line: string): string {
   const word = /^[A-Za-z]{1,60}: /.exec(line)?.[0] ?? '';

@@ -88,6 +88,8 @@ export interface Config {
   readonly logExecutions: boolean;
   /** … with their inputs. */
   readonly logInputs: boolean;
+  /** What errors of code say is told, and not only their type and place. */
+  readonly logMessages: boolean;
   /** Answers tell how they came about. */
   readonly provenance: boolean;
   /** Endpoints with series of their own. */
@@ -167,6 +169,7 @@ export function toConfig(raw: RawSettings): Config {
     logFormat: read.as('log-format', (value, source) => toChoice(value, source, ['auto', 'text', 'json'])),
     logExecutions: read.as('log-executions', toFlag),
     logInputs: logInputsOf(read),
+    logMessages: read.as('log-messages', toFlag),
     provenance: read.as('provenance', toFlag),
     metricsEndpoints: read.as('metrics-endpoints', toNumber),
     openMetrics: read.as('open-metrics', toFlag),

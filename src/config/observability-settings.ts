@@ -37,6 +37,14 @@ export const OBSERVABILITY_SETTINGS = [
     help: 'Also log the inputs of calls, which may be data of patients; with --log-executions',
   },
   {
+    option: 'log-messages',
+    env: 'KGRID_LOG_MESSAGES',
+    kind: 'flag',
+    default: 'false',
+    group: 'Logs',
+    help: 'Also log what errors of code say, which may quote data of patients, beside their type and place',
+  },
+  {
     option: 'provenance',
     env: 'KGRID_PROVENANCE',
     kind: 'flag',

@@ -112,7 +112,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   installAccess(app, accessOptionsOf(config, { ...options, observe: observeLogins }));
 
   const held = new HeldBytes(config.limits.held);
-  const failures = new FailedCalls(options.log.child({ part: 'calls' }), config.logInputs, options.failures);
+  const failures = new FailedCalls(
+    options.log.child({ part: 'calls' }),
+    { inputs: config.logInputs, messages: config.logMessages },
+    options.failures,
+  );
   app.addHook('onClose', (_app, done) => {
     failures[Symbol.dispose]();
     done();

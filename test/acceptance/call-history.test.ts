@@ -5,6 +5,7 @@ import type { JsonObject } from './support/client.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from './support/ko.ts';
 import type { Ko } from './support/ko.ts';
+import { startService } from './support/service.ts';
 import { theService } from './support/the-service.ts';
 
 const service = await theService();
@@ -65,17 +66,18 @@ test('calls of the last hour are told for all and for one knowledge object, thos
 });
 
 test('calls that failed are told with the place of the code and how often, until their knowledge object has left', async () => {
+  await using telling = await startService({ args: ['--log-messages'] });
   const steering = '\u001b[2J\u202e<img src=x onerror=alert(1)>';
   const failing = javascriptKo(
     `function run(input) {\n  if (input.bad) throw Object.assign(new Error(input.bad), { name: 'InvalidInputError', status: 422 });\n` +
       `  throw new Error(${JSON.stringify(steering)} + ' of ' + input.name);\n}`,
     { naan, name: 'failing' },
   );
-  await service.serve(failing);
-  for (let i = 0; i < 30; i++) assert.equal((await service.post(pathOf(failing), { name: 'Bob Smith' })).status, 500);
-  const { headers } = await service.post(pathOf(failing), { bad: 'Bob Smith' });
+  await telling.serve(failing);
+  for (let i = 0; i < 30; i++) assert.equal((await telling.post(pathOf(failing), { name: 'Bob Smith' })).status, 500);
+  const { headers } = await telling.post(pathOf(failing), { bad: 'Bob Smith' });
   const read = async (query = '') => {
-    const answer = await service.get(`/actuator/failures?ko=${failing.id}${query}`);
+    const answer = await telling.get(`/actuator/failures?ko=${failing.id}${query}`);
     assert.equal(answer.status, 200, answer.text);
     return answer;
   };
@@ -95,7 +97,7 @@ test('calls that failed are told with the place of the code and how often, until
   });
   assert.ok(String(first) < String(last) && String(requestId) !== '' && String(executionId) !== '');
   assert.equal((await read('&limit=1')).list.length, 1);
-  await service.delete(`/kos/${failing.id}`);
+  await telling.delete(`/kos/${failing.id}`);
   assert.deepEqual((await read()).list, []);
 });
 

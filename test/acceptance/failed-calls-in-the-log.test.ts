@@ -43,10 +43,36 @@ test('a failed call leaves one line that says which code failed and how, and not
     status: 500,
     requestId: answer.headers['x-request-id'],
     executionId: answer.headers['kgrid-execution-id'],
-    msg: 'TypeError: no …',
+    msg: 'the code failed: TypeError',
   });
   assert.equal(linesOf(ko).length, 1);
   assert.doesNotMatch(JSON.stringify(service.log), /Bob|Smith/);
+});
+
+test('what code says is in the log with --log-messages alone, also where it ends its process', async () => {
+  await using telling = await startService({ args: ['--log-messages', '--runtimes', 'node'] });
+  await using silent = await startService({ args: ['--runtimes', 'node'] });
+  const throwing = javascriptKo('function run() { throw new TypeError("born in May"); }', { naan, name: 'says' });
+  const ending = remoteKo({
+    ...{ naan, name: 'ends', engine: 'node' },
+    code: {
+      'src/index.js':
+        "exports.run = () => new Promise(() => setTimeout(() => { throw new RangeError('born in May'); }, 1));",
+    },
+  });
+  for (const each of [telling, silent]) {
+    await each.serve(throwing, ending);
+    for (const ko of [throwing, ending]) {
+      assert.match((await each.post(pathOf(ko), {})).text, /born in May/, 'its caller hears it');
+      await each.logged(({ event, ko: of }) => event === 'call-failed' && of === ko.id);
+    }
+  }
+  await telling.logged(({ level, msg }) => level === 'warn' && /--log-messages/.test(String(msg)));
+  await telling.logged(({ msg }) => msg === 'TypeError: born in May');
+  await silent.logged(({ msg }) => msg === 'the code failed: TypeError');
+  assert.doesNotMatch(JSON.stringify(silent.log), /born in May/);
+  assert.doesNotMatch((await silent.get('/actuator/failures')).text, /born in May/);
+  assert.match((await telling.get('/actuator/failures')).text, /born in May/);
 });
 
 test('what HTTP refuses of a call leaves no line', async () => {

@@ -49,7 +49,8 @@ Object.assign(globalThis, { cxt: executors.context() });
 process.on('uncaughtException', (error) => {
   const call = current.getStore();
   const description = describe(error);
-  console.error(`Uncaught ${description}`);
+  // Its message may quote what a caller sent, and goes to the caller alone.
+  console.error(`Uncaught ${/^[A-Za-z]+(?=:|$)/.exec(description)?.[0] ?? 'exception'}`);
   if (call !== undefined) fail(call, error);
   else {
     send(frame(kinds.fatal, 0, 0, description));

@@ -46,6 +46,13 @@ export class CallFailure extends Error {
   }
 }
 
+const UNCAUGHT = ' (it was not caught and ended the process of the knowledge object)';
+/** `description`: of an exception, as its process gave it. */
+export const uncaught = (description: string): string => description + UNCAUGHT;
+/** For the log: what code says may be about its input. */
+export const withoutUncaught = (reason: string): string =>
+  reason.endsWith(UNCAUGHT) ? `an exception was not caught and ended the process of the knowledge object` : reason;
+
 /** `0.38 s`. */
 export const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 10) / 100} s`;
 

@@ -4,7 +4,7 @@
  * are sent to a new one.
  */
 import { whyNotStarted } from '../walls/launch.ts';
-import { failed, isStopping, processEnded, queueIsFull } from './call-failure.ts';
+import { failed, isStopping, processEnded, queueIsFull, withoutUncaught } from './call-failure.ts';
 import type { HostOptions, KoLog } from './host-options.ts';
 import { KoNetwork } from './ko-network.ts';
 import { withoutOwnPaths } from './own-paths.ts';
@@ -236,7 +236,7 @@ export class KoHost {
       // A stop ends them all, and nobody need look into that.
       if (!this.#isKilled) {
         this.#losses.add(worker, 'ended');
-        this.#log.failed(fault);
+        this.#log.failed(withoutUncaught(fault));
       }
     }
     this.#forget(worker);

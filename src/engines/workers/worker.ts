@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../sandbox/clock.ts';
 import { frame, OddFrame } from '../sandbox/frames.ts';
 import type { ProcessEvents, SandboxProcess } from '../sandbox/sandbox-process.ts';
-import { CallFailure } from './call-failure.ts';
+import { CallFailure, uncaught } from './call-failure.ts';
 import { failureOf, linesOf, MAX_DESCRIPTION_CHARACTERS } from './from-worker.ts';
 import { answers, kinds, maxBytesOf } from './messages.ts';
 import type { WorkerPolicy } from './policy.ts';
@@ -232,8 +232,7 @@ export class Worker {
       this.#events.asked(this, a, b, body);
       this.#events.freed(this);
     } else if (kind === kinds.sealed) this.#takeSealed(a);
-    else if (kind === kinds.fatal)
-      this.#reason ??= `${body.slice(0, MAX_DESCRIPTION_CHARACTERS)} (it was not caught and ended the process of the knowledge object)`;
+    else if (kind === kinds.fatal) this.#reason ??= uncaught(body.slice(0, MAX_DESCRIPTION_CHARACTERS));
   }
 
   #takeSealed(lastBegun: number): void {
