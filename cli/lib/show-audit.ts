@@ -47,12 +47,17 @@ export function tableOf(records: readonly Fields[]): string[] {
   return columns([
     ['TIME', 'WHO', 'ACTION', 'OUTCOME', 'SUBJECT', 'DIGEST', 'FROM'],
     ...records.map((each) => [
-      ...['time', 'who', 'action', 'outcome', 'subject'].map((name) => word(each[name])),
+      ...['time', 'who', 'action'].map((name) => word(each[name])),
+      word(each['outcome']) + timesOf(each['times']),
+      word(each['subject']),
       word(each['digest']).slice(0, 12),
       word(each['remoteAddress']),
     ]),
   ]);
 }
+
+/** Of what is counted and told together. */
+const timesOf = (times: unknown): string => (typeof times === 'number' && times > 1 ? ` ${times} times` : '');
 
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?$/;

@@ -36,6 +36,8 @@ test('a reason and address is told once at first, then once a minute, with how m
   }
   assert.equal(told.length, 1);
   counted.add('wrong', '192.0.2.1', () => 'another reason');
+  pass(100);
+  assert.equal(told.length, 2, 'it waits for no other reason');
   pass(MINUTE);
   assert.deepEqual(
     told.slice(1).map(({ first, times }) => [first, times]),

@@ -72,6 +72,9 @@ export class RefusalCounter<T> implements Disposable {
       const isApart = this.#counted.size < MOST_APART;
       const counted = { reason, address: isApart ? address : OTHERS, first: first(), times: 1, due: this.#now() };
       this.#counted.set(isApart ? key : rest, counted);
+      // What others wait for is later.
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
     }
     this.#timer ??= setTimeout(() => this.#tellNext(), PAUSE_MS).unref();
   }
