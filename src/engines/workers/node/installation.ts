@@ -19,6 +19,8 @@ export interface InstallationOptions {
   /** Milliseconds that a copy may take. */
   readonly timeout: number;
   readonly limits?: InstallLimits;
+  /** Ends it at once. */
+  readonly signal?: AbortSignal;
   /** Writes what npm starts from. */
   readonly prepare: (folder: string) => Promise<void>;
   readonly onStep: (step: string) => void;
@@ -28,6 +30,7 @@ export interface InstallationOptions {
 export async function install(options: InstallationOptions): Promise<string> {
   const { stage, npm, builds, timeout, limits = INSTALL_LIMITS } = options;
   await using trees = new Trees(limits, timeout);
+  options.signal?.addEventListener('abort', () => void trees[Symbol.asyncDispose]());
   const watch: Watch = (onTooMuch) => trees.watch(stage, onTooMuch);
   const [fetched, built, cache, home, kept] = ['fetched', 'built', 'cache', 'home', 'kept'].map((name) =>
     join(stage, name),

@@ -35,10 +35,16 @@ export class Installs {
   readonly #parts: InstallsParts;
   readonly #running = new Map<string, Promise<void>>();
   readonly #places = new Semaphore(2);
+  readonly #ending = new AbortController();
 
   constructor(cache: Cache, parts: InstallsParts) {
     this.#cache = cache;
     this.#parts = parts;
+  }
+
+  /** Ends what is copied or counted. */
+  kill(): void {
+    this.#ending.abort();
   }
 
   /**
@@ -64,6 +70,7 @@ export class Installs {
         this.#cache.stage(async (stage) => {
           const kept = await install({
             ...this.#parts,
+            signal: this.#ending.signal,
             ...{ stage, builds, prepare, onStep },
             fetch: { hasLock, sources },
           });
@@ -85,7 +92,11 @@ export class Installs {
     await this.#once(digestOf('fetch', identity), () =>
       this.#cache.stage(async (stage) => {
         const fetch = { hasLock: false, sources };
-        await install({ ...this.#parts, ...{ stage, fetch, builds: false, prepare, onStep: () => undefined } });
+        await install({
+          ...this.#parts,
+          signal: this.#ending.signal,
+          ...{ stage, fetch, builds: false, prepare, onStep: () => undefined },
+        });
       }),
     );
   }

@@ -69,6 +69,7 @@ export class NodeInstaller implements Installer {
 
   kill(): void {
     this.#npm.kill();
+    this.installs.kill();
   }
 }
 

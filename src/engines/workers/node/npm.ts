@@ -80,7 +80,8 @@ export class Npm {
   async registry(folder: string): Promise<string> {
     const environment = this.#options.installerEnvironment;
     const step = { kind: 'fetch', folder, cache: this.#cacheFolder, environment } as const;
-    return (await this.#run(['config', 'get', 'registry'], step, unwatched)).trim();
+    const said = await this.#run(['config', 'get', 'registry'], step, unwatched);
+    return said.split('\n').findLast((line) => URL.canParse(line.trim())) ?? '';
   }
 
   /**

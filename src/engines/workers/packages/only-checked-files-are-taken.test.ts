@@ -1,6 +1,7 @@
 /** What code of packages left in a folder is counted and copied without being followed, waited for, or overlooked. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { watch } from 'node:fs';
 import { link, lstat, mkdir, readFile, readlink, symlink, truncate, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
@@ -124,4 +125,19 @@ test('what is written is counted meanwhile, wherever it lies', async () => {
   await writeFile(join(folder.path, 'more'), Buffer.alloc(MB));
   assert.equal(await promise, 'Its packages are larger than 1 MB');
   await watching.stop();
+});
+
+test('a copy that goes on is ended with what started it', async () => {
+  await using folder = await temporaryFolder();
+  const from = join(folder.path, 'from');
+  await mkdir(from);
+  await writeFile(join(from, 'holes'), '');
+  await truncate(join(from, 'holes'), 2 ** 42);
+  const trees = new Trees({ bytes: 2 ** 43, files: 10 }, TIMEOUT_MS);
+  const copying = assert.rejects(trees.copy(from, join(folder.path, 'to')), /the thread ended/);
+  const watcher = watch(folder.path);
+  await once(watcher, 'change');
+  watcher.close();
+  await trees[Symbol.asyncDispose]();
+  await copying;
 });
