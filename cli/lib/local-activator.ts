@@ -147,9 +147,10 @@ function authorsLog({ onConsole, onFailure }: LocalOptions, places: FailedPlaces
     { level: 'info', base: null },
     {
       write: (line: string) => {
-        const { console, event, ko, msg, requestId, place } = JSON.parse(line) as Record<string, unknown>;
+        const { console, event, code, ko, msg, requestId, place } = JSON.parse(line) as Record<string, unknown>;
         if (console === true) onConsole(String(ko), withoutCache(String(msg)));
-        if (event !== 'call-failed') return;
+        // What cannot be activated is told where that fails.
+        if (event !== 'call-failed' || code === 'endpoint-not-active') return;
         const at = typeof place === 'string' ? place : '';
         if (!places.add(String(requestId), at)) onFailure?.(String(ko), withPlace(String(msg), at));
       },
