@@ -1,7 +1,7 @@
 /** Reads a knowledge object and finds what import and agreement would say of it, all at once; runs nothing. */
 import { posix, resolve } from 'node:path';
 import { Readable } from 'node:stream';
-import { endpointProblems, koProblems } from '../../src/activation/agreement.ts';
+import { endpointProblems, koProblems, timeoutProblem } from '../../src/activation/agreement.ts';
 import { LoadedKo } from '../../src/activation/loaded-ko.ts';
 import { withEngineNames } from '../../src/engines/table.ts';
 import type { Deployment, DeploymentEntry } from '../../src/knowledge-object/descriptors/deployment.ts';
@@ -19,7 +19,7 @@ import { descriptorWarnings } from './descriptor-warnings.ts';
 import { engineLike, ENGINES, foreignEngine } from './engines.ts';
 import type { EngineFacts } from './engines.ts';
 import { exampleProblems } from './example-problems.ts';
-import { problem, sorted } from './findings.ts';
+import { problem, sorted, warning } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { publicFileWarnings } from './public-files.ts';
 import { readSource } from './ko-source.ts';
@@ -47,6 +47,9 @@ export interface Inspection {
 /** Nothing of it can be read. */
 const NONE: Inspection['descriptors'] = { services: [], deployments: [] };
 
+/** What a service gives unless its operator says otherwise. */
+const MOST_TIMEOUT_MS = 10 * 60_000;
+
 export async function inspect(source: KoSource): Promise<Inspection> {
   if (source.damage !== undefined) {
     return { source, services: [], descriptors: NONE, examples: [], findings: [problem('', undefined, source.damage)] };
@@ -70,6 +73,12 @@ export async function inspect(source: KoSource): Promise<Inspection> {
       ),
     ];
     findings.push(...disagreements.map(({ file, line, message }) => problem(file, line, withReason(message, source))));
+    for (const { from, entry } of ko.declared) {
+      const late = timeoutProblem(from.deployment, entry, MOST_TIMEOUT_MS);
+      // Code for the engine javascript is activated here, which says it.
+      if (late !== undefined && entry.engine !== 'javascript')
+        findings.push(warning(from.deployment.file, entry.line, late));
+    }
     findings.push(...exampleProblems(ko, examples));
     findings.push(...authorWarnings(ko, source, examples));
   }

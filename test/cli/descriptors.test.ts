@@ -51,6 +51,11 @@ const slips: [string, Change, RegExp[]][] = [
     ],
   ],
   [
+    'a timeout that the service does not give',
+    deployment('engine: javascript', 'engine: node\n    timeout: 11m'),
+    [/^deployment\.yaml:«.*» the timeout of \/\w+ is 660 s, which is more than the 600 s that the service allows/],
+  ],
+  [
     'a method',
     deployment(/$/, '  pots: {artifact: a}\n'),
     [/^deployment\.yaml:«pots: \{artifact: a\}» "pots" is no method: did you mean post\?$/],
