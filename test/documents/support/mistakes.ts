@@ -112,12 +112,12 @@ export const AT_CALL: readonly (Mistake & {
   { words: 'Another endpoint in the address', make: (files) => files, path: '/hello/welcome/1.0/greet' },
   { words: 'An input that the code does not expect', make: code('const welcome = (input) => input.person.name;') },
   {
-    words: '`fetch`, `setTimeout`, `process` and the like',
-    make: code('const welcome = () => fetch("https://example.org");'),
+    words: '`fetch`, `process`, `window` and the like',
+    make: code('const welcome = () => process.exit();'),
   },
   { words: 'An endless loop', make: code('const welcome = () => { for (;;); };') },
   { words: 'A promise that nobody settles', make: code('const welcome = () => new Promise(() => {});') },
   { words: 'A result with a cycle', make: code('const welcome = (input) => { input.self = input; return input; };') },
-  { words: 'A BigInt as result', make: code('const welcome = () => 1n;') },
+  { words: 'A BigInt in a result', make: code('const welcome = () => ({ count: 1n });') },
   { words: 'NaN or Infinity in a result', make: code('const welcome = () => ({ score: 0 / 0 });') },
 ];
