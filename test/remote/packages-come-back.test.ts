@@ -112,4 +112,8 @@ test('packages that could not be fetched are installed once the registry is back
     assert.equal(answer['result'], 'Hello Ada', ko.name);
     assert.equal((await service.get(`/endpoints${pathOf(ko)}`)).object['status'], 'ACTIVATED');
   }
+  assert.deepEqual(await service.stop(), { code: 0, signal: null });
+  const stopping = service.log.findIndex(({ event }) => event === 'stopping');
+  const warnings = service.log.slice(stopping).filter(({ level }) => level !== 'info');
+  assert.deepEqual(warnings, [], 'a stop that ends its workers is nothing to look into');
 });
