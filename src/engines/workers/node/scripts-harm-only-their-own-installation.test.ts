@@ -8,6 +8,7 @@ import { TestRegistry } from '../../../../runtimes/node/test/registry.ts';
 import { EngineHost } from '../../../../test/conformance/engine-host.ts';
 import { temporaryFolder } from '../../../../test/conformance/temporary-folder.ts';
 import { ownWorkers } from '../../../../test/conformance/workers-host.ts';
+import { inRound } from '../../../../test/support/round.ts';
 import { findKernel } from '../../walls/find-kernel.ts';
 import { Cache } from '../packages/cache.ts';
 import { Installs } from './installs.ts';
@@ -56,7 +57,9 @@ const LEFT: Readonly<Record<string, [script: string, expected: RegExp]>> = {
 
 test('what scripts leave in place of files is refused, and nothing is written there', async () => {
   await using host = await start();
-  for (const [version, [script, expected]] of Object.entries(LEFT)) {
+  // Each costs an installation; all are the same to what copies.
+  const tried = Object.entries(LEFT).slice(0, inRound(2, Infinity));
+  for (const [version, [script, expected]] of tried) {
     await publish(version, script);
     assert.match(String(await resultOf(host, 'allowed', version)), expected, script);
   }
