@@ -1,5 +1,5 @@
 # The image with systemd in it, which starts the unit of the folder deploy. No containers have credentials of systemd: the
-# password is in a file here.
+# password is in a file here. What comes before the service shows that builds of packages get their namespaces.
 FROM localhost/kgrid-activator
 USER 0
 ARG PORT
@@ -14,6 +14,7 @@ RUN apt-get update \
   && chown kgrid /etc/kgrid-activator.password && chmod 600 /etc/kgrid-activator.password \
   && mkdir /etc/systemd/system/kgrid-activator.service.d \
   && printf '%s\n' '[Service]' LoadCredential= Environment=KGRID_PASSWORD_FILE=/etc/kgrid-activator.password \
+    'ExecStartPre=/usr/bin/unshare --user --net --pid --fork true' \
     > /etc/systemd/system/kgrid-activator.service.d/password.conf
 COPY kgrid-activator.service /etc/systemd/system/
 RUN systemctl enable kgrid-activator
