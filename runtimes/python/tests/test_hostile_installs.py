@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kgrid_runtime.installer import tree
+from kgrid_runtime.installer.hosts import Hosts
 from tests.conftest import StartRuntime
 from tests.harness.packages import left_in, make_backend, package_files, self_building, try_package
 from tests.harness.runtime import Runtime
@@ -298,3 +299,26 @@ def test_a_tree_is_taken_over_as_plain_files_with_their_times(tmp_path: Path) ->
     os.link(source / "inner/run", tmp_path / "elsewhere")
     with pytest.raises(tree.TreeRefused, match="no file of its own"):
         tree.check_folder(source, tree.Count())
+
+
+@pytest.mark.parametrize(
+    ("host", "address", "may"),
+    [
+        ("pypi.org", "151.101.0.223", True),
+        ("anybody.example", "93.184.216.34", True),
+        ("anybody.example", "10.0.0.5", False),
+        ("anybody.example", "127.0.0.1", False),
+        ("anybody.example", "::ffff:169.254.169.254", False),
+        ("allowed.example", "10.0.0.5", True),
+        ("allowed.example", "127.0.0.1", False),
+        ("allowed.example", "169.254.169.254", False),
+        ("10.0.0.6", "10.0.0.6", True),
+        ("index.internal", "127.0.0.1", True),
+    ],
+)
+def test_connections_lead_where_the_operator_lets_them(
+    monkeypatch: pytest.MonkeyPatch, host: str, address: str, may: bool
+) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "http://name:word@index.internal:8080/simple")
+    hosts = Hosts({"any": True, "hosts": [["allowed.example", 443], ["10.0.0.6", 80]]}, ())
+    assert hosts.may_lead(host, address) is may

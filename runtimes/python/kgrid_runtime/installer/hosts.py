@@ -38,7 +38,6 @@ class Hosts:
 
     def watch(self) -> None:
         """Refuses connections to this machine and to private networks, but those to hosts that the operator named."""
-        known = self._configured | {host for host, _ in self._allowed}
 
         def audit(event: str, arguments: tuple[Any, ...]) -> None:
             if event == "socket.getaddrinfo":
@@ -46,11 +45,22 @@ class Hosts:
                 self._asked.host = host.decode("ascii", "replace") if isinstance(host, bytes) else str(host)
             elif event == "socket.connect" and isinstance(arguments[1], tuple):
                 host = getattr(self._asked, "host", str(arguments[1][0])).lower()
-                if host not in known and not _is_public(str(arguments[1][0])):
+                if not self.may_lead(host, str(arguments[1][0])):
                     self.refused = host
                     raise PermissionError(f"{host} is no package index, and on this machine or in a private network")
 
         sys.addaudithook(audit)
+
+    def may_lead(self, host: str, address: str) -> bool:
+        """A name that the operator allowed may lead into private networks, but not to this machine or its link."""
+        if host in self._configured or _is_public(address):
+            return True
+        found = ipaddress.ip_address(address.partition("%")[0])
+        is_near = (found.is_loopback or found.is_link_local or found.is_unspecified) and host not in (
+            address,
+            "localhost",
+        )
+        return any(host == name for name, _ in self._allowed) and not is_near
 
 
 def _is_public(host: str) -> bool:
