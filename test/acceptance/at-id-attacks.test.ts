@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { spellingsOf } from '../access/spellings.ts';
-import { exchange, sender } from './support/client.ts';
+import { exchange } from './support/client.ts';
+import { checkedSender } from './support/interface-check.ts';
 import { BMI, deployment, secondClient, secondKo, uniqueWord } from './support/second-generation.ts';
 import type { Files } from './support/second-generation.ts';
 import { startService } from './support/service.ts';
@@ -20,7 +21,7 @@ test('where execution is secured, no spelling of an @id runs anything without a 
   const word = uniqueWord();
   const url = `https://example.org/${uniqueWord()}`;
   for (const atId of [word, url]) await serve(bmiKo(atId));
-  const anonymous = sender(service.url);
+  const anonymous = checkedSender(service.url);
   const paths = [word, url, encodeURIComponent(url), url.replace('//', '/')].map((each) => `/endpoints/${each}/bmi`);
   let refused = 0;
   for (const path of paths) {
@@ -40,7 +41,7 @@ test('where execution is secured, no spelling of an @id runs anything without a 
 
 test('an @id that looks like a path of the service opens nothing of it, and nothing is written by an @id', async () => {
   const { serve } = secondClient(service);
-  const anonymous = sender(service.url);
+  const anonymous = checkedSender(service.url);
   for (const [i, start] of [
     'actuator/info',
     'actuator/activation/reload',

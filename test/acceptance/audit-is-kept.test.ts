@@ -1,7 +1,7 @@
 /** The log may lose lines; the shelf has the audit all the same. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sender } from './support/client.ts';
+import { checkedSender } from './support/interface-check.ts';
 import { uniqueNaan, welcomeKo } from './support/ko.ts';
 import { startService, temporaryFolder } from './support/service.ts';
 
@@ -17,10 +17,10 @@ test('what changed is read from the shelf with a login, in pages and after a kil
   const ko = welcomeKo({ naan: uniqueNaan() });
   {
     await using service = await startService({ ...secured, shelf: folder.path });
-    assert.equal((await sender(service.url)('GET', AUDIT)).status, 401);
+    assert.equal((await checkedSender(service.url)('GET', AUDIT)).status, 401);
     await service.serve(ko);
     const { headers } = await service.get(`/kos/${ko.id}`);
-    assert.equal((await sender(service.url)('DELETE', `/kos/${ko.id}`)).status, 401);
+    assert.equal((await checkedSender(service.url)('DELETE', `/kos/${ko.id}`)).status, 401);
     await service.logged(({ outcome }) => outcome === 'refused');
     // What is answered after the line is answered after the record.
     await service.get('/actuator/health');
@@ -82,7 +82,7 @@ test('refused requests are counted and told together, and push nothing out of th
   await using service = await startService({ ...secured, shelf: folder.path, args: ['--max-audit', '64KB'] });
   await service.get('/actuator/reload');
   const logged = service.log.length;
-  const [anonymous, mistaken] = [sender(service.url), sender(service.url, 'mallory:wr0ng')];
+  const [anonymous, mistaken] = [checkedSender(service.url), checkedSender(service.url, 'mallory:wr0ng')];
   const refused = async (): Promise<void> => {
     for (let i = 0; i < times / 4; i++) assert.equal((await anonymous('DELETE', `/kos/a/b/v${i}`)).status, 401);
   };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { sender } from './support/client.ts';
+import { checkedSender } from './support/interface-check.ts';
 import { uniqueNaan, welcomeKo } from './support/ko.ts';
 import { startService } from './support/service.ts';
 import type { OwnService } from './support/service.ts';
@@ -28,8 +28,8 @@ test('redirects stay below the path under which a trusted proxy has the service'
 
 /** From where the service thinks that a change came. */
 async function seenFrom({ url }: OwnService, forwarded: string): Promise<unknown> {
-  await sender(url)('PUT', `/kos/${ko.id}`, { headers: { 'x-forwarded-for': forwarded }, body: '[]' });
-  const { list } = await sender(url)('GET', '/actuator/audit?limit=1');
+  await checkedSender(url)('PUT', `/kos/${ko.id}`, { headers: { 'x-forwarded-for': forwarded }, body: '[]' });
+  const { list } = await checkedSender(url)('GET', '/actuator/audit?limit=1');
   return list[0]?.['remoteAddress'];
 }
 

@@ -215,6 +215,18 @@ test('a call that comes while a start still loads a library waits for its functi
   assert.equal(answer.json, 1);
 });
 
+test('the workers of the service are among the runtimes, without an address', async () => {
+  const { list } = await service.get('/proxy/environments');
+  assert.deepEqual(
+    list.map(({ engine, url, status }) => [engine, url, status]),
+    [
+      ['node', undefined, 'up'],
+      ['python', undefined, 'up'],
+    ],
+  );
+  assert.equal((await service.get('/proxy/environments/python')).object['engine'], 'python');
+});
+
 test('outside dev a library has no endpoint unless the operator says so', async () => {
   const secured = { profile: 'secure', env: { KGRID_USER: 'a', KGRID_PASSWORD: 'b' }, credentials: 'a:b' } as const;
   const files = libraryKo([library('s', 's.mjs')], { 's.mjs': 'export const one = () => 1;' });

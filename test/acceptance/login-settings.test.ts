@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { sender, upload } from './support/client.ts';
+import { upload } from './support/client.ts';
+import { checkedSender } from './support/interface-check.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { resourceKo, uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
 import { servePlaces } from './support/places.ts';
@@ -12,7 +13,7 @@ import { until } from '../remote/support/until.ts';
 
 test('with nothing configured secured operations are closed', async () => {
   await using service = await startService({ profile: 'secure' });
-  for (const send of [service.send, sender(service.url, 'user:password'), sender(service.url, ':')]) {
+  for (const send of [service.send, checkedSender(service.url, 'user:password'), checkedSender(service.url, ':')]) {
     const answer = await send('GET', '/actuator/activation/reload');
     assert.equal(answer.status, 401);
     assert.ok(answer.headers['www-authenticate'] !== undefined);
@@ -45,7 +46,7 @@ test('--secure-execution closes execution too', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   const files = resourceKo({ naan: ko.naan, name: 'files', resources: { 'a.txt': 'a' } });
   await service.serve(ko, files);
-  const anonymous = sender(service.url);
+  const anonymous = checkedSender(service.url);
   const sent = { body: '{"name":"Ada"}', headers: { 'content-type': 'application/json' } };
   for (const path of [pathOf(ko, 'welcome'), `/${ko.naan}/ko/welcome`]) {
     assert.equal((await anonymous('POST', path, sent)).status, 401);
@@ -136,7 +137,7 @@ test('a password in a file is read again when it changes, and the one before cou
   await writeFile(file, 'first\n');
   await using service = await startService({ profile: 'secure', args: ['--user', 'ann', '--password-file', file] });
   const statusOf = async (password: string): Promise<number> =>
-    (await sender(service.url, `ann:${password}`)('GET', '/actuator/info')).status;
+    (await checkedSender(service.url, `ann:${password}`)('GET', '/actuator/info')).status;
   assert.deepEqual([await statusOf('first'), await statusOf('second')], [200, 401]);
   await writeFile(file, 'second\n');
   await until('the new password counts', async () => ((await statusOf('second')) === 200 ? true : undefined));

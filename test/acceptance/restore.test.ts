@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { assertShelfError } from './support/expectations.ts';
-import { jsonBody, sender } from './support/client.ts';
+import { jsonBody } from './support/client.ts';
+import { checkedSender } from './support/interface-check.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan, zipOf } from './support/ko.ts';
 import { startService, temporaryFolder } from './support/service.ts';
@@ -75,7 +76,7 @@ test('a restore needs a login and honours If-Match; what is not kept is 404 and 
     ['POST', path],
     ['GET', '/actuator/removed'],
   ] as const)
-    assert.equal((await sender(service.url)(method, each)).status, 401, each);
+    assert.equal((await checkedSender(service.url)(method, each)).status, 401, each);
   assertShelfError(await service.send('POST', path), { status: 404, path, error: /^Nothing is kept of / });
   await service.serve(ko);
   await service.put(`/kos/${ko.id}`, { ...ko.metadata, title: 'Another' });

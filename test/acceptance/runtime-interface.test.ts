@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { basic, jsonBody, sender } from './support/client.ts';
+import { basic, jsonBody } from './support/client.ts';
+import { checkedSender } from './support/interface-check.ts';
 import { assertRequestError } from './support/expectations.ts';
 import { resourceKo, uniqueNaan } from './support/ko.ts';
 import { startService } from './support/service.ts';
@@ -35,10 +36,10 @@ test('a registration without engine or url is 400 and says so', async () => {
 test('registration of a runtime needs a login outside dev and refuses pages of other sites', async () => {
   await using own = await startService({ profile: 'secure', env: { KGRID_USER: 'u', KGRID_PASSWORD: 'p' } });
   const sent = jsonBody({ engine: 'cobol', url: 'http://127.0.0.1:1' });
-  const anonymous = await sender(own.url)('POST', REGISTRATION, sent);
+  const anonymous = await checkedSender(own.url)('POST', REGISTRATION, sent);
   assertRequestError(anonymous, { status: 401, path: REGISTRATION, title: 'Unauthorized', detail: /login/ });
   const page = { ...sent, headers: { ...sent.headers, origin: 'https://evil.example', authorization: basic('u:p') } };
   const crossSite = await own.send('POST', REGISTRATION, page);
   assertRequestError(crossSite, { status: 403, path: REGISTRATION, title: 'Forbidden', detail: /./ });
-  assert.equal((await sender(own.url, 'u:p')('POST', REGISTRATION, sent)).status, 200);
+  assert.equal((await checkedSender(own.url, 'u:p')('POST', REGISTRATION, sent)).status, 200);
 });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { basic, sender, upload } from './support/client.ts';
+import { basic, upload } from './support/client.ts';
+import { checkedSender } from './support/interface-check.ts';
 import type { Answer, Sent } from './support/client.ts';
 import { assertRequestError, assertShelfError } from './support/expectations.ts';
 import { pathOf } from './support/knowledge-grid.ts';
@@ -18,8 +19,8 @@ const service = await startService({
   credentials: CREDENTIALS,
 });
 after(() => service[Symbol.asyncDispose]());
-const anonymous = sender(service.url);
-const impostor = sender(service.url, 'curator:wrong');
+const anonymous = checkedSender(service.url);
+const impostor = checkedSender(service.url, 'curator:wrong');
 
 const ko = welcomeKo({ naan: uniqueNaan() });
 const files = resourceKo({ naan: ko.naan, name: 'files', resources: { 'a.txt': 'a' } });

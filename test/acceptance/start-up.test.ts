@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join, relative } from 'node:path';
 import { after, test } from 'node:test';
-import { sender } from './support/client.ts';
+import { checkedSender } from './support/interface-check.ts';
 import { explode } from './support/folders.ts';
 import { clientOf, pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
@@ -146,7 +146,7 @@ test('the names of the original are aliases', async () => {
     credentials: 'ada:pw',
   });
   assert.equal((await secured.get('/actuator/info')).status, 200);
-  assert.equal((await sender(secured.url)('GET', '/actuator/info')).status, 401);
+  assert.equal((await checkedSender(secured.url)('GET', '/actuator/info')).status, 401);
 });
 
 test('an option comes before a KGRID variable and that before an alias', async () => {
@@ -196,7 +196,7 @@ test('the service listens on 127.0.0.1 unless a host is given', async () => {
     .find((face) => face?.family === 'IPv4' && !face.internal);
   if (other !== undefined) {
     const { port } = new URL(service.url);
-    await assert.rejects(sender(`http://${other.address}:${port}`)('GET', '/'), { code: 'ECONNREFUSED' });
+    await assert.rejects(checkedSender(`http://${other.address}:${port}`)('GET', '/'), { code: 'ECONNREFUSED' });
   }
 });
 

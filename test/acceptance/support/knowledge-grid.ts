@@ -1,6 +1,7 @@
 /** What a client of the service does with knowledge objects, in the words of the field. */
 import assert from 'node:assert/strict';
-import { jsonBody, sender, upload } from './client.ts';
+import { jsonBody, upload } from './client.ts';
+import { checkedSender } from './interface-check.ts';
 import type { Answer, JsonObject, Send, Sent } from './client.ts';
 import { zipOf } from './ko.ts';
 import type { Ko } from './ko.ts';
@@ -25,7 +26,7 @@ export interface Client {
 }
 
 export function clientOf(url: string, credentials?: string): Client {
-  const send = sender(url, credentials);
+  const send = checkedSender(url, credentials);
   const imported = new Set<string>();
   const withJson =
     (method: string) =>

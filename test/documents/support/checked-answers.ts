@@ -7,7 +7,7 @@ import type { Document, Method, Response } from './interface.ts';
 
 /** What HTTP itself, CORS, the protection of browsers and the log put on any answer. */
 const GENERAL =
-  /^(date|connection|keep-alive|transfer-encoding|content-(type|length)|x-content-type-options|x-request-id|access-control-.*)$/;
+  /^(date|connection|keep-alive|trailer|transfer-encoding|vary|content-(type|length)|x-content-type-options|x-request-id|access-control-.*)$/;
 
 export class CheckedAnswers {
   readonly #document: Document;
@@ -20,13 +20,15 @@ export class CheckedAnswers {
     (formats as unknown as (ajv: Ajv) => void)(this.#ajv);
   }
 
-  /** @param path as in the document. @throws AssertionError that names what does not agree. */
-  check(method: Method, path: string, answer: Answer): void {
+  /** @param path as in the document. @param others whether an error that is not described may be the `default`. @throws AssertionError that names what does not agree. */
+  check(method: Method, path: string, answer: Answer, others: 'none' | 'as default' = 'none'): void {
     const operation = this.#document.paths[path]?.[method];
     assert.ok(operation, `${method} ${path} is not in the document`);
     const status = String(answer.status);
     const where = `${method} ${path} ${status}`;
-    const response = operation.responses[status] ?? (method === 'head' ? operation.responses['default'] : undefined);
+    const own = operation.responses[status];
+    const isOther = method === 'head' || (others === 'as default' && answer.status >= 400);
+    const response = own ?? (isOther ? operation.responses['default'] : undefined);
     assert.ok(response, `${where} is not in the document: ${answer.text}`);
     const seen = this.#seen.get(operation.operationId) ?? new Set();
     this.#seen.set(operation.operationId, seen.add(status));
@@ -34,7 +36,7 @@ export class CheckedAnswers {
       assert.equal(answer.bytes.length, 0, where);
       return;
     }
-    this.#checkHeaders(where, response, answer);
+    if (own !== undefined) this.#checkHeaders(where, response, answer);
     this.#checkBody(where, response, answer);
   }
 
@@ -72,7 +74,7 @@ export class CheckedAnswers {
     const [type = ''] = (answer.headers['content-type'] ?? '').split(';');
     const media = content[type] ?? content['*/*'];
     assert.ok(media, `${where}: ${type} is not in the document`);
-    if (content[type] === undefined || !type.endsWith('json')) return;
+    if (content[type] === undefined || !/[/+]json$/.test(type)) return;
     const valid = this.#ajv.validate(media.schema, answer.json);
     assert.ok(valid, `${where}: ${this.#ajv.errorsText()}: ${answer.text.slice(0, 400)}`);
   }
