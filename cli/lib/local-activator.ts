@@ -102,7 +102,7 @@ export class LocalActivator implements AsyncDisposable {
 const PROGRESS_EVERY_MS = 250;
 
 /** What an operator lets code do, an author lets it do on his own machine. */
-const PERMISSIONS = /^KGRID_ALLOW_(NETWORK|PROCESSES|SOURCE_BUILDS)$/;
+const PERMISSIONS = /^KGRID_ALLOW_(NETWORK|PROCESSES|ADDONS|SOURCE_BUILDS)$/;
 
 function settingsOf({ runtimes, port, env, settings = [] }: LocalOptions): Parameters<typeof toConfig>[0] {
   const started = runtimes.length === 0 ? ['none'] : runtimes;
