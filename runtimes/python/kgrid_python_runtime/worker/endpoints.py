@@ -33,7 +33,8 @@ class Endpoints:
     def define(self, index: int, text: bytes) -> None:
         """`text`: JSON `{file, root, function, entryFolder, installed, ownPackage, module, listsExports}`.
 
-        All paths are absolute. `entryFolder`: folder of the entry file, relative to the root. `installed`: folders with packages.
+        All paths are absolute. `entryFolder`: folder of the entry file, relative to the root.
+        `installed`: folders with packages.
         `ownPackage`: name of the knowledge object's own package there, or null; then `module` counts, and not `file`.
         `listsExports`: no function of the module is wanted, but one that lists those that it exports.
         """
