@@ -72,7 +72,7 @@ test('every 405 has Allow', async () => {
     ['PUT', `/kos/${ko.id}/src/index.js`, /GET/],
     ['POST', '/endpoints', /GET/],
     ['POST', '/actuator/health', /GET/],
-    ['POST', '/actuator/activation/refresh', /GET/],
+    ['PUT', '/actuator/activation/refresh', /(?=.*GET)(?=.*POST)/],
     ['GET', pathOf(ko, 'welcome'), /POST/],
   ];
   for (const [method, path, allow] of cases) {

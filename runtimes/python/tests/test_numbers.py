@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kgrid_python_runtime.worker.failure import Failure
-from kgrid_python_runtime.worker.frames import FAILED
+from kgrid_python_runtime.worker.frames import UNWRITABLE
 from kgrid_python_runtime.worker.values import write_result
 
 np: Any = import_module("numpy")
@@ -94,7 +94,7 @@ def test_numbers_that_json_does_not_know_are_an_error_with_their_place(value: ob
     with pytest.raises(Failure) as raised:
         written(value)
     assert str(raised.value) == f"the result holds {said}"
-    assert raised.value.kind == FAILED
+    assert raised.value.kind == UNWRITABLE
 
 
 def test_a_place_has_200_characters_at_most() -> None:
