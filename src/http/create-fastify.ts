@@ -34,6 +34,9 @@ export function createFastify(
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
+    // A logger for each request would cost more than most requests log; what is logged names the request's id. Set here,
+    // as what the router refuses would not know of it later.
+    childLoggerFactory: (logger) => logger,
     ...(trusts && { trustProxy: trusts }),
     bodyLimit: limits.body,
     requestTimeout: limits.upload,
@@ -61,8 +64,6 @@ export function createFastify(
     genReqId: ids.of,
     clientErrorHandler: answerBrokenRequests(ids, streaming),
   });
-  // A logger for each request would cost more than most requests log; what is logged names the request's id.
-  app.setChildLoggerFactory((logger) => logger);
   methods.install(app);
   app.server.maxConnections = limits.connections;
   app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
