@@ -30,6 +30,29 @@ test('a function is found however it is declared, and gets the parsed input', as
   for (const code of codes) assert.equal(await resultOf(code, { n: 1 }), 2, code);
 });
 
+test('what a script exports by the name goes before a global of that name, as in bundles of several files', async () => {
+  const codes = [
+    'function* run() {} function run2(n) { return n + 1; } module.exports = { run: run2 };',
+    'var e = {}; Object.defineProperty(e, "run", { get: () => run2 }); module.exports = e; function run() {} var run2 = (n) => n + 1;',
+    'function run(n) { return n + 1; } module.exports = function other() {};',
+    'function toString(n) { return n + 1; } module.exports = {}; var run = toString;',
+  ];
+  for (const code of codes) assert.equal(await resultOf(code, 1), 2, code);
+});
+
+test('code in the form for browsers and Node finds module, exports and require together', async () => {
+  const code = `(function (root, make) {
+    typeof exports === 'object' && typeof module !== 'undefined' && typeof require === 'function'
+      ? make(typeof require.resolve, require.main === module)
+      : make(root.absent.part);
+  })(this, (...given) => { exports.run = () => given; });`;
+  assert.deepEqual(await resultOf(code), ['undefined', false]);
+  assert.match(
+    await failureOf(javascript.activate('\nconst fs = require("fs"); function run() {}')),
+    /^ReferenceError: require is not available in the javascript engine; .*src\/index\.js line 2/,
+  );
+});
+
 test('other artifacts are imported by their relative paths', async () => {
   const files = {
     'src/lib/half.mjs': 'export { half } from "../half.js";',

@@ -36,6 +36,20 @@ const PROCESSES = [
   /--allow-child-process\b/,
   /\bprocesses cannot be started here\b/,
 ];
+/** How the permission model of Node tells of the rest, with options that are no settings of the service. */
+const OF_NODE: readonly (readonly [RegExp, string])[] = [
+  [/--allow-worker\b/, 'knowledge objects have no worker threads; what a call does, it does in its own'],
+  [
+    /--allow-fs-(?:read|write)\b|\bAPI requires full fs\.read and fs\.write permissions/,
+    'knowledge objects read their own folder, and write in os.tmpdir() alone',
+  ],
+  [/\buv_os_get_passwd returned E/, 'knowledge objects cannot read who the users of this machine are'],
+  [
+    /^Error: No such built-in module: node:sqlite\b/,
+    'it opens files past all checks, and is closed to knowledge objects; packages such as sql.js work',
+  ],
+];
+const OPTION_OF_NODE = / Use --allow-[a-z-]{1,30} to manage permissions\./;
 /** Python's words for either; of a file it names the path too. */
 const EITHER = /^(?:PermissionError|OSError): \[Errno (?:1|13|97)\] [A-Z][a-z ]{1,60}$/;
 /** That a proxy did not let them through. */
@@ -44,12 +58,15 @@ const BY_PROXY = /\b(?:[Pp]roxy|[Tt]unnel)\b.{0,200}\b(?:40[037]|50[234])\b/;
 /** The description alone where it tells of something else. */
 export function explainFailure(description: string, state: NetworkState): string {
   const reason = reasonOf(description, state);
-  return reason === undefined || description.includes(reason) ? description : `${description}: ${reason}`;
+  if (reason === undefined || description.includes(reason)) return description;
+  return `${description.replace(OPTION_OF_NODE, '')}: ${reason}`;
 }
 
 function reasonOf(description: string, state: NetworkState): string | undefined {
   const { name, permission, last, isWalled = true } = state;
   if (permission !== undefined && last !== undefined && BY_PROXY.test(description)) return last.message;
+  const ofNode = OF_NODE.find(([words]) => words.test(description));
+  if (ofNode !== undefined) return ofNode[1];
   if (!isWalled) return undefined;
   if (PROCESSES.some((each) => each.test(description)))
     return `knowledge objects may start no programs; the operator allows it by --allow-processes ${name}`;

@@ -93,6 +93,30 @@ test('a program that was not started says so, and what may be either says both',
     );
 });
 
+test('what the permission model of Node refused is told in words of the service', () => {
+  const restricted = 'Error: Access to this API has been restricted.';
+  const said: readonly [string, string][] = [
+    [
+      `${restricted} Use --allow-worker to manage permissions.`,
+      `${restricted}: knowledge objects have no worker threads; what a call does, it does in its own`,
+    ],
+    [
+      `${restricted} Use --allow-fs-write to manage permissions.`,
+      `${restricted}: knowledge objects read their own folder, and write in os.tmpdir() alone`,
+    ],
+    [
+      `${restricted} Use --allow-child-process to manage permissions.`,
+      `${restricted}: knowledge objects may start no programs; the operator allows it by --allow-processes a/b`,
+    ],
+  ];
+  for (const [description, expected] of said) assert.equal(explainFailure(description, NONE), expected);
+  assert.match(explainFailure('Error: No such built-in module: node:sqlite', NONE), /closed to knowledge objects/);
+  assert.match(
+    explainFailure(`${restricted} Use --allow-fs-read to manage permissions.`, { ...NONE, isWalled: false }),
+    /read their own folder/,
+  );
+});
+
 test('other failures are left as they are', () => {
   for (const each of OF_ELSE) assert.equal(explainFailure(each, NONE), each);
 });

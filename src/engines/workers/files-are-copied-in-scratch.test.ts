@@ -41,7 +41,17 @@ def run(_):
 `,
 };
 
+const HOMES = {
+  node: 'import os from "node:os"; export const run = () => os.homedir() === os.tmpdir();',
+  python: 'import os, tempfile\ndef run(_): return os.path.expanduser("~") == tempfile.gettempdir()\n',
+};
+
 for (const engine of ['node', 'python'] as const) {
+  test(`code that asks for the home folder gets the one for temporary files: ${engine}`, async () => {
+    await using networked = await networkedPool({ engine, kernel });
+    assert.equal(await networked.run('naan/home/v1', HOMES[engine]), true);
+  });
+
   test(`files are copied in the scratch folder: ${engine}`, async () => {
     await using networked = await networkedPool({ engine, kernel });
     assert.deepEqual(await networked.run('naan/copy/v1', CODES[engine]), Array(4).fill('text'));

@@ -20,9 +20,21 @@ if TYPE_CHECKING:
 _NO_PROCESSES = "processes cannot be started here; use threads, such as those of multiprocessing.pool.ThreadPool"
 
 
+_NO_SHARED_MEMORY = "shared memory cannot be opened here, where no other process could use it; threads share all objects"
+
+
 def install() -> None:
     os.fork = _explained(os.fork)
-    changes = {"_multiprocessing": _locks, "multiprocessing.heap": _memory, "_posixsubprocess": _programs}
+    os.forkpty = _explained(os.forkpty)
+    os.posix_spawn = _explained(os.posix_spawn)
+    os.posix_spawnp = _explained(os.posix_spawnp)
+    os.system = _system
+    changes = {
+        "_multiprocessing": _locks,
+        "multiprocessing.heap": _memory,
+        "_posixsubprocess": _programs,
+        "_posixshmem": _shared_memory,
+    }
     sys.meta_path.insert(0, _Changes(changes))  # type: ignore[arg-type]
 
 
@@ -76,11 +88,21 @@ def _programs(module: Any) -> None:
     module.fork_exec = _explained(module.fork_exec)
 
 
-def _explained(start: Callable[..., int]) -> Callable[..., int]:
-    def started(*given: object) -> int:
+def _shared_memory(module: Any) -> None:
+    module.shm_open = _explained(module.shm_open, _NO_SHARED_MEMORY)
+
+
+def _system(command: str | bytes | os.PathLike[str]) -> int:
+    """The one of the standard library answers a number where no process can be started."""
+    process = os.posix_spawn("/bin/sh", ["sh", "-c", os.fsdecode(command)], os.environ)
+    return os.waitpid(process, 0)[1]
+
+
+def _explained(start: Callable[..., Any], reason: str = _NO_PROCESSES) -> Callable[..., Any]:
+    def started(*given: Any, **named: Any) -> Any:
         try:
-            return start(*given)
+            return start(*given, **named)
         except PermissionError as error:
-            raise PermissionError(error.errno, _NO_PROCESSES) from None
+            raise PermissionError(error.errno, reason) from None
 
     return started

@@ -191,6 +191,8 @@ def _environment(home: str) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "HOME": home,
         "TMPDIR": home,
+        # What asks for the user's name finds it here, where the list of users cannot be read.
+        "LOGNAME": "kgrid",
         "MALLOC_ARENA_MAX": "2",
     }
 

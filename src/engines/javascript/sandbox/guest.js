@@ -20,12 +20,14 @@
   const timers = makeTimers(report);
   const { parse, stringify } = JSON;
   const { apply, defineProperty } = Reflect;
+  const { hasOwn } = Object;
   const { charCodeAt, indexOf, substring, slice } = String.prototype;
   const { toString: errorToString } = Error.prototype;
   const { test } = RegExp.prototype;
   const { add, has } = WeakSet.prototype;
   const ErrorType = Error;
   const TypeErrorType = TypeError;
+  const ReferenceErrorType = ReferenceError;
   const text = String;
   const evaluate = eval;
 
@@ -138,6 +140,14 @@
     }
   };
 
+  const ownExportOf = (object, name) => {
+    try {
+      return hasOwn(object, name) ? object[name] : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+
   // ----- calls of other knowledge objects -----
   const isJsonType = /^[^;]*[/+]json\s*(?:;|$)/i;
   const ask = (question, id, body, kind) => {
@@ -228,6 +238,9 @@
     answers[at] = line;
     batch.waiting--;
   };
+  const noRequire = () => {
+    throw new ReferenceErrorType('require is not defined');
+  };
   const NEVER = 'the promise that the function returned never settles';
   // Answers the calls that have begun and wait. Where several do, nobody knows which of them failed.
   const answerOpen = (batch, line) => {
@@ -289,16 +302,19 @@
   };
 
   return {
-    // Lets a CommonJS-style script see `module`, `exports` and `require`.
-    commonjs(require) {
+    // Lets a CommonJS-style script see `module`, `exports` and `require`: bundles ask for all three, or for none.
+    commonjs(found, asksForIt) {
+      const require = found ?? (asksForIt ? noRequire : undefined);
       defineProperty(globalThis, 'module', { value: moduleObject, writable: true, configurable: true });
       defineProperty(globalThis, 'exports', { value: moduleObject.exports, writable: true, configurable: true });
       if (require) defineProperty(globalThis, 'require', { value: require, writable: true, configurable: true });
     },
-    // Finds the function after a classic script ran: a global of any kind, else what the script exports.
+    // Finds the function after a classic script ran: what it exports by that name, since a bundle may have a global of
+    // the same name that is another function, else a global of any kind, else what the script exports.
     find(name) {
       const exported = moduleObject.exports;
       for (const candidate of [
+        name === '' ? undefined : ownExportOf(exported, name),
         name === '' ? undefined : global(name),
         name === '' ? undefined : exportOf(exported, name),
         exported,

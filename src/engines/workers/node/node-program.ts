@@ -42,7 +42,11 @@ export const nodeWorkers = (options: NodeProgramOptions): WorkerProgram => ({
       String(options.outputLimit),
       ...[mayLoadAddons(options, home) ? '' : addonsSetting(options, home), ...koffiOf(options)],
     ],
-    env: { NODE_ENV: 'production', TMPDIR: home.scratch, ...options.environment, ...home.network.environment },
+    env: {
+      ...{ NODE_ENV: 'production', HOME: home.scratch, TMPDIR: home.scratch },
+      ...options.environment,
+      ...home.network.environment,
+    },
     input: '',
     cwd: home.root,
     isWorker: true,

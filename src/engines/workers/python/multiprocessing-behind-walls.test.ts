@@ -5,7 +5,8 @@ import { findKernel } from '../../walls/find-kernel.ts';
 import { networkedPool } from '../support/networked-pool.ts';
 
 const CODE = `
-import concurrent.futures, multiprocessing, multiprocessing.pool, os, subprocess, threading
+import concurrent.futures, getpass, multiprocessing, multiprocessing.pool, os, subprocess, threading
+from multiprocessing import shared_memory
 
 def square(n):
     return n * n
@@ -53,10 +54,18 @@ def run(what):
         subprocess.run(["/bin/echo"])
     if what == "fork":
         os.fork()
+    if what == "system":
+        return os.system("true")
+    if what == "spawn":
+        os.posix_spawn("/bin/true", ["true"], {})
+    if what == "shared memory":
+        shared_memory.SharedMemory(create=True, size=8)
+    if what == "user":
+        return getpass.getuser()
 `;
 const WORKS = {
   ...{ threads: [0, 1, 4, 9, 16], lock: [[false], true, null], recursive: true },
-  ...{ queue: { a: 1 }, event: true, value: 4 },
+  ...{ queue: { a: 1 }, event: true, value: 4, user: 'kgrid' },
 };
 const REASON =
   /^PermissionError: \[Errno 1\] processes cannot be started here; use threads, such as those of multiprocessing\.pool\.ThreadPool$/;
@@ -66,6 +75,10 @@ test('locks, queues and thread pools work, and processes are refused with the re
   const endpoint = await networked.define('naan/several/v1', CODE);
   for (const [what, result] of Object.entries(WORKS)) assert.deepEqual(await endpoint.call(what), result, what);
   assert.match(String(await endpoint.call('too often')), /^ValueError: semaphore or lock released too many times/);
-  for (const what of ['executor', 'pool', 'process', 'program', 'fork'])
+  for (const what of ['executor', 'pool', 'process', 'program', 'fork', 'system', 'spawn'])
     assert.match(String(await endpoint.call(what)), REASON, what);
+  assert.match(
+    String(await endpoint.call('shared memory')),
+    /^PermissionError: \[Errno 13\] shared memory cannot be opened here, .*threads share all objects/,
+  );
 });

@@ -63,6 +63,8 @@ export function pythonWorkers(options: PythonProgramOptions): WorkerProgram {
         LANG: 'C.UTF-8',
         HOME: home.scratch,
         TMPDIR: home.scratch,
+        // What asks for the user's name finds it here, where the list of users cannot be read.
+        LOGNAME: 'kgrid',
         MALLOC_ARENA_MAX: '2',
         // It works one after the other then, where it would start processes.
         ...(home.processes ? {} : { JOBLIB_MULTIPROCESSING: '0' }),
