@@ -9,7 +9,7 @@ import { DESKTOP, PHONE, theBrowser } from './support/visit.ts';
 const service = await exampleService();
 const browser = await theBrowser();
 
-test('the only operation is open at once without a choice of one server, what was typed is what is sent, and an error of the code is shown', async () => {
+test('the only operation is open at once without a choice of one server, what was typed is what is sent, and what the code says of the input is shown', async () => {
   await using visit = await browser.visit();
   await openEditor(visit.page, service.url, '/kos/cpic/cyp2d6/v1.0/service.yaml');
   await visit.page.getByRole('button', { name: 'Execute' }).waitFor();
@@ -17,7 +17,7 @@ test('the only operation is open at once without a choice of one server, what wa
   const typed = await execute(visit.page, 'phenotype', '*4/*5');
   assert.equal((typed.answer['result'] as Record<string, unknown>)['phenotype'], 'Poor Metabolizer');
   const wrong = await execute(visit.page, 'phenotype', 'no diplotype');
-  assert.equal(wrong.status, 500);
+  assert.equal(wrong.status, 400);
   assert.match(String(wrong.answer['Detail']), /one CYP2D6 diplotype/);
 });
 
