@@ -19,14 +19,17 @@ const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
 /** With a copy of the examples, for tests that change nothing. */
 export const exampleService = once(() => ownExampleService());
 
+/** What code says in its errors is shown too, so that it can be markup. */
+const LOG_MESSAGES = '--log-messages';
+
 /** For tests that speak of knowledge objects of their own alone. */
-export const openService = once(() => endedLast({}));
+export const openService = once(() => endedLast({ args: [LOG_MESSAGES] }));
 
 /** As that, where all but reading needs a login, calls too; its client has it. */
 export const securedService = once(() =>
   endedLast({
     profile: 'secure',
-    args: ['--secure-execution', '--queue-limit', String(QUEUE_LIMIT)],
+    args: ['--secure-execution', '--queue-limit', String(QUEUE_LIMIT), LOG_MESSAGES],
     env: { KGRID_USER: USER, KGRID_PASSWORD: PASSWORD },
     credentials: `${USER}:${PASSWORD}`,
   }),
