@@ -36,22 +36,22 @@ const PROCESSES = [
   /--allow-child-process\b/,
   /\bprocesses cannot be started here\b/,
 ];
+const OF_FILES = 'knowledge objects read their own folder, and write in their folder for temporary files alone';
 /** How the permission model of Node tells of the rest, with options that are no settings of the service. */
 const OF_NODE: readonly (readonly [RegExp, string])[] = [
   [/--allow-worker\b/, 'knowledge objects have no worker threads; what a call does, it does in its own'],
-  [
-    /--allow-fs-(?:read|write)\b|\bAPI requires full fs\.read and fs\.write permissions/,
-    'knowledge objects read their own folder, and write in os.tmpdir() alone',
-  ],
+  [/--allow-fs-(?:read|write)\b|\bAPI requires full fs\.read and fs\.write permissions/, OF_FILES],
   [/\buv_os_get_passwd returned E/, 'knowledge objects cannot read who the users of this machine are'],
   [
     /^Error: No such built-in module: node:sqlite\b/,
     'it opens files past all checks, and is closed to knowledge objects; packages such as sql.js work',
   ],
 ];
-const OPTION_OF_NODE = / Use --allow-[a-z-]{1,30} to manage permissions\./;
+const OPTION_OF_NODE = /\. Use --allow-[a-z-]{1,30} to manage permissions\./;
 /** Python's words for either; of a file it names the path too. */
 const EITHER = /^(?:PermissionError|OSError): \[Errno (?:1|13|97)\] [A-Z][a-z ]{1,60}$/;
+/** A file, which either may name by its path. */
+const FILE = /^(?:PermissionError: \[Errno 13\] Permission|Error: EACCES: permission) denied\b.{0,60} '/;
 /** That a proxy did not let them through. */
 const BY_PROXY = /\b(?:[Pp]roxy|[Tt]unnel)\b.{0,200}\b(?:40[037]|50[234])\b/;
 
@@ -70,6 +70,7 @@ function reasonOf(description: string, state: NetworkState): string | undefined 
   if (!isWalled) return undefined;
   if (PROCESSES.some((each) => each.test(description)))
     return `knowledge objects may start no programs; the operator allows it by --allow-processes ${name}`;
+  if (FILE.test(description)) return OF_FILES;
   if (NETWORK.some((each) => each.test(description))) return networkReason(state);
   return EITHER.test(description)
     ? `${networkReason(state)}; programs are started where --allow-processes ${name} is given`

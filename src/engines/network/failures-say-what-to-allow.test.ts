@@ -26,8 +26,6 @@ const OF_CONNECTIONS = [
 ];
 const OF_PROGRAMS = ['Error: spawn sh EPERM', 'Error: spawnSync /bin/ls EACCES', 'Error: spawn sh EAGAIN'];
 const OF_ELSE = [
-  "PermissionError: [Errno 13] Permission denied: '/etc/shadow'",
-  "Error: EACCES: permission denied, open '/etc/shadow'",
   'Error: connect ECONNREFUSED 93.184.215.14:443',
   'TypeError: x is not a function',
   'HTTPError: HTTP Error 404: Not Found',
@@ -93,26 +91,35 @@ test('a program that was not started says so, and what may be either says both',
     );
 });
 
+const OF_FILES = 'knowledge objects read their own folder, and write in their folder for temporary files alone';
+
+test('a file that was refused says which files there are', () => {
+  for (const each of [
+    "PermissionError: [Errno 13] Permission denied: 'model_info/log.txt'",
+    "Error: EACCES: permission denied, open '/etc/shadow'",
+  ]) {
+    assert.equal(explainFailure(each, NONE), `${each}: ${OF_FILES}`);
+    assert.equal(explainFailure(each, { ...NONE, isWalled: false }), each);
+  }
+});
+
 test('what the permission model of Node refused is told in words of the service', () => {
-  const restricted = 'Error: Access to this API has been restricted.';
+  const restricted = 'Error: Access to this API has been restricted';
   const said: readonly [string, string][] = [
     [
-      `${restricted} Use --allow-worker to manage permissions.`,
+      `${restricted}. Use --allow-worker to manage permissions.`,
       `${restricted}: knowledge objects have no worker threads; what a call does, it does in its own`,
     ],
+    [`${restricted}. Use --allow-fs-write to manage permissions.`, `${restricted}: ${OF_FILES}`],
     [
-      `${restricted} Use --allow-fs-write to manage permissions.`,
-      `${restricted}: knowledge objects read their own folder, and write in os.tmpdir() alone`,
-    ],
-    [
-      `${restricted} Use --allow-child-process to manage permissions.`,
+      `${restricted}. Use --allow-child-process to manage permissions.`,
       `${restricted}: knowledge objects may start no programs; the operator allows it by --allow-processes a/b`,
     ],
   ];
   for (const [description, expected] of said) assert.equal(explainFailure(description, NONE), expected);
   assert.match(explainFailure('Error: No such built-in module: node:sqlite', NONE), /closed to knowledge objects/);
   assert.match(
-    explainFailure(`${restricted} Use --allow-fs-read to manage permissions.`, { ...NONE, isWalled: false }),
+    explainFailure(`${restricted}. Use --allow-fs-read to manage permissions.`, { ...NONE, isWalled: false }),
     /read their own folder/,
   );
 });

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NO_PROCESSES = "processes cannot be started here; use threads, such as those of multiprocessing.pool.ThreadPool"
 
 
-_NO_SHARED_MEMORY = "shared memory cannot be opened here, where no other process could use it; threads share all objects"
+_NO_SHARED_MEMORY = "shared memory cannot be opened here, where no process could share it; threads share all objects"
 
 
 def install() -> None:
@@ -92,7 +92,7 @@ def _shared_memory(module: Any) -> None:
     module.shm_open = _explained(module.shm_open, _NO_SHARED_MEMORY)
 
 
-def _system(command: str | bytes | os.PathLike[str]) -> int:
+def _system(command: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> int:
     """The one of the standard library answers a number where no process can be started."""
     process = os.posix_spawn("/bin/sh", ["sh", "-c", os.fsdecode(command)], os.environ)
     return os.waitpid(process, 0)[1]
