@@ -219,6 +219,17 @@ def test_nothing_is_fetched_from_hosts_that_a_knowledge_object_names(
     assert listener.asked == []
 
 
+@pytest.mark.parametrize(
+    "line", ["x @ http://127.0.0.1:{port}/x-1.0-py3-none-any.whl", "--index-url http://127.0.0.1:{port}/simple\nx"]
+)
+def test_the_host_of_an_index_is_one_by_its_port_alone(start: StartRuntime, listener: Listener, line: str) -> None:
+    runtime = start(PIP_INDEX_URL="http://127.0.0.1:1/simple", PIP_TRUSTED_HOST="127.0.0.1")
+    runtime.publish("hostile/port/v1.0", {"src/main.py": MAIN, "requirements.txt": line.format(port=listener.port)})
+    said = runtime.try_activate("hostile/port/v1.0").description
+    assert f"127.0.0.1:{listener.port} is no host from which packages are fetched" in said
+    assert listener.asked == []
+
+
 def test_a_package_that_names_a_host_is_refused_too(runtime: Runtime, listener: Listener) -> None:
     needs = f"x @ http://127.0.0.1:{listener.port}/x-1.0-py3-none-any.whl"
     for name, files in {
@@ -302,23 +313,25 @@ def test_a_tree_is_taken_over_as_plain_files_with_their_times(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("host", "address", "may"),
+    ("host", "address", "port", "may"),
     [
-        ("pypi.org", "151.101.0.223", True),
-        ("anybody.example", "93.184.216.34", True),
-        ("anybody.example", "10.0.0.5", False),
-        ("anybody.example", "127.0.0.1", False),
-        ("anybody.example", "::ffff:169.254.169.254", False),
-        ("allowed.example", "10.0.0.5", True),
-        ("allowed.example", "127.0.0.1", False),
-        ("allowed.example", "169.254.169.254", False),
-        ("10.0.0.6", "10.0.0.6", True),
-        ("index.internal", "127.0.0.1", True),
+        ("pypi.org", "151.101.0.223", 443, True),
+        ("anybody.example", "93.184.216.34", 443, True),
+        ("anybody.example", "10.0.0.5", 443, False),
+        ("anybody.example", "127.0.0.1", 443, False),
+        ("anybody.example", "::ffff:169.254.169.254", 443, False),
+        ("allowed.example", "10.0.0.5", 443, True),
+        ("allowed.example", "10.0.0.5", 9200, False),
+        ("allowed.example", "127.0.0.1", 443, False),
+        ("allowed.example", "169.254.169.254", 443, False),
+        ("10.0.0.6", "10.0.0.6", 80, True),
+        ("index.internal", "127.0.0.1", 8080, True),
+        ("index.internal", "127.0.0.1", 9200, False),
     ],
 )
 def test_connections_lead_where_the_operator_lets_them(
-    monkeypatch: pytest.MonkeyPatch, host: str, address: str, may: bool
+    monkeypatch: pytest.MonkeyPatch, host: str, address: str, port: int, may: bool
 ) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "http://name:word@index.internal:8080/simple")
     hosts = Hosts({"any": True, "hosts": [["allowed.example", 443], ["10.0.0.6", 80]]}, ())
-    assert hosts.may_lead(host, address) is may
+    assert hosts.may_lead(host, address, port) is may

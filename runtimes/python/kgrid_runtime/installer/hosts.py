@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 # What pip asks where nothing else is configured; and where that keeps its files.
-_STANDARD = {"pypi.org", "files.pythonhosted.org"}
+_STANDARD = [(host, port) for host in ("pypi.org", "files.pythonhosted.org") for port in (80, 443)]
 _HOSTS_ALONE = ("trusted-host", "proxy")
 
 
@@ -25,14 +25,17 @@ class Hosts:
         for name, value in environment:
             if name.lower().endswith("_proxy") and name.lower() != "no_proxy":
                 self._configured.update(_hosts_in(value, True))
+        self._names = {host for host, _ in self._configured}
         self._asked = threading.local()
         self.refused: str | None = None
 
     def refuse(self, named: Iterable[tuple[str, int]]) -> bool:
         """Whether there is one from which nothing is fetched."""
         for host, port in named:
-            if not (host in self._configured or (host, port) in self._allowed or (self._any and _is_public(host))):
-                self.refused = host
+            known = (host, port) in self._configured or (host, port) in self._allowed
+            if not (known or (self._any and _is_public(host))):
+                # An index shares its host with other services.
+                self.refused = f"{host}:{port}" if host in self._names else host
                 return True
         return False
 
@@ -45,22 +48,22 @@ class Hosts:
                 self._asked.host = host.decode("ascii", "replace") if isinstance(host, bytes) else str(host)
             elif event == "socket.connect" and isinstance(arguments[1], tuple):
                 host = getattr(self._asked, "host", str(arguments[1][0])).lower()
-                if not self.may_lead(host, str(arguments[1][0])):
+                if not self.may_lead(host, str(arguments[1][0]), int(arguments[1][1])):
                     self.refused = host
                     raise PermissionError(f"{host} is no package index, and on this machine or in a private network")
 
         sys.addaudithook(audit)
 
-    def may_lead(self, host: str, address: str) -> bool:
+    def may_lead(self, host: str, address: str, port: int) -> bool:
         """A name that the operator allowed may lead into private networks, but not to this machine or its link."""
-        if host in self._configured or _is_public(address):
+        if (host, port) in self._configured or _is_public(address):
             return True
         found = ipaddress.ip_address(address.partition("%")[0])
         is_near = (found.is_loopback or found.is_link_local or found.is_unspecified) and host not in (
             address,
             "localhost",
         )
-        return any(host == name for name, _ in self._allowed) and not is_near
+        return (host, port) in self._allowed and not is_near
 
 
 def _is_public(host: str) -> bool:
@@ -78,8 +81,8 @@ def _is_public(host: str) -> bool:
     return bool((mapped or address).is_global and not address.is_multicast)
 
 
-def _configured() -> Iterator[str]:
-    """By pip's variables and files."""
+def _configured() -> Iterator[tuple[str, int]]:
+    """By pip's variables and files, each with its port."""
     from pip._internal.configuration import Configuration  # noqa: PLC0415
 
     configuration = Configuration(isolated=False)
@@ -101,10 +104,18 @@ def _flat(items: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
             yield name, str(value)
 
 
-def _hosts_in(value: str, alone: bool) -> Iterator[str]:
+def _hosts_in(value: str, alone: bool) -> Iterator[tuple[str, int]]:
     """Of addresses; `alone`: also without a scheme."""
     for word in value.split():
         with contextlib.suppress(ValueError):
-            host = urlsplit(word if "://" in word else f"//{word}").hostname if alone or "://" in word else None
-            if host:
-                yield host.lower()
+            parts = urlsplit(word if "://" in word else f"//{word}")
+            if parts.hostname and (alone or "://" in word):
+                for port in _ports_of(parts.scheme, parts.port):
+                    yield parts.hostname.lower(), port
+
+
+def _ports_of(scheme: str, port: int | None) -> tuple[int, ...]:
+    """From the port of http, servers redirect to that of https."""
+    if port is not None and port != 80:
+        return (port,)
+    return (443,) if scheme.endswith("https") and port is None else (80, 443)
