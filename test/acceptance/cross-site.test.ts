@@ -108,6 +108,12 @@ const FOLLOWED = {
   'upgrade-insecure-requests': '1',
   accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8',
 };
+/** And for a picture, on a page of another port of the same host. */
+const LOADED = {
+  'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36',
+  accept: 'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8',
+  'accept-language': 'en-US,en;q=0.9',
+};
 const actingPaths = (ko: Ko): string[] =>
   ['/actuator/activation', '/actuator'].flatMap((base) =>
     ['refresh', 'refresh/javascript', `refresh/${ko.naan}/ko`, `refresh/${ko.id}`, 'reload']
@@ -126,8 +132,20 @@ test('a link that a browser follows activates nothing: a page asks for a POST', 
   for (const each of [service, secured]) {
     await each.add(ko);
     for (const path of actingPaths(ko)) {
-      for (const mark of [{}, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'cross-site' }]) {
-        const answer = await each.get(path, { ...FOLLOWED, ...mark });
+      const marks = [
+        FOLLOWED,
+        { ...FOLLOWED, 'sec-fetch-site': 'none' },
+        { ...FOLLOWED, 'sec-fetch-site': 'cross-site' },
+      ];
+      // Pages of a knowledge object, and what the editor shows of its descriptor, are of this address too.
+      const own = { 'sec-fetch-site': 'same-origin' };
+      const loaded = [LOADED, { ...LOADED, referer: `${new URL(each.url).origin}/kos/a/b/c/index.html` }];
+      const shown = [
+        { ...LOADED, ...own, 'sec-fetch-dest': 'image' },
+        { ...FOLLOWED, ...own, 'sec-fetch-dest': 'document' },
+      ];
+      for (const mark of [...marks, ...loaded, ...shown]) {
+        const answer = await each.get(path, mark);
         assert.equal(answer.status, 403, path);
         assert.equal(answer.headers['content-type'], 'text/html; charset=utf-8');
         assert.match(String(answer.headers['content-security-policy']), /^default-src 'none'; form-action 'self';/);
@@ -147,6 +165,9 @@ test('what a person sends from that page, an own page and a program do act', asy
     ['POST', { ...FOLLOWED, origin, 'content-type': 'application/x-www-form-urlencoded' }],
     ['POST', {}],
     ['GET', { ...FOLLOWED, 'sec-fetch-site': 'same-origin' }],
+    ['GET', { ...LOADED, 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'empty' }],
+    ['GET', { 'user-agent': 'Mozilla/5.0 (Windows NT; Windows NT 10.0) WindowsPowerShell/5.1' }],
+    ['GET', { 'user-agent': 'node', 'accept-language': '*', 'sec-fetch-mode': 'cors' }],
     // The default of other activators.
     ['GET', { accept: 'text/html, image/gif, image/jpeg, */*; q=0.2' }],
     ['GET', { 'upgrade-insecure-requests': '1' }],

@@ -1,6 +1,7 @@
 /**
- * Requests that act by GET are not made by following a link: over plain http a browser does not say which site the link
- * is on. It gets a page from which a person can send the same as a POST, of which a browser names the origin.
+ * Requests that act by GET are not made by following a link, nor by a picture: over plain http a browser does not say
+ * which site they are on, and a page on another port of this host has the logins of this one. A browser gets a page from
+ * which a person can send the same as a POST, of which it names the origin.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ERROR_HEADER, pathOf } from '../errors.ts';
@@ -8,12 +9,22 @@ import { ERROR_HEADER, pathOf } from '../errors.ts';
 const POLICY = "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 const LONGEST_SHOWN = 300;
 
+type Asked = Pick<FastifyRequest, 'method' | 'headers'>;
+
+export const isFollowedLink = (request: Asked): boolean =>
+  request.method === 'GET' && !isOfScript(request) && (isNavigation(request) || isOfBrowser(request));
+
+/** A script of the service's own pages; what a descriptor says there may hold links and pictures. */
+const isOfScript = ({ headers }: Asked): boolean =>
+  headers['sec-fetch-site'] === 'same-origin' && (headers['sec-fetch-dest'] ?? 'empty') === 'empty';
+
 /** Programs do not send `Upgrade-Insecure-Requests`; some have an `Accept` that begins with `text/html`. */
-export const isFollowedLink = ({ method, headers }: Pick<FastifyRequest, 'method' | 'headers'>): boolean =>
-  method === 'GET' &&
-  headers['upgrade-insecure-requests'] !== undefined &&
-  /\btext\/html\b/i.test(headers.accept ?? '') &&
-  headers['sec-fetch-site'] !== 'same-origin';
+const isNavigation = ({ headers }: Asked): boolean =>
+  headers['upgrade-insecure-requests'] !== undefined && /\btext\/html\b/i.test(headers.accept ?? '');
+
+/** All that a page loads has both headers, which it cannot change; programs have one of them at most. */
+const isOfBrowser = ({ headers }: Asked): boolean =>
+  headers['accept-language'] !== undefined && /^Mozilla\//.test(headers['user-agent'] ?? '');
 
 /** The form has no address of its own: it goes to that of the page, whatever a proxy made of it. */
 export function askToPost(request: FastifyRequest, reply: FastifyReply): void {

@@ -77,7 +77,7 @@ const Activate = ({ imported }) => {
     run('Activating…', async () => {
       let done = 0;
       for (const id of imported) {
-        await send('GET', 'actuator/activation/reload/' + pathOf(id.replace(/\/$/, '')));
+        await send('POST', 'actuator/activation/reload/' + pathOf(id.replace(/\/$/, '')));
         done++;
       }
       return countOf(done, 'knowledge object was', 'knowledge objects were') + ' activated.';

@@ -72,7 +72,7 @@ export const importUpload = (number) =>
 
 export const activate = (number) =>
   inTurn(number, 'activating', async ({ ko }) => {
-    await send('GET', 'actuator/activation/reload/' + pathOf(ko));
+    await send('POST', 'actuator/activation/reload/' + pathOf(ko));
     return { step: 'active' };
   });
 

@@ -40,7 +40,7 @@ export function Actions({ id, title, ko, endpoints, onChange }) {
   const status = useRef(null);
   const run = (doing, action) => () => act(doing, action).then(onChange);
   const activate = async () => {
-    await send('GET', 'actuator/activation/reload/' + pathOf(id));
+    await send('POST', 'actuator/activation/reload/' + pathOf(id));
     return 'It was read from the shelf and activated.';
   };
   const remove = async () => {
