@@ -5,6 +5,7 @@ import zlib
 
 import pytest
 
+from kgrid_runtime.workers.process import KEPT
 from tests.harness.runtime import Runtime
 
 
@@ -201,9 +202,9 @@ def test_a_worker_has_an_empty_environment_and_a_folder_for_temporary_files(runt
         "LANG",
         "HOME",
         "TMPDIR",
-        "TZ",
-        "LD_LIBRARY_PATH",
+        "LOGNAME",
         "MALLOC_ARENA_MAX",
+        *KEPT,
         "LC_CTYPE",
     }
     assert folder.startswith(environment["TMPDIR"])

@@ -183,8 +183,21 @@ class WorkerProcess:
         )
 
 
+# The time zone, and what the libraries of numpy and others go by: the last digits of results differ with it.
+KEPT = (
+    "TZ",
+    "LD_LIBRARY_PATH",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "OPENBLAS_CORETYPE",
+    "MKL_NUM_THREADS",
+    "MKL_CBWR",
+    "NPY_DISABLE_CPU_FEATURES",
+)
+
+
 def _environment(home: str) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("TZ", "LD_LIBRARY_PATH") if name in os.environ}
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     return {
         **kept,
         "PATH": "/usr/local/bin:/usr/bin:/bin",

@@ -30,6 +30,12 @@ const DESCRIPTORS = [3, 4, 5];
 /** The worker writes it where it has not even memory to say more. */
 const OUT_OF_MEMORY = 'the knowledge object passed its memory limit';
 
+/** Of the variables of the service: the time zone, and what numeric libraries go by, since digits of results differ with it. */
+const KEPT = [
+  ...['TZ', 'LD_LIBRARY_PATH', 'OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'OPENBLAS_CORETYPE', 'MKL_NUM_THREADS'],
+  ...['MKL_CBWR', 'NPY_DISABLE_CPU_FEATURES'],
+];
+
 export function pythonWorkers(options: PythonProgramOptions): WorkerProgram {
   const { python, memoryMb, outputLimit, bodyLimit, concurrency, environment } = options;
   const limits = {
@@ -40,7 +46,7 @@ export function pythonWorkers(options: PythonProgramOptions): WorkerProgram {
     bodyLimit,
   };
   const kept = Object.fromEntries(
-    ['TZ', 'LD_LIBRARY_PATH'].flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
+    KEPT.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
   ) as Record<string, string>;
   return {
     engine: 'python',

@@ -33,6 +33,15 @@ for (const walls of ['auto', 'off'] as const)
       endpoint.release();
     });
 
+    it('has the variables that numeric libraries go by, and no other of the service', async () => {
+      const endpoint = await activate({
+        'src/main.py': 'import os\ndef main(names):\n    return [os.environ.get(name) for name in names]\n',
+      });
+      const names = ['OPENBLAS_CORETYPE', 'OMP_NUM_THREADS', 'KGRID_PASSWORD'];
+      assert.deepEqual(await call(endpoint, names), ['Haswell', '1', null]);
+      endpoint.release();
+    });
+
     it('does not mix what lies beside the entries of one knowledge object', async () => {
       const files = {
         'one/main.py': 'import helper\ndef main(v):\n    return helper.name\n',

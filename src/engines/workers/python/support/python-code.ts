@@ -37,6 +37,8 @@ export interface PythonCode extends AsyncDisposable {
 
 const LIMIT_MS = 20_000;
 const MB = 2 ** 20;
+/** Of the service. */
+const ENVIRONMENT = { OPENBLAS_CORETYPE: 'Haswell', OMP_NUM_THREADS: '1', KGRID_PASSWORD: 'secret' };
 /** Any other endpoint answers with its input, but for `a/b/1.0/none`. */
 const SCOPE: CallScope = {
   find: () => undefined,
@@ -62,7 +64,7 @@ export async function pythonCode(walls: WallsMode): Promise<PythonCode> {
     ...{ bodyLimit: MB, outputLimit: MB, concurrency: 8, queue: 100, loadLimitMs: LIMIT_MS },
     ...{ idleTimeoutMs: 60_000, idleWorkers: 4, scratch: join(folder, 'staging') },
     program: pythonWorkers({
-      ...{ python, memoryMb: 128, outputLimit: MB, bodyLimit: MB, concurrency: 8, environment: {} },
+      ...{ python, memoryMb: 128, outputLimit: MB, bodyLimit: MB, concurrency: 8, environment: ENVIRONMENT },
     }),
     startProcess: (command, events) => new SandboxProcess(command, events, kernel),
     log: {
