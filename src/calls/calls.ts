@@ -133,7 +133,7 @@ export class Calls {
       const checks = origin === undefined ? this.#options.checks?.of(endpoint) : undefined;
       if (checks === undefined) {
         result = await executor.execute({ body, contentType, json, deadline, depth, trace, scope, caller, signal });
-        checkResult(result);
+        await checkResult(result);
         return result;
       }
       if (json) {
@@ -144,7 +144,7 @@ export class Calls {
       }
       const call = { body, contentType, json, deadline, depth, trace, scope, caller, signal };
       result = await executor.execute(call);
-      checkResult(result);
+      await checkResult(result);
       if (checks.concernsResults) checks.results([result], call);
       return result;
     } catch (caught) {

@@ -34,12 +34,27 @@ test('for python nothing is looked at, nor digits in a text', async () => {
   assert.equal(await refused('["12345678901234567890"]', false), false);
 });
 
-test('a result is refused for a number that no double reaches, however it is written', () => {
+test('a result is refused for a number that no double reaches, however it is written', async () => {
   for (const number of ['1e309', '-1e999', '1E+400', '9'.repeat(310), `1${'0'.repeat(400)}.5`])
-    assert.throws(() => checkResult(`{"a":[${number}]}`), {
+    await assert.rejects(checkResult(`{"a":[${number}]}`), {
       code: 'invalid-result',
       message: /Infinity at result\.a\[0\]$/,
     });
   for (const fine of ['1e308', '1e-999', `"1e999"`, `0.${'1'.repeat(400)}`, `"${'9'.repeat(400)}"`])
-    checkResult(`[${fine}]`);
+    await checkResult(`[${fine}]`);
+});
+
+test('others have their turn while a long text is gone through', async () => {
+  let turns = 0;
+  let turn = setImmediate(function next(): void {
+    turns++;
+    turn = setImmediate(next);
+  });
+  const text = `[${'1000000000000000000,1e300,'.repeat(100_000)}1]`;
+  assert.equal(await refused(text, false), false);
+  const ofInput = turns;
+  await checkResult(text);
+  clearImmediate(turn);
+  assert.ok(ofInput > 10, `${ofInput} while an input was read`);
+  assert.ok(turns - ofInput > 10, `${turns - ofInput} while a result was`);
 });

@@ -4,7 +4,7 @@
  */
 import { invalidInput, invalidResult } from '../lib/errors.ts';
 import type { ServiceError } from '../lib/errors.ts';
-import { numbersIn, pointerOf } from '../lib/json-numbers.ts';
+import { numbersIn, numbersInTurns, pointerOf } from '../lib/json-numbers.ts';
 import type { WrittenNumber } from '../lib/json-numbers.ts';
 import { RESULT_HEAD } from '../engines/records.ts';
 import type { RecordsAnswer, RecordsPart, ResultLines } from '../engines/records.ts';
@@ -42,7 +42,7 @@ export async function inexactInput(
 ): Promise<ServiceError | undefined> {
   const places = new Map<string, WrittenNumber>();
   let steps = 0;
-  for (const number of numbersIn(text, isNested ? losesDigits : isInexact)) {
+  for await (const number of numbersInTurns(text, isNested ? losesDigits : isInexact)) {
     if (isInfinite(number.literal)) return isJson(text) ? refusal(engine, number) : undefined;
     steps += number.path.length + 1;
     const key = JSON.stringify(alike(number.path));
@@ -118,16 +118,13 @@ const isDigit = (text: string, at: number): boolean => {
 };
 
 /** @throws invalidResult for a result with a number that readers take for Infinity. */
-export function checkResult(result: string): void {
-  const error = mayBeInfinite(result) ? infiniteResult(result) : undefined;
-  if (error !== undefined) throw error;
+export async function checkResult(result: string): Promise<void> {
+  if (!mayBeInfinite(result)) return;
+  for await (const number of numbersInTurns(result, isInfinite)) throw infiniteResult(number);
 }
 
-function infiniteResult(result: string): ServiceError | undefined {
-  for (const { literal, path } of numbersIn(result, isInfinite))
-    return invalidResult(`the result holds ${literal.startsWith('-') ? '-' : ''}Infinity at ${placeOf(path)}`);
-  return undefined;
-}
+const infiniteResult = ({ literal, path }: WrittenNumber): ServiceError =>
+  invalidResult(`the result holds ${literal.startsWith('-') ? '-' : ''}Infinity at ${placeOf(path)}`);
 
 /** The same of records. */
 export function withoutInfinite(answer: RecordsAnswer): RecordsAnswer {
@@ -141,10 +138,11 @@ const partsOf = ({ lines }: ResultLines): RecordsPart[] =>
     .split('\n')
     .slice(0, -1)
     .map((line) => {
-      const error = mayBeInfinite(line)
-        ? infiniteResult(Buffer.from(line.slice(RESULT_HEAD.length, -1), 'latin1').toString('utf8'))
-        : undefined;
-      return error ?? { lines: `${line}\n`, count: 1 };
+      if (mayBeInfinite(line)) {
+        const result = Buffer.from(line.slice(RESULT_HEAD.length, -1), 'latin1').toString('utf8');
+        for (const number of numbersIn(result, isInfinite)) return infiniteResult(number);
+      }
+      return { lines: `${line}\n`, count: 1 };
     });
 
 const MOST_PLACE_CHARACTERS = 200;

@@ -1,4 +1,5 @@
 /** Finds numbers in JSON texts by how they are written, which a reader that makes doubles of them cannot tell any more. */
+import { setImmediate } from 'node:timers/promises';
 
 export interface WrittenNumber {
   readonly literal: string;
@@ -25,15 +26,37 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const MINUS = 0x2d;
+/** Characters that are gone through at a time. */
+const PIECE = 64 * 1024;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
+type IsWanted = (literal: string) => boolean;
+
 /** The numbers that `isWanted` says. Goes through the text once; of a text that is no JSON, what it gives means nothing. */
-export function* numbersIn(text: string, isWanted: (literal: string) => boolean): Generator<WrittenNumber> {
+export function* numbersIn(text: string, isWanted: IsWanted): Generator<WrittenNumber> {
+  for (const number of piecesIn(text, isWanted)) if (number !== undefined) yield number;
+}
+
+/** The same, with a turn for everybody else after each piece of a long text. */
+export async function* numbersInTurns(text: string, isWanted: IsWanted): AsyncGenerator<WrittenNumber> {
+  for (const number of piecesIn(text, isWanted)) {
+    if (number === undefined) await setImmediate();
+    else yield number;
+  }
+}
+
+/** Undefined: a piece has been gone through. */
+function* piecesIn(text: string, isWanted: IsWanted): Generator<WrittenNumber | undefined> {
   const containers: Container[] = [];
   const { length } = text;
   let from = 0;
   let to = 0;
+  let end = PIECE;
   for (let at = 0; at < length; at++) {
+    if (at >= end) {
+      end = at + PIECE;
+      yield undefined;
+    }
     const unit = text.charCodeAt(at);
     const inner = containers.at(-1);
     if (unit === QUOTE) {

@@ -138,4 +138,9 @@ test('a declared type of JSON is answered as it is declared, with its parameters
   const type = 'Application/fhir+json; fhirVersion=4.0';
   assert.deepEqual(negotiation.answerForm('application/fhir+json'), { kind: 'json', type });
   assert.deepEqual(negotiation.answerForm('application/ld+json'), { kind: 'json', type: 'application/ld+json' });
+  // A browser takes the last of a list: it would show the JSON as a page of this address.
+  for (const listed of ['application/x+json; a=b, text/html', 'text/html,application/x+json', 'application/x+json']) {
+    const form = (await negotiationOf(['application/json'], [listed])).answerForm('application/x+json, */*;q=0.1');
+    assert.ok(form.kind === 'wrapped' || (form.kind === 'json' && form.type === 'application/x+json'), listed);
+  }
 });

@@ -22,8 +22,10 @@ const UNHEARD = /;(?!\s*q\s*=|\s*profile\s*=\s*"?minimal"?\s*(?:[;,]|$))[^;,="]*
 /** The ranges that the one profile belongs to. */
 const WITH_PROFILE = /^\s*(?:application\/json|application\/\*|\*\/\*)\s*;/i;
 const PROFILE = /;\s*profile\s*=[^;]*/i;
-/** A media type with parameters, as a header may hold it. */
-const HEADER_VALUE = /^[\x20-\x7e]+$/;
+/** A media type; a list of them would be read as its last. */
+const TYPE = /^[^\s/,]+\/[^\s/,]+$/;
+/** One with parameters, as a header may hold it. */
+const HEADER_VALUE = /^[\x20-\x2b\x2d-\x7e]+$/;
 const MOST_KEPT = 64;
 /** Of the types that a client names, those that it likes best. */
 const MOST_NAMED = 16;
@@ -77,7 +79,7 @@ export class Negotiation {
   }
 
   #negotiate(accept: string): AnswerForm {
-    const responds = this.#endpoint.responds.map(mediaTypeOf).filter((type) => type !== '');
+    const responds = this.#endpoint.responds.map(mediaTypeOf).filter((type) => TYPE.test(type));
     const negotiator = new Negotiator({ headers: { accept: withoutParameters(boundedAccept(accept)) } });
     const named = negotiator
       .mediaTypes()
