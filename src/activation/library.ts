@@ -30,11 +30,15 @@ interface Unit {
   readonly description: string | undefined;
   readonly file: string;
   readonly engine: string;
+  /** Why it is not loaded. */
+  readonly problem?: string;
 }
 
 /** As workers name the default export. */
 const DEFAULT = 'default';
+/** Of a knowledge object: with each file that is listed, its endpoints and their descriptor are made again. */
 const MOST_FUNCTIONS = 1000;
+const MOST_FILES = 100;
 
 export class Library {
   /** Path of the service descriptor that is made for it, in the package. */
@@ -66,7 +70,10 @@ export class Library {
         return { path, name, description, file, engine: libraryEngine(file) ?? '' };
       }),
     );
-    return units.length === 0 ? undefined : new Library(details, id, files, units);
+    const [first] = units;
+    if (first === undefined) return undefined;
+    const problem = `the libraries in ${METADATA_FILE} name more than ${MOST_FILES} files: divide them among knowledge objects`;
+    return new Library(details, id, files, units.length > MOST_FILES ? [{ ...first, problem }] : units);
   }
 
   /** Its endpoints, as they are known. */
@@ -79,10 +86,15 @@ export class Library {
     return this.#now().text;
   }
 
-  /** `path`: of the endpoint that has listed them. */
+  /** `path`: of the endpoint that has listed them. @throws ActivationFailure where all files together have too many. */
   take(path: string, exported: readonly string[]): void {
     const unit = this.#units.find((each) => each.path === path);
     if (unit === undefined) return;
+    const others = [...this.#exported].filter(([each]) => each !== unit).flatMap(([, names]) => names);
+    if (others.length + exported.length > MOST_FUNCTIONS)
+      throw new ActivationFailure(
+        `${escapeForMessage(unit.file)} and the other files of its libraries export more than ${MOST_FUNCTIONS} functions: divide them among knowledge objects`,
+      );
     this.#exported.set(unit, exported);
     this.#made = undefined;
   }
@@ -136,12 +148,12 @@ export class Library {
     return { service: { service: parseService(text, this.file), deployment, folder: '', of: 0, apiVersion }, text };
   }
 
-  #entryOf(path: string, { file, engine }: Unit, line: number): DeploymentEntry {
-    const problem = `${escapeForMessage(file)}, which a library in ${METADATA_FILE} names, is not in the package: add it or correct the name`;
+  #entryOf(path: string, { file, engine, problem }: Unit, line: number): DeploymentEntry {
+    const missing = `${escapeForMessage(file)}, which a library in ${METADATA_FILE} names, is not in the package: add it or correct the name`;
     return {
       ...{ path, method: 'post', engine, entry: file, line, raw: {} },
       artifacts: [...this.#files.keys()].filter((each) => isForCode(each, file)),
-      problems: this.#files.has(file) ? [] : [problem],
+      problems: [...(problem === undefined ? [] : [problem]), ...(this.#files.has(file) ? [] : [missing])],
     };
   }
 }

@@ -243,3 +243,26 @@ test('outside dev a library has no endpoint unless the operator says so', async 
   await secondClient(open).serve(files);
   assert.equal((await call(place, 'one', {}, open)).json, 1);
 });
+
+test('a knowledge object with too many functions or files of libraries says so, however they are divided', async () => {
+  const names = (of: string): string[] => Array.from({ length: 600 }, (_, at) => `${of}${String(at)}`);
+  const file = (of: string): string =>
+    `const f = () => 1; export { ${names(of)
+      .map((name) => `f as ${name}`)
+      .join(', ')} };`;
+  const functions = await serve(
+    libraryKo([library('_:one', './a.mjs'), library('_:two', './b.mjs')], { 'a.mjs': file('a'), 'b.mjs': file('b') }),
+  );
+  const states = Object.values(await statesAt(functions));
+  const failed = states.filter((state) => state !== 'ACTIVATED');
+  assert.equal(states.length, 601);
+  assert.equal(failed.length, 1);
+  assert.match(failed.join(''), /and the other files of its libraries export more than 1000 functions/);
+  const many = Array.from({ length: 101 }, (_, at) => library(`_:s${String(at)}`, `./f${String(at)}.mjs`));
+  const files = await serve(
+    libraryKo(many, Object.fromEntries(many.map((_, at) => [`f${String(at)}.mjs`, 'export const f = 1;']))),
+  );
+  assert.deepEqual(await statesAt(files), {
+    s0: 'FAILED_TO_ACTIVATE: the libraries in metadata.json name more than 100 files: divide them among knowledge objects',
+  });
+});
