@@ -21,7 +21,7 @@ export interface NetworkState {
   readonly isWalled?: boolean;
 }
 
-/** How Node, undici, urllib, requests and asyncio tell that a connection or the question for a name was refused. */
+/** How Node, undici, urllib, requests, httpx and asyncio tell that a connection or the question for a name was refused. */
 const NETWORK = [
   /\b(?:connect|bind|listen) E(?:ACCES|PERM|AFNOSUPPORT)\b/,
   /\bgetaddrinfo E[A-Z_]+\b/,
@@ -29,6 +29,7 @@ const NETWORK = [
   /\[Errno -[235]\]/,
   /\b(?:urlopen error|new connection:|Connect call failed|connect to host) .{0,200}\[Errno (?:1|13|97)\]/,
   /\burlopen error \[Errno (?:1|13|97)\]/,
+  /^ConnectError: \[Errno (?:1|13|97)\]/,
 ];
 /** How they tell that a program was not started. */
 const PROCESSES = [

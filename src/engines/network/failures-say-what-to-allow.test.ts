@@ -24,6 +24,7 @@ const OF_CONNECTIONS = [
   "ConnectionError: HTTPSConnectionPool(host='127.0.0.1', port=9): Max retries exceeded with url: / (Caused by NewConnectionError(\"HTTPSConnection(host='127.0.0.1', port=9): Failed to establish a new connection: [Errno 13] Permission denied\"))",
   'ClientConnectorError: Cannot connect to host a.example:443 ssl:default [Errno 13] Permission denied',
 ];
+const OF_HTTPX = 'ConnectError: [Errno 1] Operation not permitted';
 const OF_PROGRAMS = ['Error: spawn sh EPERM', 'Error: spawnSync /bin/ls EACCES', 'Error: spawn sh EAGAIN'];
 const OF_ELSE = [
   'Error: connect ECONNREFUSED 93.184.215.14:443',
@@ -34,7 +35,7 @@ const OF_ELSE = [
 ];
 
 test('a refused connection says what the operator would allow', () => {
-  for (const each of OF_CONNECTIONS) {
+  for (const each of [...OF_CONNECTIONS, OF_HTTPX]) {
     const said = explainFailure(each, NONE);
     assert.equal(
       said,
