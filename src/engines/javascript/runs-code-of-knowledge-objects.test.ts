@@ -40,19 +40,6 @@ test('what a script exports by the name goes before a global of that name, as in
   for (const code of codes) assert.equal(await resultOf(code, 1), 2, code);
 });
 
-test('code in the form for browsers and Node finds module, exports and require together', async () => {
-  const code = `(function (root, make) {
-    typeof exports === 'object' && typeof module !== 'undefined' && typeof require === 'function'
-      ? make(typeof require.resolve, require.main === module)
-      : make(root.absent.part);
-  })(this, (...given) => { exports.run = () => given; });`;
-  assert.deepEqual(await resultOf(code), ['undefined', false]);
-  assert.match(
-    await failureOf(javascript.activate('\nconst fs = require("fs"); function run() {}')),
-    /^ReferenceError: require is not available in the javascript engine; .*src\/index\.js line 2/,
-  );
-});
-
 test('other artifacts are imported by their relative paths', async () => {
   const files = {
     'src/lib/half.mjs': 'export { half } from "../half.js";',

@@ -27,7 +27,6 @@
   const { add, has } = WeakSet.prototype;
   const ErrorType = Error;
   const TypeErrorType = TypeError;
-  const ReferenceErrorType = ReferenceError;
   const text = String;
   const evaluate = eval;
 
@@ -238,9 +237,6 @@
     answers[at] = line;
     batch.waiting--;
   };
-  const noRequire = () => {
-    throw new ReferenceErrorType('require is not defined');
-  };
   const NEVER = 'the promise that the function returned never settles';
   // Answers the calls that have begun and wait. Where several do, nobody knows which of them failed.
   const answerOpen = (batch, line) => {
@@ -302,9 +298,8 @@
   };
 
   return {
-    // Lets a CommonJS-style script see `module`, `exports` and `require`: bundles ask for all three, or for none.
-    commonjs(found, asksForIt) {
-      const require = found ?? (asksForIt ? noRequire : undefined);
+    // Lets a CommonJS-style script see `module`, `exports` and `require`.
+    commonjs(require) {
       defineProperty(globalThis, 'module', { value: moduleObject, writable: true, configurable: true });
       defineProperty(globalThis, 'exports', { value: moduleObject.exports, writable: true, configurable: true });
       if (require) defineProperty(globalThis, 'require', { value: require, writable: true, configurable: true });

@@ -158,8 +158,7 @@ function runScript(
   load: LoadRequest,
   get: (name: string) => Enter,
 ): unknown {
-  const asksForRequire = /\brequire\b/.test(load.files[load.entry] ?? '');
-  get('commonjs').applySync(undefined, [requireFrom(isolate, context, load), asksForRequire] as never[]);
+  get('commonjs').applySync(undefined, [requireFrom(isolate, context, load)] as never[]);
   script.runSync(context, { timeout: load.limit });
   return get('find').applySync(undefined, [load.function] as never[], { timeout: load.limit });
 }
