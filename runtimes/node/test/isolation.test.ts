@@ -54,9 +54,10 @@ describe('what the code of a knowledge object can reach', () => {
       execArgv: string[];
       cwd: string;
     };
-    const { TMPDIR, ...env } = result.env;
+    const { HOME, TMPDIR, ...env } = result.env;
     assert.deepEqual(env, { NODE_ENV: 'production', TZ: 'America/Detroit' });
     assert.match(String(TMPDIR), /\/scratch-[\w-]+$/);
+    assert.equal(HOME, TMPDIR, 'and not that of the runtime');
     assert.deepEqual([result.argv.length, result.execArgv], [1, []]);
     assert.ok(!JSON.stringify(result).includes(secret));
   });
