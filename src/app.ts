@@ -92,7 +92,12 @@ export async function createApp({
   const storage = owned.use(
     await openStorage({
       ...{ ...places, location, folder: config.state, maxAudit: config.limits.audit },
-      ...{ defaultNaan: config.defaultNaan, keepRemoved: config.keepRemoved, fleet: config.fleet },
+      ...{
+        defaultNaan: config.defaultNaan,
+        keepRemoved: config.keepRemoved,
+        isReadOnly: config.readOnly,
+        fleet: config.fleet,
+      },
       passwords: { file: config.shelfPassword, environment },
     }),
   );

@@ -2,7 +2,7 @@
 import type { EndpointSet } from './activation/endpoint-set.ts';
 import { outcomeOf } from './activation/became-active.ts';
 import { auditedActivation } from './http/access/audited-activation.ts';
-import type { Audit } from './shelf/audit.ts';
+import type { Audit } from './shelf/audit/audit.ts';
 
 /** Nothing of a shelf on which nothing is to be activated. */
 export function auditStart(audit: Pick<Audit, 'write'>, { endpoints, failures }: EndpointSet): void {

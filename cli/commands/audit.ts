@@ -1,5 +1,10 @@
 import { Command } from 'commander';
-import { verifyAudit, type AuditProblem, type AuditVerdict, type NotedHash } from '../../src/shelf/verify-audit.ts';
+import {
+  verifyAudit,
+  type AuditProblem,
+  type AuditVerdict,
+  type NotedHash,
+} from '../../src/shelf/audit/verify-audit.ts';
 import { auditToRead, auditToVerify, type AuditPlace } from '../lib/audit-place.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT, usageFailure } from '../lib/exit.ts';

@@ -1,8 +1,8 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { deleteRemoved, listRemoved, type RemovedEntry } from '../../src/shelf/file-store/clean-removed.ts';
-import { repairShelf } from '../../src/shelf/file-store/repair-shelf.ts';
+import { deleteRemoved, listRemoved, type RemovedEntry } from '../../src/shelf/unpacked/clean-removed.ts';
+import { checkShelf, fixShelf } from '../../src/shelf/store/check-shelf.ts';
 import { folderOfShelf } from '../../src/shelf/open-shelf.ts';
 import { bytes } from '../../src/shelf/archive/archive.ts';
 import type { Context } from '../lib/context.ts';
@@ -12,7 +12,8 @@ import { orShelfFailure } from '../lib/shelf-failure.ts';
 import { count } from '../lib/terminal.ts';
 import { shelfCopyCommand } from './shelf-copy.ts';
 
-interface RepairOptions {
+interface CheckOptions {
+  readonly fix?: boolean;
   readonly json?: boolean;
 }
 
@@ -23,21 +24,22 @@ interface CleanOptions {
 }
 
 export function shelfCommand(context: Context): Command {
-  const repair = new Command('repair')
+  const check = new Command('check')
     .exitOverride()
     .showHelpAfterError('(add --help to see how it is called)')
-    .description('Rebuild the index of a shelf folder from the packages in it')
+    .description('Read every file of a shelf folder, and say what is damaged')
     .argument('<folder>', 'the folder that is given to the activator as --shelf')
+    .option('--fix', 'make the database again from the packages, where it is missing or damaged')
     .option('--json', 'print the result as JSON')
     .addHelpText(
       'after',
       `
-Entries of the index that are whole stay. Every other package is verified by its digests; of several of one knowledge
-object the one that was stored last becomes the entry. The others go to .removed in the folder; nothing is deleted.
-Stop the activator first. Exit code: 0 all is whole, 1 something is damaged and stays so.`,
+Without --fix nothing is changed, and an activator may go on meanwhile; stop it for --fix. Of several packages of one
+knowledge object the one that was stored last is put on the shelf, and the others are retained. A damaged database is put
+aside. Import again what is damaged. Exit code: 0 all is whole, 1 something is damaged.`,
     )
-    .action(async (folder: string, options: RepairOptions) => {
-      context.exitCode = await repairFolder(context, folder, options);
+    .action(async (folder: string, options: CheckOptions) => {
+      context.exitCode = await checkFolder(context, folder, options);
     });
   const clean = new Command('clean')
     .exitOverride()
@@ -57,27 +59,28 @@ Exit code: 0 done, 2 nothing was deleted because --yes is missing.`,
       context.exitCode = await cleanFolder(context, folder, options);
     });
   return new Command('shelf')
-    .description('Copy a shelf, or repair or tidy up its folder')
+    .description('Copy a shelf, or check or tidy up its folder')
     .addCommand(shelfCopyCommand(context))
-    .addCommand(repair)
+    .addCommand(check)
     .addCommand(clean);
 }
 
-async function repairFolder(context: Context, folder: string, options: RepairOptions): Promise<ExitCode> {
+async function checkFolder(context: Context, folder: string, options: CheckOptions): Promise<ExitCode> {
   const terminal = context.terminal(options);
   const shelf = await shelfAt(folder, '.kgrid/objects');
-  const report = await orShelfFailure(() => repairShelf(shelf, (message) => terminal.note(message)));
-  const { kept, rebuilt, movedAway, damaged } = report;
-  for (const key of rebuilt) terminal.print(`${terminal.good('rebuilt')}  ${key}`);
-  for (const { folder: name, why, to } of movedAway)
-    terminal.print(`${terminal.warning('moved')}    .kgrid/objects/${name} to ${to}: ${why}`);
+  const note = (message: string): void => terminal.note(message);
+  const fixed = options.fix === true ? await orShelfFailure(() => fixShelf(shelf, note)) : undefined;
+  const { whole, damaged, database } = fixed ?? (await orShelfFailure(() => checkShelf(shelf)));
+  for (const key of fixed?.rebuilt ?? []) terminal.print(`${terminal.good('rebuilt')}  ${key}`);
+  if (fixed?.aside !== undefined)
+    terminal.print(`${terminal.warning('aside')}    the damaged database is ${fixed.aside}`);
   for (const { where, cause } of damaged) terminal.print(`${terminal.bad('damaged')}  ${where}: ${cause}`);
-  const entries = count(rebuilt.length, 'entry').replace('entrys', 'entries');
-  terminal.print(
-    `${entries} rebuilt, ${kept.length} kept, ${count(movedAway.length, 'package')} moved to .removed, ${damaged.length} damaged`,
-  );
-  terminal.json({ ok: damaged.length === 0, ...report });
-  return damaged.length === 0 ? EXIT.ok : EXIT.problems;
+  if (database !== undefined)
+    terminal.print(`${terminal.bad('damaged')}  ${database}: stop the activator, and add --fix to make it again`);
+  terminal.print(`${count(whole, 'package')} whole, ${damaged.length} damaged`);
+  const ok = damaged.length === 0 && database === undefined;
+  terminal.json({ ok, whole, damaged, database, ...fixed });
+  return ok ? EXIT.ok : EXIT.problems;
 }
 
 async function cleanFolder(context: Context, folder: string, options: CleanOptions): Promise<ExitCode> {

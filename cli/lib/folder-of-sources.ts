@@ -4,14 +4,14 @@ import { readdir, stat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
 import { messageOf } from '../../src/lib/errors.ts';
-import { findExploded } from '../../src/shelf/file-store/find-exploded.ts';
+import { findUnpacked } from '../../src/shelf/unpacked/find-unpacked.ts';
 import { ioFailure } from './exit.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The folder or zip itself, or the folders of knowledge objects below it; where there are none, the archives there. @throws CommandFailure. */
 export async function knowledgeObjectsAt(path: string, terminal: Terminal): Promise<string[]> {
   if (!(await statOf(path)).isDirectory()) return [path];
-  const { folders, damage } = await findExploded(path);
+  const { folders, damage } = await findUnpacked(path);
   if (damage.some(({ where }) => where === METADATA_FILE)) return [path];
   // A folder of archives stands for these; beside sources they may be what was packed of them.
   const archives = damage.filter(({ where }) => ARCHIVE.test(where)).map(({ where }) => join(path, where));

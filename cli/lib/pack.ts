@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { hash } from 'node:crypto';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
 import { exportPackage } from '../../src/shelf/export/export-package.ts';
-import { packageDigest } from '../../src/shelf/file-store/package-content.ts';
+import { packageDigest } from '../../src/shelf/package/package-content.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import { bytes } from '../../src/shelf/archive/archive.ts';
 import type { ArchiveKind } from '../../src/shelf/archive/archive.ts';

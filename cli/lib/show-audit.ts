@@ -1,5 +1,5 @@
 /** Records of an audit, of an activator or of a store, the newest first. */
-import type { AuditQuery, AuditStore } from '../../src/shelf/audit-store.ts';
+import type { AuditQuery, AuditStore } from '../../src/shelf/audit/audit-store.ts';
 import type { ActivatorClient } from './client.ts';
 import { usageFailure } from './exit.ts';
 import { fieldsOf } from './fields.ts';

@@ -1,7 +1,7 @@
 /** The files of a run: its output, and a folder beside that for what it is until it is whole. */
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { lockFolder } from '../../src/shelf/file-store/folder-lock.ts';
+import { lockFolder } from '../../src/shelf/store/folder-lock.ts';
 import { usageFailure } from '../lib/exit.ts';
 import { START, syncFolder } from './journal.ts';
 import type { Journal, RunState } from './journal.ts';

@@ -7,8 +7,8 @@ import pino from 'pino';
 import { javascriptKo, zipOf } from '../../test/acceptance/support/ko.ts';
 import { temporaryFolder } from '../../test/conformance/temporary-folder.ts';
 import { ManualEngine } from '../../test/support/in-memory.ts';
-import { packagesIn } from '../../test/support/stored-packages.ts';
-import { openFileShelf } from '../shelf/file-store/open-file-shelf.ts';
+import { objectOf } from '../../test/support/stored-packages.ts';
+import { openStoredShelf } from '../shelf/store/open-stored-shelf.ts';
 import { importZip } from '../shelf/import/import-zip.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../shelf/import/limits.ts';
 import type { Shelf } from '../shelf/shelf.ts';
@@ -71,7 +71,7 @@ test('a second start reads no descriptor that it knows, reads them when it is ov
   const all = NAMES.flatMap((name) => DESCRIPTORS.map((file) => `${name}/${file}`));
   const known = join(folder.path, 'known');
   {
-    await using shelf = await openFileShelf(folder.path);
+    await using shelf = await openStoredShelf(folder.path);
     for (const name of NAMES) {
       const { files } = javascriptKo('function run() {}', { naan: 'a', name });
       await importZip(Readable.from([await zipOf(files)]), {
@@ -88,11 +88,9 @@ test('a second start reads no descriptor that it knows, reads them when it is ov
     await remembered.save();
     activator[Symbol.dispose]();
   }
-  const [, three] = packagesIn(folder.path);
-  assert.ok(three !== undefined);
-  await using shelf = await openFileShelf(folder.path);
+  await using shelf = await openStoredShelf(folder.path);
   const { counted, reads } = counting(shelf);
-  const place = join(folder.path, '.kgrid/objects', three, 'service.yaml');
+  const place = objectOf(folder.path, `a/${NAMES[1] ?? ''}/v1.0`, 'service.yaml');
   const text = readFileSync(place, 'utf8');
   writeFileSync(place, text.replace('paths', 'paths'.toUpperCase()));
   const damaged = /\/a\/(\w+)/.exec(text)?.[1] ?? '';

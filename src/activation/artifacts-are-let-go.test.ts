@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { javascriptKo } from '../../test/acceptance/support/ko.ts';
 import { open, put } from '../../test/conformance/shelf-packages.ts';
 import { temporaryFolder } from '../../test/conformance/temporary-folder.ts';
-import { openFileShelf } from '../shelf/file-store/open-file-shelf.ts';
+import { openStoredShelf } from '../shelf/store/open-stored-shelf.ts';
 import { LoadedKo } from './loaded-ko.ts';
 
 test('files that the shelf stores are read again, and those of an exploded folder are what they were', async () => {
@@ -12,7 +12,7 @@ test('files that the shelf stores are read again, and those of an exploded folde
   const files = (version: string, code: string) => javascriptKo(code, { naan: 'a', name: 'b', version }).files;
   const own = Object.entries(files('v1', 'before'));
   await dir.add(Object.fromEntries(own.map(([path, content]) => [`my ko/${path}`, String(content)])));
-  await using shelf = await openFileShelf(dir.path);
+  await using shelf = await openStoredShelf(dir.path);
   await put(shelf, 'a/b/v2', files('v2', 'stored'));
   const load = async (id: string): Promise<LoadedKo> => LoadedKo.load(await open(shelf, id));
 

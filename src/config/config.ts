@@ -47,6 +47,8 @@ export interface Config {
   /** Folder of what the activator keeps for itself; undefined: with the shelf. */
   readonly state: string | undefined;
   /** How much is kept of what is deleted or replaced. */
+  /** Nothing is written into the shelf folder. */
+  readonly readOnly: boolean;
   readonly keepRemoved: { readonly count: number; readonly age: number };
   readonly defaultNaan: string;
   /** What must be the same on all activators that share a shelf, as it was written, by option. */
@@ -121,6 +123,7 @@ export function toConfig(raw: RawSettings): Config {
     fleet: read.as('fleet', (value) => value),
     shelfPassword: shelfPasswordOf(read),
     state: read.text('state'),
+    readOnly: read.as('read-only', toFlag),
     keepRemoved: {
       count: read.as('keep-removed', toNumber),
       age: read.as('keep-removed-days', toNumber) * MILLISECONDS_OF_DAY,

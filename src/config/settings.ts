@@ -139,6 +139,14 @@ export const SETTINGS = [
     help: 'Let manifests posted over HTTP import from private and loopback addresses in the secure profile',
   },
   {
+    option: 'read-only',
+    env: 'KGRID_READ_ONLY',
+    kind: 'flag',
+    default: 'false',
+    group: 'Shelf',
+    help: 'Change nothing in the shelf folder: serve what lies there; several activators may read one shelf so',
+  },
+  {
     option: 'keep-removed',
     env: 'KGRID_KEEP_REMOVED',
     kind: 'number',

@@ -4,7 +4,7 @@ import type { About } from '../activation/selection.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
 import { someOf } from '../lib/text.ts';
-import type { AuditRecord } from '../shelf/audit-store.ts';
+import type { AuditRecord } from '../shelf/audit/audit-store.ts';
 import type { ChangeAuthor } from '../shelf/change-author.ts';
 
 /** A KO of which a change makes a package active. */

@@ -1,7 +1,7 @@
 /** Reads the audit that the shelf keeps. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { malformedRequest, notFound } from '../lib/errors.ts';
-import type { AuditQuery, AuditStore } from '../shelf/audit-store.ts';
+import type { AuditQuery, AuditStore } from '../shelf/audit/audit-store.ts';
 import { linkNext, numberIn, textIn } from './listings/list-query.ts';
 import { declare } from './methods.ts';
 

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { koKey } from '../knowledge-object/id.ts';
 import { malformedRequest } from '../lib/errors.ts';
-import type { AuditStore, KeptAuditRecord } from '../shelf/audit-store.ts';
+import type { AuditStore, KeptAuditRecord } from '../shelf/audit/audit-store.ts';
 import type { RemovedPackage, Shelf } from '../shelf/shelf.ts';
 import { declare } from './methods.ts';
 import { linkNext, numberIn, textIn } from './listings/list-query.ts';

@@ -18,7 +18,7 @@ import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import type { LogLevels } from '../lib/log-levels.ts';
 import { outcomeOf, overloaded } from '../lib/errors.ts';
-import type { AuditStore } from '../shelf/audit-store.ts';
+import type { AuditStore } from '../shelf/audit/audit-store.ts';
 import type { ImportTarget } from '../shelf/import/import-zip.ts';
 import type { ManifestImporter } from '../shelf/manifest-importer.ts';
 import type { Shelf } from '../shelf/shelf.ts';

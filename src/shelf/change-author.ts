@@ -3,7 +3,7 @@
  * change in the transaction of that change.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { AuditRecord } from './audit-store.ts';
+import type { AuditRecord } from './audit/audit-store.ts';
 
 export type ChangeAuthor = Pick<AuditRecord, 'who' | 'login' | 'requestId' | 'remoteAddress'>;
 

@@ -1,9 +1,12 @@
 /** All that lies at rest: the shelf, the audit, and what an activator keeps for itself. */
-import type { AuditStore } from './audit-store.ts';
-import { AuditFiles } from './file-store/audit-files.ts';
+import { resolve } from 'node:path';
+import type { AuditStore } from './audit/audit-store.ts';
+import { AuditTable } from './audit/audit-table.ts';
 import { openShelf } from './open-shelf.ts';
 import { isShared } from './shared-shelf.ts';
 import type { Shelf } from './shelf.ts';
+import { StoredShelf } from './store/stored-shelf.ts';
+import { takeOverAudit } from './store/upgrade/take-over-audit.ts';
 import { openState, type StateFolder } from './state-folder.ts';
 import { storeAt, type ShelfOptions } from './stores.ts';
 
@@ -28,9 +31,11 @@ export async function openStorage({ location, folder, maxAudit, ...options }: St
   await using owned = new AsyncDisposableStack();
   const { address, fleet, onWarning } = options;
   const openFolder = (): Promise<StateFolder> => openState({ shelf: location, folder, fleet, address, onWarning });
-  // With a folder, whoever has the shelf has its state; without, the shelf needs a place for its copies.
-  const first = storeAt(location).folderAt(location) === undefined ? owned.use(await openFolder()) : undefined;
-  const shelf = owned.use(await openShelf(location, { ...options, copies: first?.copies }));
+  // In its own folder, whoever has the shelf has its state; elsewhere, the shelf may need a place for copies.
+  const isElsewhere = folder !== undefined || storeAt(location).folderAt(location) === undefined;
+  const first = isElsewhere ? owned.use(await openFolder()) : undefined;
+  const stateFolder = folder === undefined ? undefined : resolve(folder);
+  const shelf = owned.use(await openShelf(location, { ...options, copies: first?.copies, state: stateFolder }));
   const state = first ?? owned.use(await openFolder());
   const audit = owned.use(await openAudit(shelf, state, maxAudit));
   const all = owned.move();
@@ -38,7 +43,11 @@ export async function openStorage({ location, folder, maxAudit, ...options }: St
 }
 
 async function openAudit(shelf: Shelf, state: StateFolder, most: number): Promise<AuditStore | undefined> {
-  if (state.audit !== undefined) return new AuditFiles(state.audit, most);
+  if (shelf instanceof StoredShelf) {
+    if (!shelf.keepsAudit) return undefined;
+    if (state.audit !== undefined) await takeOverAudit(shelf.database, state.audit);
+    return new AuditTable(shelf.database, most);
+  }
   if (!isShared(shelf)) return undefined;
   const { AuditRows } = await import('./postgres/audit-rows.ts');
   return new AuditRows(shelf.database, shelf.node.value, most);

@@ -10,9 +10,9 @@ import { digestOf } from '../lib/digest.ts';
 import { startRefused } from '../lib/errors.ts';
 import { userCache } from '../lib/user-cache.ts';
 import { isFull, isMissing, isReadOnly, reasonOf, whyUnusable } from './disk-errors.ts';
-import { makeFolder, tryToWrite } from './file-store/durable-files.ts';
-import { ShelfInUse, takeOwnership, type Owner } from './file-store/owner-lock.ts';
-import { SHELF_HOME } from './file-store/shelf-layout.ts';
+import { makeFolder, tryToWrite } from './store/durable-files.ts';
+import { ShelfInUse, takeOwnership, type Owner } from './store/owner-lock.ts';
+import { SHELF_HOME } from './store/shelf-layout.ts';
 import { clearSpool } from './import/spool.ts';
 import { storeAt } from './stores.ts';
 

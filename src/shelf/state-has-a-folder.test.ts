@@ -36,8 +36,8 @@ test('a state folder elsewhere is made, and packages and index stay on the shelf
     const names = (await readdir(home)).filter((name) => !name.endsWith('-journal')).sort();
     assert.deepEqual(names, ['owner.db', 'owner.json', 'spool']);
   }
-  assert.deepEqual((await readdir(join(root, '.kgrid/index'))).length, 1);
-  assert.deepEqual((await readdir(join(root, '.kgrid/objects'))).length, 2);
+  assert.ok(existsSync(join(root, '.kgrid/shelf.db')));
+  assert.ok((await readdir(join(root, '.kgrid/objects'))).length > 0);
 });
 
 test('two activators with two shelves and one state folder: the second is refused and told who the first is', async () => {

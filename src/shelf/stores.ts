@@ -1,21 +1,24 @@
 /** The kinds of stores that a shelf can lie in. What the service and the commands ask of a kind stands in its row. */
 import { startRefused } from '../lib/errors.ts';
-import type { AuditStore } from './audit-store.ts';
-import type { FileShelfOptions } from './file-store/open-file-shelf.ts';
-import { folderStore } from './file-store/folder-store.ts';
+import type { AuditStore } from './audit/audit-store.ts';
+import type { StoredShelfOptions } from './store/open-stored-shelf.ts';
+import { folderStore } from './store/folder-store.ts';
 import type { PostgresShelfOptions } from './postgres/open-postgres-shelf.ts';
 import type { PasswordSources } from './postgres/passwords.ts';
 import { postgresStore } from './postgres/postgres-store.ts';
 import type { Shelf } from './shelf.ts';
-import type { AuditToVerify } from './verify-audit.ts';
+import type { AuditToVerify } from './audit/verify-audit.ts';
 
-export interface ShelfOptions extends FileShelfOptions, Omit<PostgresShelfOptions, 'folder' | 'onWarning' | 'onStep'> {
+export interface ShelfOptions
+  extends StoredShelfOptions, Omit<PostgresShelfOptions, 'folder' | 'onWarning' | 'onStep'> {
   /** Of a shelf elsewhere: where files of its packages are kept on this machine; by default in the user's cache. */
   readonly copies?: string | undefined;
 }
 
 /** Who asks for what is kept elsewhere than on this machine. */
 export interface StoreAccess {
+  /** The state folder of an activator that only reads its shelf. */
+  readonly state?: string | undefined;
   readonly fleet: string;
   readonly passwords: PasswordSources;
 }
@@ -39,8 +42,7 @@ export interface ShelfStore {
   labelAt(location: string): string;
   /** @throws startRefused. */
   open(location: string, options: ShelfOptions): Promise<Shelf>;
-  /** Undefined where the audit lies in files of the state. */
-  readonly audit?: AuditOfStore;
+  readonly audit: AuditOfStore;
 }
 
 const STORES: readonly ShelfStore[] = [postgresStore, folderStore];

@@ -14,7 +14,7 @@ test('a read-only shelf with a state folder keeps its audit there, over starts',
   const ko = welcomeKo({ naan: uniqueNaan() });
   await explode(ko, folder.path, 'ko');
   const shelf = folder.path;
-  const [state, args] = [join(home.path, 'state'), ['--state', join(home.path, 'state')]];
+  const [state, args] = [join(home.path, 'state'), ['--read-only', '--state', join(home.path, 'state')]];
   await chmod(home.path, 0o777);
   await chmod(shelf, 0o555);
   try {
@@ -33,7 +33,7 @@ test('a read-only shelf with a state folder keeps its audit there, over starts',
     await chmod(shelf, 0o755);
   }
   assert.deepEqual(await readdir(shelf), ['ko']);
-  assert.ok((await readdir(state)).includes('audit'));
+  assert.ok((await readdir(state)).includes('shelf.db'));
 });
 
 test('a location of a kind that is not known, and a state folder in the shelf, stop the start and say why', async () => {

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { koKey } from '../../src/knowledge-object/id.ts';
 import { ServiceError } from '../../src/lib/errors.ts';
 import { openShelf } from '../../src/shelf/open-shelf.ts';
-import { shelfLayout } from '../../src/shelf/file-store/shelf-layout.ts';
+import { shelfLayout } from '../../src/shelf/store/shelf-layout.ts';
 import { importZip } from '../../src/shelf/import/import-zip.ts';
 import type { ImportTarget } from '../../src/shelf/import/import-zip.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createHash } from 'node:crypto';
 import { parseKoId, type KoId } from '../../src/knowledge-object/id.ts';
-import { openFileShelf } from '../../src/shelf/file-store/open-file-shelf.ts';
+import { openStoredShelf } from '../../src/shelf/store/open-stored-shelf.ts';
 import { openPostgresShelf } from '../../src/shelf/postgres/open-postgres-shelf.ts';
 import { openShelf } from '../../src/shelf/open-shelf.ts';
 import type { Shelf } from '../../src/shelf/shelf.ts';
@@ -32,7 +32,7 @@ const idOf = (text: Id): KoId => {
 
 /** The file store of the service. */
 export const openFileStore: OpenStore = async (dir, onStep) =>
-  changesOf(await openFileShelf(dir, { onStep, keepRemoved: { count: 3, age: 86_400_000 } }));
+  changesOf(await openStoredShelf(dir, { onStep, keepRemoved: { count: 3, age: 86_400_000 } }));
 
 /** The PostgreSQL store of the service, in the database and fleet that a file in the folder names. */
 export const openPostgresStore: OpenStore = async (dir, onStep) => {

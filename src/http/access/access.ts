@@ -4,7 +4,7 @@
  */
 import type { FastifyBaseLogger } from 'fastify';
 import type { Secret } from '../../lib/secret.ts';
-import type { AuditStore } from '../../shelf/audit-store.ts';
+import type { AuditStore } from '../../shelf/audit/audit-store.ts';
 
 const ALL = [
   'open',

@@ -1,7 +1,7 @@
 /** What each change leaves in the audit, whether its handler says so or not. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Audit } from '../../shelf/audit.ts';
-import type { AuditRecord } from '../../shelf/audit-store.ts';
+import type { Audit } from '../../shelf/audit/audit.ts';
+import type { AuditRecord } from '../../shelf/audit/audit-store.ts';
 import { changeAs } from '../../shelf/change-author.ts';
 import { pathOf } from '../errors.ts';
 

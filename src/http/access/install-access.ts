@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { messageOf, ServiceError } from '../../lib/errors.ts';
-import { Audit } from '../../shelf/audit.ts';
+import { Audit } from '../../shelf/audit/audit.ts';
 import { isAccess, isChange, needsLogin, type Access, type AccessOptions, type LoginRefusal } from './access.ts';
 import { auditOnResponse, installAudit } from './audit.ts';
 import { createCors } from './cors.ts';

@@ -1,8 +1,8 @@
 /** What is written of requests that were refused: the audit has changes, the log has logins that were wrong. */
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
-import type { Audit } from '../../shelf/audit.ts';
-import type { AuditRecord } from '../../shelf/audit-store.ts';
+import type { Audit } from '../../shelf/audit/audit.ts';
+import type { AuditRecord } from '../../shelf/audit/audit-store.ts';
 import type { LoginRefusal } from './access.ts';
 import { askedIn, auditNothing } from './audit.ts';
 import { RefusalCounter, type Allowance } from './refusals.ts';

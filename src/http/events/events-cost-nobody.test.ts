@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { setImmediate as othersTurn } from 'node:timers/promises';
-import type { AuditStore, KeptAuditRecord } from '../../shelf/audit-store.ts';
+import type { AuditStore, KeptAuditRecord } from '../../shelf/audit/audit-store.ts';
 import type { Listener } from './listeners.ts';
 import { ServiceEvents } from './service-events.ts';
 

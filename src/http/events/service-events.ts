@@ -4,7 +4,7 @@
  */
 import { messageOf } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
-import type { AuditFollower, AuditStore, KeptAuditRecord } from '../../shelf/audit-store.ts';
+import type { AuditFollower, AuditStore, KeptAuditRecord } from '../../shelf/audit/audit-store.ts';
 import { lineOf, Listener, Listeners } from './listeners.ts';
 import type { ServiceEvent } from './listeners.ts';
 import type { ServiceState } from './service-state.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { packageTooLarge } from '../../lib/errors.ts';
 import { asWriteError } from '../disk-errors.ts';
-import { makeFolder } from '../file-store/durable-files.ts';
+import { makeFolder } from '../store/durable-files.ts';
 import { bytes } from '../archive/archive.ts';
 
 /** A stream that became a file, since a zip must be read at random. It goes with its disposal. */

@@ -1,5 +1,5 @@
 /** The audit of a fleet, for verification; its nodes may go on writing. */
-import type { AuditToVerify, KnownWriter, KnownWriters, StoredRecord } from '../verify-audit.ts';
+import type { AuditToVerify, KnownWriter, KnownWriters, StoredRecord } from '../audit/verify-audit.ts';
 import type { Row } from './connection.ts';
 import type { Database } from './database.ts';
 

@@ -1,6 +1,13 @@
 /** The audit in the database of a fleet: the records of all its nodes. */
-import { fits } from '../audit-store.ts';
-import type { AuditFollower, AuditPage, AuditQuery, AuditRecord, AuditStore, KeptAuditRecord } from '../audit-store.ts';
+import { fits } from '../audit/audit-store.ts';
+import type {
+  AuditFollower,
+  AuditPage,
+  AuditQuery,
+  AuditRecord,
+  AuditStore,
+  KeptAuditRecord,
+} from '../audit/audit-store.ts';
 import { changing } from './shelf-errors.ts';
 import type { Row } from './connection.ts';
 import type { Database, Query } from './database.ts';

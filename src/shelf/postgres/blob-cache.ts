@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { sha256 } from '../file-store/package-content.ts';
+import { sha256 } from '../package/package-content.ts';
 
 export interface BlobCacheOptions {
   readonly folder: string;

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { koKey } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { binaryNotFound, packageDamaged, shelfNotReadable } from '../../lib/errors.ts';
-import type { HashedFile } from '../file-store/package-content.ts';
+import type { HashedFile } from '../package/package-content.ts';
 import type { KoPackage, ShelfEntry } from '../shelf.ts';
 import { DamagedBlob, type PackageFiles } from './package-files.ts';
 

@@ -1,7 +1,7 @@
 /** Which files packages have, on the local disk, so that an open package asks nothing of the database. */
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { packageDigest, sha256, type HashedFile } from '../file-store/package-content.ts';
+import { packageDigest, sha256, type HashedFile } from '../package/package-content.ts';
 
 export class FileLists {
   readonly #folder: string;

@@ -1,7 +1,7 @@
 /** The audit of a fleet, without being a node of it. */
-import type { AuditStore } from '../audit-store.ts';
+import type { AuditStore } from '../audit/audit-store.ts';
 import type { StoreAccess } from '../stores.ts';
-import type { AuditToVerify } from '../verify-audit.ts';
+import type { AuditToVerify } from '../audit/verify-audit.ts';
 import { AuditRowsToVerify } from './audit-rows-to-verify.ts';
 import { AuditRows } from './audit-rows.ts';
 import { Database } from './database.ts';

@@ -1,5 +1,5 @@
 /** The files of packages: first on the local disk, then in the database. */
-import { packageDigest, sha256, type HashedFile } from '../file-store/package-content.ts';
+import { packageDigest, sha256, type HashedFile } from '../package/package-content.ts';
 import type { BlobCache } from './blob-cache.ts';
 import type { FileLists } from './file-lists.ts';
 import type { Row } from './connection.ts';

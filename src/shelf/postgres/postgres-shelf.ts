@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { koNotFound, messageOf, shelfNotReadable, shelfNotWritable } from '../../lib/errors.ts';
-import type { HashedFile, PackageContent } from '../file-store/package-content.ts';
-import { requireMatch } from '../file-store/rules-of-changes.ts';
-import { StagedPackage } from '../file-store/staged-package.ts';
+import type { HashedFile, PackageContent } from '../package/package-content.ts';
+import { requireMatch } from '../package/rules-of-changes.ts';
+import { StagedPackage } from '../package/staged-package.ts';
 import { keptIsDamaged } from '../not-kept.ts';
 import { requirePlace } from '../require-place.ts';
 import type { SharedShelf } from '../shared-shelf.ts';
@@ -234,7 +234,7 @@ export class PostgresShelf implements SharedShelf {
   }
 
   async #take(id: KoId, staged: StagedPackage): Promise<ShelfEntry> {
-    const content = await staged.seal(id);
+    const content = await staged.describe(id);
     const sourceOf = ({ path }: HashedFile): string | Buffer =>
       path === METADATA_FILE ? Buffer.from(content.entry.metadata) : join(staged.content, path);
     const entry = await this.#change(

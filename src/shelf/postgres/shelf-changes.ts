@@ -1,8 +1,8 @@
 /** Changes of what the fleet has on its shelf: each is one transaction, one after another over all nodes. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
-import type { PackageContent } from '../file-store/package-content.ts';
-import type { AuditRecord } from '../audit-store.ts';
+import type { PackageContent } from '../package/package-content.ts';
+import type { AuditRecord } from '../audit/audit-store.ts';
 import { currentAuthor, noteKept, type ChangeAuthor } from '../change-author.ts';
 import type { ShelfEntry } from '../shelf.ts';
 import { appendAudit } from './audit-rows.ts';

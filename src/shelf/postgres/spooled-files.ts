@@ -1,5 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises';
-import { DurableFiles } from '../file-store/durable-files.ts';
+import { DurableFiles } from '../store/durable-files.ts';
 
 /** Files on their way into the database: what a crash takes of them is nobody's loss. */
 export class SpooledFiles extends DurableFiles {

@@ -1,7 +1,7 @@
 /** Writes packages into the database: their files once, whatever has them. */
 import { open } from 'node:fs/promises';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
-import type { HashedFile, PackageContent } from '../file-store/package-content.ts';
+import type { HashedFile, PackageContent } from '../package/package-content.ts';
 import type { Query } from './database.ts';
 
 /** Bytes of a row. */

@@ -1,6 +1,6 @@
 import type { KoId } from '../../knowledge-object/id.ts';
 import { METADATA_FILE, otherAtId } from '../../knowledge-object/metadata.ts';
-import { describePackage, type HashedFile, type PackageContent } from '../file-store/package-content.ts';
+import { describePackage, type HashedFile, type PackageContent } from '../package/package-content.ts';
 import { keptIsDamaged } from '../not-kept.ts';
 import type { RemovedPackage } from '../shelf.ts';
 import type { Query } from './database.ts';

@@ -1,7 +1,7 @@
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { packageDamaged, ServiceError, shelfNotReadable } from '../../lib/errors.ts';
-import type { HashedFile } from '../file-store/package-content.ts';
+import type { HashedFile } from '../package/package-content.ts';
 import type { KoPackage, ShelfDamage, ShelfEntry } from '../shelf.ts';
 import { FetchedPackage } from './fetched-package.ts';
 import { DamagedBlob, type PackageFiles } from './package-files.ts';

@@ -1,4 +1,4 @@
-import { packageDigest, sha256 } from '../../../src/shelf/file-store/package-content.ts';
+import { packageDigest, sha256 } from '../../../src/shelf/package/package-content.ts';
 import type { Ko } from '../../acceptance/support/ko.ts';
 
 /** What `KGrid-Package-Digest` says of it: hex. */

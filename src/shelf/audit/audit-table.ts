@@ -1,0 +1,164 @@
+/** The audit as one table and one chain of hashes, which is computed here, in the transaction of what is recorded. */
+import { BEGIN, chained, chainOf, type ChainEnd } from './audit-chain.ts';
+import { fits } from './audit-store.ts';
+import type { AuditFollower, AuditPage, AuditQuery, AuditRecord, AuditStore, KeptAuditRecord } from './audit-store.ts';
+import type { Database, Query, Row } from '../store/database.ts';
+
+interface HeadRow extends Row {
+  readonly writer: string;
+  readonly last_id: number;
+  readonly number: number;
+  readonly hash: string;
+  readonly now: number;
+}
+
+interface AuditRow extends Row {
+  readonly id: number;
+  readonly at: number;
+  readonly record: string;
+}
+
+/** The action of a record that tells up to where the oldest went. */
+export const TRIM = 'trim audit';
+/** Rows that are looked through at a time. */
+const PAGE = 1000;
+
+/** Adds a record at the end of the chain. */
+export async function appendAudit(
+  query: Query,
+  { dialect }: Pick<Database, 'dialect'>,
+  record: AuditRecord,
+): Promise<void> {
+  const { schema, now } = dialect;
+  const { rows } = await query<HeadRow>(
+    `UPDATE ${schema}audit_head SET number = number + 1, last_id = last_id + 1
+      RETURNING writer, last_id, number, hash, ${now} AS now`,
+  );
+  const [head] = rows;
+  if (head === undefined) throw new Error('the audit has no head');
+  const { writer, last_id: id, number, hash } = head;
+  const kept = { id, time: new Date(head.now).toISOString(), ...record };
+  const { text, end } = chained(kept, writer, { number: number - 1, hash });
+  await query(`INSERT INTO ${schema}audit (id, at, who, record) VALUES ($1, $2, $3, $4)`, [
+    id,
+    head.now,
+    record.who,
+    text,
+  ]);
+  await query(`UPDATE ${schema}audit_head SET hash = $1, bytes = bytes + $2`, [end.hash, Buffer.byteLength(text)]);
+}
+
+export class AuditTable implements AuditStore {
+  readonly #database: Database;
+  readonly #most: number;
+  readonly #pending = new Set<Promise<void>>();
+
+  /** `most`: bytes of all records together. */
+  constructor(database: Database, most: number) {
+    this.#database = database;
+    this.#most = most;
+  }
+
+  async append(record: AuditRecord): Promise<void> {
+    const kept = this.#database.transaction(async ({ query }) => {
+      await appendAudit(query, this.#database, record);
+      await this.#trim(query);
+    });
+    this.#pending.add(kept);
+    await kept.finally(() => this.#pending.delete(kept));
+  }
+
+  trim(): Promise<void> {
+    return this.#database.transaction(({ query }) => this.#trim(query));
+  }
+
+  async read(query: AuditQuery): Promise<AuditPage> {
+    // Who has just made a change finds it.
+    await Promise.allSettled(this.#pending);
+    const records: KeptAuditRecord[] = [];
+    for (let after = query.after ?? Number.MAX_SAFE_INTEGER; records.length <= query.limit;) {
+      const rows = await this.#page(query, after);
+      for (const row of rows) {
+        const record = recordOf(row);
+        if (fits(record, query)) records.push(record);
+      }
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < PAGE) break;
+      after = last.id;
+    }
+    return { records: records.slice(0, query.limit), more: records.length > query.limit };
+  }
+
+  async follow(): Promise<AuditFollower> {
+    const { schema } = this.#database.dialect;
+    const { rows } = await this.#database.query<{ last: number }>(
+      `SELECT coalesce(max(id), 0) AS last FROM ${schema}audit`,
+    );
+    let last = rows[0]?.last ?? 0;
+    return {
+      next: async () => {
+        const sql = `SELECT id, at, record FROM ${schema}audit WHERE id > $1 ORDER BY id LIMIT ${String(PAGE)}`;
+        const { rows } = await this.#database.query<AuditRow>(sql, [last]);
+        last = rows.at(-1)?.id ?? last;
+        return rows.map(recordOf);
+      },
+    };
+  }
+
+  [Symbol.dispose](): void {
+    // The shelf closes the database.
+  }
+
+  /** The oldest records go where all together are larger than they may be. The head says which went, and so does a record. */
+  async #trim(query: Query): Promise<void> {
+    const { schema } = this.#database.dialect;
+    const { rows } = await query<{ bytes: number }>(`SELECT bytes FROM ${schema}audit_head`);
+    let bytes = rows[0]?.bytes ?? 0;
+    if (bytes <= this.#most) return;
+    // A part of them at a time, so that not each record takes one away.
+    const goal = this.#most - this.#most / 16;
+    const sql = `SELECT id, at, record FROM ${schema}audit ORDER BY id LIMIT ${String(PAGE)}`;
+    let trimmed = BEGIN;
+    while (bytes > goal) {
+      const oldest = (await query<AuditRow>(sql)).rows;
+      let last: AuditRow | undefined;
+      for (const row of oldest) {
+        if (bytes <= goal) break;
+        bytes -= Buffer.byteLength(row.record);
+        last = row;
+      }
+      if (last === undefined) break;
+      await query(`DELETE FROM ${schema}audit WHERE id <= $1`, [last.id]);
+      trimmed = chainOf(last.record) ?? trimmed;
+    }
+    await query(`UPDATE ${schema}audit_head SET trimmed = $1, trimmed_hash = $2, bytes = $3`, [
+      trimmed.number,
+      trimmed.hash,
+      bytes,
+    ]);
+    await appendAudit(query, this.#database, trimRecord(trimmed));
+  }
+
+  async #page({ newerThan, since, ko, who }: AuditQuery, after: number): Promise<readonly AuditRow[]> {
+    const { rows } = await this.#database.query<AuditRow>(
+      `SELECT id, at, record FROM ${this.#database.dialect.schema}audit
+        WHERE id < $1 AND at >= $2 AND id > $3 AND who = coalesce($4, who) AND record LIKE '%' || $5 || '%'
+        ORDER BY id DESC LIMIT ${String(PAGE)}`,
+      [after, since ?? 0, newerThan ?? 0, who ?? null, ko ?? ''],
+    );
+    return rows;
+  }
+}
+
+/** Without such a record, records that are not there were taken away by somebody else. */
+export const trimRecord = ({ number, hash }: ChainEnd): AuditRecord => ({
+  who: 'kgrid',
+  login: 'service',
+  action: TRIM,
+  subject: `${String(number)} ${hash}`,
+  outcome: 'done',
+  requestId: '',
+  remoteAddress: '',
+});
+
+const recordOf = ({ record }: AuditRow): KeptAuditRecord => JSON.parse(record) as KeptAuditRecord;

@@ -1,0 +1,274 @@
+/** Holds the records of an audit to their chain of hashes. */
+import { chainOf, BEGIN, type ChainEnd } from './audit-chain.ts';
+
+/** A record as it is kept. */
+export interface StoredRecord {
+  /** Its `id`; of a line that cannot be read, its place. */
+  readonly id: number | string;
+  readonly text: string;
+  /** What beside the text is not as the text says. */
+  readonly contradiction?: string | undefined;
+}
+
+/** What a store knows of a writer beside its records. */
+export interface KnownWriter {
+  readonly end: ChainEnd;
+  /** Up to where the oldest went because there were too many. */
+  readonly trimmed: ChainEnd;
+}
+
+export interface KnownWriters {
+  readonly writers: ReadonlyMap<string, KnownWriter>;
+  /** The first id that must be in a chain; undefined where that is not known. */
+  readonly from: number | undefined;
+}
+
+export interface AuditToVerify extends AsyncDisposable {
+  /** Asked before the records are read, and once more behind them, since a service may go on writing. */
+  known(): Promise<KnownWriters>;
+  /** The oldest first. */
+  records(): AsyncIterable<StoredRecord>;
+  /** Records that a writer may have written whose hash is not known yet, as when it was killed between the two. */
+  readonly ahead: number;
+  /** Whether a record in the chain tells each time that the oldest went. */
+  readonly tellsTrims?: boolean;
+  /** Lines that are no record, such as one that broke off when the power failed: counted, since nobody is shown them. */
+  readonly broken: number;
+}
+
+export type ProblemKind = 'changed' | 'removed' | 'inserted' | 'reordered' | 'unknown';
+
+export interface AuditProblem {
+  readonly kind: ProblemKind;
+  readonly writer?: string;
+  /** Of that writer, where one is meant. */
+  readonly number?: number;
+  readonly id?: number | string;
+  readonly why: string;
+}
+
+export interface VerifiedWriter {
+  readonly writer: string;
+  readonly records: number;
+  /** How many went at its beginning because there were too many. */
+  readonly trimmed: number;
+  readonly number: number;
+  readonly hash: string;
+}
+
+export interface AuditVerdict {
+  readonly problems: readonly AuditProblem[];
+  /** Of which more were found than are told. */
+  readonly more: number;
+  readonly writers: readonly VerifiedWriter[];
+  /** Records from before there was a chain. */
+  readonly older: number;
+  readonly broken: number;
+}
+
+/** A hash that somebody noted of an earlier time: `<writer>/<number>/<hash>`. */
+export interface NotedHash extends ChainEnd {
+  readonly writer: string;
+}
+
+const MOST_PROBLEMS = 1000;
+const TRIM_SUBJECT = /,"action":"trim audit","subject":"(\d{1,15} (?:[0-9a-f]{64})?)",/;
+
+interface Gap {
+  from: number;
+  readonly to: number;
+}
+
+/** One writer, as its records are read. */
+interface Chain {
+  end: ChainEnd;
+  records: number;
+  /** Numbers that did not come yet. */
+  gaps: Gap[];
+  /** The first record that is there. */
+  first: { readonly number: number; readonly previous: string; readonly id: number | string } | undefined;
+  /** Hashes of those numbers that are known beside the records. */
+  readonly seen: Map<number, string>;
+}
+
+export async function verifyAudit(audit: AuditToVerify, noted: readonly NotedHash[] = []): Promise<AuditVerdict> {
+  const before = await audit.known();
+  const verifier = new Verifier(before, noted);
+  for await (const record of audit.records()) verifier.read(record);
+  return verifier.close(await audit.known(), audit);
+}
+
+class Verifier {
+  readonly #before: KnownWriters;
+  readonly #noted: readonly NotedHash[];
+  readonly #chains = new Map<string, Chain>();
+  readonly #problems: AuditProblem[] = [];
+  /** The end up to which, by its records, the oldest of a writer went last. */
+  readonly #trims = new Map<string, string>();
+  #more = 0;
+  #older = 0;
+
+  constructor(before: KnownWriters, noted: readonly NotedHash[]) {
+    this.#before = before;
+    this.#noted = noted;
+  }
+
+  read({ id, text, contradiction }: StoredRecord): void {
+    const found = chainOf(text);
+    if (found === undefined) {
+      this.#readOutside(id);
+      return;
+    }
+    const { writer, previous, hash, isWhole } = found;
+    const trim = TRIM_SUBJECT.exec(text)?.[1];
+    if (trim !== undefined && isWhole) this.#trims.set(writer, trim);
+    const chain = this.#chainOf(writer);
+    chain.records++;
+    const problem = (kind: ProblemKind, why: string): void =>
+      this.#add({ kind, writer, number: found.number, id, why });
+    if (!isWhole) problem('changed', 'its text does not have its hash');
+    else if (contradiction !== undefined) problem('changed', contradiction);
+    const { end } = chain;
+    // What is changed may have another number than it had.
+    const number = !isWhole && previous === end.hash && chain.first !== undefined ? end.number + 1 : found.number;
+    if (number <= end.number) {
+      const wasMissing = fill(chain.gaps, number);
+      if (wasMissing) problem('reordered', `it stands behind number ${String(end.number)}`);
+      else problem('inserted', 'a record of this number is there already');
+      return;
+    }
+    if (chain.first === undefined) chain.first = { number, previous, id };
+    else if (number === end.number + 1 && previous !== end.hash)
+      problem('changed', `it does not follow number ${String(end.number)}: that one is not as it was, or this one`);
+    if (number > end.number + 1) chain.gaps.push({ from: end.number + 1, to: number - 1 });
+    chain.end = { number, hash };
+    if (this.#isKnown(writer, number)) chain.seen.set(number, hash);
+  }
+
+  close({ writers }: KnownWriters, { ahead, broken, tellsTrims = false }: AuditToVerify): AuditVerdict {
+    for (const [writer, known] of this.#before.writers) this.#closeWriter(writer, writers.get(writer) ?? known, ahead);
+    for (const [writer, { trimmed }] of tellsTrims ? writers : []) this.#requireTrim(writer, trimmed);
+    for (const [writer, chain] of this.#chains) {
+      if (this.#before.writers.has(writer)) continue;
+      const known = writers.get(writer);
+      if (known !== undefined) this.#closeWriter(writer, known, ahead);
+      else {
+        this.#add({
+          ...{ kind: 'unknown', writer },
+          why: 'the store does not know this writer: what it noted of it was removed, or its records were inserted',
+        });
+        this.#removed(writer, chain, BEGIN.number, chain.end.number);
+      }
+    }
+    for (const noted of this.#noted) this.#compare(noted, writers.get(noted.writer));
+    return {
+      problems: this.#problems,
+      more: this.#more,
+      older: this.#older,
+      broken,
+      writers: [...this.#chains].map(([writer, { records, end }]) => ({
+        ...{ writer, records, trimmed: writers.get(writer)?.trimmed.number ?? 0 },
+        ...{ number: end.number, hash: end.hash },
+      })),
+    };
+  }
+
+  /** What is said to have gone because there was too much is said by a record too, or somebody else took it away. */
+  #requireTrim(writer: string, { number, hash }: ChainEnd): void {
+    if (number > 0 && this.#trims.get(writer) !== `${String(number)} ${hash}`)
+      this.#addRemoved(writer, 1, number, 'and no record says that they went because there were too many');
+  }
+
+  #readOutside(id: number | string): void {
+    const { from } = this.#before;
+    if (typeof id === 'number' && (from === undefined ? this.#chains.size === 0 : id < from)) this.#older++;
+    else
+      this.#add({
+        ...{ kind: 'inserted', id },
+        why: 'it has no place in a chain: it was put in, or what it had was taken off',
+      });
+  }
+
+  #closeWriter(writer: string, { end, trimmed }: KnownWriter, ahead: number): void {
+    const chain = this.#chainOf(writer);
+    const known = this.#before.writers.get(writer)?.end ?? BEGIN;
+    const { first } = chain;
+    if (first?.number === trimmed.number + 1 && first.previous !== trimmed.hash)
+      this.#add({
+        ...{ kind: 'changed', writer, number: first.number, id: first.id },
+        why: 'it does not follow the one that was the last before it',
+      });
+    this.#removed(writer, chain, trimmed.number, known.number);
+    const last = Math.max(chain.end.number, trimmed.number);
+    if (last < known.number) this.#addRemoved(writer, last + 1, known.number, 'at the end');
+    const seen = chain.seen.get(known.number);
+    if (seen !== undefined && seen !== known.hash)
+      this.#add({
+        ...{ kind: 'changed', writer, number: known.number },
+        why: 'it was the last one and had another hash',
+      });
+    if (chain.end.number > end.number + ahead)
+      this.#add({
+        ...{ kind: 'inserted', writer, number: end.number + ahead + 1 },
+        why: `its writer wrote no more than ${String(end.number)}`,
+      });
+  }
+
+  /** What is missing, but for what went because there were too many, and what was written since the records were read. */
+  #removed(writer: string, { gaps }: Chain, trimmed: number, known: number): void {
+    for (const { from, to } of gaps)
+      if (to > trimmed && from <= known)
+        this.#addRemoved(writer, Math.max(from, trimmed + 1), to, `before number ${String(to + 1)}`);
+  }
+
+  #addRemoved(writer: string, from: number, to: number, where: string): void {
+    const which = from === to ? `number ${String(from)} is` : `numbers ${String(from)} to ${String(to)} are`;
+    this.#add({ kind: 'removed', writer, number: from, why: `${which} not there, ${where}` });
+  }
+
+  #compare({ writer, number, hash }: NotedHash, known: KnownWriter | undefined): void {
+    const found = this.#chains.get(writer)?.seen.get(number);
+    if (found === hash || (known?.trimmed.number === number && known.trimmed.hash === hash)) return;
+    const why =
+      found !== undefined
+        ? 'it had another hash when that was noted'
+        : known !== undefined && number <= known.trimmed.number
+          ? undefined
+          : 'it was there when its hash was noted';
+    if (why !== undefined) this.#add({ kind: found === undefined ? 'removed' : 'changed', writer, number, why });
+  }
+
+  #isKnown(writer: string, number: number): boolean {
+    return (
+      this.#before.writers.get(writer)?.end.number === number ||
+      this.#noted.some((noted) => noted.writer === writer && noted.number === number)
+    );
+  }
+
+  #chainOf(writer: string): Chain {
+    let chain = this.#chains.get(writer);
+    if (chain === undefined) {
+      chain = { end: BEGIN, records: 0, gaps: [], first: undefined, seen: new Map() };
+      this.#chains.set(writer, chain);
+    }
+    return chain;
+  }
+
+  #add(problem: AuditProblem): void {
+    if (this.#problems.length < MOST_PROBLEMS) this.#problems.push(problem);
+    else this.#more++;
+  }
+}
+
+/** Takes a number out of the gaps. @returns whether it was in one. */
+function fill(gaps: Gap[], number: number): boolean {
+  const at = gaps.findIndex(({ from, to }) => from <= number && number <= to);
+  const gap = gaps[at];
+  if (gap === undefined) return false;
+  const parts = [
+    { from: gap.from, to: number - 1 },
+    { from: number + 1, to: gap.to },
+  ].filter(({ from, to }) => from <= to);
+  gaps.splice(at, 1, ...parts);
+  return true;
+}

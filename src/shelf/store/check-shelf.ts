@@ -1,0 +1,197 @@
+/** Reads every object of a shelf in a folder and says what is damaged; makes the database again where it is lost. */
+import { existsSync } from 'node:fs';
+import { readFile, rename, rm, stat } from 'node:fs/promises';
+import { koKey } from '../../knowledge-object/id.ts';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
+import { mapBounded } from '../../lib/map-bounded.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { reasonOf } from '../disk-errors.ts';
+import { hashFile } from '../package/hash-file.ts';
+import { sha256, type HashedFile, type PackageContent } from '../package/package-content.ts';
+import type { Query } from './database.ts';
+import { DurableFiles, syncFolder } from './durable-files.ts';
+import { ObjectsFolder } from './objects-folder.ts';
+import { databaseIn, notedIn } from './open-stored-shelf.ts';
+import { takeOwnership } from './owner-lock.ts';
+import { parseFiles, parseListing } from './package-listing.ts';
+import { addPackage } from './packages.ts';
+import { migrate } from './schema.ts';
+import { shelfLayout, type ShelfLayout } from './shelf-layout.ts';
+import { SqliteDatabase } from './sqlite/sqlite-database.ts';
+import { contentOf } from './stored-packages.ts';
+import type { Warn } from './stored-shelf.ts';
+
+export interface ShelfReport {
+  /** KOs and retained packages that are whole. */
+  readonly whole: number;
+  readonly damaged: readonly { readonly where: string; readonly cause: string }[];
+  /** Why the database cannot be used; undefined where it can. */
+  readonly database: string | undefined;
+}
+
+export interface RebuiltReport extends ShelfReport {
+  /** KOs that are on the shelf by the database that was made again. */
+  readonly rebuilt: readonly string[];
+  /** Where the damaged database was put aside. */
+  readonly aside: string | undefined;
+}
+
+const AT_ONCE = 8;
+
+/** An activator may go on meanwhile. */
+export async function checkShelf(root: string): Promise<ShelfReport> {
+  const layout = shelfLayout(root);
+  const database = await usable(layout);
+  if (typeof database === 'string') return { whole: 0, damaged: [], database };
+  await using open = database;
+  const objects = new ObjectsFolder(layout.objects, layout.staging, new DurableFiles());
+  const rows = await packagesOf(open.query);
+  const damaged: { where: string; cause: string }[] = [];
+  await mapBounded(rows, AT_ONCE, async ({ where, files }) => {
+    for (const file of files) {
+      const cause = await faultOf(objects, file);
+      if (cause === undefined) continue;
+      damaged.push({ where, cause });
+      return;
+    }
+  });
+  damaged.sort((a, b) => (a.where < b.where ? -1 : 1));
+  return { whole: rows.length - damaged.length, damaged, database: undefined };
+}
+
+/** Where the database can be used, it stays. @throws startRefused while an activator has the shelf. */
+export async function fixShelf(root: string, warn: Warn): Promise<RebuiltReport> {
+  const layout = shelfLayout(root);
+  const owner = takeOwnership(layout, undefined, warn);
+  try {
+    const found = await usable(layout);
+    if (typeof found !== 'string') {
+      await found[Symbol.asyncDispose]();
+      return { ...(await checkShelf(root)), rebuilt: [], aside: undefined };
+    }
+    const file = databaseIn(layout);
+    const temporary = `${file}.new`;
+    for (const each of [temporary, `${temporary}-wal`, `${temporary}-shm`]) await rm(each, { force: true });
+    const rebuilt = await rebuild(layout, temporary, warn);
+    const aside = existsSync(file) ? `${file}.damaged-${new Date().toISOString().replaceAll(':', '-')}` : undefined;
+    if (aside !== undefined) await rename(file, aside);
+    for (const part of ['-wal', '-shm']) await rm(file + part, { force: true });
+    await rm(notedIn(layout), { force: true });
+    await rename(temporary, file);
+    await syncFolder(layout.home);
+    return { ...(await checkShelf(root)), rebuilt, aside: aside?.slice(root.length + 1) };
+  } finally {
+    owner.release();
+  }
+}
+
+/** The database, or why it cannot be used. */
+async function usable(layout: ShelfLayout): Promise<SqliteDatabase | string> {
+  const file = databaseIn(layout);
+  if (!existsSync(file)) return '.kgrid/shelf.db is missing';
+  let database: SqliteDatabase | undefined;
+  try {
+    database = await SqliteDatabase.open(file, { isReadOnly: true });
+    const { rows } = await database.query<{ quick_check: string }>('PRAGMA quick_check(1)');
+    const said = rows[0]?.quick_check ?? '';
+    if (said !== 'ok') throw new Error(said);
+    await database.query('SELECT count(*) FROM ko JOIN package USING (digest)');
+    return database;
+  } catch (thrown) {
+    await database?.[Symbol.asyncDispose]();
+    return `.kgrid/shelf.db cannot be used: ${messageOf(thrown)}`;
+  }
+}
+
+interface Checked {
+  readonly where: string;
+  readonly files: readonly HashedFile[];
+}
+
+async function packagesOf(query: Query): Promise<Checked[]> {
+  const { rows } = await query<{ id: string; why: string | null; files: string }>(
+    `SELECT ko.id, NULL AS why, files FROM ko JOIN package USING (digest)
+      UNION ALL SELECT retained.id, retained.digest AS why, files FROM retained JOIN package USING (digest)`,
+  );
+  return rows.map(({ id, why, files }) => ({
+    where: why === null ? id : `${id}, retained sha256:${why}`,
+    files: parseFiles(files),
+  }));
+}
+
+async function faultOf(
+  objects: ObjectsFolder,
+  { path, size, sha256: digest }: HashedFile,
+): Promise<string | undefined> {
+  try {
+    if ((await hashFile(objects.pathOf(digest), size)) === digest) return undefined;
+    return `its file ${path} is not what was stored; import it again`;
+  } catch (thrown) {
+    return `its file ${path} cannot be read (${reasonOf(thrown)}); import it again`;
+  }
+}
+
+interface Listed {
+  readonly content: PackageContent;
+  readonly listing: string;
+  readonly isOnShelf: boolean;
+  readonly at: number;
+}
+
+/** @returns the KOs that are on the shelf. */
+async function rebuild(layout: ShelfLayout, file: string, warn: Warn): Promise<string[]> {
+  const objects = new ObjectsFolder(layout.objects, layout.staging, new DurableFiles());
+  const listed = await listedIn(objects, warn);
+  await using database = await SqliteDatabase.open(file);
+  await migrate(database, layout.root);
+  const shown = new Set<string>();
+  await database.transaction(async ({ query }) => {
+    for (const { content, listing, isOnShelf, at } of listed) {
+      const { entry } = content;
+      const key = koKey(entry.id);
+      await addPackage(query, database.dialect, content);
+      // Of several the latest: a kill may have come between a change and its mark.
+      const isCurrent = isOnShelf && !shown.has(key);
+      if (isCurrent) {
+        shown.add(key);
+        await query(
+          `INSERT INTO ko (id, name, digest, listing, metadata, at_id, etag, removed, revision)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8)`,
+          [
+            ...[key, `${entry.id.naan}/${entry.id.name}`, entry.digest, listing, entry.metadata],
+            ...[entry.atId ?? null, entry.etag, shown.size],
+          ],
+        );
+      } else
+        await query(
+          `INSERT INTO retained (id, digest, listing, at, why) VALUES ($1, $2, $3, $4, 'replaced') ON CONFLICT DO NOTHING`,
+          [key, entry.digest, listing, Math.round(at)],
+        );
+    }
+    await query('UPDATE state SET revision = $1', [shown.size]);
+  });
+  await database.query('PRAGMA wal_checkpoint(TRUNCATE)');
+  return [...shown].sort();
+}
+
+/** What the listings say, the latest first. */
+async function listedIn(objects: ObjectsFolder, warn: Warn): Promise<Listed[]> {
+  const listed: Listed[] = [];
+  for await (const { digest, listing, path } of objects.all()) {
+    if (listing === undefined) continue;
+    try {
+      const text = await readFile(path, 'utf8');
+      if (sha256(text) !== digest) throw new Error('it is not what was stored');
+      const { id, files } = parseListing(text);
+      const metadata = files.find((file) => file.path === METADATA_FILE);
+      const bytes = metadata && (await readFile(objects.pathOf(metadata.sha256), 'utf8'));
+      if (metadata === undefined || bytes === undefined || sha256(bytes) !== metadata.sha256)
+        throw new Error(`the ${METADATA_FILE} of ${koKey(id)} is not what was stored`);
+      const { mtimeMs: at } = await stat(path);
+      listed.push({ content: contentOf(id, bytes, files), listing: digest, isOnShelf: listing === 'package', at });
+    } catch (thrown) {
+      warn(`The listing ${digest.slice(0, 12)} of a package cannot be used: ${reasonOf(thrown)}`);
+    }
+  }
+  return listed.sort((a, b) => b.at - a.at);
+}

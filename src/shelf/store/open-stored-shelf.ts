@@ -1,0 +1,229 @@
+/** Opens the shelf that lies in a folder, and makes the folder where it is missing. */
+import type { Stats } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { DEFAULT_NAAN } from '../../knowledge-object/places.ts';
+import { messageOf, startRefused, type ServiceError } from '../../lib/errors.ts';
+import { ChangeLog } from '../change-log.ts';
+import { isReadOnly, isTransient, reasonOf } from '../disk-errors.ts';
+import { DurableFiles, makeFolder, syncFolder, tryToWrite, type OnStep } from './durable-files.ts';
+import { UnpackedPackages } from '../unpacked/unpacked-packages.ts';
+import { takeOwnership, type Owner } from './owner-lock.ts';
+import { RemovedFolder } from '../unpacked/removed-folder.ts';
+import { shelfLayout, type ShelfLayout } from './shelf-layout.ts';
+import type { KeepRemoved } from '../shelf.ts';
+import { ShelfChanges } from './changes.ts';
+import { ObjectsFolder } from './objects-folder.ts';
+import { ReadOnlyCopy } from './read-only-copy.ts';
+import { Retained } from './retained.ts';
+import { migrate } from './schema.ts';
+import { SqliteDatabase, SqliteError } from './sqlite/sqlite-database.ts';
+import { StoredKos } from './stored-kos.ts';
+import { StoredShelf, type Warn } from './stored-shelf.ts';
+import { takeOverFolder } from './upgrade/take-over-folder.ts';
+
+/** Milliseconds between the attempts to read a shelf at the start. */
+const READ_AGAIN_AFTER = [50, 200, 800];
+
+export interface StoredShelfOptions {
+  /** Shown to a second activator that is started on the same shelf. */
+  readonly address?: string | undefined;
+  /** How much is retained of what is deleted or replaced; undefined: nothing comes to that, and nothing goes of it. */
+  readonly keepRemoved?: KeepRemoved | undefined;
+  /** For tests: milliseconds since 1970. */
+  readonly now?: (() => number) | undefined;
+  /** The naan of the places of KOs whose `@id` is a word or a URL. */
+  readonly defaultNaan?: string | undefined;
+  /** True where nothing shall be written, whether it could or not. */
+  readonly isReadOnly?: boolean | undefined;
+  /** Of a shelf that is only read: the folder for its database; by default one that goes with this process. */
+  readonly state?: string | undefined;
+  /** Hears what went wrong without failing an operation. */
+  readonly onWarning?: Warn | undefined;
+  /** For tests: called before each durable step and each statement of a change, by name. What it throws fails the step. */
+  readonly onStep?: OnStep | undefined;
+}
+
+/** @throws startRefused where there can be no such folder, or another activator owns it. */
+export async function openStoredShelf(dir: string, options: StoredShelfOptions = {}): Promise<StoredShelf> {
+  const warn = options.onWarning ?? (() => undefined);
+  const { defaultNaan = DEFAULT_NAAN } = options;
+  const layout = shelfLayout(await shelfFolder(dir, warn));
+  await requireDatabase(layout);
+  await using owned = new AsyncDisposableStack();
+  const { owner, problem } = await ownerOf(layout, options, warn);
+  if (owner !== undefined) owned.defer(() => owner.release());
+  if (owner !== undefined) await clearStaging(layout);
+  if (owner !== undefined) await takeOverFolder(layout, databaseIn(layout), warn);
+  const wasThere = existsSync(databaseIn(layout));
+  const copy = owner === undefined ? owned.use(await ReadOnlyCopy.begin(databaseIn(layout), options.state)) : undefined;
+  const database = owned.use(await openDatabase(layout, copy?.file ?? databaseIn(layout), options));
+  await copy?.updateIn(database);
+  owner?.guard(databaseIn(layout));
+  const disk = new DurableFiles(options.onStep);
+  const log = new ChangeLog();
+  const kos = new StoredKos(log);
+  const retained = new Retained({ dialect: database.dialect, bounds: options.keepRemoved, now: options.now });
+  const objects = new ObjectsFolder(layout.objects, layout.staging, disk);
+  const changes = new ShelfChanges({ database, kos, retained, objects });
+  const removed = new RemovedFolder(layout, disk);
+  const folders = new UnpackedPackages({ layout, disk, changes: log, removed, defaultNaan });
+  await orRefused(layout, () => kos.load(database.query, database.dialect.schema));
+  await eventually(dir, () => folders.scan());
+  void removed.count();
+  const { staging, root } = layout;
+  const parts = { database, disk, log, kos, retained, changes, removed, folders, objects, staging, root, owner, copy };
+  const noted = notedIn(layout);
+  const isOlder = await isOlderThan(database, noted);
+  if (isOlder)
+    warn(
+      'The database of the shelf is older than it was, as after a backup was put back: nothing counts as left over; kgrid shelf check --fix with the database put away takes in what lies there',
+    );
+  const shelf = new StoredShelf({ ...parts, defaultNaan, warn, problem, noted, mayCollect: wasThere && !isOlder });
+  owned.move();
+  return shelf;
+}
+
+/** The file that says how far the database was. */
+export const notedIn = ({ home }: Pick<ShelfLayout, 'home'>): string => join(home, 'noted-revision');
+
+export const databaseIn = ({ home }: Pick<ShelfLayout, 'home'>): string => join(home, 'shelf.db');
+
+async function openDatabase(
+  layout: ShelfLayout,
+  file: string,
+  { onStep }: StoredShelfOptions,
+): Promise<SqliteDatabase> {
+  return orRefused(layout, async () => {
+    const database = await SqliteDatabase.open(file, { onStep });
+    try {
+      await migrate(database, layout.root);
+      return database;
+    } catch (thrown) {
+      await database[Symbol.asyncDispose]();
+      throw thrown;
+    }
+  });
+}
+
+/** @throws startRefused where the database cannot be used, saying how it is made again. */
+async function orRefused<T>({ root }: ShelfLayout, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (!(thrown instanceof SqliteError)) throw thrown;
+    const remedy = thrown.isDamage
+      ? `put it back from a backup, or make it again from the packages with: kgrid shelf check --fix ${quoted(root)}`
+      : 'see that this user may read and write it';
+    throw startRefused(`--shelf: the database of ${root} cannot be used (${messageOf(thrown)}): ${remedy}`, {
+      cause: thrown,
+    });
+  }
+}
+
+/**
+ * Nothing says which of the packages are on the shelf, and all would count as left over.
+ * @throws startRefused where packages lie beside no database.
+ */
+async function requireDatabase(layout: ShelfLayout): Promise<void> {
+  if (existsSync(databaseIn(layout))) return;
+  const parts = await readdir(layout.objects).catch(() => []);
+  let packages = 0;
+  for (const part of parts)
+    packages += (await readdir(join(layout.objects, part)).catch(() => [])).filter((name) =>
+      name.endsWith('.package'),
+    ).length;
+  if (packages === 0) return;
+  throw startRefused(
+    `--shelf: ${layout.root} has ${packages === 1 ? '1 package' : `${String(packages)} packages`} in .kgrid/objects, but its database, .kgrid/shelf.db, is missing: ` +
+      `put it back from a backup, or make it again with: kgrid shelf check --fix ${quoted(layout.root)}`,
+  );
+}
+
+/** Tries again what fails for a reason that may pass. @throws startRefused where it does not in time. */
+async function eventually<T>(dir: string, read: () => Promise<T>): Promise<T> {
+  for (const delay of READ_AGAIN_AFTER) {
+    try {
+      return await read();
+    } catch (thrown) {
+      if (!isTransientFailure(thrown)) throw thrown;
+      await wait(delay);
+    }
+  }
+  return read().catch((thrown: unknown) => {
+    throw isTransientFailure(thrown)
+      ? startRefused(`--shelf: the folder ${dir} cannot be read (${reasonOf(thrown)})`)
+      : thrown;
+  });
+}
+
+const isTransientFailure = (thrown: unknown): boolean =>
+  isTransient(thrown) || (thrown instanceof Error && isTransient(thrown.cause));
+
+async function shelfFolder(dir: string, warn: Warn): Promise<string> {
+  try {
+    const made = await makeFolder(dir);
+    if (made !== undefined) {
+      warn(`--shelf: there was no folder ${dir}: it was made, and nothing is on it yet`);
+      await syncFolder(dirname(made)).catch(() => undefined);
+    }
+    await readdir(dir);
+    return await realpath(dir);
+  } catch (thrown) {
+    throw refusal(dir, await stat(dir).catch(() => undefined), thrown);
+  }
+}
+
+function refusal(dir: string, found: Stats | undefined, thrown: unknown): ServiceError {
+  if (found === undefined) return startRefused(`--shelf: the folder ${dir} cannot be made (${reasonOf(thrown)})`);
+  if (!found.isDirectory()) return startRefused(`--shelf: ${dir} is a file; give a folder`);
+  return startRefused(`--shelf: the folder ${dir} cannot be read (${reasonOf(thrown)})`);
+}
+
+/** Whether the database is behind what was noted of it. */
+async function isOlderThan(database: SqliteDatabase, noted: string): Promise<boolean> {
+  const known = Number(await readFile(noted, 'utf8').catch(() => '0'));
+  const { rows } = await database.query<{ revision: number }>('SELECT revision FROM state');
+  return (rows[0]?.revision ?? 0) < known;
+}
+
+/** This process as the only one that writes there; undefined where it only reads. */
+async function ownerOf(
+  layout: ShelfLayout,
+  { isReadOnly = false, address }: StoredShelfOptions,
+  warn: Warn,
+): Promise<{ owner: Owner | undefined; problem?: string }> {
+  if (!isReadOnly && (await makeWritable(layout))) return { owner: takeOwnership(layout, address, warn) };
+  if (isReadOnly) return { owner: undefined };
+  const problem =
+    'The shelf cannot be written by this user: it serves, and refuses every change; --read-only says that it shall be so';
+  warn(problem);
+  return { owner: undefined, problem };
+}
+
+/** @returns false for a shelf that this process may only read. */
+async function makeWritable(layout: ShelfLayout): Promise<boolean> {
+  try {
+    for (const folder of [layout.staging, layout.objects]) {
+      const made = await makeFolder(folder);
+      // A folder that is lost with the power takes along what was stored in it.
+      if (made !== undefined) await syncFolder(dirname(made));
+      await tryToWrite(folder);
+    }
+    await tryToWrite(layout.home);
+    return true;
+  } catch (thrown) {
+    if (isReadOnly(thrown)) return false;
+    throw startRefused(`--shelf: the folder ${layout.home} cannot be made (${reasonOf(thrown)})`, { cause: thrown });
+  }
+}
+
+/** What was on its way in when an earlier process ended. */
+async function clearStaging({ staging }: ShelfLayout): Promise<void> {
+  for (const name of await readdir(staging)) await rm(join(staging, name), { recursive: true, force: true });
+}
+
+const quoted = (path: string): string =>
+  /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;

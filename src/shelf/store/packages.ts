@@ -1,0 +1,66 @@
+/** The rows of `package`: what is stored, and which files it has. */
+import type { HashedFile, PackageContent } from '../package/package-content.ts';
+import type { Dialect, Query } from './database.ts';
+import { parseFiles, renderFiles } from './package-listing.ts';
+
+/** Rows that are read at a time. */
+const PAGE = 500;
+
+/** The package, unless it is there already. */
+export async function addPackage(query: Query, { schema, now }: Dialect, content: PackageContent): Promise<void> {
+  const files = [...content.files.values()];
+  await query(
+    `INSERT INTO ${schema}package (digest, files, size, stored) VALUES ($1, $2, $3, ${now})
+      ON CONFLICT (digest) DO NOTHING`,
+    [content.entry.digest, renderFiles(files), files.reduce((sum, { size }) => sum + size, 0)],
+  );
+}
+
+/** Undefined where no such package is stored. @throws Error for a row that was not written here. */
+export async function filesOf(
+  query: Query,
+  { schema }: Dialect,
+  digest: string,
+): Promise<readonly HashedFile[] | undefined> {
+  const { rows } = await query<{ files: string }>(`SELECT files FROM ${schema}package WHERE digest = $1`, [digest]);
+  return rows[0] && parseFiles(rows[0].files);
+}
+
+/** Removes those of these packages that nothing refers to; their files go later. */
+export async function removeUnused(query: Query, dialect: Dialect, digests: readonly string[]): Promise<void> {
+  const { schema } = dialect;
+  if (digests.length === 0) return;
+  await query(
+    `DELETE FROM ${schema}package WHERE digest IN (SELECT value FROM ${dialect.texts('$1')})
+      AND NOT EXISTS (SELECT 1 FROM ${schema}ko WHERE ko.digest = package.digest)
+      AND NOT EXISTS (SELECT 1 FROM ${schema}retained WHERE retained.digest = package.digest)`,
+    [JSON.stringify(digests)],
+  );
+}
+
+/** The digests of all objects that a row names. */
+export async function namedObjects(query: Query, { schema }: Dialect): Promise<ReadonlySet<string>> {
+  const named = new Set<string>();
+  const listings = await query<{ listing: string }>(
+    `SELECT listing FROM ${schema}ko WHERE removed = 0 UNION SELECT listing FROM ${schema}retained`,
+  );
+  for (const { listing } of listings.rows) named.add(listing);
+  const sql = `SELECT digest, files FROM ${schema}package WHERE digest > $1 ORDER BY digest LIMIT ${String(PAGE)}`;
+  for (let after = ''; ;) {
+    const { rows } = await query<{ digest: string; files: string }>(sql, [after]);
+    for (const { files } of rows) for (const { sha256 } of parseFiles(files)) named.add(sha256);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE) return named;
+    after = last.digest;
+  }
+}
+
+/** Whether a row names an object. */
+export async function isNamed(query: Query, { schema }: Dialect, digest: string): Promise<boolean> {
+  const { rows } = await query(
+    `SELECT 1 AS found FROM ${schema}package WHERE files LIKE '%' || $1 || '%'
+      UNION ALL SELECT 1 FROM ${schema}ko WHERE listing = $1 UNION ALL SELECT 1 FROM ${schema}retained WHERE listing = $1`,
+    [digest],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,107 @@
+/** The tables of a shelf, made and brought to the version of this program step by step; a step that was released never changes. */
+import { startRefused } from '../../lib/errors.ts';
+import type { Database, Dialect, Query } from './database.ts';
+
+type Step = (dialect: Dialect) => readonly string[];
+
+/**
+ * - `state`: one row. `revision` grows with each change of the shelf.
+ * - `package`: what is stored, by the digest of all its files. `files` is a JSON array of `[path, size, sha256]`.
+ * - `ko`: what is on the shelf. `name` is `<naan>/<name>`, `id` the same with `/<version>`; `listing` is the digest of the
+ *   object from which the row can be made again (`package-listing.ts`). A row whose `removed` is 1 tells who follows that
+ *   the KO went.
+ * - `retained`: packages that were deleted or replaced and may come back.
+ * - `audit`: the records, each a JSON text with its place in the chain; `audit_head`: how far the chain is, and what
+ *   went at its beginning.
+ */
+const first: Step = ({ schema, types: { text, integer }, tableOptions }) => [
+  `CREATE TABLE ${schema}state (
+    one ${integer} PRIMARY KEY CHECK (one = 1),
+    revision ${integer} NOT NULL,
+    created ${integer} NOT NULL
+  )${tableOptions}`,
+  `CREATE TABLE ${schema}package (
+    digest ${text} PRIMARY KEY,
+    files ${text} NOT NULL,
+    size ${integer} NOT NULL,
+    stored ${integer} NOT NULL
+  )${tableOptions}`,
+  `CREATE TABLE ${schema}ko (
+    id ${text} PRIMARY KEY,
+    name ${text} NOT NULL,
+    digest ${text} REFERENCES ${schema}package,
+    listing ${text},
+    metadata ${text},
+    at_id ${text},
+    etag ${text},
+    revision ${integer} NOT NULL,
+    removed ${integer} NOT NULL
+  )${tableOptions}`,
+  `CREATE INDEX ko_revision ON ${schema}ko (revision)`,
+  `CREATE INDEX ko_digest ON ${schema}ko (digest)`,
+  `CREATE TABLE ${schema}retained (
+    id ${text} NOT NULL,
+    digest ${text} NOT NULL REFERENCES ${schema}package,
+    listing ${text} NOT NULL,
+    at ${integer} NOT NULL,
+    why ${text} NOT NULL CHECK (why IN ('deleted', 'replaced')),
+    PRIMARY KEY (id, digest)
+  )${tableOptions}`,
+  `CREATE INDEX retained_digest ON ${schema}retained (digest)`,
+  `CREATE TABLE ${schema}audit (
+    id ${integer} PRIMARY KEY,
+    at ${integer} NOT NULL,
+    who ${text} NOT NULL,
+    record ${text} NOT NULL
+  )${tableOptions}`,
+  `CREATE INDEX audit_at ON ${schema}audit (at)`,
+  `CREATE TABLE ${schema}audit_head (
+    one ${integer} PRIMARY KEY CHECK (one = 1),
+    writer ${text} NOT NULL,
+    last_id ${integer} NOT NULL,
+    number ${integer} NOT NULL,
+    hash ${text} NOT NULL,
+    trimmed ${integer} NOT NULL,
+    trimmed_hash ${text} NOT NULL,
+    bytes ${integer} NOT NULL
+  )${tableOptions}`,
+];
+
+const STEPS: readonly Step[] = [first];
+
+/** Does the steps that are missing, each in one transaction. @throws startRefused for a schema of a newer program. */
+export async function migrate(database: Database, where: string): Promise<void> {
+  const { dialect } = database;
+  const { schema, types, tableOptions } = dialect;
+  await database.query(
+    `CREATE TABLE IF NOT EXISTS ${schema}schema_step (step ${types.integer} PRIMARY KEY, at ${types.integer} NOT NULL)${tableOptions}`,
+  );
+  for (let done = await stepsOf(database.query, schema); done < STEPS.length; done++) {
+    const step = STEPS[done];
+    if (step === undefined) break;
+    await database.transaction(async ({ query }) => {
+      if ((await stepsOf(query, schema)) > done) return;
+      for (const statement of step(dialect)) await query(statement);
+      if (done === 0) await begin(query, dialect);
+      await query(`INSERT INTO ${schema}schema_step (step, at) VALUES ($1, ${dialect.now})`, [done + 1]);
+    });
+  }
+  const done = await stepsOf(database.query, schema);
+  if (done > STEPS.length)
+    throw startRefused(
+      `--shelf: the database of ${where} is of a newer activator (its schema has ${String(done)} steps, this program knows ${String(STEPS.length)}): start that one, or restore a backup from before the upgrade`,
+    );
+}
+
+async function stepsOf(query: Query, schema: string): Promise<number> {
+  const { rows } = await query<{ done: number }>(`SELECT coalesce(max(step), 0) AS done FROM ${schema}schema_step`);
+  return rows[0]?.done ?? 0;
+}
+
+async function begin(query: Query, { schema, now }: Dialect): Promise<void> {
+  await query(`INSERT INTO ${schema}state (one, revision, created) VALUES (1, 0, ${now})`);
+  await query(
+    `INSERT INTO ${schema}audit_head (one, writer, last_id, number, hash, trimmed, trimmed_hash, bytes) VALUES (1, $1, 0, 0, '', 0, '', 0)`,
+    [crypto.randomUUID()],
+  );
+}

@@ -1,0 +1,197 @@
+/**
+ * Takes over a shelf that version 0.1 wrote: pointers in `.kgrid/index`, packages in folders of `.kgrid/objects`, and what
+ * it kept in `.kgrid/kept`. The database is made beside it and gets its name in one step: until then, and where that is
+ * interrupted, the old shelf is as it was. What is no longer needed is put aside, in `.kgrid/before-0.2`.
+ */
+import { existsSync } from 'node:fs';
+import { link, copyFile, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { koKey, type KoId } from '../../../knowledge-object/id.ts';
+import { METADATA_FILE } from '../../../knowledge-object/metadata.ts';
+import { mapBounded } from '../../../lib/map-bounded.ts';
+import { errnoOf, reasonOf } from '../../disk-errors.ts';
+import { DurableFiles, makeFolder, syncFolder } from '../durable-files.ts';
+import { readUnpacked } from '../../unpacked/unpacked-folder.ts';
+import { hashFile } from '../../package/hash-file.ts';
+import { loadKept } from './kept-packages.ts';
+import { loadIndex } from './load-index.ts';
+import type { HashedFile, PackageContent } from '../../package/package-content.ts';
+import { parsePointer, placeOfKept } from './pointer.ts';
+import { isOfObjects, keptName, type ShelfLayout } from '../shelf-layout.ts';
+import type { Query } from '../database.ts';
+import { ObjectsFolder, type Source } from '../objects-folder.ts';
+import { renderListing } from '../package-listing.ts';
+import { addPackage } from '../packages.ts';
+import { migrate } from '../schema.ts';
+import { SqliteDatabase } from '../sqlite/sqlite-database.ts';
+import type { Warn } from '../stored-shelf.ts';
+
+/** Where what is no longer needed lies, in `.kgrid`. */
+export const PUT_ASIDE = 'before-0.2';
+const AT_ONCE = 8;
+
+/** One package of the old shelf, and where its files lie. */
+interface Old {
+  readonly id: KoId;
+  readonly content: PackageContent;
+  readonly folder: string;
+  /** True for a folder whose files a person may still change. */
+  readonly isOfPerson?: boolean;
+  /** Of what was deleted or replaced and is kept. */
+  readonly kept?: { readonly at: number; readonly why: 'deleted' | 'replaced' };
+}
+
+/** @param file of the database, which is not there yet. @returns whether there was something to take over. */
+export async function takeOverFolder(layout: ShelfLayout, file: string, warn: Warn): Promise<boolean> {
+  if (!(await isOld(layout))) return false;
+  if (!existsSync(file)) {
+    const temporary = `${file}.upgrading`;
+    for (const name of [temporary, `${temporary}-wal`, `${temporary}-shm`]) await rm(name, { force: true });
+    await makeDatabase(layout, temporary, warn);
+    await rename(temporary, file);
+    await syncFolder(layout.home);
+  }
+  await putAside(layout);
+  return true;
+}
+
+const isOld = async (layout: ShelfLayout): Promise<boolean> =>
+  existsSync(layout.index) || existsSync(layout.kept) || (await oldNames(layout)).length > 0;
+
+async function makeDatabase(layout: ShelfLayout, file: string, warn: Warn): Promise<void> {
+  const { staging } = layout;
+  await mkdir(staging, { recursive: true });
+  const objects = new ObjectsFolder(layout.objects, staging, new DurableFiles());
+  const olds = [...currentOf(layout, warn), ...(await keptOf(layout, warn))];
+  await mapBounded(olds, AT_ONCE, (old) => storeObjects(objects, old));
+  await using database = await SqliteDatabase.open(file);
+  await migrate(database, layout.root);
+  const { dialect } = database;
+  await database.transaction(async ({ query }) => {
+    let revision = 0;
+    for (const old of olds) {
+      await addPackage(query, dialect, old.content);
+      if (old.kept === undefined) await addKo(query, old, ++revision);
+      else await addRetained(query, old, old.kept);
+    }
+    await query('UPDATE state SET revision = $1', [revision]);
+  });
+  // The file alone has all of it when it gets its name.
+  await database.query('PRAGMA wal_checkpoint(TRUNCATE)');
+}
+
+function currentOf(layout: ShelfLayout, warn: Warn): Old[] {
+  const { kos, unreadable } = loadIndex(layout);
+  for (const { where, cause } of unreadable)
+    warn(`${where} could not be taken over: ${cause}; its files are in .kgrid/${PUT_ASIDE}`);
+  return kos.map(({ content, folder }) => ({
+    id: content.entry.id,
+    content,
+    folder: join(layout.objects, folder),
+  }));
+}
+
+async function keptOf(layout: ShelfLayout, warn: Warn): Promise<Old[]> {
+  const olds: Old[] = [];
+  for (const { id, name, removed, why, digest } of loadKept(layout)) {
+    const kept = { at: removed.getTime(), why };
+    try {
+      const text = await readFile(join(layout.kept, keptName(id), name), 'utf8');
+      const place = placeOfKept(text);
+      const old = place === undefined ? pointed(layout, text) : await moved(join(layout.removed, place), id.naan);
+      if (old.content.entry.digest === digest) olds.push({ ...old, id, kept });
+    } catch (thrown) {
+      warn(`A package of ${koKey(id)} that was kept could not be taken over: ${reasonOf(thrown)}`);
+    }
+  }
+  return olds;
+}
+
+async function moved(folder: string, naan: string): Promise<Omit<Old, 'id'>> {
+  const { content } = await readUnpacked(folder, new Map(), naan);
+  return { content, folder, isOfPerson: true };
+}
+
+function pointed(layout: ShelfLayout, text: string): Omit<Old, 'id'> {
+  const { content, folder } = parsePointer(text);
+  return { content, folder: join(layout.objects, folder) };
+}
+
+/** Files that lie there get a second name: the old shelf stays whole. */
+async function storeObjects(objects: ObjectsFolder, { id, content, folder, isOfPerson }: Old): Promise<void> {
+  const listing = renderListing(id, content.files.values());
+  const texts: Source[] = [
+    { sha256: listing.digest, size: Buffer.byteLength(listing.text), from: { text: listing.text }, isListing: true },
+  ];
+  for (const file of content.files.values()) {
+    if (file.path === METADATA_FILE)
+      texts.push({ sha256: file.sha256, size: file.size, from: { text: content.entry.metadata } });
+    else await linkObject(objects, join(folder, file.path), file, isOfPerson);
+  }
+  const stored = await objects.put(texts, () => Promise.resolve(true));
+  stored.release();
+}
+
+async function linkObject(
+  objects: ObjectsFolder,
+  from: string,
+  { sha256, size }: HashedFile,
+  isOfPerson = false,
+): Promise<void> {
+  const target = objects.pathOf(sha256);
+  await makeFolder(dirname(target));
+  // A file that is there from an attempt that was interrupted, or from another package, may be damaged.
+  const there = await hashFile(target, size).catch(() => undefined);
+  if (there === sha256) return;
+  if (there !== undefined) await rm(target);
+  try {
+    await (isOfPerson ? copyFile(from, target) : link(from, target));
+  } catch (thrown) {
+    // What is missing was damaged before, and is named when it is opened.
+    if (errnoOf(thrown) === 'ENOENT') return;
+    if (errnoOf(thrown) !== 'EEXIST') await copyFile(from, target);
+  }
+  await syncFolder(dirname(target));
+}
+
+async function addKo(query: Query, { id, content }: Old, revision: number): Promise<void> {
+  const { entry, files } = content;
+  await query(
+    `INSERT INTO ko (id, name, digest, listing, metadata, at_id, etag, removed, revision)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8)`,
+    [
+      koKey(id),
+      `${id.naan}/${id.name}`,
+      entry.digest,
+      renderListing(id, files.values()).digest,
+      entry.metadata,
+      entry.atId ?? null,
+      entry.etag,
+      revision,
+    ],
+  );
+}
+
+async function addRetained(query: Query, { id, content }: Old, { at, why }: NonNullable<Old['kept']>): Promise<void> {
+  const { digest } = content.entry;
+  const listing = renderListing(id, content.files.values()).digest;
+  await query(
+    `INSERT INTO retained (id, digest, listing, at, why) VALUES ($1, $2, $3, $4, $5)
+      ON CONFLICT (id, digest) DO UPDATE SET at = max(retained.at, excluded.at)`,
+    [koKey(id), digest, listing, at, why],
+  );
+}
+
+/** Package folders and their records, which lie among the objects. */
+const oldNames = async ({ objects }: ShelfLayout): Promise<string[]> =>
+  (await readdir(objects).catch(() => [])).filter((name) => isOfObjects(name) && name.length > 2);
+
+/** Goes on where it was interrupted. */
+async function putAside(layout: ShelfLayout): Promise<void> {
+  const aside = join(layout.home, PUT_ASIDE);
+  await makeFolder(join(aside, 'objects'));
+  for (const name of await oldNames(layout)) await rename(join(layout.objects, name), join(aside, 'objects', name));
+  for (const path of [layout.index, layout.kept, layout.emptyMark])
+    if (existsSync(path)) await rename(path, join(aside, path.slice(layout.home.length + 1)));
+  await syncFolder(layout.home);
+}

@@ -1,0 +1,97 @@
+import { mkdir, opendir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DurableFiles } from '../store/durable-files.ts';
+import { isMissing } from '../disk-errors.ts';
+import type { ShelfLayout } from '../store/shelf-layout.ts';
+
+/** How much lies in `.removed/`. */
+export interface RemovedSize {
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+/** So long a count is good enough for the health. */
+const COUNT_AGAIN_MS = 60_000;
+
+/** `.removed/`: what left the shelf and was not deleted. Only a person empties it. */
+export class RemovedFolder {
+  readonly #path: string;
+  readonly #disk: DurableFiles;
+  #size: RemovedSize | undefined;
+  #counted = -Infinity;
+  #counting: Promise<void> | undefined;
+
+  constructor(layout: ShelfLayout, disk: DurableFiles) {
+    this.#path = layout.removed;
+    this.#disk = disk;
+  }
+
+  /** A new place for something of this name. */
+  async place(name: string): Promise<string> {
+    await this.#disk.createFolder('removed', this.#path);
+    this.#counted = -Infinity;
+    return join(this.#path, removedName(name, new Date()));
+  }
+
+  /** What is moved there is durable when this returns. */
+  sync(): Promise<void> {
+    return this.#disk.syncFolder('removed', this.#path);
+  }
+
+  /** As it was counted last; counted again behind it, so that nobody waits. Undefined before the first count. */
+  get size(): RemovedSize | undefined {
+    if (performance.now() - this.#counted > COUNT_AGAIN_MS) void this.count();
+    return this.#size;
+  }
+
+  /** Counts in the background of whatever else goes on. Never rejects. */
+  count(): Promise<void> {
+    this.#counting ??= this.#count().finally(() => (this.#counting = undefined));
+    return this.#counting;
+  }
+
+  async #count(): Promise<void> {
+    this.#counted = performance.now();
+    const size = await sizeOf(this.#path).catch(() => undefined);
+    if (size !== undefined) this.#size = size;
+  }
+}
+
+/** `<name>.<time>.<number>`: what was moved away when. */
+export const removedName = (name: string, time: Date): string =>
+  `${name}.${time.toISOString().replaceAll(':', '-')}.${crypto.randomUUID().slice(0, 8)}`;
+
+/** The time that a name in `.removed/` says; undefined for what came there in another way. */
+export function removedAt(name: string): Date | undefined {
+  const [, day, hour, minute, rest] = /\.(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d\.\d{3}Z)\.[0-9a-f]{8}$/.exec(name) ?? [];
+  return day === undefined ? undefined : new Date(`${day}T${hour ?? ''}:${minute ?? ''}:${rest ?? ''}`);
+}
+
+/** Entries at the top of a folder, and the bytes of all files below it; nothing where there is none. One at a time, to leave the disk to others. */
+export async function sizeOf(path: string): Promise<RemovedSize> {
+  let entries = 0;
+  let bytes = 0;
+  const folders = [path];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    const opened = await opendir(folder).catch(unlessMissing);
+    if (opened === undefined) continue;
+    for await (const entry of opened) {
+      if (folder === path) entries++;
+      const below = join(folder, entry.name);
+      if (entry.isDirectory()) folders.push(below);
+      else if (entry.isFile()) bytes += (await stat(below).catch(unlessMissing))?.size ?? 0;
+    }
+  }
+  return { entries, bytes };
+}
+
+function unlessMissing(thrown: unknown): undefined {
+  if (!isMissing(thrown)) throw thrown;
+}
+
+/** Makes a folder in `.removed/` for things that belong together. */
+export async function placeTogether(removed: RemovedFolder, name: string): Promise<string> {
+  const place = await removed.place(name);
+  await mkdir(place);
+  return place;
+}
