@@ -5,37 +5,34 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { filesOf, generationOf, metadataOf, type Id, type State } from './generations.ts';
 import type { Possible } from './journal.ts';
-
-interface Pointer {
-  readonly id: string;
-  readonly digest: string;
-  readonly folder: string;
-  readonly files: readonly { readonly path: string; readonly size: number; readonly sha256: string }[];
-  readonly metadataSha256: string;
-  readonly metadata: string;
-  /** Of what is kept of a folder of a person: its name in `.removed/`. */
-  readonly removed?: string;
-}
 
 export interface Findings {
   readonly problems: string[];
   /** Files and metadata by KO, `metadata.json` included. */
   readonly packages: Map<Id, Map<string, string>>;
-  /** Packages that were deleted or replaced and are kept, by KO. */
+  /** Packages that were deleted or replaced and are retained, by KO. */
   readonly kept: Map<Id, Map<string, string>[]>;
-  /** Folders below `objects/` that no entry refers to, records of such, and everything in `staging/`. */
+  /** Objects that no row names, and everything in `staging/`. */
   readonly leftovers: string[];
 }
 
+interface Rows {
+  readonly ko: readonly { id: string; digest: string; listing: string; metadata: string }[];
+  readonly retained: readonly { id: string; digest: string; listing: string }[];
+  readonly package: readonly { digest: string; files: string }[];
+}
+
+/** Path, bytes, sha256. */
+type FileRow = readonly [string, number, string];
+
 const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
 
-/** Verifies each package by its digests. */
+/** Verifies each row by its digests, and each object by its name. */
 export function checkShelf(dir: string): Findings {
-  const stateFolder = join(dir, '.kgrid');
   const findings: Findings = { problems: [], packages: new Map(), kept: new Map(), leftovers: [] };
-  const referred = new Set<string>();
   for (const folder of readdirSync(dir).filter((name) => !name.startsWith('.'))) {
     const found = contentOf(join(dir, folder));
     const { '@id': id } = JSON.parse(found.get('metadata.json') ?? '{}') as { '@id'?: string };
@@ -43,58 +40,76 @@ export function checkShelf(dir: string): Findings {
     // It stays beside a package that was imported under its id.
     if (id !== undefined) findings.kept.set(id, [found]);
   }
-  for (const name of listing(join(stateFolder, 'index'))) {
-    try {
-      const pointer = JSON.parse(readFileSync(join(stateFolder, 'index', name), 'utf8')) as Pointer;
-      referred.add(pointer.folder);
-      if (name !== `${pointer.id.replaceAll('/', '-')}.json`) findings.problems.push(`${name} is for ${pointer.id}`);
-      findings.problems.push(...faults(pointer, contentOf(join(stateFolder, 'objects', pointer.folder))));
-      const files = contentOf(join(stateFolder, 'objects', pointer.folder)).set('metadata.json', pointer.metadata);
-      findings.packages.set(pointer.id, files);
-    } catch (thrown) {
-      findings.problems.push(`${name}: ${String(thrown)}`);
-    }
-  }
-  readKept(dir, stateFolder, findings, referred);
-  const unreferred = listing(join(stateFolder, 'objects')).filter((name) => !referred.has(name.replace(/\.json$/, '')));
-  findings.leftovers.push(...listing(join(stateFolder, 'staging')), ...unreferred);
+  const state = join(dir, '.kgrid');
+  const objects = objectsIn(join(state, 'objects'), findings);
+  const named = checkRows(rowsIn(join(state, 'shelf.db')), objects, findings);
+  const unnamed = [...objects.keys()].filter((digest) => !named.has(digest));
+  findings.leftovers.push(...listing(join(state, 'staging')), ...unnamed);
   return findings;
 }
 
-function readKept(dir: string, stateFolder: string, findings: Findings, referred: Set<string>): void {
-  for (const name of listing(join(stateFolder, 'kept')).flatMap((folder) =>
-    listing(join(stateFolder, 'kept', folder)).map((file) => join(folder, file)),
-  )) {
-    const pointer = JSON.parse(readFileSync(join(stateFolder, 'kept', name), 'utf8')) as Pointer;
-    const { id, folder, removed, metadata } = pointer;
-    if (removed === undefined) referred.add(folder);
-    const place = removed === undefined ? join(stateFolder, 'objects', folder) : join(dir, '.removed', removed);
-    // As a kill leaves it before the folder of a person is moved away.
-    if (removed !== undefined && !existsSync(place)) continue;
-    const content = contentOf(place);
-    content.delete('metadata.json');
-    findings.problems.push(...faults(pointer, content));
-    findings.kept.set(id, [...(findings.kept.get(id) ?? []), content.set('metadata.json', metadata)]);
+/** By their names. */
+function objectsIn(folder: string, { problems }: Findings): Map<string, string> {
+  const objects = new Map<string, string>();
+  for (const [path, text] of contentOf(folder)) {
+    const [, part, digest] = /^([0-9a-f]{2})\/([0-9a-f]{64})(?:\.package|\.retained)?$/.exec(path) ?? [];
+    if (digest === undefined || !digest.startsWith(part ?? '')) problems.push(`objects/${path} is not the name of one`);
+    else if (sha256(text) !== digest) problems.push(`objects/${path} is not what its name says`);
+    else objects.set(digest, text);
   }
+  return objects;
 }
 
-/** Says how the files in a folder differ from what the pointer names. */
-function faults(pointer: Pointer, found: Map<string, string>): string[] {
-  const { id, files, digest, metadata, metadataSha256 } = pointer;
-  const problems: string[] = [];
-  for (const { path, size, sha256: expected } of files) {
-    const text = found.get(path);
-    if (text === undefined) problems.push(`${id}: ${path} is missing`);
-    else if (Buffer.byteLength(text) !== size || sha256(text) !== expected) problems.push(`${id}: ${path} differs`);
+/** @returns the digests of the objects that rows name. */
+function checkRows(rows: Rows, objects: Map<string, string>, { problems, packages, kept }: Findings): Set<string> {
+  const named = new Set<string>();
+  const stored = new Map<string, { rows: FileRow[]; content: Map<string, string> }>();
+  const used = new Set([...rows.ko, ...rows.retained].map(({ digest }) => digest));
+  for (const { digest, files } of rows.package) {
+    const fileRows = JSON.parse(files) as FileRow[];
+    const content = new Map<string, string>();
+    for (const [path, size, object] of fileRows) {
+      named.add(object);
+      const text = objects.get(object);
+      if (text === undefined || Buffer.byteLength(text) !== size) problems.push(`${digest}: ${path} is not there whole`);
+      else content.set(path, text);
+    }
+    const lines = fileRows.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([path, , object]) => `${object}  ${path}\n`);
+    if (sha256(lines.join('')) !== digest) problems.push(`${digest}: the digest differs`);
+    if (!used.has(digest)) problems.push(`${digest}: a package of no row`);
+    stored.set(digest, { rows: fileRows, content });
   }
-  const named = new Set(files.map(({ path }) => path));
-  problems.push(...[...found.keys()].filter((path) => !named.has(path)).map((path) => `${id}: ${path} is not named`));
-  if (sha256(metadata) !== metadataSha256) problems.push(`${id}: the metadata differ`);
-  const lines = files.map((file) => `${file.sha256}  ${file.path}\n`);
-  if (sha256(lines.sort((a, b) => (a.slice(66) < b.slice(66) ? -1 : 1)).join('')) !== digest) {
-    problems.push(`${id}: the digest differs`);
+  const packageOf = (id: string, digest: string, list: string): Map<string, string> => {
+    named.add(list);
+    const found = stored.get(digest);
+    if (found === undefined) problems.push(`${id} names a package that is not there: ${digest}`);
+    const said = JSON.parse(objects.get(list) ?? '{}') as { id?: string; files?: unknown };
+    if (said.id !== id || JSON.stringify(said.files) !== JSON.stringify(found?.rows))
+      problems.push(`${id}: the listing ${list} is not that of its package`);
+    return found?.content ?? new Map<string, string>();
+  };
+  for (const { id, digest, listing: list, metadata } of rows.ko) {
+    const found = packageOf(id, digest, list);
+    if (found.get('metadata.json') !== metadata) problems.push(`${id}: the metadata differ`);
+    packages.set(id, found);
   }
-  return problems;
+  for (const { id, digest, listing: list } of rows.retained)
+    kept.set(id, [...(kept.get(id) ?? []), packageOf(id, digest, list)]);
+  return named;
+}
+
+function rowsIn(file: string): Rows {
+  if (!existsSync(file)) return { ko: [], retained: [], package: [] };
+  // What the killed process left is not changed: it is the store that has to cope with it.
+  using database = new DatabaseSync(file, { readOnly: true });
+  const of = <T>(sql: string): T[] => database.prepare(sql).all() as T[];
+  const tables = of<{ name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table'`).map(({ name }) => name);
+  const rows = <T>(table: string, sql: string): T[] => (tables.includes(table) ? of<T>(sql) : []);
+  return {
+    ko: rows('ko', 'SELECT id, digest, listing, metadata FROM ko WHERE removed = 0'),
+    retained: rows('retained', 'SELECT id, digest, listing FROM retained'),
+    package: rows('package', 'SELECT digest, files FROM package'),
+  };
 }
 
 function contentOf(folder: string): Map<string, string> {

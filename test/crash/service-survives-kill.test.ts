@@ -3,6 +3,8 @@
  * start, what it had not is there or not; everything that is there is whole, and runs.
  */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as later } from 'node:timers/promises';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
@@ -11,6 +13,7 @@ import type { Ko } from '../acceptance/support/ko.ts';
 import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import type { OwnService } from '../acceptance/support/service.ts';
 import { unzip } from '../acceptance/support/unzip.ts';
+import { kgrid } from '../cli/kgrid.ts';
 import { Random } from '../support/random.ts';
 import { inRound } from '../support/round.ts';
 
@@ -82,6 +85,26 @@ async function checkedGeneration(service: OwnService, name: string, possible: Po
   return generation;
 }
 
+/** A change and its record are one transaction: the last record of each KO says what is there. @returns how many records there are. */
+async function checkedAudit(shelf: string): Promise<number> {
+  using database = new DatabaseSync(join(shelf, '.kgrid/shelf.db'), { readOnly: true });
+  const rows = database.prepare('SELECT id, digest FROM ko WHERE removed = 0').all();
+  const digests = new Map(rows.map(({ id, digest }) => [id, digest]));
+  const records = database
+    .prepare('SELECT record FROM audit ORDER BY id')
+    .all()
+    .map(({ record }) => JSON.parse(String(record)) as { action: string; subject: string; digest?: string })
+    .filter(({ action }) => action === 'import' || action === 'delete');
+  for (const name of NAMES) {
+    const { id } = koOf(name, 0);
+    const last = records.findLast(({ subject }) => subject === id);
+    assert.equal(digests.get(id), last?.action === 'import' ? last.digest : undefined, `${name}: ${last?.action}`);
+  }
+  const verified = await kgrid(['audit', 'verify', shelf]);
+  assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+  return records.length;
+}
+
 test('a service that is killed while clients change the shelf has lost and mixed nothing', async (t) => {
   const seed = Date.now() % 2 ** 31;
   t.diagnostic(`seed ${seed}`);
@@ -107,6 +130,8 @@ test('a service that is killed while clients change the shelf has lost and mixed
     await later(random.below(100));
     await service.stop('SIGKILL');
     for (const count of await Promise.all(clients)) acknowledged += count;
+    const records = await checkedAudit(shelf.path);
+    assert.ok(records >= acknowledged, `${records} records of ${acknowledged} changes that were acknowledged`);
   }
   assert.ok(acknowledged >= ROUNDS, `${acknowledged} changes were acknowledged`);
   t.diagnostic(`${acknowledged} changes were acknowledged`);

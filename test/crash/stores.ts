@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createHash } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
 import { parseKoId, type KoId } from '../../src/knowledge-object/id.ts';
 import { openStoredShelf } from '../../src/shelf/store/open-stored-shelf.ts';
 import { openPostgresShelf } from '../../src/shelf/postgres/open-postgres-shelf.ts';
@@ -30,61 +31,58 @@ const idOf = (text: Id): KoId => {
   return id;
 };
 
-/** The file store of the service. */
+const HOUR = 3_600_000;
+const keepRemoved = { count: 3, age: 24 * HOUR };
+
+/** The shelf of the service in a folder. */
 export const openFileStore: OpenStore = async (dir, onStep) =>
-  changesOf(await openStoredShelf(dir, { onStep, keepRemoved: { count: 3, age: 86_400_000 } }));
+  changesOf(await openStoredShelf(dir, { onStep, keepRemoved }), onStep);
 
 /** The PostgreSQL store of the service, in the database and fleet that a file in the folder names. */
 export const openPostgresStore: OpenStore = async (dir, onStep) => {
   const { url, fleet } = placeIn(dir);
-  const keepRemoved = { count: 3, age: 86_400_000 };
-  // Once more where all is done: a change that is there and not acknowledged yet.
-  const shelf = await openPostgresShelf(url, { folder: dir, fleet, onStep, keepRemoved });
-  const store = changesOf(shelf);
+  return changesOf(await openPostgresShelf(url, { folder: dir, fleet, onStep, keepRemoved }), onStep);
+};
+
+/** With a step more where all is done: a change that is there and not acknowledged yet. */
+function changesOf(shelf: Shelf, onStep: (step: string) => void): CrashStore {
   const thenStep =
-    <A extends readonly unknown[]>(change: (...args: A) => Promise<void>) =>
+    <A extends readonly unknown[]>(change: (...args: A) => Promise<unknown>) =>
     async (...args: A): Promise<void> => {
       await change(...args);
       onStep('after it');
     };
   return {
-    import: thenStep(store.import),
-    replaceMetadata: thenStep(store.replaceMetadata),
-    remove: thenStep(store.remove),
-    restore: thenStep(store.restore),
-    close: store.close,
+    import: thenStep(async (id: Id, files: Files, metadata: string) => {
+      await using staging = await shelf.stage();
+      for (const [path, text] of Object.entries({ ...files, 'metadata.json': metadata })) {
+        await staging.write(path, Buffer.from(text));
+      }
+      await staging.commit(idOf(id));
+    }),
+    replaceMetadata: thenStep((id: Id, metadata: string) => shelf.replaceMetadata(idOf(id), metadata)),
+    remove: thenStep((id: Id) => shelf.remove(idOf(id))),
+    restore: thenStep((id: Id) => shelf.restore(idOf(id))),
+    close: async () => {
+      await shelf[Symbol.asyncDispose]();
+    },
   };
-};
+}
 
-const changesOf = (shelf: Shelf): CrashStore => ({
-  async import(id, files, metadata) {
-    await using staging = await shelf.stage();
-    for (const [path, text] of Object.entries({ ...files, 'metadata.json': metadata })) {
-      await staging.write(path, Buffer.from(text));
-    }
-    await staging.commit(idOf(id));
-  },
-  async replaceMetadata(id, metadata) {
-    await shelf.replaceMetadata(idOf(id), metadata);
-  },
-  remove: (id) => shelf.remove(idOf(id)),
-  async restore(id) {
-    await shelf.restore(idOf(id));
-  },
-  close: async () => {
-    await shelf[Symbol.asyncDispose]();
-  },
-});
-
-/** A store that writes in place, as one would without thinking of crashes. The check must find what it breaks. */
+/** A store that writes in place, and each row by itself, as one would without thinking of crashes. The check must find what it breaks. */
 export const openNaiveStore: OpenStore = (dir, onStep) => {
   const objects = join(dir, '.kgrid/objects');
-  const index = join(dir, '.kgrid/index');
-  for (const folder of [objects, index]) mkdirSync(folder, { recursive: true });
+  mkdirSync(objects, { recursive: true });
+  const database = new DatabaseSync(join(dir, '.kgrid/shelf.db'));
+  database.exec(
+    `CREATE TABLE IF NOT EXISTS package (digest TEXT PRIMARY KEY, files TEXT);
+     CREATE TABLE IF NOT EXISTS ko (id TEXT PRIMARY KEY, digest TEXT, listing TEXT, metadata TEXT, removed INTEGER);`,
+  );
   const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-  const nameOf = (id: Id): string => id.replaceAll('/', '-');
+  const pathOf = (digest: string): string => join(objects, digest.slice(0, 2), digest);
 
-  async function write(path: string, text: string): Promise<void> {
+  async function write(text: string): Promise<string> {
+    const path = pathOf(sha256(text));
     mkdirSync(dirname(path), { recursive: true });
     onStep('open file');
     await using file = await open(path, 'w');
@@ -92,32 +90,47 @@ export const openNaiveStore: OpenStore = (dir, onStep) => {
     await file.write(text.slice(0, text.length / 2));
     onStep('write rest');
     await file.write(text.slice(text.length / 2));
+    return sha256(text);
   }
-  async function point(id: Id, files: Files, metadata: string): Promise<void> {
-    const listed = Object.entries(files).map(([path, text]) => ({ path, size: text.length, sha256: sha256(text) }));
-    const lines = listed.sort((a, b) => (a.path < b.path ? -1 : 1)).map((file) => `${file.sha256}  ${file.path}\n`);
-    const pointer = { id, digest: sha256(lines.join('')), folder: nameOf(id), files: listed, metadata };
-    await write(join(index, `${nameOf(id)}.json`), JSON.stringify({ ...pointer, metadataSha256: sha256(metadata) }));
+  function removePackage(id: Id): void {
+    const old = database.prepare('SELECT digest, files FROM ko JOIN package USING (digest) WHERE id = ?').get(id);
+    if (old === undefined) return;
+    onStep('remove old package');
+    database.prepare('DELETE FROM package WHERE digest = ?').run(String(old['digest']));
+    onStep('remove old files');
+    for (const [, , digest] of JSON.parse(String(old['files'])) as [string, number, string][])
+      rmSync(pathOf(digest), { force: true });
   }
-  const stored = new Map<Id, Files>();
   return Promise.resolve({
     async import(id, files, metadata) {
-      onStep('remove old package');
-      rmSync(join(objects, nameOf(id)), { recursive: true, force: true });
-      for (const [path, text] of Object.entries(files)) await write(join(objects, nameOf(id), path), text);
-      await point(id, files, metadata);
-      stored.set(id, files);
+      removePackage(id);
+      const rows: [string, number, string][] = [];
+      for (const [path, text] of Object.entries({ ...files, 'metadata.json': metadata }))
+        rows.push([path, text.length, await write(text)]);
+      rows.sort(([a], [b]) => (a < b ? -1 : 1));
+      const listing = await write(JSON.stringify({ format: 1, id, files: rows }));
+      const digest = sha256(rows.map(([path, , object]) => `${object}  ${path}\n`).join(''));
+      onStep('write entry');
+      database.prepare('INSERT OR REPLACE INTO ko VALUES (?, ?, ?, ?, 0)').run(id, digest, listing, metadata);
+      onStep('write package');
+      database.prepare('INSERT INTO package VALUES (?, ?)').run(digest, JSON.stringify(rows));
     },
-    replaceMetadata: (id, metadata) => point(id, stored.get(id) ?? {}, metadata),
+    replaceMetadata(id, metadata) {
+      onStep('write metadata');
+      database.prepare('UPDATE ko SET metadata = ? WHERE id = ?').run(metadata, id);
+      return Promise.resolve();
+    },
     remove(id) {
-      onStep('remove package');
-      rmSync(join(objects, nameOf(id)), { recursive: true, force: true });
-      onStep('remove pointer');
-      rmSync(join(index, `${nameOf(id)}.json`));
+      removePackage(id);
+      onStep('remove entry');
+      database.prepare('DELETE FROM ko WHERE id = ?').run(id);
       return Promise.resolve();
     },
     restore: () => Promise.reject(new Error('It keeps nothing')),
-    close: () => Promise.resolve(),
+    close: () => {
+      database.close();
+      return Promise.resolve();
+    },
   });
 };
 
@@ -125,11 +138,19 @@ interface TestedStore {
   readonly open: OpenStore;
   /** By its layout alone, without the code of the store, also while it is open. `isClosed`: nobody has it open. */
   readonly check: (dir: string, isClosed: boolean) => Findings | Promise<Findings>;
-  /** As a reader of the service has it. */
+  /** As a reader of the service has it, an hour later. */
   readonly read: (dir: string) => Promise<Shelf>;
 }
 
-const inFolder = (open: OpenStore): TestedStore => ({ open, check: checkShelf, read: (dir) => openShelf(dir) });
+const inFolder = (open: OpenStore): TestedStore => ({
+  open,
+  check: checkShelf,
+  async read(dir) {
+    const shelf = await openStoredShelf(dir);
+    await shelf.collect(Date.now() + HOUR + 1000);
+    return shelf;
+  },
+});
 
 export type StoreName = 'file' | 'postgres' | 'naive';
 

@@ -4,7 +4,7 @@ import { readFile, rename, rm, stat } from 'node:fs/promises';
 import { koKey } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
-import { messageOf } from '../../lib/errors.ts';
+import { messageOf, startRefused } from '../../lib/errors.ts';
 import { reasonOf } from '../disk-errors.ts';
 import { hashFile } from '../package/hash-file.ts';
 import { sha256, type HashedFile, type PackageContent } from '../package/package-content.ts';
@@ -20,6 +20,7 @@ import { shelfLayout, type ShelfLayout } from './shelf-layout.ts';
 import { SqliteDatabase } from './sqlite/sqlite-database.ts';
 import { contentOf } from './stored-packages.ts';
 import type { Warn } from './stored-shelf.ts';
+import { isOld } from './upgrade/take-over-folder.ts';
 
 export interface ShelfReport {
   /** KOs and retained packages that are whole. */
@@ -69,6 +70,9 @@ export async function fixShelf(root: string, warn: Warn): Promise<RebuiltReport>
       await found[Symbol.asyncDispose]();
       return { ...(await checkShelf(root)), rebuilt: [], aside: undefined };
     }
+    // Its packages have no listings: a database that is made from those would have nothing.
+    if (isOld(layout))
+      throw startRefused(`${root} is of version 0.1: start the service on it once, which takes it over`);
     const file = databaseIn(layout);
     const temporary = `${file}.new`;
     for (const each of [temporary, `${temporary}-wal`, `${temporary}-shm`]) await rm(each, { force: true });

@@ -22,7 +22,7 @@ import { migrate } from './schema.ts';
 import { SqliteDatabase, SqliteError } from './sqlite/sqlite-database.ts';
 import { StoredKos } from './stored-kos.ts';
 import { StoredShelf, type Warn } from './stored-shelf.ts';
-import { takeOverFolder } from './upgrade/take-over-folder.ts';
+import { isOld, takeOverFolder } from './upgrade/take-over-folder.ts';
 
 /** Milliseconds between the attempts to read a shelf at the start. */
 const READ_AGAIN_AFTER = [50, 200, 800];
@@ -56,13 +56,14 @@ export async function openStoredShelf(dir: string, options: StoredShelfOptions =
   const { owner, problem } = await ownerOf(layout, options, warn);
   if (owner !== undefined) owned.defer(() => owner.release());
   if (owner !== undefined) await clearStaging(layout);
-  if (owner !== undefined) await takeOverFolder(layout, databaseIn(layout), warn);
+  const disk = new DurableFiles(options.onStep);
+  if (owner !== undefined) await takeOverFolder({ layout, file: databaseIn(layout), disk, warn });
+  else if (isOld(layout) && !existsSync(databaseIn(layout))) throw notTakenOver(layout);
   const wasThere = existsSync(databaseIn(layout));
   const copy = owner === undefined ? owned.use(await ReadOnlyCopy.begin(databaseIn(layout), options.state)) : undefined;
   const database = owned.use(await openDatabase(layout, copy?.file ?? databaseIn(layout), options));
   await copy?.updateIn(database);
   owner?.guard(databaseIn(layout));
-  const disk = new DurableFiles(options.onStep);
   const log = new ChangeLog();
   const kos = new StoredKos(log);
   const retained = new Retained({ dialect: database.dialect, bounds: options.keepRemoved, now: options.now });
@@ -141,6 +142,11 @@ async function requireDatabase(layout: ShelfLayout): Promise<void> {
       `put it back from a backup, or make it again with: kgrid shelf check --fix ${quoted(layout.root)}`,
   );
 }
+
+const notTakenOver = ({ root }: ShelfLayout): ServiceError =>
+  startRefused(
+    `--shelf: ${root} is of version 0.1, and is taken over only where it can be written: start once without --read-only, as a user who may write there`,
+  );
 
 /** Tries again what fails for a reason that may pass. @throws startRefused where it does not in time. */
 async function eventually<T>(dir: string, read: () => Promise<T>): Promise<T> {

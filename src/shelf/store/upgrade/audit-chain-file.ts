@@ -1,5 +1,5 @@
 /** What is known of the chain of an audit beside its records, so that it is seen where the last ones are missing. */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMissing } from '../../disk-errors.ts';
 import type { ChainEnd } from '../../audit/audit-chain.ts';
@@ -23,19 +23,6 @@ export function readChainFile(folder: string): ChainFile | undefined {
     return isOne && from !== undefined ? { from, writer, end, trimmed } : undefined;
   } catch (thrown) {
     if (isMissing(thrown) || thrown instanceof SyntaxError || thrown instanceof TypeError) return undefined;
-    throw thrown;
-  }
-}
-
-/** Whole or not at all, also when the process is killed. */
-export function writeChainFile(folder: string, chain: ChainFile): void {
-  const path = join(folder, NAME);
-  try {
-    writeFileSync(`${path}.new`, `${JSON.stringify(chain)}\n`, { mode: 0o600 });
-    renameSync(`${path}.new`, path);
-  } catch (thrown) {
-    // A part of it, on a full disk.
-    rmSync(`${path}.new`, { force: true });
     throw thrown;
   }
 }

@@ -6,8 +6,6 @@ const NAME = /^\d{15}\.jsonl$/;
 /** The oldest first. */
 export const auditFileNames = (names: readonly string[]): string[] => names.filter((name) => NAME.test(name)).sort();
 
-export const firstIdOf = (name: string): number => Number.parseInt(name, 10);
-
 /** A line that broke off, as when the power fails, is no record, nor is what somebody wrote by hand. */
 export function recordIn(line: string): KeptAuditRecord | undefined {
   try {

@@ -28,7 +28,7 @@ export function loadIndex({ index }: Pick<ShelfLayout, 'index'>): LoadedIndex {
   return { kos, unreadable };
 }
 
-function pointerNames(index: string): string[] {
+export function pointerNames(index: string): string[] {
   try {
     return readdirSync(index).filter((name) => name.endsWith('.json'));
   } catch (thrown) {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { appendAudit, trimRecord } from '../../audit/audit-table.ts';
-import { BEGIN } from '../../audit/audit-chain.ts';
+import { BEGIN, chainOf, type ChainEnd } from '../../audit/audit-chain.ts';
 import { readChainFile } from './audit-chain-file.ts';
 import { auditFileNames, recordIn } from './audit-lines.ts';
 import type { Database, Query } from '../database.ts';
@@ -16,9 +16,11 @@ export async function takeOverAudit(database: Database, folder: string): Promise
     const { rows } = await query<{ last_id: number }>(`SELECT last_id FROM ${dialect.schema}audit_head`);
     // It was taken over before, and not put aside since.
     if ((rows[0]?.last_id ?? 0) > 0) return;
-    const { last, bytes } = await copyRecords(query, dialect.schema, folder);
     const chain = readChainFile(folder);
-    const { end, trimmed } = chain ?? { end: BEGIN, trimmed: BEGIN };
+    const { last, bytes, chained } = await copyRecords(query, dialect.schema, folder, chain?.writer);
+    const { end: noted, trimmed } = chain ?? { end: BEGIN, trimmed: BEGIN };
+    // A kill may have come between a record and the note of it.
+    const end = chained.number > noted.number ? chained : noted;
     await query(
       `UPDATE ${dialect.schema}audit_head SET writer = coalesce($1, writer), last_id = $2, number = $3, hash = $4,
         trimmed = $5, trimmed_hash = $6, bytes = $7`,
@@ -26,11 +28,19 @@ export async function takeOverAudit(database: Database, folder: string): Promise
     );
     if (trimmed.number > 0) await appendAudit(query, database, trimRecord(trimmed));
   });
-  await rename(folder, `${folder}.before-0.2`);
+  const aside = `${folder}.before-0.2`;
+  // What was put aside earlier stays too, as after version 0.1 was used again.
+  await rename(folder, existsSync(aside) ? `${aside}.${new Date().toISOString().replaceAll(':', '-')}` : aside);
 }
 
-async function copyRecords(query: Query, schema: string, folder: string): Promise<{ last: number; bytes: number }> {
-  let [last, bytes] = [0, 0];
+/** @returns the last id, the bytes of all, and the last place of this writer in the chain. */
+async function copyRecords(
+  query: Query,
+  schema: string,
+  folder: string,
+  writer: string | undefined,
+): Promise<{ last: number; bytes: number; chained: ChainEnd }> {
+  let [last, bytes, chained] = [0, 0, BEGIN];
   for (const name of auditFileNames(await readdir(folder))) {
     const text = await readFile(join(folder, name), 'utf8');
     for (const line of text.split('\n')) {
@@ -43,9 +53,11 @@ async function copyRecords(query: Query, schema: string, folder: string): Promis
         record.who,
         line,
       ]);
+      const place = chainOf(line);
+      if (place?.writer === writer && place?.isWhole === true) chained = { number: place.number, hash: place.hash };
       last = record.id;
       bytes += Buffer.byteLength(line);
     }
   }
-  return { last, bytes };
+  return { last, bytes, chained };
 }

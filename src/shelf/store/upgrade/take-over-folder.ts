@@ -4,17 +4,18 @@
  * interrupted, the old shelf is as it was. What is no longer needed is put aside, in `.kgrid/before-0.2`.
  */
 import { existsSync } from 'node:fs';
-import { link, copyFile, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { copyFile, link, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { koKey, type KoId } from '../../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../../knowledge-object/metadata.ts';
+import { startRefused } from '../../../lib/errors.ts';
 import { mapBounded } from '../../../lib/map-bounded.ts';
 import { errnoOf, reasonOf } from '../../disk-errors.ts';
-import { DurableFiles, makeFolder, syncFolder } from '../durable-files.ts';
+import { makeFolder, syncFolder, type DurableFiles } from '../durable-files.ts';
 import { readUnpacked } from '../../unpacked/unpacked-folder.ts';
 import { hashFile } from '../../package/hash-file.ts';
 import { loadKept } from './kept-packages.ts';
-import { loadIndex } from './load-index.ts';
+import { loadIndex, pointerNames } from './load-index.ts';
 import type { HashedFile, PackageContent } from '../../package/package-content.ts';
 import { parsePointer, placeOfKept } from './pointer.ts';
 import { isOfObjects, keptName, type ShelfLayout } from '../shelf-layout.ts';
@@ -41,30 +42,68 @@ interface Old {
   readonly kept?: { readonly at: number; readonly why: 'deleted' | 'replaced' };
 }
 
-/** @param file of the database, which is not there yet. @returns whether there was something to take over. */
-export async function takeOverFolder(layout: ShelfLayout, file: string, warn: Warn): Promise<boolean> {
-  if (!(await isOld(layout))) return false;
-  if (!existsSync(file)) {
-    const temporary = `${file}.upgrading`;
-    for (const name of [temporary, `${temporary}-wal`, `${temporary}-shm`]) await rm(name, { force: true });
-    await makeDatabase(layout, temporary, warn);
-    await rename(temporary, file);
-    await syncFolder(layout.home);
-  }
-  await putAside(layout);
-  return true;
+interface TakeOverOptions {
+  readonly layout: ShelfLayout;
+  /** The database. */
+  readonly file: string;
+  readonly disk: DurableFiles;
+  readonly warn: Warn;
 }
 
-const isOld = async (layout: ShelfLayout): Promise<boolean> =>
-  existsSync(layout.index) || existsSync(layout.kept) || (await oldNames(layout)).length > 0;
+/** @throws startRefused where it is not clear what is to be taken over. */
+export async function takeOverFolder({ layout, file, disk, warn }: TakeOverOptions): Promise<void> {
+  // It is there from before the database has its name until all is put aside.
+  const part = join(layout.home, `${PUT_ASIDE}.part`);
+  const isBegun = existsSync(part);
+  if (!isOld(layout) && !isBegun) return;
+  if (!existsSync(file)) {
+    await requireIndex(layout);
+    await requireRoom(layout);
+    const temporary = `${file}.upgrading`;
+    for (const name of [temporary, `${temporary}-wal`, `${temporary}-shm`]) await rm(name, { force: true });
+    await makeDatabase(layout, temporary, disk, warn);
+    await disk.createFolder('folder of the old shelf', join(part, 'objects'));
+    await disk.move('database', temporary, file);
+    await disk.syncFolder('database', layout.home);
+  } else if (!isBegun) throw bothThere(layout);
+  await putAside(layout, disk, part);
+}
 
-async function makeDatabase(layout: ShelfLayout, file: string, warn: Warn): Promise<void> {
+/** Whether version 0.1 wrote it, and it was not taken over yet. */
+export const isOld = (layout: ShelfLayout): boolean => existsSync(layout.index) || existsSync(layout.kept);
+
+const bothThere = ({ root }: ShelfLayout): Error =>
+  startRefused(
+    `--shelf: ${root} has a database, .kgrid/shelf.db, and an index of version 0.1, .kgrid/index, as after that version was used again: ` +
+      'move shelf.db with its -wal and -shm away to take over what version 0.1 has, or .kgrid/index and .kgrid/kept to go on with the database',
+  );
+
+/** @throws startRefused where packages lie beside an index that is missing, or is empty without the mark that it may be. */
+async function requireIndex(layout: ShelfLayout): Promise<void> {
+  if (pointerNames(layout.index).length > 0 || (existsSync(layout.index) && existsSync(layout.emptyMark))) return;
+  const kept = new Set(loadKept(layout).map(({ folder }) => folder));
+  if ((await oldNames(layout)).every((name) => kept.has(name))) return;
+  throw startRefused(
+    `--shelf: ${layout.root} is of version 0.1, and has packages in .kgrid/objects, but no index of them in .kgrid/index: ` +
+      'put it back from a backup, or make it again with kgrid shelf repair of version 0.1',
+  );
+}
+
+/** @throws startRefused where something was put aside before. */
+async function requireRoom({ root, home }: ShelfLayout): Promise<void> {
+  if ((await readdir(join(home, PUT_ASIDE)).catch(() => [])).length > 0)
+    throw startRefused(
+      `--shelf: ${root} was taken over from version 0.1 before, and what was put aside is in .kgrid/${PUT_ASIDE} still: move that away first`,
+    );
+}
+
+async function makeDatabase(layout: ShelfLayout, file: string, disk: DurableFiles, warn: Warn): Promise<void> {
   const { staging } = layout;
   await mkdir(staging, { recursive: true });
-  const objects = new ObjectsFolder(layout.objects, staging, new DurableFiles());
+  const objects = new ObjectsFolder(layout.objects, staging, disk);
   const olds = [...currentOf(layout, warn), ...(await keptOf(layout, warn))];
-  await mapBounded(olds, AT_ONCE, (old) => storeObjects(objects, old));
-  await using database = await SqliteDatabase.open(file);
+  await mapBounded(olds, AT_ONCE, (old) => storeObjects(objects, old, disk));
+  await using database = await SqliteDatabase.open(file, { onStep: disk.step });
   await migrate(database, layout.root);
   const { dialect } = database;
   await database.transaction(async ({ query }) => {
@@ -118,7 +157,11 @@ function pointed(layout: ShelfLayout, text: string): Omit<Old, 'id'> {
 }
 
 /** Files that lie there get a second name: the old shelf stays whole. */
-async function storeObjects(objects: ObjectsFolder, { id, content, folder, isOfPerson }: Old): Promise<void> {
+async function storeObjects(
+  objects: ObjectsFolder,
+  { id, content, folder, isOfPerson }: Old,
+  disk: DurableFiles,
+): Promise<void> {
   const listing = renderListing(id, content.files.values());
   const texts: Source[] = [
     { sha256: listing.digest, size: Buffer.byteLength(listing.text), from: { text: listing.text }, isListing: true },
@@ -126,7 +169,7 @@ async function storeObjects(objects: ObjectsFolder, { id, content, folder, isOfP
   for (const file of content.files.values()) {
     if (file.path === METADATA_FILE)
       texts.push({ sha256: file.sha256, size: file.size, from: { text: content.entry.metadata } });
-    else await linkObject(objects, join(folder, file.path), file, isOfPerson);
+    else await linkObject(objects, join(folder, file.path), file, disk, isOfPerson);
   }
   const stored = await objects.put(texts, () => Promise.resolve(true));
   stored.release();
@@ -136,6 +179,7 @@ async function linkObject(
   objects: ObjectsFolder,
   from: string,
   { sha256, size }: HashedFile,
+  disk: DurableFiles,
   isOfPerson = false,
 ): Promise<void> {
   const target = objects.pathOf(sha256);
@@ -143,15 +187,22 @@ async function linkObject(
   // A file that is there from an attempt that was interrupted, or from another package, may be damaged.
   const there = await hashFile(target, size).catch(() => undefined);
   if (there === sha256) return;
-  if (there !== undefined) await rm(target);
+  if (there !== undefined) await rm(target, { force: true });
   try {
-    await (isOfPerson ? copyFile(from, target) : link(from, target));
+    await disk.step('link object');
+    await (isOfPerson ? copyDurably(from, target) : link(from, target));
   } catch (thrown) {
     // What is missing was damaged before, and is named when it is opened.
     if (errnoOf(thrown) === 'ENOENT') return;
-    if (errnoOf(thrown) !== 'EEXIST') await copyFile(from, target);
+    if (errnoOf(thrown) !== 'EEXIST') await copyDurably(from, target);
   }
   await syncFolder(dirname(target));
+}
+
+async function copyDurably(from: string, target: string): Promise<void> {
+  await copyFile(from, target);
+  await using file = await open(target, 'r');
+  await file.sync();
 }
 
 async function addKo(query: Query, { id, content }: Old, revision: number): Promise<void> {
@@ -187,11 +238,11 @@ const oldNames = async ({ objects }: ShelfLayout): Promise<string[]> =>
   (await readdir(objects).catch(() => [])).filter((name) => isOfObjects(name) && name.length > 2);
 
 /** Goes on where it was interrupted. */
-async function putAside(layout: ShelfLayout): Promise<void> {
-  const aside = join(layout.home, PUT_ASIDE);
-  await makeFolder(join(aside, 'objects'));
-  for (const name of await oldNames(layout)) await rename(join(layout.objects, name), join(aside, 'objects', name));
+async function putAside(layout: ShelfLayout, disk: DurableFiles, part: string): Promise<void> {
+  for (const name of await oldNames(layout))
+    await disk.move('old package', join(layout.objects, name), join(part, 'objects', name));
   for (const path of [layout.index, layout.kept, layout.emptyMark])
-    if (existsSync(path)) await rename(path, join(aside, path.slice(layout.home.length + 1)));
-  await syncFolder(layout.home);
+    if (existsSync(path)) await disk.move('old index', path, join(part, basename(path)));
+  await disk.move('folder of the old shelf', part, join(layout.home, PUT_ASIDE));
+  await disk.syncFolder('folder of the old shelf', layout.home);
 }
