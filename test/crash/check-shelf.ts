@@ -3,7 +3,8 @@
  * As a program: `node test/crash/check-shelf.ts DIR`.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { filesOf, generationOf, metadataOf, type Id, type State } from './generations.ts';
@@ -101,7 +102,18 @@ function checkRows(rows: Rows, objects: Map<string, string>, { problems, package
 function rowsIn(file: string): Rows {
   if (!existsSync(file)) return { ko: [], retained: [], package: [] };
   // What the killed process left is not changed: it is the store that has to cope with it.
-  using database = new DatabaseSync(file, { readOnly: true });
+  const copy = mkdtempSync(join(tmpdir(), 'kgrid-'));
+  try {
+    for (const part of ['', '-wal', '-journal'].filter((each) => existsSync(file + each)))
+      copyFileSync(file + part, join(copy, `shelf.db${part}`));
+    return rowsOf(join(copy, 'shelf.db'));
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
+}
+
+function rowsOf(file: string): Rows {
+  using database = new DatabaseSync(file);
   const of = <T>(sql: string): T[] => database.prepare(sql).all() as T[];
   const tables = of<{ name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table'`).map(({ name }) => name);
   const rows = <T>(table: string, sql: string): T[] => (tables.includes(table) ? of<T>(sql) : []);

@@ -15,8 +15,11 @@ const quick = javascriptKo('function run(n) { return n + 1; }', { naan, name: 'q
 const files = resourceKo({ naan, name: 'files', resources: { 'a.txt': 'text' } });
 const large = resourceKo({ naan, name: 'large', resources: { 'large.bin': Buffer.alloc(2 ** 20, 'x') } });
 
-/** No part of the shelf: what fills the disk, and what is known of packages, which is kept after a change, in its own time. */
-const BESIDE = /^(filler|\.kgrid\/known-packages(\.new)?)$/;
+/**
+ * No part of the shelf: what fills the disk, what is known of packages, which is kept after a change, in its own time, and
+ * the folders that objects lie in.
+ */
+const BESIDE = /^(filler|\.kgrid\/known-packages(\.new)?|\.kgrid\/noted-revision|\.kgrid\/objects\/[0-9a-f]{2})$/;
 
 /** What lies on the shelf, by path. */
 const onDisk = (service: OwnService): string[] =>
@@ -76,8 +79,7 @@ test('a disk that can no longer be written fails changes only, until it can', as
   await service.serve(quick, files);
   disk.protect();
   await assertOnlyChangesFail(service, 500, /^The shelf is read-only/);
-  const removal = await service.delete(`/kos/${quick.id}`);
-  assertShelfError(removal, { status: 500, path: `/kos/${quick.id}`, error: /^The shelf is read-only/ });
+  // Not a removal: it writes nothing but the database, which is open, and that still goes into what is laid over.
   await assertServes(service);
   assert.deepEqual(await service.stop(), { code: 0, signal: null });
   {

@@ -129,7 +129,8 @@ async function orRefused<T>({ root }: ShelfLayout, work: () => Promise<T>): Prom
  * @throws startRefused where packages lie beside no database.
  */
 async function requireDatabase(layout: ShelfLayout): Promise<void> {
-  if (existsSync(databaseIn(layout))) return;
+  // What is taken over has none yet, and may have packages since an attempt that was interrupted.
+  if (existsSync(databaseIn(layout)) || isOld(layout)) return;
   const parts = await readdir(layout.objects).catch(() => []);
   let packages = 0;
   for (const part of parts)
