@@ -72,7 +72,8 @@ function checkRows(rows: Rows, objects: Map<string, string>, { problems, package
     for (const [path, size, object] of fileRows) {
       named.add(object);
       const text = objects.get(object);
-      if (text === undefined || Buffer.byteLength(text) !== size) problems.push(`${digest}: ${path} is not there whole`);
+      if (text === undefined || Buffer.byteLength(text) !== size)
+        problems.push(`${digest}: ${path} is not there whole`);
       else content.set(path, text);
     }
     const lines = fileRows.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([path, , object]) => `${object}  ${path}\n`);

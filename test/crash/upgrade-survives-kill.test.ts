@@ -43,7 +43,12 @@ function assertOldIsWhole(dir: string): void {
 
 async function assertTakenOver(dir: string): Promise<void> {
   {
-    await using storage = await openStorage({ location: dir, folder: undefined, maxAudit: 2 ** 20, onWarning: assert.fail });
+    await using storage = await openStorage({
+      location: dir,
+      folder: undefined,
+      maxAudit: 2 ** 20,
+      onWarning: assert.fail,
+    });
     const { shelf } = storage;
     assert.ok(shelf instanceof StoredShelf);
     assert.deepEqual(shelf.damage(), []);
@@ -78,7 +83,8 @@ test('a takeover that is killed at any of its steps leaves the old shelf or the 
   await assertTakenOver(whole);
   // In the short round the last of those that leave something else behind.
   const isWanted = inRound(
-    (step: string, index: number) => /object$|ko$|^COMMIT|^move|^sync (?:database|folder)|head SET/.test(step) && steps.lastIndexOf(step) === index,
+    (step: string, index: number) =>
+      /object$|ko$|^COMMIT|^move|^sync (?:database|folder)|head SET/.test(step) && steps.lastIndexOf(step) === index,
     () => true,
   );
   const chosen = [...steps.entries()].filter(([index, step]) => isWanted(step, index));
