@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { openStoredShelf } from '../../src/shelf/store/open-stored-shelf.ts';
+import { filesOf, put } from '../conformance/shelf-packages.ts';
+import { temporaryFolder } from '../conformance/temporary-folder.ts';
 import { inRound } from '../support/round.ts';
+import { checkShelf } from './check-shelf.ts';
 import { CrashSite } from './rounds.ts';
 import { copyAtEveryStep, killAtEveryStep, scenarios } from './scenarios.ts';
 
@@ -15,6 +21,27 @@ for (const scenario of scenarios) {
     for (const { step, problems } of outcomes) assert.deepEqual(problems, [], `killed at "${step}"`);
   });
 }
+
+test('a first start that is killed at any of its steps is followed by one that takes packages', async () => {
+  await using folder = await temporaryFolder();
+  const shelf = join(folder.path, 'shelf');
+  const copies: string[] = [];
+  const copied = await openStoredShelf(shelf, {
+    onStep() {
+      const copy = join(folder.path, `copy-${copies.length}`);
+      cpSync(shelf, copy, { recursive: true });
+      copies.push(copy);
+    },
+  });
+  await copied[Symbol.asyncDispose]();
+  assert.ok(copies.length > 10, 'it was killed at some steps');
+  for (const copy of copies) {
+    await using again = await openStoredShelf(copy);
+    await put(again, 'a/b/v1', filesOf('a/b/v1', {}));
+    assert.deepEqual(checkShelf(copy).problems, []);
+    assert.equal((await again.list()).length, 1);
+  }
+});
 
 test('changes that are killed at random moments leave only what was acknowledged or begun, whole', async (t) => {
   const seed = Date.now() % 2 ** 31;
