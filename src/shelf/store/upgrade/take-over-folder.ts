@@ -138,7 +138,8 @@ async function keptOf(layout: ShelfLayout, warn: Warn): Promise<Old[]> {
       const text = await readFile(join(layout.kept, keptName(id), name), 'utf8');
       const place = placeOfKept(text);
       const old = place === undefined ? pointed(layout, text) : await moved(join(layout.removed, place), id.naan);
-      if (old.content.entry.digest === digest) olds.push({ ...old, id, kept });
+      if (old.content.entry.digest !== digest) throw new Error('its files are not what was kept');
+      olds.push({ ...old, id, kept });
     } catch (thrown) {
       warn(`A package of ${koKey(id)} that was kept could not be taken over: ${reasonOf(thrown)}`);
     }

@@ -124,6 +124,20 @@ test('an entry that cannot be read is named, and its files stay where they were 
   assert.equal(readdirSync(join(home, 'before-0.2/objects')).length, 6);
 });
 
+test('a folder of a person that was changed since it was kept is named, and stays where it is', async () => {
+  const { dir } = oldShelf();
+  const [name = ''] = readdirSync(join(dir, '.removed'));
+  appendFileSync(join(dir, '.removed', name, 'a.js'), '// changed');
+  const { warnings } = await start(dir, async (shelf) => {
+    assert.equal((await shelf.removed()).length, KEPT.size - 1);
+  });
+  assert.match(
+    warnings.join('\n'),
+    /^A package of theirs\/gone\/v1 that was kept could not be taken over: .*not what was kept$/,
+  );
+  assert.ok(existsSync(join(dir, '.removed', name)));
+});
+
 test('what is not clear stops the start, says what to do, and changes nothing', async () => {
   const cases: readonly [string, (home: string) => void, RegExp, boolean?][] = [
     [
