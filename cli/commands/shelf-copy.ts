@@ -3,6 +3,8 @@ import { readPassword } from '../../src/config/secret-file.ts';
 import { copyShelf } from '../../src/shelf/copy-shelf.ts';
 import { openShelf } from '../../src/shelf/open-shelf.ts';
 import type { Shelf } from '../../src/shelf/shelf.ts';
+import { copyAudit, type CopiedAudit } from '../../src/shelf/store/copy-audit.ts';
+import { StoredShelf } from '../../src/shelf/store/stored-shelf.ts';
 import { storeAt } from '../../src/shelf/stores.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT, usageFailure } from '../lib/exit.ts';
@@ -38,8 +40,8 @@ export const shelfCopyCommand = (context: Context): Command =>
       'after',
       `
 Each package is compared by its digest; what is there already is not copied again, so the same command goes on after
-it broke off. What is kept of deleted and replaced packages is copied too, as if that had happened now. Stop activators
-that have a folder first; those of a database may run. Passwords come from --shelf-password-file, the address,
+it broke off. What is kept of deleted and replaced packages is copied too, as if that had happened now, and from folder to
+folder the audit, where that of the target is empty. Stop the activator of a folder that is copied to; others may run. Passwords come from --shelf-password-file, the address,
 PGPASSWORD or ~/.pgpass; of two databases with different ones, from the addresses or ~/.pgpass.
 Exit code: 0 all is there, 1 something could not be copied.`,
     )
@@ -51,28 +53,42 @@ async function copy(context: Context, from: string, to: string, options: CopyOpt
   const terminal = context.terminal(options);
   await requireFolder(from);
   const passwords = { file: await passwordOf(options, [from, to]), environment: context.env };
-  const open = (location: string, fleet = 'kgrid'): Promise<Shelf> =>
+  const open = (location: string, fleet = 'kgrid', isReadOnly = false): Promise<Shelf> =>
     orShelfFailure(() =>
       openShelf(location, {
-        ...{ fleet, isNode: false, keepRemoved: KEEP_ALL },
+        ...{ fleet, isNode: false, isReadOnly, keepRemoved: KEEP_ALL },
         passwords,
         onWarning: (message) => terminal.note(message),
       }),
     );
-  await using source = await open(from, options.fromFleet);
+  await using source = await open(from, options.fromFleet, true);
   await using target = await open(to, options.toFleet);
   const onCopied = (key: string): void => terminal.print(`${terminal.good('copied')}  ${key}`);
   const report = await orShelfFailure(() =>
     copyShelf(source, target, { overwrite: options.overwrite === true, onCopied }),
   );
+  const audit = await orShelfFailure(() => auditTo(target, from));
   const { copied, present, keptCopied, failed } = report;
   for (const { where, cause } of failed) terminal.print(`${terminal.bad('failed')}  ${where}: ${cause}`);
+  if (audit !== 'none') terminal.print(SAID_OF_AUDIT[audit]);
   const kept = keptCopied === 0 ? '' : `, ${count(keptCopied, 'kept package')} with them`;
   terminal.print(
     `${count(copied.length, 'knowledge object')} copied${kept}, ${String(present.length)} there already, ${String(failed.length)} failed`,
   );
-  terminal.json({ ok: failed.length === 0, ...report });
+  terminal.json({ ok: failed.length === 0, ...report, audit });
   return failed.length === 0 ? EXIT.ok : EXIT.problems;
+}
+
+const SAID_OF_AUDIT: Readonly<Record<Exclude<CopiedAudit, 'none'> | 'left out', string>> = {
+  copied: 'The audit is copied',
+  present: 'The audit is there already',
+  other: 'The audit is left out: the target has one of its own',
+  'left out': 'The audit is left out: it is copied from folder to folder only',
+};
+
+async function auditTo(target: Shelf, from: string): Promise<CopiedAudit | 'left out'> {
+  const folder = storeAt(from).folderAt(from);
+  return folder !== undefined && target instanceof StoredShelf ? await copyAudit(folder, target.database) : 'left out';
 }
 
 /** Read for each connection, since a copy may outlast a password. @throws CommandFailure where it cannot be used now. */

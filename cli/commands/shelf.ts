@@ -1,15 +1,14 @@
-import { realpath, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Command } from 'commander';
 import { deleteRemoved, listRemoved, type RemovedEntry } from '../../src/shelf/unpacked/clean-removed.ts';
 import { checkShelf, fixShelf } from '../../src/shelf/store/check-shelf.ts';
-import { folderOfShelf } from '../../src/shelf/open-shelf.ts';
 import { bytes } from '../../src/shelf/archive/archive.ts';
 import type { Context } from '../lib/context.ts';
-import { EXIT, ioFailure, usageFailure } from '../lib/exit.ts';
+import { EXIT, usageFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
+import { shelfAt } from '../lib/shelf-at.ts';
 import { orShelfFailure } from '../lib/shelf-failure.ts';
 import { count } from '../lib/terminal.ts';
+import { shelfBackupCommand, shelfRestoreCommand } from './shelf-backup.ts';
 import { shelfCopyCommand } from './shelf-copy.ts';
 
 interface CheckOptions {
@@ -58,11 +57,21 @@ Exit code: 0 done, 2 nothing was deleted because --yes is missing.`,
     .action(async (folder: string, options: CleanOptions) => {
       context.exitCode = await cleanFolder(context, folder, options);
     });
+  const repair = new Command('repair')
+    .exitOverride()
+    .allowExcessArguments()
+    .allowUnknownOption()
+    .action(() => {
+      throw usageFailure('There is no kgrid shelf repair any more: kgrid shelf check --fix <folder> does what it did');
+    });
   return new Command('shelf')
-    .description('Copy a shelf, or check or tidy up its folder')
+    .description('Copy a shelf, back it up, or check or tidy up its folder')
     .addCommand(shelfCopyCommand(context))
+    .addCommand(shelfBackupCommand(context))
+    .addCommand(shelfRestoreCommand(context))
     .addCommand(check)
-    .addCommand(clean);
+    .addCommand(clean)
+    .addCommand(repair, { hidden: true });
 }
 
 async function checkFolder(context: Context, folder: string, options: CheckOptions): Promise<ExitCode> {
@@ -106,14 +115,6 @@ async function cleanFolder(context: Context, folder: string, options: CleanOptio
 }
 
 const namesOf = (entries: readonly RemovedEntry[]): string[] => entries.map(({ name }) => name);
-
-async function shelfAt(location: string, part = '.'): Promise<string> {
-  const folder = await orShelfFailure(() => folderOfShelf(location));
-  const found = await stat(join(folder, part)).catch(() => undefined);
-  if (found?.isDirectory() === true) return realpath(folder);
-  if (part === '.') throw ioFailure(`There is no folder ${folder}`);
-  throw ioFailure(`${folder} is no shelf with imported knowledge objects: it has no ${part}`);
-}
 
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 

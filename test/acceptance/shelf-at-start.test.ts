@@ -6,7 +6,8 @@ import { assertShelfError } from './support/expectations.ts';
 import { explode } from './support/folders.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import type { Client } from './support/knowledge-grid.ts';
-import { javascriptKo, uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
+import { objectOf } from '../support/stored-packages.ts';
+import { javascriptKo, uniqueNaan, WELCOME, welcomeKo, zipOf } from './support/ko.ts';
 import type { Ko } from './support/ko.ts';
 import { IN_DATABASE, runToEnd, startService, temporaryFolder } from './support/service.ts';
 
@@ -134,20 +135,20 @@ test('damaged and inconsistent KOs are reported and the rest serve', async () =>
 test('a package that was damaged by hand harms only itself', async () => {
   await using folder = await temporaryFolder();
   const naan = uniqueNaan();
-  const kos = [welcomeKo({ naan, name: 'one' }), welcomeKo({ naan, name: 'two' })] as const;
+  // Equal files of two are stored once.
+  const kos = [
+    welcomeKo({ naan, name: 'one', files: { 'src/index.js': `${WELCOME}\n// one` } }),
+    welcomeKo({ naan, name: 'two' }),
+  ] as const;
   {
     await using service = await startService({ shelf: folder.path });
     await service.add(...kos);
   }
-  const paths = await readdir(folder.path, { recursive: true, withFileTypes: true });
-  const codes = paths.filter((entry) => entry.name === 'index.js').map((entry) => join(entry.parentPath, entry.name));
-  for (const path of codes) {
-    if (path.includes('one')) await rm(path, { force: true });
-  }
+  await rm(objectOf(folder.path, kos[0].id, 'src/index.js'));
   await using service = await startService({ shelf: folder.path });
   assert.equal(await greet(service, kos[1]), 200);
   assert.equal((await service.get('/actuator/health')).object['status'], 'UP');
-  if (codes.some((path) => path.includes('one'))) assert.notEqual(await greet(service, kos[0]), 200);
+  assert.notEqual(await greet(service, kos[0]), 200);
 });
 
 test('a read-only shelf serves, and writes say that it is read-only', async () => {
@@ -157,7 +158,7 @@ test('a read-only shelf serves, and writes say that it is read-only', async () =
   await chmod(join(folder.path, 'ko'), 0o555);
   await chmod(folder.path, 0o555);
   try {
-    await using service = await startService({ shelf: folder.path, unprivileged: true });
+    await using service = await startService({ shelf: folder.path, args: ['--read-only'], unprivileged: true });
     assert.equal(await greet(service, ko), 200);
     assert.equal((await service.get(`/kos/${ko.id}`, { accept: 'application/zip' })).status, 200);
     const error = /read-only|not writable|cannot be written/i;
@@ -168,6 +169,7 @@ test('a read-only shelf serves, and writes say that it is read-only', async () =
     ];
     for (const [path, answer] of answers) assertShelfError(answer, { status: 500, path, error });
     assert.equal(await greet(service, ko), 200);
+    assert.deepEqual(await shelfHealth(service), ['UP', undefined]);
   } finally {
     await chmod(folder.path, 0o755);
     await chmod(join(folder.path, 'ko'), 0o755);
@@ -184,3 +186,30 @@ test('a second activator on the same shelf refuses to start and names the first'
   assert.ok(lines[0]?.includes(String(service.pid)), lines[0]);
   assert.equal((await service.get('/kos')).status, 200);
 });
+
+test('a shelf that cannot be written, though nobody said so, serves and is DOWN for changes', async () => {
+  await using folder = await temporaryFolder();
+  const ko = welcomeKo({ naan: uniqueNaan() });
+  await explode(ko, folder.path, 'ko');
+  await chmod(folder.path, 0o555);
+  try {
+    await using service = await startService({ shelf: folder.path, unprivileged: true });
+    assert.equal(await greet(service, ko), 200);
+    const problem =
+      'The shelf cannot be written by this user: it serves, and refuses every change; --read-only says that it shall be so';
+    assert.deepEqual(await shelfHealth(service), ['DOWN', problem]);
+    assert.equal((await service.get('/actuator/health')).object['status'], 'UP');
+    assert.match((await service.get('/actuator/prometheus')).text, /^kgrid_shelf_up 0$/m);
+    assertShelfError(await service.delete(`/kos/${ko.id}`), { status: 500, path: `/kos/${ko.id}`, error: /read-only/ });
+    assert.ok(service.log.some(({ level, msg }) => level === 'warn' && msg === problem));
+  } finally {
+    await chmod(folder.path, 0o755);
+  }
+});
+
+async function shelfHealth(service: Client): Promise<readonly unknown[]> {
+  const { components } = (await service.get('/actuator/health')).object as {
+    components: { shelf: { status: string; details: { problem?: string } } };
+  };
+  return [components.shelf.status, components.shelf.details.problem];
+}

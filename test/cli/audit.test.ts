@@ -1,7 +1,7 @@
 /** `kgrid audit` shows what was changed, and finds what was done to that since. */
 import assert from 'node:assert/strict';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { startService } from '../acceptance/support/service.ts';
 import { testDatabase } from '../support/postgres/shared.ts';
@@ -48,15 +48,15 @@ test('audit show asks the activator or the shelf, and audit verify says which re
   assert.match(whole.stdout, /\d+ records of \S+\n {2}\S+\/\d+\/[0-9a-f]{64}\nNothing was changed\n$/);
   const noted = /^ {2}(\S+)$/m.exec(whole.stdout)?.[1] ?? '';
   await service.stop();
-  const path = join(shelf, '.kgrid/audit', (await readdir(join(shelf, '.kgrid/audit')))[0] ?? '');
-  const text = await readFile(path, 'utf8');
-  await writeFile(path, text.replace('"action":"delete"', '"action":"reload"'));
+  const rows = auditRows(shelf);
+  changeAudit(shelf, `UPDATE audit SET record = replace(record, '"action":"delete"', '"action":"reload"')`);
   const found = await kgrid(['audit', 'verify'], { env: { KGRID_SHELF: shelf } });
   assert.equal(found.code, 1, found.stderr);
   assert.match(found.stdout, /^changed {4}record \d+, number \d+, of \S+: its text does not have its hash$/m);
-  await writeFile(path, text.split('\n').slice(1).join('\n'));
+  changeAudit(shelf, 'DELETE FROM audit WHERE id = 1');
   assert.match((await kgrid(['audit', 'verify', shelf])).stdout, /^removed +number 1, of \S+: number 1 is not there/m);
-  await writeFile(path, text);
+  changeAudit(shelf, 'DELETE FROM audit');
+  for (const row of rows) changeAudit(shelf, 'INSERT INTO audit (id, at, who, record) VALUES (?, ?, ?, ?)', ...row);
   assert.equal((await kgrid(['audit', 'verify', shelf, '--noted', noted])).code, 0);
   assert.equal(
     (await kgrid(['audit', 'verify', shelf, '--noted', noted.replace(/.$/, (c) => (c === '0' ? '1' : '0'))])).code,
@@ -67,7 +67,11 @@ test('audit show asks the activator or the shelf, and audit verify says which re
 test('an audit that is not there is said to be so, and what is called wrongly too', async () => {
   await using folder = await temporaryFolder();
   const cases: readonly [readonly string[], number, RegExp][] = [
-    [['verify', folder.path], 3, /There is no audit in .*\.kgrid\/audit: name the shelf/],
+    [
+      ['verify', folder.path],
+      3,
+      /The audit of the shelf cannot be read \(there is no database .kgrid\/shelf\.db in .*\): name the shelf/,
+    ],
     [['verify'], 2, /Name the shelf whose audit is meant/],
     [['verify', folder.path, '--noted', 'x'], 2, /--noted is 'x', but must be/],
     [['show', folder.path, '--since', 'yesterday'], 2, /--since is 'yesterday', but must be a date/],
@@ -97,3 +101,15 @@ test('the audit of a fleet is verified in its database', async () => {
   assert.equal(found.code, 1, found.stderr);
   assert.match(found.stdout, /^removed +number 1, of \S+: number 1 is not there, before number 2$/m);
 });
+
+/** What anybody may do who can write the file. */
+function changeAudit(shelf: string, sql: string, ...values: (string | number)[]): void {
+  using database = new DatabaseSync(join(shelf, '.kgrid/shelf.db'));
+  assert.ok(database.prepare(sql).run(...values).changes > 0, sql);
+}
+
+function auditRows(shelf: string): (string | number)[][] {
+  using database = new DatabaseSync(join(shelf, '.kgrid/shelf.db'));
+  const rows = database.prepare('SELECT id, at, who, record FROM audit').all();
+  return rows.map((row) => Object.values(row).map((value) => (typeof value === 'number' ? value : String(value))));
+}

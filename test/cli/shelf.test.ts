@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startService, runToEnd } from '../acceptance/support/service.ts';
 import { welcomeKo, zipOf } from '../acceptance/support/ko.ts';
-import { listingOf, packagesIn } from '../support/stored-packages.ts';
+import { listingOf, objectOf, objectsIn } from '../support/stored-packages.ts';
 import { kgrid, kgridJson, temporaryFolder } from './kgrid.ts';
 
 const kos = ['one', 'two', 'three'].map((name) => welcomeKo({ naan: 'a', name }));
@@ -16,49 +16,68 @@ async function filledShelf(shelf: string): Promise<void> {
   for (const ko of kos) assert.equal((await service.importZip(await zipOf(ko.files))).status, 200);
 }
 
-test('a start without the index names the command that rebuilds it, and with that everything serves again', async () => {
+test('a start without the database names the command that makes it again, and with that everything serves again', async () => {
   await using folder = await temporaryFolder();
   await filledShelf(folder.path);
-  rmSync(join(folder.path, '.kgrid/index'), { recursive: true });
+  const stored = objectsIn(folder.path);
+  for (const part of ['', '-wal', '-shm']) rmSync(join(folder.path, `.kgrid/shelf.db${part}`), { force: true });
   const refused = await runToEnd({ shelf: folder.path });
   assert.equal(refused.code, 1);
-  const [, command = ''] = /rebuild it with: npx kgrid (.*)\n$/.exec(refused.stderr) ?? [];
-  assert.deepEqual(command.split(' '), ['shelf', 'repair', folder.path]);
-  assert.equal(packagesIn(folder.path).length, 3);
-
-  const repaired = await kgrid(command.split(' '));
+  const [, command = ''] = /has 3 packages in .*make it again with: kgrid (.*)\n$/.exec(refused.stderr) ?? [];
+  assert.deepEqual(command.split(' '), ['shelf', 'check', '--fix', folder.path]);
+  const checked = await kgrid(['shelf', 'check', folder.path]);
   assert.deepEqual(
-    [repaired.code, repaired.stderr, repaired.stdout.split('\n')],
+    [checked.code, checked.stdout],
     [
-      0,
-      '',
-      [
-        ...kos.map(({ id }) => `rebuilt  ${id}`).sort(),
-        '3 entries rebuilt, 0 kept, 0 packages moved to .removed, 0 damaged',
-        '',
-      ],
+      1,
+      'damaged  .kgrid/shelf.db is missing: stop the activator, and add --fix to make it again\n0 packages whole, 0 damaged\n',
     ],
   );
+
+  const fixed = await kgrid(command.split(' '));
+  assert.deepEqual(
+    [fixed.code, fixed.stderr, fixed.stdout.split('\n')],
+    [0, '', [...kos.map(({ id }) => `rebuilt  ${id}`).sort(), '3 packages whole, 0 damaged', '']],
+  );
+  assert.deepEqual(objectsIn(folder.path), stored);
   await using service = await startService({ shelf: folder.path });
   for (const ko of kos) {
     assert.equal((await service.post(`/${ko.naan}/${ko.name}/1.0/welcome`, { name: 'Ann' })).status, 200);
   }
-  const inUse = await kgrid(['shelf', 'repair', folder.path]);
+  const inUse = await kgrid(['shelf', 'check', '--fix', folder.path]);
   assert.equal(inUse.code, 3);
   assert.match(inUse.stderr, /is in use by another activator \(process \d+, .*\)\n$/);
+  rmSync(objectOf(folder.path, 'a/one/v1.0', 'src/index.js'));
+  const damaged = await kgridJson<{ damaged: { where: string }[] }>(['shelf', 'check', folder.path]);
+  assert.equal(damaged.code, 1);
+  // Their code is the same, and stored once.
+  assert.deepEqual(
+    damaged.json.damaged.map(({ where }) => where),
+    kos.map(({ id }) => id).sort(),
+  );
 });
 
-test('a folder that is no shelf is not touched', async () => {
+test('the command of before says in one line what does its work', async () => {
   await using folder = await temporaryFolder();
   const repaired = await kgrid(['shelf', 'repair', folder.path]);
   assert.deepEqual(
     [repaired.code, repaired.stderr],
+    [2, 'There is no kgrid shelf repair any more: kgrid shelf check --fix <folder> does what it did\n'],
+  );
+  assert.doesNotMatch((await kgrid(['shelf', '--help'])).stdout, /repair/);
+});
+
+test('a folder that is no shelf is not touched', async () => {
+  await using folder = await temporaryFolder();
+  const checked = await kgrid(['shelf', 'check', folder.path]);
+  assert.deepEqual(
+    [checked.code, checked.stderr],
     [3, `${folder.path} is no shelf with imported knowledge objects: it has no .kgrid/objects\n`],
   );
   const cleaned = await kgrid(['shelf', 'clean', join(folder.path, 'none')]);
   assert.equal(cleaned.code, 3);
   assert.deepEqual(readdirSync(folder.path), []);
-  assert.equal((await kgrid(['shelf', 'repair'])).code, 2);
+  assert.equal((await kgrid(['shelf', 'check'])).code, 2);
   assert.equal((await kgrid(['shelf', 'clean', folder.path, '--older-than', 'long'])).code, 2);
 });
 

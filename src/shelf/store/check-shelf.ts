@@ -123,7 +123,7 @@ async function packagesOf(query: Query): Promise<Checked[]> {
   }));
 }
 
-async function faultOf(
+export async function faultOf(
   objects: ObjectsFolder,
   { path, size, sha256: digest }: HashedFile,
 ): Promise<string | undefined> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { contentOn, filesOf, koId, put } from '../../../test/conformance/shelf-packages.ts';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/conformance/temporary-folder.ts';
@@ -20,6 +21,17 @@ const losses: Readonly<Record<string, { lose: (file: string) => void; says: RegE
   missing: {
     lose: (file) => rmSync(file),
     says: /has 3 packages in \.kgrid\/objects, but its database, \.kgrid\/shelf\.db, is missing: .*kgrid shelf check --fix /,
+  },
+  empty: {
+    lose: (file) => writeFileSync(file, ''),
+    says: /has 3 packages in \.kgrid\/objects, but its database, \.kgrid\/shelf\.db, is empty: .*kgrid shelf check --fix /,
+  },
+  'without tables': {
+    lose: (file) => {
+      rmSync(file);
+      new DatabaseSync(file).exec('PRAGMA user_version = 1');
+    },
+    says: /is empty: .*kgrid shelf check --fix /,
   },
   'no database': {
     lose: (file) => writeFileSync(file, 'something else '.repeat(1000)),

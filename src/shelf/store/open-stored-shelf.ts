@@ -51,7 +51,8 @@ export async function openStoredShelf(dir: string, options: StoredShelfOptions =
   const warn = options.onWarning ?? (() => undefined);
   const { defaultNaan = DEFAULT_NAAN } = options;
   const layout = shelfLayout(await shelfFolder(dir, warn));
-  await requireDatabase(layout);
+  // What is taken over has none yet, and may have packages since an attempt that was interrupted.
+  await requireDatabase(layout, existsSync(databaseIn(layout)) || isOld(layout));
   await using owned = new AsyncDisposableStack();
   const { owner, problem } = await ownerOf(layout, options, warn);
   if (owner !== undefined) owned.defer(() => owner.release());
@@ -100,6 +101,7 @@ async function openDatabase(
   return orRefused(layout, async () => {
     const database = await SqliteDatabase.open(file, { onStep });
     try {
+      if (file === databaseIn(layout)) await requireDatabase(layout, await hasTables(database));
       await migrate(database, layout.root);
       return database;
     } catch (thrown) {
@@ -126,11 +128,10 @@ async function orRefused<T>({ root }: ShelfLayout, work: () => Promise<T>): Prom
 
 /**
  * Nothing says which of the packages are on the shelf, and all would count as left over.
- * @throws startRefused where packages lie beside no database.
+ * @param isThere whether the database has its tables. @throws startRefused where packages lie beside none.
  */
-async function requireDatabase(layout: ShelfLayout): Promise<void> {
-  // What is taken over has none yet, and may have packages since an attempt that was interrupted.
-  if (existsSync(databaseIn(layout)) || isOld(layout)) return;
+async function requireDatabase(layout: ShelfLayout, isThere: boolean): Promise<void> {
+  if (isThere) return;
   const parts = await readdir(layout.objects).catch(() => []);
   let packages = 0;
   for (const part of parts)
@@ -138,8 +139,9 @@ async function requireDatabase(layout: ShelfLayout): Promise<void> {
       name.endsWith('.package'),
     ).length;
   if (packages === 0) return;
+  const state = existsSync(databaseIn(layout)) ? 'empty' : 'missing';
   throw startRefused(
-    `--shelf: ${layout.root} has ${packages === 1 ? '1 package' : `${String(packages)} packages`} in .kgrid/objects, but its database, .kgrid/shelf.db, is missing: ` +
+    `--shelf: ${layout.root} has ${packages === 1 ? '1 package' : `${String(packages)} packages`} in .kgrid/objects, but its database, .kgrid/shelf.db, is ${state}: ` +
       `put it back from a backup, or make it again with: kgrid shelf check --fix ${quoted(layout.root)}`,
   );
 }
@@ -148,6 +150,11 @@ const notTakenOver = ({ root }: ShelfLayout): ServiceError =>
   startRefused(
     `--shelf: ${root} is of version 0.1, and is taken over only where it can be written: start once without --read-only, as a user who may write there`,
   );
+
+async function hasTables({ query }: SqliteDatabase): Promise<boolean> {
+  const { rows } = await query(`SELECT 1 AS found FROM sqlite_schema WHERE name = 'ko'`);
+  return rows.length > 0;
+}
 
 /** Tries again what fails for a reason that may pass. @throws startRefused where it does not in time. */
 async function eventually<T>(dir: string, read: () => Promise<T>): Promise<T> {

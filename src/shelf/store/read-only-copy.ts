@@ -2,16 +2,15 @@
  * The database of a shelf that this process may only read: a copy of the one that lies there, in the state folder, or in a
  * folder that goes with the process. Several activators may read one shelf so.
  */
-import { copyFile, mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isMissing } from '../disk-errors.ts';
 import { makeFolder } from './durable-files.ts';
+import { removeDatabase, stampOf, takeSnapshot } from './snapshot.ts';
 import { SqliteDatabase } from './sqlite/sqlite-database.ts';
 
 /** Those that say what is on the shelf, each behind those that it refers to. */
 const TABLES = ['package', 'ko', 'retained', 'state'];
-const PARTS = ['', '-wal'];
 
 export class ReadOnlyCopy implements AsyncDisposable {
   /** Where the copy is opened. */
@@ -43,21 +42,18 @@ export class ReadOnlyCopy implements AsyncDisposable {
 
   /** Brings the copy level with the original. @returns whether there was something new. */
   async update(): Promise<boolean> {
-    const seen = (await Promise.all(PARTS.map((part) => stampOf(this.#source + part)))).join(' ');
+    const seen = await stampOf(this.#source);
     if (seen === this.#seen || this.#database === undefined) return false;
     const taken = join(this.#folder, `shelf-${crypto.randomUUID()}.db`);
     try {
-      for (const part of PARTS)
-        await copyFile(this.#source + part, taken + part).catch((thrown: unknown) => {
-          if (!isMissing(thrown)) throw thrown;
-        });
+      await takeSnapshot(this.#source, taken);
       await using source = await SqliteDatabase.open(taken);
       // A shelf on which there are only folders of people has no tables.
       const { rows } = await source.query(`SELECT 1 AS found FROM sqlite_schema WHERE name = 'ko'`);
       await source[Symbol.asyncDispose]();
       if (rows.length > 0) await this.#database.copyFrom(taken, TABLES);
     } finally {
-      for (const part of [...PARTS, '-shm']) await rm(taken + part, { force: true });
+      await removeDatabase(taken);
     }
     this.#seen = seen;
     return true;
@@ -66,9 +62,4 @@ export class ReadOnlyCopy implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.isTemporary) await rm(this.#folder, { recursive: true, force: true });
   }
-}
-
-async function stampOf(path: string): Promise<string> {
-  const found = await stat(path, { bigint: true }).catch(() => undefined);
-  return found === undefined ? 'none' : `${String(found.size)} ${String(found.mtimeNs)} ${String(found.ino)}`;
 }
