@@ -1,6 +1,6 @@
 /**
  * What every shelf store must do, as tests. A store's own test calls `shelfConformance` with a factory; see
- * `src/shelf/file-store/keeps-the-shelf-contract.test.ts`.
+ * `src/shelf/store/keeps-the-shelf-contract.test.ts`.
  */
 import { describe, test } from 'node:test';
 import type { KeepRemoved, Shelf } from '../../src/shelf/shelf.ts';
