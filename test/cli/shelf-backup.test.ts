@@ -205,7 +205,7 @@ test('a shelf of version 0.1 that nobody has taken over is not copied as if it w
   mkdirSync(join(shelf, '.kgrid/objects'));
   const copied = await kgrid(['shelf', 'copy', shelf, join(folder.path, 'target')]);
   assert.equal(copied.code, 3);
-  assert.match(copied.stderr, /was written by version 0\.1, and can only be read: start this version on it once/);
+  assert.match(copied.stderr, /is of version 0\.1, and is taken over only where it can be written: start once/);
   assert.deepEqual(readdirSync(join(shelf, '.kgrid')).sort(), ['index', 'objects']);
 });
 
