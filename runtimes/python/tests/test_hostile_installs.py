@@ -315,7 +315,7 @@ def test_a_tree_is_taken_over_as_plain_files_with_their_times(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("host", "address", "port", "may"),
     [
-        ("pypi.org", "151.101.0.223", 443, True),
+        ("public.example", "93.184.216.34", 443, True),
         ("anybody.example", "93.184.216.34", 443, True),
         ("anybody.example", "10.0.0.5", 443, False),
         ("anybody.example", "127.0.0.1", 443, False),

@@ -14,16 +14,19 @@ OBJECT = "<pip._vendor.urllib3.connection.HTTPSConnection object at 0x7f1313782b
     [
         (f"'NewConnectionError('{OBJECT}: Failed to connect: [Errno 111] refused')'", "Failed to connect: [Errno 111]"),
         (
-            f"'NewConnectionError(\"{OBJECT}: Failed to resolve 'pypi.org' ([Errno -2] x)\")'",
-            "Failed to resolve pypi.org",
+            f"'NewConnectionError(\"{OBJECT}: Failed to resolve 'index.test' ([Errno -2] x)\")'",
+            "Failed to resolve index.test",
         ),
-        (f"'ConnectTimeoutError({OBJECT}, 'Connection to pypi.org timed out. (15)')'", "Connection to pypi.org timed"),
+        (
+            f"'ConnectTimeoutError({OBJECT}, 'Connection to index.test timed out. (15)')'",
+            "Connection to index.test timed",
+        ),
         (
             "'SSLError(SSLCertVerificationError(1, '[SSL: BAD] verify failed: self-signed (_ssl.c:1)'))'",
             "SSL: BAD] verify",
         ),
         (
-            "'ReadTimeoutError(\"HTTPSConnectionPool(host='pypi.org', port=443): Read timed out. (15)\")'",
+            "'ReadTimeoutError(\"HTTPSConnectionPool(host='index.test', port=443): Read timed out. (15)\")'",
             "Read timed out.",
         ),
         (

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-# What pip asks where nothing else is configured; and where that keeps its files.
-_STANDARD = [(host, port) for host in ("pypi.org", "files.pythonhosted.org") for port in (80, 443)]
 _HOSTS_ALONE = ("trusted-host", "proxy")
 
 
@@ -84,16 +82,17 @@ def _is_public(host: str) -> bool:
 def _configured() -> Iterator[tuple[str, int]]:
     """By pip's variables and files, each with its port."""
     from pip._internal.configuration import Configuration  # noqa: PLC0415
+    from pip._internal.models.index import PyPI  # noqa: PLC0415
 
     configuration = Configuration(isolated=False)
     configuration.load()
     values = list(_flat(configuration.items()))
-    if not any(name.endswith("index-url") and "extra" not in name for name, _ in values):
-        yield from _STANDARD
     for name, value in values:
         yield from _hosts_in(value, name.endswith(_HOSTS_ALONE))
-    if any("pypi.org" in value for _, value in values):
-        yield from _STANDARD
+    is_named = any(name.endswith("index-url") and "extra" not in name for name, _ in values)
+    if not is_named or any(PyPI.netloc in value for _, value in values):
+        # What pip asks where nothing else is configured; and where that keeps its files.
+        yield from ((host, port) for host in (PyPI.netloc, PyPI.file_storage_domain) for port in (80, 443))
 
 
 def _flat(items: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:

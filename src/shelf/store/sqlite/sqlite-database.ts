@@ -76,6 +76,8 @@ export class SqliteDatabase implements Database {
     this.#thread.on('message', (answer: Answer) => this.#take(answer));
     this.#thread.on('error', (error: unknown) => this.#end(error));
     this.#thread.on('exit', () => this.#end(new Error('the thread of the database has ended')));
+    // Only what waits for an answer keeps the process.
+    this.#thread.unref();
   }
 
   /** Makes the file where it is missing. @throws SqliteError. */
@@ -142,6 +144,7 @@ export class SqliteDatabase implements Database {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#transactions.idle();
     if (this.#ended !== undefined) return;
+    this.#thread.ref();
     const ended = once(this.#thread, 'exit');
     await this.#thread.terminate();
     await ended;
@@ -151,6 +154,7 @@ export class SqliteDatabase implements Database {
     if (this.#ended !== undefined) throw this.#ended;
     const number = ++this.#last;
     const { promise, resolve, reject } = Promise.withResolvers<Result<Row>>();
+    if (this.#waiting.size === 0) this.#thread.ref();
     this.#waiting.set(number, { resolve, reject });
     const job: Job = { number, by, sql: sql.replaceAll(PARAMETER, '?$1'), values };
     this.#thread.postMessage(job);
@@ -160,6 +164,7 @@ export class SqliteDatabase implements Database {
   #take(answer: Answer): void {
     const waiting = this.#waiting.get(answer.number);
     this.#waiting.delete(answer.number);
+    if (this.#waiting.size === 0) this.#thread.unref();
     if ('problem' in answer) waiting?.reject(new SqliteError(answer.problem, answer.code));
     else waiting?.resolve(answer);
   }
