@@ -1,7 +1,8 @@
 /** The suite of shelves is worth only what it finds: stores that keep too little or too much must fail it. */
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { packageDamaged } from '../../src/lib/errors.ts';
 import type { Shelf } from '../../src/shelf/shelf.ts';
@@ -66,7 +67,7 @@ const spoilt: Record<string, { spoil: (storage: Storage) => ShelfStorage; fails:
     spoil: (storage) => ({
       ...storage,
       open: async (options) => {
-        await rm(join(storage.path, '.kgrid/kept'), { recursive: true, force: true });
+        forgetRetained(storage.path);
         return storage.open(options);
       },
     }),
@@ -96,6 +97,15 @@ const spoilt: Record<string, { spoil: (storage: Storage) => ShelfStorage; fails:
     fails: /honours the condition/,
   },
 };
+
+/** Takes away what the database says of deleted and replaced packages. */
+function forgetRetained(shelf: string): void {
+  const file = join(shelf, '.kgrid/shelf.db');
+  if (!existsSync(file)) return;
+  const database = new DatabaseSync(file);
+  database.exec('DELETE FROM retained');
+  database.close();
+}
 
 for (const [what, { spoil, fails }] of Object.entries(spoilt))
   test(`a store that ${what} fails the suite`, async () => {

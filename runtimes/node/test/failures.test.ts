@@ -97,17 +97,26 @@ describe('a call that has no result', () => {
     ],
   ];
 
+  /** Whose fault it is, where it is not the input's. */
+  const withFault = (body: object): object =>
+    'title' in body
+      ? body
+      : {
+          ...body,
+          fault: /^the result holds/.test(String(Reflect.get(body, 'description'))) ? 'invalid-result' : 'code-error',
+        };
+
   for (const [how, status, body] of faults) {
     it(`says why, where, and whose fault it is (${how})`, async () => {
       const reply = await runtime.post(uri, JSON.stringify(how));
-      assert.deepEqual([reply.status, reply.body], [status, body]);
+      assert.deepEqual([reply.status, reply.body], [status, withFault(body)]);
     });
   }
 
   it('says the same in a batch, to an activator that understands it', async () => {
     const found = await batch('application/vnd.kgrid.answers;failures=json, application/json');
     for (const [i, [how, status, body]] of faults.entries())
-      assert.deepEqual(JSON.parse(found.get(i)?.slice(1) ?? ''), { status, ...body }, how);
+      assert.deepEqual(JSON.parse(found.get(i)?.slice(1) ?? ''), { status, ...withFault(body) }, how);
   });
 
   it('says what others understand in a batch for one that does not', async () => {

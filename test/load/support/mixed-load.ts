@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Answer } from '../../acceptance/support/client.ts';
+import { checkShelf } from '../../../src/shelf/store/check-shelf.ts';
 import { javascriptKo, uniqueNaan, zipOf } from '../../acceptance/support/ko.ts';
 import type { Ko } from '../../acceptance/support/ko.ts';
 import type { OwnService } from '../../acceptance/support/service.ts';
@@ -25,8 +26,6 @@ const OPERATIONS = {
   list: 5,
 };
 const LARGEST = 100_000;
-/** Packages of each knowledge object, as `--keep-removed` is without being set. */
-const KEPT = 10;
 
 interface Target {
   readonly name: string;
@@ -98,26 +97,11 @@ class MixedLoad {
       assert.equal(called.object['result'], number, called.text);
       if (number !== undefined) present++;
     }
-    const stateFolder = join(this.#service.shelf, '.kgrid');
     assert.equal((await this.#service.get('/kos')).list.filter((ko) => this.#isOwn(ko)).length, present);
-    assert.deepEqual(await readdir(join(stateFolder, 'staging')), []);
-    assert.equal((await readdir(join(stateFolder, 'index'))).length, (await this.#service.get('/kos')).list.length);
-    // A folder for each package, and its record beside it while it is on the shelf.
-    const kept = await this.#keptFolders(join(stateFolder, 'kept'));
-    const objects = await readdir(join(stateFolder, 'objects'));
-    const folders = objects.filter((name) => !name.endsWith('.json'));
-    const current = folders.filter((name) => !kept.has(name));
-    assert.equal(current.length, (await this.#service.get('/kos')).list.length);
-    assert.equal(folders.length, current.length + kept.size, 'what is kept is there');
-    assert.deepEqual(objects.sort(), [...folders, ...current.map((name) => `${name}.json`)].sort());
-  }
-
-  /** The package folders of what was deleted or replaced: no more of any knowledge object than `--keep-removed`. */
-  async #keptFolders(place: string): Promise<Set<string>> {
-    const kos = await Promise.all((await readdir(place)).map((ko) => readdir(join(place, ko))));
-    for (const names of kos) assert.ok(names.length <= KEPT, `${names.length} packages are kept`);
-    // `<time>.<why>.<digest>.<folder>.json`
-    return new Set(kos.flat().map((name) => name.split('.')[3] ?? name));
+    assert.deepEqual(await readdir(join(this.#service.shelf, '.kgrid/staging')), []);
+    const { damaged, database, whole } = await checkShelf(this.#service.shelf);
+    assert.deepEqual([damaged, database], [[], undefined]);
+    assert.ok(whole >= (await this.#service.get('/kos')).list.length, 'what is retained is there too');
   }
 
   async #do(operation: keyof typeof OPERATIONS, target: Target): Promise<void> {

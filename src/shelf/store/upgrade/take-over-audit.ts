@@ -1,5 +1,5 @@
 /** Takes over the audit that version 0.1 wrote, in files of JSON lines beside a file of its chain. */
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { appendAudit, trimRecord } from '../../audit/audit-table.ts';
@@ -10,7 +10,7 @@ import type { Database, Query } from '../database.ts';
 
 /** @param folder of the audit. What was taken over is put aside under another name. */
 export async function takeOverAudit(database: Database, folder: string): Promise<void> {
-  if (!existsSync(folder)) return;
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
   const { dialect } = database;
   await database.transaction(async ({ query }) => {
     const { rows } = await query<{ last_id: number }>(`SELECT last_id FROM ${dialect.schema}audit_head`);
