@@ -1,5 +1,5 @@
 /** Takes over the audit that version 0.1 wrote, in files of JSON lines beside a file of its chain. */
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { appendAudit, trimRecord } from '../../audit/audit-table.ts';
