@@ -92,8 +92,8 @@ function failureOf(error: Error): Outcome {
 }
 
 const STATUSES: Readonly<Record<FailureKind, number>> = {
-  ...{ thrown: 400, invalid: 400, unreadable: 400, unwritable: 400 },
-  ...{ failed: 500, timeout: 500, memory: 500, ended: 500, unloaded: 500 },
+  ...{ thrown: 400, invalid: 400, unreadable: 400 },
+  ...{ failed: 500, timeout: 500, memory: 500, ended: 500, unwritable: 500, unloaded: 500 },
   ...{ busy: 503, gone: 503 },
 };
 

@@ -68,9 +68,9 @@ describe('a call that has no result', () => {
     ['nameless', 400, { description: 'Other: no name', place: { file: 'src/index.js', line: 16 } }],
     ['nested', 400, { description: 'Error: not that' }],
     ['renamed', 400, { description: 'InvalidInputError: not that' }],
-    ['score', 400, { description: 'the result holds NaN at result.score' }],
-    ['list', 400, { description: 'the result holds -Infinity at result.list[3].x' }],
-    ['number', 400, { description: 'the result holds Infinity at result' }],
+    ['score', 500, { description: 'the result holds NaN at result.score' }],
+    ['list', 500, { description: 'the result holds -Infinity at result.list[3].x' }],
+    ['number', 500, { description: 'the result holds Infinity at result' }],
     ['deep', 400, { description: 'TypeError: deep inside', place: { file: 'src/lib/helper.js', line: 3 } }],
     ['faked', 400, { description: 'Error: x' }],
     [

@@ -189,7 +189,7 @@ describe('the forms that the code of a knowledge object may have', () => {
       file: /^Error: ENOENT: no such file or directory, open 'src\/none\.txt'$/,
     })) {
       const reply = await runtime.post(uri, JSON.stringify(how));
-      assert.equal(reply.status, 400, how);
+      assert.equal(reply.status, /^(cycle|bigint)$/.test(how) ? 500 : 400, how);
       assert.match(String(reply.body['description']), description);
     }
   });
