@@ -2,8 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import type { PackageContent } from '../package/package-content.ts';
-import type { AuditRecord } from '../audit/audit-store.ts';
-import { currentAuthor, noteKept, type ChangeAuthor } from '../change-author.ts';
+import { currentAuthor, noteKept } from '../change-author.ts';
 import type { ShelfEntry } from '../shelf.ts';
 import { appendAudit } from './audit-rows.ts';
 import type { Row } from './connection.ts';
@@ -11,6 +10,7 @@ import type { Database, Query } from './database.ts';
 import type { Follower } from './follower.ts';
 import type { KeptRows } from './kept-rows.ts';
 import type { NodeId } from './node-id.ts';
+import { changeRecord, type ChangeAction } from '../change-record.ts';
 import { mayLive } from './node-lives.ts';
 import { entryOf, KO_COLUMNS, type KoRow, type SharedIndex } from './shared-index.ts';
 
@@ -39,9 +39,6 @@ export interface OpenChange {
   readonly put: (content: PackageContent) => Promise<void>;
   readonly remove: () => Promise<void>;
 }
-
-/** In the words of the audit. */
-export type ChangeAction = 'import' | 'replace metadata' | 'delete' | 'restore';
 
 interface Written {
   readonly row: KoRow;
@@ -76,7 +73,12 @@ export class ShelfChanges {
       if (written === undefined) return { result, written };
       await this.discard(query, id, change.given);
       if (author !== undefined)
-        await appendAudit(query, database.schema, node.value, recordOf(author, action, before, written.row));
+        await appendAudit(
+          query,
+          database.schema,
+          node.value,
+          changeRecord(author, action, id, before, entryOf(written.row)),
+        );
       return { result, written };
     });
     if (written !== undefined) noteKept({ action, subject: koKey(id) });
@@ -127,20 +129,6 @@ export class ShelfChanges {
       await wait(pause);
     }
   }
-}
-
-function recordOf(author: ChangeAuthor, action: ChangeAction, before: ShelfEntry | undefined, row: KoRow): AuditRecord {
-  const after = entryOf(row);
-  const atId = (after ?? before)?.atId;
-  const digest = (after ?? before)?.digest;
-  const isOther = before !== undefined && after !== undefined && before.digest !== after.digest;
-  return {
-    ...{ ...author, action, subject: koKey(row) },
-    ...(atId !== undefined && { atId }),
-    ...(digest !== undefined && { digest }),
-    ...(isOther && { Replaced: `sha256:${before.digest}, sha256:${after.digest}` }),
-    outcome: 'done',
-  };
 }
 
 class Change implements OpenChange {

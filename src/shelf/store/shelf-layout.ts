@@ -51,12 +51,6 @@ export const keptName = (id: KoId): string => pointerName(id).replace(/\.json$/,
 export const idOfPointerName = (name: string): KoId | undefined =>
   parseKoId(name.replace(/\.json$/, '').replaceAll('-', '/'));
 
-/** The record of a package folder, which lies beside it in `objects/`. */
-export const recordName = (folder: string): string => `${folder}.json`;
-
-/** The package folder that something in `objects/` is, or is the record of. */
-export const folderOfName = (name: string): string => name.replace(/\.json$/, '');
-
 /** What lies in `objects/`, but what desktops leave there. */
 export const isOfObjects = (name: string): boolean => !name.startsWith('.');
 
