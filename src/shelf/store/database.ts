@@ -19,11 +19,11 @@ export type Query = <T extends Row = Row>(sql: string, values?: readonly Value[]
 export interface Dialect {
   /** In front of the name of a table: the schema with its dot, or nothing. */
   readonly schema: string;
-  /** The milliseconds since 1970 of the database's clock. */
+  /** The milliseconds since 1970 of the database's clock, at this moment. */
   readonly now: string;
   /** A table with the column `value`: the texts of a JSON array. */
   texts(parameter: string): string;
-  /** Types of columns. */
+  /** Types of columns. Texts are compared by their bytes. */
   readonly types: { readonly text: string; readonly integer: string; readonly bytes: string };
   /** Follows the list of columns where a table is made. */
   readonly tableOptions: string;
@@ -33,15 +33,48 @@ export interface Dialect {
 
 export interface Transaction {
   readonly query: Query;
+  /** Wakes those who follow the database in other processes, when the transaction is done. */
+  tellOthers(): void;
+}
+
+export interface TransactionOptions {
+  /**
+   * True for what changes the shelf, what is active, or the audit: no other such transaction, of any process, runs at
+   * the same time, and what it reads is the latest.
+   */
+  readonly isExclusive?: boolean;
+}
+
+/** Looks at what others wrote. `query` goes over a connection of its own. */
+export type Look = (query: Query) => Promise<void>;
+
+/** Keeps a process level with what others write. */
+export interface Following extends AsyncDisposable {
+  /** Why the last look failed. */
+  readonly problem: Error | undefined;
+  /** Looks soon. */
+  wake(): void;
+  /** Resolves when a look that began after this call has ended. @throws Error, where it failed. */
+  look(): Promise<void>;
 }
 
 export interface Database extends AsyncDisposable {
   readonly dialect: Dialect;
-  /** One statement by itself. */
-  readonly query: Query;
+  /** How people may be shown where it is: without a password. */
+  readonly label: string;
+  /** Whether other processes may write it. */
+  readonly isShared: boolean;
+  /** One statement by itself, which does the same when it is done twice. @param timeout milliseconds, where it may take less time than others. */
+  readonly query: <T extends Row = Row>(
+    sql: string,
+    values?: readonly Value[],
+    timeout?: number,
+  ) => Promise<Result<T>>;
   /**
    * Does all of the work or nothing of it, durable when this returns. The work may run again where the database says so.
    * @throws what the work throws, after which nothing is changed.
    */
-  transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  transaction<T>(work: (transaction: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /** Calls `look` each second and where the database tells that something was written; never, where nobody else writes it. */
+  follow(look: Look, onWarning: (message: string, cause?: unknown) => void): Following;
 }

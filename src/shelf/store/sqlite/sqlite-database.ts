@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { toError } from '../../../lib/errors.ts';
 import { SerialQueue } from '../../../lib/serial-queue.ts';
-import type { Database, Dialect, Query, Result, Row, Transaction, Value } from '../database.ts';
+import type { Database, Dialect, Following, Look, Query, Result, Row, Transaction, Value } from '../database.ts';
 import type { Answer, Job, ThreadData } from './thread.ts';
 
 /** An error of SQLite, under the name that the system has for it. */
@@ -60,6 +60,8 @@ export interface SqliteOptions {
 
 export class SqliteDatabase implements Database {
   readonly dialect = SQLITE;
+  readonly isShared = false;
+  readonly label: string;
   readonly #thread: Worker;
   readonly #waiting = new Map<number, Waiting>();
   readonly #transactions = new SerialQueue();
@@ -69,6 +71,7 @@ export class SqliteDatabase implements Database {
 
   private constructor(data: ThreadData, onStep: SqliteOptions['onStep']) {
     this.#onStep = onStep;
+    this.label = data.file;
     this.#thread = new Worker(new URL('thread.ts', import.meta.url), {
       workerData: data,
       execArgv: ['--disable-warning=ExperimentalWarning'],
@@ -95,6 +98,7 @@ export class SqliteDatabase implements Database {
   readonly query: Query = <T extends Row>(sql: string, values: readonly Value[] = []) =>
     this.#ask<T>('single', sql, values);
 
+  /** Each is exclusive. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#transactions.run('', async () => {
       let failed: { readonly thrown: unknown } | undefined;
@@ -109,7 +113,7 @@ export class SqliteDatabase implements Database {
       };
       await query('BEGIN IMMEDIATE');
       try {
-        const result = await work({ query });
+        const result = await work({ query, tellOthers: () => undefined });
         // A statement that failed and was passed over would leave half of the work.
         if (failed !== undefined) throw toError(failed.thrown);
         await query('COMMIT');
@@ -120,6 +124,24 @@ export class SqliteDatabase implements Database {
         throw thrown;
       }
     });
+  }
+
+  follow(look: Look): Following {
+    let problem: Error | undefined;
+    return {
+      get problem() {
+        return problem;
+      },
+      wake: () => undefined,
+      look: async () => {
+        problem = undefined;
+        await look(this.query).catch((thrown: unknown) => {
+          problem = toError(thrown);
+          throw problem;
+        });
+      },
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
   }
 
   /** Takes the rows of these tables from the database in another file, in place of those that are here. */

@@ -1,6 +1,6 @@
 /** Where a database is, as PostgreSQL's own programs word it: `postgres://user@h1:5432,h2/db?sslmode=verify-full`. */
-import { startRefused, type ServiceError } from '../../lib/errors.ts';
-import { Secret } from '../../lib/secret.ts';
+import { startRefused, type ServiceError } from '../../../lib/errors.ts';
+import { Secret } from '../../../lib/secret.ts';
 
 export const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 export type SslMode = (typeof SSL_MODES)[number];

@@ -1,14 +1,16 @@
 /** The database of a fleet: statements, transactions, and what can go wrong between here and there. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { Turns } from '../../lib/turns.ts';
-import type { Connection, Result, Row } from './connection.ts';
+import { Turns } from '../../../lib/turns.ts';
+import type { Database, Dialect, Following, Look, Query, Result, Row, Transaction, TransactionOptions, Value } from '../database.ts';
+import type { Connection } from './connection.ts';
 import { Connections } from './connections.ts';
 import { DatabaseError, toDatabaseError } from './database-error.ts';
 import { parseLocation, type DatabaseLocation } from './location.ts';
+import { DatabaseFollower } from './database-follower.ts';
 import type { PasswordSources } from './passwords.ts';
 import { schemaName } from './schema-name.ts';
 
-export interface DatabaseOptions {
+export interface PostgresOptions {
   /** Name of the fleet, which is that of its schema. */
   readonly fleet: string;
   readonly passwords?: PasswordSources | undefined;
@@ -18,17 +20,6 @@ export interface DatabaseOptions {
   readonly statementTimeout?: number | undefined;
   /** For tests: called before each statement of a transaction, with its first words. */
   readonly onStep?: ((step: string) => void) | undefined;
-}
-
-export type Query = <T extends Row = Row>(
-  sql: string,
-  values?: readonly unknown[],
-  timeout?: number,
-) => Promise<Result<T>>;
-
-/** What runs within one transaction. */
-export interface Transaction {
-  readonly query: Query;
 }
 
 const STATEMENT_TIMEOUT_MS = 15_000;
@@ -43,11 +34,11 @@ const LONGEST_LOOK_UP_MS = 5000;
 const PAUSE_OF_LOOK_UP_MS = 250;
 const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01', '23503']);
 
-export class Database {
+export class PostgresDatabase implements Database {
+  readonly isShared = true;
+  readonly dialect: Dialect;
   readonly location: DatabaseLocation;
   readonly fleet: string;
-  /** The schema as SQL wants it, for names such as `${schema}.ko`. */
-  readonly schema: string;
   /** Of notifications. */
   readonly channel: string;
   readonly #connections: Connections;
@@ -56,16 +47,20 @@ export class Database {
   readonly #onStep: ((step: string) => void) | undefined;
 
   /** Opens no connection yet. @throws startRefused. */
-  constructor(location: string, options: DatabaseOptions) {
+  constructor(location: string, options: PostgresOptions) {
     const { fleet, passwords = {}, most = MOST_CONNECTIONS, statementTimeout, onStep } = options;
     this.#onStep = onStep;
     this.location = parseLocation(location, passwords.environment?.['USER']);
     this.fleet = fleet;
-    this.schema = `"${schemaName(fleet)}"`;
+    this.dialect = dialectOf(`"${schemaName(fleet)}".`);
     this.channel = `"kgrid:${fleet}"`;
     this.#timeout = statementTimeout ?? STATEMENT_TIMEOUT_MS;
     this.#transactions = new Turns(Math.max(1, most - 1));
     this.#connections = new Connections({ location: this.location, passwords, name: `kgrid ${fleet}`, most });
+  }
+
+  get label(): string {
+    return this.location.label;
   }
 
   /** Why it cannot be reached, where the last attempt failed. */
@@ -87,11 +82,15 @@ export class Database {
    * One statement that does the same when it is done twice: where the connection breaks, it is done again on another.
    * @throws DatabaseError.
    */
-  query: Query = async (sql, values = [], timeout = this.#timeout) => {
+  query = async <T extends Row = Row>(
+    sql: string,
+    values: readonly Value[] = [],
+    timeout = this.#timeout,
+  ): Promise<Result<T>> => {
     for (let attempt = 0; ; attempt++) {
       const connection = await this.#connections.take();
       try {
-        return await connection.query(sql, values, timeout);
+        return await connection.query<T>(sql, values, timeout);
       } catch (thrown) {
         const error = this.#noted(thrown);
         if (error.fault !== 'unreachable' || !error.isBroken || attempt >= MOST_RECONNECTS) throw error;
@@ -106,17 +105,20 @@ export class Database {
    * that break; where one breaks at the commit, it is found out whether that was done.
    * @throws DatabaseError; what the work throws, after which nothing is changed.
    */
-  transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#transactions.run(() => this.#retried(work));
+  transaction<T>(
+    work: (transaction: Transaction) => Promise<T>,
+    { isExclusive = false }: TransactionOptions = {},
+  ): Promise<T> {
+    return this.#transactions.run(() => this.#retried(work, isExclusive));
   }
 
-  async #retried<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async #retried<T>(work: (transaction: Transaction) => Promise<T>, isExclusive: boolean): Promise<T> {
     const [mostConflicts, mostBroken] = [MOST_ATTEMPTS, MOST_RECONNECTS];
     let [conflicts, broken] = [0, 0];
     for (;;) {
       const change = crypto.randomUUID();
       try {
-        return await this.#once(change, work);
+        return await this.#once(change, work, isExclusive);
       } catch (thrown) {
         if (thrown instanceof Unsure) {
           if (await this.#wasDone(change)) return thrown.result as T;
@@ -135,18 +137,28 @@ export class Database {
     this.#connections.dropIdle();
   }
 
-  async close(): Promise<void> {
+  follow(look: Look, onWarning: (message: string, cause?: unknown) => void): Following {
+    return new DatabaseFollower({ database: this, look, onWarning });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#connections.close();
   }
 
-  async #once<T>(change: string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async #once<T>(
+    change: string,
+    work: (transaction: Transaction) => Promise<T>,
+    isExclusive: boolean,
+  ): Promise<T> {
+    const { schema } = this.dialect;
     const connection = await this.#connections.take();
     try {
       let failed: unknown;
-      const query: Query = async (sql, values = [], timeout = this.#timeout) => {
+      let tells = false;
+      const query: Query = async <R extends Row = Row>(sql: string, values: readonly Value[] = []) => {
         try {
           this.#onStep?.(firstWordsOf(sql));
-          return await connection.query(sql, values, timeout);
+          return await connection.query<R>(sql, values, this.#timeout);
         } catch (thrown) {
           failed = thrown;
           throw thrown;
@@ -154,10 +166,12 @@ export class Database {
       };
       let result: T;
       try {
+        // The row is held to the end: what the statements after it read is what others have committed before.
+        const lock = isExclusive ? `; SELECT 1 FROM ${schema}state FOR UPDATE` : '';
         await query(
-          `BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO ${this.schema}.change (id) VALUES ('${change}')`,
+          `BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO ${schema}change (id) VALUES ('${change}')${lock}`,
         );
-        result = await work({ query });
+        result = await work({ query, tellOthers: () => (tells = true) });
         // The server would take a commit for a rollback, and say nothing.
         if (failed !== undefined) throw toDatabaseError(failed);
       } catch (thrown) {
@@ -165,7 +179,8 @@ export class Database {
         throw thrown;
       }
       try {
-        await query('COMMIT');
+        const tell = tells ? `SELECT pg_notify('${this.channel.slice(1, -1)}', 'changed'); ` : '';
+        await query(`${tell}COMMIT`);
       } catch (thrown) {
         const error = toDatabaseError(thrown);
         if (error.isBroken) throw new Unsure(result, error);
@@ -179,7 +194,7 @@ export class Database {
 
   /** Waits for the end of that transaction, where it still goes on; from then on it cannot be done any more. */
   async #wasDone(change: string): Promise<boolean> {
-    const insert = `INSERT INTO ${this.schema}.change (id) VALUES ($1) ON CONFLICT (id) DO NOTHING`;
+    const insert = `INSERT INTO ${this.dialect.schema}change (id) VALUES ($1) ON CONFLICT (id) DO NOTHING`;
     for (const until = performance.now() + LONGEST_LOOK_UP_MS; ; await wait(PAUSE_OF_LOOK_UP_MS)) {
       try {
         return (await this.query(insert, [change])).count === 0;
@@ -211,3 +226,12 @@ class Unsure extends Error {
 }
 
 const firstWordsOf = (sql: string): string => sql.trim().split(/\s+/).slice(0, 4).join(' ');
+
+const dialectOf = (schema: string): Dialect => ({
+  schema,
+  now: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
+  texts: (parameter) => `jsonb_array_elements_text(${parameter}::jsonb) AS texts (value)`,
+  types: { text: 'text COLLATE "C"', integer: 'bigint', bytes: 'bytea' },
+  tableOptions: '',
+  forUpdate: ' FOR UPDATE',
+});

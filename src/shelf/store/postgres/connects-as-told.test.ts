@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { kgrid } from '../../../test/cli/kgrid.ts';
-import { put } from '../../../test/conformance/shelf-packages.ts';
-import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
-import { testDatabase } from '../../../test/support/postgres/shared.ts';
+import { kgrid } from '../../../../test/cli/kgrid.ts';
+import { put } from '../../../../test/conformance/shelf-packages.ts';
+import { temporaryFolder } from '../../../../test/conformance/temporary-folder.ts';
+import { testDatabase } from '../../../../test/support/postgres/shared.ts';
 import { openShelf } from '../open-shelf.ts';
 import { Database } from './database.ts';
 import { parseLocation } from './location.ts';
@@ -17,7 +17,7 @@ await shared.run(`DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'tls') THEN CREATE ROLE tls LOGIN; END IF;
 END $$`);
 after(() => shared[Symbol.asyncDispose]());
-const AUTHORITY = join(import.meta.dirname, '../../../test/support/tls/authority.pem');
+const AUTHORITY = join(import.meta.dirname, '../../../../test/support/tls/authority.pem');
 
 async function asked(url: string, passwords: PasswordSources = {}): Promise<Record<string, unknown> | undefined> {
   const database = new Database(url, { fleet: 'kgrid', passwords });

@@ -1,17 +1,11 @@
 /** One connection to one server. Whatever the network or the server does, nothing on it waits without a bound. */
 import { Socket } from 'node:net';
 import pg from 'pg';
+import type { Result, Row, Value } from '../database.ts';
 import { DatabaseError, toDatabaseError } from './database-error.ts';
 import type { DatabaseHost, DatabaseLocation } from './location.ts';
 import { passwordFor, type PasswordSources } from './passwords.ts';
 import { attemptsFor, type Attempt } from './tls.ts';
-
-export type Row = Readonly<Record<string, unknown>>;
-export interface Result<T extends Row = Row> {
-  readonly rows: readonly T[];
-  /** Rows that a statement changed. */
-  readonly count: number;
-}
 
 export interface ConnectOptions {
   readonly location: DatabaseLocation;
@@ -141,7 +135,7 @@ export class Connection {
   }
 
   /** One statement, or several without values. @param timeout milliseconds. @throws DatabaseError. */
-  async query<T extends Row = Row>(sql: string, values: readonly unknown[], timeout: number): Promise<Result<T>> {
+  async query<T extends Row = Row>(sql: string, values: readonly Value[], timeout: number): Promise<Result<T>> {
     if (this.#broken !== undefined) throw this.#broken;
     try {
       const asked = values.length === 0 ? this.#client.query<T>(sql) : this.#client.query<T>(sql, [...values]);

@@ -1,7 +1,7 @@
 /** What each `sslmode` asks for, as PostgreSQL's own programs mean it; the driver means other things by the same words. */
 import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
-import { messageOf } from '../../lib/errors.ts';
+import { messageOf } from '../../../lib/errors.ts';
 import { DatabaseError } from './database-error.ts';
 import type { DatabaseLocation } from './location.ts';
 

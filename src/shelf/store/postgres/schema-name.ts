@@ -1,4 +1,4 @@
-import { startRefused } from '../../lib/errors.ts';
+import { startRefused } from '../../../lib/errors.ts';
 
 export const STANDARD_FLEET = 'kgrid';
 

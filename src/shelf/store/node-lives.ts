@@ -1,0 +1,21 @@
+/** Which nodes live, as conditions of SQL on rows of `node`. */
+import type { Dialect } from './database.ts';
+
+/** Milliseconds after which a node without a sign of life is not waited for. */
+export const LIVE_FOR_MS = 5000;
+/** Milliseconds of a silence of all, as where the database was away, that are not held against a node. */
+const LONGEST_SILENCE_MS = 60_000;
+
+export const lives = ({ now }: Dialect): string => `heartbeat > ${now} - ${String(LIVE_FOR_MS)}`;
+
+/**
+ * Lives, or did when the database was heard of last: where it was away, no node could give a sign of life, and all may be
+ * back a moment later. A node that was silent itself cannot tell, for as long as the others have to be heard again.
+ */
+export const mayLive = ({ schema, now }: Dialect): string => `heartbeat > (
+  SELECT CASE WHEN latest < ${now} - ${String(LONGEST_SILENCE_MS)} THEN ${now} - ${String(LONGEST_SILENCE_MS)} ELSE latest END
+      - ${String(LIVE_FOR_MS)}
+    FROM (SELECT CASE WHEN silent_from < latest THEN silent_from ELSE latest END AS latest
+      FROM (SELECT max(heartbeat) AS latest,
+          min(CASE WHEN heard_again > ${now} - ${String(LIVE_FOR_MS)} THEN heard_until END) AS silent_from
+        FROM ${schema}node) AS heard) AS heard)`;

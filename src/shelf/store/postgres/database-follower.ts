@@ -1,0 +1,174 @@
+/**
+ * Keeps a process level with what others write into the database. Each second it looks; a notification only wakes it
+ * earlier, since behind a pooler none may come. All of it goes over one connection of its own: a slow database, or changes
+ * that have all of the others in use, keep no node from following.
+ */
+import { Backoff } from '../../../lib/backoff.ts';
+import { messageOf } from '../../../lib/errors.ts';
+import type { Following, Look, Query } from '../database.ts';
+import type { Connection } from './connection.ts';
+import { toDatabaseError, type DatabaseError } from './database-error.ts';
+import type { PostgresDatabase } from './postgres-database.ts';
+
+export interface DatabaseFollowerOptions {
+  readonly database: PostgresDatabase;
+  readonly look: Look;
+  readonly onWarning: (message: string, cause?: unknown) => void;
+}
+
+const EVERY_MS = 1000;
+/** Between two looks, whatever wakes it: many changes at once are one look. */
+const LEAST_PAUSE_MS = 20;
+/** More than a slow database takes for a statement. */
+const STATEMENT_MS = 4000;
+/** In which a notification to oneself must come. */
+const NOTIFICATION_MS = 3000;
+const LONGEST_PAUSE_MS = 2000;
+
+interface Asked {
+  readonly done: () => void;
+  readonly failed: (error: Error) => void;
+}
+
+export class DatabaseFollower implements Following {
+  readonly #options: DatabaseFollowerOptions;
+  readonly #backoff = new Backoff(EVERY_MS / 4, LONGEST_PAUSE_MS);
+  readonly #loop: Promise<void>;
+  #asked: Asked[] = [];
+  #connection: Connection | undefined;
+  #problem: DatabaseError | undefined;
+  #isWoken = false;
+  #wake: (() => void) | undefined;
+  #hearsNotifications: boolean | undefined;
+  #closed = false;
+
+  constructor(options: DatabaseFollowerOptions) {
+    this.#options = options;
+    this.#loop = this.#run();
+  }
+
+  get problem(): DatabaseError | undefined {
+    return this.#problem;
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#wake?.();
+  }
+
+  async look(): Promise<void> {
+    await new Promise<void>((done, failed) => {
+      this.#asked.push({ done, failed });
+      this.wake();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.wake();
+    await this.#loop;
+    this.#connection?.close();
+  }
+
+  async #run(): Promise<void> {
+    await Promise.resolve();
+    while (!this.#closed) {
+      this.#isWoken = false;
+      const asked = this.#asked.splice(0);
+      try {
+        await this.#look();
+        this.#succeeded();
+        for (const { done } of asked) done();
+      } catch (thrown) {
+        const error = toDatabaseError(thrown);
+        this.#failed(error);
+        for (const { failed } of asked) failed(error);
+      }
+      if (this.#closed) break;
+      await this.#rest(this.#problem === undefined ? EVERY_MS : this.#backoff.next());
+    }
+    for (const { failed } of this.#asked.splice(0)) failed(new Error('the shelf is closed'));
+  }
+
+  async #look(): Promise<void> {
+    const connection = (this.#connection ??= await this.#connect());
+    const query: Query = (sql, values = []) => connection.query(sql, values, STATEMENT_MS);
+    await this.#options.look(query);
+  }
+
+  async #connect(): Promise<Connection> {
+    const connection = await this.#options.database.connect();
+    try {
+      await this.#listen(connection);
+    } catch (thrown) {
+      connection.destroy();
+      throw thrown;
+    }
+    connection.onBroken = () => this.wake();
+    return connection;
+  }
+
+  /** Behind a pooler nothing may come: then each second is soon enough. */
+  async #listen(connection: Connection): Promise<void> {
+    const { database, onWarning } = this.#options;
+    const hello = `hello ${crypto.randomUUID()}`;
+    const timer = setTimeout(() => {
+      if (connection.isBroken || this.#closed) return;
+      if (this.#hearsNotifications !== false)
+        onWarning(
+          'The database passes no notifications, as behind a pooler such as pgbouncer in transaction mode: changes of other nodes are seen each second',
+        );
+      this.#hearsNotifications = false;
+    }, NOTIFICATION_MS).unref();
+    connection.onNotification = (payload) => {
+      if (payload === hello) {
+        clearTimeout(timer);
+        this.#hearsNotifications = true;
+      } else this.wake();
+    };
+    await connection.query(`LISTEN ${database.channel}`, [], STATEMENT_MS);
+    // By another connection: a pooler may well pass what one sends to itself.
+    const told = database.query('SELECT pg_notify($1, $2)', [database.channel.slice(1, -1), hello], STATEMENT_MS);
+    void told.catch(() => clearTimeout(timer));
+  }
+
+  #succeeded(): void {
+    if (this.#problem !== undefined) this.#options.onWarning('The database of the shelf can be reached again');
+    this.#problem = undefined;
+    this.#backoff.reset();
+  }
+
+  #failed(error: DatabaseError): void {
+    if (this.#closed) return;
+    this.#connection?.destroy();
+    this.#connection = undefined;
+    this.#options.database.dropIdle();
+    if (this.#problem === undefined)
+      this.#options.onWarning(
+        `The database of the shelf at ${this.#options.database.label} cannot be used: what is known goes on, and changes are refused`,
+        messageOf(error),
+      );
+    this.#problem = error;
+  }
+
+  async #rest(milliseconds: number): Promise<void> {
+    const least = this.#problem === undefined ? LEAST_PAUSE_MS : milliseconds;
+    await this.#pause(least, false);
+    if (this.#isWoken || this.#closed) return;
+    await this.#pause(milliseconds - least, true);
+  }
+
+  async #pause(milliseconds: number, canBeWoken: boolean): Promise<void> {
+    if (milliseconds <= 0 || this.#closed) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#wake = () => {
+        if (!canBeWoken && !this.#closed) return;
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = undefined;
+  }
+}
