@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { copyShelf } from '../../src/shelf/copy-shelf.ts';
 import { openShelf } from '../../src/shelf/open-shelf.ts';
-import { openPostgresShelf } from '../../src/shelf/postgres/open-postgres-shelf.ts';
+import { openPostgresShelf } from '../../src/shelf/store/postgres/open-postgres-shelf.ts';
 
 /** @param folder for what it needs on a disk. @throws where one cannot be copied. */
 export async function copyToDatabase(files: string, url: string, folder: string): Promise<void> {

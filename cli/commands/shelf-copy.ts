@@ -3,7 +3,7 @@ import { readPassword } from '../../src/config/secret-file.ts';
 import { copyShelf } from '../../src/shelf/copy-shelf.ts';
 import { openShelf } from '../../src/shelf/open-shelf.ts';
 import type { Shelf } from '../../src/shelf/shelf.ts';
-import { copyAudit, type CopiedAudit } from '../../src/shelf/store/copy-audit.ts';
+import { copyAudit, type CopiedAudit } from '../../src/shelf/audit/copy-audit.ts';
 import { StoredShelf } from '../../src/shelf/store/stored-shelf.ts';
 import { storeAt } from '../../src/shelf/stores.ts';
 import type { Context } from '../lib/context.ts';
@@ -40,8 +40,8 @@ export const shelfCopyCommand = (context: Context): Command =>
       'after',
       `
 Each package is compared by its digest; what is there already is not copied again, so the same command goes on after
-it broke off. What is kept of deleted and replaced packages is copied too, as if that had happened now, and from folder to
-folder the audit, where that of the target is empty. Stop the activator of a folder that is copied to; others may run. Passwords come from --shelf-password-file, the address,
+it broke off. What is kept of deleted and replaced packages is copied too, as if that had happened now, and
+the audit, where that of the target is empty. Stop the activator of a folder that is copied to; others may run. Passwords come from --shelf-password-file, the address,
 PGPASSWORD or ~/.pgpass; of two databases with different ones, from the addresses or ~/.pgpass.
 Exit code: 0 all is there, 1 something could not be copied.`,
     )
@@ -53,7 +53,7 @@ async function copy(context: Context, from: string, to: string, options: CopyOpt
   const terminal = context.terminal(options);
   await requireFolder(from);
   const passwords = { file: await passwordOf(options, [from, to]), environment: context.env };
-  const open = (location: string, fleet = 'kgrid', isReadOnly = false): Promise<Shelf> =>
+  const open = (location: string, fleet = 'kgrid', isReadOnly = false): Promise<StoredShelf> =>
     orShelfFailure(() =>
       openShelf(location, {
         ...{ fleet, isNode: false, isReadOnly, keepRemoved: KEEP_ALL },
@@ -67,7 +67,7 @@ async function copy(context: Context, from: string, to: string, options: CopyOpt
   const report = await orShelfFailure(() =>
     copyShelf(source, target, { overwrite: options.overwrite === true, onCopied }),
   );
-  const audit = await orShelfFailure(() => auditTo(target, from));
+  const audit = await orShelfFailure(() => copyAudit(source.database, target.database));
   const { copied, present, keptCopied, failed } = report;
   for (const { where, cause } of failed) terminal.print(`${terminal.bad('failed')}  ${where}: ${cause}`);
   if (audit !== 'none') terminal.print(SAID_OF_AUDIT[audit]);
@@ -79,17 +79,11 @@ async function copy(context: Context, from: string, to: string, options: CopyOpt
   return failed.length === 0 ? EXIT.ok : EXIT.problems;
 }
 
-const SAID_OF_AUDIT: Readonly<Record<Exclude<CopiedAudit, 'none'> | 'left out', string>> = {
+const SAID_OF_AUDIT: Readonly<Record<Exclude<CopiedAudit, 'none'>, string>> = {
   copied: 'The audit is copied',
   present: 'The audit is there already',
   other: 'The audit is left out: the target has one of its own',
-  'left out': 'The audit is left out: it is copied from folder to folder only',
 };
-
-async function auditTo(target: Shelf, from: string): Promise<CopiedAudit | 'left out'> {
-  const folder = storeAt(from).folderAt(from);
-  return folder !== undefined && target instanceof StoredShelf ? await copyAudit(folder, target.database) : 'left out';
-}
 
 /** Read for each connection, since a copy may outlast a password. @throws CommandFailure where it cannot be used now. */
 async function passwordOf(

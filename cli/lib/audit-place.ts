@@ -2,7 +2,10 @@
 import { readPassword } from '../../src/config/secret-file.ts';
 import { messageOf } from '../../src/lib/errors.ts';
 import type { AuditStore } from '../../src/shelf/audit/audit-store.ts';
-import { storeAt, type ShelfStore, type StoreAccess } from '../../src/shelf/stores.ts';
+import { AuditTable } from '../../src/shelf/audit/audit-table.ts';
+import { AuditTableToVerify } from '../../src/shelf/audit/audit-table-to-verify.ts';
+import type { Database } from '../../src/shelf/store/database.ts';
+import { storeAt, type StoreAccess } from '../../src/shelf/stores.ts';
 import type { AuditToVerify } from '../../src/shelf/audit/verify-audit.ts';
 import type { Environment } from './context.ts';
 import { ioFailure } from './exit.ts';
@@ -17,18 +20,21 @@ export interface AuditPlace {
 }
 
 /** @throws CommandFailure where there is none. */
-export async function auditToVerify(place: AuditPlace): Promise<AuditToVerify> {
-  const { audit } = await storeOf(place);
-  return orNotRead(place, () => audit.verify(place.shelf, accessOf(place)));
-}
+export const auditToVerify = async (place: AuditPlace): Promise<AuditToVerify> =>
+  new AuditTableToVerify(await databaseOf(place));
 
 /** @throws CommandFailure where there is none. */
 export async function auditToRead(place: AuditPlace): Promise<AuditStore & AsyncDisposable> {
-  const { audit } = await storeOf(place);
-  return orNotRead(place, () => audit.read(place.shelf, accessOf(place)));
+  const database = await databaseOf(place);
+  return Object.assign(new AuditTable(database, Number.MAX_SAFE_INTEGER), {
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  });
 }
 
-const storeOf = ({ shelf }: AuditPlace): Promise<Pick<ShelfStore, 'audit'>> => orShelfFailure(() => storeAt(shelf));
+async function databaseOf(place: AuditPlace): Promise<Database> {
+  const store = await orShelfFailure(() => storeAt(place.shelf));
+  return orNotRead(place, () => store.openToRead(place.shelf, accessOf(place)));
+}
 
 function accessOf({ fleet, state, passwordFile, env }: AuditPlace): StoreAccess {
   const file = passwordFile === undefined ? undefined : () => readPassword(passwordFile, '--shelf-password-file');

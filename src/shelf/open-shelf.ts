@@ -1,9 +1,9 @@
 import { startRefused } from '../lib/errors.ts';
-import type { Shelf } from './shelf.ts';
+import type { StoredShelf } from './store/stored-shelf.ts';
 import { storeAt, type ShelfOptions } from './stores.ts';
 
 /** The shelf of a location. @throws startRefused where there is none, or no store is known for it. */
-export const openShelf = async (location: string, options: ShelfOptions = {}): Promise<Shelf> =>
+export const openShelf = async (location: string, options: ShelfOptions = {}): Promise<StoredShelf> =>
   storeAt(location).open(location, options);
 
 /** The absolute path of the folder that a location names. @throws startRefused where it names something else. */

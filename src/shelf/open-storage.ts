@@ -3,15 +3,13 @@ import { resolve } from 'node:path';
 import type { AuditStore } from './audit/audit-store.ts';
 import { AuditTable } from './audit/audit-table.ts';
 import { openShelf } from './open-shelf.ts';
-import { isShared } from './shared-shelf.ts';
-import type { Shelf } from './shelf.ts';
-import { StoredShelf } from './store/stored-shelf.ts';
+import type { StoredShelf } from './store/stored-shelf.ts';
 import { takeOverAudit } from './store/upgrade/take-over-audit.ts';
 import { openState, type StateFolder } from './state-folder.ts';
 import { storeAt, type ShelfOptions } from './stores.ts';
 
 export interface Storage extends AsyncDisposable {
-  readonly shelf: Shelf;
+  readonly shelf: StoredShelf;
   readonly state: StateFolder;
   /** Undefined where none can be kept. */
   readonly audit: AuditStore | undefined;
@@ -42,13 +40,8 @@ export async function openStorage({ location, folder, maxAudit, ...options }: St
   return { shelf, state, audit, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-async function openAudit(shelf: Shelf, state: StateFolder, most: number): Promise<AuditStore | undefined> {
-  if (shelf instanceof StoredShelf) {
-    if (!shelf.keepsAudit) return undefined;
-    if (state.audit !== undefined) await takeOverAudit(shelf.database, state.audit);
-    return new AuditTable(shelf.database, most);
-  }
-  if (!isShared(shelf)) return undefined;
-  const { AuditRows } = await import('./postgres/audit-rows.ts');
-  return new AuditRows(shelf.database, shelf.node.value, most);
+async function openAudit(shelf: StoredShelf, state: StateFolder, most: number): Promise<AuditStore | undefined> {
+  if (!shelf.keepsAudit) return undefined;
+  if (state.audit !== undefined && !shelf.database.isShared) await takeOverAudit(shelf.database, state.audit);
+  return new AuditTable(shelf.database, most);
 }

@@ -1,13 +1,12 @@
 /** The kinds of stores that a shelf can lie in. What the service and the commands ask of a kind stands in its row. */
 import { startRefused } from '../lib/errors.ts';
-import type { AuditStore } from './audit/audit-store.ts';
 import type { StoredShelfOptions } from './store/open-stored-shelf.ts';
 import { folderStore } from './store/folder-store.ts';
-import type { PostgresShelfOptions } from './postgres/open-postgres-shelf.ts';
-import type { PasswordSources } from './postgres/passwords.ts';
-import { postgresStore } from './postgres/postgres-store.ts';
-import type { Shelf } from './shelf.ts';
-import type { AuditToVerify } from './audit/verify-audit.ts';
+import type { PostgresShelfOptions } from './store/postgres/open-postgres-shelf.ts';
+import type { PasswordSources } from './store/postgres/passwords.ts';
+import { postgresStore } from './store/postgres/postgres-store.ts';
+import type { Database } from './store/database.ts';
+import type { StoredShelf } from './store/stored-shelf.ts';
 
 export interface ShelfOptions
   extends StoredShelfOptions, Omit<PostgresShelfOptions, 'folder' | 'onWarning' | 'onStep'> {
@@ -23,12 +22,6 @@ export interface StoreAccess {
   readonly passwords: PasswordSources;
 }
 
-/** An audit that is kept with the packages, for a command that only looks at it. Both throw where it cannot be read. */
-export interface AuditOfStore {
-  read(location: string, access: StoreAccess): Promise<AuditStore & AsyncDisposable>;
-  verify(location: string, access: StoreAccess): Promise<AuditToVerify>;
-}
-
 export interface ShelfStore {
   /** How its locations are written, for whoever wrote another. */
   readonly written: string;
@@ -41,8 +34,9 @@ export interface ShelfStore {
   /** How it may be shown: without a password. */
   labelAt(location: string): string;
   /** @throws startRefused. */
-  open(location: string, options: ShelfOptions): Promise<Shelf>;
-  readonly audit: AuditOfStore;
+  open(location: string, options: ShelfOptions): Promise<StoredShelf>;
+  /** Its database, for a command that only reads it. @throws Error where it cannot be read. */
+  openToRead(location: string, access: StoreAccess): Promise<Database>;
 }
 
 const STORES: readonly ShelfStore[] = [postgresStore, folderStore];

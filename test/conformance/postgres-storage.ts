@@ -1,4 +1,4 @@
-import { openPostgresShelf } from '../../src/shelf/postgres/open-postgres-shelf.ts';
+import { openPostgresShelf } from '../../src/shelf/store/postgres/open-postgres-shelf.ts';
 import { testDatabase } from '../support/postgres/shared.ts';
 import type { ShelfStorage } from './shelf.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -15,7 +15,9 @@ export async function postgresStorages(): Promise<AsyncDisposable & { make(): Pr
         open: ({ keep, now } = {}) =>
           openPostgresShelf(database.url, { folder: folder.path, fleet, keepRemoved: keep, now }),
         async packages() {
-          const [{ count } = {}] = await database.run(`SELECT count(DISTINCT artifacts)::int FROM "${fleet}".package`);
+          const [{ count } = {}] = await database.run(`SELECT count(DISTINCT
+            (SELECT string_agg(file::text, ',' ORDER BY file ->> 0) FROM jsonb_array_elements(files::jsonb) AS file
+              WHERE file ->> 0 <> 'metadata.json'))::int FROM "${fleet}".package`);
           return Number(count);
         },
         [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),

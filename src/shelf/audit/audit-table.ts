@@ -2,13 +2,15 @@
 import { BEGIN, chained, chainOf, type ChainEnd } from './audit-chain.ts';
 import { fits } from './audit-store.ts';
 import type { AuditFollower, AuditPage, AuditQuery, AuditRecord, AuditStore, KeptAuditRecord } from './audit-store.ts';
-import type { Database, Query, Row } from '../store/database.ts';
+import type { Database, Dialect, Query, Row } from '../store/database.ts';
 
-interface HeadRow extends Row {
+/** How far the chain is. */
+export interface AuditHead extends Row {
   readonly writer: string;
   readonly last_id: number;
   readonly number: number;
   readonly hash: string;
+  /** Of the database: milliseconds since 1970. */
   readonly now: number;
 }
 
@@ -23,29 +25,32 @@ export const TRIM = 'trim audit';
 /** Rows that are looked through at a time. */
 const PAGE = 1000;
 
-/** Adds a record at the end of the chain. */
+/** @param head where it was just read. @param record is added at the end of the chain. In an exclusive transaction. */
 export async function appendAudit(
   query: Query,
   { dialect }: Pick<Database, 'dialect'>,
   record: AuditRecord,
+  head?: AuditHead,
 ): Promise<void> {
-  const { schema, now } = dialect;
-  const { rows } = await query<HeadRow>(
-    `UPDATE ${schema}audit_head SET number = number + 1, last_id = last_id + 1
-      RETURNING writer, last_id, number, hash, ${now} AS now`,
+  const { schema } = dialect;
+  const { writer, last_id: last, number, hash, now } = head ?? (await readHead(query, dialect));
+  const id = last + 1;
+  const kept = { id, time: new Date(now).toISOString(), ...record };
+  const { text, end } = chained(kept, writer, { number, hash });
+  await query(`INSERT INTO ${schema}audit (id, at, who, record) VALUES ($1, $2, $3, $4)`, [id, now, record.who, text]);
+  await query(`UPDATE ${schema}audit_head SET last_id = $1, number = $2, hash = $3, bytes = bytes + $4`, [
+    ...[id, end.number, end.hash],
+    Buffer.byteLength(text),
+  ]);
+}
+
+async function readHead(query: Query, { schema, now }: Dialect): Promise<AuditHead> {
+  const { rows } = await query<AuditHead>(
+    `SELECT writer, last_id, number, hash, ${now} AS now FROM ${schema}audit_head`,
   );
   const [head] = rows;
   if (head === undefined) throw new Error('the audit has no head');
-  const { writer, last_id: id, number, hash } = head;
-  const kept = { id, time: new Date(head.now).toISOString(), ...record };
-  const { text, end } = chained(kept, writer, { number: number - 1, hash });
-  await query(`INSERT INTO ${schema}audit (id, at, who, record) VALUES ($1, $2, $3, $4)`, [
-    id,
-    head.now,
-    record.who,
-    text,
-  ]);
-  await query(`UPDATE ${schema}audit_head SET hash = $1, bytes = bytes + $2`, [end.hash, Buffer.byteLength(text)]);
+  return head;
 }
 
 export class AuditTable implements AuditStore {
@@ -60,16 +65,19 @@ export class AuditTable implements AuditStore {
   }
 
   async append(record: AuditRecord): Promise<void> {
-    const kept = this.#database.transaction(async ({ query }) => {
-      await appendAudit(query, this.#database, record);
-      await this.#trim(query);
-    });
+    const kept = this.#database.transaction(
+      async ({ query }) => {
+        await appendAudit(query, this.#database, record);
+        await this.#trim(query);
+      },
+      { isExclusive: true },
+    );
     this.#pending.add(kept);
     await kept.finally(() => this.#pending.delete(kept));
   }
 
   trim(): Promise<void> {
-    return this.#database.transaction(({ query }) => this.#trim(query));
+    return this.#database.transaction(({ query }) => this.#trim(query), { isExclusive: true });
   }
 
   async read(query: AuditQuery): Promise<AuditPage> {

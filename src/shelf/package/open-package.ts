@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline, Readable, Transform } from 'node:stream';
 import { koKey } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
-import { binaryNotFound, packageDamaged, shelfNotReadable, tooManyOpen, type ServiceError } from '../../lib/errors.ts';
+import { binaryNotFound, packageDamaged, ServiceError, shelfNotReadable, tooManyOpen } from '../../lib/errors.ts';
 import { isOutOfHandles } from '../../lib/out-of-handles.ts';
 import type { KoPackage, ShelfEntry } from '../shelf.ts';
 import { errnoOf, isTransient } from '../disk-errors.ts';
+import { DamagedObject } from '../store/objects.ts';
 import { READ_REGULAR, readRegular } from './hash-file.ts';
 import { sha256, type HashedFile, type PackageContent } from './package-content.ts';
 
@@ -19,8 +20,8 @@ export interface PackagePlace {
   path: string;
   /** While the folder is being moved; never rejects. */
   moving?: Promise<void>;
-  /** Where a file lies that is not at its path in the folder. */
-  readonly locate?: (file: HashedFile) => string;
+  /** Where a file lies that is not at its path in the folder, or its bytes. */
+  readonly locate?: (file: HashedFile) => Promise<string | Buffer>;
 }
 
 export interface OpenPackageOptions {
@@ -56,7 +57,7 @@ export class OpenPackage implements KoPackage {
   async read(path: string): Promise<Buffer> {
     const known = this.#file(path);
     if (path === METADATA_FILE) return Buffer.from(this.entry.metadata);
-    const bytes = await this.#at(path, readRegular);
+    const bytes = await this.#at(path, (place) => (Buffer.isBuffer(place) ? place : readRegular(place)));
     if (this.#options.verify && sha256(bytes) !== known.sha256) throw this.#changed(path);
     return bytes;
   }
@@ -64,10 +65,12 @@ export class OpenPackage implements KoPackage {
   async stream(path: string, range?: { start: number; end: number }): Promise<Readable> {
     const known = this.#file(path);
     if (path === METADATA_FILE || (this.#options.verify && known.size <= VERIFIED_FIRST_BYTES)) {
-      const bytes = await this.read(path);
-      return Readable.from([range ? bytes.subarray(range.start, range.end + 1) : bytes], { objectMode: false });
+      return wholeOrPart(await this.read(path), range);
     }
-    const file = await this.#at(path, (place) => open(place, READ_REGULAR));
+    const file = await this.#at<Buffer | FileHandle>(path, (place) =>
+      Buffer.isBuffer(place) ? place : open(place, READ_REGULAR),
+    );
+    if (Buffer.isBuffer(file)) return wholeOrPart(file, range);
     const bytes = file.createReadStream(range);
     if (!this.#options.verify) return bytes;
     if ((await file.stat()).size !== known.size) {
@@ -104,12 +107,12 @@ export class OpenPackage implements KoPackage {
   }
 
   /** Again where the folder was moved meanwhile. */
-  async #at<T>(path: string, use: (place: string) => Promise<T>): Promise<T> {
+  async #at<T>(path: string, use: (place: string | Buffer) => T | Promise<T>): Promise<T> {
     const { place } = this.#options;
     for (;;) {
       const folder = place.path;
       try {
-        return await this.#readVerified(path, () => use(place.locate?.(this.#file(path)) ?? join(folder, path)));
+        return await this.#readVerified(path, async () => use((await this.#locate(path)) ?? join(folder, path)));
       } catch (thrown) {
         await place.moving;
         if (place.path === folder) throw thrown;
@@ -117,10 +120,22 @@ export class OpenPackage implements KoPackage {
     }
   }
 
+  async #locate(path: string): Promise<string | Buffer | undefined> {
+    try {
+      return await this.#options.place.locate?.(this.#file(path));
+    } catch (thrown) {
+      if (thrown instanceof DamagedObject || thrown instanceof ServiceError || errnoOf(thrown) !== undefined)
+        throw thrown;
+      const id = koKey(this.entry.id);
+      throw shelfNotReadable(`The file ${path} of ${id} cannot be read at the moment; try again later.`, thrown);
+    }
+  }
+
   async #readVerified<T>(path: string, read: () => Promise<T>): Promise<T> {
     try {
       return await read();
     } catch (thrown) {
+      if (thrown instanceof DamagedObject) throw this.#damaged(path, thrown.message, thrown);
       const errno = errnoOf(thrown);
       if (errno === undefined) throw thrown;
       if (isOutOfHandles(thrown)) throw tooManyOpen(thrown);
@@ -146,3 +161,6 @@ export class OpenPackage implements KoPackage {
     });
   }
 }
+
+const wholeOrPart = (bytes: Buffer, range?: { start: number; end: number }): Readable =>
+  Readable.from([range ? bytes.subarray(range.start, range.end + 1) : bytes], { objectMode: false });

@@ -87,7 +87,7 @@ async function writeBackup(
   const snapshot = join(folder, 'shelf.db');
   await takeSnapshot(databaseIn(layout), snapshot);
   const packages = await packagesIn(snapshot);
-  const objects = new ObjectsFolder(layout.objects, layout.staging, new DurableFiles());
+  const objects = new ObjectsFolder({ folder: layout.objects, staging: layout.staging, disk: new DurableFiles() });
   const { sources, damaged, whole } = await sourcesOf(packages, objects);
   await requireStillNamed(layout, damaged);
   const { size } = await stat(snapshot);

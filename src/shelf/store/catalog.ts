@@ -7,17 +7,19 @@ import type { UnpackedKo, UnpackedPackages } from '../unpacked/unpacked-packages
 import type { ShelfDamage, ShelfEntry } from '../shelf.ts';
 import type { StoredKos } from './stored-kos.ts';
 
+const NONE: readonly UnpackedKo[] = [];
+
 export class Catalog {
   readonly entries: EntryIndex;
   readonly #stored: StoredKos;
-  readonly #folders: UnpackedPackages;
+  readonly #folders: UnpackedPackages | undefined;
   readonly #changes: ChangeLog;
   /** By `koKey`: folders whose id is that of what is served in their place. */
   readonly #hidden = new Map<string, readonly ShelfDamage[]>();
   #seen: { readonly revision: number; readonly folders: readonly UnpackedKo[] } | undefined;
 
   /** `changes`: of both. */
-  constructor(stored: StoredKos, folders: UnpackedPackages, changes: ChangeLog) {
+  constructor(stored: StoredKos, folders: UnpackedPackages | undefined, changes: ChangeLog) {
     this.#stored = stored;
     this.#folders = folders;
     this.#changes = changes;
@@ -25,18 +27,18 @@ export class Catalog {
   }
 
   find(id: KoId): ShelfEntry | undefined {
-    return this.#stored.find(id) ?? this.#folders.served.get(koKey(id))?.content.entry;
+    return this.#stored.find(id) ?? this.#folders?.served.get(koKey(id))?.content.entry;
   }
 
   /** The folder that is served under an id; undefined where a row is, or nothing. */
   folder(id: KoId): UnpackedKo | undefined {
-    return this.#stored.find(id) === undefined ? this.#folders.served.get(koKey(id)) : undefined;
+    return this.#stored.find(id) === undefined ? this.#folders?.served.get(koKey(id)) : undefined;
   }
 
   /** In the order of the folders; looked for only where something changed since. */
   duplicates(): ShelfDamage[] {
     const { revision } = this.#changes;
-    const { folders } = this.#folders;
+    const folders = this.#folders?.folders ?? NONE;
     const changed = this.#seen?.folders === folders ? this.#changes.since(this.#seen.revision) : undefined;
     this.#seen = { revision, folders };
     if (changed === undefined) this.#hidden.clear();
@@ -48,7 +50,7 @@ export class Catalog {
     const key = koKey(id);
     const serving = this.find(id);
     const folder = this.folder(id);
-    const hidden = serving === undefined ? [] : this.#folders.foldersOf(key).filter((each) => each !== folder);
+    const hidden = serving === undefined ? [] : (this.#folders?.foldersOf(key) ?? []).filter((each) => each !== folder);
     if (serving === undefined || hidden.length === 0) return void this.#hidden.delete(key);
     const other = folder === undefined ? 'a package that was imported' : `the folder ${folder.where}`;
     const its = atIdOf(serving);
@@ -64,7 +66,7 @@ export class Catalog {
 
   *#all(): Generator<ShelfEntry> {
     yield* this.#stored.all();
-    for (const { content } of this.#folders.served.values())
+    for (const { content } of this.#folders?.served.values() ?? [])
       if (this.#stored.find(content.entry.id) === undefined) yield content.entry;
   }
 }

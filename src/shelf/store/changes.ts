@@ -1,16 +1,21 @@
 /** Changes of what is on the shelf: each is one transaction, together with its record in the audit. */
+import { setTimeout as wait } from 'node:timers/promises';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
-import { appendAudit } from '../audit/audit-table.ts';
+import { appendAudit, type AuditHead } from '../audit/audit-table.ts';
 import { currentAuthor, noteKept } from '../change-author.ts';
 import { changeRecord, type ChangeAction } from '../change-record.ts';
 import type { PackageContent } from '../package/package-content.ts';
 import type { ShelfEntry } from '../shelf.ts';
 import type { Database, Query } from './database.ts';
-import type { ObjectsFolder } from './objects-folder.ts';
+import type { NodeId } from './node-id.ts';
+import { mayLive } from './node-lives.ts';
+import type { Objects } from './objects.ts';
 import { renderListing } from './package-listing.ts';
 import { addPackage, removeUnused } from './packages.ts';
 import type { Retained } from './retained.ts';
-import { entryOf, KO_COLUMNS, type KoRow, type StoredKos } from './stored-kos.ts';
+import type { ShelfFollower } from './shelf-follower.ts';
+import { advance, stateOf, type State } from './state.ts';
+import { entryOf, KO_COLUMNS, type KoRow } from './stored-kos.ts';
 
 /** One change, while nobody else changes the shelf. */
 export interface OpenChange {
@@ -27,10 +32,33 @@ export interface OpenChange {
 
 export interface ChangesOptions {
   readonly database: Database;
-  readonly kos: StoredKos;
+  /** This one. */
+  readonly node: NodeId;
+  readonly follower: ShelfFollower;
   readonly retained: Retained;
-  readonly objects: ObjectsFolder;
+  readonly objects: Objects;
+  readonly onWarning: (message: string, cause?: unknown) => void;
 }
+
+/** Milliseconds for which a change waits for the other nodes. */
+const LONGEST_WAIT_FOR_NODES = 2000;
+/** Between two looks at how far they are: most are there at once. */
+const FIRST_PAUSE_MS = 4;
+const LONGEST_PAUSE_MS = 32;
+
+/** All that a change has to know, in one statement. */
+interface BeforeRow extends AuditHead {
+  readonly reached: number;
+  readonly generation: number;
+  readonly marks: string;
+  /** Other nodes that live. */
+  readonly others: number;
+  /** Packages of the KO that are retained. */
+  readonly kept: number;
+  readonly listing: string | null;
+}
+
+type FoundRow = BeforeRow & (KoRow | { readonly id: null });
 
 export class ShelfChanges {
   readonly #options: ChangesOptions;
@@ -44,25 +72,27 @@ export class ShelfChanges {
    * @param work may run several times. @throws what the work throws, after which nothing is changed.
    */
   async run<T>(id: KoId, action: ChangeAction | undefined, work: (change: OpenChange) => Promise<T>): Promise<T> {
-    const { database, kos, objects } = this.#options;
+    const { database, objects } = this.#options;
     const author = action === undefined ? undefined : currentAuthor();
-    const { result, written, change } = await database.transaction(async ({ query }) => {
-      const { schema, forUpdate } = database.dialect;
-      await query(`SELECT revision FROM ${schema}state${forUpdate}`);
-      const sql = `SELECT ${KO_COLUMNS}, listing FROM ${schema}ko WHERE id = $1 AND removed = 0`;
-      const { rows } = await query<ListedRow>(sql, [koKey(id)]);
-      const change = new Change(this.#options, query, id, rows[0]);
-      const result = await work(change);
-      if (change.given.length > 0) await this.discard(query, id, change.given);
-      const { written, before } = change;
-      if (author !== undefined && action !== undefined && written !== undefined)
-        await appendAudit(query, database, changeRecord(author, action, id, before, entryOf(written)));
-      return { result, written, change };
-    });
+    const { result, change, written, state } = await database.transaction(
+      async ({ query, tellOthers }) => {
+        const found = await this.#read(query, id);
+        const change = new Change(this.#options, query, id, found);
+        const result = await work(change);
+        const { written, before } = change;
+        const state = written && (await advance(query, database.dialect, change.state, 'revision'));
+        if (change.given.length > 0) await this.discard(query, id, change.given);
+        if (author !== undefined && action !== undefined && written !== undefined)
+          await appendAudit(query, database, changeRecord(author, action, id, before, entryOf(written)), found);
+        if (written !== undefined) tellOthers();
+        return { result, change, written, state };
+      },
+      { isExclusive: true },
+    );
     if (change.listed !== undefined) await objects.mark(change.listed, true);
     if (change.unlisted !== undefined && change.unlisted !== change.listed) await objects.mark(change.unlisted, false);
-    if (written === undefined) return result;
-    kos.show(written);
+    if (written === undefined || state === undefined) return result;
+    await this.#settle(written, state, change.others);
     if (author !== undefined && action !== undefined) noteKept({ action, subject: koKey(id) });
     return result;
   }
@@ -75,13 +105,60 @@ export class ShelfChanges {
     await removeUnused(query, database.dialect, [...go, ...given]);
     return go.length;
   }
-}
 
-type ListedRow = KoRow & { readonly listing: string | null };
+  async #read(query: Query, id: KoId): Promise<FoundRow> {
+    const { database, node } = this.#options;
+    const { schema, now } = database.dialect;
+    const others = database.isShared
+      ? `(SELECT count(*) FROM ${schema}node WHERE id <> $2 AND ${mayLive(database.dialect)})`
+      : '0';
+    const { rows } = await query<FoundRow>(
+      `SELECT state.revision AS reached, state.generation, state.marks, head.writer, head.last_id, head.number, head.hash,
+          ${now} AS now, ${others} AS others, (SELECT count(*) FROM ${schema}retained WHERE id = $1) AS kept, found.*
+        FROM ${schema}state CROSS JOIN ${schema}audit_head AS head
+          LEFT JOIN (SELECT ${KO_COLUMNS}, listing FROM ${schema}ko WHERE id = $1 AND removed = 0) AS found ON 1 = 1`,
+      database.isShared ? [koKey(id), node.value] : [koKey(id)],
+    );
+    const [row] = rows;
+    if (row === undefined) throw new Error('the database of the shelf has no state');
+    return row;
+  }
+
+  /** Here it is seen at once; the other nodes are waited for. */
+  async #settle(row: KoRow, state: State, others: number): Promise<void> {
+    const { follower, onWarning } = this.#options;
+    if (!follower.take(row, state))
+      await Promise.race([
+        follower.look().catch(() => undefined),
+        wait(LONGEST_WAIT_FOR_NODES, undefined, { ref: false }),
+      ]);
+    if (others === 0) return;
+    const behind = await this.#behind(row.revision);
+    if (behind.length > 0) onWarning(`${row.id} was changed, and these nodes do not have it yet: ${behind.join(', ')}`);
+  }
+
+  /** The live nodes that have not reached a revision in time. */
+  async #behind(revision: number): Promise<readonly string[]> {
+    const { database, node } = this.#options;
+    const sql = `SELECT name FROM ${database.dialect.schema}node
+      WHERE id <> $1 AND revision < $2 AND ${mayLive(database.dialect)} ORDER BY name`;
+    const until = performance.now() + LONGEST_WAIT_FOR_NODES;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      const answer = await database.query<{ name: string }>(sql, [node.value, revision]).catch(() => undefined);
+      // The change is done: what the others have of it is not worth an error.
+      if (answer === undefined) return [];
+      const names = answer.rows.map(({ name }) => name);
+      if (names.length === 0 || performance.now() > until) return names;
+      await wait(pause);
+    }
+  }
+}
 
 class Change implements OpenChange {
   readonly query: Query;
   readonly before: ShelfEntry | undefined;
+  readonly state: State;
+  readonly others: number;
   /** The row as it is after the change. */
   written: KoRow | undefined;
   /** The listing of the package that came, and of the one that went. */
@@ -92,13 +169,17 @@ class Change implements OpenChange {
   readonly #options: ChangesOptions;
   readonly #id: KoId;
   readonly #listing: string;
+  readonly #hasRetained: boolean;
 
-  constructor(options: ChangesOptions, query: Query, id: KoId, row: ListedRow | undefined) {
+  constructor(options: ChangesOptions, query: Query, id: KoId, found: FoundRow) {
     this.#options = options;
     this.query = query;
     this.#id = id;
-    this.before = row && entryOf(row);
-    this.#listing = row?.listing ?? '';
+    this.before = found.id === null ? undefined : entryOf(found);
+    this.#listing = found.listing ?? '';
+    this.#hasRetained = found.kept > 0;
+    this.state = stateOf({ ...found, revision: found.reached });
+    this.others = found.others;
   }
 
   async put(content: PackageContent): Promise<void> {
@@ -108,7 +189,7 @@ class Change implements OpenChange {
     const listing = renderListing(this.#id, files.values()).digest;
     this.listed = listing;
     await this.#write([entry.digest, listing, entry.metadata, entry.atId ?? null, entry.etag, 0]);
-    await retained.drop(this.query, this.#id, [entry.digest]);
+    if (this.#hasRetained) await retained.drop(this.query, this.#id, [entry.digest]);
     if (this.before !== undefined && this.before.digest !== entry.digest) await this.#give(this.before, 'replaced');
   }
 
@@ -137,9 +218,6 @@ class Change implements OpenChange {
 
   async #write(columns: readonly (string | number | null)[]): Promise<void> {
     const { schema } = this.#options.database.dialect;
-    const { rows: states } = await this.query<{ revision: number }>(
-      `UPDATE ${schema}state SET revision = revision + 1 RETURNING revision`,
-    );
     const { naan, name } = this.#id;
     const { rows } = await this.query<KoRow>(
       `INSERT INTO ${schema}ko (id, name, digest, listing, metadata, at_id, etag, removed, revision)
@@ -147,7 +225,7 @@ class Change implements OpenChange {
         ON CONFLICT (id) DO UPDATE SET digest = excluded.digest, listing = excluded.listing, metadata = excluded.metadata,
           at_id = excluded.at_id, etag = excluded.etag, removed = excluded.removed, revision = excluded.revision
         RETURNING ${KO_COLUMNS}`,
-      [koKey(this.#id), `${naan}/${name}`, ...columns, states[0]?.revision ?? 0],
+      [koKey(this.#id), `${naan}/${name}`, ...columns, this.state.revision + 1],
     );
     this.written = rows[0];
   }

@@ -45,7 +45,7 @@ export async function checkShelf(root: string): Promise<ShelfReport> {
   const database = await usable(layout);
   if (typeof database === 'string') return { whole: 0, damaged: [], database };
   await using open = database;
-  const objects = new ObjectsFolder(layout.objects, layout.staging, new DurableFiles());
+  const objects = new ObjectsFolder({ folder: layout.objects, staging: layout.staging, disk: new DurableFiles() });
   const rows = await packagesOf(open.query);
   const damaged: { where: string; cause: string }[] = [];
   await mapBounded(rows, AT_ONCE, async ({ where, files }) => {
@@ -144,7 +144,7 @@ interface Listed {
 
 /** @returns the KOs that are on the shelf. */
 async function rebuild(layout: ShelfLayout, file: string, warn: Warn): Promise<string[]> {
-  const objects = new ObjectsFolder(layout.objects, layout.staging, new DurableFiles());
+  const objects = new ObjectsFolder({ folder: layout.objects, staging: layout.staging, disk: new DurableFiles() });
   const listed = await listedIn(objects, warn);
   await using database = await SqliteDatabase.open(file);
   await migrate(database, layout.root);

@@ -65,16 +65,18 @@ export interface Database extends AsyncDisposable {
   /** Whether other processes may write it. */
   readonly isShared: boolean;
   /** One statement by itself, which does the same when it is done twice. @param timeout milliseconds, where it may take less time than others. */
-  readonly query: <T extends Row = Row>(
-    sql: string,
-    values?: readonly Value[],
-    timeout?: number,
-  ) => Promise<Result<T>>;
+  readonly query: <T extends Row = Row>(sql: string, values?: readonly Value[], timeout?: number) => Promise<Result<T>>;
   /**
    * Does all of the work or nothing of it, durable when this returns. The work may run again where the database says so.
    * @throws what the work throws, after which nothing is changed.
    */
   transaction<T>(work: (transaction: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /** The error of the service's contract for an error of this database; anything else as it is. */
+  toServiceError(thrown: unknown): unknown;
+  /** Whether what failed may go well a little later, without a person's doing. */
+  mayPass(thrown: unknown): boolean;
+  /** Gives back what the driver keeps for itself and needs no more. */
+  tidy(): Promise<void>;
   /** Calls `look` each second and where the database tells that something was written; never, where nobody else writes it. */
   follow(look: Look, onWarning: (message: string, cause?: unknown) => void): Following;
 }

@@ -11,9 +11,12 @@ export type OnStep = (step: string) => void | Promise<void>;
  */
 export class DurableFiles {
   readonly step: OnStep;
+  readonly #syncs: boolean;
 
-  constructor(onStep: OnStep = () => undefined) {
+  /** `syncs`: false where what a crash takes is nobody's loss. */
+  constructor(onStep: OnStep = () => undefined, { syncs = true }: { readonly syncs?: boolean } = {}) {
     this.step = onStep;
+    this.#syncs = syncs;
   }
 
   async createFolder(what: string, path: string): Promise<void> {
@@ -26,6 +29,7 @@ export class DurableFiles {
     await this.step(`write ${what}`);
     await using file = await open(path, 'wx');
     const filled = await fill(file);
+    if (!this.#syncs) return filled;
     await this.step(`sync ${what}`);
     await file.sync();
     return filled;
@@ -58,6 +62,7 @@ export class DurableFiles {
   }
 
   async syncFolder(what: string, path: string): Promise<void> {
+    if (!this.#syncs) return;
     await this.step(`sync ${what}`);
     await syncFolder(path);
   }

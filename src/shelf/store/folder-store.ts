@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { startRefused } from '../../lib/errors.ts';
 import type { ShelfStore } from '../stores.ts';
 import { openStoredShelf } from './open-stored-shelf.ts';
-import { openAuditToRead, openAuditToVerify } from './open-audit.ts';
+import { openToRead } from './open-to-read.ts';
 
 export const folderStore: ShelfStore = {
   written: 'a folder, such as /var/lib/kgrid or file:///var/lib/kgrid',
@@ -12,10 +12,7 @@ export const folderStore: ShelfStore = {
   folderAt,
   labelAt: folderAt,
   open: (location, options) => openStoredShelf(folderAt(location), options),
-  audit: {
-    read: (location, { state }) => openAuditToRead(folderAt(location), state),
-    verify: (location, { state }) => openAuditToVerify(folderAt(location), state),
-  },
+  openToRead: (location, { state }) => openToRead(folderAt(location), state),
 };
 
 const kindOf = (location: string): string | undefined => /^([a-z][a-z\d+.-]+):\//i.exec(location)?.[1]?.toLowerCase();

@@ -4,18 +4,12 @@
  */
 import { readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing } from '../disk-errors.ts';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
+import { isMissing, isTransient } from '../disk-errors.ts';
 import { makeFolder, syncFolder, type DurableFiles } from './durable-files.ts';
 import { hashFile } from '../package/hash-file.ts';
-
-/** Something to be stored: a file that is on the disk already and is moved away, or a text. */
-export interface Source {
-  readonly sha256: string;
-  readonly size: number;
-  readonly from: { readonly path: string } | { readonly text: string };
-  /** True for the listing of a package. */
-  readonly isListing?: boolean;
-}
+import type { HashedFile } from '../package/package-content.ts';
+import { DamagedObject, type Objects, type Source, type Stored } from './objects.ts';
 
 export interface FoundObject {
   readonly digest: string;
@@ -24,38 +18,40 @@ export interface FoundObject {
   readonly path: string;
 }
 
-/** What was stored just now, and is named by no row yet. */
-export interface Stored {
-  /** Takes away what came with this and nothing else names. Never rejects. */
-  discard(): Promise<void>;
-  /** From now on rows say what stays. */
-  release(): void;
-}
-
 /** Listings say in their names whether their package is on the shelf or was deleted or replaced. */
 const NAME = /^([0-9a-f]{64})(?:\.(package|retained))?$/;
 /** "An object that no row names is deleted when it is older than an hour." */
 const LEFTOVER_MS = 3_600_000;
 
-export class ObjectsFolder {
+export interface ObjectsFolderOptions {
+  readonly folder: string;
+  /** A folder on the same disk for files that are being written. */
+  readonly staging: string;
+  readonly disk: DurableFiles;
+  /** The digests of all objects that rows name. */
+  readonly named?: () => Promise<ReadonlySet<string>>;
+}
+
+export class ObjectsFolder implements Objects {
   readonly #folder: string;
   readonly #staging: string;
   readonly #disk: DurableFiles;
   /** Those that are on their way into rows, with how often. */
   readonly #pinned = new Map<string, number>();
 
-  /** `staging`: a folder on the same disk for files that are being written. */
-  constructor(folder: string, staging: string, disk: DurableFiles) {
+  readonly #named: ObjectsFolderOptions['named'];
+
+  constructor({ folder, staging, disk, named }: ObjectsFolderOptions) {
     this.#folder = folder;
     this.#staging = staging;
     this.#disk = disk;
+    this.#named = named;
   }
 
   pathOf(digest: string, isListing = false): string {
     return join(this.#folder, digest.slice(0, 2), isListing ? `${digest}.package` : digest);
   }
 
-  /** Notes that a package is on the shelf, or is no longer. Never rejects: only a database that is made again asks. */
   async mark(listing: string, isOnShelf: boolean): Promise<void> {
     const [current, retained] = [this.pathOf(listing, true), `${this.pathOf(listing)}.retained`];
     const [from, to] = isOnShelf ? [retained, current] : [current, retained];
@@ -64,7 +60,6 @@ export class ObjectsFolder {
     await utimes(to, now, now).catch(() => undefined);
   }
 
-  /** Durable when this returns. What is there already and whole is not written again. @throws errors of the system. */
   async put(sources: readonly Source[], isNamed: (digest: string) => Promise<boolean>): Promise<Stored> {
     const created: Source[] = [];
     const pinned = sources.map(({ sha256 }) => sha256);
@@ -107,14 +102,41 @@ export class ObjectsFolder {
     }
   }
 
-  /**
-   * Deletes what is named by nothing and is old enough that nobody is about to name it.
-   * @param isNamed by a row, or by a package that somebody has open. @returns how many.
-   */
-  async collect(isNamed: (digest: string) => boolean, now = Date.now()): Promise<number> {
+  /** Without reading them. The metadata are in the row. */
+  async prepare(files: readonly HashedFile[]): Promise<void> {
+    for (const { path, size, sha256 } of files) {
+      if (path === METADATA_FILE) continue;
+      try {
+        const found = await stat(this.pathOf(sha256));
+        if (!found.isFile() || found.size !== size) throw new DamagedObject('is not what was stored', path);
+      } catch (thrown) {
+        if (thrown instanceof DamagedObject) throw thrown;
+        if (isMissing(thrown)) throw new DamagedObject('is missing', path);
+        if (isTransient(thrown)) throw thrown;
+        throw new DamagedObject('cannot be read', path);
+      }
+    }
+  }
+
+  locate({ sha256 }: HashedFile): Promise<string> {
+    return Promise.resolve(this.pathOf(sha256));
+  }
+
+  async faultOf({ size, sha256 }: HashedFile): Promise<string | undefined> {
+    try {
+      return (await hashFile(this.pathOf(sha256), size)) === sha256 ? undefined : 'is not what was stored';
+    } catch (thrown) {
+      if (isTransient(thrown)) throw thrown;
+      return 'is missing';
+    }
+  }
+
+  async collect(isHeld: (digest: string) => boolean, now = Date.now()): Promise<number> {
+    const named = await this.#named?.();
+    if (named === undefined) return 0;
     let gone = 0;
     for await (const { digest, path } of this.all()) {
-      if (isNamed(digest) || this.#pinned.has(digest)) continue;
+      if (named.has(digest) || isHeld(digest) || this.#pinned.has(digest)) continue;
       const found = await stat(path).catch(() => undefined);
       if (found === undefined || now - found.mtimeMs < LEFTOVER_MS) continue;
       await rm(path, { force: true });

@@ -1,13 +1,13 @@
 /** Opens the shelf that lies in a folder, and makes the folder where it is missing. */
 import type { Stats } from 'node:fs';
 import { existsSync } from 'node:fs';
-import { readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { DEFAULT_NAAN } from '../../knowledge-object/places.ts';
-import { messageOf, startRefused, type ServiceError } from '../../lib/errors.ts';
+import { messageOf, shelfNotWritable, startRefused, type ServiceError } from '../../lib/errors.ts';
 import { ChangeLog } from '../change-log.ts';
-import { isReadOnly, isTransient, reasonOf } from '../disk-errors.ts';
+import { isReadOnly, isTransient, reasonOf, shelfUnreadable } from '../disk-errors.ts';
 import { DurableFiles, makeFolder, syncFolder, tryToWrite, type OnStep } from './durable-files.ts';
 import { UnpackedPackages } from '../unpacked/unpacked-packages.ts';
 import { takeOwnership, type Owner } from './owner-lock.ts';
@@ -15,10 +15,14 @@ import { RemovedFolder } from '../unpacked/removed-folder.ts';
 import { shelfLayout, type ShelfLayout } from './shelf-layout.ts';
 import type { KeepRemoved } from '../shelf.ts';
 import { ShelfChanges } from './changes.ts';
+import { fullDisk } from './full-disk.ts';
+import { NodeId } from './node-id.ts';
 import { ObjectsFolder } from './objects-folder.ts';
+import { filesOf, namedObjects } from './packages.ts';
 import { ReadOnlyCopy } from './read-only-copy.ts';
 import { Retained } from './retained.ts';
 import { migrate } from './schema.ts';
+import { ShelfFollower } from './shelf-follower.ts';
 import { SqliteDatabase, SqliteError } from './sqlite/sqlite-database.ts';
 import { StoredKos } from './stored-kos.ts';
 import { StoredShelf, type Warn } from './stored-shelf.ts';
@@ -68,25 +72,107 @@ export async function openStoredShelf(dir: string, options: StoredShelfOptions =
   const log = new ChangeLog();
   const kos = new StoredKos(log);
   const retained = new Retained({ dialect: database.dialect, bounds: options.keepRemoved, now: options.now });
-  const objects = new ObjectsFolder(layout.objects, layout.staging, disk);
-  const changes = new ShelfChanges({ database, kos, retained, objects });
+  const { dialect, query } = database;
+  const { staging, root } = layout;
+  const named = (): Promise<ReadonlySet<string>> => namedObjects(query, dialect);
+  const objects = new ObjectsFolder({ folder: layout.objects, staging, disk, named });
+  const follower = new ShelfFollower({ database, kos, onWarning: warn });
+  const node = new NodeId();
+  const changes = new ShelfChanges({ database, node, follower, retained, objects, onWarning: warn });
   const removed = new RemovedFolder(layout, disk);
   const folders = new UnpackedPackages({ layout, disk, changes: log, removed, defaultNaan });
-  await orRefused(layout, () => kos.load(database.query, database.dialect.schema));
+  await orRefused(layout, () => follower.start());
   await eventually(dir, () => folders.scan());
   void removed.count();
-  const { staging, root } = layout;
-  const parts = { database, disk, log, kos, retained, changes, removed, folders, objects, staging, root, owner, copy };
   const noted = notedIn(layout);
-  const isOlder = await isOlderThan(database, noted);
+  const isOlder = kos.revision < (await readNoted(noted));
   if (isOlder)
     warn(
       'The database of the shelf is older than it was, as after a backup was put back: nothing counts as left over; kgrid shelf check --fix with the database put away takes in what lies there',
     );
-  const shelf = new StoredShelf({ ...parts, defaultNaan, warn, problem, noted, mayCollect: wasThere && !isOlder });
+  const notes = new Notes(noted, () => kos.revision);
+  const shelf = new StoredShelf({
+    ...{
+      type: 'file',
+      defaultNaan,
+      staging,
+      disk,
+      database,
+      node,
+      objects,
+      kos,
+      follower,
+      changes,
+      retained,
+      folders,
+      log,
+      warn,
+    },
+    filesOf: (digest) => filesOf(query, dialect, digest),
+    opened: Promise.resolve(),
+    mayCollect: wasThere && !isOlder,
+    mayWrite: owner !== undefined,
+    keepsAudit: copy?.isTemporary !== true,
+    requireWritable() {
+      const lost = owner?.problem();
+      if (lost !== undefined) throw shelfNotWritable(`${lost}.`);
+    },
+    async lookAgain() {
+      if ((await copy?.update()) === true) await follower.look();
+    },
+    onChanged: () => notes.write(),
+    condition: () => ({
+      problem: owner === undefined ? problem : (owner.problem() ?? fullDisk(root)),
+      details: { removed: removed.size },
+    }),
+    async check() {
+      try {
+        await readdir(root);
+        await query('SELECT 1');
+      } catch (thrown) {
+        throw shelfUnreadable(thrown);
+      }
+    },
+    async close() {
+      await notes.written;
+      await database[Symbol.asyncDispose]();
+      await copy?.[Symbol.asyncDispose]();
+      owner?.release();
+    },
+  });
   owned.move();
   return shelf;
 }
+
+/** Says how far the database was, so that one that was put back from a backup is known by it. */
+class Notes {
+  readonly #file: string;
+  readonly #revision: () => number;
+  #written = Promise.resolve();
+  #isDue = false;
+
+  constructor(file: string, revision: () => number) {
+    this.#file = file;
+    this.#revision = revision;
+  }
+
+  get written(): Promise<void> {
+    return this.#written;
+  }
+
+  /** Many changes at once are written once. Never rejects. */
+  write(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    const write = (): Promise<void> => {
+      this.#isDue = false;
+      return writeFile(this.#file, String(this.#revision()));
+    };
+    this.#written = this.#written.then(write).catch(() => undefined);
+  }
+}
+
+const readNoted = async (noted: string): Promise<number> => Number(await readFile(noted, 'utf8').catch(() => '0')) || 0;
 
 /** The file that says how far the database was. */
 export const notedIn = ({ home }: Pick<ShelfLayout, 'home'>): string => join(home, 'noted-revision');
@@ -194,13 +280,6 @@ function refusal(dir: string, found: Stats | undefined, thrown: unknown): Servic
   if (found === undefined) return startRefused(`--shelf: the folder ${dir} cannot be made (${reasonOf(thrown)})`);
   if (!found.isDirectory()) return startRefused(`--shelf: ${dir} is a file; give a folder`);
   return startRefused(`--shelf: the folder ${dir} cannot be read (${reasonOf(thrown)})`);
-}
-
-/** Whether the database is behind what was noted of it. */
-async function isOlderThan(database: SqliteDatabase, noted: string): Promise<boolean> {
-  const known = Number(await readFile(noted, 'utf8').catch(() => '0'));
-  const { rows } = await database.query<{ revision: number }>('SELECT revision FROM state');
-  return (rows[0]?.revision ?? 0) < known;
 }
 
 /** This process as the only one that writes there; undefined where it only reads. */

@@ -1,6 +1,6 @@
 /** The rows of `package`: what is stored, and which files it has. */
 import type { HashedFile, PackageContent } from '../package/package-content.ts';
-import type { Dialect, Query } from './database.ts';
+import type { Database, Dialect, Query } from './database.ts';
 import { parseFiles, renderFiles } from './package-listing.ts';
 
 /** Rows that are read at a time. */
@@ -33,7 +33,8 @@ export async function removeUnused(query: Query, dialect: Dialect, digests: read
   await query(
     `DELETE FROM ${schema}package WHERE digest IN (SELECT value FROM ${dialect.texts('$1')})
       AND NOT EXISTS (SELECT 1 FROM ${schema}ko WHERE ko.digest = package.digest)
-      AND NOT EXISTS (SELECT 1 FROM ${schema}retained WHERE retained.digest = package.digest)`,
+      AND NOT EXISTS (SELECT 1 FROM ${schema}retained WHERE retained.digest = package.digest)
+      AND NOT EXISTS (SELECT 1 FROM ${schema}active WHERE active.digest = package.digest)`,
     [JSON.stringify(digests)],
   );
 }
@@ -63,4 +64,20 @@ export async function isNamed(query: Query, { schema }: Dialect, digest: string)
     [digest],
   );
   return rows.length > 0;
+}
+
+/** Forgets KOs that were removed, once every node has seen that they were. Who comes back later reads all rows. */
+export function forgetRemoved(database: Database): Promise<void> {
+  const { schema } = database.dialect;
+  const passed = database.isShared ? `(SELECT min(revision) FROM ${schema}node)` : 'revision';
+  return database.transaction(
+    async ({ query }) => {
+      const { rows } = await query<{ revision: number }>(
+        `DELETE FROM ${schema}ko WHERE removed = 1 AND revision <= ${passed} RETURNING revision`,
+      );
+      const last = rows.reduce((most, { revision }) => Math.max(most, revision), 0);
+      if (last > 0) await query(`UPDATE ${schema}state SET changes_from = $1 WHERE changes_from < $1`, [last]);
+    },
+    { isExclusive: true },
+  );
 }

@@ -168,7 +168,9 @@ async function stepsOf(query: Query, schema: string): Promise<number> {
 }
 
 async function begin(query: Query, { schema, now }: Dialect): Promise<void> {
-  await query(`INSERT INTO ${schema}state (one, revision, generation, marks, changes_from, started, created) VALUES (1, 0, 0, '[]', 0, 0, ${now})`);
+  await query(
+    `INSERT INTO ${schema}state (one, revision, generation, marks, changes_from, started, created) VALUES (1, 0, 0, '[]', 0, 0, ${now})`,
+  );
   await query(
     `INSERT INTO ${schema}audit_head (one, writer, last_id, number, hash, trimmed, trimmed_hash, bytes) VALUES (1, $1, 0, 0, '', 0, '', 0)`,
     [crypto.randomUUID()],

@@ -30,7 +30,11 @@ export interface Known {
 /** Marks that are kept: a reader that is further behind reads all rows. */
 const MOST_MARKS = 64;
 
-export const stateOf = ({ revision, generation, marks }: StateRow): State => ({
+export const stateOf = ({
+  revision,
+  generation,
+  marks,
+}: Pick<StateRow, 'revision' | 'generation' | 'marks'>): State => ({
   revision,
   generation,
   marks: JSON.parse(marks) as string[],
@@ -70,7 +74,7 @@ export const lastOf = ({ revision, generation, marks }: State): Known => ({
 export function continues(state: State, known: Known): boolean | undefined {
   const ahead = lastOf(state).number - known.number;
   if (ahead < 0) return false;
-  if (known.mark === undefined) return known.number === 0 ? true : undefined;
+  if (known.mark === undefined) return known.number === 0 || ahead === 0 ? true : undefined;
   const mark = state.marks.at(-1 - ahead);
   return mark === undefined ? undefined : mark === known.mark;
 }

@@ -2,7 +2,7 @@
 import { koKey, parseKoId, type KoId } from '../../knowledge-object/id.ts';
 import type { ChangeLog } from '../change-log.ts';
 import type { ShelfEntry } from '../shelf.ts';
-import type { Query, Row } from './database.ts';
+import type { Dialect, Query, Row } from './database.ts';
 
 export interface KoRow extends Row {
   readonly id: string;
@@ -16,7 +16,7 @@ export interface KoRow extends Row {
 
 export const KO_COLUMNS = 'id, digest, metadata, at_id, etag, revision, removed';
 /** Rows that are asked for at a time. */
-const PAGE = 2000;
+export const PAGE = 2000;
 
 /** Undefined for what was removed. */
 export function entryOf({ id: key, digest, metadata, at_id: atId, etag, removed }: KoRow): ShelfEntry | undefined {
@@ -28,13 +28,15 @@ export function entryOf({ id: key, digest, metadata, at_id: atId, etag, removed 
 export class StoredKos {
   readonly #changes: ChangeLog;
   readonly #entries = new Map<string, ShelfEntry>();
+  #revision = -1;
 
   constructor(changes: ChangeLog) {
     this.#changes = changes;
   }
 
-  get size(): number {
-    return this.#entries.size;
+  /** Of the shelf in the database: all changes up to it are here. Negative before all was read once. */
+  get revision(): number {
+    return this.#revision;
   }
 
   all(): Iterable<ShelfEntry> {
@@ -45,16 +47,18 @@ export class StoredKos {
     return this.#entries.get(koKey(id));
   }
 
-  /** Reads all, and tells of what is other than before. */
-  async load(query: Query, schema: string): Promise<void> {
+  /** Reads all, and tells of what is other than before. @param revision at which the database is at least. */
+  async load(query: Query, dialect: Dialect, revision: number): Promise<void> {
+    const { schema } = dialect;
     const gone = new Map(this.#entries);
-    const sql = `SELECT ${KO_COLUMNS} FROM ${schema}ko WHERE removed = 0 AND id > $1 ORDER BY id LIMIT ${String(PAGE)}`;
+    // Metadata are long: those that are known are not read again.
+    const columns = gone.size === 0 ? KO_COLUMNS : 'id, etag';
+    const sql = `SELECT ${columns} FROM ${schema}ko WHERE removed = 0 AND id > $1 ORDER BY id LIMIT ${String(PAGE)}`;
     for (let after = ''; ;) {
       const { rows } = await query<KoRow>(sql, [after]);
-      for (const row of rows) {
-        this.show(row);
-        gone.delete(row.id);
-      }
+      const others = rows.filter(({ id, etag }) => this.#entries.get(id)?.etag !== etag);
+      for (const row of gone.size === 0 ? others : await rowsOf(query, dialect, others)) this.#show(row);
+      for (const { id } of rows) gone.delete(id);
       const last = rows.at(-1);
       if (last === undefined || rows.length < PAGE) break;
       after = last.id;
@@ -63,14 +67,32 @@ export class StoredKos {
       this.#entries.delete(key);
       this.#changes.note(id);
     }
+    this.#revision = revision;
   }
 
-  show(row: KoRow): void {
+  /** Rows that changed after the revision that is known, with all others up to `revision`. */
+  apply(rows: readonly KoRow[], revision: number): void {
+    for (const row of rows) if (row.revision > this.#revision) this.#show(row);
+    this.#revision = Math.max(this.#revision, revision);
+  }
+
+  #show(row: KoRow): void {
     const before = this.#entries.get(row.id);
     const entry = entryOf(row);
     if (entry === undefined) this.#entries.delete(row.id);
     else this.#entries.set(row.id, entry);
-    const changed = entry ?? before;
-    if (changed !== undefined && before?.etag !== entry?.etag) this.#changes.note(changed.id);
+    const id = (entry ?? before)?.id ?? parseKoId(row.id);
+    // What came and went since the last look has changed too.
+    if (id !== undefined && (entry === undefined || before?.etag !== entry.etag)) this.#changes.note(id);
   }
+}
+
+async function rowsOf(
+  query: Query,
+  { schema, texts }: Dialect,
+  rows: readonly Pick<KoRow, 'id'>[],
+): Promise<readonly KoRow[]> {
+  if (rows.length === 0) return [];
+  const sql = `SELECT ${KO_COLUMNS} FROM ${schema}ko WHERE id IN (SELECT value FROM ${texts('$1')})`;
+  return (await query<KoRow>(sql, [JSON.stringify(rows.map(({ id }) => id))])).rows;
 }

@@ -1,70 +1,93 @@
 /** The packages of rows: opened, and those of which it is known that they are damaged. */
-import { readFile, stat } from 'node:fs/promises';
-import { koKey, type KoId } from '../../knowledge-object/id.ts';
+import { readFile } from 'node:fs/promises';
+import { koKey, parseKoId, type KoId } from '../../knowledge-object/id.ts';
 import { METADATA_FILE, otherAtId } from '../../knowledge-object/metadata.ts';
-import { packageDamaged, shelfNotReadable } from '../../lib/errors.ts';
-import { isMissing, isTransient } from '../disk-errors.ts';
-import { hashFile } from '../package/hash-file.ts';
+import { packageDamaged, ServiceError, shelfNotReadable } from '../../lib/errors.ts';
 import { OpenPackage } from '../package/open-package.ts';
 import { describePackage, type HashedFile, type PackageContent } from '../package/package-content.ts';
 import { keptIsDamaged } from '../not-kept.ts';
 import type { KoPackage, RemovedPackage, ShelfDamage, ShelfEntry } from '../shelf.ts';
-import type { Database } from './database.ts';
-import type { ObjectsFolder } from './objects-folder.ts';
-import { filesOf } from './packages.ts';
+import { DamagedObject, type Objects } from './objects.ts';
 
 interface Damage {
   readonly digest: string;
   readonly cause: string;
 }
 
+/** Which files a package has, by its digest; undefined where it is stored no more. */
+export type FilesOf = (digest: string) => Promise<readonly HashedFile[] | undefined>;
+
+export interface StoredPackagesOptions {
+  readonly filesOf: FilesOf;
+  readonly objects: Objects;
+  /** What the rows say of a KO, as far as they are known here. */
+  readonly find: (id: KoId) => ShelfEntry | undefined;
+  /** Resolves when what is known here has all changes of a KO until now. */
+  readonly settled: (id: KoId) => Promise<void>;
+}
+
 export class StoredPackages {
-  readonly #database: Database;
-  readonly #objects: ObjectsFolder;
-  readonly #find: (id: KoId) => ShelfEntry | undefined;
+  readonly #options: StoredPackagesOptions;
   readonly #damaged = new Map<string, Damage>();
   /** Files of packages that are open, with how often. */
   readonly #held = new Map<string, number>();
 
-  /** `find`: what the rows say of a KO. */
-  constructor(database: Database, objects: ObjectsFolder, find: (id: KoId) => ShelfEntry | undefined) {
-    this.#database = database;
-    this.#objects = objects;
-    this.#find = find;
+  constructor(options: StoredPackagesOptions) {
+    this.#options = options;
+  }
+
+  /** @param settles false for who makes a change of the KO just now. @throws packageDamaged; shelfNotReadable. */
+  async open(entry: ShelfEntry, settles = true): Promise<KoPackage> {
+    const { filesOf, objects, find, settled } = this.#options;
+    const known = this.#damaged.get(koKey(entry.id));
+    if (known?.digest === entry.digest) throw damaged(entry.id, known.cause);
+    try {
+      const files = await filesOf(entry.digest);
+      if (files !== undefined) {
+        await objects.prepare(files);
+        return this.#opened({ ...contentOf(entry.id, entry.metadata, files), entry });
+      }
+      // It was replaced since, and its space was given back.
+      if (settles) await settled(entry.id);
+      const now = find(entry.id);
+      if (settles && now !== undefined && now.digest !== entry.digest) return await this.open(now);
+      throw new DamagedObject('the list of its files is missing');
+    } catch (thrown) {
+      throw this.#unreadable(entry, thrown);
+    }
   }
 
   /**
-   * @param settled resolves when no change of the KO is under way; left out by who makes one.
-   * @throws packageDamaged; shelfNotReadable.
+   * The package of a KO with this content, the current one or an earlier; undefined where it is stored no more.
+   * @throws as `open`.
    */
-  async open(entry: ShelfEntry, settled?: () => Promise<void>): Promise<KoPackage> {
-    const known = this.#damaged.get(koKey(entry.id));
-    if (known?.digest === entry.digest) throw damaged(entry.id, known.cause);
-    const files = await this.#filesOf(entry);
-    if (files === undefined) {
-      await settled?.();
-      const now = this.#find(entry.id);
-      if (settled !== undefined && now !== undefined && now.digest !== entry.digest) return this.open(now, settled);
-      throw this.#found(entry, 'the list of its files is missing; import it again');
+  async openDigest(id: KoId, digest: string): Promise<KoPackage | undefined> {
+    const { filesOf, objects, find } = this.#options;
+    const current = find(id);
+    if (current?.digest === digest) return this.open(current);
+    try {
+      const files = await filesOf(digest);
+      if (files === undefined) return undefined;
+      await objects.prepare(files);
+      return this.#opened(contentOf(id, await this.#metadataIn(files), files));
+    } catch (thrown) {
+      if (thrown instanceof ServiceError) throw thrown;
+      if (!(thrown instanceof DamagedObject))
+        throw shelfNotReadable(`${koKey(id)} cannot be read at the moment.`, thrown);
+      throw damaged(id, causeOf(thrown));
     }
-    for (const file of files) {
-      const cause = await this.#missing(entry, file);
-      if (cause !== undefined) throw this.#found(entry, cause);
-    }
-    return this.#opened({ ...contentOf(entry.id, entry.metadata, files), entry });
   }
 
-  /** A package that is retained. @throws packageDamaged. */
+  /** A package that is retained, all of whose files are whole. @throws packageDamaged. */
   async retained(chosen: RemovedPackage): Promise<PackageContent> {
-    const files = await filesOf(this.#database.query, this.#database.dialect, chosen.digest).catch(() => undefined);
+    const { filesOf, objects } = this.#options;
+    const files = await filesOf(chosen.digest).catch(() => undefined);
     if (files === undefined) throw keptIsDamaged(chosen, 'the list of its files is missing');
     for (const file of files) {
-      const fault = await this.#fault(file);
+      const fault = await objects.faultOf(file);
       if (fault !== undefined) throw keptIsDamaged(chosen, `its file ${file.path} ${fault}`);
     }
-    const metadata = files.find(({ path }) => path === METADATA_FILE);
-    const text = metadata === undefined ? '' : await readFile(this.#objects.pathOf(metadata.sha256), 'utf8');
-    return contentOf(chosen.id, text, files);
+    return contentOf(chosen.id, await this.#metadataIn(files), files);
   }
 
   openRetained(content: PackageContent): KoPackage {
@@ -83,10 +106,11 @@ export class StoredPackages {
 
   /** Forgets the damage of those that are whole again: a person may have repaired them. */
   async lookAgain(isAsked: (key: string) => boolean): Promise<void> {
+    const { filesOf, objects } = this.#options;
     for (const [key, { digest }] of [...this.#damaged]) {
       if (!isAsked(key)) continue;
-      const files = await filesOf(this.#database.query, this.#database.dialect, digest).catch(() => undefined);
-      const faults = await Promise.all((files ?? []).map((file) => this.#fault(file).catch(() => 'unreadable')));
+      const files = await filesOf(digest).catch(() => undefined);
+      const faults = await Promise.all((files ?? []).map((file) => objects.faultOf(file).catch(() => 'unreadable')));
       if (files !== undefined && faults.every((fault) => fault === undefined)) this.#damaged.delete(key);
     }
   }
@@ -94,16 +118,16 @@ export class StoredPackages {
   /** Of what is on the shelf now. */
   damage(): readonly ShelfDamage[] {
     return [...this.#damaged].flatMap(([where, { digest, cause }]) => {
-      const [naan = '', name = '', version = ''] = where.split('/');
-      return this.#find({ naan, name, version })?.digest === digest ? [{ where, cause }] : [];
+      const id = parseKoId(where);
+      return id !== undefined && this.#options.find(id)?.digest === digest ? [{ where, cause }] : [];
     });
   }
 
-  /** Undefined where there is no such row, as of a package that was just replaced. */
-  #filesOf({ id, digest }: ShelfEntry): Promise<readonly HashedFile[] | undefined> {
-    return filesOf(this.#database.query, this.#database.dialect, digest).catch((thrown: unknown) => {
-      throw shelfNotReadable(`${koKey(id)} cannot be read at the moment.`, thrown);
-    });
+  async #metadataIn(files: readonly HashedFile[]): Promise<string> {
+    const metadata = files.find(({ path }) => path === METADATA_FILE);
+    if (metadata === undefined) throw new DamagedObject('is missing', METADATA_FILE);
+    const found = await this.#options.objects.locate(metadata);
+    return typeof found === 'string' ? readFile(found, 'utf8') : found.toString('utf8');
   }
 
   #opened(content: PackageContent): KoPackage {
@@ -112,13 +136,13 @@ export class StoredPackages {
     let isHeld = true;
     return new OpenPackage({
       content,
-      place: { path: '', locate: ({ sha256 }) => this.#objects.pathOf(sha256) },
+      place: { path: '', locate: (file) => this.#options.objects.locate(file) },
       verify: true,
       release: () => {
         if (isHeld) for (const each of digests) this.#letGo(each);
         isHeld = false;
       },
-      onDamage: (cause) => void this.#found(content.entry, cause),
+      onDamage: (cause) => void this.#note(content.entry, cause),
     });
   }
 
@@ -128,35 +152,22 @@ export class StoredPackages {
     else this.#held.delete(digest);
   }
 
-  #found({ id, digest }: ShelfEntry, cause: string): Error {
+  #note({ id, digest }: ShelfEntry, cause: string): void {
     this.#damaged.set(koKey(id), { digest, cause });
-    return damaged(id, cause);
   }
 
-  /** Without reading it. The metadata are in the row. */
-  async #missing({ id }: ShelfEntry, { path, size, sha256 }: HashedFile): Promise<string | undefined> {
-    if (path === METADATA_FILE) return undefined;
-    try {
-      const found = await stat(this.#objects.pathOf(sha256));
-      if (found.isFile() && found.size === size) return undefined;
-      return `its file ${path} is not what was stored; import it again`;
-    } catch (thrown) {
-      if (isMissing(thrown)) return `its file ${path} is missing; import it again`;
-      if (isTransient(thrown)) throw shelfNotReadable(`${koKey(id)} cannot be read at the moment.`, thrown);
-      return `its file ${path} cannot be read; import it again`;
-    }
-  }
-
-  /** What is wrong with a file, by its bytes. */
-  async #fault({ size, sha256 }: HashedFile): Promise<string | undefined> {
-    try {
-      return (await hashFile(this.#objects.pathOf(sha256), size)) === sha256 ? undefined : 'is not what was stored';
-    } catch (thrown) {
-      if (isTransient(thrown)) throw thrown;
-      return 'is missing';
-    }
+  #unreadable(entry: ShelfEntry, thrown: unknown): unknown {
+    if (thrown instanceof ServiceError) return thrown;
+    if (!(thrown instanceof DamagedObject))
+      return shelfNotReadable(`${koKey(entry.id)} cannot be read at the moment.`, thrown);
+    const cause = causeOf(thrown);
+    this.#note(entry, cause);
+    return damaged(entry.id, cause);
   }
 }
+
+const causeOf = ({ path, message }: DamagedObject): string =>
+  `${path === undefined ? message : `its file ${path} ${message}`}; import it again`;
 
 const damaged = (id: KoId, cause: string): Error => packageDamaged(`The package of ${koKey(id)} is damaged: ${cause}.`);
 

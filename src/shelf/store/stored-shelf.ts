@@ -1,18 +1,14 @@
-/** A shelf in a folder: KOs that were imported, in rows and objects, and KOs that people put there as folders. */
+/** A shelf by a database: KOs that were imported, in rows and objects, and KOs that people put as folders beside it. */
 import { join } from 'node:path';
-import { readdir, writeFile } from 'node:fs/promises';
 import { koKey, nameKey, type KoId, type KoName } from '../../knowledge-object/id.ts';
-import { METADATA_FILE, otherAtId } from '../../knowledge-object/metadata.ts';
-import { koNotFound, shelfNotWritable } from '../../lib/errors.ts';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
+import { koNotFound, messageOf, shelfNotReadable, shelfNotWritable } from '../../lib/errors.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import type { ChangeLog } from '../change-log.ts';
-import { readOnlyShelf, shelfUnreadable, writing } from '../disk-errors.ts';
+import { readOnlyShelf, writing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import type { UnpackedKo, UnpackedPackages } from '../unpacked/unpacked-packages.ts';
-import { fullDisk } from './full-disk.ts';
-import type { Owner } from './owner-lock.ts';
-import { artifactsOf, describePackage, type PackageContent } from '../package/package-content.ts';
-import type { RemovedFolder } from '../unpacked/removed-folder.ts';
+import type { HashedFile, PackageContent } from '../package/package-content.ts';
 import { copyFiles, isFor, requireMatch } from '../package/rules-of-changes.ts';
 import { StagedPackage, type Publish } from '../package/staged-package.ts';
 import { requirePlace } from '../require-place.ts';
@@ -32,105 +28,151 @@ import { Catalog } from './catalog.ts';
 import type { OpenChange, ShelfChanges } from './changes.ts';
 import type { ChangeAction } from '../change-record.ts';
 import type { Database } from './database.ts';
-import type { ObjectsFolder, Source, Stored } from './objects-folder.ts';
+import type { NodeId } from './node-id.ts';
+import type { Objects, Source, Stored } from './objects.ts';
 import { renderListing } from './package-listing.ts';
-import { isNamed, namedObjects } from './packages.ts';
-import type { ReadOnlyCopy } from './read-only-copy.ts';
+import { forgetRemoved, isNamed } from './packages.ts';
 import type { Retained } from './retained.ts';
 import type { StoredKos } from './stored-kos.ts';
-import { StoredPackages } from './stored-packages.ts';
+import type { ShelfFollower } from './shelf-follower.ts';
+import { contentOf, StoredPackages, type FilesOf } from './stored-packages.ts';
 
 export type Warn = (message: string, cause?: unknown) => void;
 
 export interface StoredShelfParts {
+  /** Shown in the health. */
+  readonly type: 'file' | 'postgres';
   readonly defaultNaan: string;
-  readonly root: string;
-  /** File that says how far the database was. */
-  readonly noted: string;
   /** Where packages lie until they are committed. */
   readonly staging: string;
   readonly disk: DurableFiles;
   readonly database: Database;
-  readonly objects: ObjectsFolder;
+  /** This activator, among those that share the database. */
+  readonly node: NodeId;
+  readonly objects: Objects;
+  readonly filesOf: FilesOf;
+  /** Keeps here which files a package has, that was just stored. */
+  readonly keepFiles?: (digest: string, files: readonly HashedFile[]) => Promise<void>;
   readonly kos: StoredKos;
+  readonly follower: ShelfFollower;
   readonly changes: ShelfChanges;
   readonly retained: Retained;
-  readonly folders: UnpackedPackages;
+  /** Undefined where people put no folders beside the database. */
+  readonly folders: UnpackedPackages | undefined;
   readonly log: ChangeLog;
-  readonly removed: RemovedFolder;
-  /** Undefined on a shelf that this process may only read. */
-  readonly owner: Owner | undefined;
-  /** Of such a shelf: brings the database level with what lies there now. */
-  readonly copy: ReadOnlyCopy | undefined;
-  /** Why nothing can be written, though nobody said that nothing shall be. */
-  readonly problem: string | undefined;
+  /** Rejects where the database can never be used as it is. */
+  readonly opened: Promise<void>;
   /** False in a run in which the database was made, repaired or restored: then nothing counts as left over. */
   readonly mayCollect: boolean;
+  /** False of a shelf that this process may only read. */
+  readonly mayWrite: boolean;
+  /** Whether what is written into its database is there after this process. */
+  readonly keepsAudit: boolean;
+  /** @throws shelfNotWritable, or another error of the contract, where it is known that nothing can be written now. */
+  readonly requireWritable: () => void;
+  /** Brings what is known here level with what others, or people, did to the database. */
+  readonly lookAgain: () => Promise<void>;
+  /** Hears that a change was made. */
+  readonly onChanged?: () => void;
+  readonly condition: () => ShelfCondition;
+  /** Rejects where the shelf cannot be read. */
+  readonly check: () => Promise<void>;
   readonly warn: Warn;
+  /** Ends what the shelf was opened with. */
+  readonly close: () => Promise<void>;
 }
 
 export class StoredShelf implements Shelf {
-  readonly type = 'file';
+  readonly type: 'file' | 'postgres';
   readonly created = new Date();
   readonly defaultNaan: string;
+  readonly node: NodeId;
   readonly #parts: StoredShelfParts;
   readonly #packages: StoredPackages;
   readonly #catalog: Catalog;
   /** Writes to one KO follow each other; the last to be committed stays. */
   readonly #writes = new SerialQueue();
-  #noting: Promise<void> | undefined;
   #closed = false;
 
   constructor(parts: StoredShelfParts) {
     this.#parts = parts;
+    this.type = parts.type;
     this.defaultNaan = parts.defaultNaan;
-    this.#packages = new StoredPackages(parts.database, parts.objects, (id) => parts.kos.find(id));
-    this.#catalog = new Catalog(parts.kos, parts.folders, parts.log);
+    this.node = parts.node;
+    const { filesOf, objects, kos, follower } = parts;
+    this.#packages = new StoredPackages({
+      ...{ filesOf, objects },
+      find: (id) => kos.find(id),
+      settled: async (id) => {
+        await this.#writes.run(koKey(id), () => Promise.resolve());
+        await follower.look();
+      },
+    });
+    this.#catalog = new Catalog(kos, parts.folders, parts.log);
   }
 
   get database(): Database {
     return this.#parts.database;
   }
 
-  /** Whether what is written into its database is there after this process. */
   get keepsAudit(): boolean {
-    return this.#parts.copy?.isTemporary !== true;
+    return this.#parts.keepsAudit;
+  }
+
+  /** How far what is known here is: of the shelf, and of what is meant to be active. */
+  get reached(): { readonly revision: number; readonly generation: number } {
+    return this.#parts.follower.reached;
+  }
+
+  /** Hears that the shelf, or what is meant to be active, is other than before. */
+  set onChange(listener: () => void) {
+    this.#parts.follower.onChange = listener;
+  }
+
+  /** Hears that the database is not the one that was known, and does not go on from it. */
+  set onOtherHistory(listener: (why: string) => void) {
+    this.#parts.follower.onOtherHistory = listener;
   }
 
   ready(): Promise<void> {
-    return Promise.resolve();
+    return this.#parts.opened;
   }
 
   list(range?: ListRange): Promise<readonly ShelfEntry[]> {
-    return Promise.resolve(this.#catalog.entries.list(range));
+    return this.#known(() => this.#catalog.entries.list(range));
   }
 
   find(id: KoId): Promise<ShelfEntry | undefined> {
-    return Promise.resolve(this.#catalog.find(id));
+    return this.#known(() => this.#catalog.find(id));
   }
 
   versions(naan: string, name: string): Promise<readonly ShelfEntry[]> {
-    return Promise.resolve(this.#catalog.entries.versions(naan, name));
+    return this.#known(() => this.#catalog.entries.versions(naan, name));
   }
 
   withAtId(atId: string): Promise<readonly ShelfEntry[]> {
-    return Promise.resolve(this.#catalog.entries.withAtId(atId));
+    return this.#known(() => this.#catalog.entries.withAtId(atId));
   }
 
   revision(): Promise<number> {
-    return Promise.resolve(this.#parts.log.revision);
+    return this.#known(() => this.#parts.log.revision);
   }
 
   changes(since: number): Promise<readonly KoId[] | undefined> {
-    return Promise.resolve(this.#parts.log.since(since));
+    return this.#known(() => this.#parts.log.since(since));
   }
 
   async open(id: KoId): Promise<KoPackage | undefined> {
     await this.#refresh(id);
     const folder = this.#catalog.folder(id);
-    if (folder !== undefined) return this.#parts.folders.open(folder);
-    const entry = this.#parts.kos.find(id);
-    return entry && (await this.#packages.open(entry, () => this.#writes.run(koKey(id), () => Promise.resolve())));
+    if (folder !== undefined) return this.#parts.folders?.open(folder);
+    const entry = await this.#known(() => this.#parts.kos.find(id));
+    return entry && (await this.#packages.open(entry));
+  }
+
+  /** The package of that digest, whether it lies on the shelf or did so once; undefined where it is stored no more. @throws as `open`. */
+  openPackage(id: KoId, digest: string): Promise<KoPackage | undefined> {
+    return this.#packages.openDigest(id, digest);
   }
 
   async stage(): Promise<Staging> {
@@ -142,11 +184,10 @@ export class StoredShelf implements Shelf {
     const { folders, retained } = this.#parts;
     return this.#write(id, async () => {
       await this.#refresh(id);
-      const entry = this.#catalog.find(id);
-      if (entry === undefined) throw koNotFound(koKey(id));
-      requireMatch(entry, ifMatch);
       const folder = this.#catalog.folder(id);
-      if (folder === undefined) return this.#replaceStored(entry, metadata);
+      if (folder === undefined || folders === undefined) return this.#replaceStored(id, metadata, ifMatch);
+      const { entry } = folder.content;
+      requireMatch(entry, ifMatch);
       if (isFor(id, metadata)) {
         if (retained.isKept) await this.#retainFolder(folder, 'replaced');
         await folders.replaceMetadata(folder, metadata);
@@ -160,26 +201,31 @@ export class StoredShelf implements Shelf {
   remove(id: KoId, ifMatch?: readonly string[]): Promise<void> {
     return this.#write(id, async () => {
       await this.#refresh(id);
-      const entry = this.#catalog.find(id);
-      if (entry === undefined) throw koNotFound(koKey(id));
-      requireMatch(entry, ifMatch);
       const folder = this.#catalog.folder(id);
-      if (folder !== undefined) await this.#retainFolder(folder, 'deleted', 'delete');
-      else await this.#change(id, 'delete', (change) => change.remove());
-      await this.#parts.folders.moveAway(koKey(id));
+      if (folder === undefined)
+        await this.#change(id, 'delete', async ({ before, remove }) => {
+          if (before === undefined) throw koNotFound(koKey(id));
+          requireMatch(before, ifMatch);
+          await remove();
+        });
+      else {
+        requireMatch(folder.content.entry, ifMatch);
+        await this.#retainFolder(folder, 'deleted', 'delete');
+      }
+      await this.#parts.folders?.moveAway(koKey(id));
     });
   }
 
   async removed(id?: KoId): Promise<readonly RemovedPackage[]> {
     const { retained, database } = this.#parts;
-    const { stay } = await writing(() => retained.sorted(database.query, id));
+    const { stay } = await this.#writing(() => retained.sorted(database.query, id));
     // What a folder of a person has now is not among it, as what a row has is not.
     return stay.filter((each) => this.#catalog.find(each.id)?.digest !== each.digest);
   }
 
   async openRemoved(id: KoId, digest: string): Promise<KoPackage> {
     const { retained, database } = this.#parts;
-    const chosen = await writing(() => retained.find(database.query, id, digest));
+    const chosen = await this.#writing(() => retained.find(database.query, id, digest));
     return this.#packages.openRetained(await this.#packages.retained(chosen));
   }
 
@@ -187,94 +233,83 @@ export class StoredShelf implements Shelf {
     const { retained, database } = this.#parts;
     return this.#write(id, async () => {
       await this.#refresh(id);
-      const before = this.#catalog.find(id);
-      if (before !== undefined && before.digest === digest) {
-        requireMatch(before, ifMatch);
-        return { entry: before, replaced: undefined };
-      }
-      const chosen = await retained.find(database.query, id, digest);
-      requireMatch(before, ifMatch);
-      const content = await this.#packages.retained(chosen);
       const folder = this.#catalog.folder(id);
-      if (folder !== undefined) await this.#retainFolder(folder, 'replaced');
-      await this.#change(id, 'restore', (change) => change.put(content));
+      if (folder !== undefined && folder.content.entry.digest !== digest) {
+        await retained.find(database.query, id, digest);
+        requireMatch(folder.content.entry, ifMatch);
+        await this.#retainFolder(folder, 'replaced');
+      }
+      const restored = await this.#change(id, 'restore', async ({ query, before: row, put }) => {
+        const before = row ?? folder?.content.entry;
+        if (before !== undefined && before.digest === digest) {
+          requireMatch(before, ifMatch);
+          return { entry: before, replaced: undefined };
+        }
+        const chosen = await retained.find(query, id, digest);
+        requireMatch(before, ifMatch);
+        const content = await this.#packages.retained(chosen);
+        await put(content);
+        return { entry: content.entry, replaced: before?.digest };
+      });
       if (folder !== undefined) await this.#moveFormerFolder(id);
-      return { entry: content.entry, replaced: before?.digest };
+      return restored;
     });
   }
 
   async discardRemoved(): Promise<number> {
-    const { owner, retained, database, changes } = this.#parts;
-    if (owner === undefined || this.#closed) return 0;
-    this.#requireOwner();
-    return writing(async () => {
+    const { mayWrite, requireWritable, retained, database, changes } = this.#parts;
+    if (!mayWrite || this.#closed) return 0;
+    requireWritable();
+    return this.#writing(async () => {
       const { go } = await retained.sorted(database.query);
       let gone = 0;
       for (const id of new Map(go.map(({ id }) => [koKey(id), id])).values())
-        gone += await database.transaction(({ query }) => changes.discard(query, id));
+        gone += await database.transaction(({ query }) => changes.discard(query, id), { isExclusive: true });
+      await forgetRemoved(database);
+      await database.tidy();
       await this.collect();
       return gone;
     });
   }
 
-  /** Notes how far the database is, so that one that was put back from a backup is known by it. */
-  #note(): void {
-    this.#noting ??= (async () => {
-      await Promise.resolve();
-      const { rows } = await this.#parts.database.query<{ revision: number }>('SELECT revision FROM state');
-      this.#noting = undefined;
-      await writeFile(this.#parts.noted, String(rows[0]?.revision ?? 0));
-    })().catch(() => (this.#noting = undefined));
-  }
-
   /** Deletes objects that nothing names. @returns how many. */
   async collect(now?: number): Promise<number> {
-    const { database, objects, mayCollect } = this.#parts;
-    if (!mayCollect) return 0;
-    const named = await namedObjects(database.query, database.dialect);
-    return objects.collect((digest) => named.has(digest) || this.#packages.isHeld(digest), now);
+    if (!this.#parts.mayCollect) return 0;
+    return this.#parts.objects.collect((digest) => this.#packages.isHeld(digest), now);
   }
 
   async rescan(names?: readonly KoName[]): Promise<void> {
-    const { copy, kos, database } = this.#parts;
-    if ((await copy?.update()) === true) await kos.load(database.query, database.dialect.schema);
+    await this.#parts.lookAgain();
     const keys = new Set(names?.map(nameKey));
     await this.#packages.lookAgain((key) => names === undefined || keys.has(key.slice(0, key.lastIndexOf('/'))));
-    await this.#parts.folders.scan(names);
+    await this.#parts.folders?.scan(names);
   }
 
   readAgain(): Promise<readonly KoId[]> {
-    return this.#parts.folders.readAgain();
+    return this.#parts.folders?.readAgain() ?? Promise.resolve([]);
   }
 
   damage(): readonly ShelfDamage[] {
-    return [...this.#packages.damage(), ...this.#parts.folders.damage, ...this.#catalog.duplicates()];
+    return [...this.#packages.damage(), ...(this.#parts.folders?.damage ?? []), ...this.#catalog.duplicates()];
   }
 
   condition(): ShelfCondition {
-    const { removed, owner, root } = this.#parts;
-    const lost = owner === undefined ? this.#parts.problem : (owner.problem() ?? fullDisk(root));
-    return { problem: this.#closed ? undefined : lost, details: { removed: removed.size } };
+    const { problem, details } = this.#parts.condition();
+    return { problem: this.#closed ? undefined : problem, details };
   }
 
   async check(): Promise<void> {
-    try {
-      await readdir(this.#parts.root);
-      await this.#parts.database.query('SELECT 1');
-    } catch (thrown) {
-      throw shelfUnreadable(thrown);
-    }
+    await this.#known(() => undefined);
+    await this.#parts.check();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     await this.#writes.idle();
-    await this.#parts.folders.settled();
-    await this.#noting;
-    await this.#parts.database[Symbol.asyncDispose]();
-    await this.#parts.copy?.[Symbol.asyncDispose]();
-    this.#parts.owner?.release();
+    await this.#parts.folders?.settled();
+    await this.#parts.follower[Symbol.asyncDispose]();
+    await this.#parts.close();
   }
 
   #stage(publish: Publish): Promise<StagedPackage> {
@@ -283,17 +318,18 @@ export class StoredShelf implements Shelf {
 
   async #take(id: KoId, staged: StagedPackage): Promise<ShelfEntry> {
     const content = await staged.describe(id);
-    const there = this.#catalog.find(id);
-    requirePlace(content.entry, there);
+    const folder = this.#catalog.folder(id);
+    requirePlace(content.entry, folder?.content.entry ?? this.#parts.kos.find(id));
     await this.#storing(content, staged, async () => {
-      const folder = this.#catalog.folder(id);
       if (folder !== undefined) await this.#retainFolder(folder, 'replaced');
-      await this.#change(id, 'import', async (change) => {
-        if (change.before?.etag !== content.entry.etag) await change.put(content);
+      await this.#change(id, 'import', async ({ before: row, put }) => {
+        const before = row ?? folder?.content.entry;
+        requirePlace(content.entry, before);
+        staged.replaced = before?.digest === content.entry.digest ? undefined : before?.digest;
+        if (row?.etag !== content.entry.etag) await put(content);
       });
     });
     this.#packages.isWhole(id);
-    if (there?.digest !== content.entry.digest) staged.replaced = there?.digest;
     await this.#moveFormerFolder(id);
     return content.entry;
   }
@@ -304,26 +340,25 @@ export class StoredShelf implements Shelf {
     return await staged.commit(id);
   }
 
-  async #replaceStored(entry: ShelfEntry, metadata: string): Promise<ShelfEntry> {
-    const opened = await this.#packages.open(entry);
-    try {
-      const stored = { entry, artifactsDigest: '', files: opened.files } as PackageContent;
-      const content = describePackage(entry.id, metadata, artifactsOf(stored), otherAtId(entry.id, metadata));
-      if (content.entry.etag === entry.etag) return entry;
-      await this.#storing(content, undefined, () =>
-        this.#change(entry.id, 'replace metadata', (change) => change.put(content)),
-      );
+  async #replaceStored(id: KoId, metadata: string, ifMatch: readonly string[] | undefined): Promise<ShelfEntry> {
+    const { filesOf } = this.#parts;
+    return this.#change(id, 'replace metadata', async ({ before, put }) => {
+      if (before === undefined) throw koNotFound(koKey(id));
+      requireMatch(before, ifMatch);
+      const files = await filesOf(before.digest);
+      if (files === undefined) throw new Error(`the package of ${koKey(id)} has no list of files`);
+      const content = contentOf(id, metadata, files);
+      if (content.entry.etag === before.etag) return before;
+      await this.#storing(content, undefined, () => put(content));
       return content.entry;
-    } finally {
-      opened.release();
-    }
+    });
   }
 
   /** Makes a package of what lies in the folder of a person, so that it may come back when it is gone there. */
   async #retainFolder(folder: UnpackedKo, why: 'deleted' | 'replaced', action?: ChangeAction): Promise<void> {
     const { folders, retained } = this.#parts;
     const { entry } = folder.content;
-    if (!retained.isKept) return;
+    if (!retained.isKept || folders === undefined) return;
     await using staged = await this.#stage(async (id, each) => {
       const content = await each.describe(id);
       await this.#storing(content, each, () => this.#change(id, action, (change) => change.retain(content, why)));
@@ -352,6 +387,7 @@ export class StoredShelf implements Shelf {
     try {
       await write();
       stored.release();
+      await this.#parts.keepFiles?.(content.entry.digest, [...content.files.values()]);
     } catch (thrown) {
       await stored.discard();
       throw thrown;
@@ -364,7 +400,7 @@ export class StoredShelf implements Shelf {
 
   async #moveFormerFolder(id: KoId): Promise<void> {
     try {
-      await this.#parts.folders.moveAway(koKey(id));
+      await this.#parts.folders?.moveAway(koKey(id));
     } catch (thrown) {
       this.#parts.warn(`${koKey(id)} was imported, but its former folder could not be moved to .removed`, thrown);
     }
@@ -372,28 +408,43 @@ export class StoredShelf implements Shelf {
 
   /** Looks again at a folder that a person has changed. */
   async #refresh(id: KoId): Promise<void> {
+    const { folders } = this.#parts;
     const folder = this.#catalog.folder(id);
-    if (folder !== undefined && (await this.#parts.folders.hasChanged(folder))) await this.#parts.folders.scan([id]);
+    if (folder !== undefined && (await folders?.hasChanged(folder))) await folders?.scan([id]);
   }
 
   async #write<T>(id: KoId, work: () => Promise<T>): Promise<T> {
     this.#requireWritable();
     return this.#writes.run(koKey(id), async () => {
-      this.#requireOwner();
-      const result = await writing(work);
-      this.#note();
+      this.#parts.requireWritable();
+      const result = await this.#writing(work);
+      this.#parts.onChanged?.();
       return result;
     });
   }
 
-  #requireWritable(): void {
-    if (this.#parts.owner === undefined) throw readOnlyShelf();
-    if (this.#closed) throw shelfNotWritable('The shelf is closed: the activator is stopping.');
-    this.#requireOwner();
+  /** Errors of the disk and the database become those of the contract. */
+  #writing<T>(work: () => Promise<T>): Promise<T> {
+    return writing(() =>
+      work().catch((thrown: unknown) => {
+        throw this.#parts.database.toServiceError(thrown);
+      }),
+    );
   }
 
-  #requireOwner(): void {
-    const problem = this.#parts.owner?.problem();
-    if (problem !== undefined) throw shelfNotWritable(`${problem}.`);
+  #requireWritable(): void {
+    const { mayWrite, requireWritable } = this.#parts;
+    if (!mayWrite) throw readOnlyShelf();
+    if (this.#closed) throw shelfNotWritable('The shelf is closed: the activator is stopping.');
+    requireWritable();
+  }
+
+  /** @throws shelfNotReadable until all was read once. */
+  #known<T>(read: () => T): Promise<T> {
+    const { kos, follower } = this.#parts;
+    if (kos.revision >= 0) return Promise.resolve(read());
+    const { problem } = follower;
+    const why = problem === undefined ? 'it is read for the first time' : messageOf(problem);
+    return Promise.reject(shelfNotReadable('The shelf cannot be read at the moment: try again later.', new Error(why)));
   }
 }

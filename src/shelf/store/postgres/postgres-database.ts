@@ -1,10 +1,22 @@
 /** The database of a fleet: statements, transactions, and what can go wrong between here and there. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { Turns } from '../../../lib/turns.ts';
-import type { Database, Dialect, Following, Look, Query, Result, Row, Transaction, TransactionOptions, Value } from '../database.ts';
+import type {
+  Database,
+  Dialect,
+  Following,
+  Look,
+  Query,
+  Result,
+  Row,
+  Transaction,
+  TransactionOptions,
+  Value,
+} from '../database.ts';
 import type { Connection } from './connection.ts';
 import { Connections } from './connections.ts';
-import { DatabaseError, toDatabaseError } from './database-error.ts';
+import { DatabaseError, isTransient, toDatabaseError } from './database-error.ts';
+import { asServiceError } from './service-errors.ts';
 import { parseLocation, type DatabaseLocation } from './location.ts';
 import { DatabaseFollower } from './database-follower.ts';
 import type { PasswordSources } from './passwords.ts';
@@ -32,6 +44,8 @@ const MOST_RECONNECTS = 2;
 /** For which a server may be away until it is said that nobody knows whether a change was done. */
 const LONGEST_LOOK_UP_MS = 5000;
 const PAUSE_OF_LOOK_UP_MS = 250;
+/** A change is looked up seconds after it, or never. */
+const CHANGES_FOR_MS = 3_600_000;
 const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01', '23503']);
 
 export class PostgresDatabase implements Database {
@@ -137,6 +151,20 @@ export class PostgresDatabase implements Database {
     this.#connections.dropIdle();
   }
 
+  toServiceError(thrown: unknown): unknown {
+    return asServiceError(thrown);
+  }
+
+  mayPass(thrown: unknown): boolean {
+    return thrown instanceof DatabaseError && isTransient(thrown);
+  }
+
+  async tidy(): Promise<void> {
+    await this.query(
+      `DELETE FROM ${this.dialect.schema}change WHERE at < ${this.dialect.now} - ${String(CHANGES_FOR_MS)}`,
+    );
+  }
+
   follow(look: Look, onWarning: (message: string, cause?: unknown) => void): Following {
     return new DatabaseFollower({ database: this, look, onWarning });
   }
@@ -145,11 +173,7 @@ export class PostgresDatabase implements Database {
     await this.#connections.close();
   }
 
-  async #once<T>(
-    change: string,
-    work: (transaction: Transaction) => Promise<T>,
-    isExclusive: boolean,
-  ): Promise<T> {
+  async #once<T>(change: string, work: (transaction: Transaction) => Promise<T>, isExclusive: boolean): Promise<T> {
     const { schema } = this.dialect;
     const connection = await this.#connections.take();
     try {
@@ -169,7 +193,7 @@ export class PostgresDatabase implements Database {
         // The row is held to the end: what the statements after it read is what others have committed before.
         const lock = isExclusive ? `; SELECT 1 FROM ${schema}state FOR UPDATE` : '';
         await query(
-          `BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO ${schema}change (id) VALUES ('${change}')${lock}`,
+          `BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO ${schema}change (id, at) VALUES ('${change}', ${this.dialect.now})${lock}`,
         );
         result = await work({ query, tellOthers: () => (tells = true) });
         // The server would take a commit for a rollback, and say nothing.
@@ -194,7 +218,7 @@ export class PostgresDatabase implements Database {
 
   /** Waits for the end of that transaction, where it still goes on; from then on it cannot be done any more. */
   async #wasDone(change: string): Promise<boolean> {
-    const insert = `INSERT INTO ${this.dialect.schema}change (id) VALUES ($1) ON CONFLICT (id) DO NOTHING`;
+    const insert = `INSERT INTO ${this.dialect.schema}change (id, at) VALUES ($1, ${this.dialect.now}) ON CONFLICT (id) DO NOTHING`;
     for (const until = performance.now() + LONGEST_LOOK_UP_MS; ; await wait(PAUSE_OF_LOOK_UP_MS)) {
       try {
         return (await this.query(insert, [change])).count === 0;

@@ -144,6 +144,19 @@ export class SqliteDatabase implements Database {
     };
   }
 
+  /** Errors of a file are those of the system. */
+  toServiceError(thrown: unknown): unknown {
+    return thrown;
+  }
+
+  mayPass(thrown: unknown): boolean {
+    return thrown instanceof SqliteError && !thrown.isDamage;
+  }
+
+  tidy(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** Takes the rows of these tables from the database in another file, in place of those that are here. */
   copyFrom(file: string, tables: readonly string[]): Promise<void> {
     return this.#transactions.run('', async () => {

@@ -20,7 +20,8 @@ import type { HashedFile, PackageContent } from '../../package/package-content.t
 import { parsePointer, placeOfKept } from './pointer.ts';
 import { isOfObjects, keptName, type ShelfLayout } from '../shelf-layout.ts';
 import type { Query } from '../database.ts';
-import { ObjectsFolder, type Source } from '../objects-folder.ts';
+import { ObjectsFolder } from '../objects-folder.ts';
+import type { Source } from '../objects.ts';
 import { renderListing } from '../package-listing.ts';
 import { addPackage } from '../packages.ts';
 import { migrate } from '../schema.ts';
@@ -100,7 +101,7 @@ async function requireRoom({ root, home }: ShelfLayout): Promise<void> {
 async function makeDatabase(layout: ShelfLayout, file: string, disk: DurableFiles, warn: Warn): Promise<void> {
   const { staging } = layout;
   await mkdir(staging, { recursive: true });
-  const objects = new ObjectsFolder(layout.objects, staging, disk);
+  const objects = new ObjectsFolder({ folder: layout.objects, staging, disk });
   const olds = [...currentOf(layout, warn), ...(await keptOf(layout, warn))];
   await mapBounded(olds, AT_ONCE, (old) => storeObjects(objects, old, disk));
   await using database = await SqliteDatabase.open(file, { onStep: disk.step });

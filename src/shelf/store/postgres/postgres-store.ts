@@ -1,7 +1,7 @@
 /** Shelves in a PostgreSQL database. Whoever has a folder loads nothing of it. */
 import { join } from 'node:path';
-import { userCache } from '../../lib/user-cache.ts';
-import type { ShelfStore } from '../stores.ts';
+import { userCache } from '../../../lib/user-cache.ts';
+import type { ShelfStore } from '../../stores.ts';
 import { isPostgresLocation, parseLocation } from './location.ts';
 
 export const postgresStore: ShelfStore = {
@@ -14,14 +14,15 @@ export const postgresStore: ShelfStore = {
     const { copies = join(userCache('kgrid-activator'), 'shelf') } = options;
     return openPostgresShelf(location, { ...options, onStep: undefined, folder: copies });
   },
-  audit: {
-    async read(location, access) {
-      const { openAuditRows } = await import('./open-audit-rows.ts');
-      return openAuditRows(location, access);
-    },
-    async verify(location, access) {
-      const { openAuditRowsToVerify } = await import('./open-audit-rows.ts');
-      return openAuditRowsToVerify(location, access);
-    },
+  async openToRead(location, access) {
+    const { PostgresDatabase } = await import('./postgres-database.ts');
+    const database = new PostgresDatabase(location, access);
+    try {
+      await database.query(`SELECT 1 FROM ${database.dialect.schema}audit_head`);
+      return database;
+    } catch (thrown) {
+      await database[Symbol.asyncDispose]();
+      throw thrown;
+    }
   },
 };

@@ -1,6 +1,6 @@
 import { after } from 'node:test';
-import { postgresStorages } from '../../../test/conformance/postgres-storage.ts';
-import { shelfConformance } from '../../../test/conformance/shelf.ts';
+import { postgresStorages } from '../../../../test/conformance/postgres-storage.ts';
+import { shelfConformance } from '../../../../test/conformance/shelf.ts';
 
 const storages = await postgresStorages();
 after(() => storages[Symbol.asyncDispose]());

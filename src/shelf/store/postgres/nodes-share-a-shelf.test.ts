@@ -3,14 +3,14 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { contentOn, failsWith, filesOf, koId, metadataOf, put } from '../../../test/conformance/shelf-packages.ts';
-import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
-import { testDatabase } from '../../../test/support/postgres/shared.ts';
-import { tcpProxy, type TcpProxy } from '../../../test/support/postgres/tcp-proxy.ts';
-import { promised } from '../../../test/support/promised.ts';
-import { koKey } from '../../knowledge-object/id.ts';
+import { contentOn, failsWith, filesOf, koId, metadataOf, put } from '../../../../test/conformance/shelf-packages.ts';
+import { temporaryFolder } from '../../../../test/conformance/temporary-folder.ts';
+import { testDatabase } from '../../../../test/support/postgres/shared.ts';
+import { tcpProxy, type TcpProxy } from '../../../../test/support/postgres/tcp-proxy.ts';
+import { promised } from '../../../../test/support/promised.ts';
+import { koKey } from '../../../knowledge-object/id.ts';
 import { openPostgresShelf, type PostgresShelfOptions } from './open-postgres-shelf.ts';
-import type { PostgresShelf } from './postgres-shelf.ts';
+import type { StoredShelf } from '../stored-shelf.ts';
 
 const shared = await testDatabase();
 const folder = await temporaryFolder();
@@ -25,7 +25,7 @@ const open = (
   more: Partial<PostgresShelfOptions> = {},
   port = shared.port,
   parameters = '',
-): Promise<PostgresShelf> =>
+): Promise<StoredShelf> =>
   openPostgresShelf(`postgres://kgrid:hidden@127.0.0.1:${String(port)}/${shared.name}?connect_timeout=2${parameters}`, {
     folder: join(folder.path, String(++opened)),
     fleet,
@@ -53,7 +53,7 @@ test('what one node changes the others see, in the order in which it was made', 
   // What comes and goes between two looks is no change for who looks.
   await until('the second is seen', async () => (await other.find(koId('a/b/v2'))) !== undefined);
   await one.remove(koId('a/b/v2'));
-  await until('it is seen', async () => (await other.revision()) >= (await one.revision()));
+  await until('it is seen', () => other.reached.revision >= one.reached.revision);
   assert.deepEqual(await other.list(), [first]);
   assert.deepEqual([...new Set((await other.changes(before))?.map(koKey))].sort(), ['a/b/v1', 'a/b/v2']);
   assert.deepEqual(await contentOn(other, 'a/b/v1'), filesOf('a/b/v1'));
@@ -225,13 +225,13 @@ test('files that nothing refers to are given back later, and no others', async (
   await put(shelf, 'a/b/v1', filesOf('a/b/v1', { shared: 's', own: 'o' }));
   await put(shelf, 'a/b/v2', filesOf('a/b/v2', { shared: 's' }));
   await shelf.remove(koId('a/b/v1'));
-  const blobs = async (): Promise<unknown> =>
-    (await shared.run('SELECT count(*)::int AS n FROM collected.blob'))[0]?.['n'];
+  const objects = async (): Promise<unknown> =>
+    (await shared.run('SELECT count(*)::int AS n FROM collected.object'))[0]?.['n'];
   await shelf.discardRemoved();
-  assert.equal(await blobs(), 4, 'a node may still read them');
-  await shared.run(`UPDATE collected.blob SET unused = unused - interval '2 hours'`);
+  assert.equal(await objects(), 4, 'a node may still read them');
+  await shared.run('UPDATE collected.object SET unused = unused - 7200000000');
   await shelf.discardRemoved();
-  assert.equal(await blobs(), 2);
+  assert.equal(await objects(), 2);
   assert.deepEqual(await contentOn(shelf, 'a/b/v2'), filesOf('a/b/v2', { shared: 's' }));
   await put(shelf, 'a/b/v1', filesOf('a/b/v1', { shared: 's', own: 'o' }));
   assert.deepEqual(await contentOn(shelf, 'a/b/v1'), filesOf('a/b/v1', { shared: 's', own: 'o' }));
@@ -240,7 +240,7 @@ test('files that nothing refers to are given back later, and no others', async (
 test('a file that is damaged in the database is told, and an import heals it', async () => {
   await using shelf = await open('damaged', { keepRemoved: { count: 3, age: 86_400_000 } });
   await put(shelf, 'a/b/v1', filesOf('a/b/v1', { 'a.js': 'good' }));
-  await shared.run(`UPDATE damaged.blob_chunk SET bytes = 'evil' WHERE bytes = 'good'`);
+  await shared.run(`UPDATE damaged.object_piece SET bytes = 'evil' WHERE bytes = 'good'`);
   await using other = await open('damaged');
   await assert.rejects(
     contentOn(other, 'a/b/v1'),
@@ -270,7 +270,7 @@ test('a database that lost its last changes with a server is read anew', async (
   proxy.cutAll();
   await until('it is noticed', () => shelf.condition().problem !== undefined);
   await shared.run(
-    `DELETE FROM lost.ko WHERE version IN ('v2', 'v3'); UPDATE lost.state SET revision = 1, mark = gen_random_uuid()`,
+    `DELETE FROM lost.ko WHERE id IN ('a/b/v2', 'a/b/v3'); UPDATE lost.state SET revision = 1, marks = (marks::jsonb - -1 - -1)::text`,
   );
   await using far = await open('lost');
   const other = await put(far, 'a/b/v4');

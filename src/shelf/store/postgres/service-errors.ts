@@ -1,17 +1,8 @@
 /** What callers hear of the database, in the words of the contract. */
-import { outcomeUnknown, ServiceError, shelfFull, shelfNotWritable, shelfUnavailable } from '../../lib/errors.ts';
+import { outcomeUnknown, ServiceError, shelfFull, shelfNotWritable, shelfUnavailable } from '../../../lib/errors.ts';
 import { DatabaseError } from './database-error.ts';
 
-/** Runs changes; errors of the database become those of the contract, all others pass. */
-export async function changing<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (thrown) {
-    throw asChangeError(thrown);
-  }
-}
-
-export function asChangeError(thrown: unknown): unknown {
+export function asServiceError(thrown: unknown): unknown {
   if (!(thrown instanceof DatabaseError) || thrown instanceof ServiceError) return thrown;
   if (thrown.isUnsure)
     return outcomeUnknown(

@@ -2,12 +2,11 @@
  * Files of packages on the local disk, by their digest. Whatever happens to it, a read gives what was stored or nothing:
  * it may be deleted at any time, and fills again.
  */
-import { createHash } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { sha256 } from '../package/package-content.ts';
+import { hashFile } from '../../package/hash-file.ts';
 
-export interface BlobCacheOptions {
+export interface ObjectCacheOptions {
   readonly folder: string;
   /** Bytes; where there are more, those that were used longest ago go. */
   readonly limit: number;
@@ -21,39 +20,32 @@ interface Known {
 
 const NAME = /^[0-9a-f]{64}$/;
 
-export class BlobCache {
-  readonly #options: BlobCacheOptions;
+export class ObjectCache {
+  readonly #options: ObjectCacheOptions;
   /** By digest, those first that were used longest ago. */
   readonly #known = new Map<string, Known>();
   #bytes = 0;
   #scanned: Promise<void> | undefined;
 
-  constructor(options: BlobCacheOptions) {
+  constructor(options: ObjectCacheOptions) {
     this.#options = options;
   }
 
-  /** The bytes, if they are here and whole. */
-  async read(digest: string): Promise<Buffer | undefined> {
-    const bytes = await readFile(this.#path(digest)).catch(() => undefined);
-    if (bytes === undefined) return undefined;
-    if (sha256(bytes) !== digest) return this.#drop(digest);
-    this.#use(digest, bytes.length);
-    return bytes;
+  /** Whether it seems to be here. */
+  async has(digest: string): Promise<boolean> {
+    return this.#known.has(digest) || (await stat(this.#path(digest)).catch(() => undefined)) !== undefined;
   }
 
-  /** The file, open, if it is here and whole. Its bytes are read once to find out, and again where it has changed. */
-  async open(digest: string, size: number): Promise<FileHandle | undefined> {
-    const file = await open(this.#path(digest), 'r').catch(() => undefined);
-    if (file === undefined) return undefined;
-    const { ino, mtimeMs, size: found } = await file.stat();
-    const mark = `${String(ino)} ${String(mtimeMs)}`;
-    if (found === size && this.#known.get(digest)?.mark === mark) return file;
-    if (found !== size || (await digestOf(file)) !== digest) {
-      await file.close();
-      return this.#drop(digest);
-    }
+  /** The path of the file, if it is here and whole. Its bytes are read once to find out, and again where it has changed. */
+  async find(digest: string, size: number): Promise<string | undefined> {
+    const path = this.#path(digest);
+    const found = await stat(path).catch(() => undefined);
+    if (found === undefined) return undefined;
+    const mark = `${String(found.ino)} ${String(found.mtimeMs)}`;
+    if (found.size === size && this.#known.get(digest)?.mark === mark) return path;
+    if (found.size !== size || (await hashFile(path, size).catch(() => '')) !== digest) return this.#drop(digest);
     this.#use(digest, size, mark);
-    return file;
+    return path;
   }
 
   /** Never rejects: what cannot be kept is asked of the database again. */
@@ -65,7 +57,7 @@ export class BlobCache {
       await using file = await open(temporary, 'wx', 0o600);
       await file.writeFile(bytes);
       await rename(temporary, path);
-      this.#use(digest, bytes.length);
+      this.#use(digest, bytes.length, undefined);
       await this.#shrink();
     } catch {
       await rm(temporary, { force: true }).catch(() => undefined);
@@ -122,16 +114,5 @@ export class BlobCache {
       if (!known.has(digest)) this.#known.set(digest, { size, mark: undefined });
     for (const [digest, each] of used) this.#known.set(digest, each);
     for (const { size } of this.#known.values()) this.#bytes += size;
-  }
-}
-
-async function digestOf(file: FileHandle): Promise<string> {
-  const hash = createHash('sha256');
-  const buffer = Buffer.alloc(1024 * 1024);
-  for (let at = 0; ;) {
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, at);
-    if (bytesRead === 0) return hash.digest('hex');
-    hash.update(buffer.subarray(0, bytesRead));
-    at += bytesRead;
   }
 }
