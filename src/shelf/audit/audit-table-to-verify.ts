@@ -33,7 +33,8 @@ export class AuditTableToVerify implements AuditToVerify {
   async known(): Promise<KnownWriters> {
     const { query, dialect } = this.#database;
     const { rows } = await query<HeadRow>(
-      `SELECT writer, number, hash, trimmed, trimmed_hash FROM ${dialect.schema}audit_head`,
+      `SELECT writer, number, hash, trimmed, trimmed_hash FROM ${dialect.schema}audit_head
+        UNION ALL SELECT writer, number, hash, trimmed, trimmed_hash FROM ${dialect.schema}audit_earlier`,
     );
     return {
       writers: new Map(

@@ -1,5 +1,5 @@
 /** The audit as one table and one chain of hashes, which is computed here, in the transaction of what is recorded. */
-import { BEGIN, chained, chainOf, type ChainEnd } from './audit-chain.ts';
+import { chained, chainOf, type ChainEnd } from './audit-chain.ts';
 import { fits } from './audit-store.ts';
 import type { AuditFollower, AuditPage, AuditQuery, AuditRecord, AuditStore, KeptAuditRecord } from './audit-store.ts';
 import type { Database, Dialect, Query, Row } from '../store/database.ts';
@@ -126,25 +126,29 @@ export class AuditTable implements AuditStore {
     // A part of them at a time, so that not each record takes one away.
     const goal = this.#most - this.#most / 16;
     const sql = `SELECT id, at, record FROM ${schema}audit ORDER BY id LIMIT ${String(PAGE)}`;
-    let trimmed = BEGIN;
+    // Of each chain: those of version 0.1 come first.
+    const ends = new Map<string, ChainEnd>();
     while (bytes > goal) {
       const oldest = (await query<AuditRow>(sql)).rows;
       let last: AuditRow | undefined;
       for (const row of oldest) {
         if (bytes <= goal) break;
         bytes -= Buffer.byteLength(row.record);
+        const place = chainOf(row.record);
+        if (place !== undefined) ends.set(place.writer, place);
         last = row;
       }
       if (last === undefined) break;
       await query(`DELETE FROM ${schema}audit WHERE id <= $1`, [last.id]);
-      trimmed = chainOf(last.record) ?? trimmed;
     }
-    await query(`UPDATE ${schema}audit_head SET trimmed = $1, trimmed_hash = $2, bytes = $3`, [
-      trimmed.number,
-      trimmed.hash,
-      bytes,
-    ]);
-    await appendAudit(query, this.#database, trimRecord(trimmed));
+    await query(`UPDATE ${schema}audit_head SET bytes = $1`, [bytes]);
+    for (const [writer, { number, hash }] of ends) {
+      for (const table of ['audit_head', 'audit_earlier'])
+        await query(`UPDATE ${schema}${table} SET trimmed = $1, trimmed_hash = $2 WHERE writer = $3`, [
+          ...[number, hash, writer],
+        ]);
+      await appendAudit(query, this.#database, trimRecord({ number, hash }, writer));
+    }
   }
 
   async #page({ newerThan, since, ko, who }: AuditQuery, after: number): Promise<readonly AuditRow[]> {
@@ -158,15 +162,19 @@ export class AuditTable implements AuditStore {
   }
 }
 
-/** Without such a record, records that are not there were taken away by somebody else. */
-export const trimRecord = ({ number, hash }: ChainEnd): AuditRecord => ({
+/** Without such a record, records that are not there were taken away by somebody else. @param writer whose they were. */
+export const trimRecord = ({ number, hash }: ChainEnd, writer: string): AuditRecord => ({
   who: 'kgrid',
   login: 'service',
   action: TRIM,
-  subject: `${String(number)} ${hash}`,
+  subject: `${writer} ${String(number)} ${hash}`,
   outcome: 'done',
   requestId: '',
   remoteAddress: '',
 });
 
-const recordOf = ({ record }: AuditRow): KeptAuditRecord => JSON.parse(record) as KeptAuditRecord;
+/** The texts that version 0.1 wrote into PostgreSQL lack the id, and the first of them the time. */
+const recordOf = ({ id, at, record }: AuditRow): KeptAuditRecord => ({
+  ...{ id, time: new Date(at).toISOString() },
+  ...(JSON.parse(record) as AuditRecord),
+});

@@ -39,6 +39,7 @@ export async function copyAudit(from: Database, to: Database): Promise<CopiedAud
         await insert(query, to, rows);
         after = last.id;
       }
+      await copyEarlier(query, from, to);
       const { writer, last_id: lastId, number, hash, trimmed, trimmed_hash: trimmedHash, bytes } = source;
       await query(
         `UPDATE ${to.dialect.schema}audit_head SET writer = $1, last_id = $2, number = $3, hash = $4, trimmed = $5, trimmed_hash = $6, bytes = $7`,
@@ -48,6 +49,23 @@ export async function copyAudit(from: Database, to: Database): Promise<CopiedAud
     },
     { isExclusive: true },
   );
+}
+
+interface EarlierRow extends Row {
+  readonly writer: string;
+  readonly number: number;
+  readonly hash: string;
+  readonly trimmed: number;
+  readonly trimmed_hash: string;
+}
+
+async function copyEarlier(query: Query, from: Database, to: Database): Promise<void> {
+  const columns = 'writer, number, hash, trimmed, trimmed_hash';
+  const { rows } = await from.query<EarlierRow>(`SELECT ${columns} FROM ${from.dialect.schema}audit_earlier`);
+  for (const { writer, number, hash, trimmed, trimmed_hash: trimmedHash } of rows)
+    await query(`INSERT INTO ${to.dialect.schema}audit_earlier (${columns}) VALUES ($1, $2, $3, $4, $5)`, [
+      ...[writer, number, hash, trimmed, trimmedHash],
+    ]);
 }
 
 async function headOf(query: Query, { dialect: { schema } }: Database): Promise<HeadRow> {

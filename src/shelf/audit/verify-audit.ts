@@ -72,7 +72,7 @@ export interface NotedHash extends ChainEnd {
 }
 
 const MOST_PROBLEMS = 1000;
-const TRIM_SUBJECT = /,"action":"trim audit","subject":"(\d{1,15} (?:[0-9a-f]{64})?)",/;
+const TRIM_SUBJECT = /,"action":"trim audit","subject":"([\w-]{1,64}) (\d{1,15} (?:[0-9a-f]{64})?)",/;
 
 interface Gap {
   from: number;
@@ -120,8 +120,8 @@ class Verifier {
       return;
     }
     const { writer, previous, hash, isWhole } = found;
-    const trim = TRIM_SUBJECT.exec(text)?.[1];
-    if (trim !== undefined && isWhole) this.#trims.set(writer, trim);
+    const [, trimmed, upTo] = TRIM_SUBJECT.exec(text) ?? [];
+    if (trimmed !== undefined && upTo !== undefined && isWhole) this.#trims.set(trimmed, upTo);
     const chain = this.#chainOf(writer);
     chain.records++;
     const problem = (kind: ProblemKind, why: string): void =>

@@ -27,6 +27,10 @@ export interface Dialect {
   readonly types: { readonly text: string; readonly integer: string; readonly bytes: string };
   /** Follows the list of columns where a table is made. */
   readonly tableOptions: string;
+  /** A SELECT of the names of all tables that are there. */
+  readonly tables: string;
+  /** Statements that make the tables of the driver itself. */
+  readonly ownTables: readonly string[];
   /** Follows a SELECT whose rows nobody else may change until the transaction ends. */
   readonly forUpdate: string;
 }
@@ -77,6 +81,11 @@ export interface Database extends AsyncDisposable {
   mayPass(thrown: unknown): boolean;
   /** Gives back what the driver keeps for itself and needs no more. */
   tidy(): Promise<void>;
+  /**
+   * Does all of the work or nothing of it, while nobody else changes the tables. Makes a place for them where there is none.
+   * It may take long.
+   */
+  changeTables<T>(work: (query: Query) => Promise<T>): Promise<T>;
   /** Calls `look` each second and where the database tells that something was written; never, where nobody else writes it. */
   follow(look: Look, onWarning: (message: string, cause?: unknown) => void): Following;
 }

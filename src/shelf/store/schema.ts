@@ -1,178 +1,136 @@
-/** The tables of a shelf, made and brought to the version of this program step by step; a step that was released never changes. */
+/** Brings the tables of a shelf to what this program knows, step by step (`tables.ts`); never back. */
 import { startRefused } from '../../lib/errors.ts';
-import type { Database, Dialect, Query } from './database.ts';
+import type { Database, Dialect, Query, Row } from './database.ts';
+import { lives } from './node-lives.ts';
+import { STEPS, type Step } from './tables.ts';
+import { copyTables, isOfVersion01, putTablesAside } from './upgrade/take-over-tables.ts';
 
-type Step = (dialect: Dialect) => readonly string[];
+const PROGRAM = 'kgrid-activator';
+
+interface StepRow extends Row {
+  readonly step: number;
+  readonly program: string;
+  /** Milliseconds since 1970. */
+  readonly prepared: number;
+  readonly finished: number | null;
+}
+
+export interface SchemaStatus {
+  readonly steps: readonly Pick<StepRow, 'step' | 'prepared' | 'finished'>[];
+  /** How many steps this program knows. */
+  readonly known: number;
+  /** Of activators that run on it. */
+  readonly nodes: readonly { readonly name: string; readonly version: string }[];
+}
 
 /**
- * - `state`: one row. `revision` grows with each change of the shelf, `generation` with each change of what is meant to be
- *   active, and `marks` gets a mark (`state.ts`); `started` is 1 once somebody said what is meant to be active. Rows of
- *   KOs that were removed up to the revision `changes_from` may be gone.
- * - `package`: what is stored, by the digest of all its files. `files` is a JSON array of `[path, size, sha256]`.
- * - `ko`: what is on the shelf. `name` is `<naan>/<name>`, `id` the same with `/<version>`; `listing` is the digest of the
- *   object from which the row can be made again (`package-listing.ts`). `folder` is the path of a folder that a person put
- *   on the shelf and that is read in place, `stamp` what tells that nothing changed in it. A row whose `removed` is 1 tells
- *   who follows that the KO went.
- * - `retained`: packages that were deleted or replaced and may come back.
- * - `active`: which package of each KO is meant to be active, by which generation; `at`: when all of it was asked for last.
- *   `activation`: the changes that led there, so that each node makes the same ones. `selection` is JSON.
- *   `engine_refresh`: when all endpoints of an engine were asked for last.
- * - `node`: the activators that share the shelf, with how far each is. `settings` and `failures` are JSON.
- * - `runtime`, `runtime_endpoint`: external runtimes, and what was activated there. `facts` and `uri` are JSON.
- * - `lease`: work that one node at a time does.
- * - `audit`: the records, each a JSON text with its place in the chain; `audit_head`: how far the chain is, and what
- *   went at its beginning.
+ * Prepares the steps that are missing, and finishes them where no activator runs on the database. Where all of them are
+ * there, it only reads. @param where as people know it. @throws startRefused for tables that this program cannot use.
  */
-const first: Step = ({ schema, types: { text, integer }, tableOptions }) => [
-  `CREATE TABLE ${schema}state (
-    one ${integer} PRIMARY KEY CHECK (one = 1),
-    revision ${integer} NOT NULL,
-    generation ${integer} NOT NULL,
-    marks ${text} NOT NULL,
-    changes_from ${integer} NOT NULL,
-    started ${integer} NOT NULL,
-    call_key ${text},
-    created ${integer} NOT NULL
-  )${tableOptions}`,
-  `CREATE TABLE ${schema}package (
-    digest ${text} PRIMARY KEY,
-    files ${text} NOT NULL,
-    size ${integer} NOT NULL,
-    stored ${integer} NOT NULL
-  )${tableOptions}`,
-  `CREATE TABLE ${schema}ko (
-    id ${text} PRIMARY KEY,
-    name ${text} NOT NULL,
-    digest ${text} REFERENCES ${schema}package,
-    listing ${text},
-    metadata ${text},
-    at_id ${text},
-    etag ${text},
-    folder ${text},
-    stamp ${text},
-    revision ${integer} NOT NULL,
-    removed ${integer} NOT NULL
-  )${tableOptions}`,
-  `CREATE INDEX ko_name ON ${schema}ko (name)`,
-  `CREATE INDEX ko_revision ON ${schema}ko (revision)`,
-  `CREATE INDEX ko_digest ON ${schema}ko (digest)`,
-  `CREATE TABLE ${schema}retained (
-    id ${text} NOT NULL,
-    digest ${text} NOT NULL REFERENCES ${schema}package,
-    listing ${text} NOT NULL,
-    at ${integer} NOT NULL,
-    why ${text} NOT NULL CHECK (why IN ('deleted', 'replaced')),
-    PRIMARY KEY (id, digest)
-  )${tableOptions}`,
-  `CREATE INDEX retained_digest ON ${schema}retained (digest)`,
-  `CREATE TABLE ${schema}active (
-    id ${text} PRIMARY KEY,
-    name ${text} NOT NULL,
-    digest ${text} NOT NULL REFERENCES ${schema}package,
-    generation ${integer} NOT NULL,
-    at ${integer} NOT NULL
-  )${tableOptions}`,
-  `CREATE INDEX active_name ON ${schema}active (name)`,
-  `CREATE INDEX active_digest ON ${schema}active (digest)`,
-  `CREATE TABLE ${schema}activation (
-    generation ${integer} PRIMARY KEY,
-    kind ${text} NOT NULL CHECK (kind IN ('reload', 'refresh')),
-    selection ${text} NOT NULL
-  )${tableOptions}`,
-  `CREATE TABLE ${schema}engine_refresh (engine ${text} PRIMARY KEY, at ${integer} NOT NULL)${tableOptions}`,
-  `CREATE TABLE ${schema}node (
-    id ${text} PRIMARY KEY,
-    name ${text} NOT NULL,
-    address ${text} NOT NULL,
-    version ${text} NOT NULL,
-    settings ${text} NOT NULL,
-    revision ${integer} NOT NULL,
-    generation ${integer} NOT NULL,
-    failures ${text} NOT NULL,
-    joined ${integer} NOT NULL,
-    heartbeat ${integer} NOT NULL,
-    heard_until ${integer},
-    heard_again ${integer}
-  )${tableOptions}`,
-  `CREATE TABLE ${schema}runtime (
-    id ${text} PRIMARY KEY,
-    engine ${text} NOT NULL,
-    facts ${text} NOT NULL,
-    epoch ${integer} NOT NULL,
-    heard ${integer} NOT NULL
-  )${tableOptions}`,
-  `CREATE TABLE ${schema}runtime_endpoint (
-    runtime ${text} NOT NULL REFERENCES ${schema}runtime ON DELETE CASCADE,
-    endpoint ${text} NOT NULL,
-    generation ${integer} NOT NULL,
-    checksum ${text} NOT NULL,
-    state ${text} NOT NULL,
-    uri ${text},
-    holder ${text},
-    until ${integer},
-    PRIMARY KEY (runtime, endpoint)
-  )${tableOptions}`,
-  `CREATE TABLE ${schema}lease (
-    name ${text} PRIMARY KEY,
-    holder ${text} NOT NULL,
-    until ${integer} NOT NULL
-  )${tableOptions}`,
-  `CREATE TABLE ${schema}audit (
-    id ${integer} PRIMARY KEY,
-    at ${integer} NOT NULL,
-    who ${text} NOT NULL,
-    record ${text} NOT NULL
-  )${tableOptions}`,
-  `CREATE INDEX audit_at ON ${schema}audit (at)`,
-  `CREATE TABLE ${schema}audit_head (
-    one ${integer} PRIMARY KEY CHECK (one = 1),
-    writer ${text} NOT NULL,
-    last_id ${integer} NOT NULL,
-    number ${integer} NOT NULL,
-    hash ${text} NOT NULL,
-    trimmed ${integer} NOT NULL,
-    trimmed_hash ${text} NOT NULL,
-    bytes ${integer} NOT NULL
-  )${tableOptions}`,
-];
+export async function migrate(database: Database, where: string, steps = STEPS): Promise<void> {
+  const { dialect, isShared } = database;
+  const found = await look(database.query, dialect, where, steps);
+  if (found.length >= steps.length) return;
+  await database.changeTables(async (query) => {
+    const isOld = await isOfVersion01(query, dialect, where);
+    if (isOld) await putTablesAside(query, dialect, where);
+    await prepare(query, dialect, where, steps);
+    if (isOld) await copyTables(query, database);
+    if (!isShared || (await nodesOf(query, dialect)).length === 0) await finish(query, dialect, steps);
+  });
+}
 
-const STEPS: readonly Step[] = [first];
+/** Finishes all steps that this program knows, and prepares them first. @throws startRefused as `migrate`. */
+export async function finishSchema(database: Database, where: string, steps = STEPS): Promise<void> {
+  await migrate(database, where, steps);
+  if ((await look(database.query, database.dialect, where, steps)).every(({ finished }) => finished !== null)) return;
+  await database.changeTables((query) => finish(query, database.dialect, steps));
+}
 
-/** Does the steps that are missing, each in one transaction. @throws startRefused for a schema of a newer program. */
-export async function migrate(database: Database, where: string): Promise<void> {
-  const { dialect } = database;
-  const { schema, types, tableOptions } = dialect;
-  await database.query(
-    `CREATE TABLE IF NOT EXISTS ${schema}schema_step (step ${types.integer} PRIMARY KEY, at ${types.integer} NOT NULL)${tableOptions}`,
-  );
-  for (let done = await stepsOf(database.query, schema); done < STEPS.length; done++) {
-    const step = STEPS[done];
-    if (step === undefined) break;
-    await database.transaction(async ({ query }) => {
-      if ((await stepsOf(query, schema)) > done) return;
-      for (const statement of step(dialect)) await query(statement);
-      if (done === 0) await begin(query, dialect);
-      await query(`INSERT INTO ${schema}schema_step (step, at) VALUES ($1, ${dialect.now})`, [done + 1]);
-    });
-  }
-  const done = await stepsOf(database.query, schema);
-  if (done > STEPS.length)
-    throw startRefused(
-      `--shelf: the database of ${where} is of a newer activator (its schema has ${String(done)} steps, this program knows ${String(STEPS.length)}): start that one, or restore a backup from before the upgrade`,
+/** Reads only. @throws startRefused as `migrate`. */
+export async function schemaStatus(database: Database, where: string, steps = STEPS): Promise<SchemaStatus> {
+  const { query, dialect } = database;
+  const found = await look(query, dialect, where, steps);
+  return { steps: found, known: steps.length, nodes: found.length === 0 ? [] : await nodesOf(query, dialect) };
+}
+
+async function prepare(query: Query, dialect: Dialect, where: string, steps: readonly Step[]): Promise<void> {
+  const { schema, types, tableOptions, now, ownTables } = dialect;
+  // Another activator may have done it since.
+  const done = (await look(query, dialect, where, steps)).length;
+  if (done === 0) {
+    await query(
+      `CREATE TABLE ${schema}schema_step (step ${types.integer} PRIMARY KEY, program ${types.text} NOT NULL,
+        prepared ${types.integer} NOT NULL, finished ${types.integer})${tableOptions}`,
     );
+    for (const statement of ownTables) await query(statement);
+  }
+  for (const [index, step] of steps.entries()) {
+    if (index < done) continue;
+    for (const statement of step.prepare(dialect)) await query(statement);
+    await query(`INSERT INTO ${schema}schema_step (step, program, prepared) VALUES ($1, $2, ${now})`, [
+      index + 1,
+      PROGRAM,
+    ]);
+  }
 }
 
-async function stepsOf(query: Query, schema: string): Promise<number> {
-  const { rows } = await query<{ done: number }>(`SELECT coalesce(max(step), 0) AS done FROM ${schema}schema_step`);
-  return rows[0]?.done ?? 0;
+async function finish(query: Query, dialect: Dialect, steps: readonly Step[]): Promise<void> {
+  const { schema, now } = dialect;
+  const { rows } = await query<{ step: number }>(
+    `SELECT step FROM ${schema}schema_step WHERE finished IS NULL AND step <= $1 ORDER BY step`,
+    [steps.length],
+  );
+  for (const { step } of rows) {
+    for (const statement of steps[step - 1]?.finish?.(dialect) ?? []) await query(statement);
+    await query(`UPDATE ${schema}schema_step SET finished = ${now} WHERE step = $1`, [step]);
+  }
 }
 
-async function begin(query: Query, { schema, now }: Dialect): Promise<void> {
-  await query(
-    `INSERT INTO ${schema}state (one, revision, generation, marks, changes_from, started, created) VALUES (1, 0, 0, '[]', 0, 0, ${now})`,
+/** The activators that run on it. */
+async function nodesOf(query: Query, dialect: Dialect): Promise<SchemaStatus['nodes']> {
+  const sql = `SELECT name, version FROM ${dialect.schema}node WHERE ${lives(dialect)} ORDER BY name`;
+  return (await query<{ name: string; version: string }>(sql)).rows;
+}
+
+/** The steps that are prepared; none where there is nothing yet, or what version 0.1 made. @throws startRefused. */
+async function look(
+  query: Query,
+  dialect: Dialect,
+  where: string,
+  steps: readonly Step[],
+): Promise<readonly StepRow[]> {
+  const refused = (why: string): Error => startRefused(`--shelf: the database of ${where} ${why}`);
+  const names = new Set((await query<{ name: string }>(dialect.tables)).rows.map(({ name }) => name));
+  if (names.size === 0 || (await isOfVersion01(query, dialect, where))) return [];
+  const rows = names.has('schema_step')
+    ? (await query<StepRow>(`SELECT * FROM ${dialect.schema}schema_step ORDER BY 1`)).rows
+    : [];
+  if (rows.length === 0 || rows.some(({ program }) => program !== PROGRAM))
+    throw refused('belongs to another program: name another place for the shelf, such as another --fleet');
+  const finished = rows.findLast((row) => row.finished !== null)?.step ?? 0;
+  if (finished > steps.length)
+    throw refused(
+      `is of a newer activator (its schema has ${String(finished)} steps, this program knows ${String(steps.length)}): start that one, or restore a backup from before the upgrade`,
+    );
+  const missing = tablesOf(steps.slice(0, rows.length), dialect, finished).filter((name) => !names.has(name));
+  if (rows.at(-1)?.step !== rows.length || missing.length > 0)
+    throw refused(
+      `is not whole (${missing.length > 0 ? `missing: ${missing.join(', ')}` : 'steps are not noted'}): restore a backup, or name another place for the shelf, such as another --fleet`,
+    );
+  return rows;
+}
+
+/** The tables that steps make, without those that finished ones take away. */
+function tablesOf(steps: readonly Step[], dialect: Dialect, finished: number): readonly string[] {
+  const names = (statements: readonly string[], verb: string): string[] =>
+    statements.flatMap((each) => new RegExp(`^${verb} TABLE (?:"[^"]+"\\.)?(\\w+)`).exec(each)?.[1] ?? []);
+  const gone = new Set(
+    names(
+      steps.slice(0, finished).flatMap((step) => step.finish?.(dialect) ?? []),
+      'DROP',
+    ),
   );
-  await query(
-    `INSERT INTO ${schema}audit_head (one, writer, last_id, number, hash, trimmed, trimmed_hash, bytes) VALUES (1, $1, 0, 0, '', 0, '', 0)`,
-    [crypto.randomUUID()],
-  );
+  const made = [...dialect.ownTables, ...steps.flatMap((step) => step.prepare(dialect))];
+  return names(made, 'CREATE').filter((name) => !gone.has(name));
 }

@@ -1,12 +1,18 @@
+/** A few connections to the host that can be written to, in a pool of the driver. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { Connection, type ConnectOptions } from './connection.ts';
+import pg from 'pg';
+import { Connection, type ConnectOptions, type Server } from './connection.ts';
 import { DatabaseError, toDatabaseError } from './database-error.ts';
 import type { DatabaseHost } from './location.ts';
+import { attemptsFor } from './tls.ts';
 
 export interface ConnectionsOptions extends ConnectOptions {
   /** How many at most, beside those that are opened apart. */
   readonly most: number;
 }
+
+/** In the pool; to be released. */
+export type PooledConnection = Connection & pg.PoolClient;
 
 /** Milliseconds for which nobody else tries after a server could not be reached. */
 const REST_AFTER_FAILURE = 500;
@@ -14,27 +20,31 @@ const REST_AFTER_FAILURE = 500;
 const UNUSED_FOR = 60_000;
 /** Milliseconds for which a connection may be waited for while all are in use. */
 const LONGEST_WAIT = 30_000;
+/** Milliseconds for which what runs may go on when all is closed. */
+const LONGEST_CLOSE = 1000;
+/** To connect to a server that was found just now. */
+const MOST_ATTEMPTS = 2;
+const ALL_IN_USE = 'timeout exceeded when trying to connect';
 
-interface Waiting {
-  readonly take: (connection: Connection) => void;
-  readonly fail: (error: DatabaseError) => void;
-}
-
-/** A few connections to the host that can be written to. */
 export class Connections {
   readonly #options: ConnectionsOptions;
-  readonly #hosts: readonly DatabaseHost[];
-  #idle: { readonly connection: Connection; readonly timer: NodeJS.Timeout }[] = [];
-  readonly #used = new Set<Connection>();
-  readonly #waiting: Waiting[] = [];
-  #opening = 0;
-  #failed: { readonly at: number; readonly error: DatabaseError } | undefined;
+  readonly #pool: pg.Pool;
+  readonly #open = new Set<Connection>();
+  /** The one that new connections of the pool go to. */
+  #server: Server | undefined;
+  #isKnown = false;
+  #finding: Promise<Connection> | undefined;
   #lastGood = 0;
+  #failed: { readonly at: number; readonly error: DatabaseError } | undefined;
   #closed = false;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    this.#hosts = options.location.hosts;
+    this.#pool = new pg.Pool({
+      Client: pooled(() => this.#server, options, this.#open),
+      ...{ max: options.most, idleTimeoutMillis: UNUSED_FOR, connectionTimeoutMillis: LONGEST_WAIT },
+    });
+    this.#pool.on('error', () => undefined);
   }
 
   /** Why there is no connection, where the last attempt failed. */
@@ -48,115 +58,81 @@ export class Connections {
     try {
       const connection = await this.#openWritable();
       this.#failed = undefined;
+      if (!this.#isKnown) [this.#server, this.#isKnown] = [connection.server, true];
       return connection;
     } catch (thrown) {
       const error = toDatabaseError(thrown, true);
       this.#failed = { at: performance.now(), error };
-      for (const { fail } of this.#waiting.splice(0)) fail(error);
       throw error;
     }
   }
 
-  /** To be given back. Fails at once while it is known that there is none to be had. @throws DatabaseError. */
-  async take(): Promise<Connection> {
-    this.#requireOpen();
-    const idle = this.#idle.pop();
-    if (idle !== undefined) {
-      clearTimeout(idle.timer);
-      this.#used.add(idle.connection);
-      return idle.connection;
-    }
-    if (this.#used.size + this.#opening >= this.#options.most) return this.#waitForOne();
-    const { at, error } = this.#failed ?? {};
-    if (at !== undefined && error !== undefined && (this.#opening > 0 || performance.now() - at < REST_AFTER_FAILURE))
-      throw error;
-    this.#opening++;
-    try {
-      const connection = await this.openApart();
-      if (this.#closed) connection.close();
-      this.#used.add(connection);
-      return connection;
-    } finally {
-      this.#opening--;
+  /** To be released. Fails at once while it is known that there is none to be had. @throws DatabaseError. */
+  async take(): Promise<PooledConnection> {
+    for (let attempt = 1; ; attempt++) {
+      this.#requireOpen();
+      if (!this.#isKnown) await this.#find();
+      try {
+        const connection = await this.#pool.connect();
+        if (!(connection instanceof Connection)) throw new Error('the pool has a connection that it did not make');
+        if (this.#isKnown && connection.server === this.#server) return connection;
+        connection.release(true);
+      } catch (thrown) {
+        if (thrown instanceof Error && thrown.message === ALL_IN_USE)
+          throw new DatabaseError('timeout', 'all connections to the database are in use');
+        this.findAgain();
+        if (attempt >= MOST_ATTEMPTS) throw toDatabaseError(thrown, true);
+      }
     }
   }
 
-  giveBack(connection: Connection): void {
-    this.#used.delete(connection);
-    if (this.#closed) connection.close();
-    if (connection.isBroken) return this.#serveNext();
-    const next = this.#waiting.shift();
-    if (next !== undefined) {
-      this.#used.add(connection);
-      next.take(connection);
-      return;
-    }
-    const timer = setTimeout(() => this.#drop(connection), UNUSED_FOR).unref();
-    this.#idle.push({ connection, timer });
-    connection.onBroken = () => this.#drop(connection);
-  }
-
-  /** What is not in use is closed: the next look for the writable host anew. */
-  dropIdle(): void {
-    for (const { connection } of [...this.#idle]) this.#drop(connection);
+  /** The next that is taken looks for the host that can be written to; what is connected to another is closed. */
+  findAgain(): void {
+    this.#isKnown = false;
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.dropIdle();
-    for (const { fail } of this.#waiting.splice(0)) fail(CLOSED());
-    // What runs may come to its end; after that it is broken off.
-    for (let turns = 0; this.#used.size > 0 && turns < 50; turns++) await wait(20);
-    for (const connection of this.#used) connection.destroy();
+    const until = performance.now() + LONGEST_CLOSE;
+    // The pool forgets those who wait for a connection when it ends.
+    while (this.#pool.waitingCount > 0 && performance.now() < until) await wait(10);
+    const timer = setTimeout(() => this.#open.forEach((each) => each.destroy()), until - performance.now());
+    await this.#pool.end();
+    clearTimeout(timer);
   }
 
-  #drop(connection: Connection): void {
-    const found = this.#idle.find((each) => each.connection === connection);
-    if (found === undefined) return;
-    clearTimeout(found.timer);
-    this.#idle = this.#idle.filter((each) => each !== found);
-    connection.close();
-  }
-
-  async #waitForOne(): Promise<Connection> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
-        reject(new DatabaseError('timeout', 'all connections to the database are in use'));
-      }, LONGEST_WAIT);
-      const waiting: Waiting = {
-        take: (connection) => (clearTimeout(timer), resolve(connection)),
-        fail: (error) => (clearTimeout(timer), reject(error)),
-      };
-      this.#waiting.push(waiting);
-    });
-  }
-
-  /** One went and cannot be used: who waits for it gets a new one. */
-  #serveNext(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) return;
-    this.take().then(next.take, (thrown: unknown) => next.fail(toDatabaseError(thrown)));
+  /** Many who ask at a time share one search. */
+  async #find(): Promise<void> {
+    const { at = -Infinity, error } = this.#failed ?? {};
+    if (error !== undefined && (this.#finding !== undefined || performance.now() - at < REST_AFTER_FAILURE))
+      throw error;
+    if (this.#finding !== undefined) return void (await this.#finding);
+    try {
+      void (await (this.#finding = this.openApart())).end();
+    } finally {
+      this.#finding = undefined;
+    }
   }
 
   /** The first host that can be written to; where there is none, one that can be read. */
   async #openWritable(): Promise<Connection> {
+    const { hosts } = this.#options.location;
     let readable: Connection | undefined;
     const failures: DatabaseError[] = [];
-    for (let turn = 0; turn < this.#hosts.length; turn++) {
-      const index = (this.#lastGood + turn) % this.#hosts.length;
-      const host = this.#hosts[index];
+    for (let turn = 0; turn < hosts.length; turn++) {
+      const index = (this.#lastGood + turn) % hosts.length;
+      const host = hosts[index];
       if (host === undefined) continue;
       try {
-        const connection = await Connection.open(host, this.#options);
-        if (!connection.isReadOnly || this.#hosts.length === 1) {
-          readable?.close();
+        const { connection, isReadOnly } = await this.#openAt(host);
+        if (!isReadOnly || hosts.length === 1) {
+          void readable?.end();
           this.#lastGood = index;
           return connection;
         }
         if (readable === undefined) readable = connection;
-        else connection.close();
+        else void connection.end();
       } catch (thrown) {
         failures.push(toDatabaseError(thrown, true));
       }
@@ -165,16 +141,41 @@ export class Connections {
     throw mostTelling(failures);
   }
 
+  /** By the first way that the server takes. */
+  async #openAt(host: DatabaseHost): ReturnType<typeof Connection.open> {
+    let first: DatabaseError | undefined;
+    for (const ssl of await attemptsFor(this.#options.location, host.host)) {
+      try {
+        return await Connection.open({ host, ssl }, this.#options);
+      } catch (thrown) {
+        const error = toDatabaseError(thrown, true);
+        if (error.fault !== 'tls' && error.fault !== 'credentials') throw first ?? error;
+        // That the server has no TLS matters only where it must have it.
+        if (first === undefined || first.message.includes('does not support SSL')) first = error;
+      }
+    }
+    throw first ?? new DatabaseError('unreachable', 'no way to connect is allowed');
+  }
+
   #requireOpen(): void {
-    if (this.#closed) throw CLOSED();
+    if (this.#closed) throw new DatabaseError('unreachable', 'the database was closed: the activator is stopping');
   }
 }
+
+/** What the pool makes its connections with. */
+const pooled = (server: () => Server | undefined, options: ConnectOptions, open: Set<Connection>) =>
+  class extends Connection {
+    constructor() {
+      const found = server();
+      if (found === undefined) throw new Error('no server is known yet');
+      super(found, options);
+      open.add(this);
+      this.once('end', () => open.delete(this));
+    }
+  };
 
 /** Of several hosts, one that may yet come says more of what to do than one that refuses. */
 function mostTelling(failures: readonly DatabaseError[]): DatabaseError {
   const found = failures.find(({ fault }) => fault === 'unreachable' || fault === 'timeout') ?? failures[0];
   return found ?? new DatabaseError('unreachable', 'it names no host');
 }
-
-const CLOSED = (): DatabaseError =>
-  new DatabaseError('unreachable', 'the database was closed: the activator is stopping');

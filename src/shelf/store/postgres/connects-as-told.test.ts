@@ -6,10 +6,10 @@ import { kgrid } from '../../../../test/cli/kgrid.ts';
 import { put } from '../../../../test/conformance/shelf-packages.ts';
 import { temporaryFolder } from '../../../../test/conformance/temporary-folder.ts';
 import { testDatabase } from '../../../../test/support/postgres/shared.ts';
-import { openShelf } from '../open-shelf.ts';
-import { Database } from './database.ts';
+import { openShelf } from '../../open-shelf.ts';
 import { parseLocation } from './location.ts';
 import { passwordIn, type PasswordSources } from './passwords.ts';
+import { PostgresDatabase } from './postgres-database.ts';
 
 const shared = await testDatabase();
 await shared.run(`DO $$ BEGIN
@@ -20,13 +20,9 @@ after(() => shared[Symbol.asyncDispose]());
 const AUTHORITY = join(import.meta.dirname, '../../../../test/support/tls/authority.pem');
 
 async function asked(url: string, passwords: PasswordSources = {}): Promise<Record<string, unknown> | undefined> {
-  const database = new Database(url, { fleet: 'kgrid', passwords });
-  try {
-    const sql = 'SELECT current_user::text AS user, (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS tls';
-    return (await database.query(sql)).rows[0];
-  } finally {
-    await database.close();
-  }
+  await using database = new PostgresDatabase(url, { fleet: 'kgrid', passwords });
+  const sql = 'SELECT current_user::text AS user, (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS tls';
+  return (await database.query(sql)).rows[0];
 }
 const at = (user: string, more = '', host = '127.0.0.1'): string =>
   `postgres://${user}@${host}:${String(shared.port)}/${shared.name}${more}`;

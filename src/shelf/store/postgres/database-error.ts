@@ -1,3 +1,5 @@
+import { ServiceError } from '../../../lib/errors.ts';
+
 /** What can be wrong with a database, told apart by what a person or the service does about it. */
 export type DatabaseFault =
   /** Nobody answers there, or a connection broke. */
@@ -76,6 +78,8 @@ const BREAKING: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', '57P05
 /** The error of this module for whatever a driver or a socket throws. @param onConnect it came while connecting. */
 export function toDatabaseError(thrown: unknown, onConnect = false): DatabaseError {
   if (thrown instanceof DatabaseError) return thrown;
+  // The start was refused because of what the database has.
+  if (thrown instanceof ServiceError) return new DatabaseError('schema', thrown.message, { cause: thrown });
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const more = { cause: thrown };

@@ -68,7 +68,7 @@ export class DatabaseFollower implements Following {
     this.#closed = true;
     this.wake();
     await this.#loop;
-    this.#connection?.close();
+    await this.#connection?.end();
   }
 
   async #run(): Promise<void> {
@@ -93,7 +93,7 @@ export class DatabaseFollower implements Following {
 
   async #look(): Promise<void> {
     const connection = (this.#connection ??= await this.#connect());
-    const query: Query = (sql, values = []) => connection.query(sql, values, STATEMENT_MS);
+    const query: Query = (sql, values = []) => connection.statement(sql, values, STATEMENT_MS);
     await this.#options.look(query);
   }
 
@@ -105,7 +105,7 @@ export class DatabaseFollower implements Following {
       connection.destroy();
       throw thrown;
     }
-    connection.onBroken = () => this.wake();
+    connection.once('end', () => this.wake());
     return connection;
   }
 
@@ -121,13 +121,13 @@ export class DatabaseFollower implements Following {
         );
       this.#hearsNotifications = false;
     }, NOTIFICATION_MS).unref();
-    connection.onNotification = (payload) => {
+    connection.on('notification', ({ payload }) => {
       if (payload === hello) {
         clearTimeout(timer);
         this.#hearsNotifications = true;
       } else this.wake();
-    };
-    await connection.query(`LISTEN ${database.channel}`, [], STATEMENT_MS);
+    });
+    await connection.statement(`LISTEN ${database.channel}`, [], STATEMENT_MS);
     // By another connection: a pooler may well pass what one sends to itself.
     const told = database.query('SELECT pg_notify($1, $2)', [database.channel.slice(1, -1), hello], STATEMENT_MS);
     void told.catch(() => clearTimeout(timer));
@@ -143,7 +143,7 @@ export class DatabaseFollower implements Following {
     if (this.#closed) return;
     this.#connection?.destroy();
     this.#connection = undefined;
-    this.#options.database.dropIdle();
+    this.#options.database.findAgain();
     if (this.#problem === undefined)
       this.#options.onWarning(
         `The database of the shelf at ${this.#options.database.label} cannot be used: what is known goes on, and changes are refused`,

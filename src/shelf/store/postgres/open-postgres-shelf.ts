@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { DEFAULT_NAAN } from '../../../knowledge-object/places.ts';
 import { Backoff } from '../../../lib/backoff.ts';
-import { messageOf, startRefused } from '../../../lib/errors.ts';
+import { messageOf, ServiceError, startRefused } from '../../../lib/errors.ts';
 import { ChangeLog } from '../../change-log.ts';
 import type { KeepRemoved } from '../../shelf.ts';
 import { ShelfChanges } from '../changes.ts';
@@ -120,7 +120,7 @@ export async function openPostgresShelf(location: string, options: PostgresShelf
 
 async function tryOnce(database: PostgresDatabase, follower: ShelfFollower): Promise<DatabaseError | undefined> {
   try {
-    await migrate(database, database.label);
+    await migrate(database, `${database.label}, schema ${database.fleet},`);
     await follower.start();
     return undefined;
   } catch (thrown) {
@@ -151,6 +151,7 @@ async function again({ database, follower, first, isClosed, warn }: Attempts): P
 
 /** One line for the person who starts it; never with the password. */
 function refused({ location, fleet }: PostgresDatabase, error: DatabaseError): Error {
+  if (error.cause instanceof ServiceError) return error.cause;
   const { fault } = error;
   const what =
     fault === 'credentials' && error.message.includes('pg_hba.conf')

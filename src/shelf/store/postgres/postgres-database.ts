@@ -46,6 +46,8 @@ const LONGEST_LOOK_UP_MS = 5000;
 const PAUSE_OF_LOOK_UP_MS = 250;
 /** A change is looked up seconds after it, or never. */
 const CHANGES_FOR_MS = 3_600_000;
+/** Milliseconds for a statement that changes tables, or waits for another node that does. */
+const LONGEST_CHANGE_OF_TABLES_MS = 3_600_000;
 const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01', '23503']);
 
 export class PostgresDatabase implements Database {
@@ -66,7 +68,7 @@ export class PostgresDatabase implements Database {
     this.#onStep = onStep;
     this.location = parseLocation(location, passwords.environment?.['USER']);
     this.fleet = fleet;
-    this.dialect = dialectOf(`"${schemaName(fleet)}".`);
+    this.dialect = dialectOf(schemaName(fleet));
     this.channel = `"kgrid:${fleet}"`;
     this.#timeout = statementTimeout ?? STATEMENT_TIMEOUT_MS;
     this.#transactions = new Turns(Math.max(1, most - 1));
@@ -104,12 +106,12 @@ export class PostgresDatabase implements Database {
     for (let attempt = 0; ; attempt++) {
       const connection = await this.#connections.take();
       try {
-        return await connection.query<T>(sql, values, timeout);
+        return await connection.statement<T>(sql, values, timeout);
       } catch (thrown) {
         const error = this.#noted(thrown);
         if (error.fault !== 'unreachable' || !error.isBroken || attempt >= MOST_RECONNECTS) throw error;
       } finally {
-        this.#connections.giveBack(connection);
+        connection.release(connection.isBroken);
       }
     }
   };
@@ -146,9 +148,36 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** What is connected and not in use is closed, so that the next look for the host that can be written to. */
-  dropIdle(): void {
-    this.#connections.dropIdle();
+  /** Looks for the host that can be written to before the next statement. */
+  findAgain(): void {
+    this.#connections.findAgain();
+  }
+
+  /** @throws DatabaseError, saying what an administrator is to do where the user may not. */
+  async changeTables<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    const name = schemaName(this.fleet);
+    const connection = await this.connect();
+    const query: Query = (sql, values = []) => connection.statement(sql, values, LONGEST_CHANGE_OF_TABLES_MS);
+    try {
+      await query(
+        `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(hashtextextended('kgrid:${name}', 0));
+         DO $$ BEGIN IF to_regnamespace('"${name}"') IS NULL THEN CREATE SCHEMA "${name}"; END IF; END $$`,
+      );
+      const result = await work(query);
+      await query('COMMIT');
+      return result;
+    } catch (thrown) {
+      if (!(thrown instanceof DatabaseError) || thrown.fault !== 'permission') throw thrown;
+      const there = await this.query('SELECT 1 WHERE to_regnamespace($1) IS NOT NULL', [`"${name}"`]);
+      const remedy =
+        there.count > 0
+          ? 'let the owner of the schema run kgrid schema prepare'
+          : `let an administrator of the database run CREATE SCHEMA "${name}" AUTHORIZATION "${this.location.user}"`;
+      throw new DatabaseError('permission', `${thrown.message}: ${remedy}`, { cause: thrown });
+    } finally {
+      // What was not committed is undone.
+      await connection.end();
+    }
   }
 
   toServiceError(thrown: unknown): unknown {
@@ -182,7 +211,7 @@ export class PostgresDatabase implements Database {
       const query: Query = async <R extends Row = Row>(sql: string, values: readonly Value[] = []) => {
         try {
           this.#onStep?.(firstWordsOf(sql));
-          return await connection.query<R>(sql, values, this.#timeout);
+          return await connection.statement<R>(sql, values, this.#timeout);
         } catch (thrown) {
           failed = thrown;
           throw thrown;
@@ -193,7 +222,7 @@ export class PostgresDatabase implements Database {
         // The row is held to the end: what the statements after it read is what others have committed before.
         const lock = isExclusive ? `; SELECT 1 FROM ${schema}state FOR UPDATE` : '';
         await query(
-          `BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO ${schema}change (id, at) VALUES ('${change}', ${this.dialect.now})${lock}`,
+          `BEGIN ISOLATION LEVEL READ COMMITTED; INSERT INTO ${schema}change (id, at) VALUES ('${change}', ${NOW})${lock}`,
         );
         result = await work({ query, tellOthers: () => (tells = true) });
         // The server would take a commit for a rollback, and say nothing.
@@ -212,13 +241,13 @@ export class PostgresDatabase implements Database {
       }
       return result;
     } finally {
-      this.#connections.giveBack(connection);
+      connection.release(connection.isBroken);
     }
   }
 
   /** Waits for the end of that transaction, where it still goes on; from then on it cannot be done any more. */
   async #wasDone(change: string): Promise<boolean> {
-    const insert = `INSERT INTO ${this.dialect.schema}change (id, at) VALUES ($1, ${this.dialect.now}) ON CONFLICT (id) DO NOTHING`;
+    const insert = `INSERT INTO ${this.dialect.schema}change (id, at) VALUES ($1, ${NOW}) ON CONFLICT (id) DO NOTHING`;
     for (const until = performance.now() + LONGEST_LOOK_UP_MS; ; await wait(PAUSE_OF_LOOK_UP_MS)) {
       try {
         return (await this.query(insert, [change])).count === 0;
@@ -234,7 +263,7 @@ export class PostgresDatabase implements Database {
   /** A server that cannot be written to any more may have given way to another. */
   #noted(thrown: unknown): DatabaseError {
     const error = toDatabaseError(thrown);
-    if (error.fault === 'read-only' || error.fault === 'unreachable' || error.fault === 'timeout') this.dropIdle();
+    if (error.fault === 'read-only' || error.fault === 'unreachable' || error.fault === 'timeout') this.findAgain();
     return error;
   }
 }
@@ -251,11 +280,29 @@ class Unsure extends Error {
 
 const firstWordsOf = (sql: string): string => sql.trim().split(/\s+/).slice(0, 4).join(' ');
 
-const dialectOf = (schema: string): Dialect => ({
-  schema,
-  now: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
+const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
+const dialectOf = (name: string): Dialect => ({
+  schema: `"${name}".`,
+  now: NOW,
   texts: (parameter) => `jsonb_array_elements_text(${parameter}::jsonb) AS texts (value)`,
   types: { text: 'text COLLATE "C"', integer: 'bigint', bytes: 'bytea' },
   tableOptions: '',
+  tables: `SELECT c.relname::text AS name FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = '${name}' AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`,
+  ownTables: ownTables(`"${name}".`),
   forUpdate: ' FOR UPDATE',
 });
+
+/** `change`: the transactions that were done, for those who lost their connection at its end; `object`: contents of files, in pieces. */
+const ownTables = (schema: string): readonly string[] => [
+  `CREATE TABLE ${schema}change (id text PRIMARY KEY, at bigint NOT NULL)`,
+  `CREATE TABLE ${schema}object (digest text COLLATE "C" PRIMARY KEY, size bigint NOT NULL, unused bigint)`,
+  `CREATE INDEX object_unused ON ${schema}object (unused) WHERE unused IS NOT NULL`,
+  `CREATE TABLE ${schema}object_piece (
+    digest text COLLATE "C" NOT NULL REFERENCES ${schema}object ON DELETE CASCADE,
+    number bigint NOT NULL,
+    bytes bytea NOT NULL,
+    PRIMARY KEY (digest, number)
+  )`,
+];

@@ -43,6 +43,8 @@ export const SQLITE: Dialect = {
   texts: (parameter) => `json_each(${parameter})`,
   types: { text: 'TEXT', integer: 'INTEGER', bytes: 'BLOB' },
   tableOptions: ' STRICT',
+  tables: `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`,
+  ownTables: [],
   // A transaction that writes is alone from its begin.
   forUpdate: '',
 };
@@ -124,6 +126,10 @@ export class SqliteDatabase implements Database {
         throw thrown;
       }
     });
+  }
+
+  changeTables<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    return this.transaction(({ query }) => work(query));
   }
 
   follow(look: Look): Following {

@@ -26,7 +26,7 @@ export async function takeOverAudit(database: Database, folder: string): Promise
         trimmed = $5, trimmed_hash = $6, bytes = $7`,
       [chain?.writer ?? null, last, end.number, end.hash, trimmed.number, trimmed.hash, bytes],
     );
-    if (trimmed.number > 0) await appendAudit(query, database, trimRecord(trimmed));
+    if (trimmed.number > 0) await appendAudit(query, database, trimRecord(trimmed, chain?.writer ?? ''));
   });
   const aside = `${folder}.before-0.2`;
   // What was put aside earlier stays too, as after version 0.1 was used again.
