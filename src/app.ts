@@ -15,7 +15,7 @@ import { RuntimeRegistry } from './engines/remote/runtime-registry.ts';
 import { startOwnWorkers } from './engines/remote/start-own-workers.ts';
 import { makeEngines } from './engines/table.ts';
 import { findKernel } from './engines/walls/find-kernel.ts';
-import type { Fleet } from './fleet/fleet.ts';
+import { Fleet } from './fleet/fleet.ts';
 import { MEASURED_METHODS } from './http/methods.ts';
 import { createServer } from './http/server.ts';
 import { BackgroundReader } from './knowledge-object/descriptors/background-reader.ts';
@@ -29,20 +29,19 @@ import { createManifestImporter } from './shelf/manifest/create-manifest-importe
 import type { ManifestImporter } from './shelf/manifest-importer.ts';
 import { discardRegularly } from './shelf/discard-regularly.ts';
 import { openStorage } from './shelf/open-storage.ts';
-import { isShared } from './shelf/shared-shelf.ts';
-import type { Shelf } from './shelf/shelf.ts';
+import type { SharedShelf } from './shelf/shared-shelf.ts';
 import { openTracer } from './tracing/open-tracer.ts';
 import { traceEntries, traceShelf } from './tracing/trace-shelf.ts';
 import { SchemaChecks } from './validation/schema-checks.ts';
 
 export interface App extends AsyncDisposable {
   readonly server: FastifyInstance;
-  readonly shelf: Shelf;
+  readonly shelf: SharedShelf;
   readonly activator: Activator;
   readonly engines: EngineRegistry;
   readonly manifests: ManifestImporter;
-  /** Where the shelf is shared: the others that share it. */
-  readonly fleet: Fleet | undefined;
+  /** This activator, and the others that share its shelf. */
+  readonly fleet: Fleet;
   readonly runtimes: RuntimeRegistry;
   readonly tokens: CallTokens;
   /** Starts the runtimes that come with the service; resolves before they are there. */
@@ -103,7 +102,13 @@ export async function createApp({
   );
   const { shelf, state, audit: auditStore } = storage;
   if (tracer !== undefined) traceShelf(tracer, shelf);
-  const fleet = owned.use(await fleetOf({ shelf, config, build, log }));
+  const fleet = owned.use(
+    new Fleet({
+      ...{ shelf, name: config.fleet, runtimeExpiry: config.limits.runtimeExpiry },
+      node: { version: fullVersion(build), settings: config.agreed },
+      log: log.child({ part: 'fleet' }),
+    }),
+  );
   const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version} ${DESCRIPTORS_FORM}`);
   owned.defer(() => known.save());
   const descriptors = owned.use(new BackgroundReader());
@@ -121,7 +126,7 @@ export async function createApp({
       queueLimit: config.limits.queue,
       tokens,
       expiry: config.limits.runtimeExpiry,
-      sharing: () => fleet?.sharing,
+      sharing: () => fleet.sharing,
       log: log.child({ part: 'runtimes' }),
     }),
   );
@@ -130,10 +135,10 @@ export async function createApp({
   const failures = new FailureGroups();
   const activator = owned.use(
     new Activator({
-      shelf: fleet?.kos ?? shelf,
+      shelf: fleet.kos,
       onGone: (ko) => consoles.forget(ko),
       ...{ engines, known, descriptors, maxTimeout: config.limits.endpoint, servesLibraries: config.servesLibraries },
-      order: fleet === undefined ? undefined : (change, about) => fleet.order(change, about),
+      order: (change, about) => fleet.order(change, about),
       observe: (endpoint, milliseconds) => measured.activated(endpoint, milliseconds),
       onFailed: (failed) => failures.noteActivation(failed),
       log: log.child({ part: 'activation' }),
@@ -179,7 +184,7 @@ export async function createApp({
     auditStore,
     runtimes,
     tokens,
-    fleet,
+    fleet: fleet.isShared ? fleet : undefined,
     checks,
     measured,
     tracer,
@@ -205,17 +210,4 @@ export async function createApp({
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
-}
-
-/** Nothing of it is loaded for a shelf of one activator. */
-async function fleetOf({
-  shelf,
-  config,
-  build,
-  log,
-}: Pick<AppOptions, 'config' | 'build' | 'log'> & { readonly shelf: Shelf }): Promise<Fleet | undefined> {
-  if (!isShared(shelf)) return undefined;
-  const { Fleet } = await import('./fleet/fleet.ts');
-  const node = { version: fullVersion(build), settings: config.agreed };
-  return new Fleet({ shelf, node, runtimeExpiry: config.limits.runtimeExpiry, log: log.child({ part: 'fleet' }) });
 }

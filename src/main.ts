@@ -116,24 +116,24 @@ async function start(app: App, url: string, config: Config, manifests: StartMani
   const { fleet } = app;
   await app.shelf.ready();
   const at = { name: `${hostname()}:${new URL(url).port}`, address: url };
-  const activates = (await fleet?.join(app.activator, app.runtimes, at)) ?? true;
-  if (fleet !== undefined && config.callKey === undefined) app.tokens.share(await fleet.callKey());
+  const activates = await fleet.join(app.activator, app.runtimes, at);
+  const key = config.callKey === undefined ? await fleet.callKey() : undefined;
+  if (key !== undefined) app.tokens.share(key);
   const { decided } = await app.activator.start();
   const { set } = app.activator;
   // A node that joins others activates what was active before.
   if (activates) void decided.then(() => auditStart(app.server.audit, set));
-  await fleet?.begin();
+  await fleet.begin();
   const imports = async (): Promise<void> => {
     const imported = await importStartManifests(app, config, manifests, log);
     await decided;
-    const activate = async (): Promise<void> => {
-      const changed = fleet === undefined ? imported : await fleet.notActive(imported);
+    await fleet.retryTransient(async () => {
+      const changed = await fleet.notActive(imported);
       if (changed.length > 0) await app.activator.reloadImported(changed);
-    };
-    await (fleet === undefined ? activate() : fleet.retryTransient(activate));
+    });
   };
   // Of several activators one at a time, so that the others find all of it there.
-  await (fleet === undefined || config.manifests.length === 0 ? imports() : fleet.alone('start-manifests', imports));
+  await (config.manifests.length === 0 ? imports() : fleet.alone('start-manifests', imports));
   manifests.end();
 }
 

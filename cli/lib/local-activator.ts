@@ -75,6 +75,7 @@ export class LocalActivator implements AsyncDisposable {
     await listen(app, options.port);
     const { port } = app.server.server.address() as AddressInfo;
     await app.startRuntimes();
+    await app.fleet.join(app.activator, app.runtimes, { name: HOST, address: '' });
     await app.activator.start();
     return new LocalActivator(`http://${HOST}:${port}`, shelf, app, places, owned.move());
   }

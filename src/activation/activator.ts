@@ -301,8 +301,10 @@ export class Activator implements Disposable {
 
   async #tryAgain(): Promise<void> {
     const found = await this.#shelf.readAgain();
+    // Nobody could say until now that they are to be active.
+    if (found.length > 0) await this.reloadImported(found);
     const failed = this.#set.failures.filter(({ transient }) => transient).map(({ id }) => id);
-    if (found.length + failed.length > 0) await this.reloadHere([...found, ...failed]);
+    if (failed.length > 0) await this.reloadHere(failed);
     const unread = new Map(this.unread.map(({ id }) => [koKey(id), id]));
     const loaded = [...unread].flatMap(([key, id]) => this.#set.ofName(id).filter((each) => each.ko.key === key));
     if (loaded.some((each) => each.transient)) await this.apply('refresh', { what: 'kos', kos: [...unread.values()] });

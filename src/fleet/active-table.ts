@@ -6,12 +6,12 @@ import type { About } from '../activation/selection.ts';
 import type { Change } from '../activation/activator.ts';
 import { recordOf, subjectOf } from './audited-change.ts';
 import type { Became } from './audited-change.ts';
-import type { KoId, KoName } from '../knowledge-object/id.ts';
+import { koKey, nameKey, parseKoId, type KoId, type KoName } from '../knowledge-object/id.ts';
 import { koNotFound } from '../lib/errors.ts';
 import { currentAuthor, noteKept } from '../shelf/change-author.ts';
-import { appendAudit } from '../shelf/postgres/audit-rows.ts';
-import type { Database, Query, Transaction } from '../shelf/postgres/database.ts';
-import type { NodeId } from '../shelf/postgres/node-id.ts';
+import { appendAudit } from '../shelf/audit/audit-table.ts';
+import type { Database, Dialect, Query, Row, Transaction, Value } from '../shelf/store/database.ts';
+import { advance, readState } from '../shelf/store/state.ts';
 
 /** A change of what is active, with the generation that it led to. */
 export interface Activation {
@@ -33,127 +33,129 @@ export interface ActiveKo {
 
 /** Changes that are kept for nodes behind; who is further behind looks at all. */
 const KEPT_CHANGES = 1000;
+/** Rows that are read at a time. */
+const PAGE = 5000;
 
-interface Row {
-  readonly naan: string;
-  readonly name: string;
-  readonly version: string;
+interface ActiveRow extends Row {
+  readonly id: string;
   readonly digest: string;
   readonly generation: number;
   readonly at: number;
 }
 
-/** Milliseconds since 1970, with their fraction. */
-const millisecondsOf = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::float8`;
-
 export class ActiveTable {
   readonly #database: Database;
+  readonly #dialect: Dialect;
   readonly #schema: string;
-  readonly #node: NodeId;
 
-  /** `node`: this one. */
-  constructor(database: Database, node: NodeId) {
+  constructor(database: Database) {
     this.#database = database;
-    this.#node = node;
-    this.#schema = database.schema;
+    this.#dialect = database.dialect;
+    this.#schema = database.dialect.schema;
   }
 
   /**
-   * Asks all nodes for a change. With a `reload`, what lies on the shelf becomes what is meant to be active.
-   * The audit has it, where somebody asked for it. @returns the generation. @throws koNotFound; DatabaseError.
+   * Asks all nodes for a change. With a `reload`, what lies on the shelf becomes what is meant to be active. Where several
+   * nodes make it, the audit has it, if somebody asked for it; one alone tells what came of it.
+   * @returns the generation. @throws koNotFound; an error of the database.
    */
   async order(change: Change, about: About): Promise<number> {
-    const author = currentAuthor();
-    const generation = await this.#database.transaction(async (transaction) => {
-      const { query } = transaction;
-      const became = author === undefined ? [] : await this.#becomes(query, change, about);
-      const generation = await this.orderIn(transaction, change, about);
-      if (author !== undefined)
-        await appendAudit(query, this.#schema, this.#node.value, recordOf(author, change, about, became));
-      return generation;
-    });
-    noteKept({ action: change, subject: subjectOf(about) });
+    const author = this.#database.isShared ? currentAuthor() : undefined;
+    const generation = await this.#database.transaction(
+      async (transaction) => {
+        const { query } = transaction;
+        const became = author === undefined ? [] : await this.#becomes(query, change, about);
+        const generation = await this.orderIn(transaction, change, about);
+        if (author !== undefined) await appendAudit(query, this.#database, recordOf(author, change, about, became));
+        return generation;
+      },
+      { isExclusive: true },
+    );
+    if (author !== undefined) noteKept({ action: change, subject: subjectOf(about) });
     return generation;
   }
 
-  /** As `order`, within a transaction. */
-  async orderIn({ query }: Transaction, change: Change, about: About): Promise<number> {
+  /** As `order`, within an exclusive transaction. */
+  async orderIn(transaction: Transaction, change: Change, about: About): Promise<number> {
+    const { query } = transaction;
     const schema = this.#schema;
-    // The row is locked until the end, so that generations come one after the other.
-    const { rows } = await query<{ generation: number }>(
-      `UPDATE ${schema}.state SET generation = generation + 1 RETURNING generation`,
-    );
-    const generation = rows[0]?.generation ?? 0;
-    const touched = change === 'reload' ? await this.#takeShelf(query, about, generation) : undefined;
-    const refreshed = change === 'refresh' ? await this.#mark(query, about, generation) : 0;
-    if (about.what === 'ko' && (touched ?? refreshed) === 0)
-      throw koNotFound([about.naan, about.name, about.version].filter((part) => part !== undefined).join('/'));
-    // In one statement: all other changes wait for this one.
-    await query(
-      `WITH gone AS (DELETE FROM ${schema}.activation WHERE generation <= $4)
-        INSERT INTO ${schema}.activation (generation, kind, selection) VALUES ($1, $2, $3)
-        RETURNING pg_notify($5, 'activation') IS NULL AS told`,
-      [generation, change, JSON.stringify(about), generation - KEPT_CHANGES, this.#database.channel.slice(1, -1)],
-    );
+    const { generation } = await advance(query, this.#dialect, await readState(query, this.#dialect), 'generation');
+    const touched = await (change === 'reload'
+      ? this.#takeShelf(query, about, generation)
+      : this.#mark(query, about, generation));
+    if (about.what === 'ko' && touched === 0) throw koNotFound(subjectOf(about));
+    // Changes of a database that went another way may have later numbers.
+    await query(`DELETE FROM ${schema}activation WHERE generation <= $1 OR generation >= $2`, [
+      generation - KEPT_CHANGES,
+      generation,
+    ]);
+    await query(`INSERT INTO ${schema}activation (generation, kind, selection) VALUES ($1, $2, $3)`, [
+      ...[generation, change, JSON.stringify(about)],
+    ]);
+    transaction.tellOthers();
     return generation;
   }
 
   /** The changes after a generation, in order; undefined where that is too long ago to be known. */
   async changes(after: number): Promise<readonly Activation[] | undefined> {
-    const { rows } = await this.#database.query<{ generation: number; kind: Change; selection: About }>(
-      `SELECT generation, kind, selection FROM ${this.#schema}.activation WHERE generation > $1 ORDER BY generation`,
+    const { rows } = await this.#database.query<{ generation: number; kind: Change; selection: string }>(
+      `SELECT generation, kind, selection FROM ${this.#schema}activation WHERE generation > $1 ORDER BY generation`,
       [after],
     );
-    const changes = rows.map(({ generation, kind, selection }) => ({ generation, change: kind, about: selection }));
+    const changes = rows.map(({ generation, kind, selection }) => ({
+      ...{ generation, change: kind, about: JSON.parse(selection) as About },
+    }));
     const [first] = changes;
     return first !== undefined && first.generation > after + 1 ? undefined : changes;
   }
 
   /** The key that all nodes sign with: the first one that a node offers. */
   async callKey(offered: Buffer): Promise<Buffer> {
-    const { rows } = await this.#database.query<{ call_key: Buffer }>(
-      `UPDATE ${this.#schema}.state SET call_key = coalesce(call_key, $1) RETURNING call_key`,
-      [offered],
+    const { rows } = await this.#database.query<{ call_key: string }>(
+      `UPDATE ${this.#schema}state SET call_key = coalesce(call_key, $1) RETURNING call_key`,
+      [offered.toString('base64')],
     );
-    return rows[0]?.call_key ?? offered;
-  }
-
-  /** That of the last change. */
-  async generation(query: Query = this.#database.query): Promise<number> {
-    const { rows } = await query<{ generation: number }>(`SELECT generation FROM ${this.#schema}.state`);
-    return rows[0]?.generation ?? 0;
+    return Buffer.from(rows[0]?.call_key ?? '', 'base64');
   }
 
   /** How far the fleet is. */
   async latest(): Promise<{ readonly revision: number; readonly generation: number }> {
     const { rows } = await this.#database.query<{ revision: number; generation: number }>(
-      `SELECT revision, generation FROM ${this.#schema}.state`,
+      `SELECT revision, generation FROM ${this.#schema}state`,
     );
     return rows[0] ?? { revision: 0, generation: 0 };
   }
 
-  async isActive({ naan, name, version }: KoId, digest: string): Promise<boolean> {
+  async isActive(id: KoId, digest: string): Promise<boolean> {
     const { rows } = await this.#database.query(
-      `SELECT 1 FROM ${this.#schema}.active WHERE naan = $1 AND name = $2 AND version = $3 AND digest = $4`,
-      [naan, name, version, digest],
+      `SELECT 1 AS found FROM ${this.#schema}active WHERE id = $1 AND digest = $2`,
+      [koKey(id), digest],
     );
     return rows.length > 0;
   }
 
   /** What is meant to be active: all, or the versions of these names. */
-  async read(names?: readonly KoName[], query: Query = this.#database.query): Promise<readonly ActiveKo[]> {
-    const which = names === undefined ? '' : 'WHERE (naan, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))';
-    const { rows } = await query<Row & Record<string, unknown>>(
-      `SELECT naan, name, version, digest, generation, ${millisecondsOf('at')} AS at FROM ${this.#schema}.active ${which}`,
-      names === undefined ? [] : [names.map(({ naan }) => naan), names.map(({ name }) => name)],
-    );
-    return rows.map(({ naan, name, version, ...rest }) => ({ id: { naan, name, version }, ...rest }));
+  async read(names?: readonly KoName[]): Promise<readonly ActiveKo[]> {
+    const which = names === undefined ? '' : `AND name IN (SELECT value FROM ${this.#dialect.texts('$2')})`;
+    const sql = `SELECT id, digest, generation, at FROM ${this.#schema}active WHERE id > $1 ${which} ORDER BY id LIMIT ${String(PAGE)}`;
+    const named = names === undefined ? [] : [JSON.stringify(names.map(nameKey))];
+    const found: ActiveKo[] = [];
+    for (let after = ''; ;) {
+      const { rows } = await this.#database.query<ActiveRow>(sql, [after, ...named]);
+      for (const { id: key, ...rest } of rows) {
+        const id = parseKoId(key);
+        if (id !== undefined) found.push({ id, ...rest });
+      }
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < PAGE) return found;
+      after = last.id;
+    }
   }
 
   /** When it was asked for last that all endpoints of an engine be activated again, by its name. */
   async refreshed(): Promise<ReadonlyMap<string, number>> {
     const { rows } = await this.#database.query<{ engine: string; at: number }>(
-      `SELECT engine, ${millisecondsOf('at')} AS at FROM ${this.#schema}.engine_refresh`,
+      `SELECT engine, at FROM ${this.#schema}engine_refresh`,
     );
     return new Map(rows.map(({ engine, at }) => [engine, at]));
   }
@@ -161,108 +163,98 @@ export class ActiveTable {
   /** What a change is going to make active, as far as the audit names it. */
   async #becomes(query: Query, change: Change, about: About): Promise<readonly Became[]> {
     const schema = this.#schema;
-    const { condition, values } = conditionOf(about);
-    const [from, digest] =
-      change === 'refresh'
-        ? [`${schema}.active a LEFT JOIN ${schema}.ko k USING (naan, name, version)`, 'a.digest']
-        : [`${schema}.ko k LEFT JOIN ${schema}.active a USING (naan, name, version)`, 'k.digest'];
-    const isOther = 'a.digest IS DISTINCT FROM k.digest AND NOT k.removed';
-    const which =
-      about.what === 'ko'
-        ? change === 'refresh'
-          ? 'true'
-          : 'NOT k.removed'
-        : change === 'refresh'
-          ? 'false'
-          : isOther;
-    const { rows } = await query<KoId & { digest: string; at_id: string | null } & Record<string, unknown>>(
-      `SELECT naan, name, version, ${digest} AS digest, k.at_id FROM ${from} WHERE ${which} AND ${condition}
-        ORDER BY naan, name, version`,
+    const isReload = change === 'reload';
+    if (!isReload && about.what !== 'ko') return [];
+    const { condition, values } = this.#conditionOf(about, isReload ? 'k.' : 'a.');
+    const from = isReload
+      ? `${schema}ko k LEFT JOIN ${schema}active a ON a.id = k.id`
+      : `${schema}active a LEFT JOIN ${schema}ko k ON k.id = a.id`;
+    const isOther = about.what === 'ko' ? '' : 'AND a.digest IS DISTINCT FROM k.digest';
+    const which = isReload ? `k.removed = 0 ${isOther} AND` : '';
+    const { rows } = await query<{ id: string; digest: string; at_id: string | null }>(
+      `SELECT ${isReload ? 'k.id, k.digest' : 'a.id, a.digest'}, k.at_id FROM ${from} WHERE ${which} ${condition} ORDER BY 1`,
       values,
     );
-    return rows.map(({ naan, name, version, digest, at_id: atId }) => ({ id: { naan, name, version }, digest, atId }));
+    return rows.map(({ id, digest, at_id: atId }) => ({ ko: id, digest, atId }));
   }
 
   /** @returns how many KOs it is about. */
   async #takeShelf(query: Query, about: About, generation: number): Promise<number> {
-    const schema = this.#schema;
-    const { condition, values } = conditionOf(about);
     const gone = await this.#dropRemoved(query, about);
-    const put = await query(
-      `INSERT INTO ${schema}.active (naan, name, version, digest, generation, at)
-        SELECT naan, name, version, digest, $${values.length + 1}::bigint, statement_timestamp() FROM ${schema}.ko
-          WHERE NOT removed AND ${condition}
-        ON CONFLICT (naan, name, version)
-          DO UPDATE SET digest = excluded.digest, generation = excluded.generation, at = excluded.at`,
+    return (
+      gone +
+      (await this.#put(
+        query,
+        about,
+        generation,
+        `DO UPDATE
+      SET digest = excluded.digest, generation = excluded.generation, at = excluded.at`,
+      ))
+    );
+  }
+
+  /** Packages stay as they are; KOs that are new on the shelf come, and those that left it go. @returns how many KOs it is about. */
+  async #mark(query: Query, about: About, generation: number): Promise<number> {
+    const schema = this.#schema;
+    const { now } = this.#dialect;
+    // Of one engine some endpoints of a KO may be concerned, and not others.
+    const whole: About = about.what === 'engine' ? { what: 'kos', kos: about.also ?? [] } : about;
+    const gone = await this.#dropRemoved(query, whole);
+    await this.#put(query, whole, generation, 'DO NOTHING');
+    if (about.what === 'engine')
+      await query(
+        `INSERT INTO ${schema}engine_refresh (engine, at) VALUES ($1, ${now})
+          ON CONFLICT (engine) DO UPDATE SET at = excluded.at`,
+        [about.engine],
+      );
+    const { condition, values } = this.#conditionOf(about);
+    const time = about.what === 'engine' ? '' : `, at = (SELECT ${now})`;
+    const marked = await query(
+      `UPDATE ${schema}active SET generation = $${String(values.length + 1)}${time} WHERE ${condition}`,
       [...values, generation],
     );
-    return gone + put.count;
+    return gone + marked.count;
+  }
+
+  /** Takes packages from the shelf. @returns how many. */
+  async #put(query: Query, about: About, generation: number, onConflict: string): Promise<number> {
+    const { condition, values } = this.#conditionOf(about);
+    const put = await query(
+      `INSERT INTO ${this.#schema}active (id, name, digest, generation, at)
+        SELECT id, name, digest, CAST($${String(values.length + 1)} AS BIGINT), (SELECT ${this.#dialect.now})
+          FROM ${this.#schema}ko WHERE removed = 0 AND ${condition}
+        ON CONFLICT (id) ${onConflict}`,
+      [...values, generation],
+    );
+    return put.count;
   }
 
   /** @returns how many. */
   async #dropRemoved(query: Query, about: About): Promise<number> {
-    const schema = this.#schema;
-    const { condition, values } = conditionOf(about);
+    const { condition, values } = this.#conditionOf(about);
     const gone = await query(
-      `DELETE FROM ${schema}.active a WHERE ${condition} AND NOT EXISTS (SELECT 1 FROM ${schema}.ko k
-        WHERE k.naan = a.naan AND k.name = a.name AND k.version = a.version AND NOT k.removed)`,
+      `DELETE FROM ${this.#schema}active WHERE ${condition}
+        AND NOT EXISTS (SELECT 1 FROM ${this.#schema}ko WHERE ko.id = active.id AND ko.removed = 0)`,
       values,
     );
     return gone.count;
   }
 
-  /** Packages stay as they are; KOs that are new on the shelf come, and those that left it go, as with one activator. */
-  async #mark(query: Query, about: About, generation: number): Promise<number> {
-    const schema = this.#schema;
-    const { condition, values } = conditionOf(about);
-    // Of one engine some endpoints of a KO may be concerned, and not others.
-    const whole: About = about.what === 'engine' ? { what: 'kos', kos: about.also ?? [] } : about;
-    await this.#dropRemoved(query, whole);
-    const ofShelf = conditionOf(whole);
-    await query(
-      `INSERT INTO ${schema}.active (naan, name, version, digest, generation, at)
-        SELECT naan, name, version, digest, $${ofShelf.values.length + 1}::bigint, statement_timestamp() FROM ${schema}.ko
-          WHERE NOT removed AND ${ofShelf.condition}
-        ON CONFLICT (naan, name, version) DO NOTHING`,
-      [...ofShelf.values, generation],
-    );
-    if (about.what === 'engine')
-      await query(
-        `INSERT INTO ${schema}.engine_refresh (engine, at) VALUES ($1, statement_timestamp())
-          ON CONFLICT (engine) DO UPDATE SET at = excluded.at`,
-        [about.engine],
-      );
-    const time = about.what === 'engine' ? '' : ', at = statement_timestamp()';
-    const marked = await query(
-      `UPDATE ${schema}.active SET generation = $${values.length + 1}${time} WHERE ${condition}`,
-      [...values, generation],
-    );
-    return marked.count;
-  }
-}
-
-/** A condition on the columns of an id, whose values are the first ones of the statement. */
-function conditionOf(about: About): { readonly condition: string; readonly values: readonly unknown[] } {
-  switch (about.what) {
-    // Which KOs have endpoints of an engine, their packages tell.
-    case 'all':
-    case 'engine':
-      return { condition: 'true', values: [] };
-    case 'ko': {
-      const { naan, name, version } = about;
-      return version === undefined
-        ? { condition: 'naan = $1 AND name = $2', values: [naan, name] }
-        : { condition: 'naan = $1 AND name = $2 AND version = $3', values: [naan, name, version] };
+  /** A condition on the columns of an id, whose values are the first ones of the statement. */
+  #conditionOf(about: About, table = ''): { readonly condition: string; readonly values: readonly Value[] } {
+    switch (about.what) {
+      // Which KOs have endpoints of an engine, their packages tell.
+      case 'all':
+      case 'engine':
+        return { condition: '1 = 1', values: [] };
+      case 'ko':
+        return { condition: `${table}${about.version === undefined ? 'name' : 'id'} = $1`, values: [subjectOf(about)] };
+      case 'kos':
+        return {
+          condition: `${table}id IN (SELECT value FROM ${this.#dialect.texts('$1')})`,
+          values: [JSON.stringify(about.kos.map(koKey))],
+        };
     }
-    case 'kos':
-      return {
-        condition: '(naan, name, version) IN (SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))',
-        values: [
-          about.kos.map(({ naan }) => naan),
-          about.kos.map(({ name }) => name),
-          about.kos.map(({ version }) => version),
-        ],
-      };
   }
 }
 

@@ -2,14 +2,14 @@
 import type { Change } from '../activation/activator.ts';
 import type { About } from '../activation/selection.ts';
 import { koKey } from '../knowledge-object/id.ts';
-import type { KoId } from '../knowledge-object/id.ts';
 import { someOf } from '../lib/text.ts';
 import type { AuditRecord } from '../shelf/audit/audit-store.ts';
 import type { ChangeAuthor } from '../shelf/change-author.ts';
 
 /** A KO of which a change makes a package active. */
 export interface Became {
-  readonly id: KoId;
+  /** `<naan>/<name>/<version>`. */
+  readonly ko: string;
   /** Of the package: hex. */
   readonly digest: string;
   readonly atId: string | null;
@@ -35,7 +35,7 @@ export function subjectOf(about: About): string {
 /** `became`: of a KO that was named all that is active, of others what is another package than before. */
 export function recordOf(author: ChangeAuthor, action: Change, about: About, became: readonly Became[]): AuditRecord {
   const [first] = became;
-  const atIds = became.flatMap(({ id, atId }) => (atId === null ? [] : [`${koKey(id)} ${atId}`]));
+  const atIds = became.flatMap(({ ko, atId }) => (atId === null ? [] : [`${ko} ${atId}`]));
   const isOne = about.what === 'ko' && became.length === 1;
   return {
     ...{ ...author, action, subject: subjectOf(about) },
@@ -45,7 +45,7 @@ export function recordOf(author: ChangeAuthor, action: Change, about: About, bec
     ...(!isOne &&
       became.length > 0 && {
         digests: someOf(
-          became.map(({ id, digest }) => `${koKey(id)} ${digest}`),
+          became.map(({ ko, digest }) => `${ko} ${digest}`),
           MOST_NAMED,
         ),
       }),

@@ -1,63 +1,61 @@
 /** A node whose state folder was copied finds that out, and nothing else changes what runs. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { NodeId } from '../shelf/postgres/node-id.ts';
-import type { SharedShelf } from '../shelf/shared-shelf.ts';
+import { test } from 'node:test';
+import { NodeId } from '../shelf/store/node-id.ts';
 import { ActiveTable } from './active-table.ts';
 import { enterFleet } from './enter-fleet.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { fleetDatabase } from './support/fleet-database.ts';
+import { onEachDatabase } from './support/fleet-database.ts';
 
-const fleet = await fleetDatabase();
-after(() => fleet[Symbol.asyncDispose]());
-const { database } = fleet;
+onEachDatabase((fleet) => {
+  const { database } = fleet;
 
-async function enter(
-  node: NodeId,
-  address: string,
-): Promise<{ readonly generation: number; readonly beat: Heartbeat }> {
-  const shelf = { database, node, revision: () => Promise.resolve(0) } as unknown as SharedShelf;
-  const facts = { name: 'host', address, version: '', settings: {} };
-  const { generation, name, joined } = await enterFleet(shelf, new ActiveTable(database, node), facts);
-  const beat = new Heartbeat({
-    database,
-    node: () => ({ ...facts, name, joined, id: node.value }),
-    state: () => Promise.resolve({ revision: 0, generation, failures: [] }),
-    onGeneration: () => undefined,
-    onTaken: () => node.renew(),
-    onProblem: (cause) => assert.fail(String(cause)),
+  async function enter(
+    node: NodeId,
+    address: string,
+  ): Promise<{ readonly generation: number; readonly beat: Heartbeat }> {
+    const facts = { name: 'host', address, version: '', settings: {} };
+    const { generation, name, joined } = await enterFleet(fleet.shelf(node), new ActiveTable(database), facts);
+    const beat = new Heartbeat({
+      database,
+      node: () => ({ ...facts, name, joined, id: node.value }),
+      state: () => ({ revision: 0, generation, failures: [] }),
+      onFleet: () => undefined,
+      onTaken: () => node.renew(),
+      onProblem: (cause) => assert.fail(String(cause)),
+    });
+    return { generation, beat };
+  }
+  const addresses = async (): Promise<Record<string, string>> => {
+    const { rows } = await database.query(`SELECT id, address FROM ${fleet.schema}node`);
+    return Object.fromEntries(rows.map(({ id, address }) => [String(id), String(address)]));
+  };
+
+  test('of two nodes with one id the one that was there takes another, and no node overwrites another', async () => {
+    const id = crypto.randomUUID();
+    const [first, second] = [new NodeId(id), new NodeId(id)];
+    const elder = await enter(first, 'there');
+    await elder.beat.beat();
+    const copy = await enter(second, 'elsewhere');
+    assert.equal(copy.generation, elder.generation, 'it joins a fleet that runs');
+    await elder.beat.beat();
+    await copy.beat.beat();
+    assert.equal(second.value, id);
+    assert.notEqual(first.value, id);
+    assert.deepEqual(await addresses(), { [first.value]: 'there', [id]: 'elsewhere' });
+    // What ends takes its own place along.
+    await elder.beat.end();
+    await copy.beat.end();
+    assert.deepEqual(await addresses(), {});
   });
-  return { generation, beat };
-}
-const addresses = async (): Promise<Record<string, string>> => {
-  const { rows } = await database.query(`SELECT id, address FROM ${database.schema}.node`);
-  return Object.fromEntries(rows.map(({ id, address }) => [String(id), String(address)]));
-};
 
-test('of two nodes with one id the one that was there takes another, and no node overwrites another', async () => {
-  const id = crypto.randomUUID();
-  const [first, second] = [new NodeId(id), new NodeId(id)];
-  const elder = await enter(first, 'there');
-  await elder.beat.beat();
-  const copy = await enter(second, 'elsewhere');
-  assert.equal(copy.generation, elder.generation, 'it joins a fleet that runs');
-  await elder.beat.beat();
-  await copy.beat.beat();
-  assert.equal(second.value, id);
-  assert.notEqual(first.value, id);
-  assert.deepEqual(await addresses(), { [first.value]: 'there', [id]: 'elsewhere' });
-  // What ends takes its own place along.
-  await elder.beat.end();
-  await copy.beat.end();
-  assert.deepEqual(await addresses(), {});
-});
-
-test('a node that is started again where it was takes its place, as the first of a fleet where it is alone', async () => {
-  const id = new NodeId();
-  const { generation } = await enter(id, 'there');
-  const again = await enter(id, 'there');
-  assert.equal(again.generation, generation + 1);
-  await again.beat.beat();
-  assert.deepEqual(await addresses(), { [id.value]: 'there' });
-  await again.beat.end();
+  test('a node that is started again where it was takes its place, as the first of a fleet where it is alone', async () => {
+    const id = new NodeId();
+    const { generation } = await enter(id, 'there');
+    const again = await enter(id, 'there');
+    assert.equal(again.generation, generation + 1);
+    await again.beat.beat();
+    assert.deepEqual(await addresses(), { [id.value]: 'there' });
+    await again.beat.end();
+  });
 });

@@ -1,6 +1,6 @@
 /** What a fleet says of itself: how far each of its nodes is, and what is not as it should be. */
 import { messageOf } from '../lib/errors.ts';
-import { LIVE_FOR_S } from '../shelf/postgres/node-lives.ts';
+import { LIVE_FOR_MS } from '../shelf/store/node-lives.ts';
 import { differencesOf } from './nodes.ts';
 import type { FleetNode, NodeFailure } from './nodes.ts';
 
@@ -35,7 +35,7 @@ export interface FleetReport {
   })[];
 }
 
-const isLive = ({ age }: FleetNode): boolean => age < LIVE_FOR_S;
+const isLive = ({ age }: FleetNode): boolean => age * 1000 < LIVE_FOR_MS;
 
 /** `id`: of the node that is asked. */
 export function reportOf(
@@ -59,11 +59,14 @@ export function reportOf(
   };
 }
 
-/** @param own details of the node that is asked. @param more nodes that did not make the last change in time; why this one is behind. */
+/**
+ * @param own details of the node that is asked.
+ * @param more nodes that did not make the last change in time; why this one is behind; what the database may have lost.
+ */
 export function healthOf(
   own: Readonly<Record<string, unknown>>,
   nodes: readonly FleetNode[],
-  more: { readonly behind: readonly string[]; readonly problem: unknown },
+  more: { readonly behind: readonly string[]; readonly problem: unknown; readonly doubt?: string | undefined },
 ): FleetHealth {
   const live = nodes.filter(isLive);
   const differing = differencesOf(live);
@@ -71,7 +74,7 @@ export function healthOf(
   const behind = more.behind.filter((each) => live.some(({ name }) => name === each));
   const isWhole = Object.keys(differing).length + failures.length + behind.length === 0;
   return {
-    status: isWhole && more.problem === undefined ? 'UP' : 'DOWN',
+    status: isWhole && more.problem === undefined && more.doubt === undefined ? 'UP' : 'DOWN',
     details: {
       ...own,
       nodes: live.length,
@@ -79,6 +82,7 @@ export function healthOf(
       ...(behind.length > 0 && { behind }),
       ...(failures.length > 0 && { failures }),
       ...(Object.keys(differing).length > 0 && { settingsThatDiffer: differing }),
+      ...(more.doubt !== undefined && { otherHistory: more.doubt }),
       ...(more.problem !== undefined && { problem: messageOf(more.problem) }),
     },
   };

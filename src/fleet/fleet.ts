@@ -1,6 +1,6 @@
 /**
- * Several activators that are one: they share the shelf, what is active, and the runtimes. PostgreSQL holds what they
- * share; each node follows it.
+ * Several activators that are one: they share the shelf, what is active, and the runtimes. A database holds what they
+ * share; each node follows it. Who has a database for itself is a fleet of one, and neither follows it nor waits.
  */
 import { randomBytes } from 'node:crypto';
 import type { Activator, Change } from '../activation/activator.ts';
@@ -10,16 +10,18 @@ import type { RuntimeSharing } from '../engines/remote/runtime-sharing.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
-import { messageOf, overloaded, shelfNotReadable } from '../lib/errors.ts';
+import { messageOf, notFound, overloaded, shelfNotReadable } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import { changing } from '../shelf/postgres/shelf-errors.ts';
+import { writing } from '../shelf/disk-errors.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 import type { SharedShelf } from '../shelf/shared-shelf.ts';
-import { ActiveTable } from './active-table.ts';
+import { ActiveTable, namesOf } from './active-table.ts';
 import { comeOrGone } from './come-or-gone.ts';
 import { enterFleet, ownName } from './enter-fleet.ts';
+import type { Entered } from './enter-fleet.ts';
 import { healthOf, reportOf } from './fleet-health.ts';
 import type { FleetFigures, FleetHealth, FleetReport } from './fleet-health.ts';
+import { Doubt } from './doubt.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { NodeFacts, NodeState } from './heartbeat.ts';
 import { withLease } from './lease.ts';
@@ -32,6 +34,8 @@ import { SharedRuntimes } from './shared-runtimes.ts';
 
 export interface FleetOptions {
   readonly shelf: SharedShelf;
+  /** Of the fleet. */
+  readonly name: string;
   /** The rest is known when the service listens, and joins. */
   readonly node: Pick<NodeFacts, 'version' | 'settings'>;
   /** Milliseconds after which a runtime without a sign of life is forgotten. */
@@ -58,6 +62,7 @@ export class Fleet implements AsyncDisposable {
   readonly nodes: Nodes;
   readonly #options: FleetOptions;
   readonly #table: ActiveTable;
+  readonly #doubt: Doubt;
   readonly #runtimes: SharedRuntimes;
   readonly #timers: NodeJS.Timeout[] = [];
   #node: Omit<NodeFacts, 'id'>;
@@ -79,10 +84,11 @@ export class Fleet implements AsyncDisposable {
     const { shelf, log } = options;
     const { database } = shelf;
     this.#options = options;
-    this.#node = { ...options.node, name: '', address: '', joined: '' };
+    this.#node = { ...options.node, name: '', address: '', joined: 0 };
     this.nodes = new Nodes(database);
-    this.#table = new ActiveTable(database, shelf.node);
-    this.kos = new SharedKos(this.#table, (id, digest) => shelf.openPackage(id, digest));
+    this.#table = new ActiveTable(database);
+    this.#doubt = new Doubt(database);
+    this.kos = new SharedKos(this.#table, shelf);
     this.#runtimes = new SharedRuntimes({
       database,
       node: shelf.node,
@@ -96,8 +102,14 @@ export class Fleet implements AsyncDisposable {
     });
   }
 
-  get sharing(): RuntimeSharing {
-    return this.#runtimes;
+  /** Whether there may be other nodes. */
+  get isShared(): boolean {
+    return this.#options.shelf.database.isShared;
+  }
+
+  /** Undefined where runtimes are this node's own. */
+  get sharing(): RuntimeSharing | undefined {
+    return this.isShared ? this.#runtimes : undefined;
   }
 
   /** Of this node. */
@@ -115,12 +127,8 @@ export class Fleet implements AsyncDisposable {
     this.#activator = activator;
     this.#registry = registry;
     this.#node = { ...this.#node, ...at };
-    const { generation, isFirst, ...entered } = await this.retryTransient(() =>
-      enterFleet(shelf, this.#table, this.#node),
-    );
+    const { generation, isFirst, ...entered } = await this.#enter();
     this.#node = { ...this.#node, ...entered };
-    await this.retryTransient(() => this.kos.catchUp());
-    await this.retryTransient(() => this.#runtimes.follow());
     const activation = new SharedActivation({
       table: this.#table,
       kos: this.kos,
@@ -131,16 +139,19 @@ export class Fleet implements AsyncDisposable {
     });
     this.#activation = activation;
     activation.begin(generation);
+    if (!this.isShared) return isFirst;
+    await this.retryTransient(() => this.#runtimes.follow());
     this.#heartbeat = new Heartbeat({
       database,
       node: () => ({ ...this.#node, id: this.id }),
-      state: async (): Promise<NodeState> => ({
-        revision: await shelf.revision(),
+      state: (): NodeState => ({
+        revision: shelf.reached.revision,
         generation: this.#hasBegun ? activation.generation : JOINING,
         failures: this.#failures(),
       }),
-      onGeneration: (latest) => {
+      onFleet: ({ generation: latest, doubt }) => {
         this.#problem = undefined;
+        this.#doubt.heard(doubt);
         this.#latest = latest;
         if (this.#hasBegun) void activation.follow(latest);
       },
@@ -149,8 +160,27 @@ export class Fleet implements AsyncDisposable {
     });
     this.#heartbeat.begin();
     const { name } = this.#node;
-    log.info({ event: 'fleet', node: name, fleet: database.fleet, generation }, `Joined the fleet as ${name}`);
+    log.info({ event: 'fleet', node: name, fleet: this.#options.name, generation }, `Joined the fleet as ${name}`);
     return isFirst;
+  }
+
+  /** Reads what is to be active, once it is said what that is. @throws an error of the database. */
+  async #enter(): Promise<Entered> {
+    const { shelf, log } = this.#options;
+    const enter = async (): Promise<Entered> => {
+      const entered = await enterFleet(shelf, this.#table, this.#node);
+      await this.kos.catchUp();
+      return entered;
+    };
+    if (this.isShared) return this.retryTransient(enter);
+    try {
+      return await enter();
+    } catch (thrown) {
+      // Nobody else is to know it, and what can be read can be run.
+      log.warn({ cause: messageOf(thrown) }, 'what is to be active cannot be written into the database of the shelf');
+      this.kos.take(await shelf.list());
+      return { generation: 0, name: this.#node.name, joined: 0, isFirst: true };
+    }
   }
 
   /**
@@ -159,11 +189,13 @@ export class Fleet implements AsyncDisposable {
    */
   async begin(): Promise<void> {
     const { shelf } = this.#options;
+    this.#hasBegun = true;
+    if (!this.isShared) return;
     shelf.onChange = () => {
       this.wake();
-      void this.#activation?.follow(shelf.generation);
+      void this.#activation?.follow(shelf.reached.generation);
     };
-    this.#hasBegun = true;
+    shelf.onOtherHistory = (why) => void this.#takeOtherHistory(why);
     await this.#heartbeat?.beat();
     await this.#activation?.follow(this.#latest);
     this.#every(FOLLOWED_EVERY_MS, () => this.#runtimes.follow());
@@ -179,11 +211,12 @@ export class Fleet implements AsyncDisposable {
   /** Does what a start needs, again where the database is away for a while. @throws what does not pass. */
   retryTransient<T>(work: () => Promise<T>): Promise<T> {
     const words = 'this node cannot go on with its start without the database of its fleet: it tries again';
-    return retryTransient(work, (cause) => this.#options.log.warn({ cause }, words));
+    return retryTransient(this.#options.shelf.database, work, (cause) => this.#options.log.warn({ cause }, words));
   }
 
-  /** The key with which all nodes sign the tokens of calls. @throws what does not pass. */
-  callKey(): Promise<Buffer> {
+  /** The key with which all nodes sign the tokens of calls; undefined where there are no others. @throws what does not pass. */
+  async callKey(): Promise<Buffer | undefined> {
+    if (!this.isShared) return undefined;
     return this.retryTransient(() => this.#table.callKey(randomBytes(32)));
   }
 
@@ -194,12 +227,14 @@ export class Fleet implements AsyncDisposable {
       throw overloaded('This node has not joined its fleet yet; try again later');
     const { kos } = this;
     const { shelf } = this.#options;
-    return changing(async () =>
-      activation.order(
+    return this.#changing(async () => {
+      // What people put there by hand is on the shelf from now on.
+      await shelf.rescan(namesOf(about));
+      return activation.order(
         change,
         about.what === 'engine' ? { ...about, also: await comeOrGone(about.engine, { shelf, kos, activator }) } : about,
-      ),
-    );
+      );
+    });
   }
 
   /** The package of a KO that has this digest, where it is meant to be active. @throws as a shelf's `open`. */
@@ -220,7 +255,7 @@ export class Fleet implements AsyncDisposable {
 
   /** Does something that one node at a time is to do. @throws what the work throws; what does not pass of the database. */
   async alone<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return withLease(this.#options.shelf.database, this.id, name, work);
+    return this.isShared ? withLease(this.#options.shelf.database, this.id, name, work) : work();
   }
 
   /** All nodes that are known, and what each has not come to yet. @throws shelfNotReadable. */
@@ -228,12 +263,12 @@ export class Fleet implements AsyncDisposable {
     const [nodes, latest] = await Promise.all([this.nodes.list(), this.#table.latest()]).catch((thrown: unknown) => {
       throw shelfNotReadable(`The nodes of the fleet cannot be read from its database: ${messageOf(thrown)}`, thrown);
     });
-    return reportOf(this.#options.shelf.database.fleet, latest, nodes, this.id);
+    return reportOf(this.#options.name, latest, nodes, this.id);
   }
 
   /** Of this node. */
   figures(): FleetFigures {
-    const { fleet } = this.#options.shelf.database;
+    const { name: fleet } = this.#options;
     const generation = this.#activation?.generation ?? 0;
     return { fleet, name: this.#node.name, id: this.id, generation, ...this.#seen };
   }
@@ -249,7 +284,9 @@ export class Fleet implements AsyncDisposable {
     const { fleet, name: node, generation } = this.figures();
     const own = { fleet, node, generation };
     try {
-      return healthOf(own, await this.nodes.list(), { behind: this.#behind, problem: this.#activation?.problem });
+      return healthOf(own, await this.nodes.list(), {
+        ...{ behind: this.#behind, problem: this.#activation?.problem, doubt: this.#doubt.cause },
+      });
     } catch (thrown) {
       return { status: 'DOWN', details: { ...own, problem: this.#problem ?? messageOf(thrown) } };
     }
@@ -273,7 +310,47 @@ export class Fleet implements AsyncDisposable {
     );
   }
 
+  /** An operator has looked at what the database lost. @throws notFound where there is nothing to confirm; an error of the database. */
+  async confirm(): Promise<void> {
+    if (!(await this.#changing(() => this.#doubt.clear())))
+      throw notFound('There is nothing to confirm: the database of the fleet is the one that it was.');
+  }
+
+  /** The database is the truth, whatever another one said before. */
+  async #takeOtherHistory(why: string): Promise<void> {
+    const { log, shelf } = this.#options;
+    const { generation } = this.figures();
+    log.error(
+      { event: 'other-history', cause: why, generation },
+      'the database of the fleet is not the one it was, as after a standby took over that lacked changes, or an old primary came back: this node takes it as the truth and activates what is active there; look what is missing, and confirm that with POST /actuator/fleet/confirm',
+    );
+    this.#latest = 0;
+    this.#runtimes.forget();
+    this.#doubt.heard(why);
+    await this.#activation?.startOver();
+    await this.retryTransient(() => this.#doubt.note(why, this.#node.name)).catch((thrown: unknown) => {
+      log.error({ cause: messageOf(thrown) }, 'that the database is another one could not be noted in it');
+    });
+    // A row that this node had in the other one, at another time.
+    await shelf.database
+      .query(`DELETE FROM ${shelf.database.dialect.schema}node WHERE id = $1 AND joined <> $2`, [
+        ...[this.id, this.#node.joined],
+      ])
+      .catch(() => undefined);
+    this.wake();
+  }
+
+  /** Errors of the disk and the database become those of the contract. */
+  #changing<T>(work: () => Promise<T>): Promise<T> {
+    return writing(() =>
+      work().catch((thrown: unknown) => {
+        throw this.#options.shelf.database.toServiceError(thrown);
+      }),
+    );
+  }
+
   async #waitForOthers(generation: number): Promise<void> {
+    if (!this.isShared) return;
     try {
       this.#behind = await this.nodes.whenReached('generation', generation, LONGEST_ACTIVATION_MS);
     } catch (thrown) {

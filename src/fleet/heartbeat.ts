@@ -2,8 +2,8 @@
  * The sign of life of a node: each second one statement that tells how far it is and asks how far the fleet is. Whatever
  * wakes it earlier saves the rest of that second.
  */
-import type { Database } from '../shelf/postgres/database.ts';
-import { LIVES } from '../shelf/postgres/node-lives.ts';
+import type { Database, Row } from '../shelf/store/database.ts';
+import { lives } from '../shelf/store/node-lives.ts';
 import type { NodeFailure } from './nodes.ts';
 
 /** What a node tells the others of itself. */
@@ -13,10 +13,18 @@ export interface NodeState {
   readonly failures: readonly NodeFailure[];
 }
 
+/** What the database says of the fleet. */
+export interface FleetState extends Row {
+  /** Of the last change of what is active. */
+  readonly generation: number;
+  /** Why an operator is to look at what the database has lost. */
+  readonly doubt: string | null;
+}
+
 export interface NodeFacts {
   readonly id: string;
-  /** When it did, as the database words it: that tells it from another that has its id. */
-  readonly joined: string;
+  /** When it did, by the clock of the database: that tells it from another that has its id. */
+  readonly joined: number;
   readonly name: string;
   readonly address: string;
   /** Of the program. */
@@ -28,9 +36,9 @@ export interface NodeFacts {
 export interface HeartbeatOptions {
   readonly database: Database;
   readonly node: () => NodeFacts;
-  readonly state: () => Promise<NodeState>;
-  /** Hears the generation of the fleet after each beat. */
-  readonly onGeneration: (generation: number) => void;
+  readonly state: () => NodeState;
+  /** Hears after each beat how the fleet is. */
+  readonly onFleet: (state: FleetState) => void;
   /** Another node has joined with the id of this one: then this one needs another. */
   readonly onTaken: () => Promise<void>;
   readonly onProblem: (cause: unknown) => void;
@@ -73,7 +81,7 @@ export class Heartbeat {
     await this.#beating;
     const { database, node, onProblem } = this.#options;
     const { id, joined } = node();
-    const sql = `DELETE FROM ${database.schema}.node WHERE id = $1 AND joined = $2`;
+    const sql = `DELETE FROM ${database.dialect.schema}node WHERE id = $1 AND joined = $2`;
     await database.query(sql, [id, joined], STATEMENT_TIMEOUT_MS).catch(onProblem);
   }
 
@@ -81,8 +89,8 @@ export class Heartbeat {
     do {
       this.#again = false;
       try {
-        const generation = await this.#tell();
-        if (generation !== undefined) this.#options.onGeneration(generation);
+        const fleet = await this.#tell();
+        if (fleet !== undefined) this.#options.onFleet(fleet);
         else {
           await this.#options.onTaken();
           this.#again = true;
@@ -94,26 +102,28 @@ export class Heartbeat {
     } while (this.#again);
   }
 
-  /** @returns the generation of the fleet; undefined where the row of this node is another's. */
-  async #tell(): Promise<number | undefined> {
+  /** @returns undefined where the row of this node is another's. */
+  async #tell(): Promise<FleetState | undefined> {
     const { database, state } = this.#options;
-    const { revision, generation, failures } = await state();
+    const { schema, now } = database.dialect;
+    const isHeard = `n.${lives(database.dialect)}`;
+    const { revision, generation, failures } = state();
     const { id, joined, name, address, version, settings } = this.#options.node();
-    const { rows } = await database.query<{ generation: number }>(
-      `INSERT INTO ${database.schema}.node AS n (id, name, address, version, settings, joined, revision, generation, failures)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-        ON CONFLICT (id) DO UPDATE SET heartbeat = clock_timestamp(), revision = excluded.revision,
+    const { rows } = await database.query<FleetState>(
+      `INSERT INTO ${schema}node AS n (id, name, address, version, settings, joined, revision, generation, failures, heartbeat)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, ${now})
+        ON CONFLICT (id) DO UPDATE SET heartbeat = excluded.heartbeat, revision = excluded.revision,
           generation = excluded.generation, failures = excluded.failures,
-          heard_until = CASE WHEN n.${LIVES} THEN n.heard_until ELSE n.heartbeat END,
-          heard_again = CASE WHEN n.${LIVES} THEN n.heard_again ELSE clock_timestamp() END
+          heard_until = CASE WHEN ${isHeard} THEN n.heard_until ELSE n.heartbeat END,
+          heard_again = CASE WHEN ${isHeard} THEN n.heard_again ELSE excluded.heartbeat END
         WHERE n.joined = excluded.joined
-        RETURNING (SELECT s.generation FROM ${database.schema}.state s) AS generation`,
+        RETURNING (SELECT s.generation FROM ${schema}state s) AS generation, (SELECT s.doubt FROM ${schema}state s) AS doubt`,
       [
         ...[id, name, address, version, JSON.stringify(settings), joined],
         ...[revision, generation, JSON.stringify(failures)],
       ],
       STATEMENT_TIMEOUT_MS,
     );
-    return rows[0]?.generation;
+    return rows[0];
   }
 }

@@ -1,7 +1,7 @@
 /** The nodes of a fleet, as the database knows them. */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Database } from '../shelf/postgres/database.ts';
-import { mayLive } from '../shelf/postgres/node-lives.ts';
+import type { Database, Row } from '../shelf/store/database.ts';
+import { mayLive } from '../shelf/store/node-lives.ts';
 
 /** Something that cannot be called on a node. */
 export interface NodeFailure {
@@ -31,8 +31,8 @@ export interface FleetNode {
   readonly age: number;
 }
 
-/** Seconds without a sign of life after which a node is forgotten. */
-const FORGOTTEN_AFTER_S = 3600;
+/** Milliseconds without a sign of life after which a node is forgotten. */
+const FORGOTTEN_AFTER_MS = 3_600_000;
 /** Generation of a node that does not follow changes yet: it activates what was active when it joined. */
 export const JOINING = 0;
 const FIRST_LOOK_MS = 10;
@@ -40,7 +40,20 @@ const LONGEST_PAUSE_MS = 200;
 
 type What = 'revision' | 'generation';
 
-type Row = Omit<FleetNode, 'joined'> & { readonly joined: Date } & Record<string, unknown>;
+interface NodeRow extends Row {
+  readonly id: string;
+  readonly name: string;
+  readonly address: string;
+  readonly version: string;
+  /** JSON, as `failures`. */
+  readonly settings: string;
+  readonly revision: number;
+  readonly generation: number;
+  readonly failures: string;
+  readonly joined: number;
+  /** Milliseconds since its last sign of life. */
+  readonly silence: number;
+}
 
 export class Nodes {
   readonly #database: Database;
@@ -51,18 +64,26 @@ export class Nodes {
 
   /** All that are known, the first to join first. @throws DatabaseError. */
   async list(): Promise<readonly FleetNode[]> {
-    const { rows } = await this.#database.query<Row>(
-      `SELECT id, name, address, version, settings, revision, generation, failures, joined, extract(epoch FROM clock_timestamp() - heartbeat)::float8 AS age
-        FROM ${this.#database.schema}.node ORDER BY joined, id`,
+    const { schema, now } = this.#database.dialect;
+    const { rows } = await this.#database.query<NodeRow>(
+      `SELECT id, name, address, version, settings, revision, generation, failures, joined, ${now} - heartbeat AS silence
+        FROM ${schema}node ORDER BY joined, id`,
     );
-    return rows.map((row) => ({ ...row, joined: row.joined.toISOString(), age: Math.max(0, row.age) }));
+    return rows.map(({ settings, failures, joined, silence, ...rest }) => ({
+      ...rest,
+      settings: JSON.parse(settings) as FleetNode['settings'],
+      failures: JSON.parse(failures) as readonly NodeFailure[],
+      joined: new Date(joined).toISOString(),
+      age: Math.max(0, silence) / 1000,
+    }));
   }
 
   /** Names of the nodes that live and have not come that far. @throws DatabaseError. */
   async behind(what: What, to: number): Promise<readonly string[]> {
+    const { dialect } = this.#database;
     const { rows } = await this.#database.query<{ name: string }>(
-      `SELECT name FROM ${this.#database.schema}.node
-        WHERE ${what} < $1 AND generation > ${JOINING} AND ${mayLive(this.#database.schema)} ORDER BY name`,
+      `SELECT name FROM ${dialect.schema}node
+        WHERE ${what} < $1 AND generation > ${String(JOINING)} AND ${mayLive(dialect)} ORDER BY name`,
       [to],
     );
     return rows.map(({ name }) => name);
@@ -80,10 +101,8 @@ export class Nodes {
 
   /** Nodes that have been gone for long. @throws DatabaseError. */
   async forgetGone(): Promise<void> {
-    await this.#database.query(
-      `DELETE FROM ${this.#database.schema}.node
-        WHERE heartbeat < clock_timestamp() - interval '${FORGOTTEN_AFTER_S} seconds'`,
-    );
+    const { schema, now } = this.#database.dialect;
+    await this.#database.query(`DELETE FROM ${schema}node WHERE heartbeat < ${now} - ${String(FORGOTTEN_AFTER_MS)}`);
   }
 }
 

@@ -38,6 +38,11 @@ export class SharedActivation implements Disposable {
   /** Of this node. */
   #generation = 0;
   #making = 0;
+  /** How often the database turned out to be another one, and up to which time all was made anew. */
+  #histories = 0;
+  #madeOf = 0;
+  /** Of the last change that made all anew, in place of several. */
+  #outcomeOfAll: Promise<ChangeOutcome> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #problem: unknown;
   #disposed = false;
@@ -69,20 +74,33 @@ export class SharedActivation implements Disposable {
 
   /** Makes a change on all nodes. @returns what it came to on this one. @throws koNotFound; DatabaseError; what the change throws here. */
   async order(change: Change, about: About): Promise<ChangeOutcome> {
+    const before = this.#generation;
     const generation = await this.#options.table.order(change, about);
-    await this.follow(generation);
+    // Another database than before has numbers that were here already.
+    await (generation > before ? this.follow(generation) : this.startOver());
     if (this.#generation < generation && !this.#outcomes.has(generation))
       throw keptFor(change, generation, this.#problem);
-    const outcome = await this.#outcomes.get(generation);
+    const outcome = await (this.#outcomes.get(generation) ?? this.#outcomeOfAll);
     await this.#options.whenAllReached(generation);
-    return outcome ?? { active: [], endpoints: 0, failed: [] };
+    return outcome ?? NOTHING;
+  }
+
+  /** The database is another than before: forgets what that one said, and makes all as this one says. Never rejects. */
+  startOver(): Promise<void> {
+    this.#histories++;
+    this.#outcomes.clear();
+    // Whoever waits for this node waits until it has made all.
+    this.#generation = Math.min(this.#generation, 1);
+    return this.follow(this.#generation);
   }
 
   /** Makes what was asked for up to that generation, as far as it can be made. Never rejects. */
   follow(generation: number): Promise<void> {
-    if (generation <= this.#generation || this.#disposed) return Promise.resolve();
+    const isDone = (): boolean =>
+      this.#disposed || (generation <= this.#generation && this.#madeOf === this.#histories);
+    if (isDone()) return Promise.resolve();
     return this.#queue.run('changes', async () => {
-      if (generation <= this.#generation || this.#disposed) return;
+      if (isDone()) return;
       try {
         await this.#catchUp();
         this.#problem = undefined;
@@ -102,11 +120,15 @@ export class SharedActivation implements Disposable {
 
   async #catchUp(): Promise<void> {
     const { table } = this.#options;
-    const changes = await table.changes(this.#generation);
+    const history = this.#histories;
+    const isOther = this.#madeOf !== history;
+    const changes = isOther ? undefined : await table.changes(this.#generation);
     if (changes === undefined || changes.length > MOST_ONE_BY_ONE) {
-      const generation = changes?.at(-1)?.generation ?? (await table.generation());
+      const generation = changes?.at(-1)?.generation ?? (await table.latest()).generation;
       await this.#make({ generation, change: 'reload', about: { what: 'all' } });
+      this.#outcomeOfAll = this.#outcomes.get(generation);
     } else for (const each of changes) await this.#make(each);
+    this.#madeOf = history;
   }
 
   async #make(activation: Activation): Promise<void> {
@@ -114,12 +136,16 @@ export class SharedActivation implements Disposable {
     const { generation, change, about } = activation;
     // A refresh is of the packages that are there, and yet of another generation.
     await kos.catchUp(namesOf(about));
+    const history = this.#histories;
     this.#making = generation;
-    const outcome = apply(change, about);
-    this.#keep(generation, outcome);
-    await outcome.catch((thrown: unknown) => {
-      if (!isAboutNothingHere(thrown)) throw thrown;
+    const outcome = apply(change, about).catch((thrown: unknown) => {
+      if (isAboutNothingHere(thrown)) return NOTHING;
+      throw thrown;
     });
+    this.#keep(generation, outcome);
+    await outcome;
+    // What another database said counts no more.
+    if (history !== this.#histories) return;
     this.#generation = generation;
     reached(generation);
   }
@@ -134,7 +160,10 @@ export class SharedActivation implements Disposable {
   }
 }
 
-/** A KO that has left meanwhile: a later change, which this node is about to make, has taken it. */
+/** Of a change about what nothing of is here any more. */
+const NOTHING: ChangeOutcome = { active: [], endpoints: 0, failed: [] };
+
+/** The KO was to leave, by this change or by a later one which this node is about to make, and nothing of it was here. */
 const isAboutNothingHere = (thrown: unknown): boolean => thrown instanceof ServiceError && thrown.status === 404;
 
 /** What was asked for is in the database, and no error of this node takes it back. */

@@ -3,23 +3,21 @@ import type { ActiveKos } from '../activation/active-kos.ts';
 import { compareIds } from '../knowledge-object/id-order.ts';
 import { koKey, nameKey } from '../knowledge-object/id.ts';
 import type { KoId, KoName } from '../knowledge-object/id.ts';
-import type { KoPackage } from '../shelf/shelf.ts';
+import type { SharedShelf } from '../shelf/shared-shelf.ts';
+import type { KoPackage, ShelfDamage, ShelfEntry } from '../shelf/shelf.ts';
 import type { ActiveKo, ActiveTable } from './active-table.ts';
-
-/** Opens the package of a KO that has this digest, whether it lies on the shelf or did so once. */
-export type OpenPackage = (id: KoId, digest: string) => Promise<KoPackage | undefined>;
 
 export class SharedKos implements ActiveKos {
   readonly #table: ActiveTable;
-  readonly #openPackage: OpenPackage;
+  readonly #shelf: Pick<SharedShelf, 'openPackage' | 'readAgain' | 'damage' | 'database'>;
   /** By `<naan>/<name>`. */
   #names = new Map<string, readonly ActiveKo[]>();
   /** Milliseconds since 1970, by engine. */
   #refreshed: ReadonlyMap<string, number> = new Map();
 
-  constructor(table: ActiveTable, openPackage: OpenPackage) {
+  constructor(table: ActiveTable, shelf: Pick<SharedShelf, 'openPackage' | 'readAgain' | 'damage' | 'database'>) {
     this.#table = table;
-    this.#openPackage = openPackage;
+    this.#shelf = shelf;
   }
 
   /** Reads what is meant to be active, of these names or of all. @throws DatabaseError, after which all is as before. */
@@ -33,6 +31,14 @@ export class SharedKos implements ActiveKos {
         if (kos === undefined) this.#names.delete(nameKey(each));
         else this.#names.set(nameKey(each), kos);
       }
+  }
+
+  /** Takes what lies on the shelf as what is to be active, where nobody can say it. */
+  take(entries: readonly ShelfEntry[]): void {
+    this.#names = Map.groupBy(
+      entries.map(({ id, digest }) => ({ id, digest, generation: 0, at: 0 })),
+      ({ id }) => nameKey(id),
+    );
   }
 
   /** When all endpoints of an engine were asked for anew. @throws DatabaseError. */
@@ -56,26 +62,25 @@ export class SharedKos implements ActiveKos {
 
   open(id: KoId): Promise<KoPackage | undefined> {
     const digest = this.find(id)?.digest;
-    return digest === undefined ? Promise.resolve(undefined) : this.#openPackage(id, digest);
+    return digest === undefined ? Promise.resolve(undefined) : this.#shelf.openPackage(id, digest);
   }
 
-  /** The same on all nodes, whenever each of them does it. */
+  /** The same on all nodes, whenever each of them does it; one alone knows when it did. */
   activated(id: KoId, engine: string): number | undefined {
-    const at = this.find(id)?.at;
+    const at = this.#shelf.database.isShared ? this.find(id)?.at : undefined;
     return at === undefined ? undefined : Math.max(at, this.#refreshed.get(engine) ?? 0);
   }
 
-  /** Only a change that all nodes make changes it. */
+  /** Who orders a change has looked for all nodes. */
   rescan(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** The activator asks again for the packages that it could not get. */
   readAgain(): Promise<readonly KoId[]> {
-    return Promise.resolve([]);
+    return this.#shelf.readAgain();
   }
 
-  damage(): readonly [] {
-    return [];
+  damage(): readonly ShelfDamage[] {
+    return this.#shelf.damage();
   }
 }

@@ -9,8 +9,8 @@ import type { EndpointPlan } from '../engines/engine.ts';
 import type { SharedRegistration } from '../engines/remote/runtime-registry.ts';
 import type { RuntimeSharing } from '../engines/remote/runtime-sharing.ts';
 import type { Registration, Runtime } from '../engines/remote/runtime.ts';
-import type { Database } from '../shelf/postgres/database.ts';
-import type { NodeId } from '../shelf/postgres/node-id.ts';
+import type { Database, Dialect, Query, Row, Value } from '../shelf/store/database.ts';
+import type { NodeId } from '../shelf/store/node-id.ts';
 
 export interface SharedRuntimesOptions {
   readonly database: Database;
@@ -44,8 +44,17 @@ interface Facts {
   readonly activator: string;
 }
 
+/** What an endpoint was activated for. */
+interface Key {
+  readonly generation: number;
+  readonly epoch: number;
+  /** Of the code. */
+  readonly checksum: string;
+}
+
 export class SharedRuntimes implements RuntimeSharing {
   readonly #options: SharedRuntimesOptions;
+  readonly #dialect: Dialect;
   readonly #schema: string;
   /** By url: how often its endpoints were asked for anew. */
   readonly #epochs = new Map<string, number>();
@@ -55,7 +64,8 @@ export class SharedRuntimes implements RuntimeSharing {
 
   constructor(options: SharedRuntimesOptions) {
     this.#options = options;
-    this.#schema = options.database.schema;
+    this.#dialect = options.database.dialect;
+    this.#schema = this.#dialect.schema;
   }
 
   registered(registration: Registration, activator: string, renews: boolean): void {
@@ -77,9 +87,8 @@ export class SharedRuntimes implements RuntimeSharing {
   /** Takes in what other nodes have registered. @throws DatabaseError. */
   async follow(): Promise<void> {
     const { database, expiry, take } = this.#options;
-    const { rows } = await database.query<{ id: string; facts: Facts; epoch: number; silence: number }>(
-      `SELECT id, facts, epoch, extract(epoch FROM clock_timestamp() - heard)::float8 * 1000 AS silence
-        FROM ${this.#schema}.runtime`,
+    const { rows } = await database.query<{ id: string; facts: string; epoch: number; silence: number }>(
+      `SELECT id, facts, epoch, ${this.#dialect.now} - heard AS silence FROM ${this.#schema}runtime`,
     );
     if (rows.some(({ id, epoch }) => epoch > (this.#epochs.get(id) ?? 0))) await this.#options.renewed();
     for (const { id, facts, epoch, silence } of rows) {
@@ -87,8 +96,14 @@ export class SharedRuntimes implements RuntimeSharing {
       const known = this.#epochs.get(id) ?? 0;
       if (epoch < known) continue;
       this.#epochs.set(id, epoch);
-      take({ ...facts, silence, renews: epoch > known });
+      take({ ...(JSON.parse(facts) as Facts), silence, renews: epoch > known });
     }
+  }
+
+  /** What was known of runtimes is of another database. */
+  forget(): void {
+    this.#epochs.clear();
+    this.#heard.clear();
   }
 
   forgotten(url: string): void {
@@ -96,11 +111,7 @@ export class SharedRuntimes implements RuntimeSharing {
     this.#heard.delete(url);
     const { database, expiry, onProblem } = this.#options;
     void database
-      .query(
-        `DELETE FROM ${this.#schema}.runtime
-          WHERE id = $1 AND heard < clock_timestamp() - $2 * interval '1 millisecond'`,
-        [url, expiry],
-      )
+      .query(`DELETE FROM ${this.#schema}runtime WHERE id = $1 AND heard < ${this.#dialect.now} - $2`, [url, expiry])
       .catch(onProblem);
   }
 
@@ -109,7 +120,8 @@ export class SharedRuntimes implements RuntimeSharing {
       // That its endpoints are to be activated anew is part of the key.
       await this.#writing.get(runtime.url);
       // What is asked for anew meanwhile is asked for under another one.
-      const key = keyOf(plan.checksum, this.#options.generationOf(plan), this.#epochs.get(runtime.url) ?? 0);
+      const epoch = this.#epochs.get(runtime.url) ?? 0;
+      const key = { generation: this.#options.generationOf(plan), epoch, checksum: plan.checksum };
       const found = await this.#claim(runtime, plan, key).catch((thrown: unknown) => {
         // Without the database each node activates for itself.
         this.#options.onProblem(thrown);
@@ -132,15 +144,14 @@ export class SharedRuntimes implements RuntimeSharing {
     try {
       // What a node ahead of this one has activated there, or is about to, is not this node's to take away.
       const { count } = await database.query(
-        `UPDATE ${this.#schema}.runtime_endpoint
-          SET state = 'leaving', holder = $3, until = clock_timestamp() + interval '${LEAVING_MS} milliseconds'
-          ${where} AND split_part(checksum, ' ', 1)::bigint <= $4
-            AND (state = 'active' OR (state = 'leaving' AND holder = $3))`,
+        `UPDATE ${this.#schema}runtime_endpoint
+          SET state = 'leaving', holder = $3, until = ${this.#dialect.now} + ${String(LEAVING_MS)}
+          ${where} AND generation <= $4 AND (state = 'active' OR (state = 'leaving' AND holder = $3))`,
         [url, endpoint, node.value, generation()],
       );
       if (count === 0) return;
       await tell();
-      const done = `DELETE FROM ${this.#schema}.runtime_endpoint ${where} AND state = 'leaving' AND holder = $3`;
+      const done = `DELETE FROM ${this.#schema}runtime_endpoint ${where} AND state = 'leaving' AND holder = $3`;
       await database.query(done, [url, endpoint, node.value]);
     } catch (thrown) {
       onProblem(thrown);
@@ -149,81 +160,90 @@ export class SharedRuntimes implements RuntimeSharing {
 
   async #write(facts: Facts, renews: boolean): Promise<void> {
     const { url, engine } = facts.registration;
-    const { rows } = await this.#options.database.query<{ epoch: number }>(
+    const { database } = this.#options;
+    const { now } = this.#dialect;
+    const name = engineName(engine);
+    const write = async (query: Query): Promise<number> => {
+      const { rows } = await query<{ epoch: number }>(
+        `INSERT INTO ${this.#schema}runtime AS r (id, engine, facts, epoch, heard) VALUES ($1, $2, $3, 1, ${now})
+          ON CONFLICT (id) DO UPDATE SET engine = excluded.engine, facts = excluded.facts, heard = excluded.heard,
+            epoch = r.epoch + $4 RETURNING epoch`,
+        [url, name, JSON.stringify(facts), renews ? 1 : 0],
+      );
+      return rows[0]?.epoch ?? 0;
+    };
+    if (!renews) {
+      await write(database.query);
+      return;
+    }
+    const epoch = await database.transaction(async ({ query }) => {
       // Whoever registers anew has all endpoints of its engine activated, as a refresh has.
-      `WITH refreshed AS (INSERT INTO ${this.#schema}.engine_refresh AS e (engine, at)
-          SELECT $2::text, statement_timestamp() WHERE $4::int = 1
-          ON CONFLICT (engine) DO UPDATE SET at = greatest(e.at, excluded.at))
-        INSERT INTO ${this.#schema}.runtime AS r (id, engine, url, facts, epoch) VALUES ($1, $2, $1, $3, 1)
-        ON CONFLICT (id) DO UPDATE SET engine = excluded.engine, facts = excluded.facts, heard = clock_timestamp(),
-          epoch = r.epoch + $4::int RETURNING epoch`,
-      [url, engineName(engine), JSON.stringify(facts), renews ? 1 : 0],
-    );
-    const [{ epoch } = { epoch: 0 }] = rows;
+      await query(
+        `INSERT INTO ${this.#schema}engine_refresh (engine, at) VALUES ($1, ${now})
+          ON CONFLICT (engine) DO UPDATE SET at = excluded.at`,
+        [name],
+      );
+      return write(query);
+    });
     // This node has set that going itself.
-    if (!renews) return;
     this.#epochs.set(url, epoch);
     await this.#options.renewed();
   }
 
   /** Where it is active already; `ours` where this node is to activate it, `theirs` while another one does. */
-  #claim(runtime: Runtime, plan: EndpointPlan, key: string): Promise<ActivatedAt | 'ours' | 'theirs'> {
+  #claim(runtime: Runtime, plan: EndpointPlan, key: Key): Promise<ActivatedAt | 'ours' | 'theirs'> {
     const { database, node } = this.#options;
+    const { now, forUpdate } = this.#dialect;
     return database.transaction(async ({ query }) => {
-      const { rows } = await query<{ checksum: string; state: string; uri: string | null; held: boolean }>(
-        `SELECT checksum, state, uri, coalesce(until > clock_timestamp() AND holder <> $3, false) AS held
-          FROM ${this.#schema}.runtime_endpoint WHERE runtime = $1 AND endpoint = $2 FOR UPDATE`,
+      const { rows } = await query<EndpointRow>(
+        `SELECT generation, checksum, state, uri, CASE WHEN until > ${now} AND holder <> $3 THEN 1 ELSE 0 END AS held
+          FROM ${this.#schema}runtime_endpoint WHERE runtime = $1 AND endpoint = $2${forUpdate}`,
         [runtime.url, plan.id, node.value],
       );
       const [row] = rows;
       // A node ahead of this one has put what this one is about to come to.
-      if (row?.state === 'active' && row.uri !== null && !isOlder(row.checksum, key))
+      if (row?.state === 'active' && row.uri !== null && !isOlder(keyOf(row), key))
         return JSON.parse(row.uri) as ActivatedAt;
-      if (row?.held === true) return 'theirs';
+      if (row?.held === 1) return 'theirs';
       const { count } = await query(
-        `INSERT INTO ${this.#schema}.runtime_endpoint AS e (runtime, endpoint, checksum, state, holder, until)
-          SELECT id, $2, $3, 'activating', $4, clock_timestamp() + interval '${LEASE_MS} milliseconds'
-            FROM ${this.#schema}.runtime WHERE id = $1
-          ON CONFLICT (runtime, endpoint) DO UPDATE SET checksum = excluded.checksum, state = excluded.state, uri = NULL,
-            holder = excluded.holder, until = excluded.until
-          WHERE e.until IS NULL OR e.until < clock_timestamp() OR e.holder = excluded.holder`,
-        [runtime.url, plan.id, key, node.value],
+        `INSERT INTO ${this.#schema}runtime_endpoint AS e (runtime, endpoint, generation, checksum, state, holder, until)
+          SELECT id, $2, CAST($3 AS BIGINT), $4, 'activating', $5, ${now} + ${String(LEASE_MS)}
+            FROM ${this.#schema}runtime WHERE id = $1
+          ON CONFLICT (runtime, endpoint) DO UPDATE SET generation = excluded.generation, checksum = excluded.checksum,
+            state = excluded.state, uri = NULL, holder = excluded.holder, until = excluded.until
+          WHERE e.until IS NULL OR e.until < ${now} OR e.holder = excluded.holder`,
+        [runtime.url, plan.id, key.generation, checksumOf(key), node.value],
       );
       // It registered just now, and its row is not there yet; or another node was quicker.
       return count === 0 && row === undefined && (await this.#isKnown(query, runtime.url)) ? 'theirs' : 'ours';
     });
   }
 
-  async #isKnown(query: Database['query'], url: string): Promise<boolean> {
-    return (await query(`SELECT 1 FROM ${this.#schema}.runtime WHERE id = $1`, [url])).rows.length > 0;
+  async #isKnown(query: Query, url: string): Promise<boolean> {
+    return (await query(`SELECT 1 AS found FROM ${this.#schema}runtime WHERE id = $1`, [url])).rows.length > 0;
   }
 
-  async #make(
-    runtime: Runtime,
-    plan: EndpointPlan,
-    key: string,
-    make: () => Promise<ActivatedAt>,
-  ): Promise<ActivatedAt> {
+  async #make(runtime: Runtime, plan: EndpointPlan, key: Key, make: () => Promise<ActivatedAt>): Promise<ActivatedAt> {
     const { database, node } = this.#options;
-    const where = `WHERE runtime = $1 AND endpoint = $2 AND checksum = $3 AND holder = $4`;
-    const values = [runtime.url, plan.id, key, node.value];
-    const note = (sql: string, more: readonly unknown[] = []): Promise<unknown> =>
+    const where = `WHERE runtime = $1 AND endpoint = $2 AND generation = $3 AND checksum = $4 AND holder = $5`;
+    const values = [runtime.url, plan.id, key.generation, checksumOf(key), node.value];
+    const note = (sql: string, more: readonly Value[] = []): Promise<unknown> =>
       database.query(sql, [...values, ...more]).catch(this.#options.onProblem);
-    const until = `clock_timestamp() + interval '${LEASE_MS} milliseconds'`;
+    const until = `${this.#dialect.now} + ${String(LEASE_MS)}`;
     const renewal = setInterval(
-      () => void note(`UPDATE ${this.#schema}.runtime_endpoint SET until = ${until} ${where}`),
+      () => void note(`UPDATE ${this.#schema}runtime_endpoint SET until = ${until} ${where}`),
       RENEWED_EVERY_MS,
     );
     try {
       const at = await make();
       clearInterval(renewal);
-      await note(`UPDATE ${this.#schema}.runtime_endpoint SET state = 'active', uri = $5, until = NULL ${where}`, [
+      await note(`UPDATE ${this.#schema}runtime_endpoint SET state = 'active', uri = $6, until = NULL ${where}`, [
         JSON.stringify(at),
       ]);
       return at;
     } catch (thrown) {
       clearInterval(renewal);
-      await note(`DELETE FROM ${this.#schema}.runtime_endpoint ${where}`);
+      await note(`DELETE FROM ${this.#schema}runtime_endpoint ${where}`);
       throw thrown;
     } finally {
       clearInterval(renewal);
@@ -231,11 +251,25 @@ export class SharedRuntimes implements RuntimeSharing {
   }
 }
 
-const keyOf = (checksum: string, generation: number, epoch: number): string => `${generation} ${epoch} ${checksum}`;
+interface EndpointRow extends Row {
+  readonly generation: number;
+  readonly checksum: string;
+  readonly state: string;
+  readonly uri: string | null;
+  /** 1 where another node holds it. */
+  readonly held: number;
+}
+
+/** As it is stored: with the time of the runtime. */
+const checksumOf = ({ epoch, checksum }: Key): string => `${String(epoch)} ${checksum}`;
+
+function keyOf({ generation, checksum }: EndpointRow): Key {
+  const [epoch = '', code = ''] = checksum.split(' ');
+  return { generation, epoch: Number(epoch), checksum: code };
+}
 
 /** Whether one key is of an earlier generation than another, or of an earlier time of its runtime, or of other code. */
-function isOlder(key: string, than: string): boolean {
-  const [generation = 0, epoch = 0] = key.split(' ').map(Number);
-  const [wanted = 0, wantedEpoch = 0] = than.split(' ').map(Number);
-  return epoch < wantedEpoch || generation < wanted || (generation === wanted && epoch === wantedEpoch && key !== than);
-}
+const isOlder = ({ generation, epoch, checksum }: Key, than: Key): boolean =>
+  epoch < than.epoch ||
+  generation < than.generation ||
+  (generation === than.generation && epoch === than.epoch && checksum !== than.checksum);

@@ -1,20 +1,19 @@
-/** A shelf that several activators share: what the fleet of them needs of it beside the contract. */
+/** A shelf as the activators need it that share it, or the one that has it for itself: its database beside the contract. */
 import type { KoId } from '../knowledge-object/id.ts';
-import type { Database } from './postgres/database.ts';
-import type { NodeId } from './postgres/node-id.ts';
 import type { KoPackage, Shelf } from './shelf.ts';
+import type { Database } from './store/database.ts';
+import type { NodeId } from './store/node-id.ts';
 
 export interface SharedShelf extends Shelf {
-  readonly isShared: true;
   readonly database: Database;
   /** This node: what it changes waits for the others, not for itself. */
   readonly node: NodeId;
-  /** Of the activation, as this node has read it last. */
-  readonly generation: number;
-  /** Opens the package of that digest, whether it lies on the shelf or did so once. @throws packageDamaged; shelfNotReadable. */
+  /** How far this process has read the database. */
+  readonly reached: { readonly revision: number; readonly generation: number };
+  /** Opens the package of that digest, on the shelf or active. @throws packageDamaged; shelfNotReadable. */
   openPackage(id: KoId, digest: string): Promise<KoPackage | undefined>;
-  /** Hears that this node knows of other changes of the shelf, or of what is active. */
+  /** Hears that another process changed the shelf, or what is active. */
   onChange: () => void;
+  /** Hears that the database is not the one it was, but one that went another way. */
+  onOtherHistory: (why: string) => void;
 }
-
-export const isShared = (shelf: Shelf): shelf is SharedShelf => 'isShared' in shelf;

@@ -15,7 +15,8 @@ export interface Step {
 /**
  * - `state`: one row. `revision` grows with each change of the shelf, `generation` with each change of what is meant to be
  *   active, and `marks` gets a mark (`state.ts`); `started` is 1 once somebody said what is meant to be active. Rows of
- *   KOs that were removed up to the revision `changes_from` may be gone.
+ *   KOs that were removed up to the revision `changes_from` may be gone. `doubt` says why an operator is to look at what
+ *   this database has lost, until one has.
  * - `package`: what is stored, by the digest of all its files. `files` is a JSON array of `[path, size, sha256]`.
  * - `ko`: what is on the shelf. `name` is `<naan>/<name>`, `id` the same with `/<version>`; `listing` is the digest of the
  *   object from which the row can be made again (`package-listing.ts`). `folder` is the path of a folder that a person put
@@ -40,6 +41,7 @@ const first = ({ schema, now, types: { text, integer }, tableOptions }: Dialect)
     changes_from ${integer} NOT NULL,
     started ${integer} NOT NULL,
     call_key ${text},
+    doubt ${text},
     created ${integer} NOT NULL
   )${tableOptions}`,
   `CREATE TABLE ${schema}package (
