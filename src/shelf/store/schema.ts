@@ -3,7 +3,7 @@ import { startRefused } from '../../lib/errors.ts';
 import type { Database, Dialect, Query, Row } from './database.ts';
 import { lives } from './node-lives.ts';
 import { STEPS, type Step } from './tables.ts';
-import { copyTables, isOfVersion01, putTablesAside } from './upgrade/take-over-tables.ts';
+import { ASIDE, copyTables, isOfVersion01, putTablesAside } from './upgrade/take-over-tables.ts';
 
 const PROGRAM = 'kgrid-activator';
 
@@ -101,7 +101,8 @@ async function look(
   steps: readonly Step[],
 ): Promise<readonly StepRow[]> {
   const refused = (why: string): Error => startRefused(`--shelf: the database of ${where} ${why}`);
-  const names = new Set((await query<{ name: string }>(dialect.tables)).rows.map(({ name }) => name));
+  const { rows: tables } = await query<{ name: string }>(dialect.tables);
+  const names = new Set(tables.map(({ name }) => name).filter((name) => !name.startsWith(ASIDE)));
   if (names.size === 0 || (await isOfVersion01(query, dialect, where))) return [];
   const rows = names.has('schema_step')
     ? (await query<StepRow>(`SELECT * FROM ${dialect.schema}schema_step ORDER BY 1`)).rows

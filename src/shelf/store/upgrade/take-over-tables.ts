@@ -10,7 +10,7 @@ import type { Database, Dialect, Query, Row } from '../database.ts';
 import { renderFiles, renderListing } from '../package-listing.ts';
 
 /** In front of the names of what is put aside. */
-const ASIDE = 'before_0_2_';
+export const ASIDE = 'before_0_2_';
 const OLD_TABLES = [
   ...['schema_version', 'state', 'change', 'blob', 'blob_chunk', 'package', 'package_file', 'ko', 'kept', 'active'],
   ...['activation', 'node', 'runtime', 'runtime_endpoint', 'lease', 'audit', 'audit_writer', 'audit_start'],
