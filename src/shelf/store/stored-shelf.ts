@@ -203,10 +203,11 @@ export class StoredShelf implements Shelf {
       await this.#refresh(id);
       const folder = this.#catalog.folder(id);
       if (folder === undefined)
-        await this.#change(id, 'delete', async ({ before, remove }) => {
+        await this.#change(id, 'delete', async (change) => {
+          const { before } = change;
           if (before === undefined) throw koNotFound(koKey(id));
           requireMatch(before, ifMatch);
-          await remove();
+          await change.remove();
         });
       else {
         requireMatch(folder.content.entry, ifMatch);
@@ -239,7 +240,8 @@ export class StoredShelf implements Shelf {
         requireMatch(folder.content.entry, ifMatch);
         await this.#retainFolder(folder, 'replaced');
       }
-      const restored = await this.#change(id, 'restore', async ({ query, before: row, put }) => {
+      const restored = await this.#change(id, 'restore', async (change) => {
+        const { query, before: row } = change;
         const before = row ?? folder?.content.entry;
         if (before !== undefined && before.digest === digest) {
           requireMatch(before, ifMatch);
@@ -248,7 +250,7 @@ export class StoredShelf implements Shelf {
         const chosen = await retained.find(query, id, digest);
         requireMatch(before, ifMatch);
         const content = await this.#packages.retained(chosen);
-        await put(content);
+        await change.put(content);
         return { entry: content.entry, replaced: before?.digest };
       });
       if (folder !== undefined) await this.#moveFormerFolder(id);
@@ -322,11 +324,12 @@ export class StoredShelf implements Shelf {
     requirePlace(content.entry, folder?.content.entry ?? this.#parts.kos.find(id));
     await this.#storing(content, staged, async () => {
       if (folder !== undefined) await this.#retainFolder(folder, 'replaced');
-      await this.#change(id, 'import', async ({ before: row, put }) => {
+      await this.#change(id, 'import', async (change) => {
+        const { before: row } = change;
         const before = row ?? folder?.content.entry;
         requirePlace(content.entry, before);
         staged.replaced = before?.digest === content.entry.digest ? undefined : before?.digest;
-        if (row?.etag !== content.entry.etag) await put(content);
+        if (row?.etag !== content.entry.etag) await change.put(content);
       });
     });
     this.#packages.isWhole(id);
@@ -342,14 +345,15 @@ export class StoredShelf implements Shelf {
 
   async #replaceStored(id: KoId, metadata: string, ifMatch: readonly string[] | undefined): Promise<ShelfEntry> {
     const { filesOf } = this.#parts;
-    return this.#change(id, 'replace metadata', async ({ before, put }) => {
+    return this.#change(id, 'replace metadata', async (change) => {
+      const { before } = change;
       if (before === undefined) throw koNotFound(koKey(id));
       requireMatch(before, ifMatch);
       const files = await filesOf(before.digest);
       if (files === undefined) throw new Error(`the package of ${koKey(id)} has no list of files`);
       const content = contentOf(id, metadata, files);
       if (content.entry.etag === before.etag) return before;
-      await this.#storing(content, undefined, () => put(content));
+      await this.#storing(content, undefined, () => change.put(content));
       return content.entry;
     });
   }
