@@ -26,6 +26,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   rollback: async () => (await import('./commands/rollback.ts')).rollbackCommand,
   delete: async () => (await import('./commands/delete.ts')).deleteCommand,
   audit: async () => (await import('./commands/audit.ts')).auditCommand,
+  schema: async () => (await import('./commands/schema.ts')).schemaCommand,
   shelf: async () => (await import('./commands/shelf.ts')).shelfCommand,
 };
 

@@ -36,7 +36,7 @@ async function databaseOf(place: AuditPlace): Promise<Database> {
   return orNotRead(place, () => store.openToRead(place.shelf, accessOf(place)));
 }
 
-function accessOf({ fleet, state, passwordFile, env }: AuditPlace): StoreAccess {
+export function accessOf({ fleet, state, passwordFile, env }: Omit<AuditPlace, 'shelf'>): StoreAccess {
   const file = passwordFile === undefined ? undefined : () => readPassword(passwordFile, '--shelf-password-file');
   return { fleet, state, passwords: { file, environment: env } };
 }

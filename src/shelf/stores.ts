@@ -37,6 +37,8 @@ export interface ShelfStore {
   open(location: string, options: ShelfOptions): Promise<StoredShelf>;
   /** Its database, for a command that only reads it. @throws Error where it cannot be read. */
   openToRead(location: string, access: StoreAccess): Promise<Database>;
+  /** Its database, for a command that looks after its tables, which may be missing. @throws Error where there is none. */
+  openTables(location: string, access: StoreAccess): Promise<Database>;
 }
 
 const STORES: readonly ShelfStore[] = [postgresStore, folderStore];

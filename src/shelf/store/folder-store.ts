@@ -13,6 +13,7 @@ export const folderStore: ShelfStore = {
   labelAt: folderAt,
   open: (location, options) => openStoredShelf(folderAt(location), options),
   openToRead: (location, { state }) => openToRead(folderAt(location), state),
+  openTables: (location) => openToRead(folderAt(location), undefined, false),
 };
 
 const kindOf = (location: string): string | undefined => /^([a-z][a-z\d+.-]+):\//i.exec(location)?.[1]?.toLowerCase();

@@ -7,9 +7,9 @@ import { shelfLayout } from './shelf-layout.ts';
 import { SqliteDatabase } from './sqlite/sqlite-database.ts';
 
 /** @param state the state folder of an activator that only reads its shelf. @throws Error where there is none. */
-export async function openToRead(folder: string, state: string | undefined): Promise<Database> {
+export async function openToRead(folder: string, state: string | undefined, isReadOnly = true): Promise<Database> {
   const ofState = state === undefined ? undefined : join(resolve(state), 'shelf.db');
   const file = ofState !== undefined && existsSync(ofState) ? ofState : databaseIn(shelfLayout(folder));
   if (!existsSync(file)) throw new Error(`there is no database .kgrid/shelf.db in ${folder}`);
-  return SqliteDatabase.open(file, { isReadOnly: true });
+  return SqliteDatabase.open(file, { isReadOnly });
 }

@@ -19,6 +19,8 @@ export interface SchemaStatus {
   readonly steps: readonly Pick<StepRow, 'step' | 'prepared' | 'finished'>[];
   /** How many steps this program knows. */
   readonly known: number;
+  /** Whether version 0.1 made it, and the next start takes it over. */
+  readonly isOfVersion01: boolean;
   /** Of activators that run on it. */
   readonly nodes: readonly { readonly name: string; readonly version: string }[];
 }
@@ -51,7 +53,10 @@ export async function finishSchema(database: Database, where: string, steps = ST
 export async function schemaStatus(database: Database, where: string, steps = STEPS): Promise<SchemaStatus> {
   const { query, dialect } = database;
   const found = await look(query, dialect, where, steps);
-  return { steps: found, known: steps.length, nodes: found.length === 0 ? [] : await nodesOf(query, dialect) };
+  return {
+    ...{ steps: found, known: steps.length, isOfVersion01: await isOfVersion01(query, dialect, where) },
+    nodes: found.length === 0 ? [] : await nodesOf(query, dialect),
+  };
 }
 
 async function prepare(query: Query, dialect: Dialect, where: string, steps: readonly Step[]): Promise<void> {

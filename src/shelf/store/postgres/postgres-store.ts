@@ -25,4 +25,8 @@ export const postgresStore: ShelfStore = {
       throw thrown;
     }
   },
+  async openTables(location, access) {
+    const { PostgresDatabase } = await import('./postgres-database.ts');
+    return new PostgresDatabase(location, access);
+  },
 };

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { openShelf } from '../../src/shelf/open-shelf.ts';
+import { temporaryFolder } from '../conformance/temporary-folder.ts';
+import { testDatabase } from '../support/postgres/shared.ts';
+import { kgrid } from './kgrid.ts';
+
+const shared = await testDatabase();
+after(() => shared[Symbol.asyncDispose]());
+
+const schema = async (...args: string[]): Promise<[number | null, string]> => {
+  const { code, stdout, stderr } = await kgrid(['schema', ...args]);
+  return [code, stdout + stderr];
+};
+
+test('the tables of a database are made, prepared and finished by an operator, and their state is told', async () => {
+  assert.deepEqual(await schema('status', shared.url), [1, 'There are no tables yet: the first start makes them\n']);
+  const [made, said] = await schema('prepare', shared.url);
+  assert.equal(made, 0);
+  assert.match(said, /^step 1 {2}finished 20\d\d-.*Z\n$/);
+  await shared.run('UPDATE kgrid.schema_step SET finished = NULL');
+  assert.match((await schema('status', shared.url)).join(' '), /^1 step 1 {2}prepared 20\d\d-.*Z\n$/);
+  await shared.run(
+    `INSERT INTO kgrid.node (id, name, address, version, settings, revision, generation, failures, joined, heartbeat)
+      VALUES ('a', 'old', '', '0.0.9+abc', '{}', 0, 0, '[]', 0, (extract(epoch FROM now()) * 1000)::bigint + 600000)`,
+  );
+  const [refused, why] = await schema('finish', shared.url);
+  assert.equal(refused, 1);
+  assert.match(
+    why,
+    /^step 1 {2}prepared .*\nActivators that run on it: old \(0\.0\.9\+abc\)\nNot finished: .*Update or stop them first\n$/,
+  );
+  await shared.run('DELETE FROM kgrid.node');
+  assert.match((await schema('finish', shared.url)).join(' '), /^0 step 1 {2}finished 20\d\d-.*Z\n$/);
+});
+
+test('the tables of a folder are as far as the program that opened it last', async () => {
+  await using folder = await temporaryFolder();
+  const shelf = join(folder.path, 'shelf');
+  await (await openShelf(shelf))[Symbol.asyncDispose]();
+  for (const verb of ['status', 'finish'])
+    assert.match((await schema(verb, shelf)).join(' '), /^0 step 1 {2}finished /);
+  const [code, words] = await schema('status', join(folder.path, 'none'));
+  assert.equal(code, 3);
+  assert.match(words, /there is no database \.kgrid\/shelf\.db in/);
+  assert.equal((await schema('status'))[0], 2);
+});
+
+test('what cannot be reached or is of another program is said', async () => {
+  await shared.run('CREATE SCHEMA theirs; CREATE TABLE theirs.users ()');
+  const [code, words] = await schema('prepare', shared.url, '--fleet', 'theirs');
+  assert.equal(code, 3);
+  assert.match(words, /belongs to another program/);
+  const [away] = await schema('status', 'postgres://kgrid@127.0.0.1:1/x');
+  assert.equal(away, 3);
+});
