@@ -16,7 +16,10 @@ const PACKAGED: Readonly<Record<string, string>> = {
   '18': '18.4.0-beta.17',
 };
 const OLDEST_AND_NEWEST = ['14', 'of the system', '18'];
-const FILES = ['src/shelf/postgres/*.test.ts', 'src/fleet/*.test.ts', 'test/fleet/*.test.ts'];
+const FILES = [
+  ...['src/shelf/store/postgres/*.test.ts', 'src/shelf/store/schema-is-its-own.test.ts'],
+  ...['src/shelf/store/upgrade/takes-over-tables.test.ts', 'src/fleet/*.test.ts', 'test/fleet/*.test.ts'],
+];
 
 const project = resolve(import.meta.dirname, '../../..');
 const isVersion = (each: string): boolean => Object.hasOwn(PACKAGED, each);
