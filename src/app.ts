@@ -104,7 +104,7 @@ export async function createApp({
   if (tracer !== undefined) traceShelf(tracer, shelf);
   const fleet = owned.use(
     new Fleet({
-      ...{ shelf, name: config.fleet, runtimeExpiry: config.limits.runtimeExpiry },
+      ...{ shelf, name: config.fleet, runtimeExpiry: config.limits.runtimeExpiry, notedHistory: state.notedHistory },
       node: { version: fullVersion(build), settings: config.agreed },
       log: log.child({ part: 'fleet' }),
     }),

@@ -165,14 +165,12 @@ export class ActiveTable {
     const schema = this.#schema;
     const isReload = change === 'reload';
     if (!isReload && about.what !== 'ko') return [];
-    const { condition, values } = this.#conditionOf(about, isReload ? 'k.' : 'a.');
-    const from = isReload
-      ? `${schema}ko k LEFT JOIN ${schema}active a ON a.id = k.id`
-      : `${schema}active a LEFT JOIN ${schema}ko k ON k.id = a.id`;
-    const isOther = about.what === 'ko' ? '' : 'AND a.digest IS DISTINCT FROM k.digest';
-    const which = isReload ? `k.removed = 0 ${isOther} AND` : '';
+    const { condition, values } = this.#conditionOf(about, 'k.');
+    const isOther = about.what === 'ko' ? '1 = 1' : 'a.digest IS DISTINCT FROM k.digest';
     const { rows } = await query<{ id: string; digest: string; at_id: string | null }>(
-      `SELECT ${isReload ? 'k.id, k.digest' : 'a.id, a.digest'}, k.at_id FROM ${from} WHERE ${which} ${condition} ORDER BY 1`,
+      `SELECT k.id, ${isReload ? 'k.digest' : 'coalesce(a.digest, k.digest)'} AS digest, k.at_id
+        FROM ${schema}ko k LEFT JOIN ${schema}active a ON a.id = k.id
+        WHERE k.removed = 0 AND ${isOther} AND ${condition} ORDER BY k.id`,
       values,
     );
     return rows.map(({ id, digest, at_id: atId }) => ({ ko: id, digest, atId }));

@@ -2,7 +2,7 @@
 import { messageOf } from '../lib/errors.ts';
 import { LIVE_FOR_MS } from '../shelf/store/node-lives.ts';
 import { differencesOf } from './nodes.ts';
-import type { FleetNode, NodeFailure } from './nodes.ts';
+import type { FleetNode } from './nodes.ts';
 
 /** What the health says of it. */
 export interface FleetHealth {
@@ -19,6 +19,10 @@ export interface FleetFigures {
   readonly generation: number;
   readonly isUp: boolean;
   readonly nodes: { readonly live: number; readonly silent: number };
+  /** Knowledge objects that are to be active and run on no node. */
+  readonly runNowhere: number;
+  /** Whether its database is another than it was, and no operator has confirmed that. */
+  readonly hasOtherHistory: boolean;
 }
 
 /** How far a fleet is, and each of its nodes. */
@@ -70,7 +74,8 @@ export function healthOf(
 ): FleetHealth {
   const live = nodes.filter(isLive);
   const differing = differencesOf(live);
-  const failures = failuresOfSome(live);
+  const failures = live.flatMap(({ name, failures: own }) => own.map((each) => ({ node: name, ...each })));
+  const nowhere = failingOnAll(live);
   const behind = more.behind.filter((each) => live.some(({ name }) => name === each));
   const isWhole = Object.keys(differing).length + failures.length + behind.length === 0;
   return {
@@ -80,6 +85,7 @@ export function healthOf(
       nodes: live.length,
       ...(nodes.length > live.length && { silent: nodes.filter((each) => !live.includes(each)).map(nameOf) }),
       ...(behind.length > 0 && { behind }),
+      ...(nowhere.length > 0 && { runNowhere: nowhere }),
       ...(failures.length > 0 && { failures }),
       ...(Object.keys(differing).length > 0 && { settingsThatDiffer: differing }),
       ...(more.doubt !== undefined && { otherHistory: more.doubt }),
@@ -88,13 +94,10 @@ export function healthOf(
   };
 }
 
-/** What cannot be called on some nodes, and can on others; and what none can run now, and all try again. */
-function failuresOfSome(nodes: readonly FleetNode[]): readonly (NodeFailure & { readonly node: string })[] {
-  const all = nodes.flatMap(({ name, failures }) => failures.map((each) => ({ node: name, ...each })));
-  const byKo = Map.groupBy(all, ({ knowledgeObject }) => knowledgeObject);
-  const isOfSome = (each: typeof all): boolean => new Set(each.map(({ node }) => node)).size < nodes.length;
-  const mayPass = (each: typeof all): boolean => each.some(({ triedAgainAt }) => triedAgainAt !== undefined);
-  return [...byKo.values()].filter((each) => isOfSome(each) || mayPass(each)).flat();
+/** Knowledge objects that no node can run. */
+function failingOnAll(nodes: readonly FleetNode[]): readonly string[] {
+  const [first, ...others] = nodes.map(({ failures }) => new Set(failures.map((each) => each.knowledgeObject)));
+  return [...(first ?? [])].filter((each) => others.every((failing) => failing.has(each)));
 }
 
 const nameOf = ({ name }: FleetNode): string => name;

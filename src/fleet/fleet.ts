@@ -14,6 +14,7 @@ import { messageOf, notFound, overloaded, shelfNotReadable } from '../lib/errors
 import type { Logger } from '../lib/log.ts';
 import { writing } from '../shelf/disk-errors.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
+import { continues, lastOf, readState } from '../shelf/store/state.ts';
 import type { SharedShelf } from '../shelf/shared-shelf.ts';
 import { ActiveTable, namesOf } from './active-table.ts';
 import { comeOrGone } from './come-or-gone.ts';
@@ -26,6 +27,7 @@ import { Heartbeat } from './heartbeat.ts';
 import type { NodeFacts, NodeState } from './heartbeat.ts';
 import { withLease } from './lease.ts';
 import { retryTransient } from './retry-transient.ts';
+import { NotedHistory } from './noted-history.ts';
 import { JOINING, Nodes } from './nodes.ts';
 import type { NodeFailure } from './nodes.ts';
 import { SharedActivation } from './shared-activation.ts';
@@ -40,6 +42,8 @@ export interface FleetOptions {
   readonly node: Pick<NodeFacts, 'version' | 'settings'>;
   /** Milliseconds after which a runtime without a sign of life is forgotten. */
   readonly runtimeExpiry: number;
+  /** File of this node that says how far it knew the database. */
+  readonly notedHistory: string | undefined;
   readonly log: Logger;
 }
 
@@ -47,6 +51,7 @@ export interface FleetOptions {
 interface FleetCounts {
   readonly nodes?: number;
   readonly silent?: readonly string[];
+  readonly runNowhere?: readonly string[];
 }
 
 /** "At the latest after 10 s." */
@@ -63,6 +68,7 @@ export class Fleet implements AsyncDisposable {
   readonly #options: FleetOptions;
   readonly #table: ActiveTable;
   readonly #doubt: Doubt;
+  readonly #noted: NotedHistory;
   readonly #runtimes: SharedRuntimes;
   readonly #timers: NodeJS.Timeout[] = [];
   #node: Omit<NodeFacts, 'id'>;
@@ -76,7 +82,7 @@ export class Fleet implements AsyncDisposable {
   /** The generation of the fleet, as this node knows it. */
   #latest = 0;
   /** As it was looked at last: metrics wait for no database. */
-  #seen = { isUp: true, nodes: { live: 1, silent: 0 } };
+  #seen = { isUp: true, nodes: { live: 1, silent: 0 }, runNowhere: 0 };
   /** Nodes that did not make the last change in time. */
   #behind: readonly string[] = [];
 
@@ -88,6 +94,7 @@ export class Fleet implements AsyncDisposable {
     this.nodes = new Nodes(database);
     this.#table = new ActiveTable(database);
     this.#doubt = new Doubt(database);
+    this.#noted = new NotedHistory(options.notedHistory);
     this.kos = new SharedKos(this.#table, shelf);
     this.#runtimes = new SharedRuntimes({
       database,
@@ -141,6 +148,7 @@ export class Fleet implements AsyncDisposable {
     activation.begin(generation);
     if (!this.isShared) return isFirst;
     await this.retryTransient(() => this.#runtimes.follow());
+    await this.retryTransient(() => this.#compareHistory());
     this.#heartbeat = new Heartbeat({
       database,
       node: () => ({ ...this.#node, id: this.id }),
@@ -149,8 +157,9 @@ export class Fleet implements AsyncDisposable {
         generation: this.#hasBegun ? activation.generation : JOINING,
         failures: this.#failures(),
       }),
-      onFleet: ({ generation: latest, doubt }) => {
+      onFleet: ({ generation: latest, doubt, number, mark }) => {
         this.#problem = undefined;
+        void this.#noted.write({ number, mark });
         this.#doubt.heard(doubt);
         this.#latest = latest;
         if (this.#hasBegun) void activation.follow(latest);
@@ -270,13 +279,23 @@ export class Fleet implements AsyncDisposable {
   figures(): FleetFigures {
     const { name: fleet } = this.#options;
     const generation = this.#activation?.generation ?? 0;
-    return { fleet, name: this.#node.name, id: this.id, generation, ...this.#seen };
+    return {
+      fleet,
+      name: this.#node.name,
+      id: this.id,
+      generation,
+      ...this.#seen,
+      hasOtherHistory: this.#doubt.cause !== undefined,
+    };
   }
 
   async health(): Promise<FleetHealth> {
     const health = await this.#health();
-    const { nodes = this.#seen.nodes.live, silent = [] } = health.details as FleetCounts;
-    this.#seen = { isUp: health.status === 'UP', nodes: { live: nodes, silent: silent.length } };
+    const { nodes = this.#seen.nodes.live, silent = [], runNowhere = [] } = health.details as FleetCounts;
+    this.#seen = {
+      ...{ isUp: health.status === 'UP', nodes: { live: nodes, silent: silent.length } },
+      runNowhere: runNowhere.length,
+    };
     return health;
   }
 
@@ -316,14 +335,29 @@ export class Fleet implements AsyncDisposable {
       throw notFound('There is nothing to confirm: the database of the fleet is the one that it was.');
   }
 
+  /** Whether the database goes on from where this node left it when it ended. @throws an error of the database. */
+  async #compareHistory(): Promise<void> {
+    const known = await this.#noted.read();
+    const { query, dialect } = this.#options.shelf.database;
+    const state = await readState(query, dialect);
+    if (known === undefined || continues(state, known) !== false) return;
+    const { number } = lastOf(state);
+    const why = `it is at change ${String(number)}, and does not go on from change ${String(known.number)}, which this node knew when it ended`;
+    this.#tellOtherHistory(why);
+    await this.#doubt.note(why, this.#node.name);
+  }
+
+  #tellOtherHistory(why: string): void {
+    this.#options.log.error(
+      { event: 'other-history', cause: why },
+      'the database of the fleet is not the one it was, as after a standby took over that lacked changes, or an old primary came back: this node takes it as the truth and activates what is active there; look what is missing, and confirm that with POST /actuator/fleet/confirm',
+    );
+  }
+
   /** The database is the truth, whatever another one said before. */
   async #takeOtherHistory(why: string): Promise<void> {
     const { log, shelf } = this.#options;
-    const { generation } = this.figures();
-    log.error(
-      { event: 'other-history', cause: why, generation },
-      'the database of the fleet is not the one it was, as after a standby took over that lacked changes, or an old primary came back: this node takes it as the truth and activates what is active there; look what is missing, and confirm that with POST /actuator/fleet/confirm',
-    );
+    this.#tellOtherHistory(why);
     this.#latest = 0;
     this.#runtimes.forget();
     this.#doubt.heard(why);

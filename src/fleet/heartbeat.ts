@@ -17,6 +17,9 @@ export interface NodeState {
 export interface FleetState extends Row {
   /** Of the last change of what is active. */
   readonly generation: number;
+  /** The number of the last change of any kind, and its mark. */
+  readonly number: number;
+  readonly mark: string;
   /** Why an operator is to look at what the database has lost. */
   readonly doubt: string | null;
 }
@@ -117,7 +120,9 @@ export class Heartbeat {
           heard_until = CASE WHEN ${isHeard} THEN n.heard_until ELSE n.heartbeat END,
           heard_again = CASE WHEN ${isHeard} THEN n.heard_again ELSE excluded.heartbeat END
         WHERE n.joined = excluded.joined
-        RETURNING (SELECT s.generation FROM ${schema}state s) AS generation, (SELECT s.doubt FROM ${schema}state s) AS doubt`,
+        RETURNING (SELECT generation FROM ${schema}state) AS generation, (SELECT doubt FROM ${schema}state) AS doubt,
+          (SELECT revision + generation FROM ${schema}state) AS number,
+          (SELECT substr(marks, length(marks) - 9, 8) FROM ${schema}state) AS mark`,
       [
         ...[id, name, address, version, JSON.stringify(settings), joined],
         ...[revision, generation, JSON.stringify(failures)],

@@ -20,8 +20,11 @@ test('a knowledge object that no node can run since its packages cannot be fetch
   ]);
 });
 
-test('one that no node can run for what it is, is as it is on one node alone', () => {
+test('one that no node can run for what it is, is one too, and is named apart from what some can', () => {
   const broken = { knowledgeObject, cause: 'src/index.js line 2: SyntaxError' };
-  assert.equal(healthOf({}, [node('one', [broken]), node('two', [broken])], FINE).status, 'UP');
-  assert.equal(healthOf({}, [node('one', [broken]), node('two', [])], FINE).status, 'DOWN');
+  const nowhere = healthOf({}, [node('one', [broken]), node('two', [broken])], FINE);
+  assert.deepEqual([nowhere.status, nowhere.details['runNowhere']], ['DOWN', [knowledgeObject]]);
+  const somewhere = healthOf({}, [node('one', [broken]), node('two', [])], FINE);
+  assert.deepEqual([somewhere.status, somewhere.details['runNowhere']], ['DOWN', undefined]);
+  assert.equal(healthOf({}, [node('one', []), node('two', [])], FINE).status, 'UP');
 });

@@ -191,6 +191,8 @@ export class Collector {
         for (const [state, count] of Object.entries(node?.nodes ?? {})) samples.add(count, state);
       }),
       one('fleetGeneration', node?.generation),
+      one('fleetRunNowhere', node?.runNowhere),
+      one('fleetOtherHistory', node && (node.hasOtherHistory ? 1 : 0)),
     ];
   }
 

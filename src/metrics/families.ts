@@ -231,6 +231,18 @@ export const FAMILIES = {
     labels: [],
     help: 'The last change of what is active in the fleet that this node has made',
   },
+  fleetRunNowhere: {
+    name: 'kgrid_fleet_run_nowhere',
+    type: 'gauge',
+    labels: [],
+    help: 'Knowledge objects that are to be active and run on no node of the fleet',
+  },
+  fleetOtherHistory: {
+    name: 'kgrid_fleet_other_history',
+    type: 'gauge',
+    labels: [],
+    help: '1 while the database of the fleet is another than it was and no operator has confirmed that, else 0',
+  },
   cpu: {
     name: 'process_cpu_seconds_total',
     type: 'counter',

@@ -21,6 +21,8 @@ export interface StateFolder extends Disposable {
   readonly audit: string | undefined;
   /** File of what was found out about packages; undefined where nothing can be kept. */
   readonly knownPackages: string | undefined;
+  /** File that says how far this node knew the database of its fleet; undefined where nothing can be kept. */
+  readonly notedHistory: string | undefined;
   /** Where runtimes keep what they fetched and installed. */
   readonly cache: string;
   /** Where uploads lie while they are unpacked. */
@@ -103,6 +105,7 @@ async function placesIn(home: string, owner?: Owner): Promise<StateFolder> {
   return {
     audit: join(home, 'audit'),
     knownPackages: join(home, 'known-packages'),
+    notedHistory: join(home, 'noted-history'),
     cache: join(home, 'runtimes'),
     spool,
     copies: join(home, 'packages'),
@@ -113,6 +116,7 @@ async function placesIn(home: string, owner?: Owner): Promise<StateFolder> {
 const nothingKept = (): StateFolder => ({
   audit: undefined,
   knownPackages: undefined,
+  notedHistory: undefined,
   cache: userCache('kgrid-activator'),
   spool: tmpdir(),
   copies: join(userCache('kgrid-activator'), 'packages'),

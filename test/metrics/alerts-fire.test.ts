@@ -62,6 +62,8 @@ const WELL: Readonly<Record<string, string>> = {
   [`kgrid_fleet_nodes{${ME},state="silent"}`]: at(0),
   [`kgrid_fleet_generation{${ME}}`]: at(7),
   [`kgrid_fleet_generation{job="kgrid",instance="b"}`]: at(7),
+  [`kgrid_fleet_run_nowhere{${ME}}`]: at(0),
+  [`kgrid_fleet_other_history{${ME}}`]: at(0),
   [`kgrid_batches_total{${ME},outcome="broken-off"}`]: at(4),
 };
 
@@ -108,6 +110,8 @@ const ILL: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   KgridFleetDown: { [`kgrid_fleet_up{${ME}}`]: at(0) },
   KgridFleetNodeSilent: { [`kgrid_fleet_nodes{${ME},state="silent"}`]: at(1) },
   KgridFleetBehind: { [`kgrid_fleet_generation{job="kgrid",instance="b"}`]: at(8) },
+  KgridFleetRunsNowhere: { [`kgrid_fleet_run_nowhere{${ME}}`]: at(1) },
+  KgridFleetOtherHistory: { [`kgrid_fleet_other_history{${ME}}`]: at(1) },
   KgridBatchesBreakOff: { [`kgrid_batches_total{${ME},outcome="broken-off"}`]: growing(1) },
   KgridSeriesRunOut: { [`kgrid_executions_total{${OTHER},outcome="done"}`]: growing(1) },
 };
