@@ -146,6 +146,9 @@ test('the activators of a fleet are told as the document says', async () => {
   assert.equal(answer.status, 200, answer.text);
   answers.check('get', '/actuator/fleet', answer);
   answers.check('head', '/actuator/fleet', await fleet.node(0).send('HEAD', '/actuator/fleet'));
+  await fleet.database.run(`UPDATE kgrid.state SET doubt = 'as after a standby took over'`);
+  const confirmed = await fleet.node(0).post('/actuator/fleet/confirm', {});
+  answers.check('post', '/actuator/fleet/confirm', confirmed);
 });
 
 /** What takes a broken disk, a slow client or an issuer of tokens; other tests of the service make these. */

@@ -14,6 +14,10 @@ import { componentsOf, said, saying, until } from './support/whole.ts';
 await using all = new AsyncDisposableStack();
 const admin = all.use(await testDatabase());
 const database = all.use(await testDatabase());
+const [standby, old] = [`${database.name}_standby`, `${database.name}_old`];
+all.defer(async () => {
+  for (const each of [standby, old]) await admin.run(`DROP DATABASE IF EXISTS ${each} WITH (FORCE)`);
+});
 const proxy = all.use(await tcpProxy(() => database.port));
 const url = `postgres://kgrid@127.0.0.1:${String(proxy.port)}/${database.name}?sslmode=disable`;
 const fleet = all.use(await startFleet(2, { url }));
@@ -37,11 +41,6 @@ const copyAs = (name: string): Promise<void> => whileAway(`CREATE DATABASE ${nam
 /** Another database is reached at the same address. @param keep the name of the one before. */
 const promote = (name: string, keep: string): Promise<void> =>
   whileAway(`ALTER DATABASE ${database.name} RENAME TO ${keep}`, `ALTER DATABASE ${name} RENAME TO ${database.name}`);
-const [standby, old] = [`${database.name}_standby`, `${database.name}_old`];
-after(async () => {
-  for (const each of [standby, old]) await admin.run(`DROP DATABASE IF EXISTS ${each} WITH (FORCE)`);
-});
-
 const times = (node: typeof one): number => node.log.filter(({ event }) => event === 'other-history').length;
 const untilTaken = (count: number): Promise<void> =>
   until('both nodes have taken it', () => Promise.resolve([one, other].every((each) => times(each) === count)));
@@ -103,6 +102,7 @@ test('an old primary that comes back is taken as the truth likewise, also by a n
   await promote(old, standby);
   await until('the other node has taken it', () => Promise.resolve(times(other) === 2));
   const again = await fleet.restart(0);
+  assert.equal(times(again), 1, 'it knew at its end where the database was');
   await until('what ran there runs again', async () => {
     const [first, second] = await said([again, other], saying(naan, 'changed', ''));
     return first === 'third' && second === 'third';

@@ -29,6 +29,7 @@ export const actuator = (id: string): Step[] => [
     '/actuator/info',
     withHeaders({ accept }),
   ]),
+  ['post', '/actuator/fleet/confirm', '/actuator/fleet/confirm', jsonBody({})],
   ['get', CONSOLE, `/actuator/logs/${id}`],
   ['head', CONSOLE, `/actuator/logs/${id}`],
   ['get', CONSOLE, `/actuator/logs/${id}?limit=0`],
