@@ -101,7 +101,7 @@ async function verifyStore(context: Context, named: string | undefined, options:
   return ok ? EXIT.ok : EXIT.problems;
 }
 
-function report({ problems, more, writers, older, broken }: AuditVerdict, terminal: Terminal): void {
+function report({ problems, more, writers, older }: AuditVerdict, terminal: Terminal): void {
   for (const problem of problems) terminal.print(`${terminal.bad(problem.kind.padEnd(9))}  ${wordsOf(problem)}`);
   if (more > 0) terminal.print(`… and ${String(more)} more`);
   for (const { writer, records, trimmed, number, hash } of writers) {
@@ -110,7 +110,6 @@ function report({ problems, more, writers, older, broken }: AuditVerdict, termin
     if (number > 0) terminal.print(terminal.dim(`  ${writer}/${String(number)}/${hash}`));
   }
   if (older > 0) terminal.print(`${count(older, 'record')} from before there was a chain: accepted as they are`);
-  if (broken > 0) terminal.print(`${count(broken, 'line')} that broke off or never was a record`);
   const found = problems.length + more;
   terminal.print(found === 0 ? terminal.good('Nothing was changed') : terminal.bad(count(found, 'problem')));
 }

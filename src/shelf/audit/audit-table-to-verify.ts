@@ -20,9 +20,6 @@ interface AuditRow extends Row {
 const PAGE = 1000;
 
 export class AuditTableToVerify implements AuditToVerify {
-  readonly ahead = 0;
-  readonly broken = 0;
-  readonly tellsTrims = true;
   readonly #database: Database;
 
   /** It is closed with this. */

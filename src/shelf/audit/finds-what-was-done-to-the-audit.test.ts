@@ -1,21 +1,38 @@
 /** Whoever changes records of an audit behind the service is found, in the table of a folder as in that of a fleet. */
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
-import { fleetDatabase } from '../../fleet/support/fleet-database.ts';
-import type { AuditRecord } from './audit-store.ts';
-import { AuditTable } from './audit-table.ts';
-import { AuditTableToVerify } from './audit-table-to-verify.ts';
+import { testDatabase } from '../../../test/support/postgres/shared.ts';
+import type { Database } from '../store/database.ts';
+import { PostgresDatabase } from '../store/postgres/postgres-database.ts';
 import { migrate } from '../store/schema.ts';
 import { SqliteDatabase } from '../store/sqlite/sqlite-database.ts';
-import { AuditRowsToVerify } from '../postgres/audit-rows-to-verify.ts';
-import { AuditRows } from '../postgres/audit-rows.ts';
+import type { AuditRecord } from './audit-store.ts';
+import { appendAudit, AuditTable } from './audit-table.ts';
+import { AuditTableToVerify } from './audit-table-to-verify.ts';
 import { verifyAudit, type AuditVerdict, type NotedHash } from './verify-audit.ts';
 
-const fleet = await fleetDatabase();
-after(() => fleet[Symbol.asyncDispose]());
-const { query, schema } = fleet.database;
+const folder = await mkdtemp(join(tmpdir(), 'kgrid-audit-'));
+const shared = await testDatabase();
+const databases: Database[] = [];
+after(async () => {
+  for (const each of databases) await each[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+  await shared[Symbol.asyncDispose]();
+});
+
+async function opened(database: Database): Promise<Database> {
+  databases.push(database);
+  await migrate(database, 'a test');
+  return database;
+}
+
+let made = 0;
+const inSqlite = async (): Promise<Database> => opened(await SqliteDatabase.open(join(folder, `${String(++made)}.db`)));
+const inPostgres = (): Promise<Database> =>
+  opened(new PostgresDatabase(shared.url, { fleet: `audit-${String(++made)}` }));
 
 const record = (subject: string): AuditRecord => ({
   ...{ who: 'ann', login: 'basic', action: 'import', outcome: 'done', requestId: 'r', remoteAddress: '192.0.2.1' },
@@ -28,20 +45,19 @@ interface Kept {
   verify(noted?: NotedHash[]): Promise<AuditVerdict>;
 }
 
-async function inTable(folder: string): Promise<Kept> {
-  const database = await SqliteDatabase.open(join(folder, 'shelf.db'));
-  after(() => database[Symbol.asyncDispose]());
-  await migrate(database, folder);
+async function keptIn(database: Database): Promise<Kept> {
+  const { query, dialect } = database;
+  const { schema } = dialect;
   const store = new AuditTable(database, 1e6);
   for (let i = 1; i <= 9; i++) await store.append(record(`a/b/v${i}`));
   return {
     async edit(change) {
-      const { rows } = await database.query<{ record: string }>('SELECT record FROM audit ORDER BY id');
-      await database.query('DELETE FROM audit');
+      const { rows } = await query<{ record: string }>(`SELECT record FROM ${schema}audit ORDER BY id`);
+      await query(`DELETE FROM ${schema}audit`);
       let id = 0;
       for (const line of change(rows.map((row) => row.record))) {
         const { time, who } = JSON.parse(line) as { time: string; who: string };
-        await database.query('INSERT INTO audit (id, at, who, record) VALUES ($1, $2, $3, $4)', [
+        await query(`INSERT INTO ${schema}audit (id, at, who, record) VALUES ($1, $2, $3, $4)`, [
           ++id,
           Date.parse(time),
           who,
@@ -50,26 +66,6 @@ async function inTable(folder: string): Promise<Kept> {
       }
     },
     verify: (noted) => verifyAudit(new AuditTableToVerify(database), noted),
-  };
-}
-
-async function inRows(): Promise<Kept> {
-  await query(`TRUNCATE ${schema}.audit, ${schema}.audit_writer`);
-  const store = new AuditRows(fleet.database, 'one', 1e6);
-  for (let i = 1; i <= 9; i++) await store.append(record(`a/b/v${i}`));
-  return {
-    async edit(change) {
-      const { rows } = await query<{ record: string }>(`SELECT record FROM ${schema}.audit ORDER BY id`);
-      await query(`DELETE FROM ${schema}.audit`);
-      await query(`DROP INDEX IF EXISTS ${schema}.audit_chain`);
-      for (const line of change(rows.map(({ record }) => record)))
-        await query(
-          `INSERT INTO ${schema}.audit (time, who, record, writer, number) SELECT (r->>'time')::timestamptz, r->>'who', $1,
-            r->>'writer', (r->>'number')::bigint FROM (SELECT $1::json AS r) AS one`,
-          [line],
-        );
-    },
-    verify: (noted) => verifyAudit(new AuditRowsToVerify(fleet.database), noted),
   };
 }
 
@@ -104,13 +100,12 @@ const CASES: readonly [string, (lines: string[]) => string[], readonly string[]]
 ];
 
 for (const [name, start] of [
-  ['table', inTable],
-  ['rows', inRows],
+  ['SQLite', inSqlite],
+  ['PostgreSQL', inPostgres],
 ] as const) {
   for (const [what, change, found] of CASES)
     test(`${name}: ${what}`, async () => {
-      await using dir = await temporaryFolder();
-      const kept = await start(dir.path);
+      const kept = await keptIn(await start());
       await kept.edit(change);
       const { problems } = await kept.verify();
       assert.deepEqual(
@@ -121,8 +116,7 @@ for (const [name, start] of [
     });
 
   test(`${name}: a chain that was made anew from a record on is found by the last hash, and by one that was noted`, async () => {
-    await using dir = await temporaryFolder();
-    const kept = await start(dir.path);
+    const kept = await keptIn(await start());
     const [noted] = (await kept.verify()).writers;
     assert.equal(noted?.number, 9);
     assert.deepEqual((await kept.verify([noted])).problems, []);
@@ -135,42 +129,49 @@ for (const [name, start] of [
   });
 }
 
-test('rows: many writers at once, in transactions that fail too, each have a chain without gaps', async () => {
-  await query(`TRUNCATE ${schema}.audit, ${schema}.audit_writer`);
-  const stores = ['n1', 'n2', 'n3'].map((node) => new AuditRows(fleet.database, node, 64 * 1024));
+test('PostgreSQL: what several processes write at once, in transactions that fail too, is one chain without gaps', async () => {
+  const database = await inPostgres();
+  const { schema } = database.dialect;
+  const fleet = `audit-${String(made)}`;
+  const stores = [
+    database,
+    new PostgresDatabase(shared.url, { fleet }),
+    new PostgresDatabase(shared.url, { fleet }),
+  ].map((each) => {
+    databases.push(each);
+    return new AuditTable(each, 64 * 1024);
+  });
   const writing = stores.map(async (store) => {
     await Promise.all(Array.from({ length: 40 }, (_, i) => store.append(record(`a/b/v${i}`))));
   });
   const failing = Array.from({ length: 10 }, async () => {
-    const work = fleet.database.transaction(async (transaction) => {
-      await transaction.query(`SELECT ${schema}.append_audit('n1', 'eve', '{"who":"eve"}')`);
-      throw new Error('no');
-    });
+    const work = database.transaction(
+      async ({ query }) => {
+        await appendAudit(query, database, record('eve'));
+        throw new Error('no');
+      },
+      { isExclusive: true },
+    );
     await assert.rejects(work, /no/);
   });
   await Promise.all([...writing, ...failing]);
-  const { problems, writers } = await verifyAudit(new AuditRowsToVerify(fleet.database));
+  const { problems, writers } = await verifyAudit(new AuditTableToVerify(database));
   assert.deepEqual(problems, []);
   assert.deepEqual(
-    writers.map(({ writer, number }) => [writer, number]).sort(),
-    stores.map((_, i) => [`n${i + 1}`, 40]),
+    writers.map(({ number, records }) => [number, records]),
+    [[120, 120]],
   );
-  const first = await stores[0]?.read({ limit: 1000 });
-  assert.match(first?.records[0]?.hash ?? '', /^[0-9a-f]{64}$/);
   for (let i = 0; i < 100; i++) await stores[i % 3]?.append(record(`a/b/v${i}`));
   await stores[0]?.trim();
-  const trimmed = await verifyAudit(new AuditRowsToVerify(fleet.database));
+  const trimmed = await verifyAudit(new AuditTableToVerify(database));
   assert.deepEqual(trimmed.problems, []);
-  assert.ok(trimmed.writers.some((each) => each.trimmed > 0));
-  assert.ok(trimmed.writers.every((each) => each.trimmed + each.records === each.number));
-  await query(`DELETE FROM ${schema}.audit WHERE id = (SELECT min(id) FROM ${schema}.audit)`);
+  assert.ok(trimmed.writers.every((each) => each.trimmed > 0 && each.trimmed + each.records === each.number));
+  await database.query(`DELETE FROM ${schema}audit WHERE id = (SELECT min(id) FROM ${schema}audit)`);
   assert.deepEqual(
-    (await verifyAudit(new AuditRowsToVerify(fleet.database))).problems.map(({ kind }) => kind),
+    (await verifyAudit(new AuditTableToVerify(database))).problems.map(({ kind }) => kind),
     ['removed'],
   );
-  await query(`UPDATE ${schema}.audit SET who = 'eve' WHERE id = (SELECT max(id) FROM ${schema}.audit)`);
-  assert.match(
-    (await verifyAudit(new AuditRowsToVerify(fleet.database))).problems[0]?.why ?? '',
-    /its column who is not as its text says/,
-  );
+  await database.query(`UPDATE ${schema}audit SET who = 'eve' WHERE id = (SELECT max(id) FROM ${schema}audit)`);
+  const { problems: found } = await verifyAudit(new AuditTableToVerify(database));
+  assert.ok(found.some(({ why }) => why === 'its column who is not as its text says'));
 });

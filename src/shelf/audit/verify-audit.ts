@@ -28,12 +28,6 @@ export interface AuditToVerify extends AsyncDisposable {
   known(): Promise<KnownWriters>;
   /** The oldest first. */
   records(): AsyncIterable<StoredRecord>;
-  /** Records that a writer may have written whose hash is not known yet, as when it was killed between the two. */
-  readonly ahead: number;
-  /** Whether a record in the chain tells each time that the oldest went. */
-  readonly tellsTrims?: boolean;
-  /** Lines that are no record, such as one that broke off when the power failed: counted, since nobody is shown them. */
-  readonly broken: number;
 }
 
 export type ProblemKind = 'changed' | 'removed' | 'inserted' | 'reordered' | 'unknown';
@@ -63,7 +57,6 @@ export interface AuditVerdict {
   readonly writers: readonly VerifiedWriter[];
   /** Records from before there was a chain. */
   readonly older: number;
-  readonly broken: number;
 }
 
 /** A hash that somebody noted of an earlier time: `<writer>/<number>/<hash>`. */
@@ -95,7 +88,7 @@ export async function verifyAudit(audit: AuditToVerify, noted: readonly NotedHas
   const before = await audit.known();
   const verifier = new Verifier(before, noted);
   for await (const record of audit.records()) verifier.read(record);
-  return verifier.close(await audit.known(), audit);
+  return verifier.close(await audit.known());
 }
 
 class Verifier {
@@ -145,13 +138,13 @@ class Verifier {
     if (this.#isKnown(writer, number)) chain.seen.set(number, hash);
   }
 
-  close({ writers }: KnownWriters, { ahead, broken, tellsTrims = false }: AuditToVerify): AuditVerdict {
-    for (const [writer, known] of this.#before.writers) this.#closeWriter(writer, writers.get(writer) ?? known, ahead);
-    for (const [writer, { trimmed }] of tellsTrims ? writers : []) this.#requireTrim(writer, trimmed);
+  close({ writers }: KnownWriters): AuditVerdict {
+    for (const [writer, known] of this.#before.writers) this.#closeWriter(writer, writers.get(writer) ?? known);
+    for (const [writer, { trimmed }] of writers) this.#requireTrim(writer, trimmed);
     for (const [writer, chain] of this.#chains) {
       if (this.#before.writers.has(writer)) continue;
       const known = writers.get(writer);
-      if (known !== undefined) this.#closeWriter(writer, known, ahead);
+      if (known !== undefined) this.#closeWriter(writer, known);
       else {
         this.#add({
           ...{ kind: 'unknown', writer },
@@ -165,7 +158,6 @@ class Verifier {
       problems: this.#problems,
       more: this.#more,
       older: this.#older,
-      broken,
       writers: [...this.#chains].map(([writer, { records, end }]) => ({
         ...{ writer, records, trimmed: writers.get(writer)?.trimmed.number ?? 0 },
         ...{ number: end.number, hash: end.hash },
@@ -189,7 +181,7 @@ class Verifier {
       });
   }
 
-  #closeWriter(writer: string, { end, trimmed }: KnownWriter, ahead: number): void {
+  #closeWriter(writer: string, { end, trimmed }: KnownWriter): void {
     const chain = this.#chainOf(writer);
     const known = this.#before.writers.get(writer)?.end ?? BEGIN;
     const { first } = chain;
@@ -207,9 +199,9 @@ class Verifier {
         ...{ kind: 'changed', writer, number: known.number },
         why: 'it was the last one and had another hash',
       });
-    if (chain.end.number > end.number + ahead)
+    if (chain.end.number > end.number)
       this.#add({
-        ...{ kind: 'inserted', writer, number: end.number + ahead + 1 },
+        ...{ kind: 'inserted', writer, number: end.number + 1 },
         why: `its writer wrote no more than ${String(end.number)}`,
       });
   }

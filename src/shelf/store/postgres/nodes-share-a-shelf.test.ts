@@ -172,7 +172,7 @@ test('what can never go well stops the start, with what to do and without the pa
     [
       `postgres://kgrid:hidden@${at}/${shared.name}`,
       'taken',
-      /schema taken belongs to another program: name another with --fleet/,
+      /schema taken, belongs to another program: name another place for the shelf, such as another --fleet/,
     ],
     [
       `postgres://kgrid:hidden@${at}/${shared.name}`,

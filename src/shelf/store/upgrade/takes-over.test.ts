@@ -4,7 +4,8 @@ import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync,
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fixShelf } from '../check-shelf.ts';
-import { openAuditToVerify } from '../open-audit.ts';
+import { AuditTableToVerify } from '../../audit/audit-table-to-verify.ts';
+import { openToRead } from '../open-to-read.ts';
 import { openStoredShelf } from '../open-stored-shelf.ts';
 import { StoredShelf } from '../stored-shelf.ts';
 import { koKey } from '../../../knowledge-object/id.ts';
@@ -68,7 +69,7 @@ async function assertTakenOver(shelf: StoredShelf): Promise<void> {
 }
 
 async function assertAudit(dir: string): Promise<void> {
-  await using audit = await openAuditToVerify(dir, undefined);
+  await using audit = new AuditTableToVerify(await openToRead(dir, undefined));
   const { problems, older, writers } = await verifyAudit(audit);
   assert.deepEqual(problems, []);
   assert.equal(older, OLDER);
