@@ -22,7 +22,7 @@ export interface Dialect {
   /** The milliseconds since 1970 of the database's clock, at this moment. */
   readonly now: string;
   /** A table with the column `value`: the texts of a JSON array. */
-  texts(parameter: string): string;
+  readonly texts: (parameter: string) => string;
   /** Types of columns. Texts are compared by their bytes. */
   readonly types: { readonly text: string; readonly integer: string; readonly bytes: string };
   /** Follows the list of columns where a table is made. */
@@ -38,7 +38,7 @@ export interface Dialect {
 export interface Transaction {
   readonly query: Query;
   /** Wakes those who follow the database in other processes, when the transaction is done. */
-  tellOthers(): void;
+  readonly tellOthers: () => void;
 }
 
 export interface TransactionOptions {

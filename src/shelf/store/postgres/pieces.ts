@@ -84,7 +84,7 @@ export class Pieces implements Objects {
    * First it is noted that nothing refers to an object, an hour later it goes: a node may have it open, or be about to
    * name it.
    */
-  async collect(_isHeld: (digest: string) => boolean): Promise<number> {
+  async collect(): Promise<number> {
     const { schema } = this.#database.dialect;
     const ask = (sql: string) => this.#database.query(sql, [], PIECES_MS);
     const named = `SELECT file ->> 2 FROM ${schema}package, jsonb_array_elements(files::jsonb) AS file`;
