@@ -9,7 +9,7 @@ interface FileRow {
   readonly package: string;
   readonly path: string;
   readonly bytes: Buffer | null;
-  readonly blob: string;
+  readonly object: string;
 }
 
 const sha256 = (data: Buffer | string): string => createHash('sha256').update(data).digest('hex');
@@ -40,22 +40,22 @@ async function othersGone(client: pg.Client, fleet: string): Promise<void> {
 async function findingsIn(client: pg.Client, schema: string): Promise<Findings> {
   const findings: Findings = { problems: [], packages: new Map(), kept: new Map(), leftovers: [] };
   const { rows: files } = await client.query<FileRow>(
-    `SELECT f.package, f.path, encode(f.blob, 'hex') AS blob,
-       (SELECT string_agg(c.bytes, ''::bytea ORDER BY c.number) FROM ${schema}.blob_chunk c WHERE c.digest = f.blob) AS bytes
-     FROM ${schema}.package_file f`,
+    `SELECT p.digest AS package, file ->> 0 AS path, file ->> 2 AS object,
+       (SELECT string_agg(o.bytes, ''::bytea ORDER BY o.number) FROM ${schema}.object_piece o WHERE o.digest = file ->> 2) AS bytes
+     FROM ${schema}.package p, jsonb_array_elements(p.files::jsonb) AS file`,
   );
   const packages = new Map<string, Map<string, string>>();
   for (const [digest, rows] of Map.groupBy(files, (row) => row.package)) {
-    for (const { path, bytes, blob } of rows)
-      if (bytes === null || sha256(bytes) !== blob) findings.problems.push(`${digest}: ${path} differs`);
-    const lines = rows.toSorted((a, b) => (a.path < b.path ? -1 : 1)).map(({ blob, path }) => `${blob}  ${path}\n`);
+    for (const { path, bytes, object } of rows)
+      if (bytes === null || sha256(bytes) !== object) findings.problems.push(`${digest}: ${path} differs`);
+    const lines = rows.toSorted((a, b) => (a.path < b.path ? -1 : 1)).map(({ object, path }) => `${object}  ${path}\n`);
     if (sha256(lines.join('')) !== digest) findings.problems.push(`${digest}: the digest differs`);
     packages.set(digest, new Map(rows.map(({ path, bytes }) => [path, bytes?.toString() ?? ''])));
   }
   const of = async (table: string): Promise<{ id: string; digest: string; metadata?: string }[]> =>
     (
       await client.query<{ id: string; digest: string; metadata?: string }>(
-        `SELECT *, naan || '/' || name || '/' || version AS id FROM ${schema}.${table} WHERE digest IS NOT NULL`,
+        `SELECT * FROM ${schema}.${table} WHERE digest IS NOT NULL`,
       )
     ).rows;
   const referred = new Set<string>();
@@ -65,7 +65,7 @@ async function findingsIn(client: pg.Client, schema: string): Promise<Findings> 
     if (found.get('metadata.json') !== metadata) findings.problems.push(`${id}: the metadata differ`);
     findings.packages.set(id, found);
   }
-  for (const { id, digest } of await of('kept')) {
+  for (const { id, digest } of await of('retained')) {
     referred.add(digest);
     findings.kept.set(id, [...(findings.kept.get(id) ?? []), packages.get(digest) ?? new Map<string, string>()]);
   }

@@ -10,7 +10,7 @@ after(() => database[Symbol.asyncDispose]());
 // In the short round the one that takes most steps, before those that follow a write and at the end.
 const short = ['a replacement'];
 const isWanted = inRound(
-  (step: string) => /_chunk |^WITH now|\.kept \(|^COMMIT|^after/.test(step),
+  (step: string) => /^BEGIN|\.ko |\.retained |\.state|\.audit |COMMIT|^after/.test(step),
   () => true,
 );
 
