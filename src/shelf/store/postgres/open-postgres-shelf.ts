@@ -120,7 +120,7 @@ export async function openPostgresShelf(location: string, options: PostgresShelf
 
 async function tryOnce(database: PostgresDatabase, follower: ShelfFollower): Promise<DatabaseError | undefined> {
   try {
-    await migrate(database, `${database.label}, schema ${database.fleet},`);
+    await migrate(database, `${database.label}, schema ${database.fleet}`);
     await follower.start();
     return undefined;
   } catch (thrown) {

@@ -62,7 +62,7 @@ async function requireNoNode(query: Query, table: string, where: string): Promis
   );
   if (rows.length > 0)
     throw startRefused(
-      `--shelf: activators of version 0.1 run on the database of ${where} (${rows.map(({ name }) => name).join(', ')}): stop all of them, and start this one again to take over what they have`,
+      `--shelf: activators of version 0.1 run on the database of ${where}: stop ${rows.map(({ name }) => name).join(', ')}, and start this one again, which takes over what they have`,
     );
 }
 

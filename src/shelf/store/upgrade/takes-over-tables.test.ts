@@ -186,7 +186,7 @@ test('while an activator of version 0.1 runs nothing is taken over', async () =>
   const before = await contentIn(old);
   await assert.rejects(take(old.ownerUrl), {
     code: 'start-refused',
-    message: /activators of version 0\.1 run on the database of here \(vm:24000, vm:24001\): stop all of them/,
+    message: /activators of version 0\.1 run on the database of here: stop vm:24000, vm:24001, and start/,
   });
   assert.deepEqual(await contentIn(old), before);
 });
