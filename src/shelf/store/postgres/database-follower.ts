@@ -9,6 +9,7 @@ import type { Following, Look, Query } from '../database.ts';
 import type { Connection } from './connection.ts';
 import { toDatabaseError, type DatabaseError } from './database-error.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
+import { refusalOfChanges } from './rights.ts';
 
 export interface DatabaseFollowerOptions {
   readonly database: PostgresDatabase;
@@ -24,6 +25,8 @@ const STATEMENT_MS = 4000;
 /** In which a notification to oneself must come. */
 const NOTIFICATION_MS = 3000;
 const LONGEST_PAUSE_MS = 2000;
+/** Between two looks whether rows may be changed. */
+const RIGHTS_EVERY_MS = 5000;
 
 interface Asked {
   readonly done: () => void;
@@ -37,6 +40,9 @@ export class DatabaseFollower implements Following {
   #asked: Asked[] = [];
   #connection: Connection | undefined;
   #problem: DatabaseError | undefined;
+  /** Why nothing can be changed, though it can be read. */
+  #refusal: DatabaseError | undefined;
+  #rightsAt = -Infinity;
   #isWoken = false;
   #wake: (() => void) | undefined;
   #hearsNotifications: boolean | undefined;
@@ -44,11 +50,15 @@ export class DatabaseFollower implements Following {
 
   constructor(options: DatabaseFollowerOptions) {
     this.#options = options;
+    options.database.onRefused = () => {
+      this.#rightsAt = -Infinity;
+      this.wake();
+    };
     this.#loop = this.#run();
   }
 
   get problem(): DatabaseError | undefined {
-    return this.#problem;
+    return this.#problem ?? this.#refusal;
   }
 
   wake(): void {
@@ -95,6 +105,21 @@ export class DatabaseFollower implements Following {
     const connection = (this.#connection ??= await this.#connect());
     const query: Query = (sql, values = []) => connection.statement(sql, values, STATEMENT_MS);
     await this.#options.look(query);
+    if (this.#refusal !== undefined || performance.now() - this.#rightsAt >= RIGHTS_EVERY_MS)
+      await this.#lookAtRights(query);
+  }
+
+  async #lookAtRights(query: Query): Promise<void> {
+    const { database, onWarning } = this.#options;
+    const before = this.#refusal;
+    this.#refusal = await refusalOfChanges(query, database.fleet);
+    this.#rightsAt = performance.now();
+    if (this.#refusal === undefined) {
+      if (before !== undefined) onWarning('The database of the shelf can be changed again');
+    } else if (before === undefined)
+      onWarning(`The database of the shelf at ${database.label} cannot be changed`, this.#refusal.message);
+    // Another of its hosts may have become the one to write to.
+    if (this.#refusal?.fault === 'read-only') database.findAgain();
   }
 
   async #connect(): Promise<Connection> {

@@ -57,6 +57,8 @@ export class PostgresDatabase implements Database {
   readonly fleet: string;
   /** Of notifications. */
   readonly channel: string;
+  /** Hears that a statement was refused, since the user may not or nothing can be written. */
+  onRefused: (() => void) | undefined;
   readonly #connections: Connections;
   readonly #timeout: number;
   readonly #transactions: Turns;
@@ -263,6 +265,7 @@ export class PostgresDatabase implements Database {
   /** A server that cannot be written to any more may have given way to another. */
   #noted(thrown: unknown): DatabaseError {
     const error = toDatabaseError(thrown);
+    if (error.fault === 'read-only' || error.fault === 'permission') this.onRefused?.();
     if (error.fault === 'read-only' || error.fault === 'unreachable' || error.fault === 'timeout') this.findAgain();
     return error;
   }

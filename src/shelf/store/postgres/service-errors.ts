@@ -16,7 +16,12 @@ export function asServiceError(thrown: unknown): unknown {
         cause: thrown,
       },
     );
-  if (['server', 'permission', 'schema'].includes(thrown.fault))
+  if (thrown.fault === 'permission')
+    return shelfNotWritable(
+      'The database of the shelf does not let its user make this change; nothing was changed. Grant it SELECT, INSERT, UPDATE and DELETE on the tables of its schema.',
+      { cause: thrown },
+    );
+  if (['server', 'schema'].includes(thrown.fault))
     return shelfNotWritable('The database of the shelf refused the change; nothing was changed.', { cause: thrown });
   const why = thrown.fault === 'read-only' ? 'can only be read' : 'cannot be reached';
   return shelfUnavailable(
