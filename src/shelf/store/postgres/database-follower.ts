@@ -43,6 +43,7 @@ export class DatabaseFollower implements Following {
   /** Why nothing can be changed, though it can be read. */
   #refusal: DatabaseError | undefined;
   #rightsAt = -Infinity;
+  #asking: Promise<unknown> | undefined;
   #isWoken = false;
   #wake: (() => void) | undefined;
   #hearsNotifications: boolean | undefined;
@@ -78,6 +79,7 @@ export class DatabaseFollower implements Following {
     this.#closed = true;
     this.wake();
     await this.#loop;
+    await this.#asking;
     await this.#connection?.end();
   }
 
@@ -105,21 +107,25 @@ export class DatabaseFollower implements Following {
     const connection = (this.#connection ??= await this.#connect());
     const query: Query = (sql, values = []) => connection.statement(sql, values, STATEMENT_MS);
     await this.#options.look(query);
-    if (this.#refusal !== undefined || performance.now() - this.#rightsAt >= RIGHTS_EVERY_MS)
-      await this.#lookAtRights(query);
+    if (this.#refusal !== undefined || performance.now() - this.#rightsAt >= RIGHTS_EVERY_MS) this.#lookAtRights();
   }
 
-  async #lookAtRights(query: Query): Promise<void> {
+  /** On the connections that changes go over, and beside the looks: a slow database does not hold these up. */
+  #lookAtRights(): void {
     const { database, onWarning } = this.#options;
-    const before = this.#refusal;
-    this.#refusal = await refusalOfChanges(query, database.fleet);
     this.#rightsAt = performance.now();
-    if (this.#refusal === undefined) {
-      if (before !== undefined) onWarning('The database of the shelf can be changed again');
-    } else if (before === undefined)
-      onWarning(`The database of the shelf at ${database.label} cannot be changed`, this.#refusal.message);
-    // Another of its hosts may have become the one to write to.
-    if (this.#refusal?.fault === 'read-only') database.findAgain();
+    this.#asking ??= refusalOfChanges(database.query, database.fleet)
+      .then((refusal) => {
+        if (refusal !== undefined && this.#refusal === undefined)
+          onWarning(`The database of the shelf at ${database.label} cannot be changed`, refusal.message);
+        if (refusal === undefined && this.#refusal !== undefined)
+          onWarning('The database of the shelf can be changed again');
+        this.#refusal = refusal;
+        // Another of its hosts may have become the one to write to.
+        if (refusal?.fault === 'read-only') database.findAgain();
+      })
+      .catch(() => undefined)
+      .finally(() => (this.#asking = undefined));
   }
 
   async #connect(): Promise<Connection> {
