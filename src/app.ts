@@ -87,6 +87,10 @@ export async function createApp({
       log.warn({ part: 'traces', ...(cause === undefined ? {} : { cause: messageOf(cause) }) }, message),
     ),
   );
+  const descriptors = owned.use(new BackgroundReader());
+  const measured = new Measured({ endpoints: config.metricsEndpoints, methods: MEASURED_METHODS });
+  const observe = (outcome: string): void => measured.imports.add(outcome);
+  const rules = { limits: packageLimitsOf(config.limits), descriptors, observe };
   const places = { address: `http://${config.host}:${config.port}`, onWarning };
   const storage = owned.use(
     await openStorage({
@@ -95,6 +99,7 @@ export async function createApp({
         defaultNaan: config.defaultNaan,
         keepRemoved: config.keepRemoved,
         isReadOnly: config.readOnly,
+        archives: rules,
         fleet: config.fleet,
       },
       passwords: { file: config.shelfPassword, environment },
@@ -111,7 +116,6 @@ export async function createApp({
   );
   const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version} ${DESCRIPTORS_FORM}`);
   owned.defer(() => known.save());
-  const descriptors = owned.use(new BackgroundReader());
   const engines = owned.use(new EngineRegistry());
   const consoles = new ConsoleLines();
   const kernel = await findKernel(config.walls);
@@ -131,7 +135,6 @@ export async function createApp({
     }),
   );
   await makeEngines({ config, known, kernel, engines, consoles, log }, (name) => runtimes.engine(name));
-  const measured = new Measured({ endpoints: config.metricsEndpoints, methods: MEASURED_METHODS });
   const failures = new FailureGroups();
   const activator = owned.use(
     new Activator({
@@ -150,8 +153,7 @@ export async function createApp({
   };
   owned.use(discardRegularly({ discardRemoved }, onWarning));
   engines.on('runtime', (engine, alone) => activator.runtimeCame(engine, alone));
-  const observe = (outcome: string): void => measured.imports.add(outcome);
-  const imports = { shelf, spool: state.spool, limits: packageLimitsOf(config.limits), descriptors, observe };
+  const imports = { shelf, spool: state.spool, ...rules };
   const manifests = createManifestImporter({
     config,
     target: imports,

@@ -243,7 +243,7 @@ export class Activator implements Disposable {
       const { names } = selection;
       /** Those that it may concern, and those with which these share their ids. */
       const present = names === undefined ? old.endpoints : names.flatMap((each) => old.ofName(each));
-      if (kind === 'reload') await this.#shelf.rescan(names);
+      await this.#shelf.rescan(names, kind === 'reload' ? 'all' : 'new');
       const stored = (await this.#entries(names)).filter((entry) => selection.ko(entry.id));
       const concerned = (each: Endpoint): boolean =>
         selection.ko(each.ko.id) && selection.engine(each.entry.engine, each.ko.id);

@@ -238,7 +238,7 @@ export class Fleet implements AsyncDisposable {
     const { shelf } = this.#options;
     return this.#changing(async () => {
       // What people put there by hand is on the shelf from now on.
-      await shelf.rescan(namesOf(about));
+      await shelf.rescan(namesOf(about), change === 'reload' ? 'all' : 'new');
       return activation.order(
         change,
         about.what === 'engine' ? { ...about, also: await comeOrGone(about.engine, { shelf, kos, activator }) } : about,

@@ -173,8 +173,9 @@ export interface Shelf extends AsyncDisposable {
   /**
    * Looks again for what people put on the shelf by hand, of these KOs or of all. What people did to others may wait
    * for the next look at all.
+   * @param what `new`: only for KOs that came or went, and not whether others changed.
    */
-  rescan(names?: readonly KoName[]): Promise<void>;
+  rescan(names?: readonly KoName[], what?: 'all' | 'new'): Promise<void>;
   /** Looks again at what could not be read for a reason that passes. @returns the KOs that can be served since. */
   readAgain(): Promise<readonly KoId[]>;
   /** What was found on the shelf and cannot be served. At once: nothing is read for it. */

@@ -90,6 +90,46 @@ test('a deletion or an import of the same id moves an exploded KO to .removed', 
   assert.equal((await again.get(`/kos/${next.id}`)).object['title'], 'Imported');
 });
 
+test('archives on the shelf are imported once, and a refused one is named', async () => {
+  await using folder = await temporaryFolder();
+  const naan = uniqueNaan();
+  const [first, second] = [welcomeKo({ naan, name: 'first' }), welcomeKo({ naan, name: 'second' })];
+  await writeFile(join(folder.path, 'first.zip'), await zipOf(first.files));
+  await writeFile(join(folder.path, 'refused.zip'), 'PK');
+  {
+    await using service = await startService({ shelf: folder.path });
+    assert.equal(await greet(service, first), 200);
+    const health = JSON.stringify((await service.get('/actuator/health')).object);
+    assert.match(health, /"onShelf":"refused\.zip","cause":"The zip file /);
+    await mkdir(join(folder.path, 'deep'));
+    await writeFile(join(folder.path, 'deep/second.zip'), await zipOf(second.files));
+    assert.equal((await service.get('/actuator/activation/reload')).status, 303);
+    assert.equal(await greet(service, second), 200);
+    assert.equal((await service.delete(`/kos/${first.id}`)).status, 204);
+    await service.stop('SIGKILL');
+  }
+  await using again = await startService({ shelf: folder.path });
+  assert.equal((await again.get(`/kos/${first.id}`)).status, 404);
+  assert.equal(await greet(again, second), 200);
+  assert.deepEqual(
+    (await readdir(folder.path)).filter((name) => name.endsWith('.zip')),
+    ['refused.zip'],
+  );
+});
+
+test('a refresh takes in folders that are new', async () => {
+  await using folder = await temporaryFolder();
+  const naan = uniqueNaan();
+  const [first, second] = [welcomeKo({ naan, name: 'first' }), welcomeKo({ naan, name: 'second' })];
+  await explode(first, folder.path, 'first');
+  await using service = await startService({ shelf: folder.path });
+  await explode({ ...first, files: { ...first.files, 'src/index.js': 'function welcome(' } }, folder.path, 'first');
+  await explode(second, folder.path, 'second');
+  assert.equal((await service.get('/actuator/activation/refresh')).status, 303);
+  assert.equal(await greet(service, second), 200);
+  assert.equal(await greet(service, first), 200, 'a change takes effect only after a reload');
+});
+
 test('PUT on an exploded KO changes its metadata', async () => {
   await using folder = await temporaryFolder();
   const ko = welcomeKo({ naan: uniqueNaan() });

@@ -22,6 +22,8 @@ export interface Findings {
 
 interface Rows {
   readonly ko: readonly { id: string; digest: string; listing: string; metadata: string }[];
+  /** What people put on the shelf as folders. */
+  readonly folders: readonly { digest: string }[];
   readonly retained: readonly { id: string; digest: string; listing: string }[];
   readonly package: readonly { digest: string; files: string }[];
 }
@@ -65,7 +67,7 @@ function objectsIn(folder: string, { problems }: Findings): Map<string, string> 
 function checkRows(rows: Rows, objects: Map<string, string>, { problems, packages, kept }: Findings): Set<string> {
   const named = new Set<string>();
   const stored = new Map<string, { rows: FileRow[]; content: Map<string, string> }>();
-  const used = new Set([...rows.ko, ...rows.retained].map(({ digest }) => digest));
+  const used = new Set([...rows.ko, ...rows.folders, ...rows.retained].map(({ digest }) => digest));
   for (const { digest, files } of rows.package) {
     const fileRows = JSON.parse(files) as FileRow[];
     const content = new Map<string, string>();
@@ -101,7 +103,7 @@ function checkRows(rows: Rows, objects: Map<string, string>, { problems, package
 }
 
 function rowsIn(file: string): Rows {
-  if (!existsSync(file)) return { ko: [], retained: [], package: [] };
+  if (!existsSync(file)) return { ko: [], folders: [], retained: [], package: [] };
   // What the killed process left is not changed: it is the store that has to cope with it.
   const copy = mkdtempSync(join(tmpdir(), 'kgrid-'));
   try {
@@ -119,9 +121,10 @@ function rowsOf(file: string): Rows {
   const tables = of<{ name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table'`).map(({ name }) => name);
   const rows = <T>(table: string, sql: string): T[] => (tables.includes(table) ? of<T>(sql) : []);
   return {
-    ko: rows('ko', 'SELECT id, digest, listing, metadata FROM ko WHERE removed = 0'),
+    ko: rows('ko', 'SELECT id, digest, listing, metadata FROM ko WHERE removed = 0 AND folder IS NULL'),
+    folders: rows('ko', 'SELECT digest FROM ko WHERE removed = 0 AND folder IS NOT NULL'),
     retained: rows('retained', 'SELECT id, digest, listing FROM retained'),
-    package: rows('package', 'SELECT digest, files FROM package'),
+    package: rows('package', 'SELECT digest, files FROM package WHERE stored > 0'),
   };
 }
 

@@ -75,8 +75,8 @@ export const openNaiveStore: OpenStore = (dir, onStep) => {
   mkdirSync(objects, { recursive: true });
   const database = new DatabaseSync(join(dir, '.kgrid/shelf.db'));
   database.exec(
-    `CREATE TABLE IF NOT EXISTS package (digest TEXT PRIMARY KEY, files TEXT);
-     CREATE TABLE IF NOT EXISTS ko (id TEXT PRIMARY KEY, digest TEXT, listing TEXT, metadata TEXT, removed INTEGER);`,
+    `CREATE TABLE IF NOT EXISTS package (digest TEXT PRIMARY KEY, files TEXT, stored INTEGER);
+     CREATE TABLE IF NOT EXISTS ko (id TEXT PRIMARY KEY, digest TEXT, listing TEXT, metadata TEXT, removed INTEGER, folder TEXT);`,
   );
   const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
   const pathOf = (digest: string): string => join(objects, digest.slice(0, 2), digest);
@@ -111,9 +111,9 @@ export const openNaiveStore: OpenStore = (dir, onStep) => {
       const listing = await write(JSON.stringify({ format: 1, id, files: rows }));
       const digest = sha256(rows.map(([path, , object]) => `${object}  ${path}\n`).join(''));
       onStep('write entry');
-      database.prepare('INSERT OR REPLACE INTO ko VALUES (?, ?, ?, ?, 0)').run(id, digest, listing, metadata);
+      database.prepare('INSERT OR REPLACE INTO ko VALUES (?, ?, ?, ?, 0, NULL)').run(id, digest, listing, metadata);
       onStep('write package');
-      database.prepare('INSERT INTO package VALUES (?, ?)').run(digest, JSON.stringify(rows));
+      database.prepare('INSERT INTO package VALUES (?, ?, 1)').run(digest, JSON.stringify(rows));
     },
     replaceMetadata(id, metadata) {
       onStep('write metadata');

@@ -1,24 +1,29 @@
+import { lstat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { DescriptorReader } from '../../knowledge-object/descriptors/descriptor-reader.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
-import { importRefused } from '../../lib/errors.ts';
-import type { Shelf, ShelfEntry } from '../shelf.ts';
-import type { Archive } from '../archive/archive.ts';
+import { importRefused, packageTooLarge } from '../../lib/errors.ts';
+import type { Shelf, ShelfEntry, Staging } from '../shelf.ts';
+import { bytes, type Archive } from '../archive/archive.ts';
 import { openArchive } from '../archive/open-archive.ts';
 import { checkPackage } from './check-package.ts';
 import type { PackageLimits } from './limits.ts';
 import { spool } from './spool.ts';
 
-/** Where packages are taken in, and by which rules. */
-export interface ImportTarget {
-  readonly shelf: Shelf;
-  /** Folder in which an archive lies while it is unpacked. */
-  readonly spool: string;
+/** By which rules packages are taken in. */
+export interface ImportRules {
   readonly limits: PackageLimits;
   readonly descriptors?: DescriptorReader | undefined;
   /** Hears how each import ended, as `outcomeOf` says it, or `done`; whoever imports tells it. */
   readonly observe?: ((outcome: string) => void) | undefined;
+}
+
+/** Where packages are taken in, and by which rules. */
+export interface ImportTarget extends ImportRules {
+  readonly shelf: Shelf;
+  /** Folder in which an archive lies while it is unpacked. */
+  readonly spool: string;
 }
 
 /** What was taken in. */
@@ -32,17 +37,32 @@ export interface Imported {
  * Takes a packed KO onto the shelf, in place of the one of the same id. Whatever fails leaves the shelf as it was.
  * @throws importRefused with the reason and the file; packageTooLarge; what the shelf throws when it cannot store.
  */
-export async function importZip(content: Readable, options: ImportTarget): Promise<Imported> {
-  const { shelf, limits, descriptors } = options;
+export async function importZip(content: Readable, target: ImportTarget): Promise<Imported> {
+  await using staging = await target.shelf.stage();
+  await using file = await spool(target.spool, content, target.limits.zipped);
+  return await unpackInto(staging, file.path, target.shelf, target);
+}
+
+/** Does the same for an archive that lies on this machine. @throws as `importZip`. */
+export async function importArchive(file: string, shelf: Shelf, rules: ImportRules): Promise<Imported> {
+  const { zipped } = rules.limits;
+  if ((await lstat(file)).size > zipped)
+    throw packageTooLarge(`The package is larger than the limit of ${bytes(zipped)}.`);
   await using staging = await shelf.stage();
-  await using file = await spool(options.spool, content, limits.zipped);
-  await using archive = await openArchive(file.path, limits);
+  return await unpackInto(staging, file, shelf, rules);
+}
+
+async function unpackInto(
+  staging: Staging,
+  file: string,
+  { defaultNaan }: Shelf,
+  { limits, descriptors }: ImportRules,
+): Promise<Imported> {
+  await using archive = await openArchive(file, limits);
   const root = packageRoot(archive);
-  for await (const { path, content: file } of archive.unpack()) await staging.write(path.slice(root.length), file);
-  const { metadata } = await checkPackage((path) => staging.read(path), staging.files, limits, {
-    descriptors,
-    defaultNaan: shelf.defaultNaan,
-  });
+  for await (const { path, content } of archive.unpack()) await staging.write(path.slice(root.length), content);
+  const read = (path: string): Promise<Buffer> => staging.read(path);
+  const { metadata } = await checkPackage(read, staging.files, limits, { descriptors, defaultNaan });
   const entry = await staging.commit(metadata.id);
   return { entry, digests: staging.replaced && `sha256:${staging.replaced}, sha256:${entry.digest}` };
 }

@@ -25,7 +25,7 @@ export interface PackagePlace {
 }
 
 export interface OpenPackageOptions {
-  readonly content: PackageContent;
+  readonly content: Pick<PackageContent, 'entry' | 'files'>;
   readonly place: PackagePlace;
   /** False for a folder that people may edit: it gives its present bytes. */
   readonly verify: boolean;

@@ -119,7 +119,7 @@ async function packagesIn(file: string): Promise<NamedPackage[]> {
   await using database = await SqliteDatabase.open(file);
   await requireSound(database.query);
   const { rows } = await database.query<{ id: string; current: number; listing: string; files: string }>(
-    `SELECT ko.id, 1 AS current, listing, files FROM ko JOIN package USING (digest) WHERE removed = 0
+    `SELECT ko.id, 1 AS current, listing, files FROM ko JOIN package USING (digest) WHERE removed = 0 AND folder IS NULL
       UNION ALL SELECT retained.id, 0 AS current, listing, files FROM retained JOIN package USING (digest)`,
   );
   await database.query('PRAGMA wal_checkpoint(TRUNCATE)');

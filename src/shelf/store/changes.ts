@@ -22,11 +22,13 @@ export interface OpenChange {
   readonly query: Query;
   /** What the row says now. */
   readonly before: ShelfEntry | undefined;
+  /** Where the KO lies that a person put on the shelf as a folder. */
+  readonly folder: string | undefined;
   /** Makes this the package of the KO. Its files must be stored already. */
   put(content: PackageContent): Promise<void>;
   /** Takes the KO off the shelf. */
   remove(): Promise<void>;
-  /** Retains a package that is on the shelf in another way than by a row. Its files must be stored already. */
+  /** Retains a package that lies in a folder of a person. Its files must be stored already. */
   retain(content: PackageContent, why: 'deleted' | 'replaced'): Promise<void>;
 }
 
@@ -157,6 +159,7 @@ export class ShelfChanges {
 class Change implements OpenChange {
   readonly query: Query;
   readonly before: ShelfEntry | undefined;
+  readonly folder: string | undefined;
   readonly state: State;
   readonly others: number;
   /** The row as it is after the change. */
@@ -176,6 +179,7 @@ class Change implements OpenChange {
     this.query = query;
     this.#id = id;
     this.before = found.id === null ? undefined : entryOf(found);
+    this.folder = (found.id === null ? undefined : found.folder) ?? undefined;
     this.#listing = found.listing ?? '';
     this.#hasRetained = found.kept > 0;
     this.state = stateOf({ ...found, revision: found.reached });
@@ -211,9 +215,11 @@ class Change implements OpenChange {
   }
 
   async #give({ digest }: ShelfEntry, why: 'deleted' | 'replaced'): Promise<void> {
+    this.given.push(digest);
+    // It has no objects but by `retain`.
+    if (this.folder !== undefined) return;
     this.unlisted = this.#listing;
     await this.#options.retained.add(this.query, this.#id, { digest, listing: this.#listing }, why);
-    this.given.push(digest);
   }
 
   async #write(columns: readonly (string | number | null)[]): Promise<void> {
@@ -223,7 +229,8 @@ class Change implements OpenChange {
       `INSERT INTO ${schema}ko (id, name, digest, listing, metadata, at_id, etag, removed, revision)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         ON CONFLICT (id) DO UPDATE SET digest = excluded.digest, listing = excluded.listing, metadata = excluded.metadata,
-          at_id = excluded.at_id, etag = excluded.etag, removed = excluded.removed, revision = excluded.revision
+          at_id = excluded.at_id, etag = excluded.etag, folder = NULL, stamp = NULL, removed = excluded.removed,
+          revision = excluded.revision
         RETURNING ${KO_COLUMNS}`,
       [koKey(this.#id), `${naan}/${name}`, ...columns, this.state.revision + 1],
     );

@@ -114,7 +114,7 @@ interface Checked {
 
 async function packagesOf(query: Query): Promise<Checked[]> {
   const { rows } = await query<{ id: string; why: string | null; files: string }>(
-    `SELECT ko.id, NULL AS why, files FROM ko JOIN package USING (digest)
+    `SELECT ko.id, NULL AS why, files FROM ko JOIN package USING (digest) WHERE folder IS NULL
       UNION ALL SELECT retained.id, retained.digest AS why, files FROM retained JOIN package USING (digest)`,
   );
   return rows.map(({ id, why, files }) => ({

@@ -9,11 +9,13 @@ import { messageOf, shelfNotWritable, startRefused, type ServiceError } from '..
 import { ChangeLog } from '../change-log.ts';
 import { isReadOnly, isTransient, reasonOf, shelfUnreadable } from '../disk-errors.ts';
 import { DurableFiles, makeFolder, syncFolder, tryToWrite, type OnStep } from './durable-files.ts';
-import { UnpackedPackages } from '../unpacked/unpacked-packages.ts';
+import { FolderPackages } from '../unpacked/folder-packages.ts';
 import { takeOwnership, type Owner } from './owner-lock.ts';
 import { RemovedFolder } from '../unpacked/removed-folder.ts';
 import { shelfLayout, type ShelfLayout } from './shelf-layout.ts';
 import type { KeepRemoved } from '../shelf.ts';
+import type { ImportRules } from '../import/import-zip.ts';
+import { PlacedArchives } from '../unpacked/placed-archives.ts';
 import { ShelfChanges } from './changes.ts';
 import { fullDisk } from './full-disk.ts';
 import { NodeId } from './node-id.ts';
@@ -44,6 +46,8 @@ export interface StoredShelfOptions {
   readonly isReadOnly?: boolean | undefined;
   /** Of a shelf that is only read: the folder for its database; by default one that goes with this process. */
   readonly state?: string | undefined;
+  /** How archives that people put into the folder are imported; undefined where they are only named. */
+  readonly archives?: ImportRules | undefined;
   /** Hears what went wrong without failing an operation. */
   readonly onWarning?: Warn | undefined;
   /** For tests: called before each durable step and each statement of a change, by name. What it throws fails the step. */
@@ -80,8 +84,15 @@ export async function openStoredShelf(dir: string, options: StoredShelfOptions =
   const node = new NodeId();
   const changes = new ShelfChanges({ database, node, follower, retained, objects, onWarning: warn });
   const removed = new RemovedFolder(layout, disk);
-  const folders = new UnpackedPackages({ layout, disk, changes: log, removed, defaultNaan });
-  await orRefused(layout, () => follower.start());
+  const isCopy = copy !== undefined;
+  const show = (): Promise<void> => (isCopy ? kos.load(query, dialect, kos.revision) : follower.look());
+  const folders = new FolderPackages({ layout, disk, database, kos, show, removed, defaultNaan, isCopy });
+  const rules = owner === undefined ? undefined : options.archives;
+  const archives = new PlacedArchives({ root, removed, rules, warn });
+  await orRefused(layout, async () => {
+    await follower.start();
+    await folders.load();
+  });
   await eventually(dir, () => folders.scan());
   void removed.count();
   const noted = notedIn(layout);
@@ -105,6 +116,7 @@ export async function openStoredShelf(dir: string, options: StoredShelfOptions =
       changes,
       retained,
       folders,
+      archives,
       log,
       warn,
     },
@@ -118,7 +130,9 @@ export async function openStoredShelf(dir: string, options: StoredShelfOptions =
       if (lost !== undefined) throw shelfNotWritable(`${lost}.`);
     },
     async lookAgain() {
-      if ((await copy?.update()) === true) await follower.look();
+      if ((await copy?.update()) !== true) return;
+      await follower.look();
+      await folders.load();
     },
     onChanged: () => notes.write(),
     condition: () => ({
@@ -140,6 +154,8 @@ export async function openStoredShelf(dir: string, options: StoredShelfOptions =
       owner?.release();
     },
   });
+  // Otherwise the service does so once it listens: there may be many.
+  if (rules === undefined) await shelf.ready();
   owned.move();
   return shelf;
 }

@@ -6,12 +6,12 @@ import { parseFiles, renderFiles } from './package-listing.ts';
 /** Rows that are read at a time. */
 const PAGE = 500;
 
-/** The package, unless it is there already. */
+/** The package, whose files are stored. */
 export async function addPackage(query: Query, { schema, now }: Dialect, content: PackageContent): Promise<void> {
   const files = [...content.files.values()];
   await query(
     `INSERT INTO ${schema}package (digest, files, size, stored) VALUES ($1, $2, $3, ${now})
-      ON CONFLICT (digest) DO NOTHING`,
+      ON CONFLICT (digest) DO UPDATE SET stored = excluded.stored WHERE package.stored = 0`,
     [content.entry.digest, renderFiles(files), files.reduce((sum, { size }) => sum + size, 0)],
   );
 }
@@ -26,16 +26,19 @@ export async function filesOf(
   return rows[0] && parseFiles(rows[0].files);
 }
 
-/** Removes those of these packages that nothing refers to; their files go later. */
-export async function removeUnused(query: Query, dialect: Dialect, digests: readonly string[]): Promise<void> {
-  const { schema } = dialect;
-  if (digests.length === 0) return;
+/** Removes the packages that nothing refers to, of these or of all; their files go later. */
+export async function removeUnused(
+  query: Query,
+  { schema, texts }: Dialect,
+  digests?: readonly string[],
+): Promise<void> {
+  if (digests?.length === 0) return;
   await query(
-    `DELETE FROM ${schema}package WHERE digest IN (SELECT value FROM ${dialect.texts('$1')})
-      AND NOT EXISTS (SELECT 1 FROM ${schema}ko WHERE ko.digest = package.digest)
+    `DELETE FROM ${schema}package WHERE ${digests === undefined ? '' : `digest IN (SELECT value FROM ${texts('$1')}) AND`}
+      NOT EXISTS (SELECT 1 FROM ${schema}ko WHERE ko.digest = package.digest)
       AND NOT EXISTS (SELECT 1 FROM ${schema}retained WHERE retained.digest = package.digest)
       AND NOT EXISTS (SELECT 1 FROM ${schema}active WHERE active.digest = package.digest)`,
-    [JSON.stringify(digests)],
+    digests === undefined ? [] : [JSON.stringify(digests)],
   );
 }
 
@@ -43,10 +46,10 @@ export async function removeUnused(query: Query, dialect: Dialect, digests: read
 export async function namedObjects(query: Query, { schema }: Dialect): Promise<ReadonlySet<string>> {
   const named = new Set<string>();
   const listings = await query<{ listing: string }>(
-    `SELECT listing FROM ${schema}ko WHERE removed = 0 UNION SELECT listing FROM ${schema}retained`,
+    `SELECT listing FROM ${schema}ko WHERE listing IS NOT NULL UNION SELECT listing FROM ${schema}retained`,
   );
   for (const { listing } of listings.rows) named.add(listing);
-  const sql = `SELECT digest, files FROM ${schema}package WHERE digest > $1 ORDER BY digest LIMIT ${String(PAGE)}`;
+  const sql = `SELECT digest, files FROM ${schema}package WHERE stored > 0 AND digest > $1 ORDER BY digest LIMIT ${String(PAGE)}`;
   for (let after = ''; ;) {
     const { rows } = await query<{ digest: string; files: string }>(sql, [after]);
     for (const { files } of rows) for (const { sha256 } of parseFiles(files)) named.add(sha256);
@@ -59,14 +62,17 @@ export async function namedObjects(query: Query, { schema }: Dialect): Promise<R
 /** Whether a row names an object. */
 export async function isNamed(query: Query, { schema }: Dialect, digest: string): Promise<boolean> {
   const { rows } = await query(
-    `SELECT 1 AS found FROM ${schema}package WHERE files LIKE '%' || $1 || '%'
+    `SELECT 1 AS found FROM ${schema}package WHERE stored > 0 AND files LIKE '%' || $1 || '%'
       UNION ALL SELECT 1 FROM ${schema}ko WHERE listing = $1 UNION ALL SELECT 1 FROM ${schema}retained WHERE listing = $1`,
     [digest],
   );
   return rows.length > 0;
 }
 
-/** Forgets KOs that were removed, once every node has seen that they were. Who comes back later reads all rows. */
+/**
+ * Forgets KOs that were removed, once every node has seen that they were, and packages that were active last. Who comes
+ * back later reads all rows.
+ */
 export function forgetRemoved(database: Database): Promise<void> {
   const { schema } = database.dialect;
   const passed = database.isShared ? `(SELECT min(revision) FROM ${schema}node)` : 'revision';
@@ -77,6 +83,7 @@ export function forgetRemoved(database: Database): Promise<void> {
       );
       const last = rows.reduce((most, { revision }) => Math.max(most, revision), 0);
       if (last > 0) await query(`UPDATE ${schema}state SET changes_from = $1 WHERE changes_from < $1`, [last]);
+      await removeUnused(query, database.dialect);
     },
     { isExclusive: true },
   );

@@ -120,7 +120,7 @@ async function requireWhole(file: string, root: string, { about, digests }: Foun
     if (!digests.has(digest) && !known.has(digest))
       throw new Error(`it is damaged: it lacks ${digest}, which its database names`);
   const { rows } = await query<{ kos: number; retained: number }>(
-    'SELECT (SELECT count(*) FROM ko WHERE removed = 0) AS kos, (SELECT count(*) FROM retained) AS retained',
+    'SELECT (SELECT count(*) FROM ko WHERE removed = 0 AND folder IS NULL) AS kos, (SELECT count(*) FROM retained) AS retained',
   );
   await query('PRAGMA wal_checkpoint(TRUNCATE)');
   const { kos = 0, retained = 0 } = rows[0] ?? {};

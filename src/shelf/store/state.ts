@@ -48,15 +48,17 @@ export async function readState(query: Query, { schema }: Dialect): Promise<Stat
   return stateOf(row);
 }
 
-/** One change more of the shelf, or of what is meant to be active. In an exclusive transaction. @returns the state after it. */
+/** So many changes more of the shelf, or of what is meant to be active. In an exclusive transaction. @returns the state after them. */
 export async function advance(
   query: Query,
   { schema }: Dialect,
   state: State,
   what: 'revision' | 'generation',
+  many = 1,
 ): Promise<State> {
-  const marks = [...state.marks, crypto.randomUUID().slice(0, 8)].slice(-MOST_MARKS);
-  const next = { ...state, [what]: state[what] + 1, marks };
+  const more = Array.from({ length: Math.min(many, MOST_MARKS) }, () => crypto.randomUUID().slice(0, 8));
+  const marks = [...state.marks, ...more].slice(-MOST_MARKS);
+  const next = { ...state, [what]: state[what] + many, marks };
   await query(`UPDATE ${schema}state SET revision = $1, generation = $2, marks = $3`, [
     next.revision,
     next.generation,

@@ -10,11 +10,12 @@ export interface KoRow extends Row {
   readonly metadata: string | null;
   readonly at_id: string | null;
   readonly etag: string | null;
+  readonly folder: string | null;
   readonly revision: number;
   readonly removed: number;
 }
 
-export const KO_COLUMNS = 'id, digest, metadata, at_id, etag, revision, removed';
+export const KO_COLUMNS = 'id, digest, metadata, at_id, etag, folder, revision, removed';
 /** Rows that are asked for at a time. */
 export const PAGE = 2000;
 
@@ -28,6 +29,8 @@ export function entryOf({ id: key, digest, metadata, at_id: atId, etag, removed 
 export class StoredKos {
   readonly #changes: ChangeLog;
   readonly #entries = new Map<string, ShelfEntry>();
+  /** Paths below the shelf. */
+  readonly #folders = new Map<string, string>();
   #revision = -1;
 
   constructor(changes: ChangeLog) {
@@ -47,17 +50,26 @@ export class StoredKos {
     return this.#entries.get(koKey(id));
   }
 
+  /** Where a KO lies that a person put on the shelf as a folder; undefined for all others. */
+  folderOf(id: KoId): string | undefined {
+    return this.#folders.get(koKey(id));
+  }
+
   /** Reads all, and tells of what is other than before. @param revision at which the database is at least. */
   async load(query: Query, dialect: Dialect, revision: number): Promise<void> {
     const { schema } = dialect;
     const gone = new Map(this.#entries);
     // Metadata are long: those that are known are not read again.
-    const columns = gone.size === 0 ? KO_COLUMNS : 'id, etag';
+    const isFirst = gone.size === 0;
+    const columns = isFirst ? KO_COLUMNS : 'id, etag, folder';
     const sql = `SELECT ${columns} FROM ${schema}ko WHERE removed = 0 AND id > $1 ORDER BY id LIMIT ${String(PAGE)}`;
     for (let after = ''; ;) {
       const { rows } = await query<KoRow>(sql, [after]);
-      const others = rows.filter(({ id, etag }) => this.#entries.get(id)?.etag !== etag);
-      for (const row of gone.size === 0 ? others : await rowsOf(query, dialect, others)) this.#show(row);
+      const others = rows.filter(
+        ({ id, etag, folder }) =>
+          this.#entries.get(id)?.etag !== etag || this.#folders.get(id) !== (folder ?? undefined),
+      );
+      for (const row of isFirst ? others : await rowsOf(query, dialect, others)) this.#show(row);
       for (const { id } of rows) gone.delete(id);
       const last = rows.at(-1);
       if (last === undefined || rows.length < PAGE) break;
@@ -65,6 +77,7 @@ export class StoredKos {
     }
     for (const [key, { id }] of gone) {
       this.#entries.delete(key);
+      this.#folders.delete(key);
       this.#changes.note(id);
     }
     this.#revision = revision;
@@ -81,6 +94,8 @@ export class StoredKos {
     const entry = entryOf(row);
     if (entry === undefined) this.#entries.delete(row.id);
     else this.#entries.set(row.id, entry);
+    if (entry === undefined || row.folder === null) this.#folders.delete(row.id);
+    else this.#folders.set(row.id, row.folder);
     const id = (entry ?? before)?.id ?? parseKoId(row.id);
     // What came and went since the last look has changed too.
     if (id !== undefined && (entry === undefined || before?.etag !== entry.etag)) this.#changes.note(id);

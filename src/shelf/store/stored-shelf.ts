@@ -4,10 +4,13 @@ import { koKey, nameKey, type KoId, type KoName } from '../../knowledge-object/i
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { koNotFound, messageOf, shelfNotReadable, shelfNotWritable } from '../../lib/errors.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
+import { changeAs } from '../change-author.ts';
 import type { ChangeLog } from '../change-log.ts';
 import { readOnlyShelf, writing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
-import type { UnpackedKo, UnpackedPackages } from '../unpacked/unpacked-packages.ts';
+import { EntryIndex } from '../entry-index.ts';
+import type { FolderPackages } from '../unpacked/folder-packages.ts';
+import type { PlacedArchives } from '../unpacked/placed-archives.ts';
 import type { HashedFile, PackageContent } from '../package/package-content.ts';
 import { copyFiles, isFor, requireMatch } from '../package/rules-of-changes.ts';
 import { StagedPackage, type Publish } from '../package/staged-package.ts';
@@ -24,7 +27,6 @@ import type {
   ShelfEntry,
   Staging,
 } from '../shelf.ts';
-import { Catalog } from './catalog.ts';
 import type { OpenChange, ShelfChanges } from './changes.ts';
 import type { ChangeAction } from '../change-record.ts';
 import type { Database } from './database.ts';
@@ -58,7 +60,9 @@ export interface StoredShelfParts {
   readonly changes: ShelfChanges;
   readonly retained: Retained;
   /** Undefined where people put no folders beside the database. */
-  readonly folders: UnpackedPackages | undefined;
+  readonly folders: FolderPackages | undefined;
+  /** What people put beside the folders. */
+  readonly archives?: PlacedArchives | undefined;
   readonly log: ChangeLog;
   /** Rejects where the database can never be used as it is. */
   readonly opened: Promise<void>;
@@ -82,6 +86,9 @@ export interface StoredShelfParts {
   readonly close: () => Promise<void>;
 }
 
+/** Who imports archives that lie on the shelf when it is opened. */
+const THE_START = { who: 'kgrid-activator', login: 'start', requestId: '', remoteAddress: '' };
+
 export class StoredShelf implements Shelf {
   readonly type: 'file' | 'postgres';
   readonly created = new Date();
@@ -89,9 +96,10 @@ export class StoredShelf implements Shelf {
   readonly node: NodeId;
   readonly #parts: StoredShelfParts;
   readonly #packages: StoredPackages;
-  readonly #catalog: Catalog;
+  readonly #entries: EntryIndex;
   /** Writes to one KO follow each other; the last to be committed stays. */
   readonly #writes = new SerialQueue();
+  #ready: Promise<void> | undefined;
   #closed = false;
 
   constructor(parts: StoredShelfParts) {
@@ -108,7 +116,7 @@ export class StoredShelf implements Shelf {
         await follower.look();
       },
     });
-    this.#catalog = new Catalog(kos, parts.folders, parts.log);
+    this.#entries = new EntryIndex(kos, parts.log);
   }
 
   get database(): Database {
@@ -135,23 +143,26 @@ export class StoredShelf implements Shelf {
   }
 
   ready(): Promise<void> {
-    return this.#parts.opened;
+    return (this.#ready ??= changeAs(THE_START, async () => {
+      await this.#parts.opened;
+      await this.#takeArchives();
+    }));
   }
 
   list(range?: ListRange): Promise<readonly ShelfEntry[]> {
-    return this.#known(() => this.#catalog.entries.list(range));
+    return this.#known(() => this.#entries.list(range));
   }
 
   find(id: KoId): Promise<ShelfEntry | undefined> {
-    return this.#known(() => this.#catalog.find(id));
+    return this.#known(() => this.#parts.kos.find(id));
   }
 
   versions(naan: string, name: string): Promise<readonly ShelfEntry[]> {
-    return this.#known(() => this.#catalog.entries.versions(naan, name));
+    return this.#known(() => this.#entries.versions(naan, name));
   }
 
   withAtId(atId: string): Promise<readonly ShelfEntry[]> {
-    return this.#known(() => this.#catalog.entries.withAtId(atId));
+    return this.#known(() => this.#entries.withAtId(atId));
   }
 
   revision(): Promise<number> {
@@ -163,16 +174,18 @@ export class StoredShelf implements Shelf {
   }
 
   async open(id: KoId): Promise<KoPackage | undefined> {
-    await this.#refresh(id);
-    const folder = this.#catalog.folder(id);
-    if (folder !== undefined) return this.#parts.folders?.open(folder);
+    const folder = await this.#parts.folders?.open(id);
+    if (folder !== undefined) return folder;
     const entry = await this.#known(() => this.#parts.kos.find(id));
     return entry && (await this.#packages.open(entry));
   }
 
-  /** The package of that digest, whether it lies on the shelf or did so once; undefined where it is stored no more. @throws as `open`. */
-  openPackage(id: KoId, digest: string): Promise<KoPackage | undefined> {
-    return this.#packages.openDigest(id, digest);
+  /**
+   * The package of that digest, whether it lies on the shelf or did so once; undefined where it is stored no more. A folder
+   * of a person has what lies in it now. @throws as `open`.
+   */
+  async openPackage(id: KoId, digest: string): Promise<KoPackage | undefined> {
+    return (await this.#parts.folders?.open(id)) ?? this.#packages.openDigest(id, digest);
   }
 
   async stage(): Promise<Staging> {
@@ -181,47 +194,42 @@ export class StoredShelf implements Shelf {
   }
 
   replaceMetadata(id: KoId, metadata: string, ifMatch?: readonly string[]): Promise<ShelfEntry> {
-    const { folders, retained } = this.#parts;
+    const { folders, kos } = this.#parts;
     return this.#write(id, async () => {
-      await this.#refresh(id);
-      const folder = this.#catalog.folder(id);
+      const folder = await folders?.open(id);
       if (folder === undefined || folders === undefined) return this.#replaceStored(id, metadata, ifMatch);
-      const { entry } = folder.content;
-      requireMatch(entry, ifMatch);
-      if (isFor(id, metadata)) {
-        if (retained.isKept) await this.#retainFolder(folder, 'replaced');
-        await folders.replaceMetadata(folder, metadata);
-        return this.#catalog.find(id) ?? entry;
-      }
+      requireMatch(folder.entry, ifMatch);
       // "Later PUTs of metadata never move a KO": a folder whose metadata names another id could not keep its own.
-      return this.#copy(id, folders.open(folder), metadata);
+      if (!isFor(id, metadata)) return this.#copy(id, folder, metadata);
+      await this.#retainFolder(folder, 'replaced');
+      await folders.replaceMetadata(id, metadata);
+      return kos.find(id) ?? folder.entry;
     });
   }
 
   remove(id: KoId, ifMatch?: readonly string[]): Promise<void> {
+    const { folders } = this.#parts;
     return this.#write(id, async () => {
-      await this.#refresh(id);
-      const folder = this.#catalog.folder(id);
-      if (folder === undefined)
-        await this.#change(id, 'delete', async (change) => {
-          const { before } = change;
-          if (before === undefined) throw koNotFound(koKey(id));
-          requireMatch(before, ifMatch);
+      const take = (): Promise<void> =>
+        this.#change(id, 'delete', async (change) => {
+          if (change.before === undefined) throw koNotFound(koKey(id));
+          requireMatch(change.before, ifMatch);
           await change.remove();
         });
-      else {
-        requireMatch(folder.content.entry, ifMatch);
-        await this.#retainFolder(folder, 'deleted', 'delete');
+      const folder = await folders?.open(id);
+      if (folder !== undefined) {
+        requireMatch(folder.entry, ifMatch);
+        await this.#retainFolder(folder, 'deleted');
       }
-      await this.#parts.folders?.moveAway(koKey(id));
+      await (folders === undefined ? take() : folders.remove(id, take));
     });
   }
 
   async removed(id?: KoId): Promise<readonly RemovedPackage[]> {
-    const { retained, database } = this.#parts;
+    const { retained, database, kos } = this.#parts;
     const { stay } = await this.#writing(() => retained.sorted(database.query, id));
-    // What a folder of a person has now is not among it, as what a row has is not.
-    return stay.filter((each) => this.#catalog.find(each.id)?.digest !== each.digest);
+    // What a folder of a person has now is not among it, as what was imported is not.
+    return stay.filter((each) => kos.find(each.id)?.digest !== each.digest);
   }
 
   async openRemoved(id: KoId, digest: string): Promise<KoPackage> {
@@ -231,29 +239,27 @@ export class StoredShelf implements Shelf {
   }
 
   restore(id: KoId, { digest, ifMatch }: RestoreOptions = {}): Promise<Restored> {
-    const { retained, database } = this.#parts;
+    const { retained, database, folders } = this.#parts;
     return this.#write(id, async () => {
-      await this.#refresh(id);
-      const folder = this.#catalog.folder(id);
-      if (folder !== undefined && folder.content.entry.digest !== digest) {
+      const folder = await folders?.open(id);
+      if (folder !== undefined && folder.entry.digest !== digest) {
         await retained.find(database.query, id, digest);
-        requireMatch(folder.content.entry, ifMatch);
+        requireMatch(folder.entry, ifMatch);
         await this.#retainFolder(folder, 'replaced');
       }
       const restored = await this.#change(id, 'restore', async (change) => {
-        const { query, before: row } = change;
-        const before = row ?? folder?.content.entry;
+        const { before } = change;
         if (before !== undefined && before.digest === digest) {
           requireMatch(before, ifMatch);
           return { entry: before, replaced: undefined };
         }
-        const chosen = await retained.find(query, id, digest);
+        const chosen = await retained.find(change.query, id, digest);
         requireMatch(before, ifMatch);
         const content = await this.#packages.retained(chosen);
         await change.put(content);
         return { entry: content.entry, replaced: before?.digest };
       });
-      if (folder !== undefined) await this.#moveFormerFolder(id);
+      await this.#moveFormerFolder(id);
       return restored;
     });
   }
@@ -280,11 +286,18 @@ export class StoredShelf implements Shelf {
     return this.#parts.objects.collect((digest) => this.#packages.isHeld(digest), now);
   }
 
-  async rescan(names?: readonly KoName[]): Promise<void> {
+  async rescan(names?: readonly KoName[], what: 'all' | 'new' = 'all'): Promise<void> {
+    const { folders, onChanged } = this.#parts;
     await this.#parts.lookAgain();
+    if (what === 'new') {
+      await folders?.scanNew();
+      return onChanged?.();
+    }
     const keys = new Set(names?.map(nameKey));
     await this.#packages.lookAgain((key) => names === undefined || keys.has(key.slice(0, key.lastIndexOf('/'))));
-    await this.#parts.folders?.scan(names);
+    await folders?.scan(names);
+    await this.#takeArchives();
+    onChanged?.();
   }
 
   readAgain(): Promise<readonly KoId[]> {
@@ -292,7 +305,12 @@ export class StoredShelf implements Shelf {
   }
 
   damage(): readonly ShelfDamage[] {
-    return [...this.#packages.damage(), ...(this.#parts.folders?.damage ?? []), ...this.#catalog.duplicates()];
+    return [...this.#packages.damage(), ...this.#folderDamage()];
+  }
+
+  #folderDamage(): readonly ShelfDamage[] {
+    const { folders, archives } = this.#parts;
+    return [...(folders?.damage() ?? []), ...(archives?.damage() ?? [])];
   }
 
   condition(): ShelfCondition {
@@ -314,22 +332,26 @@ export class StoredShelf implements Shelf {
     await this.#parts.close();
   }
 
+  async #takeArchives(): Promise<void> {
+    const { folders, archives } = this.#parts;
+    if (!this.#closed) await archives?.take(folders?.archives ?? [], this);
+  }
+
   #stage(publish: Publish): Promise<StagedPackage> {
     return StagedPackage.create(join(this.#parts.staging, crypto.randomUUID()), this.#parts.disk, publish);
   }
 
   async #take(id: KoId, staged: StagedPackage): Promise<ShelfEntry> {
     const content = await staged.describe(id);
-    const folder = this.#catalog.folder(id);
-    requirePlace(content.entry, folder?.content.entry ?? this.#parts.kos.find(id));
+    requirePlace(content.entry, this.#parts.kos.find(id));
     await this.#storing(content, staged, async () => {
-      if (folder !== undefined) await this.#retainFolder(folder, 'replaced');
+      const opened = await this.#parts.folders?.open(id);
+      if (opened !== undefined) await this.#retainFolder(opened, 'replaced');
       await this.#change(id, 'import', async (change) => {
-        const { before: row } = change;
-        const before = row ?? folder?.content.entry;
+        const { before, folder } = change;
         requirePlace(content.entry, before);
         staged.replaced = before?.digest === content.entry.digest ? undefined : before?.digest;
-        if (row?.etag !== content.entry.etag) await change.put(content);
+        if (before?.etag !== content.entry.etag || folder !== undefined) await change.put(content);
       });
     });
     this.#packages.isWhole(id);
@@ -359,16 +381,15 @@ export class StoredShelf implements Shelf {
   }
 
   /** Makes a package of what lies in the folder of a person, so that it may come back when it is gone there. */
-  async #retainFolder(folder: UnpackedKo, why: 'deleted' | 'replaced', action?: ChangeAction): Promise<void> {
-    const { folders, retained } = this.#parts;
-    const { entry } = folder.content;
-    if (!retained.isKept || folders === undefined) return;
+  async #retainFolder(folder: KoPackage, why: 'deleted' | 'replaced'): Promise<void> {
+    if (!this.#parts.retained.isKept) return;
+    const { entry } = folder;
     await using staged = await this.#stage(async (id, each) => {
       const content = await each.describe(id);
-      await this.#storing(content, each, () => this.#change(id, action, (change) => change.retain(content, why)));
+      await this.#storing(content, each, () => this.#change(id, undefined, (change) => change.retain(content, why)));
       return entry;
     });
-    await copyFiles(folders.open(folder), staged);
+    await copyFiles(folder, staged);
     await staged.commit(entry.id);
   }
 
@@ -403,18 +424,13 @@ export class StoredShelf implements Shelf {
   }
 
   async #moveFormerFolder(id: KoId): Promise<void> {
+    const { folders, kos, warn } = this.#parts;
+    if (kos.folderOf(id) !== undefined) return;
     try {
-      await this.#parts.folders?.moveAway(koKey(id));
+      await folders?.moveAway(id);
     } catch (thrown) {
-      this.#parts.warn(`${koKey(id)} was imported, but its former folder could not be moved to .removed`, thrown);
+      warn(`${koKey(id)} was imported, but its former folder could not be moved to .removed`, thrown);
     }
-  }
-
-  /** Looks again at a folder that a person has changed. */
-  async #refresh(id: KoId): Promise<void> {
-    const { folders } = this.#parts;
-    const folder = this.#catalog.folder(id);
-    if (folder !== undefined && (await folders?.hasChanged(folder))) await folders?.scan([id]);
   }
 
   async #write<T>(id: KoId, work: () => Promise<T>): Promise<T> {

@@ -17,7 +17,8 @@ export interface Step {
  *   active, and `marks` gets a mark (`state.ts`); `started` is 1 once somebody said what is meant to be active. Rows of
  *   KOs that were removed up to the revision `changes_from` may be gone. `doubt` says why an operator is to look at what
  *   this database has lost, until one has.
- * - `package`: what is stored, by the digest of all its files. `files` is a JSON array of `[path, size, sha256]`.
+ * - `package`: by the digest of all its files. `files` is a JSON array of `[path, size, sha256]`; `stored` is when they were
+ *   stored, and 0 while they lie only in a folder of a person.
  * - `ko`: what is on the shelf. `name` is `<naan>/<name>`, `id` the same with `/<version>`; `listing` is the digest of the
  *   object from which the row can be made again (`package-listing.ts`). `folder` is the path of a folder that a person put
  *   on the shelf and that is read in place, `stamp` what tells that nothing changed in it. A row whose `removed` is 1 tells

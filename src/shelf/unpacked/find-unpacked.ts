@@ -12,6 +12,8 @@ const MAX_DEPTH = 3;
 export interface FoundFolders {
   /** Folders with a `metadata.json`, relative to the shelf, sorted. */
   readonly folders: string[];
+  /** Archives that lie beside them, relative to the shelf, sorted. */
+  readonly archives: string[];
   readonly damage: ShelfDamage[];
 }
 
@@ -20,7 +22,7 @@ export async function findUnpacked(
   root: string,
   isKnown: (where: string) => boolean = () => false,
 ): Promise<FoundFolders> {
-  const found: FoundFolders = { folders: [], damage: [] };
+  const found: FoundFolders = { folders: [], archives: [], damage: [] };
   const report = (where: string, cause: string): void => void found.damage.push({ where, cause });
 
   async function look(folder: string, depth: number): Promise<void> {
@@ -40,14 +42,13 @@ export async function findUnpacked(
       if (entry.isDirectory() && depth < MAX_DEPTH) await look(where, depth + 1);
       else if (entry.isSymbolicLink() && (await isFolder(join(root, where)))) {
         report(where, 'links are not followed, put the folder itself here');
-      } else if (entry.isFile() && ARCHIVE.test(entry.name)) {
-        report(where, 'import it with POST /kos, or unpack it here');
-      }
+      } else if (entry.isFile() && ARCHIVE.test(entry.name)) found.archives.push(where);
     }
   }
 
   await look('', 0);
   found.folders.sort();
+  found.archives.sort();
   return found;
 }
 

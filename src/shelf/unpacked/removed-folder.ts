@@ -1,5 +1,5 @@
-import { mkdir, opendir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { opendir, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { DurableFiles } from '../store/durable-files.ts';
 import { isMissing } from '../disk-errors.ts';
 import type { ShelfLayout } from '../store/shelf-layout.ts';
@@ -26,16 +26,26 @@ export class RemovedFolder {
     this.#disk = disk;
   }
 
-  /** A new place for something of this name. */
-  async place(name: string): Promise<string> {
+  /**
+   * Moves a file or folder there, durable when this returns; where that fails, it is where it was.
+   * @param what names the step. @param move by default a rename.
+   */
+  async take(
+    what: string,
+    path: string,
+    move = (from: string, to: string): Promise<void> => this.#disk.move(what, from, to),
+  ): Promise<void> {
     await this.#disk.createFolder('removed', this.#path);
     this.#counted = -Infinity;
-    return join(this.#path, removedName(name, new Date()));
-  }
-
-  /** What is moved there is durable when this returns. */
-  sync(): Promise<void> {
-    return this.#disk.syncFolder('removed', this.#path);
+    const target = join(this.#path, removedName(basename(path), new Date()));
+    await move(path, target);
+    try {
+      await this.#disk.syncFolder('removed', this.#path);
+      await this.#disk.syncFolder('folder of what was removed', dirname(path));
+    } catch (thrown) {
+      await move(target, path);
+      throw thrown;
+    }
   }
 
   /** As it was counted last; counted again behind it, so that nobody waits. Undefined before the first count. */
@@ -87,11 +97,4 @@ export async function sizeOf(path: string): Promise<RemovedSize> {
 
 function unlessMissing(thrown: unknown): undefined {
   if (!isMissing(thrown)) throw thrown;
-}
-
-/** Makes a folder in `.removed/` for things that belong together. */
-export async function placeTogether(removed: RemovedFolder, name: string): Promise<string> {
-  const place = await removed.place(name);
-  await mkdir(place);
-  return place;
 }

@@ -277,5 +277,5 @@ test('a file that changed within a tick of the clock is read again, an older one
   );
   assert.equal(folderStamp(fresh), undefined);
   const older = await stampFolder(import.meta.dirname);
-  assert.ok(folderStamp(older)?.includes('unpacked-folder.ts'));
+  assert.match(folderStamp(older) ?? '', /^[0-9a-f]{64}$/);
 });

@@ -4,7 +4,13 @@ import { METADATA_FILE, otherAtId, parseMetadata } from '../../knowledge-object/
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
 import { isMissing } from '../disk-errors.ts';
 import { hashFile } from '../package/hash-file.ts';
-import { describePackage, textOfMetadata, type HashedFile, type PackageContent } from '../package/package-content.ts';
+import {
+  describePackage,
+  sha256,
+  textOfMetadata,
+  type HashedFile,
+  type PackageContent,
+} from '../package/package-content.ts';
 
 /** Not of the package: what desktops and version control leave in folders. */
 const IGNORED = new Set(['.DS_Store', '__MACOSX', '.git']);
@@ -19,10 +25,7 @@ export interface FileStamp {
   readonly fresh: boolean;
 }
 
-/** By absolute path: hashes of files that need not be read again. */
-export type HashCache = Map<string, { stamp: string; sha256: string }>;
-
-/** All files of a folder that belong to its package: regular ones, links are not followed. */
+/** All files of a folder that belong to its package, by path: regular ones, links are not followed. */
 export async function stampFolder(root: string): Promise<FileStamp[]> {
   const stamps: FileStamp[] = [];
   const now = Date.now();
@@ -41,38 +44,29 @@ export async function stampFolder(root: string): Promise<FileStamp[]> {
     }
   }
   await walk('');
-  return stamps;
+  return stamps.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** One text for all stamps; undefined when some file is too fresh to rely on it. */
+/** One digest of all stamps; undefined when some file is too fresh to rely on it. */
 export const folderStamp = (stamps: readonly FileStamp[]): string | undefined =>
-  stamps.some((file) => file.fresh) ? undefined : stamps.map((file) => `${file.path} ${file.stamp}`).join('\n');
+  stamps.some((file) => file.fresh) ? undefined : sha256(stamps.map((file) => `${file.path} ${file.stamp}\n`).join(''));
 
 /** Reads what a person put into a folder. @throws Error that says why it is not a package, or an error of the system. */
 export async function readUnpacked(
   root: string,
-  cache: HashCache,
+  stamps: readonly FileStamp[],
   defaultNaan: string,
-): Promise<{ content: PackageContent; stamp: string | undefined }> {
-  const stamps = await stampFolder(root);
+): Promise<PackageContent> {
   const metadata = textOfMetadata(await readFile(join(root, METADATA_FILE)));
   const { id } = parseMetadata(metadata, defaultNaan);
   const files: HashedFile[] = [];
-  for (const file of stamps) {
-    if (file.path === METADATA_FILE) continue;
-    const sha256 = await hashOf(join(root, file.path), file, cache);
-    if (sha256 !== undefined) files.push({ path: file.path, size: file.size, sha256 });
+  for (const { path, size } of stamps) {
+    if (path === METADATA_FILE) continue;
+    // It may have been removed meanwhile.
+    const digest = await hashFile(join(root, path), size).catch(unlessMissing);
+    if (digest !== undefined) files.push({ path, size, sha256: digest });
   }
-  return { content: describePackage(id, metadata, files, otherAtId(id, metadata)), stamp: folderStamp(stamps) };
-}
-
-/** @returns undefined when the file was removed meanwhile. */
-async function hashOf(path: string, file: FileStamp, cache: HashCache): Promise<string | undefined> {
-  const known = cache.get(path);
-  if (known?.stamp === file.stamp) return known.sha256;
-  const sha256 = await hashFile(path, file.size).catch(unlessMissing);
-  if (sha256 !== undefined && !file.fresh) cache.set(path, { stamp: file.stamp, sha256 });
-  return sha256;
+  return describePackage(id, metadata, files, otherAtId(id, metadata));
 }
 
 function unlessMissing(thrown: unknown): undefined {

@@ -12,7 +12,7 @@ import { startRefused } from '../../../lib/errors.ts';
 import { mapBounded } from '../../../lib/map-bounded.ts';
 import { errnoOf, reasonOf } from '../../disk-errors.ts';
 import { makeFolder, syncFolder, type DurableFiles } from '../durable-files.ts';
-import { readUnpacked } from '../../unpacked/unpacked-folder.ts';
+import { readUnpacked, stampFolder } from '../../unpacked/unpacked-folder.ts';
 import { hashFile } from '../../package/hash-file.ts';
 import { loadKept } from './kept-packages.ts';
 import { loadIndex, pointerNames } from './load-index.ts';
@@ -149,7 +149,7 @@ async function keptOf(layout: ShelfLayout, warn: Warn): Promise<Old[]> {
 }
 
 async function moved(folder: string, naan: string): Promise<Omit<Old, 'id'>> {
-  const { content } = await readUnpacked(folder, new Map(), naan);
+  const content = await readUnpacked(folder, await stampFolder(folder), naan);
   return { content, folder, isOfPerson: true };
 }
 
