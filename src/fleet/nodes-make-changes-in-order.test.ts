@@ -6,7 +6,7 @@ import type { ChangeOutcome } from '../activation/became-active.ts';
 import type { About } from '../activation/selection.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
-import type { ServiceError } from '../lib/errors.ts';
+import { koNotFound, type ServiceError } from '../lib/errors.ts';
 import { DatabaseError } from '../shelf/store/postgres/database-error.ts';
 import { ActiveTable } from './active-table.ts';
 import { SharedActivation } from './shared-activation.ts';
@@ -101,6 +101,35 @@ onEachDatabase((fleet) => {
     assert.equal(node.active.get('hello/refreshed/v1'), 'r1');
     assert.equal(node.active.get('hello/arriving/v1'), 'n1');
     assert.equal(node.active.has('hello/leaving/v1'), false);
+  });
+
+  test('a refresh of what was deleted ends it on all nodes, also on one that had nothing of it, and once more finds nothing', async () => {
+    const [node, other] = [await Node.joined(), await Node.joined()];
+    const about = { what: 'ko', naan: 'hello', name: 'ending', version: 'v1' } as const;
+    await fleet.put(id('ending'), 'e1');
+    await node.activation.order('reload', about);
+    await other.activation.follow(node.activation.generation);
+    await fleet.remove(id('ending'));
+    // As the activator says where a KO could not be loaded, and is to go.
+    node.failsWith = koNotFound('hello/ending/v1');
+    assert.deepEqual(await node.activation.order('refresh', about), { active: [], endpoints: 0, failed: [] });
+    await other.activation.follow(node.activation.generation);
+    assert.equal(other.active.has('hello/ending/v1'), false);
+    await assert.rejects(node.activation.order('refresh', about), /hello\/ending\/v1/);
+  });
+
+  test('numbers that come again are of another database, and all is made as that says', async () => {
+    const node = await Node.joined();
+    await fleet.put(id('again'), 'w1');
+    await node.activation.order('reload', { what: 'kos', kos: [id('again')] });
+    await node.activation.order('refresh', { what: 'all' });
+    await database.query(`UPDATE ${fleet.schema}state SET generation = generation - 2`);
+    await database.query(`DELETE FROM ${fleet.schema}active WHERE name = 'hello/again'`);
+    await fleet.put(id('other'), 'o1');
+    await node.activation.order('reload', { what: 'kos', kos: [id('other')] });
+    assert.equal(node.made.at(-1), 'reload all');
+    assert.deepEqual([node.active.has('hello/again/v1'), node.active.get('hello/other/v1')], [false, 'o1']);
+    assert.deepEqual(node.activation.generation, (await table.latest()).generation);
   });
 
   test('a node that missed many changes makes one of them all', async () => {

@@ -99,7 +99,7 @@ test('a node whose disk is empty, and that loses the database while it activates
   const isAmidst = Promise.withResolvers<void>();
   let asked = 0;
   proxy.onRequest = (bytes) => {
-    if (!bytes.includes('package_file f') || ++asked !== 3) return 'pass';
+    if (!bytes.includes('SELECT files FROM') || ++asked !== 3) return 'pass';
     proxy.isClosed = true;
     isAmidst.resolve();
     return 'cut';

@@ -17,7 +17,7 @@ import { KeptClient } from './load.ts';
 import { WatchedKo } from './watched-ko.ts';
 import type { Version } from './watched-ko.ts';
 import { NodeRecords } from './node-records.ts';
-import { componentsOf, until } from './whole.ts';
+import { untilWell } from './whole.ts';
 
 const KOS = 6;
 const CALLERS = 8;
@@ -240,11 +240,7 @@ export class Chaos implements AsyncDisposable {
 
   /** All nodes have the same, which is what may be there, and are well. */
   async #assertWhole(): Promise<void> {
-    for (const node of this.#fleet.nodes)
-      await until(`${node.url} is well`, async () => {
-        const { fleet, shelf } = await componentsOf(node);
-        return fleet?.status === 'UP' && shelf?.status === 'UP';
-      });
+    for (const node of this.#fleet.nodes) await untilWell(node);
     for (const ko of this.#kos)
       for (const node of this.#fleet.nodes) {
         const now = performance.now();

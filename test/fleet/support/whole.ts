@@ -36,6 +36,17 @@ export async function componentsOf(node: Client): Promise<Readonly<Record<string
   return (await node.get('/actuator/health')).object['components'] as Record<string, Component>;
 }
 
+export async function untilWell(node: Client): Promise<void> {
+  let said: unknown;
+  await until(`${node.url} is well`, async () => {
+    const { fleet, shelf } = await componentsOf(node);
+    said = { fleet, shelf };
+    return fleet?.status === 'UP' && shelf?.status === 'UP';
+  }).catch((thrown: unknown) => {
+    throw new Error(JSON.stringify(said), { cause: thrown });
+  });
+}
+
 /** All nodes take changes and are level with each other. */
 export async function assertHeals(nodes: readonly Client[], naan: string, words: string): Promise<void> {
   const ko = saying(naan, 'healed', words);
@@ -49,11 +60,7 @@ export async function assertHeals(nodes: readonly Client[], naan: string, words:
   }
   const expected = nodes.map(() => words);
   await until('all nodes run it', async () => String(await said(nodes, ko)) === String(expected));
-  for (const node of nodes)
-    await until(`${node.url} is well`, async () => {
-      const { fleet, shelf } = await componentsOf(node);
-      return fleet?.status === 'UP' && shelf?.status === 'UP';
-    });
+  for (const node of nodes) await untilWell(node);
 }
 
 /** Calls and reads go on, readiness stays `UP`. */

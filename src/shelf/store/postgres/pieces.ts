@@ -114,7 +114,6 @@ export class Pieces implements Objects {
             JOIN touched USING (digest) WHERE touched."isNew")
         SELECT digest, unused, "isNew" FROM touched`,
       values,
-      PIECES_MS,
     );
     const created = createdIn(found.rows);
     await this.#heal(files, created);
