@@ -188,12 +188,12 @@ test('a database without space refuses imports with 507, and takes them once it 
     const { uid, gid } = statSync(server.folder);
     chownSync(folder.path, uid, gid);
     await run(`CREATE TABLESPACE small LOCATION '${folder.path}'`);
-    await run('ALTER TABLE kgrid.blob_chunk SET TABLESPACE small');
+    await run('ALTER TABLE kgrid.object_piece SET TABLESPACE small');
     disk.fill(0);
   } else {
     await run(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$`);
-    await run('CREATE TRIGGER full_disk BEFORE INSERT ON kgrid.blob_chunk EXECUTE FUNCTION full_disk()');
+    await run('CREATE TRIGGER full_disk BEFORE INSERT ON kgrid.object_piece EXECUTE FUNCTION full_disk()');
   }
   await everywhere(async (node) => {
     const answer = await node.importZip(zip);
@@ -204,7 +204,7 @@ test('a database without space refuses imports with 507, and takes them once it 
   });
   if (disk.own) {
     disk.free(0);
-    await run('ALTER TABLE kgrid.blob_chunk SET TABLESPACE pg_default');
+    await run('ALTER TABLE kgrid.object_piece SET TABLESPACE pg_default');
     await run('DROP TABLESPACE small');
   } else await run('DROP FUNCTION full_disk() CASCADE');
   await fleet.node(1).add(large);
