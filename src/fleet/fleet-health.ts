@@ -25,6 +25,13 @@ export interface FleetFigures {
   readonly hasOtherHistory: boolean;
 }
 
+/** A change that nodes did not make in time. */
+export interface Late {
+  readonly generation: number;
+  /** By their names. */
+  readonly nodes: readonly string[];
+}
+
 /** How far a fleet is, and each of its nodes. */
 export interface FleetReport {
   readonly fleet: string;
@@ -70,13 +77,16 @@ export function reportOf(
 export function healthOf(
   own: Readonly<Record<string, unknown>>,
   nodes: readonly FleetNode[],
-  more: { readonly behind: readonly string[]; readonly problem: unknown; readonly doubt?: string | undefined },
+  more: { readonly late: Late; readonly problem: unknown; readonly doubt?: string | undefined },
 ): FleetHealth {
   const live = nodes.filter(isLive);
   const differing = differencesOf(live);
   const failures = live.flatMap(({ name, failures: own }) => own.map((each) => ({ node: name, ...each })));
   const nowhere = failingOnAll(live);
-  const behind = more.behind.filter((each) => live.some(({ name }) => name === each));
+  const { late } = more;
+  const behind = late.nodes.filter((each) =>
+    live.some(({ name, generation }) => name === each && generation < late.generation),
+  );
   const isWhole = Object.keys(differing).length + failures.length + behind.length === 0;
   return {
     status: isWhole && more.problem === undefined && more.doubt === undefined ? 'UP' : 'DOWN',

@@ -21,7 +21,7 @@ import { comeOrGone } from './come-or-gone.ts';
 import { enterFleet, ownName } from './enter-fleet.ts';
 import type { Entered } from './enter-fleet.ts';
 import { healthOf, reportOf } from './fleet-health.ts';
-import type { FleetFigures, FleetHealth, FleetReport } from './fleet-health.ts';
+import type { FleetFigures, FleetHealth, FleetReport, Late } from './fleet-health.ts';
 import { Doubt } from './doubt.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { NodeFacts, NodeState } from './heartbeat.ts';
@@ -83,8 +83,8 @@ export class Fleet implements AsyncDisposable {
   #latest = 0;
   /** As it was looked at last: metrics wait for no database. */
   #seen = { isUp: true, nodes: { live: 1, silent: 0 }, runNowhere: 0 };
-  /** Nodes that did not make the last change in time. */
-  #behind: readonly string[] = [];
+  /** The last change of this node that others did not make in time, and which nodes. */
+  #late: Late = { generation: 0, nodes: [] };
 
   constructor(options: FleetOptions) {
     const { shelf, log } = options;
@@ -304,7 +304,7 @@ export class Fleet implements AsyncDisposable {
     const own = { fleet, node, generation };
     try {
       return healthOf(own, await this.nodes.list(), {
-        ...{ behind: this.#behind, problem: this.#activation?.problem, doubt: this.#doubt.cause },
+        ...{ late: this.#late, problem: this.#activation?.problem, doubt: this.#doubt.cause },
       });
     } catch (thrown) {
       return { status: 'DOWN', details: { ...own, problem: this.#problem ?? messageOf(thrown) } };
@@ -386,14 +386,15 @@ export class Fleet implements AsyncDisposable {
   async #waitForOthers(generation: number): Promise<void> {
     if (!this.isShared) return;
     try {
-      this.#behind = await this.nodes.whenReached('generation', generation, LONGEST_ACTIVATION_MS);
+      const nodes = await this.nodes.whenReached('generation', generation, LONGEST_ACTIVATION_MS);
+      this.#late = { generation, nodes };
     } catch (thrown) {
       this.#problem = messageOf(thrown);
       return;
     }
-    if (this.#behind.length > 0)
+    if (this.#late.nodes.length > 0)
       this.#options.log.warn(
-        { event: 'nodes-behind', nodes: this.#behind, generation },
+        { event: 'nodes-behind', nodes: this.#late.nodes, generation },
         `not all nodes of the fleet have made a change within ${LONGEST_ACTIVATION_MS / 1000} s`,
       );
   }

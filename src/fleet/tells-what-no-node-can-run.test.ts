@@ -7,7 +7,7 @@ const node = (name: string, failures: readonly NodeFailure[]): FleetNode => ({
   ...{ id: name, name, address: '', version: '1', settings: {}, revision: 1, generation: 1, failures },
   ...{ joined: '2026-01-01T00:00:00Z', age: 0 },
 });
-const FINE = { behind: [], problem: undefined };
+const FINE = { late: { generation: 0, nodes: [] }, problem: undefined };
 const knowledgeObject = 'a/b/v1';
 const away = { knowledgeObject, cause: 'the registry is away', triedAgainAt: '2026-01-01T00:10:00Z' };
 
@@ -27,4 +27,12 @@ test('one that no node can run for what it is, is one too, and is named apart fr
   const somewhere = healthOf({}, [node('one', [broken]), node('two', [])], FINE);
   assert.deepEqual([somewhere.status, somewhere.details['runNowhere']], ['DOWN', undefined]);
   assert.equal(healthOf({}, [node('one', []), node('two', [])], FINE).status, 'UP');
+});
+
+test('a node that was late is behind until it has made the change', () => {
+  const asked = { late: { generation: 2, nodes: ['two'] }, problem: undefined };
+  const two = node('two', []);
+  const behind = healthOf({}, [node('one', []), two], asked);
+  assert.deepEqual([behind.status, behind.details['behind']], ['DOWN', ['two']]);
+  assert.equal(healthOf({}, [node('one', []), { ...two, generation: 2 }], asked).status, 'UP');
 });

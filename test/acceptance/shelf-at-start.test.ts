@@ -217,6 +217,27 @@ test('a read-only shelf serves, and writes say that it is read-only', async () =
 });
 
 const skip = IN_DATABASE && 'activators share a shelf in a database';
+test(
+  'an activator that reads the shelf of another serves with each reload what was changed there',
+  { skip },
+  async () => {
+    await using state = await temporaryFolder();
+    await using writer = await startService();
+    const [old, kept, fresh] = ['old', 'kept', 'fresh'].map((name) => welcomeKo({ naan: uniqueNaan(), name }));
+    assert.ok(old !== undefined && kept !== undefined && fresh !== undefined);
+    await writer.serve(old, kept);
+    const args = ['--read-only', '--state', state.path];
+    await using reader = await startService({ shelf: writer.shelf, args });
+    for (const ko of [old, kept]) assert.equal(await greet(reader, ko), 200);
+    assert.equal((await writer.delete(`/kos/${old.id}`)).status, 204);
+    await writer.serve(fresh);
+    assert.equal((await reader.get(`/actuator/activation/reload/${fresh.id}`)).status, 303);
+    for (const ko of [old, kept, fresh]) assert.equal(await greet(reader, ko), 200);
+    assert.equal((await reader.get('/actuator/activation/reload')).status, 303);
+    assert.deepEqual(await Promise.all([old, kept, fresh].map((ko) => greet(reader, ko))), [404, 200, 200]);
+  },
+);
+
 test('a second activator on the same shelf refuses to start and names the first', { skip }, async () => {
   await using service = await startService();
   const end = await runToEnd({ shelf: service.shelf });

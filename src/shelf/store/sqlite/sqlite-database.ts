@@ -163,20 +163,27 @@ export class SqliteDatabase implements Database {
     return Promise.resolve();
   }
 
-  /** Takes the rows of these tables from the database in another file, in place of those that are here. */
+  /**
+   * Takes the rows of these tables from the database in another file, in place of those that are here. What is active is
+   * this database's own: it may be packages that the other has no more, and its generations go on.
+   */
   copyFrom(file: string, tables: readonly string[]): Promise<void> {
     return this.#transactions.run('', async () => {
       const ask = (sql: string, values: readonly Value[] = []) => this.#ask('transaction', sql, values);
       await ask('ATTACH DATABASE $1 AS source', [file]);
       try {
+        await ask('PRAGMA foreign_keys = OFF');
         await ask('BEGIN IMMEDIATE');
+        const { rows } = await ask('SELECT generation FROM main.state');
         for (const table of tables.toReversed()) await ask(`DELETE FROM main.${table}`);
         for (const table of tables) await ask(`INSERT INTO main.${table} SELECT * FROM source.${table}`);
+        await ask('UPDATE main.state SET generation = max(generation, $1)', [rows[0]?.['generation'] ?? 0]);
         await ask('COMMIT');
       } catch (thrown) {
         await ask('ROLLBACK').catch(() => undefined);
         throw thrown;
       } finally {
+        await ask('PRAGMA foreign_keys = ON').catch(() => undefined);
         await ask('DETACH DATABASE source').catch(() => undefined);
       }
     });
