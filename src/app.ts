@@ -29,6 +29,7 @@ import { createManifestImporter } from './shelf/manifest/create-manifest-importe
 import type { ManifestImporter } from './shelf/manifest-importer.ts';
 import { discardRegularly } from './shelf/discard-regularly.ts';
 import { openStorage } from './shelf/open-storage.ts';
+import { scrub } from './shelf/scrub.ts';
 import type { SharedShelf } from './shelf/shared-shelf.ts';
 import { openTracer } from './tracing/open-tracer.ts';
 import { traceEntries, traceShelf } from './tracing/trace-shelf.ts';
@@ -152,6 +153,14 @@ export async function createApp({
     return shelf.discardRemoved();
   };
   owned.use(discardRegularly({ discardRemoved }, onWarning));
+  owned.use(
+    scrub({
+      ...{ shelf, pass: config.scrub },
+      onRead: () => measured.scrubbed++,
+      onDamage: ({ where, cause }) =>
+        log.error({ event: 'damage', where, cause }, `${where} on the shelf is damaged: ${cause}`),
+    }),
+  );
   engines.on('runtime', (engine, alone) => activator.runtimeCame(engine, alone));
   const imports = { shelf, spool: state.spool, ...rules };
   const manifests = createManifestImporter({

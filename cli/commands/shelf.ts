@@ -1,6 +1,8 @@
 import { Command } from 'commander';
 import { deleteRemoved, listRemoved, type RemovedEntry } from '../../src/shelf/unpacked/clean-removed.ts';
-import { checkShelf, fixShelf } from '../../src/shelf/store/check-shelf.ts';
+import { fixShelf } from '../../src/shelf/store/check-shelf.ts';
+import { storeAt } from '../../src/shelf/stores.ts';
+import { accessOf } from '../lib/audit-place.ts';
 import { bytes } from '../../src/shelf/archive/archive.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT, usageFailure } from '../lib/exit.ts';
@@ -13,6 +15,8 @@ import { shelfCopyCommand } from './shelf-copy.ts';
 
 interface CheckOptions {
   readonly fix?: boolean;
+  readonly fleet: string;
+  readonly shelfPasswordFile?: string;
   readonly json?: boolean;
 }
 
@@ -26,9 +30,11 @@ export function shelfCommand(context: Context): Command {
   const check = new Command('check')
     .exitOverride()
     .showHelpAfterError('(add --help to see how it is called)')
-    .description('Read every file of a shelf folder, and say what is damaged')
-    .argument('<folder>', 'the folder that is given to the activator as --shelf')
-    .option('--fix', 'make the database again from the packages, where it is missing or damaged')
+    .description('Read every file of a shelf, and say what is damaged')
+    .argument('<shelf>', 'the folder or database that is given to the activator as --shelf')
+    .option('--fix', 'of a folder: make the database again from the packages, where it is missing or damaged')
+    .option('--fleet <name>', 'of a database: the fleet', 'kgrid')
+    .option('--shelf-password-file <path>', 'of a database: the file with its password')
     .option('--json', 'print the result as JSON')
     .addHelpText(
       'after',
@@ -37,8 +43,8 @@ Without --fix nothing is changed, and an activator may go on meanwhile; stop it 
 knowledge object the one that was stored last is put on the shelf, and the others are retained. A damaged database is put
 aside. Import again what is damaged. Exit code: 0 all is whole, 1 something is damaged.`,
     )
-    .action(async (folder: string, options: CheckOptions) => {
-      context.exitCode = await checkFolder(context, folder, options);
+    .action(async (shelf: string, options: CheckOptions) => {
+      context.exitCode = await checkStored(context, shelf, options);
     });
   const clean = new Command('clean')
     .exitOverride()
@@ -74,12 +80,18 @@ Exit code: 0 done, 2 nothing was deleted because --yes is missing.`,
     .addCommand(repair, { hidden: true });
 }
 
-async function checkFolder(context: Context, folder: string, options: CheckOptions): Promise<ExitCode> {
+async function checkStored(context: Context, location: string, options: CheckOptions): Promise<ExitCode> {
   const terminal = context.terminal(options);
-  const shelf = await shelfAt(folder, '.kgrid/objects');
+  const store = await orShelfFailure(() => storeAt(location));
+  const isFolder = store.folderAt(location) !== undefined;
+  if (options.fix === true && !isFolder)
+    throw usageFailure('--fix makes the database of a folder again: a PostgreSQL database comes back from its backup');
+  const shelf = isFolder ? await shelfAt(location, '.kgrid/objects') : location;
+  const { fleet, shelfPasswordFile: passwordFile } = options;
+  const access = accessOf({ fleet, passwordFile, env: context.env });
   const note = (message: string): void => terminal.note(message);
   const fixed = options.fix === true ? await orShelfFailure(() => fixShelf(shelf, note)) : undefined;
-  const { whole, damaged, database } = fixed ?? (await orShelfFailure(() => checkShelf(shelf)));
+  const { whole, damaged, database } = fixed ?? (await orShelfFailure(() => store.check(shelf, access)));
   for (const key of fixed?.rebuilt ?? []) terminal.print(`${terminal.good('rebuilt')}  ${key}`);
   if (fixed?.aside !== undefined)
     terminal.print(`${terminal.warning('aside')}    the damaged database is ${fixed.aside}`);

@@ -50,6 +50,8 @@ export interface Config {
   /** Nothing is written into the shelf folder. */
   readonly readOnly: boolean;
   readonly keepRemoved: { readonly count: number; readonly age: number };
+  /** Milliseconds in which every package is read once; 0 reads none. */
+  readonly scrub: number;
   readonly defaultNaan: string;
   /** What must be the same on all activators that share a shelf, as it was written, by option. */
   readonly agreed: Readonly<Record<string, string>>;
@@ -128,6 +130,7 @@ export function toConfig(raw: RawSettings): Config {
       count: read.as('keep-removed', toNumber),
       age: read.as('keep-removed-days', toNumber) * MILLISECONDS_OF_DAY,
     },
+    scrub: read.as('scrub-days', toNumber) * MILLISECONDS_OF_DAY,
     defaultNaan: read.as('default-naan', toNaan),
     ...{ agreed: { ...agreedOf(read), 'serve-libraries': servesLibraries }, changed: changedSettings(raw) },
     manifests: read.list('manifest'),

@@ -163,6 +163,14 @@ export const SETTINGS = [
     help: 'Days that they are kept; 0 keeps none',
   },
   {
+    option: 'scrub-days',
+    env: 'KGRID_SCRUB_DAYS',
+    kind: 'number',
+    default: '30',
+    group: 'Shelf',
+    help: 'Days in which every package on the shelf is read once, and what is damaged is named; 0 reads none',
+  },
+  {
     option: 'user',
     env: 'KGRID_USER',
     aliases: ['SPRING_SECURITY_USER_NAME'],

@@ -171,6 +171,7 @@ export class Collector {
     return [
       one('shelfKos', kos),
       one('shelfDamaged', shelf.damage().length),
+      one('shelfScrubbed', measured.scrubbed),
       one('shelfUp', isReadable && shelf.condition().problem === undefined ? 1 : 0),
       of('imports', (samples) => {
         for (const [outcome, count] of measured.imports) samples.add(count, outcome);

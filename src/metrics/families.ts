@@ -159,6 +159,12 @@ export const FAMILIES = {
     labels: [],
     help: 'What lies on the shelf and cannot be served',
   },
+  shelfScrubbed: {
+    name: 'kgrid_shelf_scrubbed_packages_total',
+    type: 'counter',
+    labels: [],
+    help: 'Packages on the shelf whose files were all read to find damage (--scrub-days)',
+  },
   shelfUp: {
     name: 'kgrid_shelf_up',
     type: 'gauge',

@@ -22,6 +22,8 @@ export class Measured {
   readonly loginsRefused = new Tally(LOGIN_REFUSALS);
   /** Of endpoints, so far. */
   activationCount = 0;
+  /** Packages that were read to find damage. */
+  scrubbed = 0;
   /** By engine and result. */
   readonly activations = new Map<string, Histogram>();
 

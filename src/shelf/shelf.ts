@@ -178,6 +178,8 @@ export interface Shelf extends AsyncDisposable {
   rescan(names?: readonly KoName[], what?: 'all' | 'new'): Promise<void>;
   /** Looks again at what could not be read for a reason that passes. @returns the KOs that can be served since. */
   readAgain(): Promise<readonly KoId[]>;
+  /** Reads all files of a KO. @returns what is damaged, which `damage()` tells from then on. @throws shelfNotReadable. */
+  verify(id: KoId): Promise<ShelfDamage | undefined>;
   /** What was found on the shelf and cannot be served. At once: nothing is read for it. */
   damage(): readonly ShelfDamage[];
   /** At once: nothing is read for it. */

@@ -5,6 +5,7 @@ import { folderStore } from './store/folder-store.ts';
 import type { PostgresShelfOptions } from './store/postgres/open-postgres-shelf.ts';
 import type { PasswordSources } from './store/postgres/passwords.ts';
 import { postgresStore } from './store/postgres/postgres-store.ts';
+import type { ShelfReport } from './store/check-shelf.ts';
 import type { Database } from './store/database.ts';
 import type { StoredShelf } from './store/stored-shelf.ts';
 
@@ -35,8 +36,12 @@ export interface ShelfStore {
   labelAt(location: string): string;
   /** @throws startRefused. */
   open(location: string, options: ShelfOptions): Promise<StoredShelf>;
+  /** Reads all of its packages; an activator may go on meanwhile. @throws Error where it cannot be read. */
+  check(location: string, access: StoreAccess): Promise<ShelfReport>;
   /** Its database, for a command that only reads it. @throws Error where it cannot be read. */
   openToRead(location: string, access: StoreAccess): Promise<Database>;
+  /** Reads all of its packages; an activator may go on meanwhile. @throws Error where it cannot be read. */
+  check(location: string, access: StoreAccess): Promise<ShelfReport>;
   /** Its database, for a command that looks after its tables, which may be missing. @throws Error where there is none. */
   openTables(location: string, access: StoreAccess): Promise<Database>;
 }

@@ -13,7 +13,7 @@ import { isMissing } from '../disk-errors.ts';
 import { hashFile } from '../package/hash-file.ts';
 import { writeTarGz, type TarSource } from '../tar/write-tar.ts';
 import { findUnpacked } from '../unpacked/find-unpacked.ts';
-import { faultOf } from './check-shelf.ts';
+import { faultOf } from './check-packages.ts';
 import type { Query } from './database.ts';
 import { DurableFiles, syncFolder } from './durable-files.ts';
 import { ObjectsFolder } from './objects-folder.ts';

@@ -3,17 +3,15 @@ import { existsSync } from 'node:fs';
 import { readFile, rename, rm, stat } from 'node:fs/promises';
 import { koKey } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
-import { mapBounded } from '../../lib/map-bounded.ts';
 import { messageOf, startRefused } from '../../lib/errors.ts';
 import { reasonOf } from '../disk-errors.ts';
-import { hashFile } from '../package/hash-file.ts';
-import { sha256, type HashedFile, type PackageContent } from '../package/package-content.ts';
-import type { Query } from './database.ts';
+import { sha256, type PackageContent } from '../package/package-content.ts';
+import { checkPackages, type CheckedPackages } from './check-packages.ts';
 import { DurableFiles, syncFolder } from './durable-files.ts';
 import { ObjectsFolder } from './objects-folder.ts';
 import { databaseIn, notedIn } from './open-stored-shelf.ts';
 import { takeOwnership } from './owner-lock.ts';
-import { parseFiles, parseListing } from './package-listing.ts';
+import { parseListing } from './package-listing.ts';
 import { addPackage } from './packages.ts';
 import { migrate } from './schema.ts';
 import { shelfLayout, type ShelfLayout } from './shelf-layout.ts';
@@ -22,10 +20,7 @@ import { contentOf } from './stored-packages.ts';
 import type { Warn } from './stored-shelf.ts';
 import { isOld } from './upgrade/take-over-folder.ts';
 
-export interface ShelfReport {
-  /** KOs and retained packages that are whole. */
-  readonly whole: number;
-  readonly damaged: readonly { readonly where: string; readonly cause: string }[];
+export interface ShelfReport extends CheckedPackages {
   /** Why the database cannot be used; undefined where it can. */
   readonly database: string | undefined;
 }
@@ -37,8 +32,6 @@ export interface RebuiltReport extends ShelfReport {
   readonly aside: string | undefined;
 }
 
-const AT_ONCE = 8;
-
 /** An activator may go on meanwhile. */
 export async function checkShelf(root: string): Promise<ShelfReport> {
   const layout = shelfLayout(root);
@@ -46,18 +39,7 @@ export async function checkShelf(root: string): Promise<ShelfReport> {
   if (typeof database === 'string') return { whole: 0, damaged: [], database };
   await using open = database;
   const objects = new ObjectsFolder({ folder: layout.objects, staging: layout.staging, disk: new DurableFiles() });
-  const rows = await packagesOf(open.query);
-  const damaged: { where: string; cause: string }[] = [];
-  await mapBounded(rows, AT_ONCE, async ({ where, files }) => {
-    for (const file of files) {
-      const cause = await faultOf(objects, file);
-      if (cause === undefined) continue;
-      damaged.push({ where, cause });
-      return;
-    }
-  });
-  damaged.sort((a, b) => (a.where < b.where ? -1 : 1));
-  return { whole: rows.length - damaged.length, damaged, database: undefined };
+  return { ...(await checkPackages(open, objects)), database: undefined };
 }
 
 /** Where the database can be used, it stays. @throws startRefused while an activator has the shelf. */
@@ -104,34 +86,6 @@ async function usable(layout: ShelfLayout): Promise<SqliteDatabase | string> {
   } catch (thrown) {
     await database?.[Symbol.asyncDispose]();
     return `.kgrid/shelf.db cannot be used: ${messageOf(thrown)}`;
-  }
-}
-
-interface Checked {
-  readonly where: string;
-  readonly files: readonly HashedFile[];
-}
-
-async function packagesOf(query: Query): Promise<Checked[]> {
-  const { rows } = await query<{ id: string; why: string | null; files: string }>(
-    `SELECT ko.id, NULL AS why, files FROM ko JOIN package USING (digest) WHERE folder IS NULL
-      UNION ALL SELECT retained.id, retained.digest AS why, files FROM retained JOIN package USING (digest)`,
-  );
-  return rows.map(({ id, why, files }) => ({
-    where: why === null ? id : `${id}, retained sha256:${why}`,
-    files: parseFiles(files),
-  }));
-}
-
-export async function faultOf(
-  objects: ObjectsFolder,
-  { path, size, sha256: digest }: HashedFile,
-): Promise<string | undefined> {
-  try {
-    if ((await hashFile(objects.pathOf(digest), size)) === digest) return undefined;
-    return `its file ${path} is not what was stored; import it again`;
-  } catch (thrown) {
-    return `its file ${path} cannot be read (${reasonOf(thrown)}); import it again`;
   }
 }
 

@@ -12,6 +12,10 @@ export const folderStore: ShelfStore = {
   folderAt,
   labelAt: folderAt,
   open: (location, options) => openStoredShelf(folderAt(location), options),
+  async check(location) {
+    const { checkShelf } = await import('./check-shelf.ts');
+    return checkShelf(folderAt(location));
+  },
   openToRead: (location, { state }) => openToRead(folderAt(location), state),
   openTables: (location) => openToRead(folderAt(location), undefined, false),
 };

@@ -94,6 +94,22 @@ export class StoredPackages {
     return this.#opened(content);
   }
 
+  /** Reads all files of a package. @throws shelfNotReadable. */
+  async verify(entry: ShelfEntry): Promise<ShelfDamage | undefined> {
+    const { filesOf, objects } = this.#options;
+    try {
+      for (const file of (await filesOf(entry.digest)) ?? []) {
+        const fault = await objects.faultOf(file);
+        if (fault !== undefined) throw new DamagedObject(fault, file.path);
+      }
+      return undefined;
+    } catch (thrown) {
+      if (!(thrown instanceof DamagedObject)) throw this.#unreadable(entry, thrown);
+      this.#note(entry, causeOf(thrown));
+      return { where: koKey(entry.id), cause: causeOf(thrown) };
+    }
+  }
+
   /** Whether a package that is open has a file. */
   isHeld(digest: string): boolean {
     return this.#held.has(digest);

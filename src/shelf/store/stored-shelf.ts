@@ -304,6 +304,11 @@ export class StoredShelf implements Shelf {
     return this.#parts.folders?.readAgain() ?? Promise.resolve([]);
   }
 
+  async verify(id: KoId): Promise<ShelfDamage | undefined> {
+    const entry = await this.#known(() => this.#parts.kos.find(id));
+    return entry && (await this.#packages.verify(entry));
+  }
+
   damage(): readonly ShelfDamage[] {
     return [...this.#packages.damage(), ...this.#folderDamage()];
   }

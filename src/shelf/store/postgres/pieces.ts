@@ -23,10 +23,11 @@ interface Piece {
 
 export class Pieces implements Objects {
   readonly #database: PostgresDatabase;
-  readonly #cache: ObjectCache;
+  readonly #cache: ObjectCache | undefined;
   readonly #fetching = new Map<string, Promise<Buffer>>();
 
-  constructor(database: PostgresDatabase, cache: ObjectCache) {
+  /** `cache`: undefined for a command that keeps nothing here. */
+  constructor(database: PostgresDatabase, cache: ObjectCache | undefined) {
     this.#database = database;
     this.#cache = cache;
   }
@@ -39,7 +40,7 @@ export class Pieces implements Objects {
     const isSmall = files.reduce((sum, { size }) => sum + size, 0) <= PIECE;
     const created = isSmall ? await this.#putAtOnce(files) : await this.#putInParts(files);
     for (const source of files)
-      if (source.size <= KEPT_AT_ONCE) await this.#cache.keep(source.sha256, await bytesOf(source));
+      if (source.size <= KEPT_AT_ONCE) await this.#cache?.keep(source.sha256, await bytesOf(source));
     return { discard: () => this.#discard(created), release: () => undefined };
   }
 
@@ -52,7 +53,7 @@ export class Pieces implements Objects {
   async prepare(files: readonly HashedFile[]): Promise<void> {
     const missing: string[] = [];
     for (const { sha256, size } of files)
-      if (size > 0 && size <= SMALL && !(await this.#cache.has(sha256))) missing.push(sha256);
+      if (size > 0 && size <= SMALL && !(await this.#cache?.has(sha256))) missing.push(sha256);
     if (missing.length === 0) return;
     const { schema, texts } = this.#database.dialect;
     const sql = `SELECT digest, bytes FROM ${schema}object_piece
@@ -61,14 +62,14 @@ export class Pieces implements Objects {
       .query<{ digest: string; bytes: Buffer }>(sql, [JSON.stringify(missing)], PIECES_MS)
       .catch(() => undefined);
     for (const { digest, bytes } of found?.rows ?? [])
-      if (digestOf(bytes) === digest) await this.#cache.keep(digest, bytes);
+      if (digestOf(bytes) === digest) await this.#cache?.keep(digest, bytes);
   }
 
   async locate({ sha256, size }: HashedFile): Promise<string | Buffer> {
-    const here = await this.#cache.find(sha256, size);
+    const here = await this.#cache?.find(sha256, size);
     if (here !== undefined) return here;
     const bytes = await this.#fetch(sha256, size);
-    return (await this.#cache.find(sha256, size)) ?? bytes;
+    return (await this.#cache?.find(sha256, size)) ?? bytes;
   }
 
   async faultOf({ sha256 }: HashedFile): Promise<string | undefined> {
@@ -190,7 +191,7 @@ export class Pieces implements Objects {
     }
     const bytes = Buffer.concat(pieces);
     if (digestOf(bytes) !== digest) throw new DamagedObject('is not what was stored');
-    await this.#cache.keep(digest, bytes);
+    await this.#cache?.keep(digest, bytes);
     return bytes;
   }
 }

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { userCache } from '../../../lib/user-cache.ts';
 import type { ShelfStore } from '../../stores.ts';
+import { checkPackages } from '../check-packages.ts';
 import { isPostgresLocation, parseLocation } from './location.ts';
 
 export const postgresStore: ShelfStore = {
@@ -13,6 +14,11 @@ export const postgresStore: ShelfStore = {
     const { openPostgresShelf } = await import('./open-postgres-shelf.ts');
     const { copies = join(userCache('kgrid-activator'), 'shelf') } = options;
     return openPostgresShelf(location, { ...options, onStep: undefined, folder: copies });
+  },
+  async check(location, access) {
+    const [{ Pieces }, { PostgresDatabase }] = [await import('./pieces.ts'), await import('./postgres-database.ts')];
+    await using database = new PostgresDatabase(location, access);
+    return { ...(await checkPackages(database, new Pieces(database, undefined))), database: undefined };
   },
   async openToRead(location, access) {
     const { PostgresDatabase } = await import('./postgres-database.ts');

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { after, test } from 'node:test';
+import { filesOf, put } from '../../test/conformance/shelf-packages.ts';
+import { temporaryFolder } from '../../test/conformance/temporary-folder.ts';
+import { objectOf } from '../../test/support/stored-packages.ts';
+import { testDatabase } from '../../test/support/postgres/shared.ts';
+import { openShelf } from './open-shelf.ts';
+import { scrub } from './scrub.ts';
+import type { Shelf, ShelfDamage } from './shelf.ts';
+
+const shared = await testDatabase();
+after(() => shared[Symbol.asyncDispose]());
+const DAMAGE = /^its file a\.js is (?:missing|not what was stored); import it again$/;
+
+async function foundIn(shelf: Shelf): Promise<{ found: ShelfDamage; read: number }> {
+  const { promise, resolve } = Promise.withResolvers<ShelfDamage>();
+  let read = 0;
+  using _scrub = scrub({ shelf, pass: 1, onRead: () => read++, onDamage: resolve });
+  return { found: await promise, read };
+}
+
+for (const [where, open] of [
+  [
+    'a folder',
+    async (folder: string) => {
+      const shelf = await openShelf(folder);
+      return { shelf, damage: () => rm(objectOf(folder, 'a/b/v1', 'a.js')) };
+    },
+  ],
+  [
+    'PostgreSQL',
+    async (folder: string) => ({
+      shelf: await openShelf(shared.url, { copies: folder }),
+      damage: () => shared.run(`UPDATE kgrid.object_piece SET bytes = 'evil' WHERE bytes = 'good'`),
+    }),
+  ],
+] as const)
+  test(`a package in ${where} that was damaged is found before somebody asks for it`, async () => {
+    await using folder = await temporaryFolder();
+    const { shelf, damage } = await open(folder.path);
+    await using _closed = shelf;
+    await put(shelf, 'a/b/v1', filesOf('a/b/v1', { 'a.js': 'good' }));
+    await put(shelf, 'a/b/v2', filesOf('a/b/v2', { 'a.js': 'other' }));
+    await damage();
+    assert.deepEqual(shelf.damage(), []);
+    const { found } = await foundIn(shelf);
+    assert.equal(found.where, 'a/b/v1');
+    assert.match(found.cause, DAMAGE);
+    assert.deepEqual(shelf.damage(), [found]);
+    assert.equal(await shelf.verify({ naan: 'a', name: 'b', version: 'v2' }), undefined);
+  });

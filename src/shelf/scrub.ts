@@ -1,0 +1,47 @@
+/** Reads what is on the shelf, slowly and again and again, so that damage is found before somebody needs the package. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Shelf, ShelfDamage } from './shelf.ts';
+
+export interface ScrubOptions {
+  readonly shelf: Pick<Shelf, 'list' | 'verify'>;
+  /** Milliseconds in which all is read once; 0 reads nothing. */
+  readonly pass: number;
+  /** Hears of each package that was read. */
+  readonly onRead: () => void;
+  readonly onDamage: (damage: ShelfDamage) => void;
+}
+
+/** Milliseconds between two packages, at the least: a small shelf is read within minutes, and rests for the rest of the time. */
+const LEAST_PAUSE_MS = 1000;
+
+export function scrub({ shelf, pass, onRead, onDamage }: ScrubOptions): Disposable {
+  const ended = new AbortController();
+  const rest = async (milliseconds: number): Promise<void> => {
+    const until = Date.now() + milliseconds;
+    // Timers take no more than 24 days.
+    for (let left = milliseconds; left > 0; left = until - Date.now())
+      await wait(Math.min(left, LONGEST_TIMER_MS), undefined, { ref: false, signal: ended.signal });
+  };
+  async function run(): Promise<void> {
+    for (;;) {
+      const began = Date.now();
+      const entries = await shelf.list().catch(() => []);
+      // Starts may come more often than a pass ends: each begins elsewhere.
+      const first = Math.floor(Math.random() * entries.length);
+      const pause = Math.max(LEAST_PAUSE_MS, pass / (entries.length + 1));
+      for (const { id } of [...entries.slice(first), ...entries.slice(0, first)]) {
+        await rest(Math.min(pause, LONGEST_PAUSE_MS));
+        // What cannot be read now is told by the health.
+        const damage = await shelf.verify(id).catch(() => undefined);
+        onRead();
+        if (damage !== undefined) onDamage(damage);
+      }
+      await rest(Math.max(LEAST_PAUSE_MS, began + pass - Date.now()));
+    }
+  }
+  if (pass > 0) void run().catch(() => undefined);
+  return { [Symbol.dispose]: () => ended.abort() };
+}
+
+const LONGEST_TIMER_MS = 86_400_000;
+const LONGEST_PAUSE_MS = 60_000;
