@@ -4,7 +4,7 @@ import { copyShelf } from '../../src/shelf/copy-shelf.ts';
 import { openShelf } from '../../src/shelf/open-shelf.ts';
 import { copyAudit, type CopiedAudit } from '../../src/shelf/audit/copy-audit.ts';
 import type { StoredShelf } from '../../src/shelf/store/stored-shelf.ts';
-import { storeAt } from '../../src/shelf/stores.ts';
+import { storeAt, type StoreAccess } from '../../src/shelf/stores.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT, usageFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
@@ -66,7 +66,7 @@ async function copy(context: Context, from: string, to: string, options: CopyOpt
   const report = await orShelfFailure(() =>
     copyShelf(source, target, { overwrite: options.overwrite === true, onCopied }),
   );
-  const audit = await orShelfFailure(() => copyAudit(source.database, target.database));
+  const audit = await orShelfFailure(() => auditTo(target, from, { fleet: options.fromFleet ?? 'kgrid', passwords }));
   const { copied, present, keptCopied, failed } = report;
   for (const { where, cause } of failed) terminal.print(`${terminal.bad('failed')}  ${where}: ${cause}`);
   if (audit !== 'none') terminal.print(SAID_OF_AUDIT[audit]);
@@ -83,6 +83,19 @@ const SAID_OF_AUDIT: Readonly<Record<Exclude<CopiedAudit, 'none'>, string>> = {
   present: 'The audit is there already',
   other: 'The audit is left out: the target has one of its own',
 };
+
+/** A folder on which no activator ran has none. */
+async function auditTo(target: StoredShelf, from: string, access: StoreAccess): Promise<CopiedAudit> {
+  const source = await storeAt(from)
+    .openToRead(from, access)
+    .catch(() => undefined);
+  if (source === undefined) return 'none';
+  try {
+    return await copyAudit(source, target.database);
+  } finally {
+    await source[Symbol.asyncDispose]();
+  }
+}
 
 /** Read for each connection, since a copy may outlast a password. @throws CommandFailure where it cannot be used now. */
 async function passwordOf(

@@ -16,8 +16,12 @@ const DAMAGE = /^its file a\.js is (?:missing|not what was stored); import it ag
 async function foundIn(shelf: Shelf): Promise<{ found: ShelfDamage; read: number }> {
   const { promise, resolve } = Promise.withResolvers<ShelfDamage>();
   let read = 0;
-  using _scrub = scrub({ shelf, pass: 1, onRead: () => read++, onDamage: resolve });
-  return { found: await promise, read };
+  const scrubbing = scrub({ shelf, pass: 1, onRead: () => void read++, onDamage: resolve });
+  try {
+    return { found: await promise, read };
+  } finally {
+    scrubbing[Symbol.dispose]();
+  }
 }
 
 for (const [where, open] of [
@@ -38,13 +42,14 @@ for (const [where, open] of [
 ] as const)
   test(`a package in ${where} that was damaged is found before somebody asks for it`, async () => {
     await using folder = await temporaryFolder();
-    const { shelf, damage } = await open(folder.path);
-    await using _closed = shelf;
+    const { shelf: opened, damage } = await open(folder.path);
+    await using shelf = opened;
     await put(shelf, 'a/b/v1', filesOf('a/b/v1', { 'a.js': 'good' }));
     await put(shelf, 'a/b/v2', filesOf('a/b/v2', { 'a.js': 'other' }));
     await damage();
     assert.deepEqual(shelf.damage(), []);
-    const { found } = await foundIn(shelf);
+    const { found, read } = await foundIn(shelf);
+    assert.ok(read >= 1 && read <= 2, String(read));
     assert.equal(found.where, 'a/b/v1');
     assert.match(found.cause, DAMAGE);
     assert.deepEqual(shelf.damage(), [found]);
