@@ -305,8 +305,10 @@ export class StoredShelf implements Shelf {
   }
 
   async verify(id: KoId): Promise<ShelfDamage | undefined> {
-    const entry = await this.#known(() => this.#parts.kos.find(id));
-    return entry && (await this.#packages.verify(entry));
+    const { kos } = this.#parts;
+    const entry = await this.#known(() => kos.find(id));
+    // A folder is as people leave it.
+    return entry && kos.folderOf(id) === undefined ? this.#packages.verify(entry) : undefined;
   }
 
   damage(): readonly ShelfDamage[] {
