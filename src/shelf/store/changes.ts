@@ -173,6 +173,7 @@ class Change implements OpenChange {
   readonly #id: KoId;
   readonly #listing: string;
   readonly #hasRetained: boolean;
+  readonly #now: number;
 
   constructor(options: ChangesOptions, query: Query, id: KoId, found: FoundRow) {
     this.#options = options;
@@ -182,6 +183,7 @@ class Change implements OpenChange {
     this.folder = (found.id === null ? undefined : found.folder) ?? undefined;
     this.#listing = found.listing ?? '';
     this.#hasRetained = found.kept > 0;
+    this.#now = found.now;
     this.state = stateOf({ ...found, revision: found.reached });
     this.others = found.others;
   }
@@ -210,7 +212,7 @@ class Change implements OpenChange {
     const { digest } = content.entry;
     const listing = renderListing(this.#id, content.files.values()).digest;
     this.unlisted = listing;
-    await retained.add(this.query, this.#id, { digest, listing }, why);
+    await retained.add(this.query, this.#id, { digest, listing }, { why, now: this.#now });
     this.given.push(digest);
   }
 
@@ -219,7 +221,8 @@ class Change implements OpenChange {
     // It has no objects but by `retain`.
     if (this.folder !== undefined) return;
     this.unlisted = this.#listing;
-    await this.#options.retained.add(this.query, this.#id, { digest, listing: this.#listing }, why);
+    const gone = { digest, listing: this.#listing };
+    await this.#options.retained.add(this.query, this.#id, gone, { why, now: this.#now });
   }
 
   async #write(columns: readonly (string | number | null)[]): Promise<void> {

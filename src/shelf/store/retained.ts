@@ -60,25 +60,27 @@ export class Retained {
     return { stay, go };
   }
 
-  /** The order is that in which they went, whatever the clock does. */
+  /**
+   * The order is that in which they went, whatever the clock does.
+   * @param change its clock is that of the audit record, which is looked up by this time.
+   */
   async add(
     query: Query,
     id: KoId,
     { digest, listing }: { readonly digest: string; readonly listing: string },
-    why: 'deleted' | 'replaced',
+    change: { readonly why: 'deleted' | 'replaced'; readonly now: number },
   ): Promise<void> {
     if (!this.isKept) return;
-    const { dialect, now } = this.#options;
-    const { schema } = dialect;
-    const { rows } = await query<{ at: number }>(
-      `SELECT coalesce($1, ${dialect.now}) AS at UNION ALL SELECT max(at) + 1 FROM ${schema}retained WHERE id = $2`,
-      [now?.() ?? null, koKey(id)],
+    const { schema } = this.#options.dialect;
+    const { rows } = await query<{ next: number | null }>(
+      `SELECT max(at) + 1 AS next FROM ${schema}retained WHERE id = $1`,
+      [koKey(id)],
     );
-    const at = Math.max(...rows.map((row) => row.at ?? 0));
+    const at = Math.max(this.#options.now?.() ?? change.now, rows[0]?.next ?? 0);
     await query(
       `INSERT INTO ${schema}retained (id, digest, listing, at, why) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (id, digest) DO UPDATE SET at = excluded.at, why = excluded.why`,
-      [koKey(id), digest, listing, at, why],
+      [koKey(id), digest, listing, at, change.why],
     );
   }
 
