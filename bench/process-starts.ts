@@ -9,9 +9,9 @@ import { sandboxCommand, sandboxProgram } from '../src/engines/javascript/progra
 import { READY } from '../src/engines/sandbox/protocol.ts';
 import { SandboxProcess } from '../src/engines/sandbox/sandbox-process.ts';
 import type { Command } from '../src/engines/sandbox/sandbox-process.ts';
-import { findKernel } from '../src/engines/walls/find-kernel.ts';
-import { NO_WALLS } from '../src/engines/walls/walls.ts';
-import type { Kernel } from '../src/engines/walls/walls.ts';
+import { findKernel } from '../src/confinement/find-kernel.ts';
+import { NO_WALLS } from '../src/confinement/walls.ts';
+import type { Kernel } from '../src/confinement/walls.ts';
 import { kinds } from '../src/engines/workers/messages.ts';
 import { nodeWorkers } from '../src/engines/workers/node/node-program.ts';
 import { prepareProgram } from '../src/engines/workers/node/program-files.ts';

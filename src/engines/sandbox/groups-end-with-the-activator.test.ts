@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { gone } from '../../../test/remote/support/processes.ts';
-import { nodeFiles, PROGRAMS } from '../walls/needed-files.ts';
-import { kernel, nodeWalls, temporaryFolder } from '../walls/support/behind-walls.ts';
-import { NO_WALLS } from '../walls/walls.ts';
+import { nodeFiles, PROGRAMS } from '../../confinement/needed-files.ts';
+import { kernel, nodeWalls, temporaryFolder } from '../../confinement/support/behind-walls.ts';
+import { NO_WALLS } from '../../confinement/walls.ts';
 
 const module = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
 

@@ -1,5 +1,5 @@
 /** What becomes of a process that leaves its lane, and of its work: it ended, fell silent, has grown or passed a limit. */
-import { whyNotStarted } from '../walls/launch.ts';
+import { whyNotStarted } from '../../confinement/launch.ts';
 import { endedLoading, errorOf, isFromOutside, noTurn, sandboxEnded } from './answers.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Lane } from './lane.ts';

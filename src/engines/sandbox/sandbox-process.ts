@@ -9,10 +9,10 @@ import { BegunFile } from './begun-file.ts';
 import { GroupGuard } from './group-guard.ts';
 import { FrameReader, OddFrame, frame } from './frames.ts';
 import type { OnFrame } from './frames.ts';
-import { launchOf } from '../walls/launch.ts';
-import type { Program } from '../walls/launch.ts';
-import { NO_WALLS } from '../walls/walls.ts';
-import type { Kernel, Walls } from '../walls/walls.ts';
+import { launchOf } from '../../confinement/launch.ts';
+import type { Program } from '../../confinement/launch.ts';
+import { NO_WALLS } from '../../confinement/walls.ts';
+import type { Kernel, Walls } from '../../confinement/walls.ts';
 
 /** Of util-linux: the kernel ends the sandbox when the activator dies, also in the middle of a native loop. */
 const SETPRIV = '/usr/bin/setpriv';

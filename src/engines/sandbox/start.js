@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
-import { prepareLastWall } from '../walls/close-behind.js';
+import { prepareLastWall } from '../../confinement/close-behind.js';
 
 // A signal to the whole group, such as Ctrl-C, is for the activator, which lets calls finish and then ends the sandboxes.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);

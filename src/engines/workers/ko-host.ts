@@ -3,7 +3,7 @@
  * its limit takes its worker out of use: calls that had begun there go on as long as it is alive, and those that had not
  * are sent to a new one.
  */
-import { whyNotStarted } from '../walls/launch.ts';
+import { whyNotStarted } from '../../confinement/launch.ts';
 import { failed, isStopping, processEnded, queueIsFull, withoutUncaught } from './call-failure.ts';
 import type { HostOptions, KoLog } from './host-options.ts';
 import { KoNetwork } from './ko-network.ts';

@@ -6,7 +6,7 @@ import { neverStarted } from '../sandbox/never-started.ts';
 import { SandboxProcess } from '../sandbox/sandbox-process.ts';
 import type { Command, ProcessEvents } from '../sandbox/sandbox-process.ts';
 import { Starts } from '../sandbox/starts.ts';
-import type { Kernel } from '../walls/walls.ts';
+import type { Kernel } from '../../confinement/walls.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { Tally } from '../../lib/tally.ts';
 import type { EngineFigures } from '../engine.ts';

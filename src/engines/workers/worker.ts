@@ -8,7 +8,7 @@ import { failureOf, linesOf, MAX_DESCRIPTION_CHARACTERS } from './from-worker.ts
 import { answers, kinds, maxBytesOf } from './messages.ts';
 import type { WorkerPolicy } from './policy.ts';
 import { residentBytes } from './policy.ts';
-import { isOfLauncher } from '../walls/launch.ts';
+import { isOfLauncher } from '../../confinement/launch.ts';
 import { OpenWork } from './open-work.ts';
 import { OutgoingFrames } from './outgoing-frames.ts';
 import { logPrintedLines } from './printed-lines.ts';

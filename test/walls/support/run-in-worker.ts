@@ -3,7 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { SandboxProcess } from '../../../src/engines/sandbox/sandbox-process.ts';
 import type { Command } from '../../../src/engines/sandbox/sandbox-process.ts';
-import type { Kernel } from '../../../src/engines/walls/walls.ts';
+import type { Kernel } from '../../../src/confinement/walls.ts';
 import { answers, kinds } from '../../../src/engines/workers/messages.ts';
 
 export interface WorkerRun {

@@ -2,7 +2,7 @@
 import { OddFrame } from '../../sandbox/frames.ts';
 import { SandboxProcess } from '../../sandbox/sandbox-process.ts';
 import type { Command } from '../../sandbox/sandbox-process.ts';
-import type { Kernel } from '../../walls/walls.ts';
+import type { Kernel } from '../../../confinement/walls.ts';
 import { groupHasEnded } from './group-end.ts';
 
 export interface InstallEvents {

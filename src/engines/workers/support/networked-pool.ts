@@ -10,7 +10,7 @@ import { Network } from '../../network/network.ts';
 import type { NetworkPermission } from '../../network/permission.ts';
 import type { Clock } from '../../sandbox/clock.ts';
 import type { Command } from '../../sandbox/sandbox-process.ts';
-import type { Kernel } from '../../walls/walls.ts';
+import type { Kernel } from '../../../confinement/walls.ts';
 import { nodeWorkers } from '../node/node-program.ts';
 import { prepareProgram } from '../node/program-files.ts';
 import { findPython } from '../python/find-python.ts';

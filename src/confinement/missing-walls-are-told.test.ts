@@ -15,7 +15,7 @@ import { LAST_KNOWN, systemCalls } from './system-calls.ts';
 import { NO_WALLS } from './walls.ts';
 import type { Kernel, WallsMode } from './walls.ts';
 
-const ROOT = new URL('../../../', import.meta.url);
+const ROOT = new URL('../../', import.meta.url);
 const LAUNCHER = fileURLToPath(new URL('./launcher.js', import.meta.url));
 const [ENOSYS, EPERM, EOPNOTSUPP] = [38, 1, 95];
 

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { messageOf, startRefused } from '../../lib/errors.ts';
+import { messageOf, startRefused } from '../lib/errors.ts';
 import { systemCalls } from './system-calls.ts';
 import { NO_WALLS } from './walls.ts';
 import type { Kernel, WallsMode } from './walls.ts';

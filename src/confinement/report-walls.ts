@@ -1,5 +1,5 @@
 /** What is told of the walls: in the log once, in health and in info. */
-import type { Logger } from '../../lib/log.ts';
+import type { Logger } from '../lib/log.ts';
 import type { Kernel, WallsMode } from './walls.ts';
 
 export interface WallsReport {

@@ -6,10 +6,17 @@
 import { readdirSync } from 'node:fs';
 import { constants } from 'node:os';
 
-const ARM64 = process.arch === 'arm64';
-const EXECVE = ARM64 ? 221 : 59;
-const SECCOMP = ARM64 ? 277 : 317;
-const CAPSET = ARM64 ? 91 : 126;
+/** Of the calls that are made here, by architecture: those of `system-calls.ts`, which is TypeScript. */
+export const NUMBERS = {
+  x64: { execve: 59, seccomp: 317, capset: 126, close_range: 436 },
+  arm64: { execve: 221, seccomp: 277, capset: 91, close_range: 436 },
+};
+const {
+  execve: EXECVE,
+  seccomp: SECCOMP,
+  capset: CAPSET,
+  close_range: CLOSE_RANGE,
+} = process.arch === 'arm64' ? NUMBERS.arm64 : NUMBERS.x64;
 const LANDLOCK_CREATE_RULESET = 444;
 const LANDLOCK_ADD_RULE = 445;
 const LANDLOCK_RESTRICT_SELF = 446;
@@ -33,7 +40,6 @@ const CAPABILITIES_VERSION = 0x20080522;
 const LAST_CAPABILITY = 63;
 const F_SETFD = 2;
 const FD_CLOEXEC = 1;
-const CLOSE_RANGE = 436;
 const CLOSE_RANGE_CLOEXEC = 4;
 const MOST_FDS = 0xffffffff;
 const BYTES_OF_INSTRUCTION = 8;
