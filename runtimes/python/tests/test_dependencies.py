@@ -61,6 +61,7 @@ def test_requirements_that_cannot_be_met_are_reported_in_the_words_of_pip(runtim
     assert runtime.call(runtime.activate("deps/bad/v1.0"), None).result[0] == "7.0"
 
 
+@pytest.mark.long_round
 def test_requirements_may_name_files_of_the_knowledge_object(runtime: Runtime, tmp_path: Path) -> None:
     paths = []
     for version in ("1.0", "2.0"):
@@ -108,6 +109,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     }
 
 
+@pytest.mark.long_round
 def test_a_long_installation_is_reported_as_in_processing_until_it_ends(start: StartRuntime, tmp_path: Path) -> None:
     patient = start(PIP_NO_INDEX="1", KGRID_PYTHON_ALLOW_SOURCE_BUILDS="deps/slow,deps/late")
     impatient = start(PIP_NO_INDEX="1", KGRID_PYTHON_ALLOW_SOURCE_BUILDS="deps/late", KGRID_PYTHON_INSTALL_TIMEOUT="6")
