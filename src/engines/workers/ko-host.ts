@@ -187,11 +187,16 @@ export class KoHost {
     return (this.#current?.active ?? 0) < this.#options.concurrency;
   }
 
+  #isFullOfCallers(): boolean {
+    const { program, concurrency } = this.#options;
+    return program.keepsThreads && (this.#current?.outer ?? 0) >= concurrency;
+  }
+
   #pump(): void {
     while (!this.#waiting.isNothing && this.#hasPlace()) {
       if (this.#current && !this.#current.usable) void this.#retire(this.#current);
       if (!this.#current && !this.#options.starts.mayStart) return;
-      const work = this.#waiting.take();
+      const work = this.#waiting.take(this.#isFullOfCallers());
       if (work === undefined) return;
       this.#current ??= this.#start();
       this.#current.send(work);

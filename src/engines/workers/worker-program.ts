@@ -47,6 +47,11 @@ export interface WorkerProgram {
    * keep those from reading that read further calls.
    */
   readonly repliesBy: 'data' | 'control';
+  /**
+   * A call keeps a thread also while it waits for another endpoint. Then no more calls of clients begin than may run at
+   * once, since those that they wait for must find a thread.
+   */
+  readonly keepsThreads: boolean;
   /** It refuses inputs that are not JSON by itself, as `unreadable`. */
   readonly checksJson: boolean;
   /** Megabytes that the code may use, … */

@@ -111,6 +111,13 @@ export class Worker {
     return this.open.size - this.#waiting;
   }
 
+  /** Calls of clients that it has, also those that wait for another endpoint. */
+  get outer(): number {
+    let sum = 0;
+    for (const { work } of this.open) if (work.calls[0]?.depth === 0) sum++;
+    return sum;
+  }
+
   /** False when it is ending or has ended, or has used up the numbers of calls. */
   get usable(): boolean {
     return this.#reason === undefined && this.#process.alive && this.#last < this.#options.policy.mostCalls;

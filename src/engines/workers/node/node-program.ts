@@ -27,6 +27,7 @@ export const nodeWorkers = (options: NodeProgramOptions): WorkerProgram => ({
   engine: 'node',
   release: `Node ${process.version}`,
   repliesBy: 'data',
+  keepsThreads: false,
   checksJson: true,
   memoryMb: options.memoryMb,
   besideMemoryMb: BESIDE_HEAP_MB,
