@@ -9,8 +9,8 @@ import type { EndpointPlan, Engine, EngineFigures, EngineHealth, Executor, Known
 import { Endpoint } from '../sandbox/endpoint.ts';
 import type { Level } from '../sandbox/from-process.ts';
 import { REMOVALS } from '../sandbox/process-removal.ts';
-import { neverStarted } from '../sandbox/never-started.ts';
-import { SandboxProcess } from '../sandbox/sandbox-process.ts';
+import { neverStarted } from '../supervisor/never-started.ts';
+import { SandboxProcess } from '../supervisor/process.ts';
 import { policyForRecords } from '../sandbox/policy.ts';
 import { Scheduler } from '../sandbox/scheduler.ts';
 import type { SchedulerOptions } from '../sandbox/scheduler.ts';

@@ -3,14 +3,14 @@ import { existsSync, realpathSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { programText } from '../sandbox/program-text.ts';
-import type { Command } from '../sandbox/sandbox-process.ts';
+import { programText } from '../supervisor/program-text.ts';
+import type { Command } from '../supervisor/process.ts';
 import { nodeFiles, SYSTEM } from '../../confinement/needed-files.ts';
 import { sandboxFilter } from '../../confinement/seccomp.ts';
 import type { LastWall } from '../../confinement/close-behind.js';
 import type { Kernel, Walls } from '../../confinement/walls.ts';
 
-const START = fileURLToPath(new URL('../sandbox/start.js', import.meta.url));
+const START = fileURLToPath(new URL('../supervisor/start.js', import.meta.url));
 /** As the permission model sees them: without symbolic links. */
 const ENGINES_FOLDER = realpathSync(fileURLToPath(new URL('..', import.meta.url)));
 const CONFINEMENT_FOLDER = realpathSync(fileURLToPath(new URL('../../confinement', import.meta.url)));

@@ -1,5 +1,5 @@
 /** What waits for a worker of one knowledge object: loads first, then calls in the order they came. */
-import { Work } from '../sandbox/work.ts';
+import { Work } from '../supervisor/work.ts';
 import { hadNoTurn, isAbandoned, isStopping, loadPassedLimit } from './call-failure.ts';
 import type { WorkerCall, WorkerEndpoint, WorkerWork } from './worker-call.ts';
 import { hasEnded } from './settle-work.ts';

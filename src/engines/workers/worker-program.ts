@@ -1,7 +1,7 @@
 /** How the workers of one engine are started, and what is particular to them. */
 import type { HostPort } from '../../lib/host-port.ts';
 import type { NetworkAccess } from '../network/access.ts';
-import type { Command } from '../sandbox/sandbox-process.ts';
+import type { Command } from '../supervisor/process.ts';
 
 /** The code of one endpoint as it lies in the cache folder. */
 export interface EndpointCode {

@@ -1,8 +1,8 @@
 /** A worker process as its supervisor sees it: its sockets, the work it has, and how it ends. */
 import type { Readable } from 'node:stream';
-import type { Clock } from '../sandbox/clock.ts';
-import { frame, OddFrame } from '../sandbox/frames.ts';
-import type { ProcessEvents, SandboxProcess } from '../sandbox/sandbox-process.ts';
+import type { Clock } from '../supervisor/clock.ts';
+import { frame, OddFrame } from '../supervisor/frames.ts';
+import type { ProcessEvents, SandboxProcess } from '../supervisor/process.ts';
 import { CallFailure, uncaught } from './call-failure.ts';
 import { failureOf, linesOf, MAX_DESCRIPTION_CHARACTERS } from './from-worker.ts';
 import { answers, kinds, maxBytesOf } from './messages.ts';

@@ -6,7 +6,7 @@ import { access, constants, mkdir, realpath } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { withoutHostPaths } from '../../../lib/host-paths.ts';
 import { withoutCredentials } from '../../../lib/without-credentials.ts';
-import type { SandboxProcess } from '../../sandbox/sandbox-process.ts';
+import type { SandboxProcess } from '../../supervisor/process.ts';
 import { NO_WALLS } from '../../../confinement/walls.ts';
 import type { Kernel } from '../../../confinement/walls.ts';
 import { seconds } from '../call-failure.ts';

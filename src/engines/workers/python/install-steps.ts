@@ -1,6 +1,6 @@
 /** The processes of an installation, which fetch and build: started and ended for the installer. */
 import { dirname, join, normalize } from 'node:path';
-import type { SandboxProcess } from '../../sandbox/sandbox-process.ts';
+import type { SandboxProcess } from '../../supervisor/process.ts';
 import type { Kernel } from '../../../confinement/walls.ts';
 import { startInstall } from '../packages/install-process.ts';
 import type { InstallEvents } from '../packages/install-process.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { uptime } from '../../../../lib/uptime.ts';
 import type { CallScope } from '../../../engine.ts';
-import { SandboxProcess } from '../../../sandbox/sandbox-process.ts';
+import { SandboxProcess } from '../../../supervisor/process.ts';
 import { findKernel } from '../../../../confinement/find-kernel.ts';
 import type { WallsMode } from '../../../../confinement/walls.ts';
 import type { CallFailure } from '../../call-failure.ts';

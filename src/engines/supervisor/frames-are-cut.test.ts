@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { inRound } from '../../../test/support/round.ts';
 import { FrameReader, OddFrame, RESULT_LINES, frame } from './frames.ts';
-import { failureOf, linesOf, loadProblemOf, logLineOf, mostBytes, questionOf } from './from-process.ts';
+import { failureOf, linesOf, loadProblemOf, logLineOf, mostBytes, questionOf } from '../sandbox/from-process.ts';
 
 type Frame = [kind: number, a: number, b: number, text: string];
 

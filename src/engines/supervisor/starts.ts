@@ -1,7 +1,7 @@
 /** How the starts of processes go: where they fail, the next are tried after pauses that grow. */
 import { Backoff } from '../../lib/backoff.ts';
 import type { Clock } from './clock.ts';
-import type { Policy } from './policy.ts';
+import type { Policy } from '../sandbox/policy.ts';
 
 /** Milliseconds of the pauses, and how often in a row a start may fail. */
 export type StartPolicy = Pick<Policy, 'firstPauseMs' | 'longestPauseMs' | 'mostFailedStarts'>;

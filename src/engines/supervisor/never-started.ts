@@ -1,5 +1,5 @@
 /** What stands for a process where not even its start could be prepared, such as on a disk that is full. */
-import type { ProcessEvents } from './sandbox-process.ts';
+import type { ProcessEvents } from './process.ts';
 
 export interface NeverStarted {
   readonly pid: undefined;
