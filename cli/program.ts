@@ -25,6 +25,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   pull: async () => (await import('./commands/pull.ts')).pullCommand,
   rollback: async () => (await import('./commands/rollback.ts')).rollbackCommand,
   delete: async () => (await import('./commands/delete.ts')).deleteCommand,
+  runtime: async () => (await import('./commands/runtime.ts')).runtimeCommand,
   audit: async () => (await import('./commands/audit.ts')).auditCommand,
   schema: async () => (await import('./commands/schema.ts')).schemaCommand,
   shelf: async () => (await import('./commands/shelf.ts')).shelfCommand,

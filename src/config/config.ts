@@ -2,8 +2,8 @@
 import { resolve } from 'node:path';
 import type { NetworkPermissions } from '../engines/network/permission.ts';
 import { RUNTIME_NAMES } from '../engines/table.ts';
-import { WALLS_MODES } from '../engines/walls/walls.ts';
-import type { WallsMode } from '../engines/walls/walls.ts';
+import { WALLS_MODES } from '../confinement/walls.ts';
+import type { WallsMode } from '../confinement/walls.ts';
 import { VALIDATION_MODES } from '../knowledge-object/validation-mode.ts';
 import type { ValidationMode } from '../knowledge-object/validation-mode.ts';
 import { startRefused } from '../lib/errors.ts';

@@ -1,5 +1,5 @@
 import { RUNTIME_NAMES } from '../engines/table.ts';
-import { WALLS_MODES } from '../engines/walls/walls.ts';
+import { WALLS_MODES } from '../confinement/walls.ts';
 import { DEFAULT_NAAN } from '../knowledge-object/places.ts';
 import { LIMIT_SETTINGS } from './limit-settings.ts';
 import { OBSERVABILITY_SETTINGS } from './observability-settings.ts';

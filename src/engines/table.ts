@@ -8,7 +8,7 @@ import type { Logger } from '../lib/log.ts';
 import type { ConsoleLines } from './console-lines.ts';
 import type { Engine, KnownLoads } from './engine.ts';
 import type { EngineRegistry } from './engine-registry.ts';
-import type { Kernel } from './walls/walls.ts';
+import type { Kernel } from '../confinement/walls.ts';
 import type { WorkerKit } from './workers/worker-kit.ts';
 
 /** What an engine may be made of. */

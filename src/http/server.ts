@@ -39,7 +39,7 @@ import { Batches } from './execution/batch/batches.ts';
 import { HttpCalls } from './execution/calls.ts';
 import { Provenance } from './execution/provenance.ts';
 import { fastCalls } from './execution/fast-calls.ts';
-import type { WallsReport } from '../engines/walls/report-walls.ts';
+import type { WallsReport } from '../confinement/report-walls.ts';
 import { installFastPaths, type FastPath } from './fast-path.ts';
 import { refuseOddHosts } from './host-header.ts';
 import { fastReads } from './kos/fast-reads.ts';

@@ -7,7 +7,7 @@ import { until } from '../remote/support/until.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from './support/ko.ts';
 import { callsThatLeave } from './support/leaving-clients.ts';
-import { startService } from './support/service.ts';
+import { theOwnService } from './support/the-service.ts';
 
 const CLIENTS = 200;
 /** Calls that may have their turn already when the others leave. */
@@ -19,8 +19,7 @@ const CODE = `function run({ ms = 0, padding }) {
   return 'done';
 }`;
 
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await theOwnService();
 const naan = uniqueNaan();
 
 async function runsAfterLeaving(name: string, body: object): Promise<number> {

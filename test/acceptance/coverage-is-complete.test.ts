@@ -14,7 +14,11 @@ async function writtenTests(): Promise<string[]> {
   const found = files.map(async (file) => {
     const source = await readFile(join(HERE, file), 'utf8');
     const titles = titlesIn(source, file);
-    assert.equal(titles.length, source.match(/^\s*test\(/gm)?.length ?? 0, `${file}: every title is written`);
+    assert.equal(
+      titles.length,
+      source.match(/^\s*(?:test|longTest)\(/gm)?.length ?? 0,
+      `${file}: every title is written`,
+    );
     return titles.map((title) => `${file} › ${title}`);
   });
   return (await Promise.all(found)).flat();

@@ -1,15 +1,14 @@
 /** Every answer of a call can be named for good, whatever its client calls its requests. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { jsonBody } from './support/client.ts';
 import type { Sent } from './support/client.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan } from './support/ko.ts';
-import { startService } from './support/service.ts';
+import { theOwnService } from './support/the-service.ts';
 
 const naan = uniqueNaan();
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await theOwnService();
 const well = javascriptKo('function run(n) { return n + 1; }', { naan, name: 'well' });
 const failing = javascriptKo('function run() { throw new Error("no"); }', { naan, name: 'failing' });
 const files = resourceKo({ naan, name: 'files', resources: { 'a.txt': 'a' } });

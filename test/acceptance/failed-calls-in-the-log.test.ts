@@ -1,6 +1,6 @@
 /** What operators and authors find in the log of calls that failed. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { RecordedNodeRuntime } from '../remote/support/recorded-node-runtime.ts';
 import { remoteKo } from '../remote/support/remote-ko.ts';
 import { until } from '../remote/support/until.ts';
@@ -9,10 +9,10 @@ import { javascriptKo, uniqueNaan } from './support/ko.ts';
 import type { Ko } from './support/ko.ts';
 import { startService } from './support/service.ts';
 import type { LogLine } from './support/service.ts';
+import { theOwnService } from './support/the-service.ts';
 
 const naan = uniqueNaan();
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await theOwnService();
 
 async function failing(name: string, code: string): Promise<Ko> {
   const ko = javascriptKo(code, { naan, name });

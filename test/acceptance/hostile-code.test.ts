@@ -17,7 +17,7 @@ import { hostileKo } from '../hostile/support/hostile-case.ts';
 import type { HostileCase } from '../hostile/support/hostile-case.ts';
 import { Pace } from '../hostile/support/pace.ts';
 import { until } from '../remote/support/until.ts';
-import { inRound } from '../support/round.ts';
+import { inRound, longTest } from '../support/round.ts';
 import { ranOutOfTime, tryAgain } from '../support/try-again.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan, welcomeKo } from './support/ko.ts';
@@ -88,11 +88,13 @@ async function assertContained(table: readonly HostileCase[], ...names: readonly
 test('an endless loop ends at the limit of its call', () =>
   assertContained(loops, 'a loop that catches all', 'a regular expression that backtracks for ever'));
 
-test('endless loops in promises end at the limit of their call', () =>
-  assertContained(loops, 'awaiting without end', 'a loop in a promise that nobody waits for'));
+longTest('endless loops in promises end at the limit of their call', () =>
+  assertContained(loops, 'awaiting without end', 'a loop in a promise that nobody waits for'),
+);
 
-test('a loop inside a built-in ends at the limit of its call', () =>
-  assertContained(nativeLoops, 'indexOf on a length of 2 ** 53'));
+longTest('a loop inside a built-in ends at the limit of its call', () =>
+  assertContained(nativeLoops, 'indexOf on a length of 2 ** 53'),
+);
 
 test('loops in what the service itself reads end at the limit', async () => {
   await assertContained(thrownValues, 'an error with a looping stack');

@@ -7,6 +7,7 @@ import type { Answer, JsonObject } from './support/client.ts';
 import { CONTEXT, secondClient, uniqueWord } from './support/second-generation.ts';
 import type { Files } from './support/second-generation.ts';
 import { startService, temporaryFolder } from './support/service.ts';
+import { longTest } from '../support/round.ts';
 
 const WORKERS = ['--runtimes', 'node,python'];
 const MINIMAL = { accept: 'application/json;profile="minimal"' };
@@ -172,7 +173,7 @@ test('a library has a service descriptor that nobody wrote', async () => {
   assert.equal((await service.get(`/kos/${encodeURIComponent(atId)}/service`)).text, answer.text);
 });
 
-test('refresh lists the functions again, and a reload takes those of new content', async () => {
+longTest('refresh lists the functions again, and a reload takes those of new content', async () => {
   const atId = `https://example.org/kos/${uniqueWord('lib')}`;
   const place = await serve(libraryKo([library('s', 's.mjs')], { 's.mjs': 'export const one = () => 1;' }, atId));
   for (const what of ['refresh', 'refresh/node', `refresh/${nameOf(place)}`]) {
@@ -244,25 +245,28 @@ test('outside dev a library has no endpoint unless the operator says so', async 
   assert.equal((await call(place, 'one', {}, open)).json, 1);
 });
 
-test('a knowledge object with too many functions or files of libraries says so, however they are divided', async () => {
-  const names = (of: string): string[] => Array.from({ length: 600 }, (_, at) => `${of}${String(at)}`);
-  const file = (of: string): string =>
-    `const f = () => 1; export { ${names(of)
-      .map((name) => `f as ${name}`)
-      .join(', ')} };`;
-  const functions = await serve(
-    libraryKo([library('_:one', './a.mjs'), library('_:two', './b.mjs')], { 'a.mjs': file('a'), 'b.mjs': file('b') }),
-  );
-  const states = Object.values(await statesAt(functions));
-  const failed = states.filter((state) => state !== 'ACTIVATED');
-  assert.equal(states.length, 601);
-  assert.equal(failed.length, 1);
-  assert.match(failed.join(''), /and the other files of its libraries export more than 1000 functions/);
-  const many = Array.from({ length: 101 }, (_, at) => library(`_:s${String(at)}`, `./f${String(at)}.mjs`));
-  const files = await serve(
-    libraryKo(many, Object.fromEntries(many.map((_, at) => [`f${String(at)}.mjs`, 'export const f = 1;']))),
-  );
-  assert.deepEqual(await statesAt(files), {
-    s0: 'FAILED_TO_ACTIVATE: the libraries in metadata.json name more than 100 files: divide them among knowledge objects',
-  });
-});
+longTest(
+  'a knowledge object with too many functions or files of libraries says so, however they are divided',
+  async () => {
+    const names = (of: string): string[] => Array.from({ length: 600 }, (_, at) => `${of}${String(at)}`);
+    const file = (of: string): string =>
+      `const f = () => 1; export { ${names(of)
+        .map((name) => `f as ${name}`)
+        .join(', ')} };`;
+    const functions = await serve(
+      libraryKo([library('_:one', './a.mjs'), library('_:two', './b.mjs')], { 'a.mjs': file('a'), 'b.mjs': file('b') }),
+    );
+    const states = Object.values(await statesAt(functions));
+    const failed = states.filter((state) => state !== 'ACTIVATED');
+    assert.equal(states.length, 601);
+    assert.equal(failed.length, 1);
+    assert.match(failed.join(''), /and the other files of its libraries export more than 1000 functions/);
+    const many = Array.from({ length: 101 }, (_, at) => library(`_:s${String(at)}`, `./f${String(at)}.mjs`));
+    const files = await serve(
+      libraryKo(many, Object.fromEntries(many.map((_, at) => [`f${String(at)}.mjs`, 'export const f = 1;']))),
+    );
+    assert.deepEqual(await statesAt(files), {
+      s0: 'FAILED_TO_ACTIVATE: the libraries in metadata.json name more than 100 files: divide them among knowledge objects',
+    });
+  },
+);

@@ -4,15 +4,15 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan, zipOf } from './support/ko.ts';
 import type { Ko } from './support/ko.ts';
 import { PROJECT, startService, temporaryFolder } from './support/service.ts';
 import { unzip } from './support/unzip.ts';
+import { theOwnService } from './support/the-service.ts';
 
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await theOwnService();
 
 const HEADER = 'kgrid-package-digest';
 const JSON_TYPE = { 'content-type': 'application/json' };

@@ -1,6 +1,6 @@
 /** A request has one name: in its answer, in the log, and at whatever runs it. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { RawClient } from '../load/support/raw-client.ts';
 import { RecordedNodeRuntime } from '../remote/support/recorded-node-runtime.ts';
 import { remoteKo } from '../remote/support/remote-ko.ts';
@@ -9,11 +9,10 @@ import { jsonBody, upload } from './support/client.ts';
 import type { Sent } from './support/client.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
-import { startService } from './support/service.ts';
+import { theOwnService } from './support/the-service.ts';
 
 const naan = uniqueNaan();
-const service = await startService();
-after(() => service[Symbol.asyncDispose]());
+const service = await theOwnService();
 const well = javascriptKo('function run(n) { return n + 1; }', { naan, name: 'well' });
 const failing = javascriptKo('function run() { throw new Error("no"); }', { naan, name: 'failing' });
 const files = resourceKo({ naan, name: 'files', resources: { 'a.txt': 'a' } });

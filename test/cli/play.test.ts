@@ -8,6 +8,7 @@ import { clientOf } from '../acceptance/support/knowledge-grid.ts';
 import { promised } from '../support/promised.ts';
 import { edit, filesIn, fromTemplate, lineOf, startKgrid, temporaryFolder } from './kgrid.ts';
 import type { Event } from './kgrid.ts';
+import { longTest } from '../support/round.ts';
 
 const INPUT = { systolic: 120, diastolic: 80 };
 
@@ -63,7 +64,7 @@ test('what is saved is active at once, and what is broken is named while the las
   assert.deepEqual([exit, stderr], [0, '']);
 });
 
-test('a folder of knowledge objects follows what is added, renamed and taken away', async () => {
+longTest('a folder of knowledge objects follows what is added, renamed and taken away', async () => {
   await using folder = await temporaryFolder();
   const shelf = join(folder.path, 'shelf');
   await mkdir(shelf);
@@ -103,7 +104,7 @@ test('a folder of knowledge objects follows what is added, renamed and taken awa
   assert.deepEqual(await readdir(temporary), [], 'its temporary shelf goes with it');
 });
 
-test('an engine that is not here is a problem of the endpoint', async () => {
+longTest('an engine that is not here is a problem of the endpoint', async () => {
   await using folder = await temporaryFolder();
   const ko = await fromTemplate('javascript', folder.path, 'map');
   await edit(join(ko, 'deployment.yaml'), 'engine: javascript', 'engine: js');

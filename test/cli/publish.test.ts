@@ -12,6 +12,7 @@ import { startService } from '../acceptance/support/service.ts';
 import { emptyService } from './empty-service.ts';
 import { edit, filesIn, fromTemplate, kgrid, kgridJson, LAUNCHER, PROJECT, temporaryFolder } from './kgrid.ts';
 import type { RunOptions } from './kgrid.ts';
+import { longTest } from '../support/round.ts';
 
 interface Packed {
   ok: boolean;
@@ -216,7 +217,7 @@ test('push replaces a version of another content only when it is told to, and th
   assert.deepEqual(again.json.unchanged, ['test/card/v1.0', 'test/map/v1.0']);
 });
 
-test('push asks a person at a terminal', async () => {
+longTest('push asks a person at a terminal', async () => {
   await using folder = await temporaryFolder();
   const cwd = folder.path;
   const ko = await fromTemplate('javascript', cwd, 'map');
@@ -285,7 +286,7 @@ async function answering(answer: () => unknown): Promise<AsyncDisposable & { url
   };
 }
 
-test('push uploads what this machine has no runtime for, and says that it was not tried', async () => {
+longTest('push uploads what this machine has no runtime for, and says that it was not tried', async () => {
   await using folder = await temporaryFolder();
   await fromTemplate('python', folder.path, 'model');
   await using service = await startService({ args: ['--runtimes', 'python'] });
@@ -298,7 +299,7 @@ test('push uploads what this machine has no runtime for, and says that it was no
   );
 });
 
-test('knowledge objects that are called come with --with, and are not uploaded', async () => {
+longTest('knowledge objects that are called come with --with, and are not uploaded', async () => {
   const [caller, ...called] = ['clopidogrelbygenotype', 'clopidogrel', 'cyp2c19'].map((name) =>
     join(PROJECT, `examples/cpic-${name}-v1.0`),
   );

@@ -11,6 +11,7 @@ import { gunzip } from '../../src/shelf/tar/gunzip.ts';
 import { readTar } from '../../src/shelf/tar/read-tar.ts';
 import { objectOf } from '../support/stored-packages.ts';
 import { kgrid, kgridJson, temporaryFolder } from './kgrid.ts';
+import { longTest } from '../support/round.ts';
 
 const IMPORTS = 40;
 
@@ -168,35 +169,38 @@ test('what is damaged on the shelf is named and left out, and a backup that fail
   assert.deepEqual(readdirSync(folder.path).sort(), ['backup.tar.gz', 'new', 'shelf']);
 });
 
-test('a folder is copied while its activator imports, and its audit goes along to where there is none', async () => {
-  await using folder = await temporaryFolder();
-  const [shelf, target] = [join(folder.path, 'shelf'), join(folder.path, 'target')];
-  await using service = await startService({ shelf });
-  await importAll(service, [numbered(900)]);
-  const copied = await duringImports(service, () => kgrid(['shelf', 'copy', shelf, target]));
-  assert.equal(copied.code, 0, copied.stderr + copied.stdout);
-  assert.match(copied.stdout, /^copied {2}b\/ko900\/v1\.0$/m);
-  assert.match(copied.stdout, /\nThe audit is copied\n\d+ knowledge objects copied, 0 there already, 0 failed\n$/);
-  assert.equal((await kgrid(['audit', 'verify', target])).code, 0);
-  const rest = await kgrid(['shelf', 'copy', shelf, target]);
-  assert.match(
-    rest.stdout,
-    /The audit is there already\n\d+ knowledge objects? copied, \d+ there already, 0 failed\n$/,
-  );
-  assert.deepEqual((await kgrid(['shelf', 'check', target])).stdout, `${IMPORTS + 1} packages whole, 0 damaged\n`);
-  assert.equal((await service.get('/actuator/health')).object['status'], 'UP');
+longTest(
+  'a folder is copied while its activator imports, and its audit goes along to where there is none',
+  async () => {
+    await using folder = await temporaryFolder();
+    const [shelf, target] = [join(folder.path, 'shelf'), join(folder.path, 'target')];
+    await using service = await startService({ shelf });
+    await importAll(service, [numbered(900)]);
+    const copied = await duringImports(service, () => kgrid(['shelf', 'copy', shelf, target]));
+    assert.equal(copied.code, 0, copied.stderr + copied.stdout);
+    assert.match(copied.stdout, /^copied {2}b\/ko900\/v1\.0$/m);
+    assert.match(copied.stdout, /\nThe audit is copied\n\d+ knowledge objects copied, 0 there already, 0 failed\n$/);
+    assert.equal((await kgrid(['audit', 'verify', target])).code, 0);
+    const rest = await kgrid(['shelf', 'copy', shelf, target]);
+    assert.match(
+      rest.stdout,
+      /The audit is there already\n\d+ knowledge objects? copied, \d+ there already, 0 failed\n$/,
+    );
+    assert.deepEqual((await kgrid(['shelf', 'check', target])).stdout, `${IMPORTS + 1} packages whole, 0 damaged\n`);
+    assert.equal((await service.get('/actuator/health')).object['status'], 'UP');
 
-  const other = join(folder.path, 'other');
-  {
-    await using own = await startService({ shelf: other });
-    await importAll(own, [numbered(901)]);
-  }
-  assert.match(
-    (await kgrid(['shelf', 'copy', shelf, other])).stdout,
-    /\nThe audit is left out: the target has one of its own\n/,
-  );
-  assert.equal((await kgrid(['audit', 'verify', other])).code, 0);
-});
+    const other = join(folder.path, 'other');
+    {
+      await using own = await startService({ shelf: other });
+      await importAll(own, [numbered(901)]);
+    }
+    assert.match(
+      (await kgrid(['shelf', 'copy', shelf, other])).stdout,
+      /\nThe audit is left out: the target has one of its own\n/,
+    );
+    assert.equal((await kgrid(['audit', 'verify', other])).code, 0);
+  },
+);
 
 test('a shelf of version 0.1 that nobody has taken over is not copied as if it were empty', async () => {
   await using folder = await temporaryFolder();

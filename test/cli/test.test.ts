@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { emptyService } from './empty-service.ts';
 import { edit, fromTemplate, kgrid, kgridJson, kgridProcess, PROJECT, startKgrid, temporaryFolder } from './kgrid.ts';
+import { longTest } from '../support/round.ts';
 
 interface Tested {
   ok: boolean;
@@ -100,7 +101,7 @@ test('what cannot be tried is no success', async () => {
   assert.match(ofZip?.problems[0]?.message ?? '', /The zip file/);
 });
 
-test('examples run at an activator elsewhere, also where two versions share an API version', async () => {
+longTest('examples run at an activator elsewhere, also where two versions share an API version', async () => {
   await using folder = await temporaryFolder();
   const older = await fromTemplate('javascript', folder.path, 'twin');
   const newer = await fromTemplate('javascript', join(folder.path, 'newer'), 'twin');
@@ -150,7 +151,7 @@ test('why an endpoint does not run stands before the examples that fail for it, 
   assert.match(tested.stdout, /^6 examples: 0 passed, 6 failed; 5 problems$/m);
 });
 
-test('a folder of knowledge objects that are called may hold the one that is tested', async () => {
+longTest('a folder of knowledge objects that are called may hold the one that is tested', async () => {
   await using folder = await temporaryFolder();
   const one = await fromTemplate('javascript', folder.path, 'one');
   await fromTemplate('javascript', folder.path, 'other');
@@ -188,7 +189,7 @@ test('a failure of code names its file and line in test, check and play', async 
   assert.match(JSON.stringify(loaded['examples']), /\(src\/index\.js line \d+\)/);
 });
 
-test('a home that cannot be written to is said with what to do, for code that needs a folder', async () => {
+longTest('a home that cannot be written to is said with what to do, for code that needs a folder', async () => {
   await using folder = await temporaryFolder();
   const ko = await fromTemplate('python', folder.path, 'map');
   // Below a file nobody can make a folder, not even root.

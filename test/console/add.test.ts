@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { javascriptKo, uniqueNaan, welcomeKo, zipOf } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
 import { openService } from '../pages/support/services.ts';
-import { inRound } from '../support/round.ts';
+import { inRound, longTest } from '../support/round.ts';
 import { theBrowser } from '../pages/support/visit.ts';
 import { assertSafe, assertUsable, openConsole } from './support/console.ts';
 
@@ -112,7 +112,7 @@ async function places(kos: readonly Ko[], held: Promise<void>): Promise<Server &
   return Object.assign(server, { at: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
 }
 
-test('a manifest is imported with its progress, and what becomes of each entry is told', async () => {
+longTest('a manifest is imported with its progress, and what becomes of each entry is told', async () => {
   await using visit = await browser.visit({ width: 320, height: 900 });
   const kos = ['one', 'held'].map((name) => welcomeKo({ naan, name }));
   const { promise: held, resolve: release } = Promise.withResolvers<void>();

@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan, welcomeKo, zipOf } from '../acceptance/support/ko.ts';
 import { openService } from '../pages/support/services.ts';
-import { inRound } from '../support/round.ts';
+import { inRound, longTest } from '../support/round.ts';
 import { theBrowser } from '../pages/support/visit.ts';
 import { assertSafe, assertUsable, openConsole, underLoad } from './support/console.ts';
 
@@ -65,7 +65,7 @@ const tab = async (page: Page, name: string): Promise<void> => {
   await page.getByRole('region', { name, exact: true }).waitFor();
 };
 
-test('the list shows a page at a time, leads on, and finds by words', async () => {
+longTest('the list shows a page at a time, leads on, and finds by words', async () => {
   await using visit = await browser.visit({ width: 320, height: 800 }, 'dark');
   const page = await openConsole(visit, service.url, `kos?q=${naan}`);
   const items = page.locator('.ko-items > li');
@@ -142,7 +142,7 @@ test('whatever a knowledge object says stays text in each part of its view, at 3
   assertSafe(visit, service.url);
 });
 
-test('two versions are compared by files and lines', async () => {
+longTest('two versions are compared by files and lines', async () => {
   await using visit = await browser.visit();
   const page = await openConsole(visit, service.url, `kos/${second.id}/versions`);
   await page.getByLabel('What changed since').selectOption('v1.0');
@@ -162,7 +162,7 @@ test('two versions are compared by files and lines', async () => {
   assertSafe(visit, service.url);
 });
 
-test('worked examples are run, one or all, and each says whether it is the same', async () => {
+longTest('worked examples are run, one or all, and each says whether it is the same', async () => {
   await using visit = await browser.visit();
   const page = await openConsole(visit, service.url, `kos/${odd.id}/examples`);
   await page.getByRole('button', { name: 'Run wrong' }).click();
@@ -176,7 +176,7 @@ test('worked examples are run, one or all, and each says whether it is the same'
   assertSafe(visit, service.url);
 });
 
-test('its log follows, by level, and pauses', async () => {
+longTest('its log follows, by level, and pauses', async () => {
   await using visit = await browser.visit();
   const ko = javascriptKo(`function run(input) { console.log(input.say); console.warn('warns'); return 1; }`, {
     naan,

@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { javascriptKo, uniqueNaan, zipOf } from '../acceptance/support/ko.ts';
 import { PASSWORD, QUEUE_LIMIT, securedService, USER } from '../pages/support/services.ts';
-import { inRound } from '../support/round.ts';
+import { inRound, longTest } from '../support/round.ts';
 import { theBrowser } from '../pages/support/visit.ts';
 import { assertSafe, assertUsable, openConsole, underLoad } from './support/console.ts';
 
@@ -112,39 +112,42 @@ test('the overview tells what is called, what fails, what does not run and what 
   assertSafe(visit, service.url);
 });
 
-test('changes and failures are shown as they happen, with who made them and where code failed, never with inputs', async () => {
-  await using visit = await browser.visit();
-  const page = await openConsole(visit, service.url, 'activity');
-  await logIn(page);
-  const rows = page.getByRole('table', { name: 'Who changed what' }).getByRole('row');
-  await rows.filter({ hasText: 'import' }).first().waitFor();
-  assert.equal(
-    (await fetch(`${service.url}/kos/${naan}/broken/v1.0`, { method: 'DELETE', headers: basic })).status,
-    204,
-  );
-  const deleted = rows.filter({ hasText: 'delete' }).filter({ hasText: `${naan}/broken/v1.0` });
-  await deleted.waitFor();
-  assert.match((await deleted.textContent()) ?? '', /ann.*127\.0\.0\.1.*done/);
-  const refused = await fetch(`${service.url}/kos/${naan}/works/v1.0`, { method: 'DELETE' });
-  assert.equal(refused.status, 401);
-  assert.equal((await call({ fail: 'Jane Doe' })).status, 500);
-  const failures = page.getByRole('table', { name: /^Failed calls/ }).getByRole('row');
-  const failure = failures.filter({ hasText: `${naan}/works/v1.0` }).filter({ hasText: '…' });
-  await failure.first().waitFor();
-  const told = (await failures.allTextContents()).join('\n');
-  assert.match(told, /not for <img src=x onerror=alert\(1\)>/);
-  assert.match(told, /:2/);
-  assert.doesNotMatch(told, /Jane|Doe/);
-  await page.getByRole('searchbox').fill('delete');
-  await page
-    .getByText(/1 of \d+ changes/)
-    .or(page.getByText(/2 of \d+ changes/))
-    .first()
-    .waitFor();
-  await page.setViewportSize({ width: 320, height: 900 });
-  await assertUsable(page);
-  assertSafe(visit, service.url);
-});
+longTest(
+  'changes and failures are shown as they happen, with who made them and where code failed, never with inputs',
+  async () => {
+    await using visit = await browser.visit();
+    const page = await openConsole(visit, service.url, 'activity');
+    await logIn(page);
+    const rows = page.getByRole('table', { name: 'Who changed what' }).getByRole('row');
+    await rows.filter({ hasText: 'import' }).first().waitFor();
+    assert.equal(
+      (await fetch(`${service.url}/kos/${naan}/broken/v1.0`, { method: 'DELETE', headers: basic })).status,
+      204,
+    );
+    const deleted = rows.filter({ hasText: 'delete' }).filter({ hasText: `${naan}/broken/v1.0` });
+    await deleted.waitFor();
+    assert.match((await deleted.textContent()) ?? '', /ann.*127\.0\.0\.1.*done/);
+    const refused = await fetch(`${service.url}/kos/${naan}/works/v1.0`, { method: 'DELETE' });
+    assert.equal(refused.status, 401);
+    assert.equal((await call({ fail: 'Jane Doe' })).status, 500);
+    const failures = page.getByRole('table', { name: /^Failed calls/ }).getByRole('row');
+    const failure = failures.filter({ hasText: `${naan}/works/v1.0` }).filter({ hasText: '…' });
+    await failure.first().waitFor();
+    const told = (await failures.allTextContents()).join('\n');
+    assert.match(told, /not for <img src=x onerror=alert\(1\)>/);
+    assert.match(told, /:2/);
+    assert.doesNotMatch(told, /Jane|Doe/);
+    await page.getByRole('searchbox').fill('delete');
+    await page
+      .getByText(/1 of \d+ changes/)
+      .or(page.getByText(/2 of \d+ changes/))
+      .first()
+      .waitFor();
+    await page.setViewportSize({ width: 320, height: 900 });
+    await assertUsable(page);
+    assertSafe(visit, service.url);
+  },
+);
 
 // In every run the views follow what happens, each in a tab.
 if (inRound(false, true))

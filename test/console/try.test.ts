@@ -9,7 +9,7 @@ import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
 import { PASSWORD, securedService, USER } from '../pages/support/services.ts';
 import { theBrowser } from '../pages/support/visit.ts';
-import { inRound } from '../support/round.ts';
+import { inRound, longTest } from '../support/round.ts';
 import { assertSafe, assertUsable, openConsole } from './support/console.ts';
 
 const MARKUP = '<img src=x onerror=alert(1)><script>alert(2)</script>';
@@ -171,28 +171,31 @@ test('a form is made of each kind of schema, by keyboard, at 320 px and in the d
 /** In milliseconds, as in `try/form/check.js`. */
 const CHECK_LIMIT_MS = 2000;
 
-test('a schema that takes for ever to be checked stops neither the page nor a call; a failure is shown as text, with its place and what names it in the log', async () => {
-  await using visit = await browser.visit();
-  // It takes a core until its limit, which comes sooner in every run.
-  await visit.runFirst(`const later = globalThis.setTimeout;
+longTest(
+  'a schema that takes for ever to be checked stops neither the page nor a call; a failure is shown as text, with its place and what names it in the log',
+  async () => {
+    await using visit = await browser.visit();
+    // It takes a core until its limit, which comes sooner in every run.
+    await visit.runFirst(`const later = globalThis.setTimeout;
     globalThis.setTimeout = (run, ms, ...rest) => later(run, ms === ${CHECK_LIMIT_MS} ? ${inRound(200, CHECK_LIMIT_MS)} : ms, ...rest);`);
-  const page = await openTry(visit, endless);
-  await page.getByLabel('Input (required)').fill('{}');
-  await page.getByText('The schema takes too long to be checked here.').waitFor();
-  assert.equal(await send(page), '{}');
+    const page = await openTry(visit, endless);
+    await page.getByLabel('Input (required)').fill('{}');
+    await page.getByText('The schema takes too long to be checked here.').waitFor();
+    assert.equal(await send(page), '{}');
 
-  // Logged in still, in another view.
-  await openConsole(visit, service.url, `try${pathOf(failing)}`);
-  await page.getByText('Answered with 200').waitFor({ state: 'detached' });
-  assert.match(await send(page), /failed <img src=x onerror=alert\(1\)><script>/);
-  await page.getByText('Place in the code').waitFor();
-  const facts = await page.getByRole('region', { name: 'Result' }).locator('.facts').innerText();
-  assert.match(
-    facts,
-    /Status\s+500[^]*Time[^]*Execution[^]*Package\s+sha256:[^]*Place in the code\s+src\/index\.js:1[^]*Request/,
-  );
-  assertSafe(visit, service.url);
-});
+    // Logged in still, in another view.
+    await openConsole(visit, service.url, `try${pathOf(failing)}`);
+    await page.getByText('Answered with 200').waitFor({ state: 'detached' });
+    assert.match(await send(page), /failed <img src=x onerror=alert\(1\)><script>/);
+    await page.getByText('Place in the code').waitFor();
+    const facts = await page.getByRole('region', { name: 'Result' }).locator('.facts').innerText();
+    assert.match(
+      facts,
+      /Status\s+500[^]*Time[^]*Execution[^]*Package\s+sha256:[^]*Place in the code\s+src\/index\.js:1[^]*Request/,
+    );
+    assertSafe(visit, service.url);
+  },
+);
 
 const MOST_FRAMES = 300;
 
@@ -204,7 +207,7 @@ async function assertBecomes(page: Page, value: string): Promise<void> {
   assert.equal(await field.inputValue(), value);
 }
 
-test('what was tried is kept in the tab, filled in again, cleared, and gone with a log out', async () => {
+longTest('what was tried is kept in the tab, filled in again, cleared, and gone with a log out', async () => {
   await using visit = await browser.visit();
   const page = await openTry(visit, all);
   const kept = (): Promise<number> =>
@@ -232,7 +235,7 @@ test('what was tried is kept in the tab, filled in again, cleared, and gone with
   for (const url of visit.requests) assert.doesNotMatch(decodeURIComponent(url), /ann|password/);
 });
 
-test('a login that ends is asked for in place, and what was typed is still there', async () => {
+longTest('a login that ends is asked for in place, and what was typed is still there', async () => {
   await using visit = await browser.visit();
   const page = await openTry(visit, all);
   await page.getByLabel('age (required)').fill('57');

@@ -95,11 +95,15 @@ export class CrashSite implements AsyncDisposable {
    * a step they are as its kill there leaves them.
    * @returns by step, copies of the site as it was then, in its folder.
    */
-  async copiedAtEveryStep(op: Change['op']): Promise<{ step: string; site: CrashSite }[]> {
+  async copiedAtSteps(
+    op: Change['op'],
+    wanted: (step: string, index: number) => boolean,
+  ): Promise<{ step: string; site: CrashSite }[]> {
     const copies: { step: string; site: CrashSite }[] = [];
     let isCopied = false;
+    let steps = 0;
     const store = await stores[this.#store].open(this.shelf, (step) => {
-      if (!isCopied) return;
+      if (!isCopied || !wanted(step, steps++)) return;
       const path = join(this.#folder.path, `copy-${copies.length}`);
       mkdirSync(path);
       cpSync(this.shelf, join(path, 'shelf'), { recursive: true, preserveTimestamps: true });

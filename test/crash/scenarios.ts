@@ -30,15 +30,15 @@ export interface Outcome {
   readonly problems: readonly string[];
 }
 
-/** Makes a change once, and checks what a kill at each of its steps would have left. */
-export async function copyAtEveryStep(
+/** Makes a change once, and checks what a kill before those of its steps would have left that are wanted. */
+export async function copyAtSteps(
   store: StoreName,
   { origin, op }: Scenario,
-  wanted: (step: string) => boolean = () => true,
+  wanted: (step: string, index: number) => boolean,
 ): Promise<Outcome[]> {
   await using whole = await CrashSite.create(store);
   await whole.prepare(origin);
-  const copies = (await whole.copiedAtEveryStep(op)).filter(({ step }) => wanted(step));
+  const copies = await whole.copiedAtSteps(op, wanted);
   return await mapBounded(copies, 2, async ({ step, site }) => ({ step, problems: await site.problems() }));
 }
 
@@ -50,12 +50,12 @@ export async function copyAtEveryStep(
 export async function killAtEveryStep(
   store: StoreName,
   { origin, op }: Scenario,
-  wanted: (step: string) => boolean = () => true,
+  wanted: (step: string, index: number) => boolean = () => true,
   database?: string,
 ): Promise<Outcome[]> {
   await using whole = await CrashSite.create(store, undefined, database);
   await whole.prepare(origin);
-  const steps = [...(await whole.changeAt(-1, op)).entries()].filter(([, step]) => wanted(step));
+  const steps = [...(await whole.changeAt(-1, op)).entries()].filter(([index, step]) => wanted(step, index));
   // Awaited here: what the first one compiled must outlive the others.
   return await mapBounded(steps, 2, async ([index, step]) => {
     await using site = await CrashSite.create(store, whole.cache, database);

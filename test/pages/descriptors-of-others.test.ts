@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { javascriptKo, serviceDescriptor, uniqueNaan, welcomeKo, WELCOME } from '../acceptance/support/ko.ts';
-import { inRound } from '../support/round.ts';
+import { inRound, longTest } from '../support/round.ts';
 import { execute, openEditor } from './support/editor.ts';
 import { openService } from './support/services.ts';
 import { theBrowser } from './support/visit.ts';
@@ -13,7 +13,7 @@ const service = await openService();
 
 const welcome = { path: '/welcome', consumes: ['application/json'], deployment: {} };
 
-test('remote references are not followed, and said in one line', async () => {
+longTest('remote references are not followed, and said in one line', async () => {
   const ko = welcomeKo({ naan, name: 'remote' });
   await service.serve(ko);
   await using visit = await browser.visit();
@@ -27,7 +27,7 @@ test('remote references are not followed, and said in one line', async () => {
   visit.assertQuiet(service.url);
 });
 
-test('files of the same package are followed, other places of the service are not', async () => {
+longTest('files of the same package are followed, other places of the service are not', async () => {
   const operation = (schema: object): object => ({
     post: {
       requestBody: { content: { 'application/json': { schema } } },
@@ -60,7 +60,7 @@ test('files of the same package are followed, other places of the service are no
   visit.assertQuiet(service.url);
 });
 
-test('whatever servers a descriptor names, this service is called, in the version that was opened', async () => {
+longTest('whatever servers a descriptor names, this service is called, in the version that was opened', async () => {
   const versions = ['v1.0', 'v2.0'].map((version) =>
     welcomeKo({
       naan,

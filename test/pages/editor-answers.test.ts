@@ -82,7 +82,7 @@ test('of one form that is called again and again', async (t) => {
   visit.assertQuiet(service.url);
 });
 
-for (const size of inRound([NARROW], [NARROW, DESKTOP])) {
+for (const size of inRound([], [NARROW, DESKTOP])) {
   test(`in the dark, at ${size.width} px, both pages are readable`, async () => {
     await using visit = await browser.visit(size, 'dark');
     const { page } = visit;

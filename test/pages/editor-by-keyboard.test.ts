@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { openEditor } from './support/editor.ts';
 import { exampleService } from './support/services.ts';
 import { theBrowser } from './support/visit.ts';
+import { longTest } from '../support/round.ts';
 
 const service = await exampleService();
 const browser = await theBrowser();
@@ -30,7 +30,7 @@ async function tab(page: Page): Promise<Stop> {
   return focused(page);
 }
 
-test('of one form, by the keyboard alone', async (t) => {
+longTest('of one form, by the keyboard alone', async (t) => {
   await using visit = await browser.visit();
   const { page } = visit;
   await openEditor(page, service.url, '/kos/cpic/warfarin/v1.0/service.yaml');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inRound } from '../support/round.ts';
+import { inRound, longTest } from '../support/round.ts';
 import { execute, openEditor } from './support/editor.ts';
 import { measure } from './support/measure.ts';
 import { exampleService } from './support/services.ts';
@@ -21,7 +21,7 @@ test('the only operation is open at once without a choice of one server, what wa
   assert.match(String(wrong.answer['Detail']), /one CYP2D6 diplotype/);
 });
 
-test('endpoints that are not active are said, with the reason', async () => {
+longTest('endpoints that are not active are said, with the reason', async () => {
   await using visit = await browser.visit();
   await openEditor(visit.page, service.url, '/kos/demo/broken/v1.0/service.yaml');
   const notes = await visit.page.locator('#notes li').allInnerTexts();
@@ -30,7 +30,7 @@ test('endpoints that are not active are said, with the reason', async () => {
   visit.assertQuiet(service.url);
 });
 
-test('several operations are a list', async () => {
+longTest('several operations are a list', async () => {
   await using visit = await browser.visit();
   const { page } = visit;
   await openEditor(page, service.url, '/kos/anthropometry/bodysize/1.0/service.yaml');

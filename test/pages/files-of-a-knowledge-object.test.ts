@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
-import { inRound } from '../support/round.ts';
+import { inRound, longTest } from '../support/round.ts';
 import { openEditor } from './support/editor.ts';
 import { measure } from './support/measure.ts';
 import { openService } from './support/services.ts';
@@ -70,7 +70,7 @@ test('README and worked examples come first, and each file is reached, whatever 
   }
 });
 
-test('the link to a service descriptor with an odd name leads to it', async () => {
+longTest('the link to a service descriptor with an odd name leads to it', async () => {
   await using visit = await browser.visit();
   await visit.page.goto(overview);
   const link = visit.page.getByRole('link', { name: 'Service descriptor' });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inRound } from '../support/round.ts';
+import { inRound, longTest } from '../support/round.ts';
 import { execute, openEditor } from './support/editor.ts';
 import { exampleService } from './support/services.ts';
 import { sidewaysOf } from './support/measure.ts';
@@ -33,16 +33,19 @@ if (inRound(false, true))
     }
   });
 
-test('on a desk, what stands above the form begins where the form does, and lines have a readable length', async () => {
-  await using visit = await browser.visit(DESKTOP);
-  const { page } = visit;
-  await openEditor(page, service.url, '/kos/demo/broken/v1.0/service.yaml');
-  const left = async (selector: string): Promise<number> =>
-    (await page.locator(selector).first().boundingBox())?.x ?? 0;
-  const edges = await Promise.all(['nav a', '#notes', '.info .title', '.opblock'].map(left));
-  assert.equal(new Set(edges).size, 1, edges.join(', '));
-  for (const text of ['#notes li', '.info .renderedMarkdown']) {
-    const box = await page.locator(text).first().boundingBox();
-    assert.ok(box !== null && box.width < 720, `${text}: ${box?.width} px`);
-  }
-});
+longTest(
+  'on a desk, what stands above the form begins where the form does, and lines have a readable length',
+  async () => {
+    await using visit = await browser.visit(DESKTOP);
+    const { page } = visit;
+    await openEditor(page, service.url, '/kos/demo/broken/v1.0/service.yaml');
+    const left = async (selector: string): Promise<number> =>
+      (await page.locator(selector).first().boundingBox())?.x ?? 0;
+    const edges = await Promise.all(['nav a', '#notes', '.info .title', '.opblock'].map(left));
+    assert.equal(new Set(edges).size, 1, edges.join(', '));
+    for (const text of ['#notes li', '.info .renderedMarkdown']) {
+      const box = await page.locator(text).first().boundingBox();
+      assert.ok(box !== null && box.width < 720, `${text}: ${box?.width} px`);
+    }
+  },
+);

@@ -11,6 +11,7 @@ import { until } from '../remote/support/until.ts';
 import { measure } from './support/measure.ts';
 import { prefixProxy } from './support/prefix-proxy.ts';
 import { NEXT_LOOK_MS, PHONE, theBrowser } from './support/visit.ts';
+import { longTest } from '../support/round.ts';
 
 /** Nobody listens there. */
 const NOWHERE = 'http://127.0.0.1:1';
@@ -20,7 +21,7 @@ const browser = await theBrowser();
 const service = await startService();
 after(() => service[Symbol.asyncDispose]());
 
-test('an empty shelf says how to add a knowledge object', async () => {
+longTest('an empty shelf says how to add a knowledge object', async () => {
   await using visit = await browser.visit(PHONE);
   await visit.page.goto(service.url);
   const empty = visit.page.locator('#empty');
@@ -34,7 +35,7 @@ test('an empty shelf says how to add a knowledge object', async () => {
   visit.assertQuiet(service.url);
 });
 
-test('a list that cannot be read is said, with the reason, until it can be read again', async () => {
+longTest('a list that cannot be read is said, with the reason, until it can be read again', async () => {
   await using proxy = await prefixProxy('/behind');
   proxy.passTo(service.url);
   await using visit = await browser.visitWithClock();
@@ -74,7 +75,7 @@ test('what was imported and what was deleted is told apart from what is active',
   visit.assertQuiet(service.url);
 });
 
-test('knowledge objects of one title are told apart by their ids, active or not', async () => {
+longTest('knowledge objects of one title are told apart by their ids, active or not', async () => {
   const metadata = { title: 'Shared title' };
   const [active, idle] = ['v1.0', 'v2.0'].map((version) => welcomeKo({ naan, name: 'shared', version, metadata }));
   assert.ok(active && idle);
@@ -105,35 +106,38 @@ test('a knowledge object that cannot be read is listed with the reason, and coun
   await rm(join(service.shelf, 'unreadable'), { recursive: true });
 });
 
-test('while an endpoint is being activated, the page looks again until it is decided, and keeps the focus', async () => {
-  const engine = 'slow';
-  await service.serve(
-    welcomeKo({ naan, name: 'fast' }),
-    remoteKo({ naan, name: 'slow', engine, code: { 'a.js': '' } }),
-  );
-  await using runtime = await RecordedNodeRuntime.start(service, engine);
-  let isReady = false;
-  runtime.intercept = ({ path }, response) => {
-    if (path !== '/endpoints' || isReady) return false;
-    response.writeHead(503).end('{"description": "Endpoint is in processing, try again later."}');
-    return true;
-  };
-  await until('it is being activated', async () =>
-    (await service.endpoints(naan)).some((each) => each['status'] === 'LOADED') ? true : undefined,
-  );
-  await using visit = await browser.visit();
-  await visit.page.goto(service.url);
-  const item = visit.page.locator('#list ul > li').filter({ hasText: '/slow/' });
-  await item.filter({ hasText: 'being activated' }).waitFor();
-  const link = visit.page.getByRole('link', { name: 'Try it: Title of fast' });
-  await link.focus();
-  isReady = true;
-  await item.and(visit.page.locator('.ACTIVATED')).waitFor();
-  assert.equal(
-    await link.evaluate('document.activeElement?.getAttribute("aria-label")'),
-    `Try it: Title of fast, ${naan}/fast/v1.0`,
-  );
-  const asked = visit.requests.filter((url) => url.endsWith('/endpoints')).length;
-  assert.ok(asked < 20, `asked ${asked} times`);
-  visit.assertQuiet(service.url);
-});
+longTest(
+  'while an endpoint is being activated, the page looks again until it is decided, and keeps the focus',
+  async () => {
+    const engine = 'slow';
+    await service.serve(
+      welcomeKo({ naan, name: 'fast' }),
+      remoteKo({ naan, name: 'slow', engine, code: { 'a.js': '' } }),
+    );
+    await using runtime = await RecordedNodeRuntime.start(service, engine);
+    let isReady = false;
+    runtime.intercept = ({ path }, response) => {
+      if (path !== '/endpoints' || isReady) return false;
+      response.writeHead(503).end('{"description": "Endpoint is in processing, try again later."}');
+      return true;
+    };
+    await until('it is being activated', async () =>
+      (await service.endpoints(naan)).some((each) => each['status'] === 'LOADED') ? true : undefined,
+    );
+    await using visit = await browser.visit();
+    await visit.page.goto(service.url);
+    const item = visit.page.locator('#list ul > li').filter({ hasText: '/slow/' });
+    await item.filter({ hasText: 'being activated' }).waitFor();
+    const link = visit.page.getByRole('link', { name: 'Try it: Title of fast' });
+    await link.focus();
+    isReady = true;
+    await item.and(visit.page.locator('.ACTIVATED')).waitFor();
+    assert.equal(
+      await link.evaluate('document.activeElement?.getAttribute("aria-label")'),
+      `Try it: Title of fast, ${naan}/fast/v1.0`,
+    );
+    const asked = visit.requests.filter((url) => url.endsWith('/endpoints')).length;
+    assert.ok(asked < 20, `asked ${asked} times`);
+    visit.assertQuiet(service.url);
+  },
+);

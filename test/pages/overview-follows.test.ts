@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
 import { openService } from './support/services.ts';
 import { NEXT_LOOK_MS, theBrowser } from './support/visit.ts';
+import { longTest } from '../support/round.ts';
 
 const naan = uniqueNaan();
 const browser = await theBrowser();
@@ -47,7 +48,7 @@ test('the list follows by itself, and what did not change keeps its place, its f
   visit.assertQuiet(service.url);
 });
 
-test('whoever looks costs one small answer, and whoever does not look costs nothing', async () => {
+longTest('whoever looks costs one small answer, and whoever does not look costs nothing', async () => {
   await using visit = await browser.visitWithClock();
   const { page } = visit;
   await visit.runFirst(`
@@ -75,7 +76,7 @@ test('whoever looks costs one small answer, and whoever does not look costs noth
   visit.assertQuiet(service.url);
 });
 
-test('what is searched for stands in the address, and is there after a visit elsewhere', async () => {
+longTest('what is searched for stands in the address, and is there after a visit elsewhere', async () => {
   await using visit = await browser.visit();
   const { page } = visit;
   const search = `${naan}/d/`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { inRound } from '../support/round.ts';
+import { inRound, longTest } from '../support/round.ts';
 import { exampleService } from './support/services.ts';
 import { measure } from './support/measure.ts';
 import { DESKTOP, PHONE, theBrowser } from './support/visit.ts';
@@ -43,7 +43,7 @@ test('every endpoint is listed with title, id of the knowledge object, engine, s
   visit.assertQuiet(service.url);
 });
 
-test('every link answers 200, and packages are zip files', async () => {
+longTest('every link answers 200, and packages are zip files', async () => {
   await using visit = await browser.visit();
   await open(visit.page);
   const addresses = await visit.page.evaluate<string[]>(
@@ -80,7 +80,7 @@ test('search and status narrow the list, and the number that is left is said', a
   assert.equal(await shown.count(), 2);
 });
 
-test('the keyboard alone reaches everything, in the order of the page and with a visible focus', async () => {
+longTest('the keyboard alone reaches everything, in the order of the page and with a visible focus', async () => {
   await using visit = await browser.visit();
   await open(visit.page);
   const { page } = visit;

@@ -10,6 +10,7 @@ import { measure } from './support/measure.ts';
 import { PASSWORD, securedService, USER } from './support/services.ts';
 import { PHONE, theBrowser } from './support/visit.ts';
 import type { Visit } from './support/visit.ts';
+import { longTest } from '../support/round.ts';
 
 const naan = uniqueNaan();
 const browser = await theBrowser();
@@ -94,7 +95,7 @@ test('a login shows them, by the keyboard alone, until it is forgotten', async (
   visit.assertQuiet(service.url);
 });
 
-test('where calls need a login they are made with the one that was given, and no page shows it', async () => {
+longTest('where calls need a login they are made with the one that was given, and no page shows it', async () => {
   await using visit = await browser.visit();
   const { page } = visit;
   const descriptor = `/kos/${good.id}/service.yaml`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { explode } from '../acceptance/support/folders.ts';
 import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
-import { inRound } from '../support/round.ts';
+import { inRound, longTest } from '../support/round.ts';
 import { execute, openEditor } from './support/editor.ts';
 import { prefixProxy } from './support/prefix-proxy.ts';
 import { ownExampleService, PASSWORD, USER } from './support/services.ts';
@@ -73,17 +73,20 @@ async function firstNote(id: string): Promise<string> {
 
 const NOT_ACTIVATED = 'This knowledge object is not activated, so calls are answered with 404: ';
 
-test('of a knowledge object that could not be loaded, the cause is said without a login, and what to do', async () => {
-  const broken = welcomeKo({ naan, name: 'broken', files: { 'deployment.yaml': '{ not yaml' } });
-  await explode(broken, service.shelf, 'broken');
-  await service.get('/actuator/activation/reload');
-  const note = await firstNote(broken.id);
-  assert.ok(
-    note.startsWith(`${NOT_ACTIVATED}${broken.id} does not run: deployment.yaml is not valid YAML: line 1`),
-    note,
-  );
-  assert.ok(note.endsWith(`. When that is mended, GET /actuator/activation/reload/${broken.id} activates it`), note);
-});
+longTest(
+  'of a knowledge object that could not be loaded, the cause is said without a login, and what to do',
+  async () => {
+    const broken = welcomeKo({ naan, name: 'broken', files: { 'deployment.yaml': '{ not yaml' } });
+    await explode(broken, service.shelf, 'broken');
+    await service.get('/actuator/activation/reload');
+    const note = await firstNote(broken.id);
+    assert.ok(
+      note.startsWith(`${NOT_ACTIVATED}${broken.id} does not run: deployment.yaml is not valid YAML: line 1`),
+      note,
+    );
+    assert.ok(note.endsWith(`. When that is mended, GET /actuator/activation/reload/${broken.id} activates it`), note);
+  },
+);
 
 // In every run the overview says it.
 if (inRound(false, true))

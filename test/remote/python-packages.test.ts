@@ -14,6 +14,7 @@ import type { OwnService } from '../acceptance/support/service.ts';
 import { packageFiles, packageKo } from './support/python-package.ts';
 import { remoteKo } from './support/remote-ko.ts';
 import { until } from './support/until.ts';
+import { longTest } from '../support/round.ts';
 
 /** Prints the bytes of a wheel. */
 const WHEEL = `import io, sys, zipfile
@@ -55,7 +56,7 @@ async function decided({ name }: Ko, at = service): Promise<string> {
 const code = 'def run(patient):\n    return round(patient["weight"] / patient["height"] ** 2, 1)\n';
 const patient = { weight: 70, height: 1.75 };
 
-test('what is wrong with a package is the detail of its endpoint, and leaves nothing behind', async () => {
+longTest('what is wrong with a package is the detail of its endpoint, and leaves nothing behind', async () => {
   const missing = packageFiles('bmi', code, 'python/');
   delete missing['python/pyproject.toml'];
   const kos: [ko: Ko, detail: RegExp][] = [
@@ -87,7 +88,7 @@ test('what is wrong with a package is the detail of its endpoint, and leaves not
   for (const [{ id }] of kos) await service.delete(`/kos/${id}`);
 });
 
-test('dependencies are built from sources where --allow-source-builds names the knowledge object', async () => {
+longTest('dependencies are built from sources where --allow-source-builds names the knowledge object', async () => {
   const source = Object.entries(packageFiles('lib', 'value = 7\n', 'parts/lib/'));
   const files = {
     'src/main.py': 'import lib.api\ndef run(x): return lib.api.value',

@@ -3,7 +3,7 @@ import pino from 'pino';
 import type { EndpointPlan, Executor } from '../../src/engines/engine.ts';
 import { JavascriptEngine } from '../../src/engines/javascript/engine.ts';
 import type { JavascriptOptions } from '../../src/engines/javascript/engine.ts';
-import { findKernel } from '../../src/engines/walls/find-kernel.ts';
+import { findKernel } from '../../src/confinement/find-kernel.ts';
 import { callsAmong } from './calls-among.ts';
 
 const kernel = await findKernel('auto');

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 
 /** What belongs to the whole process or its database, or is measured of it: a file that speaks of it has one of its own. */
 const OF_THE_PROCESS =
-  /node:(child_process|worker_threads|v8|vm)|\bprocess\.|\bmock\.|performance\.now|[Ff]ootprint|[Gg]rowth|[Mm]emoryUsage|registerHooks|(before|after)Each|startService\(|startKgrid|Sandbox|[Pp]ostgres/;
+  /node:(child_process|worker_threads|v8|vm)|\bprocess\.|\bmock\.|performance\.now|[Ff]ootprint|[Gg]rowth|[Mm]emoryUsage|registerHooks|(before|after)Each|^(?:const|let) .*startService\(|startKgrid|Sandbox|[Pp]ostgres/m;
 
 /** Files that ask a service of their process that is a process itself: what else happens in theirs is nothing to them. */
 const OF_A_SERVICE: readonly (readonly [name: string, call: RegExp])[] = [
@@ -18,7 +18,9 @@ const OF_A_SERVICE: readonly (readonly [name: string, call: RegExp])[] = [
 
 /** By the name of their process; the first whose files it is. */
 const SHARED: readonly (readonly [name: string, isOf: (path: string, text: string) => boolean])[] = [
-  ['acceptance', (path, text) => path.startsWith('test/acceptance/') && text.includes('theService()')],
+  ['acceptance', (path, text) => path.startsWith('test/acceptance/') && /the(?:Own)?Service\(\)/.test(text)],
+  ['acceptance-alone', (path) => path.startsWith('test/acceptance/')],
+  ['remote', (path) => path.startsWith('test/remote/')],
   ['engines', (path) => /^(src\/engines|runtimes)\//.test(path)],
   ['commands', (path) => path.startsWith('test/cli/')],
   // Commands that run in this process change its working directory.

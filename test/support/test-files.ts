@@ -9,13 +9,10 @@ export const SLOW_RINGS = ['fleet', 'hostile', 'image', 'load', 'metrics', 'shut
  * `test/acceptance/hostile-code.test.ts`.
  */
 export const SHORT_ROUNDS = [
-  'test/fleet/behind-haproxy.test.ts',
   'test/fleet/nodes-are-killed.test.ts',
   'test/fleet/nodes-are-one.test.ts',
   'test/image/image-is-complete.test.ts',
   'test/load/clock-jumps.test.ts',
-  'test/load/log-reader-stalls.test.ts',
-  'test/load/same-knowledge-objects.test.ts',
   'test/load/slow-connections.test.ts',
   'test/load/soak.test.ts',
   'test/load/waiting-calls.test.ts',
@@ -24,11 +21,24 @@ export const SHORT_ROUNDS = [
   'test/metrics/what-happens-is-counted.test.ts',
   'test/shutdown/at-a-terminal.test.ts',
   'test/shutdown/by-npm.test.ts',
-  'test/shutdown/sandboxes-killed.test.ts',
   'test/shutdown/steps-that-fail.test.ts',
   'test/shutdown/what-was-begun.test.ts',
   'test/walls/javascript.test.ts',
 ];
+
+/** Files that take long and lie beside short ones, which say most of the same: those that run them, and what stays in every run. */
+export const LONG_FILES = {
+  'test:runtimes': [
+    // Stay: packages-are-built-without-network, specs-are-read-as-npm-reads-them, network-of-knowledge-objects.
+    'src/engines/workers/node/packages-come-from-allowed-hosts.test.ts',
+    'src/engines/workers/node/scripts-harm-only-their-own-installation.test.ts',
+    // Stays: large-bodies-run-apart.
+    'test/remote/large-bodies-in-runtimes.test.ts',
+    // Stay: tries-again-later, failures-that-pass.
+    'test/remote/packages-come-back.test.ts',
+  ],
+} as const;
+const isLong = new Set<string>(Object.values(LONG_FILES).flat());
 
 /** The files beside it, and those of the console, run in one process, by this one. */
 const TOGETHER = 'test/pages/in-one-browser.test.ts';
@@ -47,7 +57,7 @@ export function testFiles(project: string): string[] {
     !SHORT_ROUNDS.includes(path) && SLOW_RINGS.some((ring) => path.startsWith(`test/${ring}/`));
   const rank = (path: string): number => LONGEST.findIndex((start) => path.startsWith(start));
   return found
-    .filter((path) => !isSlow(path) && !isOfPages(path))
+    .filter((path) => !isSlow(path) && !isLong.has(path) && !isOfPages(path))
     .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
     .map((path) => join(project, path));
 }

@@ -17,7 +17,7 @@ export const rowsOf = (markdown: string): Row[] =>
     }));
 
 const TYPESCRIPT =
-  /(?<![.\w])(?:t\.)?(?:test|it|describe|attack)\(\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g;
+  /(?<![.\w])(?:t\.)?(?:test|longTest|it|describe|attack)\(\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g;
 const PYTHON = /^def (test_\w+)/gm;
 
 /** The titles of the tests in a file, in their order; what a loop fills in is `…`. */

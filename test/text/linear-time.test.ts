@@ -36,10 +36,10 @@ import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import { MANIFEST_LIMITS } from '../../src/shelf/manifest/manifest-run.ts';
 import { parseManifest, parseManifestText } from '../../src/shelf/manifest/parse-manifest.ts';
 import { nameProblem, readName } from '../../src/shelf/zip/entry-name.ts';
-import { isUri, parseArtifactPath, parseUri } from '../../runtimes/node/lib/paths.ts';
+import { isUri, parseArtifactPath, parseUri } from '../../runtimes/server/lib/paths.ts';
 import { describe, describeLoad } from '../../runtimes/node/worker/describe.ts';
-import { parseDescriptor } from '../../runtimes/node/activation/descriptor.ts';
-import { isJson } from '../../runtimes/node/http/body.ts';
+import { parseDescriptor } from '../../runtimes/server/activation/descriptor.ts';
+import { isJson } from '../../runtimes/server/http/body.ts';
 import { placeOf } from '../../cli/lib/findings.ts';
 import { parseWorkedExamples } from '../../src/knowledge-object/worked-examples.ts';
 import { javascriptKo, ko } from '../acceptance/support/ko.ts';
@@ -307,7 +307,7 @@ const rows: Parser[] = [
   row('isUri', ['a', '/', 'b'], (text) => isUri(text, 3)),
   row('parseArtifactPath', ['./', '/', 'b'], parseArtifactPath),
   row('parseDescriptor', ['http://a', '/proxy/artifacts/b', ''], (baseUrl) =>
-    parseDescriptor({ uri: 'a/b/c/d', baseUrl, artifact: 'a.js' }),
+    parseDescriptor({ uri: 'a/b/c/d', baseUrl, artifact: 'a.js' }, 'node'),
   ),
   row('isJson', ['a/', 'b+', 'json '], isJson),
   row('describe', ['a', ' \n', 'b'], (message) => describe({ message })),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { recordOf } from '../http/calls-in-one-request.ts';
+import { recordOf } from '../../server/http/calls-in-one-request.ts';
 import { TestActivator } from './activator.ts';
 import { secret, TestRuntime } from './runtime.ts';
 

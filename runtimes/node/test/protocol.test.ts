@@ -36,7 +36,7 @@ describe('the protocol between activator and runtime', () => {
     const { activated, ...rest } = body;
     assert.match(String(activated), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
     const uri = 'hello/world/v1.0/welcome';
-    assert.deepEqual(rest, { id: uri, uri, baseUrl: runtime.url, status: 'Activated', batch: true });
+    assert.deepEqual(rest, { id: uri, uri, engine: 'node', baseUrl: runtime.url, status: 'Activated', batch: true });
     assert.ok(activator.fetched.includes('proxy/artifacts/hello/world/v1/src/index.js'));
 
     const reply = await runtime.post(uri, { name: 'Ada' });

@@ -8,11 +8,11 @@ import { temporaryFolder, TestRuntime } from './runtime.ts';
 const project = join(import.meta.dirname, '../../..');
 
 test('the folder of the runtime runs with the files that its README names, and nothing else of the project', async () => {
-  const readme = await readFile(join(project, 'runtimes/node/README.md'), 'utf8');
-  const needed = [...readme.matchAll(/^- `(src\/[\w/.-]+)`$/gm)].map(([, path = '']) => path);
+  const readme = await readFile(join(project, 'runtimes/server/README.md'), 'utf8');
+  const needed = [...readme.matchAll(/^- `((?:src|runtimes)\/[\w/.-]+)`$/gm)].map(([, path = '']) => path);
   const folder = await temporaryFolder();
   try {
-    for (const path of ['runtimes/node', ...needed]) {
+    for (const path of needed) {
       await mkdir(dirname(join(folder, path)), { recursive: true });
       await cp(join(project, path), join(folder, path), { recursive: true });
     }

@@ -1,6 +1,6 @@
 /** `global.cxt`: how a knowledge object calls another. The calls go through the runtime to the activator. */
 import type { AsyncLocalStorage } from 'node:async_hooks';
-import { frame } from '../../../src/engines/sandbox/frames.ts';
+import { frame } from '../../../src/engines/supervisor/frames.ts';
 import { kinds } from '../../../src/engines/workers/messages.ts';
 
 interface Waiting {

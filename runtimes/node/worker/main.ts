@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Socket } from 'node:net';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { frame, FrameReader } from '../../../src/engines/sandbox/frames.ts';
+import { frame, FrameReader } from '../../../src/engines/supervisor/frames.ts';
 import { begunFile } from './begun.ts';
 import { copyWithoutModes } from './copy-files.ts';
 import { describe, failureOf } from './describe.ts';

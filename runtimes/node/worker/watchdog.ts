@@ -1,7 +1,7 @@
 /** The thread beside the main one: ends the process when the runtime is gone, and seals the worker when asked to. */
 import { Socket } from 'node:net';
 import { workerData } from 'node:worker_threads';
-import { frame } from '../../../src/engines/sandbox/frames.ts';
+import { frame } from '../../../src/engines/supervisor/frames.ts';
 import { kinds } from '../../../src/engines/workers/messages.ts';
 import { controlPipe, Shared } from './shared.ts';
 

@@ -1,3 +1,1 @@
-"""Runs the endpoints of knowledge objects written in Python for a KGrid activator."""
-
-VERSION = "0.1.0"
+"""What installs packages for knowledge objects written in Python."""

@@ -1,5 +1,8 @@
+"""Says what has replaced the python runtime that was started like this."""
+
 import sys
 
-from kgrid_runtime.main import main
-
-sys.exit(main())
+sys.exit(
+    "The python runtime is a part of kgrid now, and its KGRID_PYTHON_ variables stay:"
+    " `kgrid runtime --engine python`, or `node runtimes/server/main.ts --engine python` (Node 24 or newer)"
+)

@@ -84,7 +84,7 @@ def test_a_damaged_file_is_fetched_again(start: StartRuntime) -> None:
     runtime.publish(KO, OLD)
     runtime.activate(KO, checksum="1")
     runtime.close()
-    (file,) = runtime.cache.glob("packages/*/files/src/main.py")
+    (file,) = runtime.cache.glob("objects/*/package/src/main.py")
     file.write_text("damaged(")
     runtime = start()
     assert runtime.call(runtime.activate(KO, checksum="1"), None).result == "old"
@@ -96,9 +96,9 @@ def test_what_a_killed_runtime_left_behind_is_removed(start: StartRuntime) -> No
     runtime.activate(KO)
     runtime.process.kill()
     runtime.process.wait()
-    assert list(runtime.cache.glob("scratch/*"))
+    assert list(runtime.cache.glob("staging/scratch-*"))
     again = start()
-    assert not list(again.cache.glob("scratch/*"))
+    assert not list(again.cache.glob("staging/scratch-*"))
     assert not list(again.cache.glob("staging/*"))
 
 

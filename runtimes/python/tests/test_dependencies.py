@@ -12,7 +12,7 @@ from tests.harness.wheels import make_wheel
 USE = """
 import lib
 def main(value):
-    return [lib.version, lib.__file__.rpartition("/dependencies/")[0] != ""]
+    return [lib.version, lib.__file__.rpartition("/installs/")[0] != ""]
 """
 
 
@@ -61,6 +61,7 @@ def test_requirements_that_cannot_be_met_are_reported_in_the_words_of_pip(runtim
     assert runtime.call(runtime.activate("deps/bad/v1.0"), None).result[0] == "7.0"
 
 
+@pytest.mark.long_round
 def test_requirements_may_name_files_of_the_knowledge_object(runtime: Runtime, tmp_path: Path) -> None:
     paths = []
     for version in ("1.0", "2.0"):
@@ -77,7 +78,7 @@ def test_a_worker_that_its_dependencies_keep_from_starting_is_an_error(runtime: 
     runtime.publish("deps/dies/v1.0", {"src/main.py": USE, "requirements.txt": "dies\n"})
     answer = runtime.try_activate("deps/dies/v1.0")
     assert answer.status == 500
-    assert answer.description.endswith("does not start: its process ended with exit code 9")
+    assert "ended unexpectedly (exit code 9)" in answer.description
 
 
 def make_slow_source(folder: Path) -> dict[str, str]:
@@ -108,6 +109,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     }
 
 
+@pytest.mark.long_round
 def test_a_long_installation_is_reported_as_in_processing_until_it_ends(start: StartRuntime, tmp_path: Path) -> None:
     patient = start(PIP_NO_INDEX="1", KGRID_PYTHON_ALLOW_SOURCE_BUILDS="deps/slow,deps/late")
     impatient = start(PIP_NO_INDEX="1", KGRID_PYTHON_ALLOW_SOURCE_BUILDS="deps/late", KGRID_PYTHON_INSTALL_TIMEOUT="6")
@@ -122,15 +124,14 @@ def test_a_long_installation_is_reported_as_in_processing_until_it_ends(start: S
         assert first.status == 503
         assert first.json["status"] == "Endpoint is in processing, try again later."
         assert first.json["description"] == "installing dependencies: slow"
-        assert first.headers["retry-after"] == "2"
+        assert first.headers["retry-after"] == "1"
         assert 4.5 < first.seconds < promised(7)
     # Asking again goes on waiting for the same installation.
     (tmp_path / "slow" / "go").touch()
     assert patient.call(patient.activate("deps/slow/v1.0"), None).result == 1
     # Nobody asks while this one ends; the next who does is told.
-    impatient.wait_for_log(lambda line: "Cannot activate deps/late/1.0/run" in line.get("text", ""))
+    builder = tmp_path / "late" / "pid"
+    wait_until(lambda: builder.exists() and not is_alive(int(builder.read_text())))
     told = impatient.try_activate("deps/late/v1.0")
     assert told.description == "Installing dependencies passed the limit of 6 s"
     assert told.seconds < promised(2)
-    builder = tmp_path / "late" / "pid"
-    wait_until(lambda: not builder.exists() or not is_alive(int(builder.read_text())))

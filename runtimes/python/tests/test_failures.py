@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from kgrid_runtime.calls_in_one_request import CALLS_TYPE
-from tests.harness.runtime import Runtime
+from tests.harness.runtime import CALLS_TYPE, Runtime
 
 SOURCE = """from kgrid_python_runtime import InvalidInputError
 from kgrid_python_runtime.context import Context

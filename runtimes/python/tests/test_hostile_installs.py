@@ -15,6 +15,7 @@ from kgrid_runtime.installer import tree
 from kgrid_runtime.installer.hosts import Hosts
 from tests.conftest import StartRuntime
 from tests.harness.packages import left_in, make_backend, package_files, self_building, try_package
+from tests.harness.patience import in_round
 from tests.harness.runtime import Runtime
 from tests.harness.wheels import make_wheel
 
@@ -83,6 +84,7 @@ for above in ('..', '../..', '../../..'):
 """
 
 
+@pytest.mark.long_round
 def test_a_build_that_leaves_links_where_the_installer_writes_has_nothing_written_elsewhere(
     runtime: Runtime, tmp_path: Path
 ) -> None:
@@ -100,12 +102,18 @@ def test_a_build_that_leaves_links_where_the_installer_writes_has_nothing_writte
     ("name", "code"),
     [
         ("fifo", "os.mkfifo('../outcome.json')"),
-        ("link", "os.symlink('/etc/hostname', '../outcome.json')"),
-        ("folder", "os.mkdir('../outcome.json')"),
-        ("huge", "os.truncate(os.open('../outcome.json', os.O_CREAT | os.O_WRONLY), 1 << 30)"),
-        (
-            "wheel",
-            "os.symlink('/', '../wheel')\nopen('../outcome.json', 'w').write('{\"wheel\": \"x-1-py3-none-any.whl\"}')",
+        *in_round(
+            [],
+            [
+                ("link", "os.symlink('/etc/hostname', '../outcome.json')"),
+                ("folder", "os.mkdir('../outcome.json')"),
+                ("huge", "os.truncate(os.open('../outcome.json', os.O_CREAT | os.O_WRONLY), 1 << 30)"),
+                (
+                    "wheel",
+                    "os.symlink('/', '../wheel')\n"
+                    "open('../outcome.json', 'w').write('{\"wheel\": \"x-1-py3-none-any.whl\"}')",
+                ),
+            ],
         ),
     ],
 )
@@ -116,6 +124,7 @@ def test_an_outcome_that_is_no_file_ends_the_installation_and_no_other(runtime: 
     assert not [file for file in left_in(runtime.cache) if file.parent.name == "installing"]
 
 
+@pytest.mark.long_round
 def test_a_wheel_that_is_a_link_is_not_read(runtime: Runtime, wheels: Path) -> None:
     made = wheels / "lib-1.0-py3-none-any.whl"
     code = (
@@ -139,6 +148,7 @@ open('large', 'wb').write(bytes(1000))
 """
 
 
+@pytest.mark.long_round
 def test_folders_deeper_than_any_path_are_refused_and_removed(runtime: Runtime) -> None:
     runtime.publish("hostile/deep/v1.0", self_building("bmi", DEEP))
     said = try_package(runtime, "hostile/deep/v1.0").description
@@ -190,14 +200,19 @@ def test_lists_that_pip_would_read_otherwise_are_refused(
 @pytest.mark.parametrize(
     "line",
     [
-        "x @ http://127.0.0.1:{port}/x-1.0-py3-none-any.whl",
-        "http://localhost:{port}/x-1.0-py3-none-any.whl",
-        "x @ http://0x7f.1:{port}/x-1.0-py3-none-any.whl",
         "--extra-index-url http://127.0.0.1:{port}/simple\nlib",
-        "--find-links http://127.0.0.1:{port}/\nlib",
         "./brings-1.0-py3-none-any.whl",
-        "--find-links ./\nbrings",
-        "--find-links ./links\nx",
+        *in_round(
+            [],
+            [
+                "x @ http://127.0.0.1:{port}/x-1.0-py3-none-any.whl",
+                "http://localhost:{port}/x-1.0-py3-none-any.whl",
+                "x @ http://0x7f.1:{port}/x-1.0-py3-none-any.whl",
+                "--find-links http://127.0.0.1:{port}/\nlib",
+                "--find-links ./\nbrings",
+                "--find-links ./links\nx",
+            ],
+        ),
     ],
 )
 def test_nothing_is_fetched_from_hosts_that_a_knowledge_object_names(
@@ -222,6 +237,7 @@ def test_nothing_is_fetched_from_hosts_that_a_knowledge_object_names(
 @pytest.mark.parametrize(
     "line", ["x @ http://127.0.0.1:{port}/x-1.0-py3-none-any.whl", "--index-url http://127.0.0.1:{port}/simple\nx"]
 )
+@pytest.mark.long_round
 def test_the_host_of_an_index_is_one_by_its_port_alone(start: StartRuntime, listener: Listener, line: str) -> None:
     runtime = start(PIP_INDEX_URL="http://127.0.0.1:1/simple", PIP_TRUSTED_HOST="127.0.0.1")
     runtime.publish("hostile/port/v1.0", {"src/main.py": MAIN, "requirements.txt": line.format(port=listener.port)})
@@ -230,6 +246,7 @@ def test_the_host_of_an_index_is_one_by_its_port_alone(start: StartRuntime, list
     assert listener.asked == []
 
 
+@pytest.mark.long_round
 def test_a_package_that_names_a_host_is_refused_too(runtime: Runtime, listener: Listener) -> None:
     needs = f"x @ http://127.0.0.1:{listener.port}/x-1.0-py3-none-any.whl"
     for name, files in {
@@ -242,7 +259,13 @@ def test_a_package_that_names_a_host_is_refused_too(runtime: Runtime, listener: 
     assert listener.asked == []
 
 
-@pytest.mark.parametrize("line", ["helper-1.0-py3-none-any.whl", "--find-links .\nhelper", "-r more/list.txt"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "helper-1.0-py3-none-any.whl",
+        *in_round([], ["--find-links .\nhelper", "-r more/list.txt"]),
+    ],
+)
 def test_no_knowledge_object_gets_a_package_that_another_brought(runtime: Runtime, tmp_path: Path, line: str) -> None:
     answers = []
     for who in ("one", "other"):
@@ -257,6 +280,7 @@ def test_no_knowledge_object_gets_a_package_that_another_brought(runtime: Runtim
     assert answers == ["one", "other"]
 
 
+@pytest.mark.long_round
 def test_what_a_package_or_its_backend_requires_is_never_a_file_of_the_knowledge_object(
     runtime: Runtime, tmp_path: Path
 ) -> None:
@@ -272,6 +296,7 @@ def test_what_a_package_or_its_backend_requires_is_never_a_file_of_the_knowledge
         assert "'helper-1.0-py3-none-any.whl' is no requirement" in try_package(runtime, ko).description
 
 
+@pytest.mark.long_round
 def test_code_that_may_build_dependencies_gets_no_cache_and_leaves_only_files(
     start: StartRuntime, tmp_path: Path
 ) -> None:

@@ -41,6 +41,7 @@ def refused(name: str, what: str) -> str:
     )
 
 
+@pytest.mark.long_round
 def test_dependencies_are_built_from_sources_only_where_the_operator_permits_it(
     start: StartRuntime, sources: Path
 ) -> None:
@@ -89,7 +90,6 @@ def test_two_requests_at_once_share_one_build_which_ends_with_a_runtime_that_is_
     wait_until(lambda: not builders(runtime.cache))
     for each in asked:
         assert isinstance(each.exception(PATIENCE), (OSError, http.client.HTTPException))
-    assert list(folder.iterdir())
     start(PIP_NO_INDEX="1")
     assert not list(folder.iterdir())
 
@@ -123,7 +123,7 @@ def strict(activator: FakeActivator) -> Generator[Runtime]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("kind", in_round(["eats", "forges", "writes"], list(HOSTILE)))
 def test_code_that_builds_keeps_its_limits_and_leaves_nothing(strict: Runtime, kind: str) -> None:
     mark = strict.cache / "mark"
     code, said = HOSTILE[kind]
@@ -137,6 +137,7 @@ def test_code_that_builds_keeps_its_limits_and_leaves_nothing(strict: Runtime, k
     assert not left_in(strict.cache)
 
 
+@pytest.mark.long_round
 def test_a_build_that_does_not_end_is_ended(start: StartRuntime) -> None:
     runtime = start(PIP_NO_INDEX="1", KGRID_PYTHON_INSTALL_TIMEOUT="2")
     runtime.publish("pkg/loops/v1.0", self_building("bmi", "import time\nwhile True: time.sleep(1)"))

@@ -31,7 +31,9 @@ const settled = (work: Promise<unknown>): Promise<{ took: number; outcome: unkno
 async function sandboxes(): Promise<number[]> {
   const pids = await descendantsOf(process.pid);
   const own = await Promise.all(
-    pids.map(async (pid) => (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).includes('sandbox/start')),
+    pids.map(async (pid) =>
+      (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).includes('supervisor/start'),
+    ),
   );
   return pids.filter((_, i) => own[i]);
 }

@@ -9,13 +9,13 @@ import type { EndpointPlan, Engine, EngineFigures, EngineHealth, Executor, Known
 import { Endpoint } from '../sandbox/endpoint.ts';
 import type { Level } from '../sandbox/from-process.ts';
 import { REMOVALS } from '../sandbox/process-removal.ts';
-import { neverStarted } from '../sandbox/never-started.ts';
-import { SandboxProcess } from '../sandbox/sandbox-process.ts';
+import { neverStarted } from '../supervisor/never-started.ts';
+import { SandboxProcess } from '../supervisor/process.ts';
 import { policyForRecords } from '../sandbox/policy.ts';
 import { Scheduler } from '../sandbox/scheduler.ts';
 import type { SchedulerOptions } from '../sandbox/scheduler.ts';
-import { whyNothingStarts } from '../walls/launch.ts';
-import type { Kernel } from '../walls/walls.ts';
+import { whyNothingStarts } from '../../confinement/launch.ts';
+import type { Kernel } from '../../confinement/walls.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { placeIn } from './stack-place.ts';
 import { ConsoleBudget } from './console-budget.ts';

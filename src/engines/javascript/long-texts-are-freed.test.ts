@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ASK, DONE, DONE_RECORDS, LOAD, LOADED, READY, REPLY, RUN, RUN_RECORDS } from '../sandbox/protocol.ts';
-import { SandboxProcess } from '../sandbox/sandbox-process.ts';
-import { NO_WALLS } from '../walls/walls.ts';
+import { SandboxProcess } from '../supervisor/process.ts';
+import { NO_WALLS } from '../../confinement/walls.ts';
 import type { LoadRequest } from './load-request.ts';
 import { sandboxCommand, sandboxProgram } from './program.ts';
 

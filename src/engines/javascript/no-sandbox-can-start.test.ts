@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { until } from '../../../test/remote/support/until.ts';
 import { TestJavascript } from '../../../test/support/javascript.ts';
-import { findKernel } from '../walls/find-kernel.ts';
+import { findKernel } from '../../confinement/find-kernel.ts';
 
 const NODE = process.execPath;
 // A process that cannot be started keeps nothing awake, as a server would.

@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { inRound } from '../../../test/support/round.ts';
 import { TestJavascript } from '../../../test/support/javascript.ts';
-import { frame } from '../sandbox/frames.ts';
+import { frame } from '../supervisor/frames.ts';
 import { ASK, BEGUN, DONE, FAILED, LOADED, LOG, READY } from '../sandbox/protocol.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'kgrid-odd-'));

@@ -3,21 +3,23 @@ import { existsSync, realpathSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { programText } from '../sandbox/program-text.ts';
-import type { Command } from '../sandbox/sandbox-process.ts';
-import { nodeFiles, SYSTEM } from '../walls/needed-files.ts';
-import { sandboxFilter } from '../walls/seccomp.ts';
-import type { LastWall } from '../walls/close-behind.js';
-import type { Kernel, Walls } from '../walls/walls.ts';
+import { programText } from '../supervisor/program-text.ts';
+import type { Command } from '../supervisor/process.ts';
+import { nodeFiles, SYSTEM } from '../../confinement/needed-files.ts';
+import { sandboxFilter } from '../../confinement/seccomp.ts';
+import type { LastWall } from '../../confinement/close-behind.js';
+import type { Kernel, Walls } from '../../confinement/walls.ts';
 
-const START = fileURLToPath(new URL('../sandbox/start.js', import.meta.url));
+const START = fileURLToPath(new URL('../supervisor/start.js', import.meta.url));
 /** As the permission model sees them: without symbolic links. */
 const ENGINES_FOLDER = realpathSync(fileURLToPath(new URL('..', import.meta.url)));
+const CONFINEMENT_FOLDER = realpathSync(fileURLToPath(new URL('../../confinement', import.meta.url)));
 const NODE_MODULES = realpathSync(fileURLToPath(new URL('../', import.meta.resolve('isolated-vm'))));
-const OWN_FILES = [ENGINES_FOLDER, join(ENGINES_FOLDER, '../../package.json'), NODE_MODULES];
+const OWN_FILES = [ENGINES_FOLDER, CONFINEMENT_FOLDER, join(ENGINES_FOLDER, '../../package.json'), NODE_MODULES];
 /** … and as modules are found where they are linked, such as a `node_modules` that several working copies share. */
 const LINKED = [
   fileURLToPath(new URL('..', import.meta.url)),
+  fileURLToPath(new URL('../../confinement', import.meta.url)),
   ...foldersAbove(START)
     .map((folder) => join(folder, 'node_modules'))
     .filter((folder) => existsSync(folder)),
@@ -36,7 +38,9 @@ export const sandboxCommand = (program: string, kernel: Kernel): Command => ({
     '--openssl-config=/dev/null',
     '--permission',
     '--allow-addons',
-    ...[ENGINES_FOLDER, NODE_MODULES, ...LINKED, '/etc/alpine-release'].map((path) => `--allow-fs-read=${path}`),
+    ...[ENGINES_FOLDER, CONFINEMENT_FOLDER, NODE_MODULES, ...LINKED, '/etc/alpine-release'].map(
+      (path) => `--allow-fs-read=${path}`,
+    ),
     START,
   ],
   env: {},

@@ -5,7 +5,7 @@ import type { CallTarget } from '../engine.ts';
 import type { AnswerQuestion } from '../sandbox/lane-context.ts';
 import type { Lane } from '../sandbox/lane.ts';
 import type { Question } from '../sandbox/protocol.ts';
-import type { Work } from '../sandbox/work.ts';
+import type { Work } from '../supervisor/work.ts';
 import { JavascriptExecutor } from './executor.ts';
 import type { Found, LoadRequest } from './load-request.ts';
 

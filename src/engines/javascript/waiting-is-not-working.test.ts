@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { until } from '../../../test/remote/support/until.ts';
 import { TestJavascript } from '../../../test/support/javascript.ts';
 import { ServiceError } from '../../lib/errors.ts';
-import { NO_WALLS } from '../walls/walls.ts';
+import { NO_WALLS } from '../../confinement/walls.ts';
 import { uptime } from '../../lib/uptime.ts';
 
 const LIMIT = 2000;

@@ -5,7 +5,7 @@ import type { ConsoleLines } from '../console-lines.ts';
 import type { KnownLoads } from '../engine.ts';
 import { Network } from '../network/network.ts';
 import { workerKit } from '../table.ts';
-import type { Kernel } from '../walls/walls.ts';
+import type { Kernel } from '../../confinement/walls.ts';
 import { OwnWorkers } from '../workers/own-workers.ts';
 import { forInstallers } from '../workers/worker-kit.ts';
 import type { Environment } from '../workers/worker-kit.ts';

@@ -13,8 +13,8 @@ import {
 import type { Endpoint } from './endpoint.ts';
 import type { Line, NoResult } from './from-process.ts';
 import type { RunFailure } from './protocol.ts';
-import type { PendingCall } from './pending-call.ts';
-import type { Work } from './work.ts';
+import type { PendingCall } from '../supervisor/pending-call.ts';
+import type { Work } from '../supervisor/work.ts';
 
 /** What a call hears by its line of an answer. */
 export function outcomeOf(line: Line, endpoint: Endpoint): string | Error {

@@ -4,9 +4,9 @@ import { uptime } from '../../lib/uptime.ts';
 import type { CallScope } from '../engine.ts';
 import type { Endpoint } from './endpoint.ts';
 import { endpointWith } from './support/endpoints.ts';
-import { PendingCall } from './pending-call.ts';
-import { Work } from './work.ts';
-import type { CallParts } from './pending-call.ts';
+import { PendingCall } from '../supervisor/pending-call.ts';
+import { Work } from '../supervisor/work.ts';
+import type { CallParts } from '../supervisor/pending-call.ts';
 
 const SCOPE: CallScope = { find: () => undefined, call: () => Promise.reject(new Error('nothing is called')) };
 

@@ -5,8 +5,8 @@ import { abandoned } from './answers.ts';
 import type { Level } from './from-process.ts';
 import { batchSize } from './policy.ts';
 import type { Policy, TrackRecord } from './policy.ts';
-import { Counts } from './pending-call.ts';
-import type { PendingCall } from './pending-call.ts';
+import { Counts } from '../supervisor/pending-call.ts';
+import type { PendingCall } from '../supervisor/pending-call.ts';
 
 /** What an engine says of an endpoint. */
 export interface EndpointParts {

@@ -3,7 +3,7 @@
  * that a sandbox gives it is an `OddFrame`, which ends that sandbox.
  */
 import { MAX_DEPTH } from '../call-headers.ts';
-import { OddFrame } from './frames.ts';
+import { OddFrame } from '../supervisor/frames.ts';
 import { RESULT_HEAD } from '../records.ts';
 import type { ResultLines } from '../records.ts';
 import { ASK, BEGUN, DONE, DONE_RECORDS, FAILED, LOADED, LOG, READY } from './protocol.ts';

@@ -8,8 +8,8 @@ import { Endpoint } from './endpoint.ts';
 import { Lane } from './lane.ts';
 import { Quarantine } from './quarantine.ts';
 import { WaitingWork } from './waiting-work.ts';
-import { PendingCall } from './pending-call.ts';
-import { Work } from './work.ts';
+import { PendingCall } from '../supervisor/pending-call.ts';
+import { Work } from '../supervisor/work.ts';
 
 const STEPS = 8_000;
 const FIRST_SEED = 1;

@@ -1,12 +1,12 @@
 /** What lanes are given, and whom they tell. */
-import type { Clock } from './clock.ts';
+import type { Clock } from '../supervisor/clock.ts';
 import type { Line, RecordsLine } from './from-process.ts';
 import type { Lane } from './lane.ts';
 import type { Policy } from './policy.ts';
 import type { Question, RunFailure } from './protocol.ts';
-import type { StartSandbox } from './sandbox-process.ts';
-import type { Starts } from './starts.ts';
-import type { Work } from './work.ts';
+import type { StartSandbox } from '../supervisor/process.ts';
+import type { Starts } from '../supervisor/starts.ts';
+import type { Work } from '../supervisor/work.ts';
 
 export interface LaneEvents {
   onReady(): void;

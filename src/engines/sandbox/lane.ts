@@ -1,6 +1,6 @@
 /** Carries work to a sandbox process and tells what comes of it, in the order in which it was given; it decides nothing. */
 import type { Endpoint } from './endpoint.ts';
-import { OddFrame } from './frames.ts';
+import { OddFrame } from '../supervisor/frames.ts';
 import { failureOf, linesOf, loadProblemOf, logLineOf, mostBytes, questionOf, recordLinesOf } from './from-process.ts';
 import type { LaneContext } from './lane-context.ts';
 import type { Policy } from './policy.ts';
@@ -21,9 +21,9 @@ import {
   RUN_RECORDS,
 } from './protocol.ts';
 import type { RunFailure } from './protocol.ts';
-import { diesWithActivator } from './sandbox-process.ts';
-import type { Sandbox } from './sandbox-process.ts';
-import type { Work } from './work.ts';
+import { diesWithActivator } from '../supervisor/process.ts';
+import type { Sandbox } from '../supervisor/process.ts';
+import type { Work } from '../supervisor/work.ts';
 
 export class Lane {
   readonly process: Sandbox;

@@ -8,7 +8,7 @@ import type { DedicatedLane } from './dedicated-lanes.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Lane } from './lane.ts';
 import type { LaneContext } from './lane-context.ts';
-import type { PendingCall } from './pending-call.ts';
+import type { PendingCall } from '../supervisor/pending-call.ts';
 
 interface Waiting {
   readonly endpoint: Endpoint;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OddFrame } from './frames.ts';
+import { OddFrame } from '../supervisor/frames.ts';
 import { recordLinesOf } from './from-process.ts';
 
 test('results that follow each other stay together, and errors stand between them', () => {

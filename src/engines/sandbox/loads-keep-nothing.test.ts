@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CHECK, DROP, LOAD, LOADED, LOG, READY } from './protocol.ts';
-import type { ProcessEvents } from './sandbox-process.ts';
+import type { ProcessEvents } from '../supervisor/process.ts';
 import { Scheduler } from './scheduler.ts';
 import { endpointWith } from './support/endpoints.ts';
 

@@ -2,7 +2,7 @@
  * All that was tuned or chosen: one object of figures, and pure functions that decide by them and by plain snapshots.
  * Nothing here keeps a state or changes one.
  */
-import { LOWEST_PRIORITY } from './sandbox-process.ts';
+import { LOWEST_PRIORITY } from '../supervisor/process.ts';
 
 const KB = 1024;
 const MB = 1024 * KB;

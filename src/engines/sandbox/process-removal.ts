@@ -1,5 +1,5 @@
 /** What becomes of a process that leaves its lane, and of its work: it ended, fell silent, has grown or passed a limit. */
-import { whyNotStarted } from '../walls/launch.ts';
+import { whyNotStarted } from '../../confinement/launch.ts';
 import { endedLoading, errorOf, isFromOutside, noTurn, sandboxEnded } from './answers.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Lane } from './lane.ts';
@@ -8,7 +8,7 @@ import type { Lanes } from './lanes.ts';
 import { afterCrash, isStarved } from './policy.ts';
 import type { WaitingWork } from './waiting-work.ts';
 import { Tally } from '../../lib/tally.ts';
-import type { Work } from './work.ts';
+import type { Work } from '../supervisor/work.ts';
 
 /** Why a process leaves: it ended, could not be started, was silent, has grown, or its call passed a limit. */
 export const REMOVALS = ['ended', 'start-failed', 'silent', 'grown', 'timeout', 'memory'] as const;

@@ -1,5 +1,5 @@
 /** What the activator and a sandbox process say to each other: the kinds of frames, whatever program runs in the process. */
-import { RESULT_LINES } from './frames.ts';
+import { RESULT_LINES } from '../supervisor/frames.ts';
 
 /** From the activator to the sandbox. */
 export const LOAD = 1; // a: slot, b: 1 to be told when it begins; text: the code, in the form of its program

@@ -5,7 +5,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { Lane } from './lane.ts';
 import type { LaneContext } from './lane-context.ts';
 import { callsAtOnce, mayBegin, priorityOf } from './policy.ts';
-import type { Work } from './work.ts';
+import type { Work } from '../supervisor/work.ts';
 
 export class Quarantine {
   readonly lanes: DedicatedLanes;

@@ -5,7 +5,7 @@ import type { RecordsAnswer } from '../records.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Scheduler } from './scheduler.ts';
 import { POLICY, endpointWith } from './support/endpoints.ts';
-import { FakeClock } from './support/fake-clock.ts';
+import { FakeClock } from '../supervisor/support/fake-clock.ts';
 import { FakeSandbox } from './support/fake-sandbox.ts';
 
 const LIMIT_MS = 5000;

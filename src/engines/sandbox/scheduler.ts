@@ -19,7 +19,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { ending, errorOf, errorOfLine, expire, outcomeOf, queueFull } from './answers.ts';
-import { realClock, type Clock } from './clock.ts';
+import { realClock, type Clock } from '../supervisor/clock.ts';
 import type { Endpoint } from './endpoint.ts';
 import { figuresOf, type SchedulerFigures } from './figures.ts';
 import type { Line, RecordsLine } from './from-process.ts';
@@ -30,11 +30,11 @@ import { UnansweredLimit } from './unanswered-limit.ts';
 import { policyFor, type Policy } from './policy.ts';
 import { ProcessRemoval } from './process-removal.ts';
 import type { Question, RunFailure } from './protocol.ts';
-import type { StartSandbox } from './sandbox-process.ts';
-import { Starts } from './starts.ts';
+import type { StartSandbox } from '../supervisor/process.ts';
+import { Starts } from '../supervisor/starts.ts';
 import { WaitingWork } from './waiting-work.ts';
-import { PendingCall, type CallParts } from './pending-call.ts';
-import { Work } from './work.ts';
+import { PendingCall, type CallParts } from '../supervisor/pending-call.ts';
+import { Work } from '../supervisor/work.ts';
 
 export interface SchedulerOptions {
   /** Processes of the fast lane. */

@@ -4,7 +4,7 @@ import { Random } from '../../../test/support/random.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Scheduler } from './scheduler.ts';
 import { POLICY, endpointWith } from './support/endpoints.ts';
-import { FakeClock } from './support/fake-clock.ts';
+import { FakeClock } from '../supervisor/support/fake-clock.ts';
 import { FakeSandbox } from './support/fake-sandbox.ts';
 
 const START_MS = 300;

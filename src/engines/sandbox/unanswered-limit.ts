@@ -1,7 +1,7 @@
 /** How long calls wait that have no time of their own, as records: as long as others are answered. */
-import type { Clock } from './clock.ts';
+import type { Clock } from '../supervisor/clock.ts';
 import type { Policy } from './policy.ts';
-import type { Starts } from './starts.ts';
+import type { Starts } from '../supervisor/starts.ts';
 
 export class UnansweredLimit {
   readonly #clock: Clock;

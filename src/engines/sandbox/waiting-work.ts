@@ -1,5 +1,5 @@
 /** Work that no process has, and the one place from which it is given to processes or back to which it comes. */
-import type { Clock } from './clock.ts';
+import type { Clock } from '../supervisor/clock.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { FastLanes } from './fast-lanes.ts';
 import type { Lane } from './lane.ts';
@@ -8,8 +8,8 @@ import type { LargeBodies } from './large-bodies.ts';
 import { byTrackRecord } from './policy.ts';
 import type { Policy } from './policy.ts';
 import type { Quarantine } from './quarantine.ts';
-import { Work } from './work.ts';
-import type { PendingCall } from './pending-call.ts';
+import { Work } from '../supervisor/work.ts';
+import type { PendingCall } from '../supervisor/pending-call.ts';
 
 export class WaitingWork {
   readonly #fast: FastLanes;

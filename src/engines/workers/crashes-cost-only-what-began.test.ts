@@ -1,8 +1,8 @@
 /** A worker that is killed in the middle of its work costs the calls that had begun in it, and no other. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findKernel } from '../walls/find-kernel.ts';
-import { NO_WALLS } from '../walls/walls.ts';
+import { findKernel } from '../../confinement/find-kernel.ts';
+import { NO_WALLS } from '../../confinement/walls.ts';
 import { networkedPool } from './support/networked-pool.ts';
 
 const KO = 'naan/crash/v1';

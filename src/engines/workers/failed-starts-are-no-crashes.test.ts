@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { findKernel } from '../walls/find-kernel.ts';
+import { findKernel } from '../../confinement/find-kernel.ts';
 import { networkedPool } from './support/networked-pool.ts';
 
 const kernel = await findKernel('require');

@@ -1,7 +1,7 @@
 /** Copying sets modes and times, which no filter can tell from those of files elsewhere: it works in the own scratch folder. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findKernel } from '../walls/find-kernel.ts';
+import { findKernel } from '../../confinement/find-kernel.ts';
 import { networkedPool } from './support/networked-pool.ts';
 
 const kernel = await findKernel('require');

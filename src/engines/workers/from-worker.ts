@@ -3,7 +3,7 @@
  * a worker gives it is an `OddFrame`, which ends that worker.
  */
 import type { CodePlace } from '../../lib/code-place.ts';
-import { OddFrame } from '../sandbox/frames.ts';
+import { OddFrame } from '../supervisor/frames.ts';
 import { objectOf } from '../sandbox/from-process.ts';
 import { CallFailure } from './call-failure.ts';
 import type { FailureKind } from './call-failure.ts';

@@ -1,8 +1,8 @@
 /** What runs a knowledge object in workers is given, and whom it tells. */
 import type { Tally } from '../../lib/tally.ts';
 import type { Network } from '../network/network.ts';
-import type { ProcessEvents } from '../sandbox/sandbox-process.ts';
-import type { Starts } from '../sandbox/starts.ts';
+import type { ProcessEvents } from '../supervisor/process.ts';
+import type { Starts } from '../supervisor/starts.ts';
 import type { WorkerOptions, WorkerProcess } from './worker.ts';
 import type { WorkerLoss } from './worker-losses.ts';
 import type { WorkerHome } from './worker-program.ts';

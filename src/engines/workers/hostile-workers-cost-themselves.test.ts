@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inRound } from '../../../test/support/round.ts';
-import { findKernel } from '../walls/find-kernel.ts';
+import { findKernel } from '../../confinement/find-kernel.ts';
 import { workerPolicy } from './policy.ts';
 import { networkedPool } from './support/networked-pool.ts';
 

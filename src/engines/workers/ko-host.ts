@@ -3,7 +3,7 @@
  * its limit takes its worker out of use: calls that had begun there go on as long as it is alive, and those that had not
  * are sent to a new one.
  */
-import { whyNotStarted } from '../walls/launch.ts';
+import { whyNotStarted } from '../../confinement/launch.ts';
 import { failed, isStopping, processEnded, queueIsFull, withoutUncaught } from './call-failure.ts';
 import type { HostOptions, KoLog } from './host-options.ts';
 import { KoNetwork } from './ko-network.ts';
@@ -187,11 +187,16 @@ export class KoHost {
     return (this.#current?.active ?? 0) < this.#options.concurrency;
   }
 
+  #isFullOfCallers(): boolean {
+    const { program, concurrency } = this.#options;
+    return program.keepsThreads && (this.#current?.outer ?? 0) >= concurrency;
+  }
+
   #pump(): void {
     while (!this.#waiting.isNothing && this.#hasPlace()) {
       if (this.#current && !this.#current.usable) void this.#retire(this.#current);
       if (!this.#current && !this.#options.starts.mayStart) return;
-      const work = this.#waiting.take();
+      const work = this.#waiting.take(this.#isFullOfCallers());
       if (work === undefined) return;
       this.#current ??= this.#start();
       this.#current.send(work);

@@ -4,7 +4,7 @@
  * which one whose calls keep it from reading takes replies and pings too.
  */
 import type { CodePlace } from '../../lib/code-place.ts';
-import { OddFrame, RESULT_LINES } from '../sandbox/frames.ts';
+import { OddFrame, RESULT_LINES } from '../supervisor/frames.ts';
 
 /** From the supervisor to the worker, and back. */
 export const kinds = {

@@ -1,7 +1,7 @@
 /** Opens what runs the own workers of one engine, with their figures. */
 import { join } from 'node:path';
 import { messageOf } from '../../lib/errors.ts';
-import { NO_WALLS } from '../walls/walls.ts';
+import { NO_WALLS } from '../../confinement/walls.ts';
 import { HostedCode } from './hosted-code.ts';
 import type { OwnWorkersOptions } from './own-workers.ts';
 import { CacheLimiter } from './packages/cache-limits.ts';

@@ -1,5 +1,5 @@
 /** What is written to a worker: calls of one turn of the event loop together, and no more batches at once than it can take. */
-import type { Clock } from '../sandbox/clock.ts';
+import type { Clock } from '../supervisor/clock.ts';
 import type { Batch } from './open-work.ts';
 import type { WorkerPolicy } from './policy.ts';
 

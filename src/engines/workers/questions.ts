@@ -1,5 +1,5 @@
 /** What code asks while it answers a call: results of other endpoints, and what the service says of them. */
-import type { Clock } from '../sandbox/clock.ts';
+import type { Clock } from '../supervisor/clock.ts';
 import { questionOf } from './from-worker.ts';
 import type { Open } from './open-work.ts';
 import { leftForOthers } from './policy.ts';

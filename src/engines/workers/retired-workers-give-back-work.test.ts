@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { realClock } from '../sandbox/clock.ts';
-import type { Clock } from '../sandbox/clock.ts';
-import type { Command } from '../sandbox/sandbox-process.ts';
+import { realClock } from '../supervisor/clock.ts';
+import type { Clock } from '../supervisor/clock.ts';
+import type { Command } from '../supervisor/process.ts';
 import { workerPolicy } from './policy.ts';
 import { networkedPool } from './support/networked-pool.ts';
 

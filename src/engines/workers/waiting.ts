@@ -1,5 +1,5 @@
 /** What waits for a worker of one knowledge object: loads first, then calls in the order they came. */
-import { Work } from '../sandbox/work.ts';
+import { Work } from '../supervisor/work.ts';
 import { hadNoTurn, isAbandoned, isStopping, loadPassedLimit } from './call-failure.ts';
 import type { WorkerCall, WorkerEndpoint, WorkerWork } from './worker-call.ts';
 import { hasEnded } from './settle-work.ts';
@@ -33,15 +33,17 @@ export class Waiting {
     this.#calls.push(call);
   }
 
-  /** The next work; undefined where there is none that anybody waits for. */
-  take(): WorkerWork | undefined {
+  /** The next work; undefined where there is none that anybody waits for. `nestedOnly`: calls of clients stay. */
+  take(nestedOnly: boolean): WorkerWork | undefined {
     const load = this.#loads.shift();
     if (load !== undefined) return load;
-    for (let call = this.#calls.shift(); call !== undefined; call = this.#calls.shift()) {
+    for (;;) {
+      const at = nestedOnly ? this.#calls.findIndex(({ depth }) => depth > 0) : 0;
+      const [call] = at < 0 ? [] : this.#calls.splice(at, 1);
+      if (call === undefined) return undefined;
       if (!call.isAbandoned) return Work.ofCalls(call.endpoint, [call]);
       call.giveUp(isAbandoned());
     }
-    return undefined;
   }
 
   /** Work that had not begun comes first again. */

@@ -1,7 +1,7 @@
 /** A call on its way to a worker, and the endpoint that it calls. */
-import { Counts, PendingCall } from '../sandbox/pending-call.ts';
-import type { CalledEndpoint, CallParts } from '../sandbox/pending-call.ts';
-import type { Work } from '../sandbox/work.ts';
+import { Counts, PendingCall } from '../supervisor/pending-call.ts';
+import type { CalledEndpoint, CallParts } from '../supervisor/pending-call.ts';
+import type { Work } from '../supervisor/work.ts';
 import type { RecordsPart } from '../records.ts';
 import type { EndpointCode } from './worker-program.ts';
 

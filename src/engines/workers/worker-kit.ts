@@ -1,7 +1,7 @@
 /** What makes the own workers of one engine; the table of engines says which there are. */
 import type { EndpointPlan } from '../engine.ts';
 import type { Network } from '../network/network.ts';
-import type { Kernel } from '../walls/walls.ts';
+import type { Kernel } from '../../confinement/walls.ts';
 import type { Installer } from './hosted-code.ts';
 import type { Cache } from './packages/cache.ts';
 import type { WorkerProgram } from './worker-program.ts';

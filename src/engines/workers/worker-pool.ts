@@ -1,12 +1,12 @@
 /** The knowledge object versions that have an endpoint here, and the watch over their workers. */
-import { realClock } from '../sandbox/clock.ts';
-import type { Clock } from '../sandbox/clock.ts';
+import { realClock } from '../supervisor/clock.ts';
+import type { Clock } from '../supervisor/clock.ts';
 import type { Network } from '../network/network.ts';
-import { neverStarted } from '../sandbox/never-started.ts';
-import { SandboxProcess } from '../sandbox/sandbox-process.ts';
-import type { Command, ProcessEvents } from '../sandbox/sandbox-process.ts';
-import { Starts } from '../sandbox/starts.ts';
-import type { Kernel } from '../walls/walls.ts';
+import { neverStarted } from '../supervisor/never-started.ts';
+import { SandboxProcess } from '../supervisor/process.ts';
+import type { Command, ProcessEvents } from '../supervisor/process.ts';
+import { Starts } from '../supervisor/starts.ts';
+import type { Kernel } from '../../confinement/walls.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { Tally } from '../../lib/tally.ts';
 import type { EngineFigures } from '../engine.ts';

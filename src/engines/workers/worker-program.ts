@@ -1,7 +1,7 @@
 /** How the workers of one engine are started, and what is particular to them. */
 import type { HostPort } from '../../lib/host-port.ts';
 import type { NetworkAccess } from '../network/access.ts';
-import type { Command } from '../sandbox/sandbox-process.ts';
+import type { Command } from '../supervisor/process.ts';
 
 /** The code of one endpoint as it lies in the cache folder. */
 export interface EndpointCode {
@@ -47,6 +47,11 @@ export interface WorkerProgram {
    * keep those from reading that read further calls.
    */
   readonly repliesBy: 'data' | 'control';
+  /**
+   * A call keeps a thread also while it waits for another endpoint. Then no more calls of clients begin than may run at
+   * once, since those that they wait for must find a thread.
+   */
+  readonly keepsThreads: boolean;
   /** It refuses inputs that are not JSON by itself, as `unreadable`. */
   readonly checksJson: boolean;
   /** Megabytes that the code may use, … */

@@ -1,14 +1,14 @@
 /** A worker process as its supervisor sees it: its sockets, the work it has, and how it ends. */
 import type { Readable } from 'node:stream';
-import type { Clock } from '../sandbox/clock.ts';
-import { frame, OddFrame } from '../sandbox/frames.ts';
-import type { ProcessEvents, SandboxProcess } from '../sandbox/sandbox-process.ts';
+import type { Clock } from '../supervisor/clock.ts';
+import { frame, OddFrame } from '../supervisor/frames.ts';
+import type { ProcessEvents, SandboxProcess } from '../supervisor/process.ts';
 import { CallFailure, uncaught } from './call-failure.ts';
 import { failureOf, linesOf, MAX_DESCRIPTION_CHARACTERS } from './from-worker.ts';
 import { answers, kinds, maxBytesOf } from './messages.ts';
 import type { WorkerPolicy } from './policy.ts';
 import { residentBytes } from './policy.ts';
-import { isOfLauncher } from '../walls/launch.ts';
+import { isOfLauncher } from '../../confinement/launch.ts';
 import { OpenWork } from './open-work.ts';
 import { OutgoingFrames } from './outgoing-frames.ts';
 import { logPrintedLines } from './printed-lines.ts';
@@ -109,6 +109,13 @@ export class Worker {
   /** Calls that take a place. */
   get active(): number {
     return this.open.size - this.#waiting;
+  }
+
+  /** Calls of clients that it has, also those that wait for another endpoint. */
+  get outer(): number {
+    let sum = 0;
+    for (const { work } of this.open) if (work.calls[0]?.depth === 0) sum++;
+    return sum;
   }
 
   /** False when it is ending or has ended, or has used up the numbers of calls. */

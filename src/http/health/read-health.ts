@@ -3,7 +3,7 @@ import type { Activator } from '../../activation/activator.ts';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import type { LoadFailure } from '../../activation/endpoint-set.ts';
 import type { EngineRegistry } from '../../engines/engine-registry.ts';
-import type { WallsReport } from '../../engines/walls/report-walls.ts';
+import type { WallsReport } from '../../confinement/report-walls.ts';
 import type { Fleet } from '../../fleet/fleet.ts';
 import { koKey } from '../../knowledge-object/id.ts';
 import type { Lifecycle } from '../../lifecycle.ts';

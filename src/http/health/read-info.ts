@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import type { Activator } from '../../activation/activator.ts';
 import type { Build } from '../../build.ts';
 import type { EngineRegistry } from '../../engines/engine-registry.ts';
-import type { WallsReport } from '../../engines/walls/report-walls.ts';
+import type { WallsReport } from '../../confinement/report-walls.ts';
 import type { Shelf } from '../../shelf/shelf.ts';
 import { preferredType } from '../accept.ts';
 import type { Operation } from '../methods.ts';

@@ -92,7 +92,7 @@ function patternOf(path: string, route: string): RegExp {
 let check: InterfaceCheck | undefined;
 
 /** Other rings share this client, and ask for more than a check of each answer leaves time for. */
-const IS_ACCEPTANCE = /\/acceptance(?:\/|\.test\.mjs$)/.test(process.argv[1] ?? '');
+const IS_ACCEPTANCE = /\/acceptance(?:\/|[-\w]*\.test\.mjs$)/.test(process.argv[1] ?? '');
 
 /** As `sender`, and no answer may be another than the document says. */
 export const checkedSender = (base: string, credentials?: string): Send => {

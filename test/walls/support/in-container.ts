@@ -2,10 +2,10 @@
  * Becomes a program that finds what one finds in an older container: no capabilities, and a profile that refuses Landlock,
  * namespaces, mounts and rare parts of the kernel. `node in-container.ts <program> [argument…]`
  */
-import { EPERM } from '../../../src/engines/walls/judged-calls.ts';
-import { ALLOW, refuseWith, writeFilter } from '../../../src/engines/walls/bpf.ts';
-import { openKernel } from '../../../src/engines/walls/kernel-calls.js';
-import { systemCalls } from '../../../src/engines/walls/system-calls.ts';
+import { EPERM } from '../../../src/confinement/judged-calls.ts';
+import { ALLOW, refuseWith, writeFilter } from '../../../src/confinement/bpf.ts';
+import { openKernel } from '../../../src/confinement/kernel-calls.js';
+import { systemCalls } from '../../../src/confinement/system-calls.ts';
 import { koffiPath } from './koffi.ts';
 
 const STANDARD = 3;

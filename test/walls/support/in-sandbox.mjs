@@ -5,7 +5,7 @@
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { attemptsBy } from './attempt.mjs';
-import { frame } from '../../../src/engines/sandbox/frames.ts';
+import { frame } from '../../../src/engines/supervisor/frames.ts';
 
 const RESULT_KIND = 250;
 const attempt = attemptsBy(KOFFI);

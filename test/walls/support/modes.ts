@@ -1,7 +1,7 @@
 /** Whether there are walls. */
-import { findKernel } from '../../../src/engines/walls/find-kernel.ts';
-import { NO_WALLS } from '../../../src/engines/walls/walls.ts';
-import type { Kernel } from '../../../src/engines/walls/walls.ts';
+import { findKernel } from '../../../src/confinement/find-kernel.ts';
+import { NO_WALLS } from '../../../src/confinement/walls.ts';
+import type { Kernel } from '../../../src/confinement/walls.ts';
 
 export type Mode = 'walls' | 'off';
 

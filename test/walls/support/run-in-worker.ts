@@ -1,9 +1,9 @@
 /** Calls the code in a worker with one attempt after the other, as they come by standard input. */
 import { accessSync, constants } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { SandboxProcess } from '../../../src/engines/sandbox/sandbox-process.ts';
-import type { Command } from '../../../src/engines/sandbox/sandbox-process.ts';
-import type { Kernel } from '../../../src/engines/walls/walls.ts';
+import { SandboxProcess } from '../../../src/engines/supervisor/process.ts';
+import type { Command } from '../../../src/engines/supervisor/process.ts';
+import type { Kernel } from '../../../src/confinement/walls.ts';
 import { answers, kinds } from '../../../src/engines/workers/messages.ts';
 
 export interface WorkerRun {

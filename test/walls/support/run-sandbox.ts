@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { sandboxCommand, sandboxProgram } from '../../../src/engines/javascript/program.ts';
-import { SandboxProcess } from '../../../src/engines/sandbox/sandbox-process.ts';
-import type { Command } from '../../../src/engines/sandbox/sandbox-process.ts';
+import { SandboxProcess } from '../../../src/engines/supervisor/process.ts';
+import type { Command } from '../../../src/engines/supervisor/process.ts';
 import { koffiPath } from './koffi.ts';
 import { kernelOf } from './modes.ts';
 import type { Mode } from './modes.ts';

@@ -24,13 +24,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from kgrid_runtime.activation_request import read_package
-from kgrid_runtime.failures import Failure
 from kgrid_runtime.installer.environments import Environments
+from kgrid_runtime.installer.failures import Failure
 from kgrid_runtime.installer.installer import Installer
+from kgrid_runtime.installer.package import Package, read_package
 from kgrid_runtime.installer.processes import InstallProcess, Step
 from kgrid_runtime.installer.steps import InstallLimits
-from kgrid_runtime.package_cache import Package
 
 _LONGEST_LINE = 16 * 1024 * 1024
 # Of the folder in the cache.
@@ -142,7 +141,7 @@ class _Service:
         return process
 
 
-def _digests(folder: Path, name: str) -> dict[str, str | None]:
+def _digests(folder: Path, name: str) -> dict[str, str]:
     """Of the files in a folder, by path from the knowledge object's root."""
     start = f"{name}/" if name else ""
     files = (path for path in folder.rglob("*") if path.is_file())

@@ -9,7 +9,7 @@ import sysconfig
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from kgrid_runtime import scratch
+from kgrid_runtime.installer import scratch
 
 Progress = Callable[[str], None]
 Make = Callable[[Path, Path, Progress], Awaitable[None]]

@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgrid_runtime import scratch
-from kgrid_runtime.failures import Failure, activation_failed
+from kgrid_runtime.installer import scratch
 from kgrid_runtime.installer.environments import Environments, Progress, key_of
+from kgrid_runtime.installer.failures import Failure
+from kgrid_runtime.installer.package import Package
 from kgrid_runtime.installer.processes import StartProcess
 from kgrid_runtime.installer.reasons import one_sentence, reason_of
 from kgrid_runtime.installer.requirement_files import archives_in, read_requirements
 from kgrid_runtime.installer.requirements import Line, Requirements, read_needs, requires_in
 from kgrid_runtime.installer.steps import Doing, Ended, InstallLimits, Steps
 from kgrid_runtime.installer.tree import TreeRefused, check_folder, read_file, take_file, take_folder, write_new
-from kgrid_runtime.package_cache import Package
 
 _OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--progress-bar", "off")
 _METADATA = "metadata.json"
@@ -108,7 +108,7 @@ class Installer:
         doing = Doing("installing the package", tell)
         ended = await self._pip(staging, ["--no-deps", "--no-index", "--only-binary=:all:", *wheel], False, doing)
         if ended.code != 0:
-            raise activation_failed(f"Installing the package failed: {reason_of(ended.output)}")
+            raise Failure(f"Installing the package failed: {reason_of(ended.output)}")
         await self._take(staging, made, False, doing)
         needed = read_needs(await asyncio.to_thread(_requires_of, made), "the package")
         requires = [line.before for line in needed.lines]
@@ -164,17 +164,17 @@ class Installer:
         reason = (
             one_sentence(said) if isinstance(said, str) else reason_of(ended.output, "its build ended without a wheel")
         )
-        raise activation_failed(f"Building the package failed: {reason}")
+        raise Failure(f"Building the package failed: {reason}")
 
     def _take_wheel(self, folder: Path, name: str, staging: Path) -> Path:
         if _WHEEL.fullmatch(name) is None:
-            raise activation_failed("Building the package failed: its build backend made no wheel")
+            raise Failure("Building the package failed: its build backend made no wheel")
         wheel = _given(staging) / name
         try:
             take_file(folder, ("wheel", name), wheel, self._limits.count())
         except (TreeRefused, FileNotFoundError, NotADirectoryError) as error:
             why = error if isinstance(error, TreeRefused) else "made no wheel"
-            raise activation_failed(f"Building the package failed: its build backend {why}") from None
+            raise Failure(f"Building the package failed: its build backend {why}") from None
         return wheel
 
     async def _requirements(
@@ -204,7 +204,7 @@ class Installer:
             if not own.is_dir():
                 return own
             if not work.sources:
-                raise activation_failed(f"{what} failed: {_only_sources('a dependency', work.package.ko)}")
+                raise Failure(f"{what} failed: {_only_sources('a dependency', work.package.ko)}")
             # Its build writes beside its files.
             copy = staging / "fetch" / "own" / str(uuid.uuid4()) / own.name
             shutil.copytree(own, copy)
@@ -224,7 +224,7 @@ class Installer:
         hosts = {"named": wanted.hosts, "allowed": work.package.hosts}
         ended = await self._pip(staging, arguments, work.sources, doing, hosts)
         if ended.code != 0:
-            raise activation_failed(f"{what} failed: {_why(ended, work.package.ko)}")
+            raise Failure(f"{what} failed: {_why(ended, work.package.ko)}")
         await self._take(staging, made, work.sources, doing)
 
     async def _pip(
@@ -256,7 +256,7 @@ class Installer:
         try:
             await asyncio.to_thread(take)
         except TreeRefused as refused:
-            raise activation_failed(f"{doing.what[0].upper()}{doing.what[1:]} {refused}") from None
+            raise Failure(f"{doing.what[0].upper()}{doing.what[1:]} {refused}") from None
 
 
 def _given(staging: Path) -> Path:

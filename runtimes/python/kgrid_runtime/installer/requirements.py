@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from kgrid_runtime.failures import Failure, activation_failed
+from kgrid_runtime.installer.failures import Failure
 
 ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar", ".tar.bz2", ".tbz", ".tar.xz", ".txz", ".tlz", ".tar.lz")
 HOST_PATH = re.compile(r"(?:^|[@=\s])(?:/|~/|file:|\\\\|[A-Za-z]:[\\/])", re.IGNORECASE)
@@ -96,7 +96,7 @@ def read_needs(lines: Iterable[object], source: str, doing: str = "Building the 
     """Requirements alone, of a package or a build backend. Raises Failure."""
     texts = sorted({" ".join(str(line).split()) for line in lines})
     if len(texts) > MOST_LINES:
-        raise activation_failed(f"{doing} failed: {source} names more than {MOST_LINES} requirements")
+        raise Failure(f"{doing} failed: {source} names more than {MOST_LINES} requirements")
     refusing = Refusing(doing, source)
     return Requirements(sorted((requirement(text, refusing) for text in texts), key=lambda line: line.before))
 
@@ -108,10 +108,10 @@ class Refusing:
 
     def line(self, line: str, why: str) -> Failure:
         shown = re.sub(r"//[^/\s]*@", "//", line)[:_LONGEST_SHOWN]
-        return activation_failed(f"{self.doing} failed: the line {shown!r} of {self.file} {why}")
+        return Failure(f"{self.doing} failed: the line {shown!r} of {self.file} {why}")
 
     def all(self, why: str) -> Failure:
-        return activation_failed(f"{self.doing} failed: {self.file} {why}")
+        return Failure(f"{self.doing} failed: {self.file} {why}")
 
 
 def requirement(text: str, refusing: Refusing) -> Line:
@@ -124,7 +124,7 @@ def requirement(text: str, refusing: Refusing) -> Line:
         return Line(address.strip() + (f" ; {marker_of(marker, text, refusing)}" if marker else ""), hosts=hosts)
     parsed = _parsed("requirements", "Requirement", text)
     if parsed is None or len(text) > LONGEST_LINE or str(parsed.name).lower().endswith(ARCHIVES):
-        raise activation_failed(f"{refusing.doing} failed: {text[:_LONGEST_SHOWN]!r} is no requirement")
+        raise Failure(f"{refusing.doing} failed: {text[:_LONGEST_SHOWN]!r} is no requirement")
     if _SPECIFIER.fullmatch(str(parsed.specifier)) is None:
         raise refusing.line(text, "names a version that is none")
     return Line(_as_one(str(parsed), text, refusing), hosts=hosts_of(parsed.url, text, refusing) if parsed.url else ())
@@ -172,7 +172,7 @@ def hosts_of_wheel(file: Path) -> list[Host]:
                 if len(content) > LARGEST_FILE:
                     raise ValueError("too large")
     except (OSError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error):
-        raise activation_failed(f"Installing dependencies failed: {file.name} is no wheel that can be read") from None
+        raise Failure(f"Installing dependencies failed: {file.name} is no wheel that can be read") from None
     return read_needs(requires_in(content), file.name, "Installing dependencies").hosts
 
 
@@ -187,7 +187,7 @@ def _parsed(module: str, name: str, text: str) -> Any:
     try:
         library = __import__(f"pip._vendor.packaging.{module}", fromlist=[name])
     except ImportError:
-        raise activation_failed(
+        raise Failure(
             "Installing dependencies failed: pip is not usable in this Python; install it, for example as python3-pip"
         ) from None
     try:

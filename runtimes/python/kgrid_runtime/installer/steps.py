@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from kgrid_runtime.failures import activation_failed
+from kgrid_runtime.installer.failures import Failure
 from kgrid_runtime.installer.processes import InstallProcess, StartProcess, Step
 from kgrid_runtime.installer.tree import Count, TreeRefused, measure, read_file
 
-_HERE = Path(__file__).parent
 _PASSED_ON = re.compile(
     r"PIP_\w+|(?i:https?_proxy|no_proxy|all_proxy)|SSL_CERT_\w+|REQUESTS_CA_BUNDLE|HOME|TZ|LD_LIBRARY_PATH"
 )
@@ -85,7 +84,7 @@ class Steps:
             # Their code could put into it what others would get.
             variables.pop("PIP_CACHE_DIR", None)
             variables["PIP_NO_CACHE_DIR"] = "1"
-        return await self._run(doing, Step("fetch", ["-I", str(_HERE / "fetch.py")], request, work, variables, work))
+        return await self._run(doing, Step("fetch", request, work, variables, work))
 
     async def build(self, work: Path, environment: Path | None, last: bool, doing: Doing) -> Ended:
         """Builds the package in the folder `source` of `work`."""
@@ -105,8 +104,7 @@ class Steps:
         if environment is not None:
             variables["PYTHONPATH"] = str(environment)
             variables["PATH"] = f"{environment / 'bin'}:{variables['PATH']}"
-        command = ["-I", "-S", "-B", str(_HERE / "build.py")]
-        return await self._run(doing, Step("build", command, request, source, variables, work))
+        return await self._run(doing, Step("build", request, source, variables, work))
 
     def kill(self) -> None:
         for process in self._processes:
@@ -128,7 +126,7 @@ class Steps:
                 await asyncio.wait({watching, reading}, timeout=self._limits.seconds, return_when="FIRST_COMPLETED")
                 ended = [task for task in (reading, watching) if task.done()]
                 if not ended:
-                    raise activation_failed(f"{what} passed the limit of {self._limits.seconds:g} s")
+                    raise Failure(f"{what} passed the limit of {self._limits.seconds:g} s")
                 ended[0].result()
                 output.check()
             finally:
@@ -159,7 +157,7 @@ class Steps:
         try:
             measure(work.parent, self._limits.count())
         except TreeRefused as refused:
-            raise activation_failed(f"{what} {refused}") from None
+            raise Failure(f"{what} {refused}") from None
 
 
 def _secrets_in(environment: Mapping[str, str]) -> list[str]:
@@ -174,7 +172,7 @@ async def _end(what: str, process: InstallProcess) -> None:
     until = time.monotonic() + _LAST_PROCESS
     while not process.has_ended():
         if time.monotonic() > until:
-            raise activation_failed(f"{what} failed: a process that it has started does not end")
+            raise Failure(f"{what} failed: a process that it has started does not end")
         await asyncio.sleep(_BETWEEN_ENDS)
 
 
@@ -188,7 +186,7 @@ class _Output:
     def check(self) -> None:
         """Raises Failure where too much was printed."""
         if self._total > _MOST_OUTPUT:
-            raise activation_failed(f"{self._what} printed more than {_MOST_OUTPUT // 1024**2} MB")
+            raise Failure(f"{self._what} printed more than {_MOST_OUTPUT // 1024**2} MB")
 
     @property
     def text(self) -> str:

@@ -89,4 +89,4 @@ def add_package(runtime: Runtime, ko: str, files: dict[str, str], name: str = "b
 
 def left_in(cache: Path) -> set[Path]:
     """Without what several packages have in common, which is installed as a whole."""
-    return {file for folder in ("installing", "packages", "staging", "latest") for file in (cache / folder).iterdir()}
+    return set((cache / "installing").glob("*"))

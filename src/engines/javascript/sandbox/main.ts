@@ -23,7 +23,7 @@ import {
 import type { Question, RunFailure } from '../../sandbox/protocol.ts';
 import type { Found, LoadRequest } from '../load-request.ts';
 import { MAX_DEPTH, tooDeep } from '../../call-headers.ts';
-import { layLastWall } from '../../walls/close-behind.js';
+import { layLastWall } from '../../../confinement/close-behind.js';
 import { compileBoot } from './boot.ts';
 import { Checks } from './checks.ts';
 import { Guards } from './guards.ts';

@@ -1,6 +1,6 @@
 /** The sandbox's end of the socket: it blocks, since one thread that waits is faster than an event loop. */
 import { readSync, writeSync } from 'node:fs';
-import { FrameReader, frame } from '../../sandbox/frames.ts';
+import { FrameReader, frame } from '../../supervisor/frames.ts';
 
 const SOCKET_FD = 3;
 

@@ -4,7 +4,7 @@
  * result, as it would be.
  */
 import { closeSync, readSync, writeSync } from 'node:fs';
-import { FrameReader, frame } from '../../sandbox/frames.ts';
+import { FrameReader, frame } from '../../supervisor/frames.ts';
 import { CHECK, DONE, LOAD, LOADED, READY, RUN } from '../../sandbox/protocol.ts';
 
 const SOCKET_FD = 3;

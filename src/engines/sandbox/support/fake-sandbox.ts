@@ -1,8 +1,8 @@
 /** A sandbox process that is not there: it does in fake time what the inputs of its calls say, and what its environment does to it. */
-import { OddFrame } from '../frames.ts';
+import { OddFrame } from '../../supervisor/frames.ts';
 import { ASK, BEGUN, CHECK, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../protocol.ts';
-import type { ProcessEvents, Sandbox } from '../sandbox-process.ts';
-import type { FakeClock } from './fake-clock.ts';
+import type { ProcessEvents, Sandbox } from '../../supervisor/process.ts';
+import type { FakeClock } from '../../supervisor/support/fake-clock.ts';
 import type { Random } from '../../../../test/support/random.ts';
 
 /** What the input of a call makes its code do. */

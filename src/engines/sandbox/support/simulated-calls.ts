@@ -3,8 +3,8 @@ import { ServiceError } from '../../../lib/errors.ts';
 import type { Random } from '../../../../test/support/random.ts';
 import type { Question } from '../protocol.ts';
 import type { Scheduler } from '../scheduler.ts';
-import type { Work } from '../work.ts';
-import type { FakeClock } from './fake-clock.ts';
+import type { Work } from '../../supervisor/work.ts';
+import type { FakeClock } from '../../supervisor/support/fake-clock.ts';
 import { scriptOf } from './simulated-endpoints.ts';
 import type { Open, Report, SimulatedEndpoint } from './simulated-endpoints.ts';
 

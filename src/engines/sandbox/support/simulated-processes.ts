@@ -4,7 +4,7 @@ import type { Environment } from './fake-sandbox.ts';
 import { NO_FAULTS, conditionsOf, startUnder } from './simulated-endpoints.ts';
 import type { Conditions } from './simulated-endpoints.ts';
 import type { Policy } from '../policy.ts';
-import type { ProcessEvents } from '../sandbox-process.ts';
+import type { ProcessEvents } from '../../supervisor/process.ts';
 
 export interface SimulatedProcessesOptions extends Pick<Environment, 'clock' | 'random' | 'fault'> {
   /** Processes that there may be at once. */

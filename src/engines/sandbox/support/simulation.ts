@@ -8,7 +8,7 @@ import { policyFor } from '../policy.ts';
 import type { Policy } from '../policy.ts';
 import { Scheduler } from '../scheduler.ts';
 import { endpointWith } from './endpoints.ts';
-import { FakeClock } from './fake-clock.ts';
+import { FakeClock } from '../../supervisor/support/fake-clock.ts';
 import { SimulatedCalls } from './simulated-calls.ts';
 import { Fault, PROFILES, longestMs, partsOf, problemOf } from './simulated-endpoints.ts';
 import type { Report, SimulatedEndpoint } from './simulated-endpoints.ts';

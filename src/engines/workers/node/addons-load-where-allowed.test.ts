@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { EngineHost } from '../../../../test/conformance/engine-host.ts';
 import { temporaryFolder } from '../../../../test/conformance/temporary-folder.ts';
 import { ownWorkers } from '../../../../test/conformance/workers-host.ts';
-import { findKernel } from '../../walls/find-kernel.ts';
+import { findKernel } from '../../../confinement/find-kernel.ts';
 
 const kernel = await findKernel('require');
 const folder = await temporaryFolder();

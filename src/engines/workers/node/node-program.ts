@@ -1,5 +1,5 @@
 /** How a worker of the engine `node` is started: in the Node that runs this, with what V8 and Node can refuse refused. */
-import type { Kernel } from '../../walls/walls.ts';
+import type { Kernel } from '../../../confinement/walls.ts';
 import type { WorkerHome, WorkerProgram } from '../worker-program.ts';
 import { workerWalls } from './node-walls.ts';
 import type { ProgramFiles } from './program-files.ts';
@@ -27,6 +27,7 @@ export const nodeWorkers = (options: NodeProgramOptions): WorkerProgram => ({
   engine: 'node',
   release: `Node ${process.version}`,
   repliesBy: 'data',
+  keepsThreads: false,
   checksJson: true,
   memoryMb: options.memoryMb,
   besideMemoryMb: BESIDE_HEAP_MB,

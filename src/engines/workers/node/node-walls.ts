@@ -1,6 +1,6 @@
 /** What processes of the engine `node` may reach. */
-import { LIBRARIES, MACHINE, NETWORK, PROGRAMS, SYSTEM, nodeFiles } from '../../walls/needed-files.ts';
-import type { Walls } from '../../walls/walls.ts';
+import { LIBRARIES, MACHINE, NETWORK, PROGRAMS, SYSTEM, nodeFiles } from '../../../confinement/needed-files.ts';
+import type { Walls } from '../../../confinement/walls.ts';
 import type { WorkerHome } from '../worker-program.ts';
 
 /** What much-used packages read of a system. */

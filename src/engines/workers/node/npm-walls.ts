@@ -1,7 +1,15 @@
 /** What npm may reach while it fetches packages, and while their scripts run. */
 import { dirname, join } from 'node:path';
-import { LIBRARIES, MACHINE, NETWORK, PROGRAMS, SYSTEM, nodeFiles, packagesAbove } from '../../walls/needed-files.ts';
-import type { Walls } from '../../walls/walls.ts';
+import {
+  LIBRARIES,
+  MACHINE,
+  NETWORK,
+  PROGRAMS,
+  SYSTEM,
+  nodeFiles,
+  packagesAbove,
+} from '../../../confinement/needed-files.ts';
+import type { Walls } from '../../../confinement/walls.ts';
 
 export interface NpmStep {
   /** `fetch`: with the network, and without code of packages. `build`: the other way round. */

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { TestRegistry } from '../../../../runtimes/node/test/registry.ts';
 import { inRound } from '../../../../test/support/round.ts';
-import { findKernel } from '../../walls/find-kernel.ts';
-import type { WallsMode } from '../../walls/walls.ts';
+import { findKernel } from '../../../confinement/find-kernel.ts';
+import type { WallsMode } from '../../../confinement/walls.ts';
 import { Npm } from './npm.ts';
 
 const registry = await TestRegistry.start();

@@ -11,7 +11,7 @@ import type { Artifacts } from '../../../../test/conformance/engine-host.ts';
 import { temporaryFolder } from '../../../../test/conformance/temporary-folder.ts';
 import { ownWorkers } from '../../../../test/conformance/workers-host.ts';
 import { Network } from '../../network/network.ts';
-import { findKernel } from '../../walls/find-kernel.ts';
+import { findKernel } from '../../../confinement/find-kernel.ts';
 
 const folder = await temporaryFolder();
 after(() => folder[Symbol.asyncDispose]());

@@ -6,7 +6,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { getCompileCacheDir } from 'node:module';
 import { basename, join } from 'node:path';
-import { programText } from '../../sandbox/program-text.ts';
+import { programText } from '../../supervisor/program-text.ts';
 import { codeOf } from '../packages/errors.ts';
 
 export interface ProgramFiles {

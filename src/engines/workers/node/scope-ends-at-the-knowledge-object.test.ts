@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { EngineHost } from '../../../../test/conformance/engine-host.ts';
 import { temporaryFolder } from '../../../../test/conformance/temporary-folder.ts';
 import { ownWorkers } from '../../../../test/conformance/workers-host.ts';
-import { findKernel } from '../../walls/find-kernel.ts';
+import { findKernel } from '../../../confinement/find-kernel.ts';
 
 const CASES = {
   'CommonJS below a folder of ES modules': {

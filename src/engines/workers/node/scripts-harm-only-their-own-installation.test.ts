@@ -9,7 +9,7 @@ import { EngineHost } from '../../../../test/conformance/engine-host.ts';
 import { temporaryFolder } from '../../../../test/conformance/temporary-folder.ts';
 import { ownWorkers } from '../../../../test/conformance/workers-host.ts';
 import { inRound } from '../../../../test/support/round.ts';
-import { findKernel } from '../../walls/find-kernel.ts';
+import { findKernel } from '../../../confinement/find-kernel.ts';
 import { Cache } from '../packages/cache.ts';
 import { Installs } from './installs.ts';
 import { Npm } from './npm.ts';

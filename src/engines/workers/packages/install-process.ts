@@ -1,8 +1,8 @@
 /** A process that fetches or builds packages, behind its walls. */
-import { OddFrame } from '../../sandbox/frames.ts';
-import { SandboxProcess } from '../../sandbox/sandbox-process.ts';
-import type { Command } from '../../sandbox/sandbox-process.ts';
-import type { Kernel } from '../../walls/walls.ts';
+import { OddFrame } from '../../supervisor/frames.ts';
+import { SandboxProcess } from '../../supervisor/process.ts';
+import type { Command } from '../../supervisor/process.ts';
+import type { Kernel } from '../../../confinement/walls.ts';
 import { groupHasEnded } from './group-end.ts';
 
 export interface InstallEvents {

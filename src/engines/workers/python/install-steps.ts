@@ -1,7 +1,7 @@
 /** The processes of an installation, which fetch and build: started and ended for the installer. */
 import { dirname, join, normalize } from 'node:path';
-import type { SandboxProcess } from '../../sandbox/sandbox-process.ts';
-import type { Kernel } from '../../walls/walls.ts';
+import type { SandboxProcess } from '../../supervisor/process.ts';
+import type { Kernel } from '../../../confinement/walls.ts';
 import { startInstall } from '../packages/install-process.ts';
 import type { InstallEvents } from '../packages/install-process.ts';
 import type { Python } from './find-python.ts';

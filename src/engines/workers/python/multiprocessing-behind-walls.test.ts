@@ -1,7 +1,7 @@
 /** What of Python's `multiprocessing` needs no process works behind walls, and the rest says the true reason. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findKernel } from '../../walls/find-kernel.ts';
+import { findKernel } from '../../../confinement/find-kernel.ts';
 import { networkedPool } from '../support/networked-pool.ts';
 
 const CODE = `

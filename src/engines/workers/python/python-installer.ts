@@ -1,5 +1,6 @@
 /** What code of the engine `python` depends on, by pip. */
-import { posix } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { join, posix } from 'node:path';
 import type { Network } from '../../network/network.ts';
 import type { Installed, Installer, Progress, StoredCode, WantedCode } from '../hosted-code.ts';
 import type { Cache } from '../packages/cache.ts';
@@ -24,7 +25,8 @@ export class PythonInstaller implements Installer {
   }
 
   async install({ wanted, key, root }: StoredCode, progress: Progress): Promise<Installed> {
-    const requirements = requirementsOf(wanted.artifacts);
+    const named = requirementsOf(wanted.artifacts);
+    const requirements = named !== undefined && (await stat(join(root, named))).size > 0 ? named : undefined;
     const { ko, installs } = wanted;
     const isPlain = installs === undefined;
     const network = this.#network?.permissionOf(ko);

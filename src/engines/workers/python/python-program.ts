@@ -52,6 +52,7 @@ export function pythonWorkers(options: PythonProgramOptions): WorkerProgram {
     engine: 'python',
     release: `Python ${python.version}`,
     repliesBy: 'control',
+    keepsThreads: true,
     checksJson: true,
     memoryMb,
     besideMemoryMb: BESIDE_MEMORY_MB,

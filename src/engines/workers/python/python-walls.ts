@@ -1,8 +1,8 @@
 /** What processes of the engine `python` may reach. */
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { LIBRARIES, MACHINE, NETWORK, SYSTEM } from '../../walls/needed-files.ts';
-import type { Walls } from '../../walls/walls.ts';
+import { LIBRARIES, MACHINE, NETWORK, SYSTEM } from '../../../confinement/needed-files.ts';
+import type { Walls } from '../../../confinement/walls.ts';
 import type { WorkerHome } from '../worker-program.ts';
 import type { Python } from './find-python.ts';
 import type { InstallStep } from './install-steps.ts';

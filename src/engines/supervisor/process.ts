@@ -1,0 +1,278 @@
+/** One child process with code in it that nobody trusts: started with as little as it needs, and ended by SIGKILL only. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { getPriority, setPriority } from 'node:os';
+import { Duplex } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { BegunFile } from './begun-file.ts';
+import { GroupGuard } from './group-guard.ts';
+import { FrameReader, OddFrame, frame } from './frames.ts';
+import type { OnFrame } from './frames.ts';
+import { launchOf } from '../../confinement/launch.ts';
+import type { Program } from '../../confinement/launch.ts';
+import { NO_WALLS } from '../../confinement/walls.ts';
+import type { Kernel, Walls } from '../../confinement/walls.ts';
+
+/** Of util-linux: the kernel ends the sandbox when the activator dies, also in the middle of a native loop. */
+const SETPRIV = '/usr/bin/setpriv';
+/** Of util-linux too: sets how the kernel schedules a process. */
+const CHRT = '/usr/bin/chrt';
+/** A process there runs on cores that nobody else wants. */
+export const LOWEST_PRIORITY = 19;
+const PAGE_BYTES = 4096;
+const TICK_MILLISECONDS = 10;
+/** Milliseconds from the end of the pipe to that of the process, which closes it when it ends. */
+const CLOSING_MILLISECONDS = 1000;
+/** … and from the end of the process to that of its pipes, in which its last words lie: what it left behind may hold them. */
+const LAST_WORDS_MILLISECONDS = 200;
+/** Characters of what it prints that are kept. */
+const MAX_PRINTED_CHARACTERS = 2000;
+
+/** True where a sandbox cannot outlive the activator even when its code never returns. */
+export const diesWithActivator = existsSync(SETPRIV);
+
+/** What is started; it finds the socket of its frames as file descriptor 3. */
+export interface Command {
+  /** Absolute path. */
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** What comes by its standard input. */
+  readonly input: string;
+  /** What it may do; without them it starts as it is. */
+  readonly walls?: Walls;
+  /** `/` where it is left out. */
+  readonly cwd?: string;
+  /** It has a second socket for frames, as file descriptor 4, and is the head of a group of processes that ends with it. */
+  readonly isWorker?: boolean;
+  /** Folder of the file in which it counts what it has begun, which it finds as file descriptor 5. */
+  readonly countsIn?: string;
+}
+
+export interface ProcessEvents {
+  /** @throws OddFrame, which ends the process. */
+  onFrame: OnFrame;
+  /** Bytes that the text of a frame may have now. @throws OddFrame. */
+  mostOf(kind: number): number;
+  /** Once, when the process has ended, for whatever reason. `begun`: the last that it began, where it counts that. */
+  onExit(reason: string, begun?: number): void;
+  /** It sent what it never sends, or closed its socket, and is ended for that. */
+  onOdd?(what: string): void;
+  /** Takes what it prints, which is lost where nobody does. */
+  onOutput?(name: 'stdout' | 'stderr', stream: Readable): void;
+}
+
+/** A process as a lane sees it. */
+export interface Sandbox {
+  readonly alive: boolean;
+  /** `encoding`: see `frame`. */
+  send(kind: number, a: number, b: number, text: string, encoding?: 'latin1'): void;
+  /** Nothing is heard of it any more but its end. */
+  kill(): void;
+  /** Takes a later place on the machine's cores than the activator has, from 0 to `LAST_PLACE`. */
+  lowerPriority(places: number): void;
+  /** Resident memory in bytes; 0 where the system does not tell. */
+  memory(): number;
+  /** Milliseconds of processor time that it has used, in steps of 10; 0 where the system does not tell. */
+  processorTime(): number;
+}
+
+export type StartSandbox = (events: ProcessEvents) => Sandbox;
+
+export class SandboxProcess implements Sandbox {
+  readonly #child: ChildProcess;
+  readonly #socket: Duplex;
+  readonly #control: Duplex | undefined;
+  readonly #isWorker: boolean;
+  readonly #guard: GroupGuard | undefined;
+  readonly #begun: BegunFile | undefined;
+  alive = true;
+  #isUnresponsive = false;
+
+  constructor(command: Command, events: ProcessEvents, kernel: Kernel = NO_WALLS) {
+    const { cwd = '/', isWorker = false, countsIn } = command;
+    const pipes = countsIn !== undefined ? 3 : isWorker ? 2 : 1;
+    const { program, args, env } =
+      (command.walls && launchOf(command, command.walls, kernel, pipes)) ?? withoutWalls(command);
+    this.#isWorker = isWorker;
+    if (countsIn !== undefined) this.#begun = new BegunFile(countsIn);
+    this.#child = spawn(program, args, {
+      env: { ...env },
+      cwd,
+      stdio: [
+        'pipe',
+        events.onOutput === undefined ? 'ignore' : 'pipe',
+        'pipe',
+        'pipe',
+        ...(isWorker ? ['pipe' as const] : []),
+        ...(this.#begun ? [this.#begun.descriptor] : []),
+      ],
+      // In no session of its own otherwise: the kernel may share the cores among sessions first, and then priorities count for nothing.
+      detached: isWorker,
+    });
+    const { pid } = this.#child;
+    if (isWorker && mayFork(command, kernel) && pid !== undefined) this.#guard = new GroupGuard(pid);
+    // A process for which no handle was left has no pipes: `error` tells of it in a moment.
+    const sockets: ChildProcess['stdio'] | undefined = this.#child.stdio;
+    // Of one that ends before it has read, `exit` tells.
+    this.#child.stdin?.on('error', () => undefined).end(command.input);
+    this.#socket = (sockets?.[3] as Duplex | undefined) ?? silence();
+    if (isWorker) this.#control = (sockets?.[4] as Duplex | undefined) ?? silence();
+    this.#listen(events);
+    // The first to go when the machine runs out of memory.
+    this.#applyPriority(() => writeFileSync(`/proc/${String(this.pid)}/oom_score_adj`, '1000'));
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  send(kind: number, a: number, b: number, text: string, encoding?: 'latin1'): void {
+    if (this.alive) this.#socket.write(frame(kind, a, b, text, encoding));
+  }
+
+  /** Sends bytes as they are: frames that were put together, or what the second socket takes. */
+  write(bytes: Buffer | string, by: 'data' | 'control' = 'data'): void {
+    const socket = by === 'data' ? this.#socket : this.#control;
+    if (this.alive && socket?.writable === true) socket.write(bytes);
+  }
+
+  kill(): void {
+    this.#isUnresponsive = true;
+    this.#child.kill('SIGKILL');
+    this.#killGroup();
+  }
+
+  /** What it has started too, as long as its number is its own. */
+  #killGroup(): void {
+    const { pid } = this;
+    if (this.#isWorker && this.alive && pid !== undefined) this.#applyPriority(() => process.kill(-pid, 'SIGKILL'));
+  }
+
+  lowerPriority(places: number): void {
+    // The priority is a thread's own.
+    this.#applyPriority(() => {
+      const place = Math.min(LOWEST_PRIORITY, getPriority() + places);
+      for (const thread of readdirSync(`/proc/${String(this.pid)}/task`)) setPriority(Number(thread), place);
+    });
+    // Whatever its priority, a process that runs may go on for some milliseconds when others wake; an idle one may not.
+    if (places === LOWEST_PRIORITY && existsSync(CHRT)) {
+      const idle = spawn(CHRT, ['--idle', '--all-tasks', '--pid', '0', String(this.pid)], { env: {}, stdio: 'ignore' });
+      idle.on('error', () => undefined);
+    }
+  }
+
+  memory(): number {
+    let bytes = 0;
+    this.#applyPriority(() => {
+      bytes = Number(readFileSync(`/proc/${String(this.pid)}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
+    });
+    return bytes;
+  }
+
+  processorTime(): number {
+    let ticks = 0;
+    this.#applyPriority(() => {
+      const fields =
+        readFileSync(`/proc/${String(this.pid)}/stat`, 'latin1')
+          .split(') ')
+          .at(-1)
+          ?.split(' ') ?? [];
+      ticks = Number(fields[11]) + Number(fields[12]);
+    });
+    return ticks * TICK_MILLISECONDS;
+  }
+
+  #listen(events: ProcessEvents): void {
+    let odd = '';
+    const endAsOdd = (what: string): void => {
+      odd = `it was ended, since ${what}`;
+      events.onOdd?.(what);
+      this.kill();
+    };
+    const onOddFrame = (message: string): void => endAsOdd(`it sent what no sandbox sends: ${message}`);
+    this.#read(this.#socket, events, onOddFrame);
+    if (this.#control !== undefined) this.#read(this.#control, events, onOddFrame);
+    let closing: NodeJS.Timeout | undefined;
+    this.#socket.on('end', () => {
+      closing = setTimeout(() => endAsOdd('it closed its pipe'), CLOSING_MILLISECONDS).unref();
+    });
+    for (const name of ['stdout', 'stderr'] as const) {
+      const stream: Readable | null | undefined = this.#child[name];
+      if (stream) events.onOutput?.(name, stream);
+    }
+    let said = '';
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      if (said.length < MAX_PRINTED_CHARACTERS) said += chunk.toString('latin1');
+    });
+    let ended = false;
+    const onEnd = (reason: string): void => {
+      if (ended) return;
+      ended = true;
+      clearTimeout(closing);
+      this.alive = false;
+      this.#socket.destroy();
+      this.#control?.destroy();
+      const how = odd === '' ? reason : odd;
+      events.onExit(said === '' ? how : `${how}: ${mainLine(said)}`, this.#begun?.close());
+    };
+    this.#child.on('error', (error) => onEnd(error.message));
+    this.#child.on('exit', (code, signal) => {
+      const end = (): void => onEnd(signal ?? `exit code ${String(code)}`);
+      if (!this.#isWorker) return end();
+      this.#killGroup();
+      this.#guard?.[Symbol.dispose]();
+      this.alive = false;
+      this.#child.once('close', end);
+      setTimeout(end, LAST_WORDS_MILLISECONDS);
+    });
+  }
+
+  #read(socket: Duplex, events: ProcessEvents, onOdd: (message: string) => void): void {
+    const reader = new FrameReader(
+      (kind, a, b, text) => {
+        if (!this.#isUnresponsive) events.onFrame(kind, a, b, text);
+      },
+      (kind) => (this.#isUnresponsive ? Infinity : events.mostOf(kind)),
+    );
+    socket.on('data', (chunk: Buffer) => {
+      if (this.#isUnresponsive) return;
+      try {
+        reader.push(chunk);
+      } catch (thrown) {
+        if (!(thrown instanceof OddFrame)) throw thrown;
+        onOdd(thrown.message);
+      }
+    });
+    // A write to a process that has just ended; `onExit` tells what became of its work.
+    socket.on('error', () => {});
+  }
+
+  /** What only some systems allow. */
+  #applyPriority(action: () => void): void {
+    try {
+      action();
+    } catch {
+      // Not Linux, or the process has just ended.
+    }
+  }
+}
+
+const mayFork = ({ walls }: Command, { koffi, seccomp }: Kernel): boolean =>
+  walls === undefined || walls.processes || koffi === undefined || !seccomp;
+
+/** … but for what setpriv gives. */
+const withoutWalls = ({ program, args, env }: Command): Program =>
+  diesWithActivator
+    ? { program: SETPRIV, args: ['--pdeathsig', 'KILL', '--no-new-privs', '--', program, ...args], env }
+    : { program, args, env };
+
+/** Takes all and says nothing. */
+const silence = (): Duplex => new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+
+/** The line that says what went wrong, of what Node prints when it ends. */
+function mainLine(said: string): string {
+  const lines = said.trim().split('\n');
+  return lines.find((line) => /^\w*(Error|FATAL)/.test(line)) ?? lines.at(0) ?? '';
+}
