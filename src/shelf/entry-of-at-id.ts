@@ -10,7 +10,7 @@ export async function entryOfAtId(shelf: Shelf, atId: string, version?: string):
 }
 
 /** A PUT may give a KO an `@id` of another place: it stays, does not run, and what it was may come back. */
-export function isAtHome({ id, metadata }: ShelfEntry): boolean {
+export function isAtHome({ id, metadata }: Pick<ShelfEntry, 'id' | 'metadata'>): boolean {
   try {
     return koKey(parseMetadata(metadata, id.naan).id) === koKey(id);
   } catch {

@@ -12,6 +12,7 @@ import { ServiceError, importRefused } from '../../lib/errors.ts';
 import type { PackageProblem } from '../../lib/errors.ts';
 import type { PackageFile } from '../shelf.ts';
 import { bytes } from '../archive/archive.ts';
+import { textOfMetadata } from '../package/admit.ts';
 import type { PackageLimits } from './limits.ts';
 
 export interface CheckedPackage {
@@ -94,7 +95,7 @@ export async function inspectPackage(
   };
   const text = await attempt(METADATA_FILE, async () => {
     if (!files.has(METADATA_FILE)) throw importRefused(`The package has no ${METADATA_FILE}`);
-    const decoded = decodeMetadata(await sized(METADATA_FILE, limits.metadata));
+    const decoded = textOfMetadata(await sized(METADATA_FILE, limits.metadata));
     const problem = tooManyValues(decoded);
     if (problem !== undefined) throw importRefused(`${METADATA_FILE} ${problem}`);
     return decoded;
@@ -132,14 +133,6 @@ export async function inspectPackage(
     named,
     problems,
   };
-}
-
-function decodeMetadata(content: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content);
-  } catch (cause) {
-    throw importRefused(`${METADATA_FILE} is not UTF-8 text: save it as UTF-8`, { cause });
-  }
 }
 
 function missingArtifacts({ endpoints, file }: Deployment, files: Files): PackageProblem[] {

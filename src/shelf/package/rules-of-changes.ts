@@ -1,5 +1,4 @@
-import { koKey, type KoId } from '../../knowledge-object/id.ts';
-import { METADATA_FILE, parseMetadata } from '../../knowledge-object/metadata.ts';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { preconditionFailed } from '../../lib/errors.ts';
 import type { KoPackage, ShelfEntry, Staging } from '../shelf.ts';
 
@@ -14,13 +13,4 @@ export function requireMatch(entry: ShelfEntry | undefined, ifMatch: readonly st
   if (ifMatch === undefined || (entry !== undefined && ifMatch.some((tag) => tag === entry.etag || tag === '*')))
     return;
   throw preconditionFailed('The knowledge object has changed meanwhile: its entity tag is not one of If-Match.');
-}
-
-/** Whether metadata name this KO. */
-export function isFor(id: KoId, metadata: string): boolean {
-  try {
-    return koKey(parseMetadata(metadata, id.naan).id) === koKey(id);
-  } catch {
-    return false;
-  }
 }

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { METADATA_FILE, otherAtId } from '../../knowledge-object/metadata.ts';
-import { isPackagePath } from '../../knowledge-object/package-path.ts';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import type { KoId } from '../../knowledge-object/id.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { binaryNotFound, importRefused } from '../../lib/errors.ts';
 import type { ShelfEntry, Staging } from '../shelf.ts';
 import { asWriteError, errnoOf, writing } from '../disk-errors.ts';
 import type { DurableFiles } from '../store/durable-files.ts';
-import { describePackage, textOfMetadata, type HashedFile, type PackageContent } from './package-content.ts';
+import { admit, requirePath } from './admit.ts';
+import type { HashedFile, PackageContent } from './package-content.ts';
 
 /** Makes a staged package the KO of an id. */
 export type Publish = (id: KoId, staged: StagedPackage) => Promise<ShelfEntry>;
@@ -46,8 +46,7 @@ export class StagedPackage implements Staging {
   }
 
   async write(path: string, content: Readable | Buffer): Promise<void> {
-    if (!isPackagePath(path))
-      throw importRefused(`${escapeForMessage(path)} cannot be the name of a file in a package.`);
+    requirePath(path);
     const target = join(this.content, path);
     try {
       if (path.includes('/')) await mkdir(dirname(target), { recursive: true });
@@ -74,12 +73,10 @@ export class StagedPackage implements Staging {
     }
   }
 
-  /** All that is known of it as the package of this id. */
-  async describe(id: KoId): Promise<PackageContent> {
+  /** The package of this id. @param there what has its place. @throws importRefused. */
+  async admit(id: KoId, there?: ShelfEntry): Promise<PackageContent> {
     if (!this.files.has(METADATA_FILE)) throw importRefused(`The package has no ${METADATA_FILE}.`);
-    const metadata = textOfMetadata(await this.read(METADATA_FILE));
-    const artifacts = [...this.files.values()].filter((file) => file.path !== METADATA_FILE);
-    return describePackage(id, metadata, artifacts, otherAtId(id, metadata));
+    return admit(id, await this.read(METADATA_FILE), this.files.values(), there);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -5,6 +5,7 @@ import { koKey } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { messageOf, startRefused } from '../../lib/errors.ts';
 import { reasonOf } from '../disk-errors.ts';
+import { admit } from '../package/admit.ts';
 import { sha256, type PackageContent } from '../package/package-content.ts';
 import { checkPackages, type CheckedPackages } from './check-packages.ts';
 import { DurableFiles, syncFolder } from './durable-files.ts';
@@ -16,7 +17,6 @@ import { addPackage } from './packages.ts';
 import { migrate } from './schema.ts';
 import { shelfLayout, type ShelfLayout } from './shelf-layout.ts';
 import { SqliteDatabase } from './sqlite/sqlite-database.ts';
-import { contentOf } from './stored-packages.ts';
 import type { Warn } from './stored-shelf.ts';
 import { isOld } from './upgrade/take-over-folder.ts';
 
@@ -146,7 +146,7 @@ async function listedIn(objects: ObjectsFolder, warn: Warn): Promise<Listed[]> {
       if (metadata === undefined || bytes === undefined || sha256(bytes) !== metadata.sha256)
         throw new Error(`the ${METADATA_FILE} of ${koKey(id)} is not what was stored`);
       const { mtimeMs: at } = await stat(path);
-      listed.push({ content: contentOf(id, bytes, files), listing: digest, isOnShelf: listing === 'package', at });
+      listed.push({ content: admit(id, bytes, files), listing: digest, isOnShelf: listing === 'package', at });
     } catch (thrown) {
       warn(`The listing ${digest.slice(0, 12)} of a package cannot be used: ${reasonOf(thrown)}`);
     }

@@ -1,10 +1,11 @@
 /** The packages of rows: opened, and those of which it is known that they are damaged. */
 import { readFile } from 'node:fs/promises';
 import { koKey, parseKoId, type KoId } from '../../knowledge-object/id.ts';
-import { METADATA_FILE, otherAtId } from '../../knowledge-object/metadata.ts';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { packageDamaged, ServiceError, shelfNotReadable } from '../../lib/errors.ts';
 import { OpenPackage } from '../package/open-package.ts';
-import { describePackage, type HashedFile, type PackageContent } from '../package/package-content.ts';
+import { admit } from '../package/admit.ts';
+import type { HashedFile, PackageContent } from '../package/package-content.ts';
 import { keptIsDamaged } from '../not-kept.ts';
 import type { KoPackage, RemovedPackage, ShelfDamage, ShelfEntry } from '../shelf.ts';
 import { DamagedObject, type Objects } from './objects.ts';
@@ -45,7 +46,7 @@ export class StoredPackages {
       const files = await filesOf(entry.digest);
       if (files !== undefined) {
         await objects.prepare(files);
-        return this.#opened({ ...contentOf(entry.id, entry.metadata, files), entry });
+        return this.#opened({ entry, files: new Map(files.map((file) => [file.path, file])) });
       }
       // It was replaced since, and its space was given back.
       if (settles) await settled(entry.id);
@@ -69,7 +70,7 @@ export class StoredPackages {
       const files = await filesOf(digest);
       if (files === undefined) return undefined;
       await objects.prepare(files);
-      return this.#opened(contentOf(id, await this.#metadataIn(files), files));
+      return this.#opened(admit(id, await this.#metadataIn(files), files));
     } catch (thrown) {
       if (thrown instanceof ServiceError) throw thrown;
       if (!(thrown instanceof DamagedObject))
@@ -87,7 +88,7 @@ export class StoredPackages {
       const fault = await objects.faultOf(file);
       if (fault !== undefined) throw keptIsDamaged(chosen, `its file ${file.path} ${fault}`);
     }
-    return contentOf(chosen.id, await this.#metadataIn(files), files);
+    return admit(chosen.id, await this.#metadataIn(files), files);
   }
 
   openRetained(content: PackageContent): KoPackage {
@@ -146,7 +147,7 @@ export class StoredPackages {
     return typeof found === 'string' ? readFile(found, 'utf8') : found.toString('utf8');
   }
 
-  #opened(content: PackageContent): KoPackage {
+  #opened(content: Pick<PackageContent, 'entry' | 'files'>): KoPackage {
     const digests = [...content.files.values()].map(({ sha256 }) => sha256);
     for (const each of digests) this.#held.set(each, (this.#held.get(each) ?? 0) + 1);
     let isHeld = true;
@@ -186,12 +187,3 @@ const causeOf = ({ path, message }: DamagedObject): string =>
   `${path === undefined ? message : `its file ${path} ${message}`}; import it again`;
 
 const damaged = (id: KoId, cause: string): Error => packageDamaged(`The package of ${koKey(id)} is damaged: ${cause}.`);
-
-/** @param files of the package; its `metadata.json` may be among them, and does not count. */
-export const contentOf = (id: KoId, metadata: string, files: readonly HashedFile[]): PackageContent =>
-  describePackage(
-    id,
-    metadata,
-    files.filter(({ path }) => path !== METADATA_FILE),
-    otherAtId(id, metadata),
-  );

@@ -9,12 +9,13 @@ import type { ChangeLog } from '../change-log.ts';
 import { readOnlyShelf, writing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { EntryIndex } from '../entry-index.ts';
+import { isAtHome } from '../entry-of-at-id.ts';
 import type { FolderPackages } from '../unpacked/folder-packages.ts';
 import type { PlacedArchives } from '../unpacked/placed-archives.ts';
 import type { HashedFile, PackageContent } from '../package/package-content.ts';
-import { copyFiles, isFor, requireMatch } from '../package/rules-of-changes.ts';
+import { admit, requirePlace } from '../package/admit.ts';
+import { copyFiles, requireMatch } from '../package/rules-of-changes.ts';
 import { StagedPackage, type Publish } from '../package/staged-package.ts';
-import { requirePlace } from '../require-place.ts';
 import type {
   KoPackage,
   ListRange,
@@ -37,7 +38,7 @@ import { forgetRemoved, isNamed } from './packages.ts';
 import type { Retained } from './retained.ts';
 import type { StoredKos } from './stored-kos.ts';
 import type { ShelfFollower } from './shelf-follower.ts';
-import { contentOf, StoredPackages, type FilesOf } from './stored-packages.ts';
+import { StoredPackages, type FilesOf } from './stored-packages.ts';
 
 export type Warn = (message: string, cause?: unknown) => void;
 
@@ -200,7 +201,7 @@ export class StoredShelf implements Shelf {
       if (folder === undefined || folders === undefined) return this.#replaceStored(id, metadata, ifMatch);
       requireMatch(folder.entry, ifMatch);
       // "Later PUTs of metadata never move a KO": a folder whose metadata names another id could not keep its own.
-      if (!isFor(id, metadata)) return this.#copy(id, folder, metadata);
+      if (!isAtHome({ id, metadata })) return this.#copy(id, folder, metadata);
       await this.#retainFolder(folder, 'replaced');
       await folders.replaceMetadata(id, metadata);
       return kos.find(id) ?? folder.entry;
@@ -349,8 +350,7 @@ export class StoredShelf implements Shelf {
   }
 
   async #take(id: KoId, staged: StagedPackage): Promise<ShelfEntry> {
-    const content = await staged.describe(id);
-    requirePlace(content.entry, this.#parts.kos.find(id));
+    const content = await staged.admit(id, this.#parts.kos.find(id));
     await this.#storing(content, staged, async () => {
       const opened = await this.#parts.folders?.open(id);
       if (opened !== undefined) await this.#retainFolder(opened, 'replaced');
@@ -380,7 +380,7 @@ export class StoredShelf implements Shelf {
       requireMatch(before, ifMatch);
       const files = await filesOf(before.digest);
       if (files === undefined) throw new Error(`the package of ${koKey(id)} has no list of files`);
-      const content = contentOf(id, metadata, files);
+      const content = admit(id, metadata, files);
       if (content.entry.etag === before.etag) return before;
       await this.#storing(content, undefined, () => change.put(content));
       return content.entry;
@@ -392,7 +392,7 @@ export class StoredShelf implements Shelf {
     if (!this.#parts.retained.isKept) return;
     const { entry } = folder;
     await using staged = await this.#stage(async (id, each) => {
-      const content = await each.describe(id);
+      const content = await each.admit(id);
       await this.#storing(content, each, () => this.#change(id, undefined, (change) => change.retain(content, why)));
       return entry;
     });

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { koKey, nameKey, type KoId, type KoName } from '../../knowledge-object/id.ts';
-import { METADATA_FILE, otherAtId } from '../../knowledge-object/metadata.ts';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { packageDamaged, shelfNotReadable, toError, tooManyOpen } from '../../lib/errors.ts';
 import { isOutOfHandles } from '../../lib/out-of-handles.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
@@ -60,6 +60,8 @@ export class FolderPackages {
   /** Those that have rows, by `koKey`. */
   readonly #rows = new Map<string, FolderRow>();
   #damage: readonly ShelfDamage[] = [];
+  /** Whether the rows were taken in since they were last shown: some may have gone. */
+  #isLoaded = false;
   #archives: readonly string[] = [];
   #coming: Promise<void> | undefined;
   readonly #options: FolderPackagesOptions;
@@ -79,6 +81,7 @@ export class FolderPackages {
   load(): Promise<void> {
     return this.#alone(async () => {
       this.#rows.clear();
+      this.#isLoaded = true;
       for (const row of await folderRows(this.#options.database)) {
         const { id, atId, where, stamp } = row;
         this.#rows.set(koKey(id), row);
@@ -268,8 +271,8 @@ export class FolderPackages {
       const stamp = folderStamp(stamps);
       if (before !== undefined && stamp !== undefined && stamp === before.stamp) return before;
       const content = await readUnpacked(place.path, stamps, this.#options.defaultNaan);
-      const { id, metadata } = content.entry;
-      return { id, atId: otherAtId(id, metadata), place, stamp, content };
+      const { id, atId } = content.entry;
+      return { id, atId, place, stamp, content };
     } catch (thrown) {
       if (isOutOfHandles(thrown)) throw tooManyOpen(thrown);
       damage.push(isTransient(thrown) ? unreadable(where, thrown) : { where, cause: reasonOf(thrown) });
@@ -329,6 +332,8 @@ export class FolderPackages {
       for (const id of part) this.#rows.delete(koKey(id));
       await show();
     }
+    if (this.#isLoaded) await show();
+    this.#isLoaded = false;
   }
 
   async #moveAll(key: string): Promise<void> {

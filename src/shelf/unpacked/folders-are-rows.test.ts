@@ -66,7 +66,7 @@ test('a second start reads no file of a folder that has the stamp of its row', a
   const before = await (async () => {
     await using shelf = await openStoredShelf(dir.path);
     await shelf.database.query(`UPDATE ko SET etag = '"as the row says"' WHERE id = 'a/b/v1'`);
-    return rowsOf(shelf);
+    return await rowsOf(shelf);
   })();
   await writeFile(join(dir.path, 'y/src/index.js'), 'other');
   await settled(dir, 'y');

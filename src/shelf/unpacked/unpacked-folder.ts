@@ -1,16 +1,11 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { METADATA_FILE, otherAtId, parseMetadata } from '../../knowledge-object/metadata.ts';
+import { METADATA_FILE, parseMetadata } from '../../knowledge-object/metadata.ts';
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
 import { isMissing } from '../disk-errors.ts';
 import { hashFile } from '../package/hash-file.ts';
-import {
-  describePackage,
-  sha256,
-  textOfMetadata,
-  type HashedFile,
-  type PackageContent,
-} from '../package/package-content.ts';
+import { admit, textOfMetadata } from '../package/admit.ts';
+import { sha256, type HashedFile, type PackageContent } from '../package/package-content.ts';
 
 /** Not of the package: what desktops and version control leave in folders. */
 const IGNORED = new Set(['.DS_Store', '__MACOSX', '.git']);
@@ -58,7 +53,6 @@ export async function readUnpacked(
   defaultNaan: string,
 ): Promise<PackageContent> {
   const metadata = textOfMetadata(await readFile(join(root, METADATA_FILE)));
-  const { id } = parseMetadata(metadata, defaultNaan);
   const files: HashedFile[] = [];
   for (const { path, size } of stamps) {
     if (path === METADATA_FILE) continue;
@@ -66,7 +60,7 @@ export async function readUnpacked(
     const digest = await hashFile(join(root, path), size).catch(unlessMissing);
     if (digest !== undefined) files.push({ path, size, sha256: digest });
   }
-  return describePackage(id, metadata, files, otherAtId(id, metadata));
+  return admit(parseMetadata(metadata, defaultNaan).id, metadata, files);
 }
 
 function unlessMissing(thrown: unknown): undefined {

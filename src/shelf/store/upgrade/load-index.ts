@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { koKey } from '../../../knowledge-object/id.ts';
 import { isMissing, reasonOf } from '../../disk-errors.ts';
-import { keyOf } from '../../package/package-content.ts';
 import { idOfPointerName, type ShelfLayout } from '../shelf-layout.ts';
 import { parsePointer, type Pointer } from './pointer.ts';
 
@@ -19,7 +18,7 @@ export function loadIndex({ index }: Pick<ShelfLayout, 'index'>): LoadedIndex {
     const where = id === undefined ? name : koKey(id);
     try {
       const pointer = parsePointer(readFileSync(join(index, name), 'utf8'));
-      if (keyOf(pointer.content) !== where) throw new Error('it has the name of another knowledge object');
+      if (koKey(pointer.content.entry.id) !== where) throw new Error('it has the name of another knowledge object');
       kos.push(pointer);
     } catch (thrown) {
       unreadable.push({ where, cause: `its entry .kgrid/index/${name} cannot be read: ${reasonOf(thrown)}` });

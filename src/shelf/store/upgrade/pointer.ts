@@ -1,7 +1,8 @@
 import { parseKoId } from '../../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../../knowledge-object/metadata.ts';
 import { isPackagePath } from '../../../knowledge-object/package-path.ts';
-import { describePackage, type HashedFile, type PackageContent } from '../../package/package-content.ts';
+import { admit } from '../../package/admit.ts';
+import type { HashedFile, PackageContent } from '../../package/package-content.ts';
 
 const FORMAT = 1;
 
@@ -25,8 +26,7 @@ export function parsePointer(text: string): Pointer {
   const folder = asText(fields.folder);
   if (id === undefined || !/^[0-9a-f-]+$/.test(folder)) throw new Error('its id or folder is not one');
   if (!Array.isArray(fields.files)) throw new Error('it has no list of files');
-  const atId = typeof fields.atId === 'string' ? fields.atId : undefined;
-  const content = describePackage(id, asText(fields.metadata), fields.files.map(asFile), atId);
+  const content = admit(id, asText(fields.metadata), fields.files.map(asFile));
   // The digests cover the list of files and the metadata: a changed byte in either shows.
   if (content.artifactsDigest !== fields.digest || content.files.get(METADATA_FILE)?.sha256 !== fields.metadataSha256) {
     throw new Error('its content does not have the digests that it names');
