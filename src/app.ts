@@ -1,6 +1,7 @@
 /** Builds the service from its configuration; nothing here listens yet. */
 import type { FastifyInstance } from 'fastify';
 import { Activator } from './activation/activator.ts';
+import { holdBeforeChanges } from './activation/hold-before-changes.ts';
 import { KnownPackages } from './activation/known-packages.ts';
 import { fullVersion } from './build.ts';
 import type { Build } from './build.ts';
@@ -64,8 +65,8 @@ export interface AppOptions {
   readonly lostLines: () => number;
 }
 
-/** Of what is read of descriptors: raised when more is, so that none is taken from before. */
-const DESCRIPTORS_FORM = 2;
+/** Of what is read of packages: raised when more is, so that none is taken from before. */
+const READINGS_FORM = 4;
 
 /** Where it throws, all that was made before is ended. @throws startRefused. */
 export async function createApp({
@@ -104,7 +105,7 @@ export async function createApp({
   const { shelf, state, audit: auditStore } = storage;
   if (tracer !== undefined) traceShelf(tracer, shelf);
   const fleet = owned.use(await fleetOf({ shelf, config, build, log }));
-  const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version} ${DESCRIPTORS_FORM}`);
+  const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version} ${READINGS_FORM}`);
   owned.defer(() => known.save());
   const descriptors = owned.use(new BackgroundReader());
   const engines = owned.use(new EngineRegistry());
@@ -131,6 +132,7 @@ export async function createApp({
   const activator = owned.use(
     new Activator({
       shelf: fleet?.kos ?? shelf,
+      opensLater: fleet === undefined,
       onGone: (ko) => consoles.forget(ko),
       ...{ engines, known, descriptors, maxTimeout: config.limits.endpoint, servesLibraries: config.servesLibraries },
       order: fleet === undefined ? undefined : (change, about) => fleet.order(change, about),
@@ -139,6 +141,7 @@ export async function createApp({
       log: log.child({ part: 'activation' }),
     }),
   );
+  if (fleet === undefined) holdBeforeChanges(shelf, (id) => activator.hold(id));
   const discardRemoved = async (): Promise<number> => {
     await auditStore?.trim?.();
     return shelf.discardRemoved();
