@@ -72,7 +72,7 @@ test('a call that waits for an activation is answered by what replaces it meanwh
   assert.equal((await waiting).object['result'], 'new', (await waiting).text);
 });
 
-test('when the shelf cannot be read health is DOWN and nothing else', async () => {
+test('when the shelf cannot be read health is DOWN and nothing else (S-HEALTH-DOWN)', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService({ shelf: `${folder.path}/shelf` });
   const ko = welcomeKo({ naan: uniqueNaan() });
