@@ -1,6 +1,7 @@
 /** Builds the service from its configuration; nothing here listens yet. */
 import type { FastifyInstance } from 'fastify';
 import { Activator } from './activation/activator.ts';
+import { holdBeforeChanges } from './activation/hold-before-changes.ts';
 import { KnownPackages } from './activation/known-packages.ts';
 import { fullVersion } from './build.ts';
 import type { Build } from './build.ts';
@@ -64,8 +65,8 @@ export interface AppOptions {
   readonly lostLines: () => number;
 }
 
-/** Of what is read of descriptors: raised when more is, so that none is taken from before. */
-const DESCRIPTORS_FORM = 2;
+/** Of what is read of packages: raised when more is, so that none is taken from before. */
+const READINGS_FORM = 4;
 
 /** Where it throws, all that was made before is ended. @throws startRefused. */
 export async function createApp({
@@ -115,7 +116,7 @@ export async function createApp({
       log: log.child({ part: 'fleet' }),
     }),
   );
-  const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version} ${DESCRIPTORS_FORM}`);
+  const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version} ${READINGS_FORM}`);
   owned.defer(() => known.save());
   const engines = owned.use(new EngineRegistry());
   const consoles = new ConsoleLines();
@@ -140,6 +141,7 @@ export async function createApp({
   const activator = owned.use(
     new Activator({
       shelf: fleet.kos,
+      opensLater: !shelf.database.isShared,
       onGone: (ko) => consoles.forget(ko),
       ...{ engines, known, descriptors, maxTimeout: config.limits.endpoint, servesLibraries: config.servesLibraries },
       order: (change, about) => fleet.order(change, about),
@@ -148,6 +150,7 @@ export async function createApp({
       log: log.child({ part: 'activation' }),
     }),
   );
+  if (fleet === undefined) holdBeforeChanges(shelf, (id) => activator.hold(id));
   const discardRemoved = async (): Promise<number> => {
     await auditStore?.trim?.();
     return shelf.discardRemoved();

@@ -20,7 +20,7 @@ export function reportActivation(
   const waiting = endpoints.filter((each) => each.status === 'LOADED');
   const isFew = active.length <= MOST_LINES;
   const report = (each: Endpoint): void => reportActive(each, { log, url, permissions, isFew });
-  active.forEach(report);
+  if (isFew || log.isLevelEnabled('debug')) active.forEach(report);
   for (const { id, cause } of withoutEndpoints)
     log[isFew ? 'info' : 'debug']({ event: 'no-endpoints', ko: koKey(id) }, `  ${koKey(id)} ${cause}`);
   for (const { where, cause: reason } of shelf.damage())
@@ -55,7 +55,7 @@ function reportActive(endpoint: Endpoint, { log, url, permissions, isFew }: Repo
       ko: ko.key,
       endpoint: id,
       engine: entry.engine,
-      digest: `sha256:${ko.package.entry.digest}`,
+      digest: `sha256:${ko.entry.digest}`,
       status,
     },
     `  ${entry.method.toUpperCase()} ${url}/${id}  ${ko.details.title ?? ''} (${entry.engine})${note === '' ? '' : `; it ${note}`}`,

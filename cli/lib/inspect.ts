@@ -68,13 +68,11 @@ export async function inspect(source: KoSource): Promise<Inspection> {
   if (ko !== undefined) {
     const disagreements = [
       ...koProblems(ko),
-      ...ko.declared.flatMap(({ from, entry }) =>
-        withMeant(entry, endpointProblems(ko, from, entry, enginesFor(entry))),
-      ),
+      ...ko.declared.flatMap(({ from, entry }) => withMeant(entry, endpointProblems(from, entry, enginesFor(entry)))),
     ];
     findings.push(...disagreements.map(({ file, line, message }) => problem(file, line, withReason(message, source))));
     for (const { from, entry } of ko.declared) {
-      const late = timeoutProblem(from.deployment, entry, MOST_TIMEOUT_MS);
+      const late = timeoutProblem(from, entry, MOST_TIMEOUT_MS);
       // Code for the engine javascript is activated here, which says it.
       if (late !== undefined && entry.engine !== 'javascript')
         findings.push(warning(from.deployment.file, entry.line, late));

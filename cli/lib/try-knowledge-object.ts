@@ -59,7 +59,7 @@ export async function activationProblems({ source, ko, activator, runtimes }: Tr
         status === 'FAILED_TO_ACTIVATE' &&
         isHere(entry.engine, runtimes) &&
         koProblems(ko, [from]).length === 0 &&
-        endpointProblems(ko, from, entry, ENGINES).length === 0,
+        endpointProblems(from, entry, ENGINES).length === 0,
     );
   return Promise.all(
     failed.map(({ from, entry, detail = '' }) => activationProblem(source, from.deployment, entry, detail)),

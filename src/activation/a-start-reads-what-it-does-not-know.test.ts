@@ -24,12 +24,18 @@ class ReadyEngine extends ManualEngine {
     this.succeed(plan.id);
     return executor;
   }
+
+  activateKnown({ id }: { readonly id: string }) {
+    return { execute: () => Promise.resolve(JSON.stringify(id)), dispose: () => undefined };
+  }
 }
 
 /** The shelf, and which files of its packages were read since this was asked last. */
-function counting(shelf: Shelf): { counted: Shelf; reads: () => string[] } {
+function counting(shelf: Shelf): { counted: Shelf; reads: () => string[]; opens: () => number } {
   const reads: string[] = [];
+  let opens = 0;
   const open: Shelf['open'] = async (id) => {
+    opens++;
     const pkg = await shelf.open(id);
     return (
       pkg && {
@@ -53,20 +59,26 @@ function counting(shelf: Shelf): { counted: Shelf; reads: () => string[] } {
     damage: () => shelf.damage(),
     readAgain: () => shelf.readAgain(),
   };
-  return { counted: counted as Shelf, reads: () => reads.splice(0).sort() };
+  return { counted: counted as Shelf, reads: () => reads.splice(0).sort(), opens: () => opens };
 }
 
 async function startOn(shelf: Shelf, known: string): Promise<{ activator: Activator; remembered: KnownPackages }> {
   const remembered = await KnownPackages.open(known, '1');
   const engines = new Map([['javascript', new ReadyEngine()]]);
-  const activator = new Activator({ shelf, engines, known: remembered, log: pino({ level: 'silent' }) });
+  const activator = new Activator({
+    shelf,
+    engines,
+    known: remembered,
+    opensLater: true,
+    log: pino({ level: 'silent' }),
+  });
   await (
     await activator.start()
   ).decided;
   return { activator, remembered };
 }
 
-test('a second start reads no descriptor that it knows, reads them when it is over, and finds what is damaged', async () => {
+test('a second start opens no package that it knows, reads them when it is over, and finds what is damaged', async () => {
   await using folder = await temporaryFolder();
   const all = NAMES.flatMap((name) => DESCRIPTORS.map((file) => `${name}/${file}`));
   const known = join(folder.path, 'known');
@@ -89,7 +101,7 @@ test('a second start reads no descriptor that it knows, reads them when it is ov
     activator[Symbol.dispose]();
   }
   await using shelf = await openStoredShelf(folder.path);
-  const { counted, reads } = counting(shelf);
+  const { counted, reads, opens } = counting(shelf);
   const place = objectOf(folder.path, `a/${NAMES[1] ?? ''}/v1.0`, 'service.yaml');
   const text = readFileSync(place, 'utf8');
   writeFileSync(place, text.replace('paths', 'paths'.toUpperCase()));
@@ -97,13 +109,10 @@ test('a second start reads no descriptor that it knows, reads them when it is ov
 
   const { activator } = await startOn(counted, known);
 
-  assert.deepEqual(reads(), []);
+  assert.deepEqual([reads(), opens()], [[], 0], 'nothing is opened before it is over');
   await activator.readLater;
-  const rest = `${damaged}/deployment.yaml`;
-  assert.deepEqual(
-    [...new Set(reads())],
-    all.filter((path) => path !== rest),
-  );
+  const code = NAMES.filter((name) => name !== damaged).map((name) => `${name}/src/index.js`);
+  assert.deepEqual([...new Set(reads())], [...all, ...code].sort());
   assert.deepEqual(
     activator.set.failures.map(({ id, cause }) => [id.name, /service\.yaml is not what was stored/.test(cause)]),
     [[damaged, true]],

@@ -11,7 +11,7 @@ import { SerialQueue } from '../lib/serial-queue.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 
 import { ActivationQueue } from './activation-queue.ts';
-import type { ActiveKos } from './active-kos.ts';
+import type { ActiveKos, ListedKo } from './active-kos.ts';
 import { outcomeOf } from './became-active.ts';
 import type { ChangeOutcome } from './became-active.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -34,7 +34,7 @@ import type { About } from './selection.ts';
 
 export type Change = 'reload' | 'refresh';
 
-export interface ActivatorOptions extends Omit<KoLoaderOptions, 'isStart' | 'onFailed'> {
+export interface ActivatorOptions extends Omit<KoLoaderOptions, 'isStart' | 'onFailed' | 'present' | 'onLoaded'> {
   readonly shelf: ActiveKos;
   readonly log: Logger;
   /** Makes what is asked for, where several activators make it together; each then calls `apply`. */
@@ -85,6 +85,8 @@ export class Activator implements Disposable {
       ...options,
       isStart: () => !this.loaded,
       onFailed: (failure) => this.#failed.unloaded(failure),
+      present: (key) => this.loadedKo(key),
+      onLoaded: (ko) => this.#coming.set(ko.key, ko),
     });
     const maker = new EndpointMaker({
       ...options,
@@ -123,7 +125,8 @@ export class Activator implements Disposable {
       const { endpoints } = this.#making.maker.endpoints(declared);
       for (const ko of opened) ko.settle();
       this.#set = new EndpointSet(endpoints, failures);
-      for (const each of endpoints) this.#queue.add(each);
+      this.#coming.clear();
+      for (const each of endpoints) if (!each.activateKnown()) this.#queue.add(each);
       this.loaded = true;
       this.#whenLoaded.resolve();
     });
@@ -144,6 +147,16 @@ export class Activator implements Disposable {
     const id = parseKoId(key);
     const loaded = (): readonly Endpoint[] => (id === undefined ? [] : this.#set.ofName(id));
     return this.#coming.get(key) ?? loaded().findLast((each) => each.ko.key === key)?.ko;
+  }
+
+  /** Before a KO changes on the shelf: what is active of it keeps its files. Never rejects. */
+  async hold(id: KoId): Promise<void> {
+    const key = koKey(id);
+    const active = this.#set.ofName(id).flatMap(({ ko }) => (ko.key === key ? [ko] : []));
+    const coming = this.#coming.get(key);
+    const kos = new Set(coming === undefined ? active : [...active, coming]);
+    // What cannot be opened is damaged, and may well be replaced.
+    await Promise.allSettled([...kos].map((ko) => ko.open()));
   }
 
   /** "Discard all endpoints, reload every KO from the shelf, activate all endpoints." */
@@ -284,7 +297,7 @@ export class Activator implements Disposable {
     });
   }
 
-  async #entries(names: readonly KoName[] | undefined): Promise<readonly { readonly id: KoId }[]> {
+  async #entries(names: readonly KoName[] | undefined): Promise<readonly ListedKo[]> {
     if (names === undefined) return this.#shelf.list();
     return (await Promise.all(names.map(({ naan, name }) => this.#shelf.versions(naan, name)))).flat();
   }

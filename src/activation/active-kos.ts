@@ -3,12 +3,15 @@
  * several activators agreed on, where they share a shelf.
  */
 import type { KoId } from '../knowledge-object/id.ts';
-import type { Shelf } from '../shelf/shelf.ts';
+import type { Shelf, ShelfEntry } from '../shelf/shelf.ts';
+
+/** As the shelf lists it; where several activators agree on what is active, only its place. */
+export type ListedKo = ShelfEntry | { readonly id: KoId };
 
 export interface ActiveKos extends Pick<Shelf, 'open' | 'rescan' | 'readAgain' | 'damage'> {
-  list(): Promise<readonly { readonly id: KoId }[]>;
+  list(): Promise<readonly ListedKo[]>;
   /** Those of one KO, oldest first. */
-  versions(naan: string, name: string): Promise<readonly { readonly id: KoId }[]>;
+  versions(naan: string, name: string): Promise<readonly ListedKo[]>;
   /**
    * When it was asked for that an endpoint be activated, where several activators do that: milliseconds since 1970. Without
    * it, an endpoint was activated when that was done here.

@@ -21,18 +21,46 @@ export const koDisagreement = (ko: LoadedKo, from: LoadedService): string | unde
 
 /** Why this endpoint may not run; undefined when the descriptors agree on it. */
 export const endpointDisagreement = (
-  ko: LoadedKo,
   from: LoadedService,
   entry: DeploymentEntry,
   engines: Engines,
-): string | undefined => endpointProblems(ko, from, entry, engines)[0]?.message;
+): string | undefined => endpointProblems(from, entry, engines)[0]?.message;
+
+/** In what the package disagrees with itself, whichever engines there are. */
+export function disagreementIn(ko: LoadedKo): PackageProblem | undefined {
+  const [problem] = koProblems(ko, ko.reading.services);
+  return problem ?? ko.reading.declared.flatMap(({ from, entry }) => endpointProblems(from, entry))[0];
+}
+
+/** Why no engine here runs the endpoint; undefined where one does. */
+export function engineProblem(
+  from: LoadedService,
+  entry: DeploymentEntry,
+  engines: Engines,
+): PackageProblem | undefined {
+  const engine = engines.get(entry.engine);
+  if (engine?.method === entry.method) return undefined;
+  const { file } = from.deployment;
+  const at = `${file} line ${entry.line}`;
+  const message =
+    engine === undefined
+      ? `engine ${entry.engine} (${at}) is not known here; engines: ${someOf(engines.keys())}`
+      : `${entry.method.toUpperCase()} ${entry.path} (${at}): endpoints of engine ${engine.name} use ${engine.method.toUpperCase()}`;
+  return { message, file, line: entry.line };
+}
 
 type Engines = Pick<ReadonlyMap<string, Pick<Engine, 'name' | 'method'>>, 'get'> & { keys(): Iterable<string> };
 
 /** Why the time that an endpoint asks for is not given; undefined where it is. `most`: milliseconds. */
-export function timeoutProblem({ file }: { file: string }, entry: DeploymentEntry, most: number): string | undefined {
-  const { path, timeout = 0, line } = entry;
+export function timeoutProblem(
+  from: Pick<LoadedService, 'deployment'>,
+  entry: DeploymentEntry,
+  most: number,
+): string | undefined {
+  const { timeout = 0 } = entry;
   if (timeout <= most) return undefined;
+  const { path, line } = entry;
+  const { file } = from.deployment;
   return `the timeout of ${path} (${file} line ${line}) is ${inSeconds(timeout)}, which is more than the ${inSeconds(most)} that the service allows (--max-endpoint-timeout)`;
 }
 
@@ -123,13 +151,9 @@ function pathOf(address: string): string | undefined {
   return path === undefined ? undefined : withoutEndSlashes(path);
 }
 
-/** All in which the descriptors disagree on an endpoint. */
-export function endpointProblems(
-  ko: LoadedKo,
-  { service, deployment }: LoadedService,
-  entry: DeploymentEntry,
-  engines: Engines,
-): PackageProblem[] {
+/** All in which the descriptors disagree on an endpoint; without `engines`, whichever there are. */
+export function endpointProblems(from: LoadedService, entry: DeploymentEntry, engines?: Engines): PackageProblem[] {
+  const { service, deployment, missing = [] } = from;
   const place = { file: deployment.file, line: entry.line };
   // What else is said of an entry that cannot be read would only follow from that.
   if (entry.problems.length > 0) return entry.problems.map((message) => ({ message, ...place }));
@@ -150,21 +174,10 @@ export function endpointProblems(
       ...place,
     });
   }
-  const engine = engines.get(entry.engine);
-  if (engine === undefined) {
-    problems.push({
-      message: `engine ${entry.engine} (${at}) is not known here; engines: ${someOf(engines.keys())}`,
-      ...place,
-    });
-  } else if (engine.method !== entry.method) {
-    problems.push({
-      message: `${method} ${entry.path} (${at}): endpoints of engine ${engine.name} use ${engine.method.toUpperCase()}`,
-      ...place,
-    });
-  }
-  const missing = new Set(
-    [...entry.artifacts, entry.entry].filter((path) => path !== '' && !ko.package.files.has(path)),
-  );
-  for (const path of missing) problems.push(missingArtifact(path, deployment.file, entry.line));
+  const noEngine = engines && engineProblem(from, entry, engines);
+  if (noEngine !== undefined) problems.push(noEngine);
+  for (const path of missing)
+    if (path === entry.entry || entry.artifacts.includes(path))
+      problems.push(missingArtifact(path, deployment.file, entry.line));
   return problems;
 }

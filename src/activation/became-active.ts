@@ -55,5 +55,5 @@ const contentOf = (endpoints: readonly Endpoint[]): Map<string, { readonly atId:
   new Map(
     endpoints
       .filter(({ status }) => status !== 'FAILED_TO_ACTIVATE')
-      .map(({ ko }) => [ko.key, { atId: ko.atId, digest: ko.package.entry.digest }]),
+      .map(({ ko }) => [ko.key, { atId: ko.atId, digest: ko.entry.digest }]),
   );

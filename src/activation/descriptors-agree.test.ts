@@ -22,7 +22,7 @@ async function disagreementIn(from: Ko): Promise<string | undefined> {
 async function ofEndpoint(from: Ko): Promise<string | undefined> {
   const it = await loaded(from);
   const [{ from: service, entry } = assert.fail()] = it.declared;
-  return endpointDisagreement(it, service, entry, ENGINES);
+  return endpointDisagreement(service, entry, ENGINES);
 }
 
 test('ids that name the same knowledge object agree, in each way of writing them', async () => {
@@ -115,7 +115,7 @@ test('artifacts and the entry must be in the package, and each that is not is na
   const parts = { deployment: { artifact: ['src/index.js', 'src/none.js', 'gone.json'], entry: 'src/none.js' } };
   const it = await loaded(made(parts));
   const [{ from, entry } = assert.fail()] = it.declared;
-  const messages = endpointProblems(it, from, entry, ENGINES).map(({ message }) => message);
+  const messages = endpointProblems(from, entry, ENGINES).map(({ message }) => message);
   assert.equal(messages.length, 2);
   assert.match(messages[0] ?? '', /src\/none\.js/);
   assert.match(messages[1] ?? '', /gone\.json/);
@@ -124,7 +124,7 @@ test('artifacts and the entry must be in the package, and each that is not is na
 test('what is said of an entry that cannot be read is only that', async () => {
   const it = await loaded(made({ deployment: { engine: undefined, artifact: undefined } }));
   const [{ from, entry } = assert.fail()] = it.declared;
-  const messages = endpointProblems(it, from, entry, ENGINES).map(({ message }) => message);
+  const messages = endpointProblems(from, entry, ENGINES).map(({ message }) => message);
   assert.deepEqual(messages, [...entry.problems]);
   assert.ok(messages.length > 0 && messages.every((each) => !each.includes('not known here')), messages.join());
 });

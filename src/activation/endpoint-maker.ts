@@ -1,7 +1,7 @@
 /** Makes the endpoints that knowledge objects declare. */
 import type { Engines } from '../engines/engine-registry.ts';
 import type { ActiveKos } from './active-kos.ts';
-import { endpointDisagreement, koDisagreement, timeoutProblem } from './agreement.ts';
+import { endpointDisagreement, engineProblem, koDisagreement, timeoutProblem } from './agreement.ts';
 import { Endpoint } from './endpoint.ts';
 import type { LoadedService } from './loaded-ko.ts';
 import { idOf, newestVersions } from './loading.ts';
@@ -35,7 +35,7 @@ export class EndpointMaker {
       // "The newest KO version has the id […]; the others are active under their KO version in that place."
       const own = newest.get(id) === each.ko.id.version ? id : idOf(each, each.ko.id.version);
       if (each.present?.id === own) return each.present;
-      if (!problems.has(each.from)) problems.set(each.from, koDisagreement(each.ko, each.from));
+      if (!each.ko.agrees && !problems.has(each.from)) problems.set(each.from, koDisagreement(each.ko, each.from));
       const endpoint = this.#make(own, each, problems.get(each.from));
       made.push(endpoint);
       return endpoint;
@@ -50,8 +50,8 @@ export class EndpointMaker {
     const problem =
       koProblem ??
       conflict ??
-      endpointDisagreement(ko, from, entry, engines) ??
-      timeoutProblem(from.deployment, entry, maxTimeout);
+      (ko.agrees ? engineProblem(from, entry, engines)?.message : endpointDisagreement(from, entry, engines)) ??
+      timeoutProblem(from, entry, maxTimeout);
     const engine = engines.get(entry.engine);
     const activated = (): number | undefined => shelf.activated?.(ko.id, entry.engine);
     const endpoint = new Endpoint(id, declared, engine, problem, prioritize, activated);

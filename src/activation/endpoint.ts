@@ -1,5 +1,6 @@
 /** One endpoint of a loaded knowledge object, and what became of its activation. */
 import type { DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
+import type { Operation } from '../knowledge-object/descriptors/service.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { endpointNotActive, messageOf, overloaded } from '../lib/errors.ts';
 import { localTimestamp, preciseNow } from '../lib/time.ts';
@@ -32,10 +33,6 @@ export class Endpoint implements CallTarget {
   readonly apiVersion: string;
   /** Path as deployed, without the leading slash. */
   readonly name: string;
-  /** Media types that the service descriptor declares for the request. */
-  readonly accepts: readonly string[];
-  /** Media types that it declares for the 200 response. */
-  readonly responds: readonly string[];
   /** Settles when the status is no longer `LOADED`; never rejects. */
   readonly decided: Promise<void>;
   status: EndpointStatus = 'LOADED';
@@ -52,7 +49,9 @@ export class Endpoint implements CallTarget {
   readonly #problem: string | undefined;
   readonly #prioritize: (endpoint: Endpoint) => void;
   readonly #toldTime: () => number | undefined;
-  readonly #abort = new AbortController();
+  /** Made when something has to hear of it. */
+  #abort: AbortController | undefined;
+  #isDisposed = false;
   /** Milliseconds since 1970. A text of it would be 400 bytes. */
   #activatedAt: number | undefined;
   #activatingMs: number | undefined;
@@ -82,9 +81,6 @@ export class Endpoint implements CallTarget {
     this.engine = engine;
     this.apiVersion = from.apiVersion;
     this.name = entry.path.slice(1);
-    const declared = from.service.paths.get(entry.path)?.methods.get(entry.method);
-    this.accepts = declared?.requestMediaTypes ?? ['application/json'];
-    this.responds = declared?.responseMediaTypes ?? [];
     this.#problem = problem;
     this.#prioritize = prioritize;
     this.#toldTime = activated;
@@ -92,6 +88,37 @@ export class Endpoint implements CallTarget {
     this.decided = promise;
     this.#decide = resolve;
     ko.retain();
+  }
+
+  /** Media types that the service descriptor declares for the request. */
+  get accepts(): readonly string[] {
+    return this.#declared?.requestMediaTypes ?? ['application/json'];
+  }
+
+  /** Media types that it declares for the 200 response. */
+  get responds(): readonly string[] {
+    return this.#declared?.responseMediaTypes ?? [];
+  }
+
+  get #declared(): Operation | undefined {
+    return this.from.service.paths.get(this.entry.path)?.methods.get(this.entry.method);
+  }
+
+  /** Brings it to life at once, where its code was seen to load by an earlier start. False where that has to be found out. */
+  activateKnown(): boolean {
+    const { engine, ko } = this;
+    if (this.#begun || this.#problem !== undefined || ko.wasRead || this.entry.listsExports === true) return false;
+    const about = { id: this.id, checksum: ko.entry.digest };
+    const executor = engine?.activateKnown?.(about, () => ko.open().then(() => this.#plan()));
+    if (executor === undefined) return false;
+    this.#begun = true;
+    this.#executor = executor;
+    this.status = 'ACTIVATED';
+    this.detail = this.entry.note;
+    this.#activatedAt = this.#toldTime() ?? preciseNow();
+    this.#activatingMs = 0;
+    this.#decide();
+    return true;
   }
 
   /** Brings it to life; once, and not where it was replaced while it waited. Never rejects. */
@@ -113,13 +140,13 @@ export class Endpoint implements CallTarget {
     try {
       if (this.#problem !== undefined) throw new ActivationFailure(this.#problem);
       if (this.engine === undefined) throw new ActivationFailure(`engine ${this.entry.engine} is not known here`);
-      const executor = await this.engine.activate(this.#plan(), {
-        progress,
-        signal: this.#abort.signal,
-      });
+      if (!this.ko.isOpen) await this.ko.open();
+      this.#abort ??= new AbortController();
+      if (this.#isDisposed) this.#abort.abort();
+      const executor = await this.engine.activate(this.#plan(), { progress, signal: this.#abort.signal });
       if (this.entry.listsExports === true) await this.#list(executor);
       else {
-        if (this.#abort.signal.aborted) executor.dispose();
+        if (this.#isDisposed) executor.dispose();
         else this.#executor = executor;
         this.status = 'ACTIVATED';
         this.detail = this.entry.note;
@@ -132,6 +159,8 @@ export class Endpoint implements CallTarget {
       this.transient = this.ko.isUnread && !this.isDisposed;
       this.mayPass = thrown instanceof ActivationFailure && thrown.mayPass && !this.isDisposed;
     }
+    // Other engines listen as long as it is active.
+    if (this.engine?.local === true) this.#abort = undefined;
     this.#activatedAt = this.#toldTime() ?? preciseNow();
     this.#activatingMs = performance.now() - began;
   }
@@ -143,7 +172,7 @@ export class Endpoint implements CallTarget {
 
   /** Another one has its place, or none. */
   get isDisposed(): boolean {
-    return this.#abort.signal.aborted;
+    return this.#isDisposed;
   }
 
   /** Milliseconds that its activation took; undefined where it had no turn. */
@@ -197,8 +226,9 @@ export class Endpoint implements CallTarget {
 
   /** Lets go of its code; calls that run end as they began. */
   dispose(): void {
-    if (this.#abort.signal.aborted) return;
-    this.#abort.abort();
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    this.#abort?.abort();
     if (!this.#begun || this.hasListed) this.#giveUp();
     if (this.#holds === 0) this.#letGo();
   }
@@ -208,7 +238,7 @@ export class Endpoint implements CallTarget {
     this.#holds++;
     return {
       [Symbol.dispose]: () => {
-        if (--this.#holds === 0 && this.#abort.signal.aborted) this.#letGo();
+        if (--this.#holds === 0 && this.#isDisposed) this.#letGo();
       },
     };
   }
@@ -217,7 +247,7 @@ export class Endpoint implements CallTarget {
   async #list(executor: Executor): Promise<void> {
     try {
       const functions = await listExports(executor, this.entry.entry);
-      if (this.#abort.signal.aborted) throw new ActivationFailure('it was replaced');
+      if (this.#isDisposed) throw new ActivationFailure('it was replaced');
       this.ko.library?.take(this.entry.path, functions);
       this.#lister = executor;
       this.hasListed = true;
@@ -263,7 +293,7 @@ export class Endpoint implements CallTarget {
       options: { isolation: entry.isolation === 'call' ? 'call' : 'ko', timeout: entry.timeout },
       network: entry.network,
       descriptor: entry.raw,
-      checksum: ko.package.entry.digest,
+      checksum: ko.entry.digest,
       files: ko.package.files,
       read: (path) => ko.artifact(path),
     };

@@ -89,5 +89,5 @@ export class FailedEndpoints implements Disposable {
 
 const factsOf = ({ id, ko, entry, status }: Endpoint, event: string): Record<string, string> => ({
   ...{ event, ko: ko.key, endpoint: id, engine: entry.engine, status },
-  digest: `sha256:${ko.package.entry.digest}`,
+  digest: `sha256:${ko.entry.digest}`,
 });

@@ -2,16 +2,17 @@
 import type { Engines } from '../engines/engine-registry.ts';
 import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import { koKey } from '../knowledge-object/id.ts';
+import { METADATA_FILE } from '../knowledge-object/metadata.ts';
 import type { KoId } from '../knowledge-object/id.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import { mapBounded } from '../lib/map-bounded.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
-import type { ActiveKos } from './active-kos.ts';
+import type { ActiveKos, ListedKo } from './active-kos.ts';
+import { disagreementIn } from './agreement.ts';
 import type { LoadFailure } from './endpoint-set.ts';
 import type { KnownPackages } from './known-packages.ts';
 import { isTransient, LoadedKo } from './loaded-ko.ts';
-import type { LoadOptions } from './loaded-ko.ts';
 import { declaredBy, saysNothingOfTheKo } from './loading.ts';
 import type { Declared, Loading } from './loading.ts';
 
@@ -19,16 +20,25 @@ export interface KoLoaderOptions {
   readonly shelf: Pick<ActiveKos, 'open'>;
   readonly engines: Engines;
   readonly known?: KnownPackages;
-  readonly descriptors?: DescriptorReader;
+  /** `ofMany`: for a change of many knowledge objects. */
+  readonly descriptors?: DescriptorReader & { readonly ofMany?: DescriptorReader };
   /** Hears of each that cannot be loaded. */
   readonly onFailed: (failure: LoadFailure) => void;
   /** The functions of libraries are endpoints. */
   readonly servesLibraries?: boolean;
   /** The shelf is read for the first time. */
   readonly isStart: () => boolean;
+  /** What is loaded at the moment of a knowledge object. */
+  readonly present: (key: string) => LoadedKo | undefined;
+  /** Hears of each that is loaded, before it is decided what becomes of it. */
+  readonly onLoaded: (ko: LoadedKo) => void;
+  /** Nothing changes on the shelf without `Activator.hold`: what is known of a package need not be read at a start. */
+  readonly opensLater?: boolean;
 }
 
 const CONCURRENT_LOADS = 16;
+/** Knowledge objects whose descriptors are read sooner than a thread begins. */
+const FEW = 100;
 
 export class KoLoader {
   readonly #options: KoLoaderOptions;
@@ -38,24 +48,29 @@ export class KoLoader {
   }
 
   /** Reads knowledge objects from the shelf, but those that `loaded` has; each declares endpoints or fails as a whole. */
-  async load(entries: readonly { readonly id: KoId }[], loaded: ReadonlyMap<string, LoadedKo>): Promise<Loading> {
+  async load(entries: readonly ListedKo[], loaded: ReadonlyMap<string, LoadedKo>): Promise<Loading> {
     let refusal: ServiceError | undefined;
     const declared: Declared[] = [];
     const opened: LoadedKo[] = [];
     const failures: LoadFailure[] = [];
-    await mapBounded(entries, CONCURRENT_LOADS, async ({ id }) => {
+    const { descriptors } = this.#options;
+    const reader = entries.length > FEW ? (descriptors?.ofMany ?? descriptors) : descriptors;
+    await mapBounded(entries, CONCURRENT_LOADS, async (entry) => {
+      const { id } = entry;
       try {
         let ko = loaded.get(koKey(id));
         if (ko === undefined) {
-          ko = await this.#open(id);
+          ko = this.#known(entry) ?? (await this.#open(id, reader));
           if (ko === undefined) return;
           opened.push(ko);
+          this.#options.onLoaded(ko);
         }
         const deployed = declaredBy(ko, this.#options.engines);
         for (const each of deployed) declared.push(each);
+        if (deployed.length > 0) return;
         const [first] = ko.services;
         if (first === undefined) failures.push({ id, cause: withoutEndpoint(ko), isFault: false });
-        else if (deployed.length === 0) throw new Error(`${first.deployment.file} deploys no endpoint`);
+        else throw new Error(`${first.deployment.file} deploys no endpoint`);
       } catch (thrown) {
         if (saysNothingOfTheKo(thrown)) refusal ??= thrown;
         const failure = { id, cause: messageOf(thrown), transient: isTransient(thrown) };
@@ -68,20 +83,32 @@ export class KoLoader {
 
   /** The engines of what a package declares, as it would run here. @throws as its activation. */
   async enginesOf(pkg: KoPackage): Promise<readonly string[]> {
-    const ko = await LoadedKo.load(pkg, this.#howToLoad(false));
+    const { descriptors: reader, servesLibraries = false } = this.#options;
+    const ko = await LoadedKo.load(pkg, { reader, servesLibraries });
     ko.settle();
     return declaredBy(ko, this.#options.engines).map(({ entry }) => entry.engine);
   }
 
-  async #open(id: KoId): Promise<LoadedKo | undefined> {
-    const { shelf, isStart } = this.#options;
-    const pkg = await shelf.open(id);
-    return pkg && LoadedKo.load(pkg, this.#howToLoad(isStart()));
+  /** At a start, one that an earlier start read; it is read when it is over. */
+  #known(entry: ListedKo): LoadedKo | undefined {
+    const { known, isStart, opensLater = false, servesLibraries = false, shelf } = this.#options;
+    if (!opensLater || !isStart() || !('metadata' in entry)) return undefined;
+    const reading = known?.reading(entry);
+    if (reading?.isStored !== true || (servesLibraries && reading.declared.length === 0)) return undefined;
+    return LoadedKo.known(entry, reading, () => shelf.open(entry.id));
   }
 
-  #howToLoad(takesKnown: boolean): LoadOptions {
-    const { known, descriptors: reader, servesLibraries = false } = this.#options;
-    return { known, reader, takesKnown, servesLibraries };
+  async #open(id: KoId, reader: DescriptorReader | undefined): Promise<LoadedKo | undefined> {
+    const { shelf, isStart, present, known, servesLibraries = false } = this.#options;
+    const pkg = await shelf.open(id);
+    if (pkg === undefined) return undefined;
+    const before = present(koKey(id));
+    const isSame = before?.agrees === true && before.entry.digest === pkg.entry.digest;
+    const reading = isStart() ? known?.reading(pkg.entry) : isSame ? before.reading : undefined;
+    const ko = await LoadedKo.load(pkg, { reader, servesLibraries, reading, readsAgain: !isStart() });
+    ko.agrees ||= disagreementIn(ko) === undefined;
+    if (ko.agrees) known?.rememberReading(pkg.entry, ko.reading, pkg.digestOf(METADATA_FILE) !== undefined);
+    return ko;
   }
 }
 

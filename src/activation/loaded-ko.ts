@@ -2,22 +2,19 @@
 import { withEngineNames } from '../engines/table.ts';
 import { withPackagePaths } from '../knowledge-object/deployed-artifacts.ts';
 import { deployedServices } from '../knowledge-object/deployed-services.ts';
-import type { DeployedService } from '../knowledge-object/deployed-services.ts';
 import { readHere } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
 import type { Deployment, DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
 import type { Service } from '../knowledge-object/descriptors/service.ts';
 import { isEndpointPart, koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
-import { parseMetadata } from '../knowledge-object/metadata.ts';
+import { METADATA_FILE, parseMetadata } from '../knowledge-object/metadata.ts';
 import type { KoMetadata } from '../knowledge-object/metadata.ts';
-import { messageOf, ServiceError } from '../lib/errors.ts';
-import { digestOf } from '../lib/digest.ts';
 import { plainAtId } from '../knowledge-object/places.ts';
-import type { KoPackage } from '../shelf/shelf.ts';
+import { withoutMark } from '../lib/byte-order-mark.ts';
+import { messageOf, packageDamaged, ServiceError } from '../lib/errors.ts';
+import type { KoPackage, ShelfEntry } from '../shelf/shelf.ts';
 
-import { DescriptorFile } from './descriptor-file.ts';
-import type { Descriptors, KnownPackages } from './known-packages.ts';
 import { Library } from './library.ts';
 
 /** What a knowledge object has for an activator: its endpoints are those of its services. */
@@ -29,66 +26,97 @@ export interface LoadedService {
   readonly folder: string;
   /** Those with the same number are of one service: of these, what deploys the same path are alternatives. */
   readonly of: number;
-  /** What was parsed; it is known as long as a knowledge object has it. */
-  readonly parsed?: Descriptors;
+  /** Artifacts that its endpoints name and the package does not have. */
+  readonly missing?: readonly string[] | undefined;
   /** Of its endpoints: `info.version` of the service descriptor, or the KO version where that is missing or no version. */
   readonly apiVersion: string;
 }
 
-const NONE: readonly string[] = [];
+/** All that is read of a package to make its endpoints: the same for the same content at the same place. */
+export interface PackageReading {
+  readonly services: readonly LoadedService[];
+  /** All endpoints that they declare, in their order. */
+  readonly declared: readonly { readonly from: LoadedService; readonly entry: DeploymentEntry }[];
+  /** Path of its service descriptor, also where it deploys nothing. */
+  readonly descriptor: string | undefined;
+}
 
 export interface LoadOptions {
-  readonly known?: KnownPackages | undefined;
   readonly reader?: DescriptorReader | undefined;
-  /** Descriptors that are known by the digests of the shelf are not read. */
-  readonly takesKnown?: boolean;
+  /** What was read of the same content before, when it was found to agree. */
+  readonly reading?: PackageReading | undefined;
+  /** The descriptors are read all the same, to find out whether they are still there. */
+  readonly readsAgain?: boolean;
   /** The functions of its library are endpoints where it deploys none. */
   readonly servesLibraries?: boolean;
 }
+
+/** Bytes: larger files are looked at when they are asked for. */
+const MOST_CHECKED_BYTES = 1024 * 1024;
 
 export class LoadedKo {
   readonly id: KoId;
   readonly key: string;
   /** Its `@id`, in the form in which two are compared; the key, where it names its place itself. */
   readonly atId: string;
-  /** The metadata as JSON text, as it was loaded. */
-  readonly metadata: string;
-  readonly details: KoMetadata;
+  /** What the shelf said of it when it was loaded. */
+  readonly entry: ShelfEntry;
   /** Where its endpoints are the functions of a library. */
   readonly library: Library | undefined;
   /** Path of its service descriptor, also where it deploys nothing. */
   readonly descriptor: string | undefined;
-  readonly package: KoPackage;
-  readonly #services: readonly LoadedService[];
+  /** What was read of its package. */
+  readonly reading: PackageReading;
+  /** Its ids and the addresses of its services are known to agree. */
+  agrees: boolean;
+  /** False where what was read of its package is known from an earlier start. */
+  wasRead: boolean;
+  /** Undefined until it is needed. */
+  #package: KoPackage | undefined;
+  readonly #reopen: () => Promise<KoPackage | undefined>;
+  #opening: Promise<KoPackage> | undefined;
+  /** Somebody needs it open. */
+  #stays = false;
   /**
    * Files on their way; and those of an exploded folder, which is read once, so that a person who edits it changes nothing
    * before a reload.
    */
-  readonly #artifacts = new Map<string, Promise<Buffer>>();
+  #artifacts: Map<string, Promise<Buffer>> | undefined;
   /** Artifacts that could not be read when they were asked for last, for a reason that passes. */
-  readonly #unread = new Set<string>();
+  #unread: Set<string> | undefined;
   #users = 0;
-  /** Descriptors that are known and were not read. */
-  #taken: readonly string[];
+  #isAtHome: boolean | undefined;
 
   private constructor(
-    pkg: KoPackage,
-    details: KoMetadata,
-    services: readonly LoadedService[],
-    descriptor: string | undefined,
-    taken: readonly string[],
-    library: Library | undefined,
+    entry: ShelfEntry,
+    reading: PackageReading,
+    parts: {
+      readonly atId?: string | undefined;
+      readonly agrees: boolean;
+      readonly wasRead: boolean;
+      readonly pkg?: KoPackage;
+      readonly reopen?: () => Promise<KoPackage | undefined>;
+      readonly library?: Library | undefined;
+    },
   ) {
-    this.package = pkg;
-    this.id = pkg.entry.id;
-    this.key = koKey(this.id);
-    this.atId = plainAtId(details.atId);
-    this.metadata = details.text;
-    this.details = details;
-    this.#services = services;
+    const { atId, pkg, reopen, library } = parts;
+    this.entry = entry;
+    this.id = entry.id;
+    this.key = koKey(entry.id);
+    this.atId = atId ?? this.key;
+    this.reading = reading;
     this.library = library;
-    this.descriptor = descriptor ?? library?.file;
-    this.#taken = taken;
+    this.descriptor = reading.descriptor ?? library?.file;
+    this.agrees = parts.agrees;
+    this.wasRead = parts.wasRead;
+    this.#package = pkg;
+    this.#stays = pkg !== undefined;
+    this.#reopen = reopen ?? (() => Promise.resolve(pkg));
+  }
+
+  /** One of which all is known that activation reads: its package is opened when somebody asks for a file. */
+  static known(entry: ShelfEntry, reading: PackageReading, reopen: () => Promise<KoPackage | undefined>): LoadedKo {
+    return new LoadedKo(entry, reading, { atId: entry.atId, agrees: true, wasRead: false, reopen });
   }
 
   /**
@@ -96,53 +124,88 @@ export class LoadedKo {
    * @throws Error with the cause for the operator; tooManyOpen.
    */
   static async load(pkg: KoPackage, options: LoadOptions = {}): Promise<LoadedKo> {
-    const { known, reader = readHere, takesKnown = false, servesLibraries = false } = options;
+    const { reader = readHere, servesLibraries = false } = options;
     try {
       // "Later PUTs of metadata never move a KO", nor does another default.
       const details = parseMetadata(pkg.entry.metadata, pkg.entry.id.naan);
-      const { services: deployed, descriptor, problems } = deployedServices(details, pkg.files);
-      const [problem] = problems;
-      if (problem !== undefined) throw new Error(problem.message);
-      const services: LoadedService[] = [];
-      const taken: string[] = [];
-      for (const each of deployed) {
-        const files: [DescriptorFile, DescriptorFile] = [
-          new DescriptorFile(pkg, each.service),
-          new DescriptorFile(pkg, each.deployment),
-        ];
-        if (!takesKnown) for (const file of files) await file.text();
-        services.push(await loadService(pkg, each, files, known, reader));
-        taken.push(...files.filter((file) => !file.wasRead).map(({ path }) => path));
-      }
+      const reading = options.reading ?? (await readPackage(pkg, details, reader));
+      const isTaken = options.reading !== undefined;
+      if (isTaken && options.readsAgain === true)
+        for (const { service, deployment } of reading.services)
+          for (const { file } of [service, deployment]) await pkg.read(file);
       const library =
-        servesLibraries && services.length === 0 ? Library.of(details, pkg.entry.id, pkg.files) : undefined;
-      return new LoadedKo(pkg, details, services, descriptor, taken, library);
+        servesLibraries && reading.services.length === 0 ? Library.of(details, pkg.entry.id, pkg.files) : undefined;
+      // A folder that a person edits is as it was when it was read.
+      const wasRead = !isTaken || options.readsAgain === true || pkg.digestOf(METADATA_FILE) === undefined;
+      const parts = { atId: plainAtId(details.atId), agrees: isTaken, wasRead, pkg, library };
+      return new LoadedKo(pkg.entry, reading, parts);
     } catch (thrown) {
       pkg.release();
       throw isTransient(thrown) ? thrown : new Error(messageOf(thrown), { cause: thrown });
     }
   }
 
+  /** Its metadata as JSON text, as it was loaded. */
+  get metadata(): string {
+    return withoutMark(this.entry.metadata);
+  }
+
+  /** What its metadata say: parsed each time, since most are asked for once. */
+  get details(): KoMetadata {
+    return parseMetadata(this.entry.metadata, this.id.naan);
+  }
+
+  /** The package, which stays open as long as an endpoint has it. @throws packageDamaged; shelfNotReadable. */
+  open(): Promise<KoPackage> {
+    this.#stays = true;
+    return this.#opened();
+  }
+
+  #opened(): Promise<KoPackage> {
+    if (this.#package !== undefined) return Promise.resolve(this.#package);
+    this.#opening ??= this.#openAgain().finally(() => (this.#opening = undefined));
+    return this.#opening;
+  }
+
+  async #openAgain(): Promise<KoPackage> {
+    const pkg = await this.#reopen();
+    if (pkg?.entry.digest !== this.entry.digest) {
+      pkg?.release();
+      throw packageDamaged(`The package of ${this.key} is no longer on the shelf; reload the knowledge object.`);
+    }
+    this.#package = pkg;
+    this.settle();
+    return pkg;
+  }
+
+  get isOpen(): boolean {
+    return this.#package !== undefined;
+  }
+
+  /** Once it is open. */
+  get package(): KoPackage {
+    if (this.#package === undefined) throw new Error(`${this.key} is not open`);
+    return this.#package;
+  }
+
   /** None where it deploys nothing; those of a library as far as they are known. */
   get services(): readonly LoadedService[] {
-    return this.library === undefined ? this.#services : [this.library.service];
+    return this.library === undefined ? this.reading.services : [this.library.service];
   }
 
   /** All endpoints that its services declare, in their order. */
-  get declared(): { readonly from: LoadedService; readonly entry: DeploymentEntry }[] {
-    return this.services.flatMap((from) =>
-      [...from.deployment.endpoints.values()].flat().map((entry) => ({ from, entry })),
-    );
+  get declared(): PackageReading['declared'] {
+    return this.library === undefined ? this.reading.declared : declaredBy([this.library.service]);
   }
 
   /** False where its metadata were given the `@id` of another place: then it does not run. */
   get isAtHome(): boolean {
-    return koKey(this.details.id) === this.key;
+    return (this.#isAtHome ??= koKey(this.details.id) === this.key);
   }
 
-  /** Bytes of a file of the package, or of the descriptor that is made for a library. */
-  sizeOf(path: string): number | undefined {
-    return this.package.files.get(path)?.size ?? this.made(path)?.length;
+  /** Bytes of a file of the package, or of the descriptor that is made for a library. @throws as `open`. */
+  async sizeOf(path: string): Promise<number | undefined> {
+    return (await this.open()).files.get(path)?.size ?? this.made(path)?.length;
   }
 
   /** The descriptor that is made for a library, by its path. */
@@ -154,19 +217,20 @@ export class LoadedKo {
   artifact(path: string): Promise<Buffer> {
     const made = this.made(path);
     if (made !== undefined) return Promise.resolve(made);
-    let bytes = this.#artifacts.get(path);
+    const artifacts = (this.#artifacts ??= new Map<string, Promise<Buffer>>());
+    let bytes = artifacts.get(path);
     if (bytes === undefined) {
-      bytes = this.package.read(path);
-      this.#artifacts.set(path, bytes);
+      bytes = this.open().then((pkg) => pkg.read(path));
+      artifacts.set(path, bytes);
       bytes.then(
         () => {
-          this.#unread.delete(path);
-          if (this.package.digestOf(path) !== undefined) this.#artifacts.delete(path);
+          this.#unread?.delete(path);
+          if (this.#package?.digestOf(path) !== undefined) artifacts.delete(path);
         },
         (thrown: unknown) => {
           if (!isTransient(thrown)) return;
-          this.#artifacts.delete(path);
-          this.#unread.add(path);
+          artifacts.delete(path);
+          (this.#unread ??= new Set<string>()).add(path);
         },
       );
     }
@@ -175,20 +239,21 @@ export class LoadedKo {
 
   /** True while something of it could not be read and may be readable later. */
   get isUnread(): boolean {
-    return this.#unread.size > 0;
+    return this.#unread !== undefined && this.#unread.size > 0;
   }
 
-  /** False where its descriptors were taken as known. */
-  get wasRead(): boolean {
-    return this.#taken.length === 0;
-  }
-
-  /** Reads the descriptors. False where they are not what was stored. */
+  /** Reads what was taken as known. False where it is not what was stored. */
   async isSound(): Promise<boolean> {
     this.retain();
     try {
-      for (const path of this.#taken) await this.package.read(path);
-      this.#taken = NONE;
+      const pkg = await this.#opened();
+      for (const [path, { size }] of pkg.files)
+        if (path !== METADATA_FILE && size <= MOST_CHECKED_BYTES) await pkg.read(path);
+      this.wasRead = true;
+      if (!this.#stays) {
+        pkg.release();
+        this.#package = undefined;
+      }
       return true;
     } catch (thrown) {
       return isTransient(thrown);
@@ -209,7 +274,7 @@ export class LoadedKo {
 
   /** Lets go of the package where nobody uses it. */
   settle(): void {
-    if (this.#users === 0) this.package.release();
+    if (this.#users === 0) this.#package?.release();
   }
 }
 
@@ -217,28 +282,30 @@ export class LoadedKo {
 export const isTransient = (thrown: unknown): thrown is ServiceError =>
   thrown instanceof ServiceError && thrown.status === 503;
 
-async function loadService(
-  pkg: KoPackage,
-  { folder, of }: DeployedService,
-  [serviceFile, deploymentFile]: [DescriptorFile, DescriptorFile],
-  known: KnownPackages | undefined,
-  reader: DescriptorReader,
-): Promise<LoadedService> {
-  const parse = async (): Promise<Descriptors> => ({
-    service: await reader.service(await serviceFile.text(), serviceFile.path),
-    deployment: await reader.deployment(await deploymentFile.text(), deploymentFile.path),
-  });
-  const key = async (): Promise<string> =>
-    digestOf(serviceFile.path, await serviceFile.digest(), deploymentFile.path, await deploymentFile.digest());
-  const parsed = await (known === undefined ? parse() : known.descriptors(await key(), parse));
-  const { service, deployment } = parsed;
-  const { apiVersion } = service;
-  return {
-    service,
-    deployment: withEngineNames(withPackagePaths(deployment, folder, pkg.files)),
-    folder,
-    of,
-    parsed,
-    apiVersion: apiVersion !== undefined && isEndpointPart(apiVersion) ? apiVersion : pkg.entry.id.version,
-  };
+async function readPackage(pkg: KoPackage, details: KoMetadata, reader: DescriptorReader): Promise<PackageReading> {
+  const { services: deployed, descriptor, problems } = deployedServices(details, pkg.files);
+  const [problem] = problems;
+  if (problem !== undefined) throw new Error(problem.message);
+  const text = async (path: string): Promise<string> => (await pkg.read(path)).toString('utf8');
+  const services: LoadedService[] = [];
+  for (const { service: serviceFile, deployment: deploymentFile, folder, of } of deployed) {
+    const reading = text(deploymentFile).then((it) => reader.deployment(it, deploymentFile));
+    // Of two that cannot be read the first is told of.
+    reading.catch(() => undefined);
+    const service = await reader.service(await text(serviceFile), serviceFile);
+    const parsed = await reading;
+    const deployment = withEngineNames(withPackagePaths(parsed, folder, pkg.files));
+    const { apiVersion = '' } = service;
+    const own = isEndpointPart(apiVersion) ? apiVersion : pkg.entry.id.version;
+    services.push({ service, deployment, folder, of, apiVersion: own, missing: missingOf(deployment, pkg.files) });
+  }
+  return { services, descriptor, declared: declaredBy(services) };
+}
+
+const declaredBy = (services: readonly LoadedService[]): PackageReading['declared'] =>
+  services.flatMap((from) => [...from.deployment.endpoints.values()].flat().map((entry) => ({ from, entry })));
+
+function missingOf(deployment: Deployment, files: KoPackage['files']): readonly string[] {
+  const named = [...deployment.endpoints.values()].flat().flatMap(({ artifacts, entry }) => [...artifacts, entry]);
+  return [...new Set(named)].filter((path) => path !== '' && !files.has(path));
 }

@@ -88,5 +88,5 @@ export class ExecutionLog {
   }
 }
 
-const digestOf = ({ ko }: Endpoint): string => `sha256:${ko.package.entry.digest}`;
+const digestOf = ({ ko }: Endpoint): string => `sha256:${ko.entry.digest}`;
 const rounded = (milliseconds: number): number => Math.round(milliseconds * 1000) / 1000;

@@ -185,6 +185,11 @@ export interface Engine extends AsyncDisposable {
   readonly local: boolean;
   /** @throws ActivationFailure. */
   activate(plan: EndpointPlan, context: ActivationContext): Promise<Executor>;
+  /**
+   * At a start, what runs an endpoint whose code an earlier one saw to load: it asks for the plan at its first call.
+   * Undefined where that is to be found out; left out where it always is.
+   */
+  activateKnown?(about: Pick<EndpointPlan, 'id' | 'checksum'>, plan: () => Promise<EndpointPlan>): Executor | undefined;
   health(): EngineHealth;
   /** Takes whom to tell when its health may have changed; left out where it never does, or where nobody learns of it. */
   watch?(changed: () => void): void;

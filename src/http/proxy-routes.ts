@@ -59,10 +59,12 @@ export function proxyRoutes(app: FastifyInstance, { activator, runtimes, publicU
         const { naan = '', name = '', version = '', '*': path = '' } = request.params as Record<string, string>;
         const key = `${naan}/${name}/${version}`;
         const ko = activator.loadedKo(key);
-        if (ko?.package.files.has(path) !== true) throw binaryNotFound(key, path);
+        if (ko === undefined) throw binaryNotFound(key, path);
         ko.retain();
         reply.raw.once('close', () => ko.release());
-        return sendFile(request, reply, ko.package, path);
+        const pkg = await ko.open();
+        if (!pkg.files.has(path)) throw binaryNotFound(key, path);
+        return sendFile(request, reply, pkg, path);
       },
     },
   });
@@ -75,10 +77,11 @@ export function proxyRoutes(app: FastifyInstance, { activator, runtimes, publicU
         const { digest = '', naan = '', name = '', version = '', '*': path = '' } = params;
         const key = `${naan}/${name}/${version}`;
         const ko = activator.loadedKo(key);
-        if (ko?.package.entry.digest === digest && ko.package.files.has(path)) {
+        if (ko?.entry.digest === digest) {
           ko.retain();
           reply.raw.once('close', () => ko.release());
-          return sendFile(request, reply, ko.package, path);
+          const pkg = await ko.open();
+          if (pkg.files.has(path)) return sendFile(request, reply, pkg, path);
         }
         const found = await fleet?.openActive({ naan, name, version }, digest);
         if (found?.files.has(path) !== true) {

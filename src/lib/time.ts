@@ -2,8 +2,11 @@
 
 const pad = (value: number, digits = 2): string => String(value).padStart(digits, '0');
 
+/** Asking for it takes 5 µs. */
+const { timeOrigin } = performance;
+
 /** Milliseconds since 1970, with their fraction. */
-export const preciseNow = (): number => performance.timeOrigin + performance.now();
+export const preciseNow = (): number => timeOrigin + performance.now();
 
 /** "local date-time, ISO 8601 without zone, with fractional seconds": `2026-11-20T11:39:15.963169`. */
 export function localTimestamp(now: number = preciseNow()): string {

@@ -88,7 +88,7 @@ export class Collector {
       const active = activator.set.ofName(ko).find((each) => each.ko.id.version === ko.version);
       const name = `${ko.naan}/${ko.name}`;
       if (active !== undefined)
-        kos.set(`${name}/${ko.version}`, [name, ko.version, `sha256:${active.ko.package.entry.digest}`]);
+        kos.set(`${name}/${ko.version}`, [name, ko.version, `sha256:${active.ko.entry.digest}`]);
     }
     return of('koInfo', (samples) => {
       for (const values of kos.values()) samples.add(1, ...values);

@@ -23,7 +23,7 @@ class Traced implements TracedCall, CallSpan {
       'kgrid.ko': koKey(ko.id),
       'kgrid.endpoint': id,
       'kgrid.engine': entry.engine,
-      'kgrid.package.digest': `sha256:${ko.package.entry.digest}`,
+      'kgrid.package.digest': `sha256:${ko.entry.digest}`,
       'kgrid.execution.id': trace.executionId,
       ...(records === undefined ? {} : { 'kgrid.records': records }),
     };

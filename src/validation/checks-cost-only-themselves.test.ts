@@ -19,7 +19,7 @@ function schemaOf(checks: SchemaChecks, schema: unknown, told: Notes[] = []): Kn
   const bytes = Buffer.from(serviceOf(schema));
   return checks.schema({
     question: { file: 's.yaml', path: '/run', method: 'post', part: { of: 'request', mediaType: 'application/json' } },
-    size: (path) => (path === 's.yaml' ? bytes.length : undefined),
+    size: (path) => Promise.resolve(path === 's.yaml' ? bytes.length : undefined),
     read: () => Promise.resolve(bytes),
     onNotes: (notes, failure) => told.push({ notes, failure }),
   });
@@ -39,7 +39,7 @@ const exploding = (checks: SchemaChecks, told: Notes[] = []): KnownSchema => {
   });
   return checks.schema({
     question: { file: 's.yaml', path: '/run', method: 'post', part: { of: 'request', mediaType: 'application/json' } },
-    size: (path) => (path === 's.yaml' ? text.length : undefined),
+    size: (path) => Promise.resolve(path === 's.yaml' ? text.length : undefined),
     read: () => Promise.resolve(Buffer.from(text)),
     onNotes: (notes, failure) => told.push({ notes, failure }),
   });

@@ -12,7 +12,7 @@ export interface FormSource {
   /** The same for the same content. */
   readonly digest: string;
   readonly endpoints: readonly FormQuestion[];
-  readonly size: (path: string) => number | undefined;
+  readonly size: (path: string) => Promise<number | undefined>;
   readonly read: (path: string) => Promise<Buffer>;
 }
 
@@ -59,7 +59,7 @@ export class Forms implements AsyncDisposable {
     const texts = new Map<string, string | null>();
     let bytes = 0;
     const take = async (path: string): Promise<void> => {
-      const length = size(path);
+      const length = await size(path);
       bytes += length ?? 0;
       if (texts.size >= MOST_FILES || bytes > MOST_BYTES)
         throw new TooMuch('what describes it is too large for a form');

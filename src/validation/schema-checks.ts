@@ -11,7 +11,7 @@ import type { CheckJob, CheckOutcome, CompileAnswer, SchemaQuestion } from './sc
 export interface SchemaSource {
   readonly question: SchemaQuestion;
   /** Bytes of a file of the package; undefined where there is none. */
-  readonly size: (path: string) => number | undefined;
+  readonly size: (path: string) => Promise<number | undefined>;
   readonly read: (path: string) => Promise<Buffer>;
   /** Hears once what in the schema is not checked, or that nothing is. */
   readonly onNotes: (notes: readonly string[], failure: string | undefined) => void;
@@ -233,7 +233,7 @@ export class SchemaChecks implements AsyncDisposable {
   }
 
   async #text({ source }: KnownSchema, path: string): Promise<string | null> {
-    const size = source.size(path);
+    const size = await source.size(path);
     if (size === undefined) return null;
     if (size > MOST_FILE_CHARACTERS) throw new TooLargeFile(`${path} is too large to be checked with`);
     return (await source.read(path)).toString('utf8');

@@ -16,7 +16,7 @@ const statusOf = async (naan: string): Promise<unknown[]> =>
   (await service.endpoints(naan)).map((endpoint) => endpoint['status']);
 const activatedOf = async (naan: string): Promise<unknown> => (await service.endpoints(naan))[0]?.['activated'];
 
-test('import alone activates nothing, and the 404 says how to activate', async () => {
+test('import alone activates nothing, and the 404 says how to activate (S-STATE-IMPORTED)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.add(ko);
   assert.deepEqual(await service.endpoints(ko.naan), []);
@@ -29,7 +29,7 @@ test('import alone activates nothing, and the 404 says how to activate', async (
   });
 });
 
-test('all forms of refresh and reload activate a new KO and redirect to /endpoints', async () => {
+test('all forms of refresh and reload activate a new KO and redirect to /endpoints (S-STATE-RELOAD, S-ACT-REFRESH, S-ACT-REFRESH-ENGINE, S-ACT-RELOAD, S-ACT-RELOAD-QUERY, S-ACT-RELOAD-PATH, S-ACT-SHORT)', async () => {
   const forms = (id: string, naan: string): string[] => [
     '/actuator/activation/refresh',
     '/actuator/activation/refresh/javascript',
@@ -55,7 +55,7 @@ test('all forms of refresh and reload activate a new KO and redirect to /endpoin
   }
 });
 
-test('a reload of one KO touches no other', async () => {
+test('a reload of one KO touches no other (S-ACT-RELOAD-PATH)', async () => {
   const [one, two] = [welcomeKo({ naan: uniqueNaan() }), welcomeKo({ naan: uniqueNaan() })];
   const sibling = welcomeKo({ naan: one.naan, version: 'v2.0', apiVersion: '2.0' });
   await service.serve(one, two);
@@ -69,7 +69,7 @@ test('a reload of one KO touches no other', async () => {
   );
 });
 
-test('a reload takes the KO anew from the shelf', async () => {
+test('a reload takes the KO anew from the shelf (S-STATE-RELOAD)', async () => {
   const naan = uniqueNaan();
   const first = javascriptKo('function run() { return 1; }', { naan });
   await service.serve(first);
@@ -85,7 +85,7 @@ test('a reload takes the KO anew from the shelf', async () => {
   assert.notEqual(await activatedOf(naan), before);
 });
 
-test('a refresh activates again from what was loaded', async () => {
+test('a refresh activates again from what was loaded (S-STATE-REFRESH, S-ACT-REFRESH)', async () => {
   const naan = uniqueNaan();
   const ko = javascriptKo('let n = 0; function run() { return ++n; }', { naan });
   await service.serve(ko);
@@ -100,7 +100,7 @@ test('a refresh activates again from what was loaded', async () => {
   assert.equal(await result(), 'new code');
 });
 
-test('each reload and each refresh runs the top level of the code again', async () => {
+test('each reload and each refresh runs the top level of the code again (S-STATE-REFRESH)', async () => {
   // A machine with other work may need longer than the code can be loaded: then it is given twice the time.
   let naan = '';
   let end = 0;
@@ -117,7 +117,7 @@ test('each reload and each refresh runs the top level of the code again', async 
   }
 });
 
-test('a refresh of one engine leaves the endpoints of others alone', async () => {
+test('a refresh of one engine leaves the endpoints of others alone (S-STATE-REFRESH-ENGINE, S-ACT-REFRESH-ENGINE)', async () => {
   const naan = uniqueNaan();
   const code = javascriptKo('let n = 0; function run() { return ++n; }', { naan });
   const files = resourceKo({ naan, name: 'files', resources: { 'a.txt': 'a' } });
@@ -153,7 +153,7 @@ test('a refresh of one engine takes nothing of a loaded KO from the shelf', asyn
   assert.deepEqual(await engines(), ['resource']);
 });
 
-test('endpoints of a deleted KO stay active until a refresh', async () => {
+test('endpoints of a deleted KO stay active until a refresh (S-STATE-DELETED)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.serve(ko);
   await service.delete(`/kos/${ko.id}`);
@@ -166,7 +166,7 @@ test('endpoints of a deleted KO stay active until a refresh', async () => {
   assert.equal((await service.post(pathOf(ko, 'welcome'), { name: 'Ada' })).status, 404);
 });
 
-test('a reload of a deleted KO takes its endpoints away', async () => {
+test('a reload of a deleted KO takes its endpoints away (S-STATE-DELETED, S-ACT-RELOAD)', async () => {
   for (const form of ['/actuator/activation/reload', '/actuator/reload']) {
     const ko = welcomeKo({ naan: uniqueNaan() });
     await service.serve(ko);

@@ -6,7 +6,7 @@ import { theService } from './support/the-service.ts';
 
 const service = await theService();
 
-test('an ark id of a KO redirects to its metadata', async () => {
+test('an ark id of a KO redirects to its metadata (S-SHELF-ARK)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.add(ko);
   for (const ark of ['ark:/', 'ark:']) {
@@ -19,7 +19,7 @@ test('an ark id of a KO redirects to its metadata', async () => {
   assert.equal(zip.headers.location, `/kos/${ko.id}?format=zip`);
 });
 
-test('an ark id of a missing KO is 404', async () => {
+test('an ark id of a missing KO is 404 (S-SHELF-ARK, S-SHELF-404-TEXT)', async () => {
   const id = `${uniqueNaan()}/ko/v1.0`;
   for (const ark of ['ark:/', 'ark:']) {
     const answer = await service.get(`/kos/${ark}${id}`);
@@ -28,7 +28,7 @@ test('an ark id of a missing KO is 404', async () => {
   }
 });
 
-test('an ark id without a version lists the metadata of every version', async () => {
+test('an ark id without a version lists the metadata of every version (S-SHELF-ARK-VERSIONS)', async () => {
   const naan = uniqueNaan();
   const kos = ['v1.0', 'v2.0', 'v10.0'].map((version) => welcomeKo({ naan, version }));
   await service.add(...kos, welcomeKo({ naan, name: 'other' }));
@@ -40,7 +40,7 @@ test('an ark id without a version lists the metadata of every version', async ()
   }
 });
 
-test('an ark id without a version that nothing has is 404', async () => {
+test('an ark id without a version that nothing has is 404 (S-SHELF-ARK-VERSIONS)', async () => {
   const naan = uniqueNaan();
   for (const ark of ['ark:/', 'ark:']) {
     const path = `/kos/${ark}${naan}/ko`;

@@ -22,7 +22,7 @@ async function assertRuns(ko: Ko, expected: unknown = 'hello Ada'): Promise<void
   assert.equal(answer.object['result'], expected);
 }
 
-test('a deployment maps path and method to artifact, engine and function', async () => {
+test('a deployment maps path and method to artifact, engine and function (S-DEPLOYMENT)', async () => {
   await assertRuns(deployed('/run:\n  post:\n    artifact: src/index.js\n    engine: javascript\n    function: run\n'));
 });
 
@@ -47,7 +47,7 @@ test('an engine may be a map with a name, in any case', async () => {
   }
 });
 
-test('an artifact list has its main file first, or named by entry', async () => {
+test('an artifact list has its main file first, or named by entry (S-DEPLOYMENT)', async () => {
   const files = { 'src/other.js': 'function run() { return "other"; }' };
   const list = '[src/index.js, src/other.js]';
   const ending = 'engine: javascript, function: run}}\n';

@@ -8,7 +8,7 @@ import { theService } from './support/the-service.ts';
 
 const service = await theService();
 
-test('errors under /kos are shelf errors', async () => {
+test('errors under /kos are shelf errors (S-ERR-SHELF)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.add(ko);
   const at = `/kos/${ko.id}`;
@@ -27,7 +27,7 @@ test('errors under /kos are shelf errors', async () => {
   for (const [status, path, sent] of cases) assertShelfError(await sent, { status, path, error: /./ });
 });
 
-test('errors everywhere else are request errors', async () => {
+test('errors everywhere else are request errors (S-ERR-REQUEST)', async () => {
   const ko = javascriptKo('function run() { throw new Error("x"); }', { naan: uniqueNaan() });
   await service.serve(ko);
   const run = pathOf(ko);
@@ -83,7 +83,7 @@ test('every 405 has Allow', async () => {
   }
 });
 
-test('Time is the time of the error in words', async () => {
+test('Time is the time of the error in words (S-ERR-TIME)', async () => {
   const answers = [
     await service.get(`/kos/${uniqueNaan()}/ko/v1.0`),
     await service.post(`/${uniqueNaan()}/ko/run`, {}),

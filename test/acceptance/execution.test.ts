@@ -8,7 +8,7 @@ import { theService } from './support/the-service.ts';
 const service = await theService();
 const GREETING = 'Welcome to the Knowledge Grid, Ada';
 
-test('an endpoint answers with result and info', async () => {
+test('an endpoint answers with result and info (S-EXEC-RESULT)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.serve(ko);
   const answer = await service.post(pathOf(ko, 'welcome'), { name: 'Ada' });
@@ -47,7 +47,7 @@ test('info.ko is the metadata as it is, unknown fields and numbers included', as
   assert.ok(answer.text.replaceAll(/\s/g, '').includes(`"ko":${metadata}`), answer.text);
 });
 
-test('the version is chosen by segment, by v or by default', async () => {
+test('the version is chosen by segment, by v or by default (S-REQ-VERSION-PATH, S-REQ-VERSION-QUERY, S-REQ-VERSION-DEFAULT)', async () => {
   const naan = uniqueNaan();
   const numbered = (n: string) =>
     javascriptKo(`function run() { return "${n}"; }`, { naan, version: `v${n}`, apiVersion: n });
@@ -61,7 +61,7 @@ test('the version is chosen by segment, by v or by default', async () => {
   assert.equal(await result('run?v=v2.0'), '2.0');
 });
 
-test('the default is the newest API version that is active', async () => {
+test('the default is the newest API version that is active (S-REQ-VERSION-DEFAULT)', async () => {
   const naan = uniqueNaan();
   const old = javascriptKo('function run() { return "old"; }', { naan, version: 'v1.0', apiVersion: '1.0' });
   const broken = javascriptKo('function run( {', { naan, version: 'v2.0', apiVersion: '2.0' });
@@ -71,7 +71,7 @@ test('the default is the newest API version that is active', async () => {
   assert.equal(answer.headers['content-location'], `/${naan}/ko/1.0/run`);
 });
 
-test('Content-Location is the versioned path of the endpoint', async () => {
+test('Content-Location is the versioned path of the endpoint (S-VERSIONS-DIFFER)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan(), version: 'v7', apiVersion: '1.0' });
   await service.serve(ko);
   for (const path of ['1.0/welcome', 'welcome?v=1.0', 'welcome', 'v7/welcome']) {
@@ -102,7 +102,7 @@ test('a version segment wins over an endpoint path of two segments', async () =>
   assert.equal(await result('other/run'), 'version');
 });
 
-test('an endpoint that nobody has is 404', async () => {
+test('an endpoint that nobody has is 404 (S-REQ-404)', async () => {
   const naan = uniqueNaan();
   const cases = { [`/${naan}/ko/1.0/run`]: 'run', [`/${naan}/ko/run`]: 'run', [`/${naan}/ko/other?v=1.0`]: 'other' };
   for (const [path, endpoint] of Object.entries(cases)) {
@@ -143,7 +143,7 @@ test('the 404 of an endpoint that failed to activate says why', async () => {
   );
 });
 
-test('a KO whose code throws is 500 with the words of the engine', async () => {
+test('a KO whose code throws is 500 with the words of the engine (S-REQ-500)', async () => {
   const cases = {
     'null.x': "TypeError: Cannot read properties of null (reading 'x')",
     'throw new RangeError("too far")': 'RangeError: too far',
@@ -228,7 +228,7 @@ test('a body with NUL or other odd characters changes nobody else’s answer', a
   await Promise.all(calls);
 });
 
-test('a change takes effect only after the KO is reloaded', async () => {
+test('a change takes effect only after the KO is reloaded (S-RULE-RELOAD)', async () => {
   const naan = uniqueNaan();
   const first = javascriptKo('function run() { return "first"; }', { naan });
   const second = javascriptKo('function run() { return "second"; }', { naan });

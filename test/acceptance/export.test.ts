@@ -8,7 +8,7 @@ import { unzip } from './support/unzip.ts';
 const service = await theService();
 const ZIP = { accept: 'application/zip' };
 
-test('Accept: application/zip gives the package as a download', async () => {
+test('Accept: application/zip gives the package as a download (S-SHELF-EXPORT-PATH)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.add(ko);
   const answer = await service.get(`/kos/${ko.id}`, ZIP);
@@ -88,7 +88,7 @@ test('an export can be imported again', async () => {
   assert.deepEqual((await service.get(`/kos/${ko.id}`)).json, ko.metadata);
 });
 
-test('by query, the version is v, or the newest by natural order', async () => {
+test('by query, the version is v, or the newest by natural order (S-SHELF-EXPORT-QUERY)', async () => {
   const naan = uniqueNaan();
   const kos = ['v2.0', 'v10.0', 'v1.0'].map((version) => welcomeKo({ naan, version }));
   await service.add(...kos);
@@ -98,14 +98,14 @@ test('by query, the version is v, or the newest by natural order', async () => {
   assert.equal(await disposition(''), `attachment; filename="${naan}-ko-v10.0.zip"`);
 });
 
-test('the zip of a missing KO is 404 by path', async () => {
+test('the zip of a missing KO is 404 by path (S-SHELF-EXPORT-PATH)', async () => {
   const id = `${uniqueNaan()}/ko/v1.0`;
   const answer = await service.get(`/kos/${id}`, ZIP);
   const error = `Object location not found for ark id ark:/${id}`;
   assertShelfError(answer, { status: 404, path: `/kos/${id}`, error });
 });
 
-test('the zip of a missing KO is 500 by query', async () => {
+test('the zip of a missing KO is 500 by query (S-SHELF-EXPORT-QUERY)', async () => {
   const naan = uniqueNaan();
   const path = `/kos/${naan}/ko`;
   for (const query of ['?v=v1.0', '?v=v1.0&format=zip']) {

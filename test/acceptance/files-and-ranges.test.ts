@@ -14,7 +14,7 @@ async function withFiles(files: Readonly<Record<string, Content>>): Promise<Ko> 
   return ko;
 }
 
-test('a file is given by its name or its path within the KO', async () => {
+test('a file is given by its name or its path within the KO (S-SHELF-FILE)', async () => {
   const ko = await withFiles({ 'a/b/c.txt': 'deep', 'with space.txt': 'space', 'ü/ñ.txt': 'unicode' });
   const read = async (path: string): Promise<string> => (await service.get(`/kos/${ko.id}/${path}`)).text;
   assert.equal(await read('src/index.js'), WELCOME);
@@ -23,7 +23,7 @@ test('a file is given by its name or its path within the KO', async () => {
   assert.equal(await read('%C3%BC/%C3%B1.txt'), 'unicode');
 });
 
-test('names with a colon, and names that differ only in case, are files of their own', async () => {
+test('names with a colon, and names that differ only in case, are files of their own (S-SHELF-FILE-404-TEXT)', async () => {
   const files = { 'index.html:Zone.Identifier': '[ZoneTransfer]', 'README.md': 'lower', 'README.MD': 'upper' };
   const ko = await withFiles(files);
   const exported = await unzip((await service.get(`/kos/${ko.id}`, { accept: 'application/zip' })).bytes);
@@ -153,7 +153,7 @@ test('If-Range gives the part only of the same file', async () => {
   assert.equal((await service.get(path, { range, 'if-range': '"other"' })).text, '0123456789');
 });
 
-test('a missing file is 404 and the text names it', async () => {
+test('a missing file is 404 and the text names it (S-SHELF-FILE-404-TEXT)', async () => {
   const ko = await withFiles({});
   const path = `/kos/${ko.id}/src/none.js`;
   const error = `Binary resource not found shelf/${ko.id}/src/none.js`;

@@ -21,7 +21,7 @@ async function components(): Promise<Record<string, Component>> {
   return answer.object['components'] as Record<string, Component>;
 }
 
-test('health has a status and a component for each part', async () => {
+test('health has a status and a component for each part (S-HEALTH-OBJECT, S-HEALTH-GET)', async () => {
   const all = await components();
   for (const [name, component] of Object.entries(all)) {
     assert.ok(component.status === 'UP' || component.status === 'DOWN', name);
@@ -30,7 +30,7 @@ test('health has a status and a component for each part', async () => {
   assert.equal((await service.get('/actuator/health')).object['status'], 'UP');
 });
 
-test('activationService counts KOs on the shelf and loaded endpoints', async () => {
+test('activationService counts KOs on the shelf and loaded endpoints (S-HEALTH-ACTIVATION)', async () => {
   const details = async (): Promise<JsonObject> => (await components())['activationService']?.details ?? {};
   const before = await details();
   assert.ok(Number.isInteger(before['kos']) && Number.isInteger(before['endpoints']));
@@ -45,7 +45,7 @@ test('activationService counts KOs on the shelf and loaded endpoints', async () 
   assert.equal((await details())['endpoints'], Number(before['endpoints']) + 2, 'all loaded endpoints count');
 });
 
-test('each engine adapter lists its engines, the shelf its type and time', async () => {
+test('each engine adapter lists its engines, the shelf its type and time (S-HEALTH-ADAPTERS)', async () => {
   const details = Object.values(await components()).map((component) => component.details ?? {});
   const engines = details.flatMap((detail) =>
     Array.isArray(detail['engines']) ? (detail['engines'] as unknown[]) : [],
@@ -89,7 +89,7 @@ test('HEAD follows GET on health', async () => {
   assert.equal(head.bytes.length, 0);
 });
 
-test('info is a map in JSON, or in YAML by Accept', async () => {
+test('info is a map in JSON, or in YAML by Accept (S-INFO-GET)', async () => {
   const json = await service.get('/actuator/info');
   assert.equal(json.status, 200);
   assert.match(String(json.headers['content-type']), /^application\/json/);
@@ -100,7 +100,7 @@ test('info is a map in JSON, or in YAML by Accept', async () => {
   assert.deepEqual(Object.keys(parse(yaml.text) as object), Object.keys(json.object));
 });
 
-test('info tells version, engines, runtimes, counts, requests and uptime', async () => {
+test('info tells version, engines, runtimes, counts, requests and uptime (S-INFO-CONTENT)', async () => {
   const { text } = await service.get('/actuator/info');
   for (const word of ['version', 'engines', 'runtimes', '(kos|knowledgeObjects)', 'endpoints', 'requests', 'uptime']) {
     assert.match(text, new RegExp(`"[^"]*${word}[^"]*"\\s*:`, 'i'), word);
@@ -108,7 +108,7 @@ test('info tells version, engines, runtimes, counts, requests and uptime', async
   assert.match(text, /javascript/);
 });
 
-test('info counts requests', async () => {
+test('info counts requests (S-INFO-CONTENT)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.serve(ko);
   const totals = async (): Promise<number[]> =>
@@ -122,7 +122,7 @@ test('info counts requests', async () => {
   );
 });
 
-test('health and info tell no place, environment or secret', async () => {
+test('health and info tell no place, environment or secret (S-INFO-SECRETS)', async () => {
   for (const path of ['/actuator/info', '/actuator/health']) {
     const { text } = await service.get(path);
     assert.ok(!text.includes(PROJECT));

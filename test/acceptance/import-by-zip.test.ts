@@ -19,7 +19,7 @@ async function assertRefused(ko: Ko, files: Readonly<Record<string, Content>>, e
 const without = (ko: Ko, path: string): Record<string, Content> =>
   Object.fromEntries(Object.entries(ko.files).filter(([name]) => name !== path));
 
-test('an import answers 200 with Added and Location', async () => {
+test('an import answers 200 with Added and Location (S-KO-PACKAGE, S-SHELF-IMPORT)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   const answer = await service.importZip(await zipOf(ko.files));
   assert.equal(answer.status, 200);
@@ -44,7 +44,7 @@ test('__MACOSX and .DS_Store in a zip are ignored', async () => {
   assert.equal((await service.get(`/kos/${ko.id}/metadata.json`)).status, 200);
 });
 
-test('every file of a package is kept byte for byte', async () => {
+test('every file of a package is kept byte for byte (S-KO-PACKAGE)', async () => {
   const noise = randomBytes(100_000);
   const more = { 'docs/a page.html': '<p>ä €</p>', 'data/noise.bin': noise, empty: '', 'deep/er/and/deeper.txt': 'x' };
   const ko = welcomeKo({ naan: uniqueNaan(), files: more });
@@ -78,7 +78,7 @@ test('a failed import leaves the old package as it was', async () => {
   assert.equal((await service.get(`/kos/${ko.id}/src/index.js`)).text, WELCOME);
 });
 
-test('a multipart field of another name is refused', async () => {
+test('a multipart field of another name is refused (S-SHELF-IMPORT-400)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   const answer = await service.send('POST', '/kos', upload(await zipOf(ko.files), 'file'));
   assertShelfError(answer, { status: 400, path: '/kos', error: /MultipartFile resource \[ko\]/ });
@@ -124,7 +124,7 @@ test('a body that is not multipart is 415', async () => {
   }
 });
 
-test('what is not a zip is refused', async () => {
+test('what is not a zip is refused (S-SHELF-IMPORT-400)', async () => {
   const zip = await zipOf(welcomeKo({ naan: uniqueNaan() }).files);
   for (const bytes of [Buffer.from('this is no zip'), Buffer.alloc(0), zip.subarray(0, zip.length / 2)]) {
     const answer = await service.importZip(bytes);
@@ -185,7 +185,7 @@ test('names of the service itself are refused as naan', async () => {
   }
 });
 
-test('ids have letters, digits and periods, up to 64 in each part', async () => {
+test('ids have letters, digits and periods, up to 64 in each part (S-KO-ID)', async () => {
   const naan = uniqueNaan();
   const bad = ['a-b', 'a_b', 'a b', 'ä', '..', '.', '', 'x'.repeat(65), 'a%2Fb', 'a\\b'];
   const ids = bad.flatMap((part) => [`${part}/ko/v1.0`, `${naan}/${part}/v1.0`, `${naan}/ko/${part}`]);

@@ -53,7 +53,7 @@ test('a browser gets a page at the root', async () => {
   assert.match(answer.text, /<html/i);
 });
 
-test('an endpoint representation has all its fields', async () => {
+test('an endpoint representation has all its fields (S-ENDPOINT-FIELDS)', async () => {
   const naan = uniqueNaan();
   const ko = welcomeKo({
     naan,
@@ -77,7 +77,7 @@ test('an endpoint representation has all its fields', async () => {
   ]);
 });
 
-test('activated is a local date-time without zone, with a fraction of seconds', async () => {
+test('activated is a local date-time without zone, with a fraction of seconds (S-ENDPOINT-ACTIVATED)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   const before = Date.now();
   await service.serve(ko);
@@ -88,7 +88,7 @@ test('activated is a local date-time without zone, with a fraction of seconds', 
   assert.ok(Math.abs(minutes - offset) < 1, `${activated} is now, in some zone`);
 });
 
-test('the swaggerLink opens an editor with the descriptor on the address that the client used', async () => {
+test('the swaggerLink opens an editor with the descriptor on the address that the client used (S-ENDPOINT-SWAGGER)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.serve(ko);
   const linkAt = async (host: string): Promise<URL> => {
@@ -122,7 +122,7 @@ test('forwarded headers are not believed', async () => {
   assert.ok(!answer.text.includes('evil.example'));
 });
 
-test('the listing has all endpoints of all KOs', async () => {
+test('the listing has all endpoints of all KOs (S-END-ALL)', async () => {
   const naan = uniqueNaan();
   const post = (name: string) => ({
     path: `/${name}`,
@@ -151,7 +151,7 @@ test('the listing has all endpoints of all KOs', async () => {
   assert.equal((await service.post(`/${naan}/ko/1.0/two`, {})).object['result'], 2);
 });
 
-test('the listing of an engine has its endpoints only, whatever the case of its name', async () => {
+test('the listing of an engine has its endpoints only, whatever the case of its name (S-END-ENGINE)', async () => {
   const naan = uniqueNaan();
   await service.serve(welcomeKo({ naan }), resourceKo({ naan, name: 'res', resources: { 'a.txt': 'a' } }));
   for (const engine of ['javascript', 'JavaScript', 'JAVASCRIPT']) {
@@ -169,7 +169,7 @@ test('the listing of an engine that nobody has is empty', async () => {
   assert.deepEqual(answer.json, []);
 });
 
-test('the listing of one endpoint has every API version, or the one of v', async () => {
+test('the listing of one endpoint has every API version, or the one of v (S-END-VERSIONS, S-END-VERSION-QUERY)', async () => {
   const naan = uniqueNaan();
   const version = (n: string) => welcomeKo({ naan, version: `v${n}`, apiVersion: n });
   await service.serve(version('1.0'), version('2.0'), welcomeKo({ naan, name: 'other' }));
@@ -183,7 +183,7 @@ test('the listing of one endpoint has every API version, or the one of v', async
   assert.equal(one.list.length, 1);
 });
 
-test('one endpoint by its version is a single object', async () => {
+test('one endpoint by its version is a single object (S-END-ONE)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.serve(ko);
   const answer = await service.get(`/endpoints/${ko.naan}/ko/1.0/welcome`);

@@ -27,7 +27,7 @@ test('with nothing configured secured operations are closed', async () => {
   }
 });
 
-test('dev needs no login, also where one is configured', async () => {
+test('dev needs no login, also where one is configured (S-AUTH-DEV)', async () => {
   await using service = await startService({ profile: 'dev', env: { KGRID_USER: 'u', KGRID_PASSWORD: 'p' } });
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.serve(ko);

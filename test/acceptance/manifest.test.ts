@@ -21,7 +21,7 @@ async function assertOnShelf(...kos: Ko[]): Promise<void> {
   for (const ko of kos) assert.equal((await service.get(`/kos/${ko.id}`)).status, 200, ko.id);
 }
 
-test('a manifest imports from files of the host', async () => {
+test('a manifest imports from files of the host (S-SHELF-MANIFEST)', async () => {
   await using folder = await temporaryFolder();
   const [one, two] = someKos(2) as [Ko, Ko];
   const places = [one, two].map((ko) => join(folder.path, `${ko.name} with space.zip`));
@@ -32,7 +32,7 @@ test('a manifest imports from files of the host', async () => {
   await assertOnShelf(one, two);
 });
 
-test('a manifest imports from web addresses, be they files or answers', async () => {
+test('a manifest imports from web addresses, be they files or answers (S-SHELF-MANIFEST)', async () => {
   const [one, two] = someKos(2) as [Ko, Ko];
   const [first, second] = [await zipped(one), await zipped(two)];
   const accepts: unknown[] = [];
@@ -97,7 +97,7 @@ test('entries load in parallel', async () => {
   assert.ok(most > 1, `${most} at once`);
 });
 
-test('a manifest of which nothing can be loaded is 400 with an empty array', async () => {
+test('a manifest of which nothing can be loaded is 400 with an empty array (S-SHELF-MANIFEST-EMPTY)', async () => {
   await using web = await servePlaces({ '/bad.zip': Buffer.from('no zip') });
   const bodies = [
     { manifest: [`${web.url}/none.zip`, `${web.url}/bad.zip`] },
@@ -142,7 +142,7 @@ test('relative entries of a posted manifest fail by themselves', async () => {
   assert.deepEqual(answer.json, added(ko));
 });
 
-test('a manifest list imports from manifests on the web and in files', async () => {
+test('a manifest list imports from manifests on the web and in files (S-SHELF-MANIFEST-LIST)', async () => {
   await using folder = await temporaryFolder();
   const kos = someKos(4) as [Ko, Ko, Ko, Ko];
   const zips = await Promise.all(kos.map(zipped));
@@ -224,7 +224,7 @@ test('link-local addresses and odd schemes are refused at once', async () => {
   for (const { location, detail } of errors) assert.match(detail, /never asked|has the protocol/, location);
 });
 
-test('import by manifest alone activates nothing', async () => {
+test('import by manifest alone activates nothing (S-STATE-IMPORTED)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await using web = await servePlaces({ '/ko.zip': await zipped(ko) });
   assert.equal((await service.post('/kos/manifest', { manifest: [`${web.url}/ko.zip`] })).status, 200);

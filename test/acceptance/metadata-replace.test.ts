@@ -7,7 +7,7 @@ import { theService } from './support/the-service.ts';
 
 const service = await theService();
 
-test('PUT replaces the metadata and answers 200 with the new', async () => {
+test('PUT replaces the metadata and answers 200 with the new (S-SHELF-PUT)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.add(ko);
   const next = { ...ko.metadata, title: 'New title', extra: { any: ['thing'] }, keywords: [] };
@@ -18,7 +18,7 @@ test('PUT replaces the metadata and answers 200 with the new', async () => {
   assert.deepEqual((await service.get(`/kos/${ko.id}/metadata.json`)).json, next);
 });
 
-test('PUT leaves out what the new metadata leaves out', async () => {
+test('PUT leaves out what the new metadata leaves out (S-SHELF-PUT)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.add(ko);
   assert.equal((await service.put(`/kos/${ko.id}`, { title: 'Only this' })).status, 200);
@@ -35,7 +35,7 @@ test('PUT keeps order and spelling of numbers', async () => {
   assert.equal((await service.get(`/kos/${ko.id}`)).text.replaceAll(/\s/g, ''), text);
 });
 
-test('a body that is not a JSON object is 400 and nothing changes', async () => {
+test('a body that is not a JSON object is 400 and nothing changes (S-SHELF-PUT-400)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.add(ko);
   const path = `/kos/${ko.id}`;
@@ -46,7 +46,7 @@ test('a body that is not a JSON object is 400 and nothing changes', async () => 
   assert.deepEqual((await service.get(path)).json, ko.metadata);
 });
 
-test('PUT for a missing KO is 404 whatever the body', async () => {
+test('PUT for a missing KO is 404 whatever the body (S-SHELF-PUT-404)', async () => {
   const id = `${uniqueNaan()}/ko/v1.0`;
   for (const body of ['{}', '[]', '', '{"title": ', JSON.stringify({ '@id': id })]) {
     const error = `Object location not found for ark id ark:/${id}`;
@@ -69,7 +69,7 @@ test('PUT never moves a KO, and one whose ids disagree does not run', async () =
   assert.equal((await service.post(pathOf(ko, 'welcome'), { name: 'Ada' })).status, 200);
 });
 
-test('an active endpoint keeps the metadata as loaded until it is reloaded', async () => {
+test('an active endpoint keeps the metadata as loaded until it is reloaded (S-RULE-RELOAD)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await service.serve(ko);
   const titles = async (): Promise<unknown[]> => {

@@ -7,7 +7,7 @@ import { theService } from './support/the-service.ts';
 const service = await theService();
 const notFound = (id: string): string => `Object location not found for ark id ark:/${id}`;
 
-test('the shelf lists the metadata of all KOs', async () => {
+test('the shelf lists the metadata of all KOs (S-SHELF-LIST)', async () => {
   const naan = uniqueNaan();
   const kos = [welcomeKo({ naan }), welcomeKo({ naan, version: 'v2.0' }), welcomeKo({ naan, name: 'other' })];
   await service.add(...kos);
@@ -20,7 +20,7 @@ test('the shelf lists the metadata of all KOs', async () => {
   assert.deepEqual(own.sort(byId), kos.map((ko) => ko.metadata).sort(byId));
 });
 
-test('metadata has every field as it was imported', async () => {
+test('metadata has every field as it was imported (S-KO-METADATA)', async () => {
   const naan = uniqueNaan();
   const ko = welcomeKo({ naan });
   await service.add(ko);
@@ -66,7 +66,7 @@ test('unknown fields, order and spelling of numbers are kept', async () => {
   );
 });
 
-test('the version is chosen by path or by v', async () => {
+test('the version is chosen by path or by v (S-SHELF-GET-QUERY, S-SHELF-GET-PATH)', async () => {
   const naan = uniqueNaan();
   await service.add(...['v1.0', 'v2.0', '3'].map((version) => welcomeKo({ naan, version })));
   for (const version of ['v1.0', 'v2.0', '3']) {
@@ -75,13 +75,13 @@ test('the version is chosen by path or by v', async () => {
   }
 });
 
-test('without v the newest version by natural order is given', async () => {
+test('without v the newest version by natural order is given (S-SHELF-GET-QUERY)', async () => {
   const naan = uniqueNaan();
   await service.add(...['v2.0', 'v10.0', 'v9.9', 'v1.10', 'v1.9'].map((version) => welcomeKo({ naan, version })));
   assert.equal((await service.get(`/kos/${naan}/ko`)).object['version'], 'v10.0');
 });
 
-test('a missing KO is 404 and the text names its ark id', async () => {
+test('a missing KO is 404 and the text names its ark id (S-SHELF-GET-QUERY, S-SHELF-GET-PATH, S-SHELF-404-TEXT)', async () => {
   const naan = uniqueNaan();
   const path = `/kos/${naan}/ko/v1.0`;
   const error = notFound(`${naan}/ko/v1.0`);
@@ -152,7 +152,7 @@ test('the listing works with a trailing slash', async () => {
   assert.ok(answer.list.some((metadata) => metadata['@id'] === ko.id));
 });
 
-test('a deletion answers 204 without a body and the KO is gone', async () => {
+test('a deletion answers 204 without a body and the KO is gone (S-SHELF-DELETE)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   const kept = welcomeKo({ naan: ko.naan, version: 'v2.0' });
   await service.add(ko, kept);

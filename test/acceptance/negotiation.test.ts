@@ -21,7 +21,7 @@ async function served(
 const post = (ko: Ko, body: string, headers: Record<string, string> = {}) =>
   service.send('POST', pathOf(ko), { body, headers: { 'content-type': 'application/json', ...headers } });
 
-test('a media type that is not declared is 415 with the types that are', async () => {
+test('a media type that is not declared is 415 with the types that are (S-REQ-CONTENT-TYPE, S-REQ-415)', async () => {
   const ko = await served(ECHO, { consumes: ['application/json', 'text/csv'] });
   for (const type of ['text/plain', 'application/xml', 'nonsense', 'application/jsonx']) {
     const answer = await post(ko, '{}', { 'content-type': type });
@@ -34,7 +34,7 @@ test('a media type that is not declared is 415 with the types that are', async (
   }
 });
 
-test('a request without Content-Type is 415', async () => {
+test('a request without Content-Type is 415 (S-REQ-CONTENT-TYPE)', async () => {
   const ko = await served(ECHO);
   for (const body of ['{}', '']) {
     const answer = await service.send('POST', pathOf(ko), { body });
@@ -115,7 +115,7 @@ test('other declared types reach the code as a string', async () => {
   }
 });
 
-test('an Accept that nothing meets is 406', async () => {
+test('an Accept that nothing meets is 406 (S-REQ-ACCEPT)', async () => {
   const ko = await served(TEXT, { produces: ['application/json', 'text/csv'] });
   for (const accept of ['image/png', 'text/html, application/xml;q=0.9', 'application/json;q=0, image/*']) {
     const answer = await post(ko, '{}', { accept });
@@ -123,7 +123,7 @@ test('an Accept that nothing meets is 406', async () => {
   }
 });
 
-test('application/json is always acceptable', async () => {
+test('application/json is always acceptable (S-REQ-ACCEPT)', async () => {
   const ko = await served(TEXT, { produces: ['text/csv'] });
   for (const accept of ['application/json', '*/*', 'application/*', 'text/html, */*;q=0.1', 'APPLICATION/JSON']) {
     assert.equal((await post(ko, '{}', { accept })).status, 200, accept);

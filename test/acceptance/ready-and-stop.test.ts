@@ -4,39 +4,36 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { explode } from './support/folders.ts';
 import { pathOf } from './support/knowledge-grid.ts';
+import type { Client } from './support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan, welcomeKo } from './support/ko.ts';
+import type { Ko } from './support/ko.ts';
 import { startService, temporaryFolder } from './support/service.ts';
 import type { LogLine } from './support/service.ts';
 
+/** Nothing that loads here takes as long. */
+const PATIENT_LOADS = ['--execution-timeout', '5m'];
 const busy = (ms: number): string =>
   `{ console.log("it runs"); const end = Date.now() + ${ms}; while (Date.now() < end); }`;
 
 test('the service listens early and is ready when its endpoints are decided', async () => {
   await using folder = await temporaryFolder();
   const naan = uniqueNaan();
-  for (let i = 0; i < 4; i++) {
-    await explode(
-      javascriptKo(`${busy(400)} function run() { return ${i}; }`, { naan, name: `slow${i}` }),
-      folder.path,
-      `slow${i}`,
-    );
-  }
-  await using service = await startService({ shelf: folder.path, early: true });
+  const slow = javascriptKo(`${busy(4000)} function run() { return 3; }`, { naan, name: 'slow' });
+  const quick = welcomeKo({ naan, name: 'quick' });
+  for (const ko of [slow, quick]) await explode(ko, folder.path, ko.name);
+  await using service = await startService({ shelf: folder.path, early: true, args: PATIENT_LOADS });
+  assert.equal((await service.post(pathOf(quick, 'welcome'), { name: 'Ada' })).status, 200);
   const readiness = await service.get('/actuator/health/readiness');
   assert.equal(readiness.status, 503);
   assert.deepEqual(readiness.json, { status: 'DOWN' });
   assert.deepEqual((await service.get('/actuator/health/liveness')).json, { status: 'UP' });
-  const listed = (await service.get('/endpoints')).list;
-  assert.ok(
-    listed.some((endpoint) => endpoint['status'] === 'LOADED'),
-    JSON.stringify(listed),
-  );
-  const waited = await service.post(`/${naan}/slow3/1.0/run`, {});
+  const statusOf = async (): Promise<unknown[]> => (await service.get('/endpoints')).list.map(({ status }) => status);
+  assert.deepEqual((await statusOf()).sort(), ['ACTIVATED', 'LOADED']);
+  const waited = await service.post(pathOf(slow), {});
   assert.equal(waited.object['result'], 3, 'a call waits for the activation of its endpoint');
   await service.ready();
   assert.equal((await service.get('/actuator/health/readiness')).status, 200);
-  const statuses = (await service.get('/endpoints')).list.map((endpoint) => endpoint['status']);
-  assert.deepEqual(statuses, Array(4).fill('ACTIVATED'));
+  assert.deepEqual(await statusOf(), ['ACTIVATED', 'ACTIVATED']);
 });
 
 test('a call to an endpoint that is not decided is moved to the front', async () => {
@@ -44,7 +41,7 @@ test('a call to an endpoint that is not decided is moved to the front', async ()
   const naan = uniqueNaan();
   for (let i = 0; i < 8; i++) {
     // Code that was seen to load is not tried again, so each has its own.
-    const slow = javascriptKo(`${busy(300)} function run() { return ${i}; }`, { naan, name: `slow${i}` });
+    const slow = javascriptKo(`${busy(700)} function run() { return ${i}; }`, { naan, name: `slow${i}` });
     await explode(slow, folder.path, slow.name);
   }
   const last = welcomeKo({ naan, name: 'zzz' });
@@ -57,18 +54,25 @@ test('a call to an endpoint that is not decided is moved to the front', async ()
   assert.ok(loaded.length > 0);
 });
 
+/** Loads for as long as it is not replaced. */
+const endless = (naan: string): Ko => javascriptKo('while (true); function run() { return "old"; }', { naan });
+
+async function replace(service: Client, shelf: string, ko: Ko): Promise<void> {
+  await writeFile(join(shelf, ko.name, 'src/index.js'), 'function run() { return "new"; }');
+  await service.reload(ko);
+}
+
 test('a call that waits for an activation is answered by what replaces it meanwhile', async () => {
   await using folder = await temporaryFolder();
-  const ko = javascriptKo(`${busy(3000)} function run() { return 'old'; }`, { naan: uniqueNaan() });
+  const ko = endless(uniqueNaan());
   await explode(ko, folder.path, ko.name);
-  await using service = await startService({ shelf: folder.path, early: true });
+  await using service = await startService({ shelf: folder.path, early: true, args: PATIENT_LOADS });
   const waiting = service.post(pathOf(ko), {});
-  await writeFile(join(folder.path, ko.name, 'src/index.js'), "function run() { return 'new'; }");
-  await service.reload(ko);
+  await replace(service, folder.path, ko);
   assert.equal((await waiting).object['result'], 'new', (await waiting).text);
 });
 
-test('when the shelf cannot be read health is DOWN and nothing else', async () => {
+test('when the shelf cannot be read health is DOWN and nothing else (S-HEALTH-DOWN)', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService({ shelf: `${folder.path}/shelf` });
   const ko = welcomeKo({ naan: uniqueNaan() });

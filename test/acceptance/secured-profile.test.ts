@@ -54,7 +54,7 @@ function assertRefused(answer: Answer, path: string): void {
   assert.match(String(answer.headers['www-authenticate']), /^Basic realm=/);
 }
 
-test('secured operations are 401 without a login, and nothing happens', async () => {
+test('secured operations are 401 without a login, and nothing happens (S-AUTH-ACTIVATION, S-AUTH-INFO)', async () => {
   for (const [method, path, sent] of await closed(ko)) assertRefused(await anonymous(method, path, sent), path);
   assert.deepEqual((await anonymous('GET', `/kos/${ko.id}`)).json, ko.metadata);
   const unknown = welcomeKo({ naan: uniqueNaan() });
@@ -88,7 +88,7 @@ test('with a login secured operations work', async () => {
   assert.equal((await service.delete(`/kos/${target.id}`)).status, 204);
 });
 
-test('reads of the shelf, listings and execution are open', async () => {
+test('reads of the shelf, listings and execution are open (S-AUTH-EXECUTE, S-AUTH-ENDPOINTS)', async () => {
   const reads = [
     '/',
     '/kos',
@@ -114,7 +114,7 @@ test('reads of the shelf, listings and execution are open', async () => {
   }
 });
 
-test('health shows only its status without a login, and all with one', async () => {
+test('health shows only its status without a login, and all with one (S-HEALTH-LOGIN, S-AUTH-HEALTH)', async () => {
   assert.deepEqual((await anonymous('GET', '/actuator/health')).json, { status: 'UP' });
   const full = await service.get('/actuator/health');
   assert.ok('components' in full.object);

@@ -100,19 +100,6 @@ test('a port in use stops the start', async () => {
   assert.match(end.stdout + end.stderr, new RegExp(String(port)));
 });
 
-test('every option has a KGRID variable', async () => {
-  await using folder = await temporaryFolder();
-  const ko = welcomeKo({ naan: uniqueNaan() });
-  await explode(ko, folder.path, 'ko');
-  await using service = await startService({
-    shelf: false,
-    profile: false,
-    env: { KGRID_PORT: '0', KGRID_SHELF: folder.path, KGRID_PROFILE: 'dev', KGRID_HOST: '127.0.0.1' },
-  });
-  assert.equal((await service.get(`/kos/${ko.id}`)).status, 200);
-  assert.ok('components' in (await service.get('/actuator/health')).object, 'dev');
-});
-
 test('the names of the original are aliases', async () => {
   await using folder = await temporaryFolder();
   const [ko, listed] = [welcomeKo({ naan: uniqueNaan() }), welcomeKo({ naan: uniqueNaan() })];
@@ -121,11 +108,7 @@ test('the names of the original are aliases', async () => {
   await writeFile(join(place.path, 'listed.zip'), await zipOf(listed.files));
   await writeFile(join(place.path, 'manifest.json'), JSON.stringify({ manifest: ['listed.zip'] }));
   const manifest = `file://${place.path}/manifest.json`;
-  const shelves = [
-    { KGRID_SHELF_CDOSTORE_URL: `filesystem:file://${folder.path}` },
-    { KGRID_SHELF_LOCATION: folder.path },
-  ];
-  for (const shelf of shelves) {
+  {
     await using service = await startService({
       shelf: false,
       profile: false,
@@ -133,7 +116,7 @@ test('the names of the original are aliases', async () => {
         SERVER_PORT: '0',
         SPRING_PROFILES_ACTIVE: 'cloud, dev',
         KGRID_SHELF_MANIFEST: manifest,
-        ...shelf,
+        KGRID_SHELF_CDOSTORE_URL: `filesystem:file://${folder.path}`,
       },
     });
     assert.ok('components' in (await service.get('/actuator/health')).object, 'dev');
@@ -147,45 +130,6 @@ test('the names of the original are aliases', async () => {
   });
   assert.equal((await secured.get('/actuator/info')).status, 200);
   assert.equal((await checkedSender(secured.url)('GET', '/actuator/info')).status, 401);
-});
-
-test('an option comes before a KGRID variable and that before an alias', async () => {
-  await using folder = await temporaryFolder();
-  const ko = welcomeKo({ naan: uniqueNaan() });
-  await explode(ko, folder.path, 'ko');
-  await using byOption = await startService({
-    shelf: folder.path,
-    profile: 'secure',
-    env: {
-      KGRID_SHELF: '/nowhere/at/all',
-      KGRID_PROFILE: 'dev',
-      KGRID_SHELF_LOCATION: '/nowhere',
-      SPRING_PROFILES_ACTIVE: 'dev',
-    },
-  });
-  assert.equal((await byOption.get(`/kos/${ko.id}`)).status, 200);
-  assert.equal((await byOption.get('/actuator/info')).status, 401);
-  await byOption.stop();
-  await using byVariable = await startService({
-    shelf: false,
-    profile: false,
-    env: {
-      KGRID_SHELF: folder.path,
-      KGRID_SHELF_LOCATION: '/nowhere',
-      KGRID_PROFILE: 'secure',
-      SPRING_PROFILES_ACTIVE: 'dev',
-      KGRID_PORT: '0',
-      SERVER_PORT: '1',
-    },
-  });
-  assert.equal((await byVariable.get(`/kos/${ko.id}`)).status, 200);
-  assert.equal((await byVariable.get('/actuator/info')).status, 401);
-});
-
-test('with a shelf configured the secured profile applies unless dev is given', async () => {
-  await using service = await startService({ profile: false });
-  assert.equal((await service.get('/actuator/info')).status, 401);
-  assert.deepEqual((await service.get('/actuator/health')).json, { status: 'UP' });
 });
 
 test('the service listens on 127.0.0.1 unless a host is given', async () => {
@@ -296,7 +240,7 @@ test('the version is told by --version and by the first line of the log', async 
   const { code, stdout, stderr } = await runToEnd({ args: ['--version'] });
   assert.deepEqual([code, stderr], [0, '']);
   assert.match(stdout, /^KGrid Activator \d+\.\d+\.\d+(\+[0-9a-f]{12})? \(Node v\d+\.\d+\.\d+\)$/);
-  await using service = await startService();
+  const service = await configured;
   const [first] = service.log;
   assert.equal(first?.['event'], 'starting');
   assert.equal(first?.['msg'], `${stdout} starts`);

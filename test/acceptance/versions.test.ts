@@ -12,7 +12,7 @@ const result = async (path: string): Promise<unknown> => (await service.post(pat
 const idsOf = async (naan: string): Promise<unknown[]> =>
   (await service.endpoints(naan)).map((endpoint) => endpoint['@id']).sort();
 
-test('several versions of a KO are on the shelf and active together', async () => {
+test('several versions of a KO are on the shelf and active together (S-VERSIONS-TOGETHER)', async () => {
   const naan = uniqueNaan();
   const kos = ['1.0', '1.1', '2.0'].map((n) => saying(n, { naan, version: `v${n}`, apiVersion: n }));
   await service.serve(...kos);
@@ -40,7 +40,7 @@ test('the default version follows natural order', async () => {
   assert.equal(await result(`/${naan}/ko/run`), '1.10');
 });
 
-test('of two KO versions with one API version the newest has the id and both are active', async () => {
+test('of two KO versions with one API version the newest has the id and both are active (S-VERSIONS-DIFFER)', async () => {
   const naan = uniqueNaan();
   const old = saying('old', { naan, version: 'v1.0' });
   const young = saying('young', { naan, version: 'v1.1' });

@@ -26,7 +26,7 @@ async function assertRuns(ko: Ko, endpoint = 'run'): Promise<void> {
   assert.equal(answer.status, 200, answer.text);
 }
 
-test('a KO whose ids disagree does not run', async () => {
+test('a KO whose ids disagree does not run (S-RULE-AGREE)', async () => {
   const cases: Record<string, (naan: string) => Record<string, unknown>> = {
     'another identifier': (naan) => ({ identifier: `ark:/${naan}/other/v1.0` }),
     'an identifier that is no ark': () => ({ identifier: 'urn:isbn:1' }),
@@ -40,7 +40,7 @@ test('a KO whose ids disagree does not run', async () => {
   }
 });
 
-test('a KO whose server address disagrees does not run', async () => {
+test('a KO whose server address disagrees does not run (S-SERVICE-SERVER, S-RULE-AGREE)', async () => {
   for (const url of ['/other/ko', `/${'{naan}'}/other`, '/', 'https://example.org/x/y']) {
     const naan = uniqueNaan();
     const why = await whyItDoesNotRun(welcomeKo({ naan, serverUrl: url.replace('{naan}', naan) }));
@@ -56,7 +56,7 @@ test('the server address may have the API version and be absolute', async () => 
   }
 });
 
-test('an endpoint whose path or method is not in the service descriptor fails by itself', async () => {
+test('an endpoint whose path or method is not in the service descriptor fails by itself (S-SERVICE-PATHS, S-RULE-AGREE)', async () => {
   const naan = uniqueNaan();
   const ko = javascriptKo('function run() { return 1; }', { naan });
   const deployment = `
@@ -71,7 +71,7 @@ test('an endpoint whose path or method is not in the service descriptor fails by
   assert.equal((await service.post(pathOf(ko, 'undeclared'), {})).status, 404);
 });
 
-test('code uses post and a resource uses get', async () => {
+test('code uses post and a resource uses get (S-DEPLOYMENT-METHOD)', async () => {
   const code = koOf({
     naan: uniqueNaan(),
     endpoints: [
@@ -102,7 +102,7 @@ test('code that does not load fails with its cause, file and line', async () => 
   }
 });
 
-test('a function that is not there fails the endpoint', async () => {
+test('a function that is not there fails the endpoint (S-RULE-AGREE)', async () => {
   for (const code of ['function other() {}', 'const run = 5;', 'var run;']) {
     const why = await whyItDoesNotRun(javascriptKo(code, { naan: uniqueNaan() }));
     assert.match(why, /\brun\b/);

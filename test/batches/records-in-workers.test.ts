@@ -12,12 +12,11 @@ import { openBatch, readAnswer, sendBatch } from './support/batch-client.ts';
 import { theWorkerService, withInput } from './support/workers.ts';
 
 const naan = uniqueNaan();
-const node = withInput(
-  {},
+/** Milliseconds; those of the service are more than any call needs. */
+const HASTY = { timeout: 3000 };
+const inNode = (name: string, deployment = {}): Ko =>
   remoteKo({
-    naan,
-    name: 'node',
-    engine: 'node',
+    ...{ naan, name, engine: 'node', deployment },
     code: {
       'src/index.js': `
 const invalid = (status) => Object.assign(new Error('no age'), { name: 'InvalidInputError', status });
@@ -33,14 +32,10 @@ exports.run = (input) => {
   return input.n ?? input;
 };`,
     },
-  }),
-);
-const python = withInput(
-  {},
+  });
+const inPython = (name: string, deployment = {}): Ko =>
   remoteKo({
-    naan,
-    name: 'python',
-    engine: 'python',
+    ...{ naan, name, engine: 'python', deployment },
     code: {
       'src/main.py': `
 import asyncio, os, threading
@@ -69,10 +64,11 @@ def run(value):
     return value
 `,
     },
-  }),
-);
+  });
+const [node, hastyNode] = [withInput({}, inNode('node')), withInput({}, inNode('hasty.node', HASTY))];
+const [python, hastyPython] = [withInput({}, inPython('python')), withInput({}, inPython('hasty.python', HASTY))];
 const service = await theWorkerService();
-await service.serve(node, python);
+await service.serve(node, hastyNode, python, hastyPython);
 const { url } = service;
 
 /** What the lines say: results, or the beginning of a status and the number of the line. */
@@ -89,9 +85,9 @@ const expected = (faults: Readonly<Record<number, unknown>>): unknown[] =>
 const body = (odd: Readonly<Record<number, string>>): string =>
   Array.from({ length: count }, (_, n) => `${odd[n] ?? `{"n":${n}}`}\n`).join('');
 
-for (const [engine, ko] of [
-  ['node', node],
-  ['python', python],
+for (const [engine, ko, hasty] of [
+  ['node', node, hastyNode],
+  ['python', python, hastyPython],
 ] as const) {
   test(`${engine}: records that fail concern no other, wherever they stand`, async () => {
     const odd = {
@@ -117,8 +113,8 @@ for (const [engine, ko] of [
 
   test(`${engine}: a record that ends its process, or never ends, costs only itself`, async () => {
     const odd = { 300: '"end"', [half + 100]: '"loop"' };
-    assert.deepEqual(await said(ko, body(odd)), expected({ 300: ['500', 301], [half + 100]: ['500', half + 101] }));
-    const { status } = await service.post(pathOf(ko), { n: 1 });
+    assert.deepEqual(await said(hasty, body(odd)), expected({ 300: ['500', 301], [half + 100]: ['500', half + 101] }));
+    const { status } = await service.post(pathOf(hasty), { n: 1 });
     assert.equal(status, 200);
   });
 

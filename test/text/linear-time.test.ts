@@ -221,7 +221,7 @@ const rows: Parser[] = [
       );
       const ko = withService({ paths });
       const [service = assert.fail()] = ko.services;
-      return Array.from({ length: 50 }, () => endpointProblems(ko, service, entry, new Map()));
+      return Array.from({ length: 50 }, () => endpointProblems(service, entry, new Map()));
     },
     MB,
   ),

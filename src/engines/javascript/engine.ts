@@ -21,6 +21,7 @@ import { placeIn } from './stack-place.ts';
 import { ConsoleBudget } from './console-budget.ts';
 import { readCode } from './code-files.ts';
 import { JavascriptExecutor } from './executor.ts';
+import { LaterExecutor } from './later-executor.ts';
 import type { LoadRequest } from './load-request.ts';
 import { sandboxCommand, sandboxProgram } from './program.ts';
 import { answerQuestion } from './questions.ts';
@@ -56,10 +57,14 @@ export class JavascriptEngine implements Engine {
   /** Of its own, so that no single call waits for a batch of them; it has no process while there are none. */
   readonly #records: Scheduler;
   readonly #stripper = new TypeStripper();
+  /** Of what code is loaded with. */
+  readonly #settings: string;
   #slots = 0;
 
   constructor(options: JavascriptOptions) {
     this.#options = options;
+    const { executionTimeout, isolateMemoryMb, maxResult, properties } = options;
+    this.#settings = digestOf(JSON.stringify([executionTimeout, isolateMemoryMb, maxResult, properties])).slice(0, 16);
     let program: string | undefined;
     const parts: SchedulerOptions = {
       sandboxes: options.sandboxes,
@@ -88,12 +93,30 @@ export class JavascriptEngine implements Engine {
     const endpoint = this.#endpointOf(plan, load);
     const { known } = this.#options;
     this.#scheduler.prepare();
-    const key = digestOf(`${plan.id}\n${endpoint.parts.loadText}`);
+    const key = this.#keyOf(plan);
     const problem = known?.loads(key) === true ? '' : await this.#scheduler.load(endpoint);
     known?.rememberLoad(key, problem === '');
     if (problem === '') return new JavascriptExecutor(endpoint, this.#scheduler, this.#records);
     this.#scheduler.forget(endpoint);
     throw new ActivationFailure(this.#toErrorMessage(problem, plan, Object.keys(load.files)));
+  }
+
+  activateKnown(
+    about: Pick<EndpointPlan, 'id' | 'checksum'>,
+    planOf: () => Promise<EndpointPlan>,
+  ): Executor | undefined {
+    if (this.#options.known?.loads(this.#keyOf(about)) !== true) return undefined;
+    this.#scheduler.prepare();
+    return new LaterExecutor(async () => {
+      const plan = await planOf();
+      const endpoint = this.#endpointOf(plan, await this.#loadRequestOf(plan));
+      return new JavascriptExecutor(endpoint, this.#scheduler, this.#records);
+    });
+  }
+
+  /** The same for the same code, run in the same way. */
+  #keyOf({ id, checksum }: Pick<EndpointPlan, 'id' | 'checksum'>): string {
+    return `${this.name} ${this.#settings} ${id} ${checksum}`;
   }
 
   health(): EngineHealth {

@@ -7,6 +7,7 @@ import type { Lane } from '../sandbox/lane.ts';
 import type { Question } from '../sandbox/protocol.ts';
 import type { Work } from '../supervisor/work.ts';
 import { JavascriptExecutor } from './executor.ts';
+import { LaterExecutor } from './later-executor.ts';
 import type { Found, LoadRequest } from './load-request.ts';
 
 /** In the form of `sandbox/guest.js`. */
@@ -21,14 +22,15 @@ export const answerQuestion: AnswerQuestion = (lane, work, question) => {
 
 function placeOf(lane: Lane, target: CallTarget | undefined): Found {
   if (target === undefined) return { kind: 'none' };
-  const executor = target.ready();
+  const ready = target.ready();
+  const executor = ready instanceof LaterExecutor ? ready.loaded : ready;
   if (!(executor instanceof JavascriptExecutor)) return { kind: 'elsewhere' };
   const { endpoint } = executor;
   const at = { kind: 'here' as const, slot: endpoint.slot, limit: endpoint.limit };
   return lane.knows(endpoint) ? at : { ...at, load: JSON.parse(endpoint.parts.loadText) as LoadRequest };
 }
 
-/** A call of an endpoint in another engine, or of one that is not activated yet. */
+/** A call of an endpoint in another engine, or of one that is not activated or whose code is not read yet. */
 async function callOutside(question: Question, work: Work): Promise<string> {
   const outer = work.calls[0];
   if (outer === undefined) return 'null';

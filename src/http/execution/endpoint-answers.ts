@@ -34,7 +34,7 @@ export class EndpointAnswers {
   constructor({ id, ko }: Endpoint) {
     this.#info = `,"info":{"ko":${ko.metadata},"inputs":`;
     this.#fixedBytes = START.length + Buffer.byteLength(this.#info) + END.length;
-    this.#headers = ['content-location', `/${id}`, PACKAGE_DIGEST_HEADER, packageDigestOf(ko.package.entry)];
+    this.#headers = ['content-location', `/${id}`, PACKAGE_DIGEST_HEADER, packageDigestOf(ko.entry)];
     this.#areHeadersAscii = ASCII.test(this.#headers.join(''));
   }
 

@@ -43,7 +43,7 @@ export function execution(
       onRequest: async (request, reply) => {
         if (!activator.loaded) await activator.whenLoaded();
         const endpoint = await finder.require(request, wantedBy(request));
-        void reply.header(PACKAGE_DIGEST_HEADER, packageDigestOf(endpoint.ko.package.entry));
+        void reply.header(PACKAGE_DIGEST_HEADER, packageDigestOf(endpoint.ko.entry));
         request.target = calls.accept(request.raw, endpoint, activator.set, request.id);
         void reply.header(EXECUTION_ID_HEADER, request.target.trace.executionId);
       },
@@ -112,6 +112,6 @@ async function sendArtifact(
   const { ko } = endpoint;
   ko.retain();
   reply.raw.once('close', () => ko.release());
-  void reply.header(PACKAGE_DIGEST_HEADER, packageDigestOf(ko.package.entry));
-  return sendFile(request, reply, ko.package, path);
+  void reply.header(PACKAGE_DIGEST_HEADER, packageDigestOf(ko.entry));
+  return sendFile(request, reply, await ko.open(), path);
 }

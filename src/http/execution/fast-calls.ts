@@ -38,7 +38,7 @@ export function fastCalls({ activator, calls, bodies, gate }: FastCallsOptions):
     const answered = (): void => series.observe(200, (performance.now() - start) / 1000);
     const refuse = (thrown: unknown): void =>
       gate.refuse(request, response, { id, start, series }, thrown, {
-        [PACKAGE_DIGEST_HEADER]: packageDigestOf(endpoint.ko.package.entry),
+        [PACKAGE_DIGEST_HEADER]: packageDigestOf(endpoint.ko.entry),
         ...(target && { [EXECUTION_ID_HEADER]: target.trace.executionId }),
       });
     try {

@@ -50,5 +50,5 @@ export class Provenance {
 const placeOf = ({ id, ko }: Endpoint): Record<string, string> => ({
   endpoint: id,
   knowledgeObject: ko.key,
-  digest: packageDigestOf(ko.package.entry),
+  digest: packageDigestOf(ko.entry),
 });

@@ -31,7 +31,7 @@ export function formRoutes(app: FastifyInstance, { activator, shelf }: FormRoute
     if (first === undefined && (!isId(id) || (await shelf.find(id)) === undefined))
       throw notFound(`There is no knowledge object ${key} on the shelf`);
     const states = endpoints.map(({ id: endpoint, status }) => `${endpoint} ${status}\n`).join('');
-    const digest = first?.ko.package.entry.digest ?? '';
+    const digest = first?.ko.entry.digest ?? '';
     const etag = `"${createHash('sha256').update(`${digest}\n${states}`).digest('base64url')}"`;
     void reply.headers({ 'cache-control': 'no-cache', etag }).type('application/json; charset=utf-8');
     if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
@@ -43,9 +43,9 @@ export function formRoutes(app: FastifyInstance, { activator, shelf }: FormRoute
     // It may be replaced meanwhile.
     ko.retain();
     try {
-      const { package: pkg } = ko;
+      const { digest } = ko.entry;
       return await forms.of({
-        digest: ko.library === undefined ? pkg.entry.digest : `${pkg.entry.digest} ${digestOf(ko.library.descriptor)}`,
+        digest: ko.library === undefined ? digest : `${digest} ${digestOf(ko.library.descriptor)}`,
         endpoints: endpoints.map(({ entry, from, accepts }) => ({
           file: from.service.file,
           path: entry.path,
@@ -53,7 +53,7 @@ export function formRoutes(app: FastifyInstance, { activator, shelf }: FormRoute
           accepts,
         })),
         size: (path) => ko.sizeOf(path),
-        read: (path) => (ko.made(path) === undefined ? pkg.read(path) : ko.artifact(path)),
+        read: async (path) => (ko.made(path) === undefined ? (await ko.open()).read(path) : ko.artifact(path)),
       });
     } finally {
       ko.release();

@@ -29,9 +29,9 @@ export class OwnPages {
 
   async #hasPage({ id, digest }: ShelfEntry): Promise<boolean> {
     const key = koKey(id);
-    const loaded = this.#activator.set.ofName(id).find(({ ko }) => ko.key === key)?.ko.package;
-    // What is active is open, and need not be opened again.
-    if (loaded?.entry.digest === digest) return loaded.files.has(OWN_PAGE);
+    const loaded = this.#activator.set.ofName(id).find(({ ko }) => ko.key === key)?.ko;
+    // What is open need not be opened again.
+    if (loaded?.entry.digest === digest && loaded.isOpen) return loaded.package.files.has(OWN_PAGE);
     const pkg = await this.#shelf.open(id);
     pkg?.release();
     return pkg?.files.has(OWN_PAGE) === true;

@@ -21,26 +21,26 @@ export interface DeploymentEntry {
   readonly artifacts: readonly string[];
   /** The artifact that holds the function; empty when there is no artifact. */
   readonly entry: string;
-  readonly function?: string;
+  readonly function?: string | undefined;
   /** The installable package that holds the code, and the module in it that holds the function. */
-  readonly package?: string;
-  readonly module?: string;
+  readonly package?: string | undefined;
+  readonly module?: string | undefined;
   /** Folder of that package, where it is to be installed; empty for the root. */
-  readonly installs?: string;
+  readonly installs?: string | undefined;
   /** As written, such as `call`. */
-  readonly isolation?: string;
+  readonly isolation?: string | undefined;
   /** Milliseconds. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
   /** What becomes of inputs that break the schema of the service descriptor. */
-  readonly validate?: ValidationMode;
+  readonly validate?: ValidationMode | undefined;
   /** What its code connects to: it only tells the operator what to allow. */
-  readonly network?: readonly HostPort[];
+  readonly network?: readonly HostPort[] | undefined;
   /** It stands for a file of a library, and tells which functions that exports; see `library.ts` of the activation. */
-  readonly listsExports?: true;
+  readonly listsExports?: true | undefined;
   /** Its code was seen to load just now. */
-  readonly isLoaded?: true;
+  readonly isLoaded?: true | undefined;
   /** What is worth knowing of it though it runs. */
-  readonly note?: string;
+  readonly note?: string | undefined;
   /** All that the descriptor says beside path, method, engine, artifacts, entry and function. */
   readonly raw: Readonly<Record<string, unknown>>;
   /** Line in the descriptor, from 1. */

@@ -1,4 +1,4 @@
-/** The thread of `background-reader.ts`: reads one descriptor after the other. */
+/** A thread of `background-reader.ts`: reads one descriptor after the other. */
 import { serialize } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import { importRefused, ServiceError } from '../../lib/errors.ts';
@@ -20,7 +20,7 @@ export type Reading =
 /** Bytes that the service's own thread takes in: what comes of a descriptor of any length that a person writes. */
 const MAX_BYTES = 2 ** 20;
 
-parentPort?.on('message', (job: ReadingJob) => parentPort?.postMessage(read(job)));
+parentPort?.on('message', (jobs: readonly ReadingJob[]) => parentPort?.postMessage(jobs.map(read)));
 
 function read({ kind, text, file }: ReadingJob): Reading {
   try {

@@ -5,6 +5,7 @@ import type { Worker } from 'node:worker_threads';
 import { ServiceError } from '../../lib/errors.ts';
 import { BackgroundReader } from './background-reader.ts';
 import { parseDeployment } from './deployment.ts';
+import type { Deployment } from './deployment.ts';
 import { parseService } from './service.ts';
 
 const ones = (count: number): string => `a: [${'1,'.repeat(count)}1]\n`;
@@ -58,6 +59,30 @@ test('what is small is read at once, without a thread', async () => {
   await using reader = new BackgroundReader();
   const threads = await threadsOf(() => reader.deployment(ENDPOINT, 'd.yaml'));
   assert.equal(threads.length, 0);
+});
+
+test('many small ones are read by one thread, each as if it were alone', async () => {
+  const broken = 'a: [';
+  await using reader = new BackgroundReader();
+  const texts = [...Array.from({ length: 200 }, (_, i) => `${ENDPOINT}# ${String(i)}\n`), broken, ENDPOINT];
+  let results: PromiseSettledResult<Deployment>[] = [];
+  const threads = await threadsOf(async () => {
+    results = await Promise.allSettled(texts.map((text, i) => reader.ofMany.deployment(text, `${String(i)}.yaml`)));
+  });
+  assert.equal(threads.length, 1);
+  for (const [i, text] of texts.entries()) {
+    const [result, file] = [results[i], `${String(i)}.yaml`];
+    if (text === broken)
+      assert.match(String(result?.status === 'rejected' && result.reason), /200\.yaml is not valid YAML/);
+    else assert.deepEqual(result, { status: 'fulfilled', value: parseDeployment(text, file) });
+  }
+});
+
+test('of many that pass a limit together each has its own', async () => {
+  await using reader = new BackgroundReader({ memory: 24 });
+  const much = `/c: {post: {engine: node, artifact: c, x: [${'"y",'.repeat(900)}]}}\n`;
+  const read = Array.from({ length: 60 }, (_, i) => reader.ofMany.deployment(much, `${String(i)}.yaml`));
+  assert.equal((await Promise.all(read)).filter(({ endpoints }) => endpoints.size === 1).length, read.length);
 });
 
 test('a small text with anchors, which may describe a huge one, is left to the thread', async () => {

@@ -34,7 +34,7 @@ export function parseYaml(source: string, file: string): YamlDocument {
     return importRefused(message, { problems: [{ message, file, line }] });
   };
   const document = firstDocument(text, lines, failure);
-  const targets = aliasTargets(document);
+  const targets = text.includes('*') ? aliasTargets(document) : NO_ALIASES;
   for (const [alias, target] of targets) {
     if (target === undefined)
       throw failure(alias.range?.[0] ?? 0, `*${alias.source} refers to nothing above it`, 'BAD_ALIAS');
@@ -52,6 +52,8 @@ const MAX_MARKS = 600_000;
 
 /** Whether the text has more lines, brackets and separators than that: the parser's time grows with them. */
 export const hasMoreMarks = (text: string, most: number): boolean => hasMore(MARKS, text, most);
+
+const NO_ALIASES: ReadonlyMap<Alias, Node | undefined> = new Map();
 
 /** Each alias with the last node before it that has its anchor. */
 function aliasTargets(document: Document.Parsed): ReadonlyMap<Alias, Node | undefined> {

@@ -5,18 +5,25 @@ import { sha256 } from './package-content.ts';
 
 /** Never follows a symbolic link: a file of a package is a regular file inside it. */
 export const READ_REGULAR = fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW;
-/** The bytes of a regular file. Without a `FileHandle`, which takes most of the processor time that reading a small file takes. */
-export function readRegular(path: string): Promise<Buffer> {
+/**
+ * The bytes of a regular file. Without a `FileHandle`, which takes most of the processor time that reading a small file takes.
+ * `size`: where it is known, nobody asks the system for it; of a file that has grown there is one byte more.
+ */
+export function readRegular(path: string, size?: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     fs.open(path, READ_REGULAR, (notOpened, file) => {
       if (notOpened !== null) return reject(notOpened);
-      fs.readFile(file, (notRead, bytes) => {
+      const close = (notRead: Error | null, bytes: Buffer): void =>
         fs.close(file, (notClosed) => {
           const error = notRead ?? notClosed;
           if (error === null || error === undefined) resolve(bytes);
           else reject(error);
         });
-      });
+      if (size === undefined) fs.readFile(file, close);
+      else
+        fs.read(file, Buffer.allocUnsafe(size + 1), 0, size + 1, 0, (notRead, length, bytes) =>
+          close(notRead, bytes.subarray(0, length)),
+        );
     });
   });
 }

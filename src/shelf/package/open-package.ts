@@ -57,8 +57,11 @@ export class OpenPackage implements KoPackage {
   async read(path: string): Promise<Buffer> {
     const known = this.#file(path);
     if (path === METADATA_FILE) return Buffer.from(this.entry.metadata);
-    const bytes = await this.#at(path, (place) => (Buffer.isBuffer(place) ? place : readRegular(place)));
-    if (this.#options.verify && sha256(bytes) !== known.sha256) throw this.#changed(path);
+    const { verify } = this.#options;
+    const bytes = await this.#at(path, (place) =>
+      Buffer.isBuffer(place) ? place : readRegular(place, verify ? known.size : undefined),
+    );
+    if (verify && sha256(bytes) !== known.sha256) throw this.#changed(path);
     return bytes;
   }
 

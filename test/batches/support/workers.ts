@@ -14,7 +14,7 @@ export function theWorkerService(): Promise<OwnService> {
 
 async function start(): Promise<OwnService> {
   const service = await startService({
-    args: ['--runtimes', 'node,python', '--runtime-timeout', '2s', '--validate-inputs', 'enforce'],
+    args: ['--runtimes', 'node,python', '--runtime-timeout', '60s', '--validate-inputs', 'enforce'],
   });
   after(() => service[Symbol.asyncDispose]());
   return service;

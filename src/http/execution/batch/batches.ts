@@ -147,7 +147,7 @@ export class Batches {
   #headersOf(request: IncomingMessage, { endpoint, trace }: Target, type: string): string[] {
     return [
       ...['content-type', type, 'content-location', `/${endpoint.id}`],
-      ...[PACKAGE_DIGEST_HEADER, packageDigestOf(endpoint.ko.package.entry)],
+      ...[PACKAGE_DIGEST_HEADER, packageDigestOf(endpoint.ko.entry)],
       // Without chunks there is no place for them.
       ...(request.httpVersion === '1.0' ? [] : ['trailer', TRAILERS]),
       // Proxies would wait for the whole of it.

@@ -1,0 +1,86 @@
+/** A second start of the real service: what an earlier one saw to load is taken as active, and read when it is called. */
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { pathOf } from '../../test/acceptance/support/knowledge-grid.ts';
+import { javascriptKo } from '../../test/acceptance/support/ko.ts';
+import type { Ko } from '../../test/acceptance/support/ko.ts';
+import { startService, temporaryFolder } from '../../test/acceptance/support/service.ts';
+import type { OwnService } from '../../test/acceptance/support/service.ts';
+import { objectOf } from '../../test/support/stored-packages.ts';
+
+/** Its top level says that it runs. */
+const ko = (name: string, body: string): Ko =>
+  javascriptKo(`console.log('loads'); function run(input) { ${body} }`, { naan: 'a', name });
+const result = async (service: OwnService, { id }: Ko): Promise<unknown> => {
+  const answer = await service.post(pathOf(javascriptKo('', { naan: 'a', name: id.split('/')[1] ?? '' })), {});
+  return answer.object['result'];
+};
+/** The KOs whose top level ran, as often as it did. */
+const loads = (service: OwnService): unknown[] =>
+  service.log.flatMap((line) => (line['console'] === true ? [line['ko']] : []));
+const statuses = async (service: OwnService): Promise<unknown> =>
+  Object.fromEntries((await service.endpoints('a')).map((each) => [String(each['@id']).split('/')[1], each['status']]));
+
+/** What a first start leaves behind. */
+async function startOnce(shelf: string, ...kos: readonly Ko[]): Promise<void> {
+  {
+    await using empty = await startService({ shelf });
+    await empty.add(...kos);
+  }
+  await using first = await startService({ shelf });
+  assert.deepEqual(loads(first).sort(), kos.map(({ id }) => id).sort(), 'each is loaded once');
+}
+
+test('a second start runs no code that is known to load before somebody calls it', async () => {
+  await using folder = await temporaryFolder();
+  const callsOther = `return context.getExecutor('a/callee/1.0/run').execute({}) + 1;`;
+  const [callee, caller, idle] = [ko('callee', 'return 1;'), ko('caller', callsOther), ko('idle', '')];
+  const broken = javascriptKo(`console.log('loads'); throw new Error('it is broken');`, { naan: 'a', name: 'broken' });
+  await startOnce(folder.path, callee, caller, idle, broken);
+
+  await using second = await startService({ shelf: folder.path });
+  const ACTIVATED = { callee: 'ACTIVATED', caller: 'ACTIVATED', idle: 'ACTIVATED' };
+  assert.deepEqual(await statuses(second), { ...ACTIVATED, broken: 'FAILED_TO_ACTIVATE' });
+  assert.deepEqual(loads(second), [broken.id], 'what failed is tried again');
+  assert.equal(await result(second, caller), 2, 'code is loaded for calls of other knowledge objects too');
+  assert.equal(await result(second, caller), 2);
+  assert.equal(await result(second, callee), 1);
+  assert.ok(!loads(second).includes(idle.id), 'nobody called it');
+
+  assert.equal((await second.get('/actuator/activation/refresh')).status, 303);
+  assert.equal(await result(second, caller), 2);
+});
+
+test('what is active keeps its code when it is replaced or deleted before anybody called it', async () => {
+  await using folder = await temporaryFolder();
+  const all = ['replaced', 'renamed', 'deleted'].map((name) => ko(name, `return 'as it was';`));
+  const [replaced, renamed, deleted] = all as [Ko, Ko, Ko];
+  await startOnce(folder.path, ...all);
+
+  await using second = await startService({ shelf: folder.path, args: ['--keep-removed', '0'] });
+  await second.add(ko('replaced', `return 'new';`));
+  assert.equal((await second.put(`/kos/${renamed.id}`, { ...renamed.metadata, title: 'New' })).status, 200);
+  assert.equal((await second.delete(`/kos/${deleted.id}`)).status, 204);
+  for (const each of all) assert.equal(await result(second, each), 'as it was', each.id);
+  const { status } = await second.get(`/proxy/artifacts/${deleted.id}/src/index.js`);
+  assert.equal(status, 200, 'files of what is active stay readable');
+
+  assert.equal((await second.get('/actuator/activation/reload')).status, 303);
+  assert.equal(await result(second, replaced), 'new');
+  assert.equal(await result(second, deleted), undefined);
+});
+
+test('a file that was damaged meanwhile is found without a call, and only its knowledge object ends', async () => {
+  await using folder = await temporaryFolder();
+  const [good, damaged] = [ko('good', 'return 1;'), ko('damaged', 'return 2;')];
+  await startOnce(folder.path, good, damaged);
+  const file = objectOf(folder.path, damaged.id, 'src/index.js');
+  await writeFile(file, (await readFile(file, 'utf8')).replace('return 2', 'return 3'));
+
+  await using second = await startService({ shelf: folder.path });
+  await second.logged((line) => line['event'] === 'activation-failed' && line['ko'] === damaged.id);
+  assert.deepEqual(await statuses(second), { good: 'ACTIVATED' });
+  assert.equal(await result(second, good), 1);
+  assert.equal(await result(second, damaged), undefined);
+});
