@@ -76,7 +76,13 @@ export class Activator implements Disposable {
 
   constructor(options: ActivatorOptions) {
     this.#shelf = options.shelf;
-    this.#order = options.order ?? ((change, about) => this.apply(change, about));
+    const { order } = options;
+    this.#order = async (change, about) => {
+      if (order === undefined) return this.apply(change, about);
+      // Until then it is not known what is active.
+      await this.whenLoaded();
+      return order(change, about);
+    };
     this.#known = options.known;
     this.#log = options.log;
     this.#onGone = options.onGone ?? (() => undefined);
@@ -256,7 +262,7 @@ export class Activator implements Disposable {
       const { names } = selection;
       /** Those that it may concern, and those with which these share their ids. */
       const present = names === undefined ? old.endpoints : names.flatMap((each) => old.ofName(each));
-      await this.#shelf.rescan(names, kind === 'reload' ? 'all' : 'new');
+      if (kind === 'reload') await this.#shelf.rescan(names);
       const stored = (await this.#entries(names)).filter((entry) => selection.ko(entry.id));
       const concerned = (each: Endpoint): boolean =>
         selection.ko(each.ko.id) && selection.engine(each.entry.engine, each.ko.id);

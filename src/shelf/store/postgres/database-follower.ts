@@ -43,7 +43,7 @@ export class DatabaseFollower implements Following {
   /** Why nothing can be changed, though it can be read. */
   #refusal: DatabaseError | undefined;
   #rightsAt = -Infinity;
-  #asking: Promise<unknown> | undefined;
+  #isAsking = false;
   #isWoken = false;
   #wake: (() => void) | undefined;
   #hearsNotifications: boolean | undefined;
@@ -79,7 +79,6 @@ export class DatabaseFollower implements Following {
     this.#closed = true;
     this.wake();
     await this.#loop;
-    await this.#asking;
     await this.#connection?.end();
   }
 
@@ -113,9 +112,11 @@ export class DatabaseFollower implements Following {
   /** On the connections that changes go over, and beside the looks: a slow database does not hold these up. */
   #lookAtRights(): void {
     const { database, onWarning } = this.#options;
-    this.#rightsAt = performance.now();
-    this.#asking ??= refusalOfChanges(database.query, database.fleet)
+    if (this.#isAsking) return;
+    [this.#isAsking, this.#rightsAt] = [true, performance.now()];
+    void refusalOfChanges(database.query, database.fleet)
       .then((refusal) => {
+        if (this.#closed) return;
         if (refusal !== undefined && this.#refusal === undefined)
           onWarning(`The database of the shelf at ${database.label} cannot be changed`, refusal.message);
         if (refusal === undefined && this.#refusal !== undefined)
@@ -125,7 +126,7 @@ export class DatabaseFollower implements Following {
         if (refusal?.fault === 'read-only') database.findAgain();
       })
       .catch(() => undefined)
-      .finally(() => (this.#asking = undefined));
+      .finally(() => (this.#isAsking = false));
   }
 
   async #connect(): Promise<Connection> {

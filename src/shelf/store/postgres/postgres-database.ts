@@ -159,13 +159,23 @@ export class PostgresDatabase implements Database {
   async changeTables<T>(work: (query: Query) => Promise<T>): Promise<T> {
     const name = schemaName(this.fleet);
     const connection = await this.connect();
-    const query: Query = (sql, values = []) => connection.statement(sql, values, LONGEST_CHANGE_OF_TABLES_MS);
+    let failed: unknown;
+    const query: Query = async <R extends Row = Row>(sql: string, values: readonly Value[] = []) => {
+      try {
+        return await connection.statement<R>(sql, values, LONGEST_CHANGE_OF_TABLES_MS);
+      } catch (thrown) {
+        failed = thrown;
+        throw thrown;
+      }
+    };
     try {
       await query(
         `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(hashtextextended('kgrid:${name}', 0));
          DO $$ BEGIN IF to_regnamespace('"${name}"') IS NULL THEN CREATE SCHEMA "${name}"; END IF; END $$`,
       );
       const result = await work(query);
+      // The server would take a commit for a rollback, and say nothing.
+      if (failed !== undefined) throw toDatabaseError(failed);
       await query('COMMIT');
       return result;
     } catch (thrown) {
