@@ -22,13 +22,13 @@ test('the service listens early and is ready when its endpoints are decided', as
   const quick = welcomeKo({ naan, name: 'quick' });
   for (const ko of [slow, quick]) await explode(ko, folder.path, ko.name);
   await using service = await startService({ shelf: folder.path, early: true, args: PATIENT_LOADS });
-  assert.equal((await service.post(pathOf(quick, 'welcome'), { name: 'Ada' })).status, 200);
   const readiness = await service.get('/actuator/health/readiness');
   assert.equal(readiness.status, 503);
   assert.deepEqual(readiness.json, { status: 'DOWN' });
   assert.deepEqual((await service.get('/actuator/health/liveness')).json, { status: 'UP' });
   const statusOf = async (): Promise<unknown[]> => (await service.get('/endpoints')).list.map(({ status }) => status);
-  assert.deepEqual((await statusOf()).sort(), ['ACTIVATED', 'LOADED']);
+  assert.ok((await statusOf()).includes('LOADED'));
+  assert.equal((await service.post(pathOf(quick, 'welcome'), { name: 'Ada' })).status, 200);
   const waited = await service.post(pathOf(slow), {});
   assert.equal(waited.object['result'], 3, 'a call waits for the activation of its endpoint');
   await service.ready();
