@@ -1,10 +1,5 @@
 /** The heap of the C library, where buffers, sockets and compression live. */
-import { createRequire } from 'node:module';
-
-/** As much of koffi as is used here. */
-interface Koffi {
-  load(library: null): { func(signature: string): (padding: number) => number };
-}
+import { loadNative } from './native.ts';
 
 let trim: (() => void) | undefined;
 
@@ -19,11 +14,8 @@ export function trimHeap(): void {
 
 function findTrim(): () => void {
   try {
-    const resolver = createRequire(createRequire(import.meta.url).resolve('koffi'));
-    // The native part alone takes 2 MB; what is around it, 5 more and many times as long.
-    const koffi = resolver(`@koromix/koffi-${process.platform}-${process.arch}`) as Koffi;
-    const mallocTrim = koffi.load(null).func('int malloc_trim(size_t)');
-    return () => void mallocTrim(0);
+    const mallocTrim = loadNative()?.func('int malloc_trim(size_t)');
+    return () => void mallocTrim?.(0);
   } catch {
     return () => undefined;
   }

@@ -63,7 +63,6 @@ const own = (home: string, address: string | undefined, onWarning: StateOptions[
     {
       option: '--state',
       root: home,
-      ownerLock: join(home, 'owner.db'),
       ownerNote: join(home, 'owner.json'),
       parts: [home],
     },
@@ -131,6 +130,8 @@ function refuseMixture(home: string, shelf: string): void {
     );
   if (existsSync(join(home, SHELF_HOME)))
     throw startRefused(`--state: ${home} is a shelf itself, with a folder ${SHELF_HOME}: give a folder of its own`);
+  if (basename(home) === SHELF_HOME)
+    throw startRefused(`--state: ${home} is of another shelf, ${dirname(home)}: give a folder of its own`);
   const part = ['audit', 'runtimes', 'spool'].find((name) => isWithin(shelf, join(home, name)));
   if (part !== undefined)
     throw startRefused(`--state: the shelf ${shelf} lies in the folder ${part} of ${home}, which is the service's own`);

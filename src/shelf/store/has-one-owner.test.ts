@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { contentOn, failsWith, filesOf, koId, put } from '../../../test/conformance/shelf-packages.ts';
 import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
@@ -33,14 +33,12 @@ test('a second activator on a shelf is refused and told who the first is, until 
   await put(shelf, ID);
 });
 
-test('deleting the lock, or all of .kgrid, under an activator lets no second one in', async () => {
+test('deleting the note of who it is, or all of .kgrid, under an activator lets no second one in', async () => {
   await using dir = await temporaryFolder();
   const first = spawn(process.execPath, [holder, dir.path], { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(first.stdout, 'data');
   const refused = { code: 'start-refused', message: /is in use by another activator/ };
-  await rm(join(dir.path, '.kgrid/owner.db'));
-  await assert.rejects(openStoredShelf(dir.path), refused);
-  // The second has made the file anew: a third still meets the first.
+  await rm(join(dir.path, '.kgrid/owner.json'));
   await assert.rejects(openStoredShelf(dir.path), refused);
   await rm(join(dir.path, '.kgrid'), { recursive: true });
   await assert.rejects(openStoredShelf(dir.path), refused);
@@ -50,41 +48,21 @@ test('deleting the lock, or all of .kgrid, under an activator lets no second one
   await put(shelf, ID);
 });
 
-test('an activator whose lock was deleted makes it again, says so once, and goes on', async () => {
+test('without koffi the program flock locks the shelf', async () => {
   await using dir = await temporaryFolder();
-  const warnings: string[] = [];
-  const onWarning = (message: string): void => void warnings.push(message);
-  await using shelf = await openStoredShelf(dir.path, { onWarning });
-  const lock = join(dir.path, '.kgrid/owner.db');
-  await rm(lock);
-  await put(shelf, ID);
-  await put(shelf, ID);
-  assert.equal(shelf.condition().problem, undefined);
-  assert.equal(warnings.length, 1);
-  assert.match(warnings[0] ?? '', /^\.kgrid\/owner\.db of the shelf was deleted .* it was made again/);
-  const other = new DatabaseSync(lock);
-  assert.throws(() => other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE'), /locked/);
-  other.close();
-});
-
-test('an activator whose lock another process took writes nothing any more, and says why', async () => {
-  await using dir = await temporaryFolder();
-  const warnings: string[] = [];
-  await using shelf = await openStoredShelf(dir.path, { onWarning: (message) => warnings.push(message) });
-  const before = await put(shelf, ID);
-  const lock = join(dir.path, '.kgrid/owner.db');
-  await rm(lock);
-  // As one that knows nothing of the lock on the folder.
-  const other = new DatabaseSync(lock);
-  other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
-  const refused = failsWith('shelf-not-writable', /owner\.db .* another process has it now: nothing is written/);
-  await assert.rejects(put(shelf, ID, filesOf(ID, {})), refused);
-  other.close();
-  await assert.rejects(shelf.remove(koId(ID)), refused, 'it may have written: only a new start sees what');
-  assert.match(shelf.condition().problem ?? '', /another process has it now/);
-  assert.equal(warnings.length, 1);
-  await shelf.check();
-  assert.deepEqual(await shelf.list(), [before]);
+  const open = `import('${join(import.meta.dirname, 'open-stored-shelf.ts')}').then(({ openStoredShelf }) => openStoredShelf(process.argv[1]))
+    .then(() => console.log('opened'), (thrown) => console.log(thrown.message)); process.stdin.resume().on('end', () => process.exit())`;
+  const withoutKoffi = `import { registerHooks } from 'node:module';
+    registerHooks({ resolve: (specifier, context, next) => { if (specifier.includes('koffi')) throw new Error('none'); return next(specifier, context); } });`;
+  const loader = `data:text/javascript,${encodeURIComponent(withoutKoffi)}`;
+  const child = spawn(process.execPath, ['--import', loader, '-e', open, dir.path], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  assert.equal((await lines.next()).value, 'opened');
+  await assert.rejects(openStoredShelf(dir.path), { code: 'start-refused', message: /is in use by another activator/ });
+  child.stdin.end();
+  await once(child, 'exit');
 });
 
 for (const part of ['.', '.kgrid', '.kgrid/shelf.db', '.kgrid/objects']) {

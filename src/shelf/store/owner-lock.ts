@@ -1,20 +1,14 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { ServiceError, startRefused } from '../../lib/errors.ts';
-import { reasonOf } from '../disk-errors.ts';
 import { lockFolder, type FolderLock } from './folder-lock.ts';
 import type { Warn } from './stored-shelf.ts';
-
-const SQLITE_BUSY = 5;
 
 /** A folder that one process alone may change. */
 export interface OwnedPlace {
   /** The option that names it, and what it is called. */
   readonly option: '--shelf' | '--state';
   readonly root: string;
-  /** Held open and locked by the owner. */
-  readonly ownerLock: string;
   /** Tells a second one who the first is. */
   readonly ownerNote: string;
   /** What must stay where it is while it is owned, `root` among it. */
@@ -32,52 +26,43 @@ export interface Owner {
 }
 
 /**
- * Makes this process the only owner of a folder, by two locks of the kernel, which end with the process, however that
- * ends, so that nothing stale is left: one on the folder itself, and one, held through SQLite, on a file in it,
- * for file systems and machines on which the first cannot be had.
+ * Makes this process the only owner of a folder.
  * @param address where this activator listens, for the message to a second one.
  * @throws startRefused, naming the activator that owns the folder.
  */
 export function takeOwnership(place: OwnedPlace, address: string | undefined, warn: Warn): Owner {
-  const database = lockFile(place);
-  const folder = lockFolder(place.root);
-  if (folder === 'taken') {
-    database.close();
-    throw new ShelfInUse(place);
-  }
-  if (folder === 'unavailable')
-    warn(`The ${nounOf(place)} itself cannot be locked: leave ${relative(place.root, place.ownerLock)} in it alone`);
+  const lock = lockFolder(place.root);
+  if (lock === 'taken') throw new ShelfInUse(place);
+  if (lock === 'unavailable')
+    throw startRefused(
+      `${place.option}: ${place.root} cannot be locked, so a second activator could write there too: put it on a file system with locks (flock)`,
+    );
   try {
     const owner = { pid: process.pid, since: new Date().toISOString(), address };
     writeFileSync(place.ownerNote, JSON.stringify(owner));
   } catch (thrown) {
     warn(`A second activator on this ${nounOf(place)} will not be told who owns it`, thrown);
   }
-  return new LockedPlace(place, database, folder === 'unavailable' ? undefined : folder, warn);
+  return new LockedPlace(place, lock, warn);
 }
 
 class LockedPlace implements Owner {
   readonly #place: OwnedPlace;
-  readonly #folder: FolderLock | undefined;
+  readonly #lock: FolderLock;
   readonly #warn: Warn;
   /** What was there when the folder was taken, by path. */
   readonly #places: Map<string, string | undefined>;
-  #database: DatabaseSync;
-  #file: string | undefined;
-  #lost: string | undefined;
   #last: string | undefined;
 
-  constructor(place: OwnedPlace, database: DatabaseSync, folder: FolderLock | undefined, warn: Warn) {
+  constructor(place: OwnedPlace, lock: FolderLock, warn: Warn) {
     this.#place = place;
-    this.#database = database;
-    this.#folder = folder;
+    this.#lock = lock;
     this.#warn = warn;
     this.#places = new Map(place.parts.map((path) => [path, identityAt(path)]));
-    this.#file = identityAt(place.ownerLock);
   }
 
   problem(): string | undefined {
-    const problem = this.#lost ?? this.#moved() ?? this.#fileGone();
+    const problem = this.#moved();
     if (problem !== undefined && problem !== this.#last) this.#warn(problem);
     this.#last = problem;
     return problem;
@@ -97,8 +82,7 @@ class LockedPlace implements Owner {
         this.#warn(`The note of who owns this ${nounOf(this.#place)} could not be removed`, thrown);
       }
     }
-    this.#database.close();
-    this.#folder?.release();
+    this.#lock.release();
   }
 
   /** Over once it is back: nobody else could have it, since it is locked. */
@@ -111,26 +95,6 @@ class LockedPlace implements Owner {
     }
     return undefined;
   }
-
-  #fileGone(): string | undefined {
-    if (identityAt(this.#place.ownerLock) === this.#file) return undefined;
-    const { root, ownerLock, option } = this.#place;
-    const noun = option.slice('--'.length);
-    const gone = `${relative(root, ownerLock)} of the ${noun} was deleted or replaced while this activator runs`;
-    const started = `start this activator again, and let no other one run on this ${noun}`;
-    // Without the other lock, somebody may have been here since.
-    if (this.#folder === undefined) return (this.#lost = `${gone}: nothing is written any more; ${started}`);
-    try {
-      const database = lockFile(this.#place);
-      this.#database.close();
-      this.#database = database;
-      this.#file = identityAt(this.#place.ownerLock);
-      this.#warn(`${gone}: it was made again; no other activator can have had the ${noun}, since its folder is locked`);
-      return undefined;
-    } catch {
-      return (this.#lost = `${gone}, and another process has it now: nothing is written any more; ${started}`);
-    }
-  }
 }
 
 /** Two files are the same where this is. */
@@ -140,20 +104,6 @@ function identityAt(path: string): string | undefined {
     return `${String(dev)} ${String(ino)}`;
   } catch {
     return undefined;
-  }
-}
-
-function lockFile(place: OwnedPlace): DatabaseSync {
-  let database: DatabaseSync | undefined;
-  try {
-    database = new DatabaseSync(place.ownerLock);
-    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
-    return database;
-  } catch (thrown) {
-    database?.close();
-    const busy = thrown instanceof Error && 'errcode' in thrown && thrown.errcode === SQLITE_BUSY;
-    if (busy) throw new ShelfInUse(place);
-    throw startRefused(`${place.option}: ${place.root} cannot be locked: ${reasonOf(thrown)}`, { cause: thrown });
   }
 }
 

@@ -30,7 +30,6 @@ export function shelfLayout(root: string): ShelfLayout {
     root,
     home,
     parts: [root, home, objects],
-    ownerLock: join(home, 'owner.db'),
     ownerNote: join(home, 'owner.json'),
     staging: join(home, 'staging'),
     objects,
