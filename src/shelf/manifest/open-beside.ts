@@ -6,12 +6,11 @@ import type { Readable } from 'node:stream';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
 import { importRefused } from '../../lib/errors.ts';
+import { IGNORED } from '../unpacked/unpacked-folder.ts';
 import { writeZip } from '../zip/write-zip.ts';
 import { allowedPath, openFile, pathOf, refuse } from './open-file.ts';
 import type { FilePolicy } from './open-file.ts';
 
-/** Not of the package: what desktops and version control leave in folders. */
-const IGNORED: ReadonlySet<string> = new Set(['.DS_Store', '__MACOSX', '.git']);
 /** More than any package may have. */
 const MAX_FILES = 20_000;
 

@@ -273,6 +273,27 @@ test('an archive that is refused stays and is named, until it is another', async
   assert.deepEqual(shelf.damage(), []);
 });
 
+test('an archive that was imported and could not be put aside is named, and is put aside later', async () => {
+  await using dir = await temporaryFolder();
+  await dir.add({ 'one.zip': zipOf(koFiles({ id: 'a/b/v1.0' })) });
+  let fails = true;
+  const onStep = (step: string): void => {
+    if (fails && step === 'move archive') throw Object.assign(new Error(), { code: 'EIO' });
+  };
+  {
+    await using shelf = await openStoredShelf(dir.path, { archives, onStep });
+    await shelf.ready();
+    assert.deepEqual(await ids(shelf), ['a/b/v1.0']);
+    assert.match(shelf.damage()[0]?.cause ?? '', /^it was imported, and cannot be moved to \.removed \(EIO\)/);
+    const before = await shelf.revision();
+    fails = false;
+    await shelf.rescan();
+    assert.equal(await shelf.revision(), before, 'the same package is no change');
+    assert.deepEqual(shelf.damage(), []);
+  }
+  assert.equal((await readdir(join(dir.path, '.removed'))).length, 1);
+});
+
 test('an archive replaces what was imported, and the folder of a person, as an upload does', async () => {
   await using dir = await temporaryFolder();
   const warnings: string[] = [];

@@ -8,7 +8,7 @@ import { admit, textOfMetadata } from '../package/admit.ts';
 import { sha256, type HashedFile, type PackageContent } from '../package/package-content.ts';
 
 /** Not of the package: what desktops and version control leave in folders. */
-const IGNORED = new Set(['.DS_Store', '__MACOSX', '.git']);
+export const IGNORED: ReadonlySet<string> = new Set(['.DS_Store', '__MACOSX', '.git']);
 /** A file that changed this recently may change again within one tick of the file system's clock. */
 const CLOCK_TICK_MS = 100;
 
