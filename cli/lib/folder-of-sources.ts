@@ -11,18 +11,16 @@ import type { Terminal } from './terminal.ts';
 /** The folder or zip itself, or the folders of knowledge objects below it; where there are none, the archives there. @throws CommandFailure. */
 export async function knowledgeObjectsAt(path: string, terminal: Terminal): Promise<string[]> {
   if (!(await statOf(path)).isDirectory()) return [path];
-  const { folders, damage } = await findUnpacked(path);
+  const { folders, archives, damage } = await findUnpacked(path);
   if (damage.some(({ where }) => where === METADATA_FILE)) return [path];
   // A folder of archives stands for these; beside sources they may be what was packed of them.
-  const archives = damage.filter(({ where }) => ARCHIVE.test(where)).map(({ where }) => join(path, where));
-  if (folders.length === 0 && archives.length > 0) return archives.sort();
+  if (folders.length === 0 && archives.length > 0) return archives.map((where) => join(path, where));
   const leave = (where: string, why: string): void => terminal.note(`${join(path, where)} is left out: ${why}`);
-  for (const { where, cause } of damage) leave(where, ARCHIVE.test(where) ? 'name the archive itself' : cause);
+  for (const where of archives) leave(where, 'name the archive itself');
+  for (const { where, cause } of damage) leave(where, cause);
   for (const where of await tooDeep(path, folders)) leave(where, 'it is more than three levels deep, name it itself');
   return folders.length === 0 ? [path] : folders.map((folder) => join(path, folder));
 }
-
-const ARCHIVE = /\.(?:zip|tar\.gz|tgz)$/i;
 
 /** Folders with a `metadata.json` that are neither found nor part of what is found. */
 async function tooDeep(path: string, found: readonly string[]): Promise<string[]> {
