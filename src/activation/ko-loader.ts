@@ -106,7 +106,7 @@ export class KoLoader {
     const isSame = before?.agrees === true && before.entry.digest === pkg.entry.digest;
     const reading = isStart() ? known?.reading(pkg.entry) : isSame ? before.reading : undefined;
     const ko = await LoadedKo.load(pkg, { reader, servesLibraries, reading, readsAgain: !isStart() });
-    ko.agrees ||= disagreementIn(ko) === undefined;
+    if (ko.library === undefined) ko.agrees ||= disagreementIn(ko) === undefined;
     if (ko.agrees) known?.rememberReading(pkg.entry, ko.reading, pkg.digestOf(METADATA_FILE) !== undefined);
     return ko;
   }

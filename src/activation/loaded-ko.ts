@@ -137,7 +137,9 @@ export class LoadedKo {
         servesLibraries && reading.services.length === 0 ? Library.of(details, pkg.entry.id, pkg.files) : undefined;
       // A folder that a person edits is as it was when it was read.
       const wasRead = !isTaken || options.readsAgain === true || pkg.digestOf(METADATA_FILE) === undefined;
-      const parts = { atId: plainAtId(details.atId), agrees: isTaken, wasRead, pkg, library };
+      // Which endpoints a library has, its code tells: each is looked at.
+      const agrees = isTaken && library === undefined;
+      const parts = { atId: plainAtId(details.atId), agrees, wasRead, pkg, library };
       return new LoadedKo(pkg.entry, reading, parts);
     } catch (thrown) {
       pkg.release();
