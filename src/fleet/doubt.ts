@@ -38,7 +38,6 @@ export class Doubt {
       },
       { isExclusive: true },
     );
-    this.#cause = cause;
   }
 
   /** @returns whether there was one. @throws an error of the database. */

@@ -361,10 +361,10 @@ export class Fleet implements AsyncDisposable {
     this.#latest = 0;
     this.#runtimes.forget();
     this.#doubt.heard(why);
-    await this.#activation?.startOver();
-    await this.retryTransient(() => this.#doubt.note(why, this.#node.name)).catch((thrown: unknown) => {
+    const noted = this.retryTransient(() => this.#doubt.note(why, this.#node.name)).catch((thrown: unknown) => {
       log.error({ cause: messageOf(thrown) }, 'that the database is another one could not be noted in it');
     });
+    await Promise.all([this.#activation?.startOver(), noted]);
     // A row that this node had in the other one, at another time.
     await shelf.database
       .query(`DELETE FROM ${shelf.database.dialect.schema}node WHERE id = $1 AND joined <> $2`, [

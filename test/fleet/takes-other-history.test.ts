@@ -94,7 +94,9 @@ test('it is said until an operator confirms it, on every node', async () => {
   assert.equal((await other.post('/actuator/fleet/confirm', {})).status, 204);
   await untilFleet('UP');
   assert.equal((await one.post('/actuator/fleet/confirm', {})).status, 404);
-  assert.match((await one.get('/actuator/prometheus')).text, /^kgrid_fleet_other_history 0$/m);
+  await until('its metric says so', async () =>
+    /^kgrid_fleet_other_history 0$/m.test((await one.get('/actuator/prometheus')).text),
+  );
 });
 
 test('an old primary that comes back is taken as the truth likewise, also by a node that starts on it', async () => {
