@@ -6,13 +6,12 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sandboxCommand, sandboxProgram } from '../src/engines/javascript/program.ts';
-import { READY } from '../src/engines/sandbox/protocol.ts';
 import { SandboxProcess } from '../src/engines/supervisor/process.ts';
 import type { Command } from '../src/engines/supervisor/process.ts';
 import { findKernel } from '../src/confinement/find-kernel.ts';
 import { NO_WALLS } from '../src/confinement/walls.ts';
 import type { Kernel } from '../src/confinement/walls.ts';
-import { kinds } from '../src/engines/workers/messages.ts';
+import { kinds } from '../src/engines/supervisor/messages.ts';
 import { nodeWorkers } from '../src/engines/workers/node/node-program.ts';
 import { prepareProgram } from '../src/engines/workers/node/program-files.ts';
 import { findPython } from '../src/engines/workers/python/find-python.ts';
@@ -34,7 +33,7 @@ interface Measured {
 function measure(command: Command, kernel: Kernel, endpoint?: object): Promise<Measured> {
   return new Promise((resolve, reject) => {
     const began = performance.now();
-    const answer = endpoint === undefined ? READY : kinds.answer;
+    const answer = endpoint === undefined ? kinds.ping : kinds.answer;
     const child: SandboxProcess = new SandboxProcess(
       command,
       {
@@ -49,7 +48,7 @@ function measure(command: Command, kernel: Kernel, endpoint?: object): Promise<M
       kernel,
     );
     if (endpoint === undefined) return;
-    child.send(kinds.endpoint, 0, 0, JSON.stringify(endpoint));
+    child.send(kinds.define, 0, 0, JSON.stringify(endpoint));
     child.send(kinds.call, 1, 1, '1');
   });
 }

@@ -9,6 +9,9 @@ import { startService, temporaryFolder } from '../../test/acceptance/support/ser
 import type { OwnService } from '../../test/acceptance/support/service.ts';
 import { objectOf } from '../../test/support/stored-packages.ts';
 
+/** A call that gets no turn within this time is refused: on a busy machine that says nothing. */
+const PATIENT = ['--execution-timeout', '60s'];
+
 /** Its top level says that it runs. */
 const ko = (name: string, body: string): Ko =>
   javascriptKo(`console.log('loads'); function run(input) { ${body} }`, { naan: 'a', name });
@@ -25,10 +28,10 @@ const statuses = async (service: OwnService): Promise<unknown> =>
 /** What a first start leaves behind. */
 async function startOnce(shelf: string, ...kos: readonly Ko[]): Promise<void> {
   {
-    await using empty = await startService({ shelf });
+    await using empty = await startService({ shelf, args: PATIENT });
     await empty.add(...kos);
   }
-  await using first = await startService({ shelf });
+  await using first = await startService({ shelf, args: PATIENT });
   assert.deepEqual(loads(first).sort(), kos.map(({ id }) => id).sort(), 'each is loaded once');
 }
 
@@ -39,7 +42,7 @@ test('a second start runs no code that is known to load before somebody calls it
   const broken = javascriptKo(`console.log('loads'); throw new Error('it is broken');`, { naan: 'a', name: 'broken' });
   await startOnce(folder.path, callee, caller, idle, broken);
 
-  await using second = await startService({ shelf: folder.path });
+  await using second = await startService({ shelf: folder.path, args: PATIENT });
   const ACTIVATED = { callee: 'ACTIVATED', caller: 'ACTIVATED', idle: 'ACTIVATED' };
   assert.deepEqual(await statuses(second), { ...ACTIVATED, broken: 'FAILED_TO_ACTIVATE' });
   assert.deepEqual(loads(second), [broken.id], 'what failed is tried again');
@@ -58,7 +61,7 @@ test('what is active keeps its code when it is replaced or deleted before anybod
   const [replaced, renamed, deleted] = all as [Ko, Ko, Ko];
   await startOnce(folder.path, ...all);
 
-  await using second = await startService({ shelf: folder.path, args: ['--keep-removed', '0'] });
+  await using second = await startService({ shelf: folder.path, args: [...PATIENT, '--keep-removed', '0'] });
   await second.add(ko('replaced', `return 'new';`));
   assert.equal((await second.put(`/kos/${renamed.id}`, { ...renamed.metadata, title: 'New' })).status, 200);
   assert.equal((await second.delete(`/kos/${deleted.id}`)).status, 204);
@@ -78,7 +81,7 @@ test('a file that was damaged meanwhile is found without a call, and only its kn
   const file = objectOf(folder.path, damaged.id, 'src/index.js');
   await writeFile(file, (await readFile(file, 'utf8')).replace('return 2', 'return 3'));
 
-  await using second = await startService({ shelf: folder.path });
+  await using second = await startService({ shelf: folder.path, args: PATIENT });
   await second.logged((line) => line['event'] === 'activation-failed' && line['ko'] === damaged.id);
   assert.deepEqual(await statuses(second), { good: 'ACTIVATED' });
   assert.equal(await result(second, good), 1);

@@ -68,15 +68,19 @@ test('start and reload take an exploded KO in again when it changed', async () =
   assert.equal(await result(again), 'four');
 });
 
-test('a deletion or an import of the same id moves an exploded KO to .removed', async () => {
+test('a deletion or an import of the same id moves an exploded KO to .removed, and a PUT changes its metadata', async () => {
   await using folder = await temporaryFolder();
   const naan = uniqueNaan();
   const [deleted, replaced] = [welcomeKo({ naan, name: 'deleted' }), welcomeKo({ naan, name: 'replaced' })];
+  const put = welcomeKo({ naan, name: 'put' });
+  await explode(put, folder.path, 'put folder');
   await explode(deleted, folder.path, 'deleted folder');
   await explode(replaced, folder.path, 'replaced folder');
   const next = welcomeKo({ naan, name: 'replaced', metadata: { title: 'Imported' } });
   {
     await using service = await startService({ shelf: folder.path });
+    assert.equal((await service.put(`/kos/${put.id}`, { ...put.metadata, title: 'Put' })).status, 200);
+    assert.equal((await service.get(`/kos/${put.id}`)).object['title'], 'Put');
     assert.equal((await service.delete(`/kos/${deleted.id}`)).status, 204);
     await service.add(next);
     assert.equal((await service.get(`/kos/${next.id}`)).object['title'], 'Imported');
@@ -88,6 +92,7 @@ test('a deletion or an import of the same id moves an exploded KO to .removed', 
   await using again = await startService({ shelf: folder.path });
   assert.equal((await again.get(`/kos/${deleted.id}`)).status, 404);
   assert.equal((await again.get(`/kos/${next.id}`)).object['title'], 'Imported');
+  assert.equal((await again.get(`/kos/${put.id}`)).object['title'], 'Put');
 });
 
 test('archives on the shelf are imported once, and a refused one is named', async () => {
@@ -128,19 +133,6 @@ test('a refresh takes in folders that are new', async () => {
   assert.equal((await service.get('/actuator/activation/refresh')).status, 303);
   assert.equal(await greet(service, second), 200);
   assert.equal(await greet(service, first), 200, 'a change takes effect only after a reload');
-});
-
-test('PUT on an exploded KO changes its metadata', async () => {
-  await using folder = await temporaryFolder();
-  const ko = welcomeKo({ naan: uniqueNaan() });
-  await explode(ko, folder.path, 'ko');
-  {
-    await using service = await startService({ shelf: folder.path });
-    assert.equal((await service.put(`/kos/${ko.id}`, { ...ko.metadata, title: 'Put' })).status, 200);
-    assert.equal((await service.get(`/kos/${ko.id}`)).object['title'], 'Put');
-  }
-  await using again = await startService({ shelf: folder.path });
-  assert.equal((await again.get(`/kos/${ko.id}`)).object['title'], 'Put');
 });
 
 test('damaged and inconsistent KOs are reported and the rest serve', async () => {

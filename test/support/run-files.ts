@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { basename, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as later } from 'node:timers/promises';
+import { TOGETHER } from './test-files.ts';
 
 /** A program whose exit status says whether its tests passed. */
 export interface TestRun {
@@ -21,9 +22,8 @@ const FILE_LIMIT_MS = 5 * 60_000;
 const SHARED_LIMIT_MS = 15 * 60_000;
 
 export const runOfFile = (file: string, cwd: string, execArgv: readonly string[]): TestRun => ({
-  ...(file.startsWith(cwd)
-    ? { name: relative(cwd, file), limitMs: FILE_LIMIT_MS }
-    : { name: basename(file), limitMs: SHARED_LIMIT_MS }),
+  name: file.startsWith(cwd) ? relative(cwd, file) : basename(file),
+  limitMs: file.startsWith(cwd) && !file.endsWith(TOGETHER) ? FILE_LIMIT_MS : SHARED_LIMIT_MS,
   program: process.execPath,
   args: [...execArgv, '--test-reporter=spec', file],
 });

@@ -41,7 +41,7 @@ export const LONG_FILES = {
 const isLong = new Set<string>(Object.values(LONG_FILES).flat());
 
 /** The files beside it, and those of the console, run in one process, by this one. */
-const TOGETHER = 'test/pages/in-one-browser.test.ts';
+export const TOGETHER = 'test/pages/in-one-browser.test.ts';
 export const isOfPages = (path: string): boolean => /^test\/(?:pages|console)\//.test(path) && path !== TOGETHER;
 
 /** Where the files are that take longest: they begin first, so that none is left over at the end. */

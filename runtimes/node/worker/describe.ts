@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { CodePlace } from '../../../src/lib/code-place.ts';
-import type { Failure } from '../../../src/engines/workers/messages.ts';
+import type { Failure } from '../../../src/engines/supervisor/messages.ts';
 
 const maxDescriptionCharacters = 2000;
 const maxStackCharacters = 16_000;

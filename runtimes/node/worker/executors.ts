@@ -1,7 +1,7 @@
 /** `global.cxt`: how a knowledge object calls another. The calls go through the runtime to the activator. */
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import { frame } from '../../../src/engines/supervisor/frames.ts';
-import { kinds } from '../../../src/engines/workers/messages.ts';
+import { kinds } from '../../../src/engines/supervisor/messages.ts';
 
 interface Waiting {
   resolve(result: unknown): void;
@@ -39,7 +39,7 @@ export class Executors {
       const number = ++this.#last;
       this.#waiting.set(number, { resolve, reject });
       const call = JSON.stringify({ uri: String(uri), contentType: String(contentType), body });
-      this.#send(frame(kinds.nested, number, this.#current.getStore() ?? 0, call));
+      this.#send(frame(kinds.ask, number, this.#current.getStore() ?? 0, call));
     });
   }
 

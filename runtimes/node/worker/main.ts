@@ -10,7 +10,7 @@ import { describe, failureOf } from './describe.ts';
 import { Executors } from './executors.ts';
 import { hide } from './hide.ts';
 import { LoadError, loadFunction, type Endpoint, type KnowledgeFunction } from './load.ts';
-import { answers, kinds, type Failure } from '../../../src/engines/workers/messages.ts';
+import { answers, kinds, type Failure } from '../../../src/engines/supervisor/messages.ts';
 import { loadNative } from './native.ts';
 import { RecordLines } from './record-lines.ts';
 import { restrict } from './restrict.ts';
@@ -60,10 +60,10 @@ process.on('uncaughtException', (error) => {
 
 const reader = new FrameReader((kind, a, b, body) => {
   if (kind === kinds.call) call(a, b >> 1, (b & 1) === 1, body);
-  else if (kind === kinds.records) records(a, b, body);
-  else if (kind === kinds.load) load(a, b);
+  else if (kind === kinds.records) records(a, b >> 1, body);
+  else if (kind === kinds.load) load(a, b >> 1);
   else if (kind === kinds.reply) executors.reply(a, b, body);
-  else if (kind === kinds.endpoint) endpoints[a] = { endpoint: parse(body) as Endpoint };
+  else if (kind === kinds.define) endpoints[a] = { endpoint: parse(body) as Endpoint };
   else if (kind === kinds.ping) send(frame(kinds.ping, 0, 0, ''));
 });
 // Whatever ends this process from now on, it was started.

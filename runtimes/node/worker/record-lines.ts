@@ -1,5 +1,5 @@
 /** The answers to records that share a piece of work: in their order, and sent before all of them are there. */
-import { answers } from '../../../src/engines/workers/messages.ts';
+import { answers } from '../../../src/engines/supervisor/messages.ts';
 
 /** Records that may wait for something at the same time. */
 const AT_ONCE = 32;

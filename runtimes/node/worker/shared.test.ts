@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { frame, FrameReader } from '../../../src/engines/supervisor/frames.ts';
-import { kinds } from '../../../src/engines/workers/messages.ts';
+import { kinds } from '../../../src/engines/supervisor/messages.ts';
 import { Shared } from './shared.ts';
 
 describe('the memory shared with the watchdog', () => {

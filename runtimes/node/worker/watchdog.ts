@@ -2,7 +2,7 @@
 import { Socket } from 'node:net';
 import { workerData } from 'node:worker_threads';
 import { frame } from '../../../src/engines/supervisor/frames.ts';
-import { kinds } from '../../../src/engines/workers/messages.ts';
+import { kinds } from '../../../src/engines/supervisor/messages.ts';
 import { controlPipe, Shared } from './shared.ts';
 
 const shared = new Shared(workerData as SharedArrayBuffer);

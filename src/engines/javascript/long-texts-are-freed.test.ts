@@ -1,7 +1,7 @@
 /** What crosses into a sandbox's isolate and out of it is freed: memory does not grow with what ever crossed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ASK, DONE, DONE_RECORDS, LOAD, LOADED, READY, REPLY, RUN, RUN_RECORDS } from '../sandbox/protocol.ts';
+import { kinds } from '../supervisor/messages.ts';
 import { SandboxProcess } from '../supervisor/process.ts';
 import { NO_WALLS } from '../../confinement/walls.ts';
 import type { LoadRequest } from './load-request.ts';
@@ -41,7 +41,7 @@ class Talk implements Disposable {
       sandboxCommand(sandboxProgram(), NO_WALLS),
       {
         onFrame: (kind, _a, _b, text) => {
-          if (kind === ASK) return this.process.send(REPLY, 0, 0, JSON.stringify(HERE));
+          if (kind === kinds.ask) return this.process.send(kinds.reply, 0, 0, JSON.stringify(HERE));
           this.#hear({ kind, text });
         },
         mostOf: () => Infinity,
@@ -73,19 +73,19 @@ const HERE = { kind: 'here', slot: CALLEE, limit: 5000 };
 test('long texts are freed, in whatever way they cross', async () => {
   using talk = new Talk();
   const { process } = talk;
-  await talk.next(READY);
+  await talk.next(kinds.ping);
   for (const slot of [1, CALLEE]) {
-    process.send(LOAD, slot, 0, requestOf(CODE));
-    assert.equal(await talk.next(LOADED), '');
+    process.send(kinds.define, slot, 0, requestOf(CODE));
+    await talk.next(kinds.ping);
   }
   const ways = [
-    ['a call', RUN, DONE, LONG, LONG],
-    ['a short call with a long result', RUN, DONE, String(CHARACTERS), `"${'y'.repeat(CHARACTERS)}"`],
-    ['records', RUN_RECORDS, DONE_RECORDS, LONG, `{"result":${LONG}}\n`],
-    ['a nested call', RUN, DONE, `{"nested":${CHARACTERS}}`, String(CHARACTERS)],
+    ['a call', kinds.batch, kinds.results, LONG, LONG],
+    ['a short call with a long result', kinds.batch, kinds.results, String(CHARACTERS), `"${'y'.repeat(CHARACTERS)}"`],
+    ['records', kinds.records, kinds.lines, LONG, `{"result":${LONG}}\n`],
+    ['a nested call', kinds.batch, kinds.results, `{"nested":${CHARACTERS}}`, String(CHARACTERS)],
   ] as const;
   const once = async ([, kind, answer, input, expected]: (typeof ways)[number]): Promise<void> => {
-    process.send(kind, 1, 0, `0,5000,0\n${input}`);
+    process.send(kind, 1, 2, `0,5000,0\n${input}`);
     const text = await talk.next(answer);
     assert.ok(text === expected, text.slice(0, 500));
   };

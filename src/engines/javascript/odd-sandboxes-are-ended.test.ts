@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { inRound } from '../../../test/support/round.ts';
 import { TestJavascript } from '../../../test/support/javascript.ts';
 import { frame } from '../supervisor/frames.ts';
-import { ASK, BEGUN, DONE, FAILED, LOADED, LOG, READY } from '../sandbox/protocol.ts';
+import { answers, kinds } from '../supervisor/messages.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'kgrid-odd-'));
 const node = process.execPath;
@@ -29,6 +29,9 @@ after(async () => {
 const executor = await javascript.activate('');
 /** Of the executor, the only one that there is. */
 const SLOT = 1;
+/** The sandbox puts that of the call in its place. */
+const NUMBER = 0xfffffff0;
+const { ask, answer, begun, log, ping, results } = kinds;
 const ENDED = 'the sandbox process ended under this code';
 
 const messageOf = (input: unknown): Promise<string> =>
@@ -46,31 +49,32 @@ const question = (more: object): string =>
 
 const odd: Readonly<Record<string, Buffer>> = {
   'a kind that nobody knows': frame(99, SLOT, 0, ''),
-  'a kind of the other side': frame(2, SLOT, 0, ''),
-  'a text of 4 GB': withHeader(frame(DONE, SLOT, 0, ''), 0xffffffff),
-  'a text too long for a failure': withHeader(frame(FAILED, SLOT, 0, ''), 100_000),
-  'an answer of another endpoint': frame(DONE, 7, 0, '1'),
-  'an answer of no endpoint': frame(FAILED, 0, 0, '{"why":"threw","message":""}'),
-  'two answers for one call': frame(DONE, SLOT, 0, '1\n2'),
-  'an empty answer': frame(DONE, SLOT, 0, ''),
-  'an error that is no JSON': frame(DONE, SLOT, 0, '!{'),
-  'an error that is no object': frame(DONE, SLOT, 0, '!null'),
-  'an error without a message': frame(DONE, SLOT, 0, '!{"message":7}'),
-  'an error of another status': frame(DONE, SLOT, 0, '!{"message":"x","status":200}'),
-  'a failure that is no JSON': frame(FAILED, SLOT, 0, 'x'),
-  'a failure without a reason': frame(FAILED, SLOT, 0, '{"why":"odd","message":""}'),
-  'a question without a body': frame(ASK, 0, 0, '{}'),
-  'a question of no kind': frame(ASK, 0, 0, question({ question: 'odd' })),
-  'a question that is too deep': frame(ASK, 0, 0, question({ depth: 1000 })),
-  'a question less deep than its call': frame(ASK, 0, 0, question({ depth: -1 })),
-  'a question with a long id': frame(ASK, 0, 0, question({ id: 'x'.repeat(2000) })),
-  'code that nobody gave to it': frame(LOADED, SLOT, 0, ''),
-  'a second start': frame(READY, 0, 0, ''),
-  'beginnings without end': Buffer.concat(Array.from({ length: 20 }, () => frame(BEGUN, SLOT, 0, ''))),
-  'a log line of no endpoint': frame(LOG, 0, 0, 'info\nx'),
-  'a log line of no level': frame(LOG, SLOT, 0, 'odd\nx'),
-  'a flood of log lines': Buffer.concat(Array.from({ length: 300 }, () => frame(LOG, SLOT, 0, 'info\nx'))),
-  'a text that is not UTF-8': Buffer.concat([withHeader(frame(DONE, SLOT, 0, ''), 2), Buffer.of(0xc3, 0x28)]),
+  'a kind of the other side': frame(kinds.define, SLOT, 0, ''),
+  'a text of 4 GB': withHeader(frame(results, NUMBER, 1, ''), 0xffffffff),
+  'a text too long for a failure': withHeader(frame(answer, NUMBER, answers.thrown, ''), 100_000),
+  'an answer to other work': frame(results, 7_000_000, 1, '1'),
+  'an answer to no work': frame(answer, 0, answers.thrown, '{"description":""}'),
+  'two answers for one call': frame(results, NUMBER, 1, '1\n2'),
+  'an empty answer': frame(results, NUMBER, 1, ''),
+  'an error that is no JSON': frame(results, NUMBER, 1, '!{'),
+  'an error that is no object': frame(results, NUMBER, 1, '!null'),
+  'an error without a message': frame(results, NUMBER, 1, '!{"message":7}'),
+  'an error of another status': frame(results, NUMBER, 1, '!{"message":"x","status":200}'),
+  'a failure that is no JSON': frame(answer, NUMBER, answers.thrown, 'x'),
+  'a failure without a reason': frame(answer, NUMBER, 99, '{"description":""}'),
+  'a question without a body': frame(ask, 0, NUMBER, '{}'),
+  'a question of no kind': frame(ask, 0, NUMBER, question({ question: 'odd' })),
+  'a question that is too deep': frame(ask, 0, NUMBER, question({ depth: 1000 })),
+  'a question less deep than its call': frame(ask, 0, NUMBER, question({ depth: -1 })),
+  'a question with a long id': frame(ask, 0, NUMBER, question({ id: 'x'.repeat(2000) })),
+  'a call without a result': frame(answer, NUMBER, answers.result, ''),
+  'a question of other work': frame(ask, 0, 7_000_000, question({})),
+  'signs of life without end': Buffer.concat(Array.from({ length: 20 }, () => frame(ping, 0, 0, ''))),
+  'beginnings without end': Buffer.concat(Array.from({ length: 20 }, () => frame(begun, NUMBER, 0, ''))),
+  'a log line of no endpoint': frame(log, 0, 0, 'info\nx'),
+  'a log line of no level': frame(log, SLOT, 0, 'odd\nx'),
+  'a flood of log lines': Buffer.concat(Array.from({ length: 300 }, () => frame(log, SLOT, 0, 'info\nx'))),
+  'a text that is not UTF-8': Buffer.concat([withHeader(frame(results, NUMBER, 1, ''), 2), Buffer.of(0xc3, 0x28)]),
 };
 
 for (const [what, bytes] of Object.entries(odd)) {
@@ -109,10 +113,10 @@ test('calls beside the one under which it ends are answered', async () => {
 });
 
 test('whatever bytes it sends, the service goes on', async () => {
-  const kinds = fc.constantFrom(READY, LOADED, DONE, FAILED, ASK, LOG, BEGUN, 0, 255);
+  const ofSandboxes = fc.constantFrom(ping, results, answer, ask, log, begun, kinds.lines, 0, 255);
   const texts = fc.oneof(fc.json(), fc.string({ unit: 'binary' }), fc.constantFrom('', '\n', '!', '?', '{}\n'));
   const frames = fc
-    .tuple(kinds, fc.constantFrom(0, SLOT, 2), fc.integer({ min: 0, max: 9 }), texts)
+    .tuple(ofSandboxes, fc.constantFrom(0, SLOT, 2, NUMBER), fc.constantFrom(0, 1, 5, 8, NUMBER), texts)
     .map((each) => frame(...each));
   const samples = fc.sample(fc.array(frames, { minLength: 1, maxLength: 3 }), {
     numRuns: inRound(8, 25),

@@ -4,7 +4,7 @@ import { uptime } from '../../lib/uptime.ts';
 import type { CallTarget } from '../engine.ts';
 import type { AnswerQuestion } from '../sandbox/lane-context.ts';
 import type { Lane } from '../sandbox/lane.ts';
-import type { Question } from '../sandbox/protocol.ts';
+import type { Question } from '../sandbox/from-process.ts';
 import type { Work } from '../supervisor/work.ts';
 import { JavascriptExecutor } from './executor.ts';
 import { LaterExecutor } from './later-executor.ts';

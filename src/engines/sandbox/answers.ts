@@ -12,7 +12,7 @@ import {
 } from '../../lib/errors.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Line, NoResult } from './from-process.ts';
-import type { RunFailure } from './protocol.ts';
+import type { RunFailure } from './from-process.ts';
 import type { PendingCall } from '../supervisor/pending-call.ts';
 import type { Work } from '../supervisor/work.ts';
 

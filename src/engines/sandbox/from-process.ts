@@ -6,8 +6,7 @@ import { MAX_DEPTH } from '../call-headers.ts';
 import { OddFrame } from '../supervisor/frames.ts';
 import { RESULT_HEAD } from '../records.ts';
 import type { ResultLines } from '../records.ts';
-import { ASK, BEGUN, DONE, DONE_RECORDS, FAILED, LOADED, LOG, READY } from './protocol.ts';
-import type { Question, RunFailure } from './protocol.ts';
+import { answers, kinds } from '../supervisor/messages.ts';
 
 /** Characters; a sandbox cuts what is longer. */
 export const MAX_MESSAGE_CHARACTERS = 4000;
@@ -17,6 +16,25 @@ const MAX_LINE_CHARACTERS = 2000;
 /** Bytes in which any error fits, each of its characters escaped. */
 export const MAX_ERROR_BYTES = 6 * (MAX_MESSAGE_CHARACTERS + MAX_STACK_CHARACTERS) + 1000;
 const MAX_LOG_BYTES = 3 * MAX_LINE_CHARACTERS + 100;
+
+export interface RunFailure {
+  /** `threw`: outside of a single answer, such as an unhandled rejection; `unloaded`: it could not be loaded. */
+  readonly why: 'timeout' | 'memory' | 'threw' | 'unloaded';
+  readonly message: string;
+  /** The frames of what was thrown, in V8's words. */
+  readonly stack?: string;
+}
+
+/** What code asks of the activator while it runs. */
+export interface Question {
+  question: 'find' | 'call';
+  id: string;
+  body: string;
+  contentType: string;
+  depth: number;
+  /** Milliseconds that are left. */
+  left: number;
+}
 
 /** A line of an answer that holds no result: `!`, or `?` where the input is not JSON, and JSON. */
 export interface NoResult {
@@ -36,13 +54,13 @@ export type RecordsLine = ResultLines | NoResult;
 
 /** Bytes that the text of a frame may have while so many calls are answered, or other code is called. */
 export function mostBytes(kind: number, calls: number, maxResult: number): number {
-  if (kind === DONE) return calls * (Math.max(maxResult, MAX_ERROR_BYTES) + 1);
-  if (kind === DONE_RECORDS) return calls * (Math.max(maxResult, MAX_ERROR_BYTES) + RESULT_HEAD.length + 2);
-  if (kind === FAILED || kind === LOADED) return MAX_ERROR_BYTES;
+  if (kind === kinds.results) return calls * (Math.max(maxResult, MAX_ERROR_BYTES) + 1);
+  if (kind === kinds.lines) return calls * (Math.max(maxResult, MAX_ERROR_BYTES) + RESULT_HEAD.length + 2);
+  if (kind === kinds.answer) return MAX_ERROR_BYTES;
   // The sandbox counts characters, the pipe bytes.
-  if (kind === ASK) return calls === 0 ? 0 : 3 * (maxResult + 3 * MAX_ID_CHARACTERS);
-  if (kind === LOG) return MAX_LOG_BYTES;
-  if (kind === READY || kind === BEGUN) return 0;
+  if (kind === kinds.ask) return calls === 0 ? 0 : 3 * (maxResult + 3 * MAX_ID_CHARACTERS);
+  if (kind === kinds.log) return MAX_LOG_BYTES;
+  if (kind === kinds.ping || kind === kinds.begun) return 0;
   throw new OddFrame(`there are no frames of kind ${kind}`);
 }
 
@@ -99,20 +117,22 @@ function lineOf(line: string): Line {
   };
 }
 
-/** @throws OddFrame. */
-export function failureOf(text: string): RunFailure {
-  const { why, message, stack = '' } = objectOf(text);
-  if (why !== 'timeout' && why !== 'memory' && why !== 'threw') throw new OddFrame('a failure has no reason');
-  if (!isShort(message, 2 * MAX_MESSAGE_CHARACTERS) || !isShort(stack, MAX_STACK_CHARACTERS))
-    throw new OddFrame('a failure has no short message');
-  return { why, message, stack };
-}
+const REASONS: Readonly<Record<number, RunFailure['why']>> = {
+  [answers.timeout]: 'timeout',
+  [answers.memory]: 'memory',
+  [answers.thrown]: 'threw',
+  [answers.unloaded]: 'unloaded',
+};
 
-/** Why code cannot be loaded; empty when it can. @throws OddFrame. */
-export function loadProblemOf(text: string): string {
-  if (!isShort(text, 2 * MAX_MESSAGE_CHARACTERS))
-    throw new OddFrame('the reason why code cannot be loaded is too long');
-  return text;
+/** `answer`: what kind of answer it is; undefined for code that was loaded. @throws OddFrame. */
+export function failureOf(answer: number, text: string): RunFailure | undefined {
+  if (answer === answers.result && text === '') return undefined;
+  const why = REASONS[answer];
+  if (why === undefined) throw new OddFrame('a failure has no reason');
+  const { description, stack = '' } = objectOf(text);
+  if (!isShort(description, 2 * MAX_MESSAGE_CHARACTERS) || !isShort(stack, MAX_STACK_CHARACTERS))
+    throw new OddFrame('a failure has no short message');
+  return { why, message: description, stack };
 }
 
 /** `depth`: that of the call under which it is asked; `left`: milliseconds that it has. @throws OddFrame. */

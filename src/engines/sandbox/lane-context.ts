@@ -3,7 +3,7 @@ import type { Clock } from '../supervisor/clock.ts';
 import type { Line, RecordsLine } from './from-process.ts';
 import type { Lane } from './lane.ts';
 import type { Policy } from './policy.ts';
-import type { Question, RunFailure } from './protocol.ts';
+import type { Question, RunFailure } from './from-process.ts';
 import type { StartSandbox } from '../supervisor/process.ts';
 import type { Starts } from '../supervisor/starts.ts';
 import type { Work } from '../supervisor/work.ts';

@@ -1,26 +1,11 @@
 /** Carries work to a sandbox process and tells what comes of it, in the order in which it was given; it decides nothing. */
 import type { Endpoint } from './endpoint.ts';
 import { OddFrame } from '../supervisor/frames.ts';
-import { failureOf, linesOf, loadProblemOf, logLineOf, mostBytes, questionOf, recordLinesOf } from './from-process.ts';
+import { failureOf, linesOf, logLineOf, mostBytes, questionOf, recordLinesOf } from './from-process.ts';
+import type { RunFailure } from './from-process.ts';
 import type { LaneContext } from './lane-context.ts';
 import type { Policy } from './policy.ts';
-import {
-  ASK,
-  BEGUN,
-  CHECK,
-  DONE,
-  DONE_RECORDS,
-  DROP,
-  FAILED,
-  LOAD,
-  LOADED,
-  LOG,
-  READY,
-  REPLY,
-  RUN,
-  RUN_RECORDS,
-} from './protocol.ts';
-import type { RunFailure } from './protocol.ts';
+import { kinds } from '../supervisor/messages.ts';
 import { diesWithActivator } from '../supervisor/process.ts';
 import type { Sandbox } from '../supervisor/process.ts';
 import type { Work } from '../supervisor/work.ts';
@@ -36,15 +21,17 @@ export class Lane {
   readonly #context: LaneContext;
   /** The endpoints whose code the sandbox has, by slot, in the order of their last use. */
   readonly #known = new Map<number, Endpoint>();
-  /** Slots of the code that it was given and has not loaded yet. */
-  readonly #loading: number[] = [];
   #highestSlot = 0;
-  /** Times that it is to say that it begins. */
-  #begins = 0;
+  /** Number of the last work that it was given, and of the first that is open. */
+  #last = 0;
+  #first = 1;
+  /** Signs of life that it owes: the one that it is there, and one for each endpoint that it was given. */
+  #signs = 1;
+  /** Number of the work of which it is to say that it begins; 0 for none. */
+  #toBegin = 0;
   #logLines = 0;
   /** Its code waits for a reply. */
   #asks = false;
-  #loadProblem = '';
   #ended = false;
   #priority = 0;
   /** Milliseconds of processor time that it had used when it was first found silent. */
@@ -69,23 +56,26 @@ export class Lane {
   run(work: Work, guard: boolean): void {
     const { endpoint, calls } = work;
     const now = this.#context.clock.now();
+    const number = ++this.#last;
     this.open.push(work);
     if (this.open.length === 1) {
       this.progress = now;
+      this.#first = number;
       if (guard) work.awaitTurn(latestBegin(work, now, this.#context.policy));
       else work.begin(now);
     }
+    if (guard) this.#toBegin = number;
     const first = calls[0];
-    if (first === undefined) return guard ? this.#bring(endpoint, true, true) : this.#check(endpoint);
-    this.#bring(endpoint, false, guard);
-    if (guard) this.#begins++;
+    if (first === undefined) return this.#load(number, endpoint, guard);
+    const wasBrought = this.#bring(endpoint, guard ? number : 0);
+    const says = guard && !wasBrought ? 1 : 0;
     const left = Math.max(1, work.endIfBegunAt(now) - now);
     const head = `${first.depth},${left},${guard || !diesWithActivator ? 1 : 0}\n`;
     if (first.records !== undefined)
-      return this.process.send(RUN_RECORDS, endpoint.slot, guard ? 1 : 0, head + first.input, 'latin1');
+      return this.process.send(kinds.records, number, 2 * endpoint.slot + says, head + first.input, 'latin1');
     let inputs = first.input;
     for (let i = 1; i < calls.length; i++) inputs += '\0' + (calls[i]?.input ?? '');
-    this.process.send(RUN, endpoint.slot, guard ? 1 : 0, head + inputs);
+    this.process.send(kinds.batch, number, 2 * endpoint.slot + says, head + inputs);
   }
 
   /** Ends the process; nobody is told. */
@@ -102,7 +92,7 @@ export class Lane {
 
   reply(text: string): void {
     this.#asks = false;
-    this.process.send(REPLY, 0, 0, text);
+    this.process.send(kinds.reply, 0, 0, text);
   }
 
   /** True when the sandbox has the code of an endpoint; marks it as known, since the caller sends it now. */
@@ -116,7 +106,7 @@ export class Lane {
   }
 
   forget(endpoint: Endpoint): void {
-    if (this.#known.delete(endpoint.slot)) this.process.send(DROP, endpoint.slot, 0, '');
+    if (this.#known.delete(endpoint.slot)) this.process.send(kinds.drop, endpoint.slot, 0, '');
   }
 
   /** Endpoints whose code it has. */
@@ -161,82 +151,105 @@ export class Lane {
     return this.open.splice(1);
   }
 
-  #bring(endpoint: Endpoint, always: boolean, guard: boolean): void {
-    if (this.knows(endpoint) && !always) return;
-    this.#loading.push(endpoint.slot);
-    if (guard) this.#begins++;
-    this.process.send(LOAD, endpoint.slot, guard ? 1 : 0, endpoint.parts.loadText);
+  /** True where it had to be sent. `number`: of the work for which it is sent, which begins with it; 0 where nobody asks. */
+  #bring(endpoint: Endpoint, number: number): boolean {
+    if (this.knows(endpoint)) return false;
+    this.#signs++;
+    this.process.send(kinds.define, endpoint.slot, number, endpoint.parts.loadText);
+    return true;
   }
 
-  /** Finds out beside other code whether it can be loaded, which costs a fraction of loading it. */
-  #check({ slot, parts }: Endpoint): void {
-    if (slot > this.#highestSlot) this.#highestSlot = slot;
-    this.#loading.push(slot);
-    this.process.send(CHECK, slot, 0, parts.loadText);
+  /** Without `guard` it finds out beside other code whether it can be loaded, which costs a fraction of loading it. */
+  #load(number: number, endpoint: Endpoint, guard: boolean): void {
+    const { slot, parts } = endpoint;
+    if (guard) this.knows(endpoint);
+    else if (slot > this.#highestSlot) this.#highestSlot = slot;
+    this.process.send(guard ? kinds.load : kinds.check, number, 2 * slot + (guard ? 1 : 0), parts.loadText);
   }
 
   /** @throws OddFrame. */
   #onFrame(kind: number, a: number, b: number, text: string): void {
-    if (kind === ASK) return this.#onAsk(text);
-    if (kind === LOG) return this.#onLog(a, text);
+    if (kind === kinds.ask) return this.#onAsk(b, text);
+    if (kind === kinds.log) return this.#onLog(a, text);
     // Questions and log lines are no sign that the code will end.
     this.progress = this.#context.clock.now();
     this.#workAtSuspicion = undefined;
-    const { events } = this.#context;
-    if (kind === DONE || kind === DONE_RECORDS || kind === FAILED) {
-      const work = this.#answered(a);
-      if (kind !== FAILED && (work.calls[0]?.records !== undefined) !== (kind === DONE_RECORDS))
-        throw new OddFrame('an answer is of another kind');
-      if (kind === DONE_RECORDS) {
-        const lines = recordLinesOf(text, work.size);
-        this.#shift();
-        events.onRecordsDone(this, work, lines, b);
-      } else if (kind === DONE) {
-        const lines = linesOf(text, work.calls.length);
-        this.#shift();
-        events.onDone(this, work, lines, b);
-      } else {
-        const failure = this.#withLoadProblem(failureOf(text));
-        this.#shift();
-        events.onFailed(this, work, failure);
-      }
-    } else if (kind === LOADED) this.#onLoaded(a, loadProblemOf(text));
-    else if (kind === BEGUN) this.#onBegun(a);
-    else if (kind === READY) this.#onReady();
+    if (kind === kinds.ping) this.#onSign();
+    else if (kind === kinds.begun) this.#onBegun(a);
+    else if (kind === kinds.answer) this.#onAnswer(this.#answered(a), failureOf(b, text));
+    else if (kind === kinds.results || kind === kinds.lines) this.#onResults(this.#answered(a), kind, b, text);
   }
 
   /** The work of which the answer came. @throws OddFrame when nobody asked for it. */
-  #answered(slot: number): Work {
+  #answered(number: number): Work {
     const [work] = this.open;
-    if (work === undefined || work.kind === 'load' || work.endpoint.slot !== slot || this.#asks)
-      throw new OddFrame('nobody asked for an answer');
+    if (work === undefined || this.#first !== number || this.#asks) throw new OddFrame('nobody asked for an answer');
     return work;
+  }
+
+  #onResults(work: Work, kind: number, microseconds: number, text: string): void {
+    const { events } = this.#context;
+    const areRecords = work.calls[0]?.records !== undefined;
+    if (work.kind === 'load' || areRecords !== (kind === kinds.lines))
+      throw new OddFrame('an answer is of another kind');
+    if (areRecords) {
+      const lines = recordLinesOf(text, work.size);
+      this.#shift();
+      events.onRecordsDone(this, work, lines, microseconds);
+    } else {
+      const lines = linesOf(text, work.calls.length);
+      this.#shift();
+      events.onDone(this, work, lines, microseconds);
+    }
+  }
+
+  #onAnswer(work: Work, failure: RunFailure | undefined): void {
+    const { events } = this.#context;
+    if (failure?.why === 'unloaded') this.#known.delete(work.endpoint.slot);
+    if (work.kind === 'load') {
+      if (failure !== undefined) this.#known.delete(work.endpoint.slot);
+      this.#shift();
+      events.onLoaded(
+        this,
+        work,
+        failure === undefined ? '' : failure.why === 'unloaded' ? failure.message : failure.why,
+      );
+    } else {
+      if (failure === undefined) throw new OddFrame('a call has no result');
+      this.#shift();
+      events.onFailed(this, work, failure.why === 'unloaded' ? { ...failure, why: 'threw' } : failure);
+    }
   }
 
   /** The next in line has its turn now. */
   #shift(): void {
     this.open.shift();
+    this.#first++;
     this.#logLines = 0;
     this.open[0]?.begin(this.progress);
   }
 
-  #onReady(): void {
-    if (this.ready) throw new OddFrame('it is ready twice');
+  #onSign(): void {
+    if (this.#signs-- <= 0) throw new OddFrame('nobody asked whether it is alive');
+    if (this.ready) return;
     this.ready = true;
     if (this.#priority > 0) this.process.lowerPriority(this.#priority);
     this.#context.events.onReady();
   }
 
-  #onBegun(slot: number): void {
+  #onBegun(number: number): void {
     const [work] = this.open;
-    if (work?.endpoint.slot !== slot || this.#begins-- <= 0) throw new OddFrame('it begins what nobody gave to it');
-    if (!work.hasBegun) work.begin(this.progress);
+    if (work === undefined || this.#first !== number || this.#toBegin !== number)
+      throw new OddFrame('it begins what nobody gave to it');
+    this.#toBegin = 0;
+    work.begin(this.progress);
   }
 
-  #onAsk(text: string): void {
+  #onAsk(number: number, text: string): void {
     const [work] = this.open;
     const call = work?.calls[0];
-    if (work === undefined || call === undefined || this.#asks) throw new OddFrame('nothing runs that could ask');
+    if (work === undefined || call === undefined || this.#first !== number || this.#asks)
+      throw new OddFrame('nothing runs that could ask');
     const question = questionOf(text, call.depth, Math.max(0, work.deadline - this.#context.clock.now()));
     this.#asks = true;
     this.#context.events.onAsk(this, work, question);
@@ -250,22 +263,6 @@ export class Lane {
     const [work] = this.open;
     const endpoint = work?.endpoint.slot === slot ? work.endpoint : this.#known.get(slot);
     endpoint?.parts.log(level, line);
-  }
-
-  #onLoaded(slot: number, problem: string): void {
-    if (this.#loading.shift() !== slot) throw new OddFrame('it loads what nobody gave to it');
-    const [work] = this.open;
-    this.#loadProblem = problem;
-    if (problem !== '') this.#known.delete(slot);
-    if (work?.kind !== 'load' || work.endpoint.slot !== slot) return;
-    this.#shift();
-    this.#context.events.onLoaded(this, work, problem);
-  }
-
-  #withLoadProblem(failure: RunFailure): RunFailure {
-    return this.#loadProblem !== '' && failure.message === 'the endpoint is not loaded'
-      ? { why: 'threw', message: this.#loadProblem }
-      : failure;
   }
 }
 

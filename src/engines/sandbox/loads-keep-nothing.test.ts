@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CHECK, DROP, LOAD, LOADED, LOG, READY } from './protocol.ts';
+import { answers, kinds } from '../supervisor/messages.ts';
 import type { ProcessEvents } from '../supervisor/process.ts';
 import { Scheduler } from './scheduler.ts';
 import { endpointWith } from './support/endpoints.ts';
@@ -9,14 +9,16 @@ test('a load asks whether the code loads, and leaves nothing of it in the proces
   const sent: number[] = [];
   const said: string[] = [];
   const start = (events: ProcessEvents) => {
-    queueMicrotask(() => events.onFrame(READY, 0, 0, ''));
+    queueMicrotask(() => events.onFrame(kinds.ping, 0, 0, ''));
     return {
       alive: true,
-      send(kind: number, slot: number) {
+      send(kind: number, number: number, b: number) {
+        const slot = b >> 1;
         sent.push(kind);
         queueMicrotask(() => {
-          events.onFrame(LOG, slot, 0, 'info\nit loads');
-          events.onFrame(LOADED, slot, 1, slot % 2 === 0 ? '' : 'Error: it is odd');
+          events.onFrame(kinds.log, slot, 0, 'info\nit loads');
+          if (slot % 2 === 0) events.onFrame(kinds.answer, number, answers.result, '');
+          else events.onFrame(kinds.answer, number, answers.unloaded, '{"description":"Error: it is odd"}');
         });
       },
       kill: () => undefined,
@@ -46,5 +48,8 @@ test('a load asks whether the code loads, and leaves nothing of it in the proces
   );
   assert.equal(said.length, 40, 'what code says while it loads is heard');
   const count = (kind: number): number => sent.filter((each) => each === kind).length;
-  assert.deepEqual({ check: count(CHECK), load: count(LOAD), drop: count(DROP) }, { check: 40, load: 0, drop: 0 });
+  assert.deepEqual(
+    { check: count(kinds.check), load: count(kinds.define), drop: count(kinds.drop) },
+    { check: 40, load: 0, drop: 0 },
+  );
 });

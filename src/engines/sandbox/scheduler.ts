@@ -29,7 +29,7 @@ import { Lanes } from './lanes.ts';
 import { UnansweredLimit } from './unanswered-limit.ts';
 import { policyFor, type Policy } from './policy.ts';
 import { ProcessRemoval } from './process-removal.ts';
-import type { Question, RunFailure } from './protocol.ts';
+import type { Question, RunFailure } from './from-process.ts';
 import type { StartSandbox } from '../supervisor/process.ts';
 import { Starts } from '../supervisor/starts.ts';
 import { WaitingWork } from './waiting-work.ts';

@@ -9,8 +9,8 @@ import { CallFailure } from './call-failure.ts';
 import type { FailureKind } from './call-failure.ts';
 import { RESULT_HEAD } from '../records.ts';
 import type { RecordsPart } from '../records.ts';
-import { answers } from './messages.ts';
-import type { Question } from './messages.ts';
+import { answers } from '../supervisor/messages.ts';
+import type { Question } from '../supervisor/messages.ts';
 
 export const MAX_DESCRIPTION_CHARACTERS = 4000;
 const MAX_ID_CHARACTERS = 2048;

@@ -5,7 +5,7 @@ import { frame, OddFrame } from '../supervisor/frames.ts';
 import type { ProcessEvents, SandboxProcess } from '../supervisor/process.ts';
 import { CallFailure, uncaught } from './call-failure.ts';
 import { failureOf, linesOf, MAX_DESCRIPTION_CHARACTERS } from './from-worker.ts';
-import { answers, kinds, maxBytesOf } from './messages.ts';
+import { answers, kinds, maxBytesOf } from '../supervisor/messages.ts';
 import type { WorkerPolicy } from './policy.ts';
 import { residentBytes } from './policy.ts';
 import { isOfLauncher } from '../../confinement/launch.ts';
@@ -130,7 +130,7 @@ export class Worker {
   define({ index, code }: WorkerEndpoint): void {
     const { file, root, more } = code;
     this.#out.addUrgent(
-      frame(kinds.endpoint, index, 0, JSON.stringify({ file, root, function: code.function, ...more })),
+      frame(kinds.define, index, 0, JSON.stringify({ file, root, function: code.function, ...more })),
     );
   }
 
@@ -143,8 +143,9 @@ export class Worker {
     this.loaded.add(index);
     const [call] = work.calls;
     this.open.add({ number, work, questions: 0, batch: call && this.#out.batch });
-    if (call === undefined) return this.#out.addUrgent(frame(kinds.load, number, index, ''));
-    if (call.sink !== undefined) return this.#out.addCall(frame(kinds.records, number, index, call.input, 'latin1'));
+    if (call === undefined) return this.#out.addUrgent(frame(kinds.load, number, index * 2, ''));
+    if (call.sink !== undefined)
+      return this.#out.addCall(frame(kinds.records, number, index * 2, call.input, 'latin1'));
     this.#out.addCall(frame(kinds.call, number, index * 2 + (call.json ? 1 : 0), call.input));
   }
 
@@ -229,8 +230,8 @@ export class Worker {
     this.lastHeard = this.#options.clock.now();
     this.#isReady = true;
     if (kind === kinds.answer) this.#takeAnswer(a, b, body);
-    else if (kind === kinds.lines) this.#takeLines(a, b === 1, body);
-    else if (kind === kinds.nested) {
+    else if (kind === kinds.lines) this.#takeLines(a, b > 0, body);
+    else if (kind === kinds.ask) {
       const open = this.open.get(b);
       if (open && (open.questions += 1) === 1) {
         this.#waiting += 1;

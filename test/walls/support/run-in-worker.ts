@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { SandboxProcess } from '../../../src/engines/supervisor/process.ts';
 import type { Command } from '../../../src/engines/supervisor/process.ts';
 import type { Kernel } from '../../../src/confinement/walls.ts';
-import { answers, kinds } from '../../../src/engines/workers/messages.ts';
+import { answers, kinds } from '../../../src/engines/supervisor/messages.ts';
 
 export interface WorkerRun {
   readonly command: Command;
@@ -48,7 +48,7 @@ export async function runInWorker({ command, kernel, endpoint, rename }: WorkerR
       print(name, null);
       worker.send(kinds.call, number, 1, JSON.stringify(left[name]));
     };
-    worker.send(kinds.endpoint, 0, 0, JSON.stringify(endpoint));
+    worker.send(kinds.define, 0, 0, JSON.stringify(endpoint));
     next(1);
     setTimeout(() => worker.kill(), MOST_MILLISECONDS).unref();
   });

@@ -213,10 +213,10 @@ class Calls:
         began = time.perf_counter()
         try:
             if kind == LOAD:
-                self._endpoints.function(about)
+                self._endpoints.function(about >> 1)
                 answer = frame(ANSWER, number, RESULT, b"true")
             elif kind == RECORDS:
-                function = self._endpoints.function(about)
+                function = self._endpoints.function(about >> 1)
                 loading = False
                 answer = self._run_records(number, function, text)
             else:

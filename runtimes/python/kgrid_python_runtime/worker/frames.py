@@ -1,6 +1,6 @@
 """The frames that a worker and what has started it exchange: a fixed header of 13 bytes, then a text in UTF-8.
 
-The same as those of the workers for Node: `runtimes/node/worker/messages.ts`. Endpoints and calls come on the data
+The same for all programs: `src/engines/supervisor/messages.ts`. Endpoints and calls come on the data
 pipe, which the worker's threads take turns to read, and everything else on the control pipe, so that a long call
 cannot hold up an answer it waits for.
 """
@@ -14,7 +14,7 @@ HEADER = struct.Struct("<IBII")
 
 # To the worker, data pipe. a: its index. Text: JSON, see `endpoints.py`.
 ENDPOINT = 1
-# To the worker, data pipe. a: number of the call, b: index of the endpoint. Answered like a call.
+# To the worker, data pipe. a: number of the call, b: index of the endpoint * 2. Answered like a call.
 LOAD = 2
 # To the worker, data pipe. a: its number, b: index * 2, and 1 more where the text, its input, is JSON.
 CALL = 3
@@ -33,7 +33,7 @@ PING = 7
 # To the worker, control pipe: begin no further call. From the worker, a: number of the last that began.
 SEALED = 8
 
-# To the worker, data pipe. a: number of the calls, b: index of the endpoint. Text: their inputs, joined by line feeds.
+# To the worker, data pipe. a: number of the calls, b: index of the endpoint * 2. Text: inputs, joined by line feeds.
 RECORDS = 10
 # From the worker, data pipe. a: their number, b: 1 where these are the last of them. Text: a line for each of the next,
 # `{"result":...}`, or `!`, the kind of the answer, and the text that it has.

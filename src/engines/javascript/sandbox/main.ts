@@ -4,23 +4,9 @@
  */
 import ivm from 'isolated-vm';
 import { MAX_MESSAGE_CHARACTERS } from '../../sandbox/from-process.ts';
-import {
-  ASK,
-  BEGUN,
-  CHECK,
-  DONE,
-  DONE_RECORDS,
-  DROP,
-  FAILED,
-  LOAD,
-  LOADED,
-  LOG,
-  READY,
-  REPLY,
-  RUN,
-  RUN_RECORDS,
-} from '../../sandbox/protocol.ts';
-import type { Question, RunFailure } from '../../sandbox/protocol.ts';
+import { answers, kinds } from '../../supervisor/messages.ts';
+import type { Failure } from '../../supervisor/messages.ts';
+import type { Question, RunFailure } from '../../sandbox/from-process.ts';
 import type { Found, LoadRequest } from '../load-request.ts';
 import { MAX_DEPTH, tooDeep } from '../../call-headers.ts';
 import { layLastWall } from '../../../confinement/close-behind.js';
@@ -53,12 +39,16 @@ interface RunningCall {
 
 const pipe = new Pipe();
 const loads = new Map<number, LoadRequest>();
+/** Of those that could not be loaded: why. */
+const unloaded = new Map<number, string>();
 const codes = new Map<number, LoadedCode[]>();
 const stack: RunningCall[] = [];
 const guards = new Guards();
 const checks = new Checks();
 let found = new Map<string, Found>();
 let logged = 0;
+/** Number of the work that runs. */
+let current = 0;
 
 function codeFor(slot: number, load: LoadRequest): LoadedCode {
   const levels = codes.get(slot) ?? [];
@@ -102,7 +92,8 @@ function enter<T>(slot: number, load: LoadRequest, use: (realm: Realm) => T): T 
 /** Runs inputs in the endpoint of a slot and gives its lines. @throws RunError. */
 function run(running: RunningCall, inputs: string, guard: number | undefined, areRecords = false): string {
   const load = loads.get(running.slot);
-  if (load === undefined) throw new RunError({ why: 'threw', message: 'the endpoint is not loaded' });
+  if (load === undefined)
+    throw new RunError({ why: 'unloaded', message: unloaded.get(running.slot) ?? 'the endpoint is not loaded' });
   const limit = guard === undefined ? undefined : { milliseconds: guard, mayAdd };
   stack.push(running);
   try {
@@ -118,6 +109,7 @@ const WORDS = {
   timeout: () => 'it gave no result within the time that was left',
   memory: () => 'it needs more memory than its limit',
   threw: (message: string) => message,
+  unloaded: (message: string) => message,
 };
 
 class RunError extends Error {
@@ -143,7 +135,7 @@ function answer(
   contentType: string,
 ): string | number {
   if (question === 'log') {
-    if (logged++ < MAX_LOG_LINES) pipe.send(LOG, slot, 0, `${id}\n${body}`);
+    if (logged++ < MAX_LOG_LINES) pipe.send(kinds.log, slot, 0, `${id}\n${body}`);
     return '';
   }
   if (question === 'property') return JSON.stringify(Object.hasOwn(load.properties, id) ? load.properties[id] : null);
@@ -162,7 +154,7 @@ function where(caller: RunningCall, id: string): Found {
   const place = JSON.parse(ask(caller, { question: 'find', id, body: '', contentType: '' })) as Found;
   if (place.kind === 'here' && !loads.has(place.slot)) {
     // It may have been sent already, for a call that stands behind this one.
-    const sent = pipe.waiting(LOAD, place.slot);
+    const sent = pipe.waiting(kinds.define, place.slot);
     const load = place.load ?? (sent === undefined ? undefined : (JSON.parse(sent) as LoadRequest));
     if (load !== undefined) loads.set(place.slot, load);
   }
@@ -199,19 +191,18 @@ function ask(caller: RunningCall, question: Pick<Question, 'question' | 'id' | '
   const left = Math.max(0, caller.ends - uptime());
   const { body, ...about } = question;
   pipe.send(
-    ASK,
+    kinds.ask,
     0,
-    0,
+    current,
     `${JSON.stringify({ ...about, depth: caller.depth + 1, left } satisfies Omit<Question, 'body'>)}\n${body}`,
   );
-  return pipe.nextOf(REPLY).text;
+  return pipe.nextOf(kinds.reply).text;
 }
 
 // ----- what the activator asks for -----
 
 /** What needs too much memory beside other code is tried again alone. */
 function check(slot: number, text: string): void {
-  const began = process.hrtime.bigint();
   const request = JSON.parse(text) as LoadRequest;
   const lines: string[] = [];
   const problem = checks.problemOf(request, (question, id, body, contentType) => {
@@ -221,28 +212,43 @@ function check(slot: number, text: string): void {
   });
   if (problem === undefined) {
     load(slot, text);
-    return drop(slot);
+    drop(slot);
+    return;
   }
-  for (const line of lines) pipe.send(LOG, slot, 0, line);
-  pipe.send(LOADED, slot, since(began), problem.slice(0, MAX_MESSAGE_CHARACTERS + 500));
+  for (const line of lines) pipe.send(kinds.log, slot, 0, line);
+  if (problem !== '') unloaded.set(slot, problem.slice(0, MAX_MESSAGE_CHARACTERS + 500));
 }
 
 function load(slot: number, text: string): void {
-  const began = process.hrtime.bigint();
   logged = 0;
   const request = JSON.parse(text) as LoadRequest;
   loads.set(slot, request);
-  let problem = '';
+  unloaded.delete(slot);
   try {
     enter(slot, request, () => undefined);
   } catch (thrown) {
-    problem = thrown instanceof RunError && thrown.failure.why !== 'threw' ? thrown.failure.why : messageOf(thrown);
+    const { failure } = thrown instanceof RunError ? thrown : { failure: undefined };
+    const isOfLimits = failure?.why === 'timeout' || failure?.why === 'memory';
+    unloaded.set(slot, isOfLimits ? failure.why : messageOf(thrown));
     loads.delete(slot);
   }
-  pipe.send(LOADED, slot, since(began), problem);
 }
 
-function runBatch(slot: number, text: string, areRecords: boolean): void {
+/** Answers what was asked to load. */
+function tellOfLoad(number: number, slot: number): void {
+  const problem = unloaded.get(slot);
+  if (problem === undefined) pipe.send(kinds.answer, number, answers.result, '');
+  else tellOfFailure(number, { why: 'unloaded', message: problem });
+}
+
+const KINDS = { ...answers, threw: answers.thrown } as const;
+
+function tellOfFailure(number: number, { why, message, stack }: RunFailure): void {
+  const failure: Failure = { description: message, ...(stack !== undefined && { stack }) };
+  pipe.send(kinds.answer, number, KINDS[why], JSON.stringify(failure));
+}
+
+function runBatch(number: number, slot: number, text: string, areRecords: boolean): void {
   const began = process.hrtime.bigint();
   const end = text.indexOf('\n');
   const [depth = 0, limit = 0, guard = 0] = text.slice(0, end).split(',').map(Number);
@@ -251,10 +257,9 @@ function runBatch(slot: number, text: string, areRecords: boolean): void {
   try {
     const running = { slot, depth, ends: uptime() + limit };
     const lines = run(running, text.slice(end + 1), guard === 1 ? limit : undefined, areRecords);
-    pipe.send(areRecords ? DONE_RECORDS : DONE, slot, since(began), lines);
+    pipe.send(areRecords ? kinds.lines : kinds.results, number, since(began), lines);
   } catch (thrown) {
-    const failure = thrown instanceof RunError ? thrown.failure : { why: 'threw', message: messageOf(thrown) };
-    pipe.send(FAILED, slot, since(began), JSON.stringify(failure));
+    tellOfFailure(number, thrown instanceof RunError ? thrown.failure : { why: 'threw', message: messageOf(thrown) });
   }
 }
 
@@ -268,15 +273,29 @@ function drop(slot: number): void {
 const uptime = (): number => Math.floor(performance.now());
 const messageOf = (thrown: unknown): string =>
   (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, MAX_MESSAGE_CHARACTERS + 500);
-const since = (began: bigint): number => Math.min(0xffffffff, Number((process.hrtime.bigint() - began) / 1000n));
+/** Microseconds; 0 would say that more follows. */
+const since = (began: bigint): number =>
+  Math.max(1, Math.min(0xffffffff, Number((process.hrtime.bigint() - began) / 1000n)));
 
 layLastWall();
-pipe.send(READY, 0, 0, '');
+pipe.send(kinds.ping, 0, 0, '');
 for (;;) {
   const { kind, a, b, text } = pipe.next();
-  if (b === 1) pipe.send(BEGUN, a, 0, '');
-  if (kind === RUN || kind === RUN_RECORDS) runBatch(a, text, kind === RUN_RECORDS);
-  else if (kind === LOAD) load(a, text);
-  else if (kind === CHECK) check(a, text);
-  else if (kind === DROP) drop(a);
+  if (kind === kinds.drop) {
+    drop(a);
+    unloaded.delete(a);
+  } else if (kind === kinds.define) {
+    if (b !== 0) pipe.send(kinds.begun, b, 0, '');
+    load(a, text);
+    pipe.send(kinds.ping, 0, 0, '');
+  } else {
+    current = a;
+    const slot = b >>> 1;
+    if ((b & 1) === 1) pipe.send(kinds.begun, a, 0, '');
+    if (kind === kinds.batch || kind === kinds.records) runBatch(a, slot, text, kind === kinds.records);
+    else if (kind === kinds.load) load(slot, text);
+    else if (kind === kinds.check) check(slot, text);
+    if (kind === kinds.load || kind === kinds.check) tellOfLoad(a, slot);
+    if (kind === kinds.check) unloaded.delete(slot);
+  }
 }

@@ -2,7 +2,7 @@
 import ivm from 'isolated-vm';
 import { placeIn } from '../stack-place.ts';
 import { MAX_MESSAGE_CHARACTERS, MAX_STACK_CHARACTERS } from '../../sandbox/from-process.ts';
-import type { RunFailure } from '../../sandbox/protocol.ts';
+import type { RunFailure } from '../../sandbox/from-process.ts';
 import type { LoadRequest } from '../load-request.ts';
 import { findFile, linkModules, sourceOf } from './modules.ts';
 

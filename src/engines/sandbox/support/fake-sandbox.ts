@@ -1,6 +1,6 @@
 /** A sandbox process that is not there: it does in fake time what the inputs of its calls say, and what its environment does to it. */
 import { OddFrame } from '../../supervisor/frames.ts';
-import { ASK, BEGUN, CHECK, DONE, DROP, FAILED, LOAD, LOADED, LOG, READY, REPLY, RUN } from '../protocol.ts';
+import { answers, kinds } from '../../supervisor/messages.ts';
 import type { ProcessEvents, Sandbox } from '../../supervisor/process.ts';
 import type { FakeClock } from '../../supervisor/support/fake-clock.ts';
 import type { Random } from '../../../../test/support/random.ts';
@@ -55,14 +55,14 @@ export class FakeSandbox implements Sandbox {
     else if (start !== 'never')
       this.#later(start, () => {
         this.#isReady = true;
-        this.#emit(READY, 0, 0, '');
+        this.#emit(kinds.ping, 0, 0, '');
         this.#next();
       });
   }
 
   send(kind: number, a: number, b: number, text: string): void {
     if (!this.alive || this.isKilled) return;
-    if (kind === REPLY) {
+    if (kind === kinds.reply) {
       const reply = this.#onReply;
       this.#onReply = undefined;
       if (reply === undefined) this.#environment.fault('a reply to what nobody asked');
@@ -129,52 +129,62 @@ export class FakeSandbox implements Sandbox {
     if (!this.#isReady || this.#isBusy || this.isKilled) return;
     const frame = this.#inbox.shift();
     if (frame === undefined) return;
-    const [kind, slot, b, text] = frame;
-    if (kind === DROP) {
-      this.#loaded.delete(slot);
+    const [kind, a, b, text] = frame;
+    if (kind === kinds.drop) {
+      this.#loaded.delete(a);
       return this.#next();
     }
     this.#isBusy = true;
     const delay = this.#environment.coreDelay();
     this.#later(delay, () => {
       this.#worksSince = this.#environment.clock.now();
-      if (b === 1) this.#emit(BEGUN, slot, 0, '');
-      if (kind === LOAD || kind === CHECK) this.#load(slot, text, kind === LOAD);
-      else if (kind === RUN) this.#run(slot, text);
+      const slot = b >>> 1;
+      if (kind === kinds.define) {
+        if (b !== 0) this.#emit(kinds.begun, b, 0, '');
+        return this.#load(a, text, true, () => this.#done(kinds.ping, 0, 0, ''));
+      }
+      if ((b & 1) === 1) this.#emit(kinds.begun, a, 0, '');
+      if (kind === kinds.load || kind === kinds.check)
+        this.#load(slot, text, kind === kinds.load, (problem) => {
+          if (problem === '') this.#done(kinds.answer, a, answers.result, '');
+          else this.#fail(a, answers.unloaded, problem);
+        });
+      else if (kind === kinds.batch) this.#run(a, slot, text);
       else this.#environment.fault(`a frame of kind ${kind} is sent to a sandbox`);
     });
   }
 
-  #done(kind: number, slot: number, began: number, text: string): void {
+  #fail(number: number, kind: number, description: string): void {
+    this.#done(kinds.answer, number, kind, JSON.stringify({ description, stack: '' }));
+  }
+
+  #done(kind: number, a: number, b: number, text: string): void {
     const { clock } = this.#environment;
     if (this.#worksSince !== undefined) this.#work += clock.now() - this.#worksSince;
     this.#worksSince = undefined;
     this.#isBusy = false;
     this.#environment.onOver(this);
-    this.#emit(kind, slot, Math.max(20, (clock.now() - began) * 1000), text);
+    this.#emit(kind, a, b, text);
     this.#later(0, () => this.#next());
   }
 
-  #load(slot: number, text: string, keeps: boolean): void {
-    const { clock } = this.#environment;
-    const began = clock.now();
+  #load(slot: number, text: string, keeps: boolean, tell: (problem: string) => void): void {
     const { ms, does } = JSON.parse(text) as CallScript;
     if (does === 'hang') return;
     this.#later(ms, () => {
       if (does === 'crash') return this.exit('SIGSEGV');
       if (does !== 'throw' && keeps) this.#loaded.add(slot);
-      this.#done(LOADED, slot, began, does === 'throw' ? 'Error: it throws' : '');
+      tell(does === 'throw' ? 'Error: it throws' : '');
     });
   }
 
-  #run(slot: number, text: string): void {
+  #run(number: number, slot: number, text: string): void {
     const { clock } = this.#environment;
     const end = text.indexOf('\n');
     const [depth = 0, left = 0, guard = 0] = text.slice(0, end).split(',').map(Number);
     const began = clock.now();
-    const fail = (why: string, message: string): void =>
-      this.#done(FAILED, slot, began, JSON.stringify({ why, message, stack: '' }));
-    if (!this.#loaded.has(slot)) return fail('threw', 'the endpoint is not loaded');
+    const fail = (kind: number, message: string): void => this.#fail(number, kind, message);
+    if (!this.#loaded.has(slot)) return fail(answers.unloaded, 'the endpoint is not loaded');
     const scripts = text
       .slice(end + 1)
       .split('\0')
@@ -182,36 +192,37 @@ export class FakeSandbox implements Sandbox {
     const lines: string[] = [];
     const goOn = (): void => {
       const script = scripts[lines.length];
-      if (script === undefined) return this.#done(DONE, slot, began, lines.join('\n'));
+      if (script === undefined)
+        return this.#done(kinds.results, number, Math.max(20, (clock.now() - began) * 1000), lines.join('\n'));
       this.#environment.onRun(script.id, this);
-      if (this.#environment.random.chance(0.05)) this.#emit(LOG, slot, 0, 'info\nit logs');
+      if (this.#environment.random.chance(0.05)) this.#emit(kinds.log, slot, 0, 'info\nit logs');
       const answer = (): void => {
         lines.push(script.does === 'throw' ? '!{"message":"it throws"}' : String(script.id));
         goOn();
       };
       this.#later(script.ms, () => {
-        if (guard === 1 && clock.now() - began > left) return fail('timeout', 'timed out');
+        if (guard === 1 && clock.now() - began > left) return fail(answers.timeout, 'timed out');
         if (script.does === 'answer' || script.does === 'throw') return answer();
-        if (script.does === 'fail') return fail('threw', 'it is thrown outside of an answer');
-        if (script.does === 'fill') return fail('memory', 'too much memory');
+        if (script.does === 'fail') return fail(answers.thrown, 'it is thrown outside of an answer');
+        if (script.does === 'fill') return fail(answers.memory, 'too much memory');
         if (script.does === 'crash') return this.exit('SIGSEGV');
         if (script.does === 'grow') this.#bytes += 3000 * MB;
         else if (script.does === 'ask' || script.does === 'ask and crash')
-          return this.#ask(script, depth, left, answer);
-        if (guard === 1 && script.does === 'spin') this.#later(left, () => fail('timeout', 'timed out'));
+          return this.#ask(number, script, depth, left, answer);
+        if (guard === 1 && script.does === 'spin') this.#later(left, () => fail(answers.timeout, 'timed out'));
       });
     };
     goOn();
   }
 
   /** Looks for another endpoint, then calls it. */
-  #ask({ id, does }: CallScript, depth: number, left: number, answer: () => void): void {
+  #ask(number: number, { id, does }: CallScript, depth: number, left: number, answer: () => void): void {
     const about = { id: String(id), contentType: '', depth: depth + 1, left };
     this.#onReply = () => {
       this.#onReply = answer;
-      this.#emit(ASK, 0, 0, `${JSON.stringify({ ...about, question: 'call' })}\n`);
+      this.#emit(kinds.ask, 0, number, `${JSON.stringify({ ...about, question: 'call' })}\n`);
       if (does === 'ask and crash') this.#later(this.#environment.random.between(0, 20), () => this.exit('SIGABRT'));
     };
-    this.#emit(ASK, 0, 0, `${JSON.stringify({ ...about, question: 'find' })}\n`);
+    this.#emit(kinds.ask, 0, number, `${JSON.stringify({ ...about, question: 'find' })}\n`);
   }
 }

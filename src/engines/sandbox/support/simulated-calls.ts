@@ -1,7 +1,7 @@
 /** The calls of a simulation: each is answered once, with its own answer, and never runs again once it called out. */
 import { ServiceError } from '../../../lib/errors.ts';
 import type { Random } from '../../../../test/support/random.ts';
-import type { Question } from '../protocol.ts';
+import type { Question } from '../from-process.ts';
 import type { Scheduler } from '../scheduler.ts';
 import type { Work } from '../../supervisor/work.ts';
 import type { FakeClock } from '../../supervisor/support/fake-clock.ts';

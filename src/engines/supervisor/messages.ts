@@ -1,0 +1,100 @@
+/**
+ * All that the service and a program that runs code for it say to each other, whatever the program: frames of the
+ * service's own codec, each with two numbers and a text. What is called `number` is that of a piece of work, and `index`
+ * that of an endpoint; an answer names the work. A program may use the messages that fit it: an isolate runs batches of
+ * calls one after the other, a worker several calls beside each other.
+ *
+ * A worker finds two sockets: file descriptor 3 for calls and all that it says, and 4, by which it is sealed, and by which
+ * one whose calls keep it from reading takes replies and pings too.
+ */
+import type { CodePlace } from '../../lib/code-place.ts';
+import { OddFrame, RESULT_LINES } from './frames.ts';
+
+export const kinds = {
+  // ----- to the program -----
+
+  /** An endpoint: a = index, b = number of the work for which it says that it begins, or 0, text = its code. */
+  define: 1,
+  /** Load an endpoint: a = number, b = index * 2 + `says`, text = its code where it is not defined. Answered like a call. */
+  load: 2,
+  /** The same, and nothing of it is kept. */
+  check: 11,
+  /** A call: a = number, b = index * 2 + (1 where the input is JSON), text = the input. */
+  call: 3,
+  /** Calls that run one after the other: a = number, b = index * 2 + `says`, text = `<depth>,<milliseconds>,<guard>`, newline, JSON inputs joined by NUL. Answered by `results`. */
+  batch: 12,
+  /** Records: the same, but for an isolate joined by line feeds; for a worker without the first line. Answered by `lines`. */
+  records: 10,
+  /** The answer to a question: a = its number; to a worker b = HTTP status and text = JSON `{result}` or `{description}`. */
+  reply: 6,
+  /** Is the event loop alive? Answered with the same, which a program also says once it is there, before any code of others, and an isolate for each endpoint that it has defined. */
+  ping: 7,
+  /** Begin no further call. From the worker: none begins any more, a = number of the last that did. */
+  sealed: 8,
+  /** Forget an endpoint: a = index. */
+  drop: 13,
+
+  // ----- from the program -----
+
+  /** a = number, b = one of `answers`, text = JSON of the result or of a `Failure`. */
+  answer: 4,
+  /** a = number, b = microseconds, text = a line for each call: JSON of the result, or `!` or `?` and JSON. */
+  results: 16,
+  /**
+   * What came of the next records: a = number, b = 0 where more follow; from isolates the microseconds. Text: a line for each,
+   * `{"result":…}` or as of `results`; from workers `!`, one digit of `answers`, and JSON of a `Failure`.
+   */
+  lines: RESULT_LINES,
+  /** A question: a = its number, b = number of the work that has it, text in the form of the program. */
+  ask: 5,
+  /** The work begins that was to say so: a = number. */
+  begun: 14,
+  /** a = index, text = level, newline, line. */
+  log: 15,
+  /** The worker ends because of an exception that belongs to no call: text = its description. */
+  fatal: 9,
+} as const;
+
+/**
+ * `unreadable`: the input is not JSON; `unloaded`: the code could not be loaded; `unwritable`: JSON cannot hold the
+ * result, or it is too large; `memory`, `timeout`: the code needs more than it may have.
+ */
+export const answers = {
+  ...{ result: 0, thrown: 1, failed: 2, invalid: 3, unreadable: 4, unloaded: 5, unwritable: 6, memory: 7, timeout: 8 },
+} as const;
+
+/** Why a call or a load has no result. */
+export interface Failure {
+  readonly description: string;
+  /** Only where the code says that its input is at fault. */
+  readonly status?: 400 | 422;
+  readonly place?: CodePlace;
+  /** The frames of what was thrown, in V8's words. */
+  readonly stack?: string;
+  /** The worker should get no more calls: what took its memory may be there for good. */
+  readonly retire?: boolean;
+}
+
+/** What code in a worker asks while it answers a call: `metadata` is what the service says of an endpoint. */
+export interface Question {
+  readonly what?: 'call' | 'metadata';
+  readonly uri: string;
+  /** Of a call. */
+  readonly contentType?: string;
+  readonly body?: string;
+}
+
+const ofWorkers: ReadonlySet<number> = new Set([
+  kinds.answer,
+  kinds.ask,
+  kinds.ping,
+  kinds.sealed,
+  kinds.fatal,
+  kinds.lines,
+]);
+
+/** Bytes that the text of a frame of a worker may have. @throws OddFrame for a kind that no worker sends. */
+export function maxBytesOf(kind: number, maxBytes: number): number {
+  if (!ofWorkers.has(kind)) throw new OddFrame(`a worker sends no frames of kind ${kind}`);
+  return maxBytes;
+}
