@@ -10,9 +10,9 @@ import type { RuntimeSharing } from '../engines/remote/runtime-sharing.ts';
 import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import type { KoId } from '../knowledge-object/id.ts';
-import { messageOf, notFound, overloaded, shelfNotReadable } from '../lib/errors.ts';
+import { messageOf, notFound, overloaded, ServiceError, shelfNotReadable } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import { writing } from '../shelf/disk-errors.ts';
+import { errnoOf, writing } from '../shelf/disk-errors.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 import { continues, lastOf, readState } from '../shelf/store/state.ts';
 import type { SharedShelf } from '../shelf/shared-shelf.ts';
@@ -239,10 +239,16 @@ export class Fleet implements AsyncDisposable {
     return this.#changing(async () => {
       // What people put there by hand is on the shelf from now on.
       await shelf.rescan(namesOf(about), change === 'reload' ? 'all' : 'new');
-      return activation.order(
-        change,
-        about.what === 'engine' ? { ...about, also: await comeOrGone(about.engine, { shelf, kos, activator }) } : about,
-      );
+      const whole =
+        about.what === 'engine' ? { ...about, also: await comeOrGone(about.engine, { shelf, kos, activator }) } : about;
+      try {
+        return await activation.order(change, whole);
+      } catch (thrown) {
+        if (this.isShared || thrown instanceof ServiceError || errnoOf(thrown) === undefined) throw thrown;
+        // A disk that is full fails changes of the shelf alone: nobody else has to hear of this one.
+        kos.change(change, whole, await shelf.list());
+        return activator.apply(change, whole);
+      }
     });
   }
 

@@ -1,8 +1,11 @@
 /** The KOs that are meant to be active on every node, as this node knows them: the packages that its activator reads. */
 import type { ActiveKos } from '../activation/active-kos.ts';
+import type { Change } from '../activation/activator.ts';
+import { selectionOf, type About } from '../activation/selection.ts';
 import { compareIds } from '../knowledge-object/id-order.ts';
 import { koKey, nameKey } from '../knowledge-object/id.ts';
 import type { KoId, KoName } from '../knowledge-object/id.ts';
+import { koNotFound } from '../lib/errors.ts';
 import type { SharedShelf } from '../shelf/shared-shelf.ts';
 import type { KoPackage, ShelfDamage, ShelfEntry } from '../shelf/shelf.ts';
 import type { ActiveKo, ActiveTable } from './active-table.ts';
@@ -39,6 +42,23 @@ export class SharedKos implements ActiveKos {
       entries.map(({ id, digest }) => ({ id, digest, generation: 0, at: 0 })),
       ({ id }) => nameKey(id),
     );
+  }
+
+  /** Makes a change of what is to be active, by what lies on the shelf, where nobody can write it down. @throws koNotFound. */
+  change(change: Change, about: About, entries: readonly ShelfEntry[]): void {
+    const { ko: isAsked, named } = selectionOf(
+      about.what === 'engine' ? { what: 'kos', kos: about.also ?? [] } : about,
+    );
+    const before = [...this.#names.values()].flat();
+    const known = new Map(before.map((each) => [koKey(each.id), each]));
+    const present = entries.filter(({ id }) => isAsked(id));
+    const isAbout = present.length > 0 || before.some(({ id }) => isAsked(id));
+    if (named !== undefined && !isAbout) throw koNotFound(named);
+    const asked = present.map(({ id, digest }) => {
+      const there = known.get(koKey(id));
+      return change === 'refresh' && there !== undefined ? there : { id, digest, generation: 0, at: 0 };
+    });
+    this.#names = Map.groupBy([...before.filter(({ id }) => !isAsked(id)), ...asked], ({ id }) => nameKey(id));
   }
 
   /** When all endpoints of an engine were asked for anew. @throws DatabaseError. */
