@@ -1,7 +1,6 @@
 /** Builds the service from its configuration; nothing here listens yet. */
 import type { FastifyInstance } from 'fastify';
 import { Activator } from './activation/activator.ts';
-import { holdBeforeChanges } from './activation/hold-before-changes.ts';
 import { KnownPackages } from './activation/known-packages.ts';
 import { fullVersion } from './build.ts';
 import type { Build } from './build.ts';
@@ -141,7 +140,7 @@ export async function createApp({
   const activator = owned.use(
     new Activator({
       shelf: fleet.kos,
-      opensLater: !shelf.database.isShared,
+      ...(!shelf.database.isShared && { opensLater: shelf }),
       onGone: (ko) => consoles.forget(ko),
       ...{ engines, known, descriptors, maxTimeout: config.limits.endpoint, servesLibraries: config.servesLibraries },
       order: (change, about) => fleet.order(change, about),
@@ -150,7 +149,6 @@ export async function createApp({
       log: log.child({ part: 'activation' }),
     }),
   );
-  if (fleet === undefined) holdBeforeChanges(shelf, (id) => activator.hold(id));
   const discardRemoved = async (): Promise<number> => {
     await auditStore?.trim?.();
     return shelf.discardRemoved();

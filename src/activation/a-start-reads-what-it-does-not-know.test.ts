@@ -51,8 +51,9 @@ function counting(shelf: Shelf): { counted: Shelf; reads: () => string[]; opens:
       }
     );
   };
-  const counted: Pick<Shelf, 'list' | 'versions' | 'open' | 'rescan' | 'damage' | 'readAgain'> = {
+  const counted: Pick<Shelf, 'list' | 'find' | 'versions' | 'open' | 'rescan' | 'damage' | 'readAgain'> = {
     list: () => shelf.list(),
+    find: (id) => shelf.find(id),
     versions: (naan, name) => shelf.versions(naan, name),
     open,
     rescan: (names) => shelf.rescan(names),
@@ -69,7 +70,7 @@ async function startOn(shelf: Shelf, known: string): Promise<{ activator: Activa
     shelf,
     engines,
     known: remembered,
-    opensLater: true,
+    opensLater: { find: (id) => shelf.find(id), openPackage: (id) => shelf.open(id) },
     log: pino({ level: 'silent' }),
   });
   await (

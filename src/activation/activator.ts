@@ -34,7 +34,7 @@ import type { About } from './selection.ts';
 
 export type Change = 'reload' | 'refresh';
 
-export interface ActivatorOptions extends Omit<KoLoaderOptions, 'isStart' | 'onFailed' | 'present' | 'onLoaded'> {
+export interface ActivatorOptions extends Omit<KoLoaderOptions, 'isStart' | 'onFailed' | 'present'> {
   readonly shelf: ActiveKos;
   readonly log: Logger;
   /** Makes what is asked for, where several activators make it together; each then calls `apply`. */
@@ -92,7 +92,6 @@ export class Activator implements Disposable {
       isStart: () => !this.loaded,
       onFailed: (failure) => this.#failed.unloaded(failure),
       present: (key) => this.loadedKo(key),
-      onLoaded: (ko) => this.#coming.set(ko.key, ko),
     });
     const maker = new EndpointMaker({
       ...options,
@@ -131,7 +130,6 @@ export class Activator implements Disposable {
       const { endpoints } = this.#making.maker.endpoints(declared);
       for (const ko of opened) ko.settle();
       this.#set = new EndpointSet(endpoints, failures);
-      this.#coming.clear();
       for (const each of endpoints) if (!each.activateKnown()) this.#queue.add(each);
       this.loaded = true;
       this.#whenLoaded.resolve();
@@ -153,16 +151,6 @@ export class Activator implements Disposable {
     const id = parseKoId(key);
     const loaded = (): readonly Endpoint[] => (id === undefined ? [] : this.#set.ofName(id));
     return this.#coming.get(key) ?? loaded().findLast((each) => each.ko.key === key)?.ko;
-  }
-
-  /** Before a KO changes on the shelf: what is active of it keeps its files. Never rejects. */
-  async hold(id: KoId): Promise<void> {
-    const key = koKey(id);
-    const active = this.#set.ofName(id).flatMap(({ ko }) => (ko.key === key ? [ko] : []));
-    const coming = this.#coming.get(key);
-    const kos = new Set(coming === undefined ? active : [...active, coming]);
-    // What cannot be opened is damaged, and may well be replaced.
-    await Promise.allSettled([...kos].map((ko) => ko.open()));
   }
 
   /** "Discard all endpoints, reload every KO from the shelf, activate all endpoints." */

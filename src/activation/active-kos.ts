@@ -3,10 +3,13 @@
  * several activators agreed on, where they share a shelf.
  */
 import type { KoId } from '../knowledge-object/id.ts';
-import type { Shelf, ShelfEntry } from '../shelf/shelf.ts';
+import type { Shelf } from '../shelf/shelf.ts';
 
-/** As the shelf lists it; where several activators agree on what is active, only its place. */
-export type ListedKo = ShelfEntry | { readonly id: KoId };
+/** `digest`: of its package, where that is known without opening it. */
+export interface ListedKo {
+  readonly id: KoId;
+  readonly digest?: string;
+}
 
 export interface ActiveKos extends Pick<Shelf, 'open' | 'rescan' | 'readAgain' | 'damage'> {
   list(): Promise<readonly ListedKo[]>;

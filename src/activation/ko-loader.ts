@@ -7,6 +7,7 @@ import type { KoId } from '../knowledge-object/id.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import { mapBounded } from '../lib/map-bounded.ts';
+import type { SharedShelf } from '../shelf/shared-shelf.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 import type { ActiveKos, ListedKo } from './active-kos.ts';
 import { disagreementIn } from './agreement.ts';
@@ -15,6 +16,8 @@ import type { KnownPackages } from './known-packages.ts';
 import { isTransient, LoadedKo } from './loaded-ko.ts';
 import { declaredBy, saysNothingOfTheKo } from './loading.ts';
 import type { Declared, Loading } from './loading.ts';
+
+type PackagesOfActive = Pick<SharedShelf, 'find' | 'openPackage'>;
 
 export interface KoLoaderOptions {
   readonly shelf: Pick<ActiveKos, 'open'>;
@@ -30,10 +33,8 @@ export interface KoLoaderOptions {
   readonly isStart: () => boolean;
   /** What is loaded at the moment of a knowledge object. */
   readonly present: (key: string) => LoadedKo | undefined;
-  /** Hears of each that is loaded, before it is decided what becomes of it. */
-  readonly onLoaded: (ko: LoadedKo) => void;
-  /** Nothing changes on the shelf without `Activator.hold`: what is known of a package need not be read at a start. */
-  readonly opensLater?: boolean;
+  /** A shelf that keeps the packages of what is active: at a start what is known of them need not be read. */
+  readonly opensLater?: PackagesOfActive;
 }
 
 const CONCURRENT_LOADS = 16;
@@ -60,10 +61,9 @@ export class KoLoader {
       try {
         let ko = loaded.get(koKey(id));
         if (ko === undefined) {
-          ko = this.#known(entry) ?? (await this.#open(id, reader));
+          ko = (await this.#known(entry)) ?? (await this.#open(id, reader));
           if (ko === undefined) return;
           opened.push(ko);
-          this.#options.onLoaded(ko);
         }
         const deployed = declaredBy(ko, this.#options.engines);
         for (const each of deployed) declared.push(each);
@@ -90,12 +90,14 @@ export class KoLoader {
   }
 
   /** At a start, one that an earlier start read; it is read when it is over. */
-  #known(entry: ListedKo): LoadedKo | undefined {
-    const { known, isStart, opensLater = false, servesLibraries = false, shelf } = this.#options;
-    if (!opensLater || !isStart() || !('metadata' in entry)) return undefined;
-    const reading = known?.reading(entry);
+  async #known({ id, digest }: ListedKo): Promise<LoadedKo | undefined> {
+    const { known, isStart, opensLater, servesLibraries = false } = this.#options;
+    if (known === undefined || opensLater === undefined || !isStart()) return undefined;
+    const entry = await opensLater.find(id);
+    if (entry === undefined || (digest !== undefined && digest !== entry.digest)) return undefined;
+    const reading = known.reading(entry);
     if (reading?.isStored !== true || (servesLibraries && reading.declared.length === 0)) return undefined;
-    return LoadedKo.known(entry, reading, () => shelf.open(entry.id));
+    return LoadedKo.known(entry, reading, () => opensLater.openPackage(id, entry.digest));
   }
 
   async #open(id: KoId, reader: DescriptorReader | undefined): Promise<LoadedKo | undefined> {
