@@ -7,7 +7,7 @@ import { forInstallers } from '../../src/engines/workers/worker-kit.ts';
 import type { Environment } from '../../src/engines/workers/worker-kit.ts';
 import { userCache } from '../../src/lib/user-cache.ts';
 import type { HandedOver } from './lib/parent.ts';
-import { withoutEndSlashes } from './lib/text.ts';
+import { withoutEndSlashes } from '../../src/lib/text.ts';
 
 export const ENGINES = ['node', 'python'] as const;
 export type EngineName = (typeof ENGINES)[number];

@@ -15,7 +15,7 @@ export type About =
 /** What a change of the set takes in. */
 export interface Selection {
   /** True for the KOs that it is about. */
-  ko(id: KoId): boolean;
+  readonly ko: (id: KoId) => boolean;
   /** True for the engines that it is about, of such a KO. */
   engine(name: string, id: KoId): boolean;
   /** What it costs is up to these; undefined where it may be about any. */

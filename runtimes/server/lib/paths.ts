@@ -1,6 +1,6 @@
 /** Names that come from outside: identifiers of endpoints and paths of artifacts. */
 import { refused } from './errors.ts';
-import { withoutSlashes } from './text.ts';
+import { withoutSlashes } from '../../../src/lib/text.ts';
 
 const segment = /^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,64}$/;
 /** The first segment of the activator's own paths, which no knowledge object can have. */

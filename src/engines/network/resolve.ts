@@ -6,7 +6,7 @@ import ipaddr from 'ipaddr.js';
 import { addressKind } from '../../lib/address-kind.ts';
 import { formatHostPort } from '../../lib/host-port.ts';
 import type { HostPort } from '../../lib/host-port.ts';
-import { Semaphore } from '../workers/packages/semaphore.ts';
+import { Turns } from '../../lib/turns.ts';
 import { codeOf } from './connect.ts';
 import { names, optionFor, permits } from './permission.ts';
 import type { NetworkPermission } from './permission.ts';
@@ -33,7 +33,7 @@ export interface ResolverOptions {
 export class Resolver {
   readonly #options: ResolverOptions;
   /** Node resolves two names at a time, for the whole service. */
-  readonly #places = new Semaphore(1);
+  readonly #places = new Turns(1);
 
   constructor(options: ResolverOptions) {
     this.#options = options;

@@ -10,9 +10,7 @@ export interface DedicatedLane {
   readonly retires: boolean;
   readonly priority: number;
   idleSince: number;
-  /** Milliseconds of the clock at which its present work was given to it. */
-  began: number;
-  /** Resident bytes at that time. */
+  /** Resident bytes at the time when its present work was given to it. */
   base: number;
 }
 
@@ -55,7 +53,6 @@ export class DedicatedLanes {
 
   /** It is given work. */
   begin(dedicated: DedicatedLane): void {
-    dedicated.began = this.#context.clock.now();
     dedicated.base = dedicated.lane.process.memory();
   }
 
@@ -120,7 +117,7 @@ export class DedicatedLanes {
 
   #add(lane: Lane, priority: number, retires: boolean): DedicatedLane {
     lane.lowerPriority(priority);
-    const dedicated = { lane, retires, priority, idleSince: this.#context.clock.now(), began: 0, base: 0 };
+    const dedicated = { lane, retires, priority, idleSince: this.#context.clock.now(), base: 0 };
     this.#lanes.set(lane, dedicated);
     return dedicated;
   }

@@ -1,13 +1,12 @@
 /**
- * The processes of the fast lane, and the spare that takes the place of one that is set aside. Code that nobody knows
- * yet runs only while the spare is ready, and what has a good record overtakes a silent process there: so that it
- * never waits until a process has been started. After a while without work there is no spare; the first call then
- * need not wait for the next one, since it holds up nobody.
+ * The processes of the fast lane, and the spare that takes the place of one that is set aside. What has a good record
+ * overtakes a silent process there: so that it does not wait until a process has been started. After a while without work
+ * there is no spare.
  */
 import type { Endpoint } from './endpoint.ts';
 import { Lane } from './lane.ts';
 import type { LaneContext } from './lane-context.ts';
-import { bytesAllowed, isStuck, mayWaitForSpare } from './policy.ts';
+import { bytesAllowed, isStuck } from './policy.ts';
 
 export class FastLanes {
   readonly count: number;
@@ -15,8 +14,6 @@ export class FastLanes {
   /** None until there is code to run. */
   readonly #lanes: Lane[] = [];
   #spare: Lane | undefined;
-  /** The spare that is started with the first work after a rest. */
-  #firstSpare: Lane | undefined;
   #rests = 0;
   /** Loads code at activation, so that no call stands behind it; there only while it is needed. */
   #loader: Lane | undefined;
@@ -35,7 +32,7 @@ export class FastLanes {
   wake(): void {
     this.#rests++;
     this.prepare();
-    if (this.#spare === undefined) this.#spare = this.#firstSpare = this.#start();
+    this.#spare ??= this.#start();
   }
 
   /** There is none any more: unless it comes again soon, the spare goes. */
@@ -45,7 +42,7 @@ export class FastLanes {
     clock.after(policy.spareIdleMs, () => {
       if (rest !== this.#rests) return;
       this.#spare?.end();
-      this.#spare = this.#firstSpare = undefined;
+      this.#spare = undefined;
       if (policy.keepsProcesses) return;
       for (const lane of this.#lanes.splice(0)) lane.end();
     });
@@ -70,23 +67,14 @@ export class FastLanes {
   forCalls(endpoint: Endpoint): Lane | undefined {
     const { clock, policy } = this.#context;
     const spare = this.#spare?.ready === true && this.#spare.process.alive ? this.#spare : undefined;
-    const { isKnown } = endpoint;
-    if (!isKnown && spare === undefined && !this.#holdsUpNobody) {
-      const left = (endpoint.queue[0]?.beginBy ?? 0) - clock.now();
-      if (mayWaitForSpare(left, endpoint.limit, policy)) return undefined;
-    }
     let best: Lane | undefined;
     for (const lane of this.#lanes) {
       if (this.#isFree(lane) && (best === undefined || lane.open.length < best.open.length)) best = lane;
     }
     const overtakes =
-      isKnown && (best === undefined || (best.open.length > 0 && clock.now() - best.progress > policy.overtakenMs));
+      endpoint.isKnown &&
+      (best === undefined || (best.open.length > 0 && clock.now() - best.progress > policy.overtakenMs));
     return overtakes && spare !== undefined && this.#isFree(spare) ? spare : best;
-  }
-
-  /** It is the first work after a rest. */
-  get #holdsUpNobody(): boolean {
-    return this.#spare === this.#firstSpare && this.#lanes.every((lane) => lane.open.length === 0);
   }
 
   /** Puts the spare in the place of a process that leaves. */

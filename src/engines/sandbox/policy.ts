@@ -41,8 +41,6 @@ export function policyFor(cores: number) {
     quickMicroseconds: 20_000,
     firstStreakCalls: 3,
     longestStreakCalls: 1000,
-    /** Calls of unknown code wait for a spare while this part of their time is left. */
-    spareWaitPart: 0.75,
 
     /** Silence after which a sandbox of the fast lane is suspected, … */
     silentMs: 75,
@@ -79,10 +77,6 @@ export function policyFor(cores: number) {
     keepsProcesses: true,
 
     quarantineRunning,
-    /** Beside those, work of endpoints that never ran into their limit may always begin, this much of it at a time, … */
-    quarantineFresh: 2,
-    /** … which is no longer fresh after so long. */
-    freshMs: 500,
     /** With those whose code waits for an answer from outside. */
     quarantineProcesses: quarantineRunning + 16,
     /**
@@ -157,10 +151,6 @@ export const byTrackRecord =
 export const batchSize = (mean: number, { batchCalls, batchMicroseconds }: Policy): number =>
   Math.min(batchCalls, Math.floor(batchMicroseconds / mean));
 
-/** True for calls that may wait until a spare is ready: most of their time is left. */
-export const mayWaitForSpare = (leftMs: number, limitMs: number, { spareWaitPart }: Policy): boolean =>
-  leftMs > limitMs * spareWaitPart;
-
 /**
  * Calls of an endpoint in quarantine that may run at once. Of those that were in one batch with an endless loop nobody
  * knows which is at fault: while one runs, another may show that not all of the code is bad.
@@ -177,16 +167,12 @@ export const priorityOf = ({ timedOut }: TrackRecord, { lastPriority, quarantine
 export interface Occupation {
   /** Processes that have work, … */
   readonly busy: number;
-  /** … that do not wait for an answer from outside, … */
+  /** … and that do not wait for an answer from outside. */
   readonly running: number;
-  /** … and that began only just now. */
-  readonly fresh: number;
 }
 
-export function mayBegin({ timedOut }: TrackRecord, { busy, running, fresh }: Occupation, policy: Policy): boolean {
-  if (busy >= policy.quarantineProcesses) return false;
-  return running < policy.quarantineRunning || (!timedOut && fresh < policy.quarantineFresh);
-}
+export const mayBegin = ({ busy, running }: Occupation, policy: Policy): boolean =>
+  busy < policy.quarantineProcesses && running < policy.quarantineRunning;
 
 // ----- when to suspect, and to give up -----
 

@@ -66,7 +66,7 @@ export class Quarantine {
   /** A process for work that may begin. Where none is free, one is started and the work waits: no call pays for that with its time. */
   #laneFor(endpoint: Endpoint): DedicatedLane | undefined {
     const { policy } = this.#context;
-    if (!this.#mayBegin(endpoint)) return undefined;
+    if (!this.#mayBegin()) return undefined;
     const priority = priorityOf(endpoint, policy);
     const free = this.lanes.idling(priority);
     const ready = free.find(({ lane }) => lane.ready);
@@ -78,12 +78,9 @@ export class Quarantine {
     return undefined;
   }
 
-  #mayBegin(endpoint: Endpoint): boolean {
-    const { clock, policy } = this.#context;
-    const now = clock.now();
+  #mayBegin(): boolean {
     const busy = this.lanes.busy();
     const running = busy.filter(({ lane }) => !lane.isWaiting);
-    const fresh = running.filter(({ began }) => now - began < policy.freshMs);
-    return mayBegin(endpoint, { busy: busy.length, running: running.length, fresh: fresh.length }, policy);
+    return mayBegin({ busy: busy.length, running: running.length }, this.#context.policy);
   }
 }

@@ -8,7 +8,7 @@ import type { WantedArtifacts } from './packages/artifacts.ts';
 import type { Cache } from './packages/cache.ts';
 import { activationFailed } from './packages/errors.ts';
 import { installFailure } from './packages/install-failure.ts';
-import { Semaphore } from './packages/semaphore.ts';
+import { Turns } from '../../lib/turns.ts';
 import type { WorkerPool } from './worker-pool.ts';
 import type { EndpointCode } from './worker-program.ts';
 
@@ -89,7 +89,7 @@ export class HostedCode {
   /** How many endpoints need each. */
   readonly #hosts = new Map<KoHost, number>();
   readonly #folders = new Map<string, number>();
-  readonly #places = new Semaphore(AT_ONCE);
+  readonly #places = new Turns(AT_ONCE);
 
   constructor(parts: HostedCodeParts) {
     this.#parts = parts;

@@ -6,7 +6,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { digestOf, exists } from '../packages/cache.ts';
 import type { Cache } from '../packages/cache.ts';
-import { Semaphore } from '../packages/semaphore.ts';
+import { Turns } from '../../../lib/turns.ts';
 import { sourcesFor } from './fetch-sources.ts';
 import type { PackageNetwork } from './fetch-sources.ts';
 import { planOf, planToFetch } from './install-plan.ts';
@@ -34,7 +34,7 @@ export class Installs {
   readonly #cache: Cache;
   readonly #parts: InstallsParts;
   readonly #running = new Map<string, Promise<void>>();
-  readonly #places = new Semaphore(2);
+  readonly #places = new Turns(2);
   readonly #ending = new AbortController();
 
   constructor(cache: Cache, parts: InstallsParts) {

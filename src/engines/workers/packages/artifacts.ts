@@ -6,7 +6,7 @@ import { ActivationFailure } from '../../engine.ts';
 import { digestOf } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { activationFailed, codeOf, megabytes } from './errors.ts';
-import { Semaphore } from './semaphore.ts';
+import { Turns } from '../../../lib/turns.ts';
 
 const limits = { totalBytes: 300_000_000, atOnce: 4 } as const;
 
@@ -94,7 +94,7 @@ export class Artifacts {
 
 /** Gives a digest of the names and contents. */
 async function fetchAll(wanted: WantedArtifacts, paths: readonly string[], folder: string): Promise<string> {
-  const places = new Semaphore(limits.atOnce);
+  const places = new Turns(limits.atOnce);
   let total = 0;
   const digests = await Promise.all(
     paths.map((path) =>
