@@ -14,11 +14,19 @@ export interface NeverStarted {
 
 /** The next start is tried after a pause, as where a program cannot be started. */
 export function neverStarted(events: Pick<ProcessEvents, 'onExit'>, reason: string): NeverStarted {
-  setImmediate(() => events.onExit(reason));
+  let alive = true;
+  setImmediate(() => {
+    // What is given to it from then on would be lost.
+    alive = false;
+    events.onExit(reason);
+  });
   const nothing = (): void => undefined;
   const none = (): number => 0;
   return {
-    ...{ pid: undefined, alive: true, send: nothing, write: nothing, kill: nothing },
+    get alive() {
+      return alive;
+    },
+    ...{ pid: undefined, send: nothing, write: nothing, kill: nothing },
     ...{ lowerPriority: nothing, memory: none, processorTime: none },
   };
 }
