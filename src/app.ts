@@ -11,8 +11,8 @@ import { packageLimitsOf } from './config/package-limits.ts';
 import { CallTokens } from './engines/call-token.ts';
 import { ConsoleLines } from './engines/console-lines.ts';
 import { EngineRegistry } from './engines/engine-registry.ts';
-import { RuntimeRegistry } from './engines/remote/runtime-registry.ts';
-import { startOwnWorkers } from './engines/remote/start-own-workers.ts';
+import { RuntimeRegistry } from './engines/external/runtime-registry.ts';
+import { startManagedWorkers } from './engines/external/start-managed-workers.ts';
 import { makeEngines } from './engines/table.ts';
 import { findKernel } from './confinement/find-kernel.ts';
 import { Fleet } from './fleet/fleet.ts';
@@ -218,7 +218,7 @@ export async function createApp({
         ...{ config, registry: runtimes, cache: cache ?? state.cache, environment },
         log: log.child({ part: 'runtimes' }),
       };
-      await startOwnWorkers({ ...parts, version, known, kernel, consoles });
+      await startManagedWorkers({ ...parts, version, known, kernel, consoles });
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

@@ -89,7 +89,7 @@ test('what a knowledge object asks for of the network is told, with the option t
 });
 
 test('an endpoint that takes its time is told of when it is decided', async () => {
-  const engine = new ManualEngine({ name: 'python', local: false });
+  const engine = new ManualEngine({ name: 'python', builtIn: false });
   const [endpoint] = await endpointsOf(javascriptKo('', { naan: 'a', name: 'slow' }), engine);
   assert.ok(endpoint !== undefined);
   const activation = endpoint.activate();
@@ -104,7 +104,7 @@ test('an endpoint that takes its time is told of when it is decided', async () =
 });
 
 test('nothing is told of an endpoint that was replaced before it was decided', async () => {
-  const engine = new ManualEngine({ name: 'python', local: false });
+  const engine = new ManualEngine({ name: 'python', builtIn: false });
   const [endpoint] = await endpointsOf(javascriptKo('', { naan: 'a', name: 'slow' }), engine);
   assert.ok(endpoint !== undefined);
   const activation = endpoint.activate();

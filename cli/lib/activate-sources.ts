@@ -44,7 +44,7 @@ export async function activateSources(
   });
   const awaited = (): readonly Endpoint[] =>
     activator.app.activator.set.endpoints.filter(
-      ({ entry }) => ENGINES.get(entry.engine)?.local !== false || runtimes.includes(entry.engine),
+      ({ entry }) => ENGINES.get(entry.engine)?.builtIn !== false || runtimes.includes(entry.engine),
     );
   await activator.decided(awaited(), (text) => terminal.progress(text));
   // The functions of libraries are known only now.
@@ -59,6 +59,6 @@ export function runtimesFor(inspections: readonly Inspection[]): string[] {
     ...services.flatMap(({ deployment }) => entriesOf(deployment)),
     ...(ko?.library === undefined ? [] : entriesOf(ko.library.service.deployment)),
   ]);
-  const remote = engines.map(({ engine }) => engine).filter((name) => ENGINES.get(name)?.local === false);
-  return [...new Set(remote)];
+  const needed = engines.map(({ engine }) => engine).filter((name) => ENGINES.get(name)?.builtIn === false);
+  return [...new Set(needed)];
 }

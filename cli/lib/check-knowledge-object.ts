@@ -33,7 +33,7 @@ export async function checkKnowledgeObject(
   const { source, ko, examples } = inspection;
   const findings = [...inspection.findings];
   for (const engine of activator.app.engines.values())
-    if (engine.local) findings.push(...(await compileProblems(inspection, engine)));
+    if (engine.builtIn) findings.push(...(await compileProblems(inspection, engine)));
   if (ko === undefined) {
     const counts = { passed: 0, failed: 0, notRun: examples.length };
     return { inspection, findings: sorted(findings), examples: counts, untried: [] };

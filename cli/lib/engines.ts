@@ -6,8 +6,8 @@ import { wordLike } from './did-you-mean.ts';
 import { problem, warning } from './findings.ts';
 import type { Finding } from './findings.ts';
 
-/** `local`: runs in the activator itself; the others need a runtime, which is started when it is needed. */
-export type EngineFacts = Pick<Engine, 'name' | 'method' | 'local'>;
+/** `builtIn`: part of the activator; the other engines need their workers, which are started on demand. */
+export type EngineFacts = Pick<Engine, 'name' | 'method' | 'builtIn'>;
 
 export const ENGINES: ReadonlyMap<string, EngineFacts> = new Map(
   ROWS.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((row) => [row.name, row]),

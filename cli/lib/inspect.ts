@@ -133,7 +133,7 @@ export async function inspectAll(sources: readonly KoSource[]): Promise<Inspecti
 function enginesFor(entry: DeploymentEntry): ReadonlyMap<string, Pick<EngineFacts, 'name' | 'method'>> {
   const { engine: name } = entry;
   if (foreignEngine(entry) === undefined) return ENGINES;
-  return new Map([...ENGINES, [name, { name, method: 'post', local: false }]]);
+  return new Map([...ENGINES, [name, { name, method: 'post', builtIn: false }]]);
 }
 
 /** Says which engine was meant where the name of one is a slip of the pen. */

@@ -68,4 +68,4 @@ export async function activationProblems({ source, ko, activator, runtimes }: Tr
 
 /** It runs in the activator itself, or in one of these runtimes. */
 export const isHere = (engine: string, runtimes: readonly string[]): boolean =>
-  ENGINES.get(engine)?.local === true || runtimes.includes(engine);
+  ENGINES.get(engine)?.builtIn === true || runtimes.includes(engine);

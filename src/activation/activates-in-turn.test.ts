@@ -66,9 +66,9 @@ test('slow ones do not hold up the others for long', async (t) => {
 });
 
 test('what may take minutes begins at once and takes nobody’s place', async () => {
-  const remote = new ManualEngine({ name: 'python', local: false });
-  await queueOf(30, remote);
-  assert.equal(remote.begun.length, 30);
+  const python = new ManualEngine({ name: 'python', builtIn: false });
+  await queueOf(30, python);
+  assert.equal(python.begun.length, 30);
 });
 
 test('what is replaced while it waits is never activated, and nobody waits for it any more', async () => {

@@ -15,7 +15,7 @@ export class ActivationQueue {
 
   add(endpoint: Endpoint): void {
     // Nobody waits for what may take minutes, and it takes nobody's place.
-    if (endpoint.engine?.local === false) {
+    if (endpoint.engine?.builtIn === false) {
       void endpoint.activate();
       return;
     }

@@ -123,7 +123,7 @@ export class Activator implements Disposable {
       throw overloaded('The activator is starting and does not know yet what is active; try again later');
   }
 
-  /** Loads all; the endpoints can be called from then on. `decided` settles when the local ones are activated or failed. */
+  /** Loads all; the endpoints can be called from then on. `decided` settles when the built-in ones are activated or failed. */
   async start(): Promise<{ decided: Promise<void> }> {
     await this.#changes.run('set', async () => {
       const { declared, opened, failures } = await this.#loader.load(await this.#shelf.list(), new Map());
@@ -134,8 +134,8 @@ export class Activator implements Disposable {
       this.loaded = true;
       this.#whenLoaded.resolve();
     });
-    const local = this.#set.endpoints.filter((each) => each.engine?.local !== false);
-    const decided = Promise.all(local.map((each) => each.decided)).then(() => {
+    const builtIn = this.#set.endpoints.filter((each) => each.engine?.builtIn !== false);
+    const decided = Promise.all(builtIn.map((each) => each.decided)).then(() => {
       this.#retries.watch();
       this.#known?.endStart();
       void this.#known?.save();

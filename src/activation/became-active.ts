@@ -50,7 +50,7 @@ export function becameActive(made: readonly Endpoint[], before: readonly Endpoin
     }));
 }
 
-/** Of a remote endpoint that is not decided yet it is what is on its way. */
+/** An endpoint of a runtime that is not decided yet counts as what is on its way. */
 const contentOf = (endpoints: readonly Endpoint[]): Map<string, { readonly atId: string; readonly digest: string }> =>
   new Map(
     endpoints

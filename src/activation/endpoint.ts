@@ -160,7 +160,7 @@ export class Endpoint implements CallTarget {
       this.mayPass = thrown instanceof ActivationFailure && thrown.mayPass && !this.isDisposed;
     }
     // Other engines listen as long as it is active.
-    if (this.engine?.local === true) this.#abort = undefined;
+    if (this.engine?.builtIn === true) this.#abort = undefined;
     this.#activatedAt = this.#toldTime() ?? preciseNow();
     this.#activatingMs = performance.now() - began;
   }
@@ -208,7 +208,7 @@ export class Endpoint implements CallTarget {
 
   /** Waits for the decision; where that may take minutes, only for a while. @throws overloaded. */
   async #soonDecided(): Promise<void> {
-    if (this.engine?.local !== false) return this.decided;
+    if (this.engine?.builtIn !== false) return this.decided;
     const late = new AbortController();
     await Promise.race([this.settled, wait(WAIT_MS, undefined, { signal: late.signal })]);
     late.abort();

@@ -41,7 +41,7 @@ const ko = {
 const NOT_HERE: EngineHealth = { status: 'DOWN', details: { problem: 'there is no Python' } };
 
 test('of the implementations of a service the first counts whose engine runs here, or is on its way', async () => {
-  const python = new Runtime({ name: 'python', local: false });
+  const python = new Runtime({ name: 'python', builtIn: false });
   const javascript = new ManualEngine();
   const loaded = await LoadedKo.load(new MemoryPackage(ko));
   const chosen = (...engines: ManualEngine[]): string[] =>
@@ -56,7 +56,7 @@ test('of the implementations of a service the first counts whose engine runs her
 });
 
 test('where a runtime does not come after all, another implementation takes its place', async () => {
-  const python = new Runtime({ name: 'python', local: false });
+  const python = new Runtime({ name: 'python', builtIn: false });
   const javascript = new ManualEngine();
   const { entry } = new MemoryPackage(ko);
   const shelf: Pick<Shelf, 'list' | 'versions' | 'open' | 'damage' | 'readAgain'> = {

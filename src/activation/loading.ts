@@ -27,7 +27,7 @@ export interface Declared extends DeclaredEndpoint {
   readonly conflict?: string;
 }
 
-type Engines = Pick<ReadonlyMap<string, Pick<Engine, 'local' | 'health'>>, 'get'>;
+type Engines = Pick<ReadonlyMap<string, Pick<Engine, 'builtIn' | 'health'>>, 'get'>;
 
 /**
  * The endpoints of a KO, each path once. Of the implementations of one service the first counts whose engine runs here;
@@ -62,7 +62,7 @@ function runsHere(engines: Engines, name: string): boolean {
   const engine = engines.get(name);
   if (engine === undefined) return false;
   const { status, details } = engine.health();
-  return engine.local || status === 'UP' || details['starting'] === true;
+  return engine.builtIn || status === 'UP' || details['starting'] === true;
 }
 
 function conflictOf(one: Declared, other: Declared): string {

@@ -59,12 +59,12 @@ function ofKos(ids: readonly KoId[]): Selection {
   return { ...ALL, ko: (id) => keys.has(koKey(id)), names: [...names.values()] };
 }
 
-/** Waits for the local endpoints however long they take, and for the others so many milliseconds. */
+/** Waits for the built-in endpoints however long they take, and for the others so many milliseconds. */
 export async function decidedSoon(endpoints: readonly Endpoint[], waitMs: number): Promise<void> {
-  const local = Promise.all(endpoints.filter((each) => each.engine?.local !== false).map((each) => each.decided));
+  const builtIn = Promise.all(endpoints.filter((each) => each.engine?.builtIn !== false).map((each) => each.decided));
   const all = Promise.all(endpoints.map((each) => each.decided));
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, waitMs);
-  await Promise.race([all, Promise.all([local, late])]);
+  await Promise.race([all, Promise.all([builtIn, late])]);
   clearTimeout(timer);
 }

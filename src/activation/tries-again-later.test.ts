@@ -11,7 +11,7 @@ const AWAY = 'the package index cannot be reached';
 /** Endpoints of several KOs that could not be activated, and who tries them again. */
 async function setUp(t: TestContext, names: readonly string[], mayPass = true) {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
-  const engine = new ManualEngine({ name: 'python', local: false });
+  const engine = new ManualEngine({ name: 'python', builtIn: false });
   const tried: string[] = [];
   // In the middle of what the pauses may be.
   const later = new LaterAttempts(

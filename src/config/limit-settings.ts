@@ -80,7 +80,7 @@ export const LIMIT_SETTINGS = [
     kind: 'duration',
     default: '30s',
     group: 'Limits',
-    help: 'A call of an endpoint in a remote runtime, such as node and python',
+    help: 'A call of an endpoint of node, python or an external runtime',
   },
   {
     option: 'max-endpoint-timeout',
@@ -96,7 +96,7 @@ export const LIMIT_SETTINGS = [
     kind: 'duration',
     default: '10m',
     group: 'Limits',
-    help: 'Activation of an endpoint in a remote runtime, with the installation of its dependencies',
+    help: 'Activation of an endpoint of node, python or an external runtime, with the installation of its dependencies',
   },
   {
     option: 'runtime-expiry',

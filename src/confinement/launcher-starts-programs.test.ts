@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { gone } from '../../test/remote/support/processes.ts';
+import { gone } from '../../test/runtimes/support/processes.ts';
 import { launchOf } from './launch.ts';
 import { nodeFiles, packagesAbove } from './needed-files.ts';
 import { kernel, nodeWalls, run, temporaryFolder } from './support/behind-walls.ts';

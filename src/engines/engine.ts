@@ -1,6 +1,6 @@
 /**
  * What every engine can do: bring one endpoint to life, and say how it is. `resource`, `javascript` and the
- * remote runtimes are all engines behind this contract; which there are stands in `table.ts`.
+ * runtimes are all engines behind this contract; which there are stands in `table.ts`.
  */
 import type { KoId } from '../knowledge-object/id.ts';
 import type { HostPort } from '../lib/host-port.ts';
@@ -30,7 +30,7 @@ export interface EndpointPlan {
   readonly options: EndpointOptions;
   /** What its code says to connect to; only the operator's word allows it. */
   readonly network?: readonly HostPort[] | undefined;
-  /** What else the deployment descriptor says, for remote runtimes. */
+  /** What else the deployment descriptor says, for external runtimes. */
   readonly descriptor: Readonly<Record<string, unknown>>;
   /** Changes with any file of the package. */
   readonly checksum: string;
@@ -49,7 +49,7 @@ export interface EndpointOptions {
 
 /** One call of an endpoint, from a client or from another KO. */
 export interface Call {
-  /** The body as it was sent; text, or bytes when its media type is not JSON and the engine is remote. */
+  /** The body as it was sent; text, or bytes when its media type is not JSON and an external runtime gets it. */
   readonly body: string | Buffer;
   readonly contentType: string;
   readonly json: boolean;
@@ -181,8 +181,8 @@ export interface Engine extends AsyncDisposable {
   readonly name: string;
   /** "The method must be POST for objects that run code and return a result; it must be GET for a resource object." */
   readonly method: 'post' | 'get';
-  /** False for engines whose activation may take minutes: nobody waits for those. */
-  readonly local: boolean;
+  /** Part of the service itself. The activation of other engines may take minutes, and a start does not wait for it. */
+  readonly builtIn: boolean;
   /** @throws ActivationFailure. */
   activate(plan: EndpointPlan, context: ActivationContext): Promise<Executor>;
   /**

@@ -4,7 +4,7 @@ import pino from 'pino';
 import { ManualEngine } from '../../test/support/in-memory.ts';
 import { CallTokens } from './call-token.ts';
 import { EngineRegistry } from './engine-registry.ts';
-import { RuntimeRegistry } from './remote/runtime-registry.ts';
+import { RuntimeRegistry } from './external/runtime-registry.ts';
 
 /** A registry, its runtimes, and what those who watch heard. */
 function watched(): Disposable & { engines: EngineRegistry; runtimes: RuntimeRegistry; heard: string[] } {

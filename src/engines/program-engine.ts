@@ -33,7 +33,7 @@ const RUN = `${FOLDER}/run.js`;
 export class ProgramEngine implements Engine {
   readonly name: string;
   readonly method = 'post';
-  readonly local = true;
+  readonly builtIn = true;
   readonly #engines: Pick<Engines, 'get'>;
   readonly #program: ReadonlyMap<string, string>;
 

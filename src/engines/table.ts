@@ -35,24 +35,24 @@ interface EngineFacts {
 }
 
 /** Part of the service itself. */
-export interface LocalRow extends EngineFacts {
-  readonly local: true;
+export interface BuiltInRow extends EngineFacts {
+  readonly builtIn: true;
   make(parts: EngineParts): Promise<Engine>;
 }
 
-/** Its endpoints run in own workers of the service, and in runtimes that register. */
-export interface RemoteRow extends EngineFacts {
-  readonly local: false;
+/** Its endpoints run in managed workers of the service, and in external runtimes. */
+export interface RuntimeRow extends EngineFacts {
+  readonly builtIn: false;
   readonly method: 'post';
   workers(): Promise<WorkerKit>;
 }
 
-const LOCAL: readonly LocalRow[] = [
+const BUILT_IN: readonly BuiltInRow[] = [
   {
     name: 'javascript',
     aliases: ['org.kgrid.javascript-activator'],
     method: 'post',
-    local: true,
+    builtIn: true,
     make: async ({ config, known, kernel, log, consoles }) => {
       const { JavascriptEngine } = await import('./javascript/engine.ts');
       return new JavascriptEngine({
@@ -73,34 +73,34 @@ const LOCAL: readonly LocalRow[] = [
     name: 'resource',
     aliases: [],
     method: 'get',
-    local: true,
+    builtIn: true,
     make: async () => new (await import('./resource/engine.ts')).ResourceEngine(),
   },
 ];
 
-const REMOTE: readonly RemoteRow[] = [
+const RUNTIMES: readonly RuntimeRow[] = [
   {
     name: 'node',
     aliases: [],
     method: 'post',
-    local: false,
+    builtIn: false,
     workers: async () => (await import('./workers/node/node-kit.ts')).nodeKit,
   },
   {
     name: 'python',
     aliases: ['org.kgrid.python-activator'],
     method: 'post',
-    local: false,
+    builtIn: false,
     workers: async () => (await import('./workers/python/python-kit.ts')).pythonKit,
   },
 ];
 
-export type EngineRow = LocalRow | RemoteRow;
+export type EngineRow = BuiltInRow | RuntimeRow;
 
-export const ENGINES: readonly EngineRow[] = [...LOCAL, ...REMOTE];
+export const ENGINES: readonly EngineRow[] = [...BUILT_IN, ...RUNTIMES];
 
 /** Names of the runtimes that come with the service. */
-export const RUNTIME_NAMES: readonly string[] = REMOTE.map(({ name }) => name);
+export const RUNTIME_NAMES: readonly string[] = RUNTIMES.map(({ name }) => name);
 
 const NAMES: ReadonlyMap<string, string> = new Map(
   ENGINES.flatMap(({ name, aliases }) => aliases.map((alias) => [alias, name] as const)),
@@ -124,13 +124,13 @@ export function withEngineNames(deployment: Deployment): Deployment {
   };
 }
 
-/** Makes the engines of the table, those in runtimes by `makeRemote`. */
-export async function makeEngines(parts: EngineParts, makeRemote: (name: string) => unknown): Promise<void> {
-  for (const row of LOCAL) parts.engines.add(await row.make({ ...parts, log: parts.log.child({ part: row.name }) }));
-  for (const { name } of REMOTE) makeRemote(name);
+/** Makes the engines of the table, those with runtimes by `makeRuntime`. */
+export async function makeEngines(parts: EngineParts, makeRuntime: (name: string) => unknown): Promise<void> {
+  for (const row of BUILT_IN) parts.engines.add(await row.make({ ...parts, log: parts.log.child({ part: row.name }) }));
+  for (const { name } of RUNTIMES) makeRuntime(name);
 }
 
-/** What makes the own workers of an engine; undefined where it has none. */
-export async function workerKit(name: string): Promise<WorkerKit | undefined> {
-  return REMOTE.find((row) => row.name === name)?.workers();
+/** Gives the adapter of an engine with managed workers; undefined for others. */
+export async function workerAdapter(name: string): Promise<WorkerKit | undefined> {
+  return RUNTIMES.find((row) => row.name === name)?.workers();
 }

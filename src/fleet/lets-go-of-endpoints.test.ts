@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ActivatedAt } from '../engines/remote/activate-at.ts';
+import type { ActivatedAt } from '../engines/external/activate-at.ts';
 import type { EndpointPlan } from '../engines/engine.ts';
-import { Runtime } from '../engines/remote/runtime.ts';
+import { Runtime } from '../engines/external/runtime.ts';
 import { NodeId } from '../shelf/store/node-id.ts';
 import { SharedRuntimes } from './shared-runtimes.ts';
 import { onEachDatabase } from './support/fleet-database.ts';

@@ -4,11 +4,11 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { engineName } from '../engines/table.ts';
-import type { ActivatedAt } from '../engines/remote/activate-at.ts';
+import type { ActivatedAt } from '../engines/external/activate-at.ts';
 import type { EndpointPlan } from '../engines/engine.ts';
-import type { SharedRegistration } from '../engines/remote/runtime-registry.ts';
-import type { RuntimeSharing } from '../engines/remote/runtime-sharing.ts';
-import type { Registration, Runtime } from '../engines/remote/runtime.ts';
+import type { SharedRegistration } from '../engines/external/runtime-registry.ts';
+import type { RuntimeSharing } from '../engines/external/runtime-sharing.ts';
+import type { Registration, Runtime } from '../engines/external/runtime.ts';
 import type { Database, Dialect, Query, Row, Value } from '../shelf/store/database.ts';
 import type { NodeId } from '../shelf/store/node-id.ts';
 

@@ -1,8 +1,8 @@
-/** What remote runtimes ask: to be registered, and the artifacts of what they activate. */
+/** What external runtimes ask: to be registered, and the artifacts of what they activate. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
-import type { Registration } from '../engines/remote/runtime.ts';
-import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
+import type { Registration } from '../engines/external/runtime.ts';
+import type { RuntimeRegistry } from '../engines/external/runtime-registry.ts';
 import { MAX_URL_CHARACTERS } from '../lib/text.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { binaryNotFound, bodyNotReadable, messageOf } from '../lib/errors.ts';

@@ -14,7 +14,7 @@ import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
 import type { CallTokens } from '../engines/call-token.ts';
 import type { ConsoleLines } from '../engines/console-lines.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
-import type { RuntimeRegistry } from '../engines/remote/runtime-registry.ts';
+import type { RuntimeRegistry } from '../engines/external/runtime-registry.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import type { LogLevels } from '../lib/log-levels.ts';
 import { outcomeOf, overloaded } from '../lib/errors.ts';

@@ -98,7 +98,7 @@ export const outOfMemory = defineExecution('out-of-memory');
 export const processEnded = defineExecution('process-ended');
 /** The result is nothing that JSON can hold, or is too large. */
 export const invalidResult = defineExecution('invalid-result');
-/** Any other reason, such as one that a remote runtime gives. */
+/** Any other reason, such as one that an external runtime gives. */
 export const executionFailed = defineExecution('execution-failed');
 /** By code: what a call fails with through the code that it runs. */
 export const EXECUTION_ERRORS: ReadonlyMap<string, typeof executionFailed> = new Map(

@@ -115,7 +115,7 @@ export const FAMILIES = {
     name: 'kgrid_runtimes',
     type: 'gauge',
     labels: ['engine', 'state'],
-    help: 'Remote runtimes that registered: up or down',
+    help: 'External runtimes that registered: up or down',
   },
   endpoints: {
     name: 'kgrid_endpoints',

@@ -1,4 +1,4 @@
-/** Upper bounds in seconds: from what a small function takes to what a remote runtime may, … */
+/** Upper bounds in seconds: from what a small function takes to the limit of a runtime, … */
 export const CALL_BOUNDS: readonly number[] = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];

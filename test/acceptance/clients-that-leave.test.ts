@@ -1,9 +1,9 @@
 /** What nobody waits for any more is not begun. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { RecordedNodeRuntime } from '../remote/support/recorded-node-runtime.ts';
-import { remoteKo } from '../remote/support/remote-ko.ts';
-import { until } from '../remote/support/until.ts';
+import { RecordedNodeRuntime } from '../runtimes/support/recorded-node-runtime.ts';
+import { runtimeKo } from '../runtimes/support/runtime-ko.ts';
+import { until } from '../runtimes/support/until.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from './support/ko.ts';
 import { callsThatLeave } from './support/leaving-clients.ts';
@@ -57,7 +57,7 @@ test('a runtime gets the calls for which it had a connection, and none of those 
     await answering.promise;
     return false;
   };
-  const ko = remoteKo({ naan, name: 'remote', engine: 'patient', code: { 'src/index.js': '' } });
+  const ko = runtimeKo({ naan, name: 'remote', engine: 'patient', code: { 'src/index.js': '' } });
   await service.serve(ko);
   await until('it holds the endpoint', () => (runtime.activations.length > 0 ? true : undefined));
   const { leave } = await callsThatLeave(service, pathOf(ko), Array<object>(CLIENTS).fill({}));

@@ -8,7 +8,7 @@ import { inRound } from '../support/round.ts';
 import { PROJECT, startService, temporaryFolder } from './support/service.ts';
 import { assertWorkedExamples } from './support/worked-examples.ts';
 
-const LOCAL_ENGINES = ENGINES.filter(({ local }) => local).map(({ name }) => name);
+const LOCAL_ENGINES = ENGINES.filter(({ builtIn }) => builtIn).map(({ name }) => name);
 
 test('every example is on the shelf, its links lead somewhere, and it gives its published worked values', async () => {
   await using shelf = await temporaryFolder();

@@ -1,9 +1,9 @@
 /** What operators and authors find in the log of calls that failed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RecordedNodeRuntime } from '../remote/support/recorded-node-runtime.ts';
-import { remoteKo } from '../remote/support/remote-ko.ts';
-import { until } from '../remote/support/until.ts';
+import { RecordedNodeRuntime } from '../runtimes/support/recorded-node-runtime.ts';
+import { runtimeKo } from '../runtimes/support/runtime-ko.ts';
+import { until } from '../runtimes/support/until.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from './support/ko.ts';
 import type { Ko } from './support/ko.ts';
@@ -53,7 +53,7 @@ test('what code says is in the log with --log-messages alone, also where it ends
   await using telling = await startService({ args: ['--log-messages', '--runtimes', 'node'] });
   await using silent = await startService({ args: ['--runtimes', 'node'] });
   const throwing = javascriptKo('function run() { throw new TypeError("born in May"); }', { naan, name: 'says' });
-  const ending = remoteKo({
+  const ending = runtimeKo({
     ...{ naan, name: 'ends', engine: 'node' },
     code: {
       'src/index.js':
@@ -88,7 +88,7 @@ test('what HTTP refuses of a call leaves no line', async () => {
 });
 
 test('a runtime that is gone leaves a line with the cause', async () => {
-  const ko = remoteKo({ naan, name: 'remote', engine: 'gone', code: { 'src/index.txt': '' } });
+  const ko = runtimeKo({ naan, name: 'remote', engine: 'gone', code: { 'src/index.txt': '' } });
   await using runtime = await RecordedNodeRuntime.start(service, 'gone');
   await service.serve(ko);
   await until('it is active', async () =>

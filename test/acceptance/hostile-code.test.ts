@@ -16,7 +16,7 @@ import { footprintOf, Peak } from '../hostile/support/footprint.ts';
 import { hostileKo } from '../hostile/support/hostile-case.ts';
 import type { HostileCase } from '../hostile/support/hostile-case.ts';
 import { Pace } from '../hostile/support/pace.ts';
-import { until } from '../remote/support/until.ts';
+import { until } from '../runtimes/support/until.ts';
 import { inRound, longTest } from '../support/round.ts';
 import { ranOutOfTime, tryAgain } from '../support/try-again.ts';
 import { pathOf } from './support/knowledge-grid.ts';

@@ -9,7 +9,7 @@ import { javascriptKo, uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
 import type { Content, Ko } from './support/ko.ts';
 import { servePlaces } from './support/places.ts';
 import { startService } from './support/service.ts';
-import { until } from '../remote/support/until.ts';
+import { until } from '../runtimes/support/until.ts';
 import { tryAgain } from '../support/try-again.ts';
 
 const settings = {

@@ -9,7 +9,7 @@ import { pathOf } from './support/knowledge-grid.ts';
 import { resourceKo, uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
 import { servePlaces } from './support/places.ts';
 import { startService, temporaryFolder } from './support/service.ts';
-import { until } from '../remote/support/until.ts';
+import { until } from '../runtimes/support/until.ts';
 
 test('with nothing configured secured operations are closed', async () => {
   await using service = await startService({ profile: 'secure' });

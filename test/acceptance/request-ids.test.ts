@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RawClient } from '../load/support/raw-client.ts';
-import { RecordedNodeRuntime } from '../remote/support/recorded-node-runtime.ts';
-import { remoteKo } from '../remote/support/remote-ko.ts';
-import { until } from '../remote/support/until.ts';
+import { RecordedNodeRuntime } from '../runtimes/support/recorded-node-runtime.ts';
+import { runtimeKo } from '../runtimes/support/runtime-ko.ts';
+import { until } from '../runtimes/support/until.ts';
 import { jsonBody, upload } from './support/client.ts';
 import type { Sent } from './support/client.ts';
 import { pathOf } from './support/knowledge-grid.ts';
@@ -110,7 +110,7 @@ test('a page of any origin may send an id and read the one that came', async () 
 });
 
 test('a runtime gets the id and the trace of the call, and what it calls goes on under them', async () => {
-  const ko = remoteKo({ naan, name: 'remote', engine: 'traced', code: { 'src/index.txt': '' } });
+  const ko = runtimeKo({ naan, name: 'remote', engine: 'traced', code: { 'src/index.txt': '' } });
   await using runtime = await RecordedNodeRuntime.start(service, 'traced');
   await service.serve(ko);
   await until('it is active', async () =>

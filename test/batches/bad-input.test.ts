@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { footprintOf, MEGABYTE } from '../hostile/support/footprint.ts';
-import { until } from '../remote/support/until.ts';
+import { until } from '../runtimes/support/until.ts';
 import { inRound } from '../support/round.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo } from '../acceptance/support/ko.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { javascriptKo } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
-import { until } from '../remote/support/until.ts';
+import { until } from '../runtimes/support/until.ts';
 import { promised } from '../support/promised.ts';
 import { inRound } from '../support/round.ts';
 import { linesOf, NDJSON, openBatch, readAnswer, sendBatch } from './support/batch-client.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
-import { remoteKo } from '../remote/support/remote-ko.ts';
+import { runtimeKo } from '../runtimes/support/runtime-ko.ts';
 import { inRound } from '../support/round.ts';
 import { sendBatch } from './support/batch-client.ts';
 import { theWorkerService, withInput } from './support/workers.ts';
@@ -18,11 +18,11 @@ const kos = {
   javascript: withInput(SCHEMA, javascriptKo(`const run = ${RUN};`, { naan, name: 'javascript' })),
   node: withInput(
     SCHEMA,
-    remoteKo({ naan, name: 'node', engine: 'node', code: { 'src/index.js': `exports.run = ${RUN};` } }),
+    runtimeKo({ naan, name: 'node', engine: 'node', code: { 'src/index.js': `exports.run = ${RUN};` } }),
   ),
   python: withInput(
     SCHEMA,
-    remoteKo({
+    runtimeKo({
       naan,
       name: 'python',
       engine: 'python',

@@ -11,7 +11,7 @@ import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo } from '../acceptance/support/ko.ts';
 import { footprintOf, MEGABYTE } from '../hostile/support/footprint.ts';
 import { postHead, RawClient } from '../load/support/raw-client.ts';
-import { until } from '../remote/support/until.ts';
+import { until } from '../runtimes/support/until.ts';
 import { inRound } from '../support/round.ts';
 import { startService } from '../acceptance/support/service.ts';
 import { linesOf, NDJSON, openBatch, readAnswer, sendBatch } from './support/batch-client.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
-import { remoteKo } from '../remote/support/remote-ko.ts';
+import { runtimeKo } from '../runtimes/support/runtime-ko.ts';
 import { sendBatch } from './support/batch-client.ts';
 import { theWorkerService, withInput } from './support/workers.ts';
 
@@ -60,9 +60,9 @@ const described = (ko: Ko): Ko => withInput(SCHEMA, ko);
 const kos: Record<Engine, Ko> = {
   javascript: described(javascriptKo(CODE, { naan, name: 'javascript' })),
   node: described(
-    remoteKo({ naan, name: 'node', engine: 'node', code: { 'src/index.js': `${CODE} exports.run = run;` } }),
+    runtimeKo({ naan, name: 'node', engine: 'node', code: { 'src/index.js': `${CODE} exports.run = run;` } }),
   ),
-  python: described(remoteKo({ naan, name: 'python', engine: 'python', code: { 'src/main.py': PYTHON } })),
+  python: described(runtimeKo({ naan, name: 'python', engine: 'python', code: { 'src/main.py': PYTHON } })),
 };
 await service.serve(...Object.values(kos));
 

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
 import { uniqueNaan } from '../acceptance/support/ko.ts';
-import { remoteKo } from '../remote/support/remote-ko.ts';
+import { runtimeKo } from '../runtimes/support/runtime-ko.ts';
 import { once } from 'node:events';
 import { inRound } from '../support/round.ts';
 import { openBatch, readAnswer, sendBatch } from './support/batch-client.ts';
@@ -15,7 +15,7 @@ const naan = uniqueNaan();
 /** Milliseconds; those of the service are more than any call needs. */
 const HASTY = { timeout: 3000 };
 const inNode = (name: string, deployment = {}): Ko =>
-  remoteKo({
+  runtimeKo({
     ...{ naan, name, engine: 'node', deployment },
     code: {
       'src/index.js': `
@@ -34,7 +34,7 @@ exports.run = (input) => {
     },
   });
 const inPython = (name: string, deployment = {}): Ko =>
-  remoteKo({
+  runtimeKo({
     ...{ naan, name, engine: 'python', deployment },
     code: {
       'src/main.py': `
@@ -142,7 +142,7 @@ for (const [engine, ko, hasty] of [
 }
 
 test('what records call stays for their batch, also when it is deleted meanwhile', async () => {
-  const callee = remoteKo({
+  const callee = runtimeKo({
     naan,
     name: 'callee',
     engine: 'node',

@@ -6,7 +6,7 @@ import { readdir, readlink } from 'node:fs/promises';
 import { after, test } from 'node:test';
 import { footprintOf, MEGABYTE } from '../hostile/support/footprint.ts';
 import { RawClient, postHead } from '../load/support/raw-client.ts';
-import { until } from '../remote/support/until.ts';
+import { until } from '../runtimes/support/until.ts';
 import type { OwnService } from '../acceptance/support/service.ts';
 import { inRound } from '../support/round.ts';
 import { NDJSON, openBatch, read, readAnswer, sendBatch } from './support/batch-client.ts';

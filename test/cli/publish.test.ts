@@ -256,7 +256,7 @@ test('push uploads nothing that needs an engine which the activator does not hav
   const options = { cwd, env: { KGRID_URL: service.url } };
   const { code, stderr } = await kgrid(['push', 'map', 'foreign', 'model', '--no-test'], options);
   assert.equal(code, 1);
-  const local = ENGINES.filter((each) => each.local).map(({ name }) => name);
+  const local = ENGINES.filter((each) => each.builtIn).map(({ name }) => name);
   assert.deepEqual(stderr.split('\n').slice(0, -1), [
     'foreign/deployment.yaml:3: the engine julia is not there',
     'model/deployment.yaml:3: the engine node has no runtime there',

@@ -58,7 +58,7 @@ test('list and status say what an activator has, what runs there, and why the re
   const longest = Math.max(...ENGINES.map(({ name }) => name.length));
   assert.deepEqual(lines(known), [
     `UP  ${url}  3 knowledge objects  endpoints: 2 active, 1 failed`,
-    ...ENGINES.map(({ name, local }) => `  engine ${name.padEnd(longest)}  ${local ? 'UP' : 'DOWN'}`),
+    ...ENGINES.map(({ name, builtIn }) => `  engine ${name.padEnd(longest)}  ${builtIn ? 'UP' : 'DOWN'}`),
     `  FAILED_TO_ACTIVATE  ${url}/test/failing/1.0/calculate  javascript`,
     `    SyntaxError: Unexpected token 'const' (src/index.js line ${line}, column 9)`,
   ]);

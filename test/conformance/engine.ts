@@ -57,7 +57,7 @@ export function engineConformance(
     testEngine('it is what the table says, and is well', ({ engine }) => {
       const row = ENGINES.find((each) => each.name === engine.name);
       if (row !== undefined)
-        assert.deepEqual([engine.method, engine.local], [row.method, row.local], 'the row of the table');
+        assert.deepEqual([engine.method, engine.builtIn], [row.method, row.builtIn], 'the row of the table');
       const { status, details } = engine.health();
       assert.equal(status, 'UP');
       assert.deepEqual(details['engines'], [engine.name]);

@@ -1,8 +1,8 @@
-/** The own workers of an engine, with limits small enough to be met. */
+/** The managed workers of an engine, with limits small enough to be met. */
 import pino from 'pino';
 import { CallTokens } from '../../src/engines/call-token.ts';
-import { RemoteEngine } from '../../src/engines/remote/remote-engine.ts';
-import { workerKit } from '../../src/engines/table.ts';
+import { RuntimeEngine } from '../../src/engines/external/runtime-engine.ts';
+import { workerAdapter } from '../../src/engines/table.ts';
 import { OwnWorkers } from '../../src/engines/workers/own-workers.ts';
 import type { KnownLoads } from '../../src/engines/engine.ts';
 import type { OwnWorkersOptions } from '../../src/engines/workers/own-workers.ts';
@@ -21,7 +21,7 @@ type Given = { readonly cache?: string; readonly known?: KnownLoads } & Partial<
 export async function ownWorkers(
   name: string,
   given: Given = {},
-): Promise<EngineUnderTest & { readonly engine: RemoteEngine }> {
+): Promise<EngineUnderTest & { readonly engine: RuntimeEngine }> {
   const folder = await temporaryFolder();
   const log = pino({ level: 'silent' });
   const limits = {
@@ -30,11 +30,11 @@ export async function ownWorkers(
     maxResult: MAX_RESULT_BYTES,
     queueLimit: 100,
   };
-  const engine = new RemoteEngine(name, { ...limits, tokens: new CallTokens(), log });
-  const kit = await workerKit(name);
-  if (kit === undefined) throw new Error(`${name} has no own workers`);
-  engine.own = new OwnWorkers({
-    ...{ ...limits, engine: name, kit, version: '0.0.0', log },
+  const engine = new RuntimeEngine(name, { ...limits, tokens: new CallTokens(), log });
+  const adapter = await workerAdapter(name);
+  if (adapter === undefined) throw new Error(`${name} has no managed workers`);
+  engine.managed = new OwnWorkers({
+    ...{ ...limits, engine: name, kit: adapter, version: '0.0.0', log },
     ...{ cache: folder.path, maxBody: 1e6, sourceBuilds: [], environment: process.env },
     ...given,
   });

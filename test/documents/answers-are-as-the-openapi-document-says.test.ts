@@ -80,7 +80,7 @@ function silentRuntime(engine: string): Promise<Places> {
   });
 }
 
-test('answers about a remote runtime that is silent, then gone, are as the document says', async () => {
+test('answers about an external runtime that is silent, then gone, are as the document says', async () => {
   const deployment = { artifact: 'src/a.alg', engine: 'algol', function: 'main' };
   const far = ko({ naan: NAAN, name: 'far', endpoints: [{ path: '/run', deployment }], files: { 'src/a.alg': 'x' } });
   const callBoth = async (): Promise<void> => {

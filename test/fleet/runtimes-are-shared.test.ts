@@ -5,9 +5,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
-import { RecordedNodeRuntime } from '../remote/support/recorded-node-runtime.ts';
-import { remoteKo } from '../remote/support/remote-ko.ts';
-import { until } from '../remote/support/until.ts';
+import { RecordedNodeRuntime } from '../runtimes/support/recorded-node-runtime.ts';
+import { runtimeKo } from '../runtimes/support/runtime-ko.ts';
+import { until } from '../runtimes/support/until.ts';
 import { startFleet } from './support/fleet.ts';
 
 const fleet = await startFleet(2, { args: ['--runtime-expiry', '3s'] });
@@ -15,7 +15,7 @@ after(() => fleet[Symbol.asyncDispose]());
 const [a, b] = [fleet.node(0), fleet.node(1)];
 const naan = uniqueNaan();
 const koOf = (engine: string, code = ''): Ko =>
-  remoteKo({ naan, name: engine, engine, code: { 'src/index.js': code } });
+  runtimeKo({ naan, name: engine, engine, code: { 'src/index.js': code } });
 
 async function start(engine: string): Promise<RecordedNodeRuntime> {
   const runtime = await RecordedNodeRuntime.start(a, engine);

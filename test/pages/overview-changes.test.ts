@@ -5,9 +5,9 @@ import { after, test } from 'node:test';
 import { explode } from '../acceptance/support/folders.ts';
 import { uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
-import { RecordedNodeRuntime } from '../remote/support/recorded-node-runtime.ts';
-import { remoteKo } from '../remote/support/remote-ko.ts';
-import { until } from '../remote/support/until.ts';
+import { RecordedNodeRuntime } from '../runtimes/support/recorded-node-runtime.ts';
+import { runtimeKo } from '../runtimes/support/runtime-ko.ts';
+import { until } from '../runtimes/support/until.ts';
 import { measure } from './support/measure.ts';
 import { prefixProxy } from './support/prefix-proxy.ts';
 import { NEXT_LOOK_MS, PHONE, theBrowser } from './support/visit.ts';
@@ -112,7 +112,7 @@ longTest(
     const engine = 'slow';
     await service.serve(
       welcomeKo({ naan, name: 'fast' }),
-      remoteKo({ naan, name: 'slow', engine, code: { 'a.js': '' } }),
+      runtimeKo({ naan, name: 'slow', engine, code: { 'a.js': '' } }),
     );
     await using runtime = await RecordedNodeRuntime.start(service, engine);
     let isReady = false;

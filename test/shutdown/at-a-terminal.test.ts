@@ -11,7 +11,7 @@ import type { Client } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import { PROJECT, temporaryFolder } from '../acceptance/support/service.ts';
 import type { LogLine } from '../acceptance/support/service.ts';
-import { descendantsOf } from '../remote/support/processes.ts';
+import { descendantsOf } from '../runtimes/support/processes.ts';
 import { assertGone } from './support/gone.ts';
 
 const CTRL_C = '\x03';

@@ -14,7 +14,7 @@ import { startService } from '../acceptance/support/service.ts';
 import type { OwnService } from '../acceptance/support/service.ts';
 import { footprintOf } from '../hostile/support/footprint.ts';
 import { Pace } from '../hostile/support/pace.ts';
-import { until } from '../remote/support/until.ts';
+import { until } from '../runtimes/support/until.ts';
 import { RawClient, postHead } from '../load/support/raw-client.ts';
 import { assertGone } from './support/gone.ts';
 

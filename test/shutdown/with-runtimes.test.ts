@@ -8,16 +8,16 @@ import type { Ko } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
 import type { OwnService } from '../acceptance/support/service.ts';
 import { Pace } from '../hostile/support/pace.ts';
-import { descendantsOf } from '../remote/support/processes.ts';
-import { remoteKo } from '../remote/support/remote-ko.ts';
-import { until } from '../remote/support/until.ts';
+import { descendantsOf } from '../runtimes/support/processes.ts';
+import { runtimeKo } from '../runtimes/support/runtime-ko.ts';
+import { until } from '../runtimes/support/until.ts';
 import { assertGone } from './support/gone.ts';
 
 const naan = uniqueNaan();
 const local = javascriptKo('function run(n) { return n + 1; }', { naan, name: 'local' });
 const LOCAL = `${naan}/local/1.0/run`;
 /** Each says in its log that it has begun, takes a while, and then calls a knowledge object of another engine. */
-const node = remoteKo({
+const node = runtimeKo({
   naan,
   name: 'node',
   engine: 'node',
@@ -30,7 +30,7 @@ const node = remoteKo({
     };`,
   },
 });
-const python = remoteKo({
+const python = runtimeKo({
   naan,
   name: 'python',
   engine: 'python',

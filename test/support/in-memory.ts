@@ -47,7 +47,7 @@ export const loaded = (ko: Ko): Promise<LoadedKo> => LoadedKo.load(new MemoryPac
 export class ManualEngine implements Engine {
   readonly name: string;
   readonly method: 'post' | 'get';
-  readonly local: boolean;
+  readonly builtIn: boolean;
   /** Ids in the order in which their activation began. */
   readonly begun: string[] = [];
   readonly disposed: string[] = [];
@@ -56,11 +56,11 @@ export class ManualEngine implements Engine {
   constructor({
     name = 'javascript',
     method = 'post',
-    local = true,
-  }: Partial<Pick<Engine, 'name' | 'method' | 'local'>> = {}) {
+    builtIn = true,
+  }: Partial<Pick<Engine, 'name' | 'method' | 'builtIn'>> = {}) {
     this.name = name;
     this.method = method;
-    this.local = local;
+    this.builtIn = builtIn;
   }
 
   activate({ id }: EndpointPlan): Promise<Executor> {

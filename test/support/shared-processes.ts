@@ -20,7 +20,7 @@ const OF_A_SERVICE: readonly (readonly [name: string, call: RegExp])[] = [
 const SHARED: readonly (readonly [name: string, isOf: (path: string, text: string) => boolean])[] = [
   ['acceptance', (path, text) => path.startsWith('test/acceptance/') && /the(?:Own)?Service\(\)/.test(text)],
   ['acceptance-alone', (path) => path.startsWith('test/acceptance/')],
-  ['remote', (path) => path.startsWith('test/remote/')],
+  ['runtimes', (path) => path.startsWith('test/runtimes/')],
   ['engines', (path) => /^(src\/engines|runtimes)\//.test(path)],
   ['commands', (path) => path.startsWith('test/cli/')],
   // Commands that run in this process change its working directory.

@@ -33,9 +33,9 @@ export const LONG_FILES = {
     'src/engines/workers/node/packages-come-from-allowed-hosts.test.ts',
     'src/engines/workers/node/scripts-harm-only-their-own-installation.test.ts',
     // Stays: large-bodies-run-apart.
-    'test/remote/large-bodies-in-runtimes.test.ts',
+    'test/runtimes/large-bodies-in-runtimes.test.ts',
     // Stay: tries-again-later, failures-that-pass.
-    'test/remote/packages-come-back.test.ts',
+    'test/runtimes/packages-come-back.test.ts',
   ],
 } as const;
 const isLong = new Set<string>(Object.values(LONG_FILES).flat());

@@ -9,13 +9,13 @@ import { koProblems, endpointProblems } from '../../src/activation/agreement.ts'
 import { EndpointSet } from '../../src/activation/endpoint-set.ts';
 import type { LoadedKo } from '../../src/activation/loaded-ko.ts';
 import { CallTokens } from '../../src/engines/call-token.ts';
-import { activateAt } from '../../src/engines/remote/activate-at.ts';
-import { resultOf } from '../../src/engines/remote/answers.ts';
+import { activateAt } from '../../src/engines/external/activate-at.ts';
+import { resultOf } from '../../src/engines/external/answers.ts';
 import { EngineRegistry } from '../../src/engines/engine-registry.ts';
-import { RuntimeRegistry } from '../../src/engines/remote/runtime-registry.ts';
+import { RuntimeRegistry } from '../../src/engines/external/runtime-registry.ts';
 import type { EndpointPlan } from '../../src/engines/engine.ts';
-import type { Runtime } from '../../src/engines/remote/runtime.ts';
-import type { RuntimeAnswer } from '../../src/engines/remote/runtime-connections.ts';
+import type { Runtime } from '../../src/engines/external/runtime.ts';
+import type { RuntimeAnswer } from '../../src/engines/external/runtime-connections.ts';
 import { createLogin } from '../../src/http/access/login.ts';
 import { matchesEtag } from '../../src/http/conditional.ts';
 import { preferredType } from '../../src/http/accept.ts';

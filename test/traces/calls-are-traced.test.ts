@@ -4,8 +4,8 @@ import { after, test } from 'node:test';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan, welcomeKo, zipOf } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
-import { RecordedNodeRuntime } from '../remote/support/recorded-node-runtime.ts';
-import { remoteKo } from '../remote/support/remote-ko.ts';
+import { RecordedNodeRuntime } from '../runtimes/support/recorded-node-runtime.ts';
+import { runtimeKo } from '../runtimes/support/runtime-ko.ts';
 import { startCollector } from './support/collector.ts';
 import type { ReadSpan } from './support/read-export.ts';
 
@@ -79,14 +79,14 @@ test('a call has spans for its request, itself, its wait and its run, in the tra
 
 test('a call of one by another is in the same trace, through javascript, node, python and a runtime of others', async () => {
   const id = (name: string): string => `${naan}/${name}/1.0/run`;
-  const last = remoteKo({ naan, name: 'last', engine: 'wire', code: { 'src/index.js': '1' } });
-  const python = remoteKo({
+  const last = runtimeKo({ naan, name: 'last', engine: 'wire', code: { 'src/index.js': '1' } });
+  const python = runtimeKo({
     ...{ naan, name: 'py', engine: 'python' },
     code: {
       'src/main.py': `from kgrid_python_runtime.context import Context\ndef run(x):\n    return Context().get_executor_by_id("${id('last')}").execute(x)\n`,
     },
   });
-  const node = remoteKo({
+  const node = runtimeKo({
     ...{ naan, name: 'node', engine: 'node' },
     code: {
       'src/index.js': `exports.run = async (input) => global.cxt.getExecutorByID("${id('py')}").execute(input);`,

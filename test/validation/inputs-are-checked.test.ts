@@ -8,7 +8,7 @@ import type { Ko } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
 import type { LogLine, OwnService } from '../acceptance/support/service.ts';
 import { inRound } from '../support/round.ts';
-import { theHostsService } from '../remote/support/the-services.ts';
+import { theHostsService } from '../runtimes/support/the-services.ts';
 
 const naan = uniqueNaan();
 type Fields = Readonly<Record<string, unknown>>;

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { addressOfEndpoint, exampleFolders, EXAMPLES, placeOfEndpoint } from '../acceptance/support/examples.ts';
 import { startService, temporaryFolder } from '../acceptance/support/service.ts';
 import { assertWorkedExamples } from '../acceptance/support/worked-examples.ts';
-import { installers } from '../remote/support/installers.ts';
-import { until } from '../remote/support/until.ts';
+import { installers } from '../runtimes/support/installers.ts';
+import { until } from '../runtimes/support/until.ts';
 
 const INSTALLS_WITHIN = 240_000;
 const BROKEN = 'demo/broken';

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { startService } from '../acceptance/support/service.ts';
-import { descendantsOf } from '../remote/support/processes.ts';
-import { remoteKo } from '../remote/support/remote-ko.ts';
+import { descendantsOf } from '../runtimes/support/processes.ts';
+import { runtimeKo } from '../runtimes/support/runtime-ko.ts';
 import { attempts } from './attempts/all.ts';
 import { bareNodeOutcomes, nodeCode } from './support/attacker-of-node.ts';
 import type { NodeOutcomes } from './support/attacker-of-node.ts';
@@ -19,8 +19,8 @@ import { USERS } from './support/users.ts';
 const naan = uniqueNaan();
 const kos = {
   javascript: javascriptKo('function run() { return 1; }', { naan, name: 'javascript' }),
-  node: remoteKo({ naan, name: 'node', engine: 'node', code: { 'src/index.js': 'module.exports = () => 1;' } }),
-  python: remoteKo({ naan, name: 'python', engine: 'python', code: { 'src/main.py': 'def run(_): return 1\n' } }),
+  node: runtimeKo({ naan, name: 'node', engine: 'node', code: { 'src/index.js': 'module.exports = () => 1;' } }),
+  python: runtimeKo({ naan, name: 'python', engine: 'python', code: { 'src/main.py': 'def run(_): return 1\n' } }),
 };
 
 /** What the kernel says of a process. */

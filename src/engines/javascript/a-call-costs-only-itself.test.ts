@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
-import { descendantsOf, gone } from '../../../test/remote/support/processes.ts';
-import { until } from '../../../test/remote/support/until.ts';
+import { descendantsOf, gone } from '../../../test/runtimes/support/processes.ts';
+import { until } from '../../../test/runtimes/support/until.ts';
 import { TestJavascript } from '../../../test/support/javascript.ts';
 import { uptime } from '../../lib/uptime.ts';
 

@@ -50,7 +50,7 @@ export interface JavascriptOptions {
 export class JavascriptEngine implements Engine {
   readonly name = 'javascript';
   readonly method = 'post';
-  readonly local = true;
+  readonly builtIn = true;
   readonly release = `V8 ${process.versions.v8}`;
   readonly #options: JavascriptOptions;
   readonly #scheduler: Scheduler;

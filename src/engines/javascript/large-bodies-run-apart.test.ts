@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { until } from '../../../test/remote/support/until.ts';
+import { until } from '../../../test/runtimes/support/until.ts';
 import { TestJavascript } from '../../../test/support/javascript.ts';
 import type { Executor } from '../engine.ts';
 import { Endpoint } from '../sandbox/endpoint.ts';

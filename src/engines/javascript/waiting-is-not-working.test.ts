@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { until } from '../../../test/remote/support/until.ts';
+import { until } from '../../../test/runtimes/support/until.ts';
 import { TestJavascript } from '../../../test/support/javascript.ts';
 import { ServiceError } from '../../lib/errors.ts';
 import { NO_WALLS } from '../../confinement/walls.ts';

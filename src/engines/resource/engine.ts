@@ -4,7 +4,7 @@ import type { Engine, EngineHealth, EndpointPlan, Executor } from '../engine.ts'
 export class ResourceEngine implements Engine {
   readonly name = 'resource';
   readonly method = 'get';
-  readonly local = true;
+  readonly builtIn = true;
 
   activate(plan: EndpointPlan): Promise<Executor> {
     const result = JSON.stringify(plan.artifacts);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { gone } from '../../../test/remote/support/processes.ts';
+import { gone } from '../../../test/runtimes/support/processes.ts';
 import { nodeFiles, PROGRAMS } from '../../confinement/needed-files.ts';
 import { kernel, nodeWalls, temporaryFolder } from '../../confinement/support/behind-walls.ts';
 import { NO_WALLS } from '../../confinement/walls.ts';

@@ -12,7 +12,7 @@ import type { RecordBlock, RecordsAnswer, RecordsPart } from '../records.ts';
 import type { Network } from '../network/network.ts';
 import { whyNothingStarts } from '../../confinement/launch.ts';
 import type { Kernel } from '../../confinement/walls.ts';
-import type { CallPlace } from '../remote/call-place.ts';
+import type { EndpointLocation } from '../external/endpoint-location.ts';
 import type { HostedEndpoint, WantedCode } from './hosted-code.ts';
 import type { OpenWorkers } from './open-workers.ts';
 import { installFailure, openFailure } from './packages/install-failure.ts';
@@ -202,7 +202,7 @@ interface OwnEndpointParts {
 }
 
 /** An endpoint in own workers. */
-export class OwnEndpoint implements CallPlace {
+export class OwnEndpoint implements EndpointLocation {
   readonly closed = false;
   readonly up = true;
   readonly #hosted: HostedEndpoint;

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { request } from 'node:http';
 import type { ClientRequest } from 'node:http';
-import { until } from '../../remote/support/until.ts';
+import { until } from '../../runtimes/support/until.ts';
 import type { OwnService } from './service.ts';
 
 /** Sends calls that the service has all received, each on a connection of its own, and gives what lets them go, until the service knows it. */

@@ -1,4 +1,4 @@
-import { until } from '../../remote/support/until.ts';
+import { until } from '../../runtimes/support/until.ts';
 
 const LOOKS = 60;
 

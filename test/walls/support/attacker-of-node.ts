@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { remoteKo } from '../../remote/support/remote-ko.ts';
+import { runtimeKo } from '../../runtimes/support/runtime-ko.ts';
 import type { Target } from './attempt.ts';
 import { koffiPath } from './koffi.ts';
 import type { Attacker } from './services.ts';
@@ -17,7 +17,7 @@ export const nodeCode = (aim: (attack: (target: Target) => Promise<NodeOutcomes>
   engine: 'node',
   async begin(door) {
     const code = { 'src/index.js': await readFile(PROGRAM, 'utf8') };
-    const ko = remoteKo({ naan: door.naan, name: 'attacker', engine: 'node', code });
+    const ko = runtimeKo({ naan: door.naan, name: 'attacker', engine: 'node', code });
     const reason = await door.activate(ko);
     if (reason !== '') throw new Error(`It is not active: ${reason}`);
     aim(async (target) => (await door.call(ko, { ...target, koffi: koffiPath })) as NodeOutcomes);

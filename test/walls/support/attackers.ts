@@ -1,6 +1,6 @@
 /** Knowledge objects that attack by their code. */
 import { readFile } from 'node:fs/promises';
-import { remoteKo } from '../../remote/support/remote-ko.ts';
+import { runtimeKo } from '../../runtimes/support/runtime-ko.ts';
 import type { Target } from './attempt.ts';
 import { outcomesOf } from './outcomes.ts';
 import type { Result } from './outcomes.ts';
@@ -23,7 +23,7 @@ export const pythonCode: Attacker = {
   engine: 'python',
   async begin(door) {
     const code = { 'src/main.py': PYTHON, 'src/attempt.py': await text('./attempt.py') };
-    const ko = remoteKo({ naan: door.naan, name: 'attacker', engine: 'python', code });
+    const ko = runtimeKo({ naan: door.naan, name: 'attacker', engine: 'python', code });
     await activated(door, ko);
     return {
       own: (await door.call(ko, ['where'])) as Target['own'],

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { findPython } from '../../../src/engines/workers/python/find-python.ts';
 import { InstallerProcess } from '../../../src/engines/workers/python/installer-process.ts';
 import { PYTHON_PROGRAMS } from '../../../src/engines/workers/python/python-program.ts';
-import { packageFiles } from '../../remote/support/python-package.ts';
+import { packageFiles } from '../../runtimes/support/python-package.ts';
 import type { Target } from './attempt.ts';
 import { kernelOf } from './modes.ts';
 import type { Mode } from './modes.ts';

@@ -6,9 +6,9 @@ import { uniqueNaan } from '../../acceptance/support/ko.ts';
 import type { Ko } from '../../acceptance/support/ko.ts';
 import { startService, temporaryFolder } from '../../acceptance/support/service.ts';
 import type { OwnService } from '../../acceptance/support/service.ts';
-import { descendantsOf } from '../../remote/support/processes.ts';
-import { remoteKo } from '../../remote/support/remote-ko.ts';
-import { until } from '../../remote/support/until.ts';
+import { descendantsOf } from '../../runtimes/support/processes.ts';
+import { runtimeKo } from '../../runtimes/support/runtime-ko.ts';
+import { until } from '../../runtimes/support/until.ts';
 import type { Target } from './attempt.ts';
 import type { Outcomes, Ways } from './outcomes.ts';
 import { AS_NOBODY, NOBODY, makeTarget } from './target.ts';
@@ -89,7 +89,7 @@ export async function attackedService(attacker: Attacker, options: AttackOptions
       return object['result'];
     },
   };
-  const beside = remoteKo({ naan, name: 'beside', engine, code: BESIDE[engine] });
+  const beside = runtimeKo({ naan, name: 'beside', engine, code: BESIDE[engine] });
   await door.activate(beside);
   const sibling = Number(await door.call(beside, []));
   const { own, outcomes } = await attacker.begin(door);

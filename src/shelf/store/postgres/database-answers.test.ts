@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { until } from '../../../../test/remote/support/until.ts';
+import { until } from '../../../../test/runtimes/support/until.ts';
 import { testDatabase } from '../../../../test/support/postgres/shared.ts';
 import { tcpProxy } from '../../../../test/support/postgres/tcp-proxy.ts';
 import { promised } from '../../../../test/support/promised.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contentOn, failsWith, filesOf, koId, put } from '../../../../test/conformance/shelf-packages.ts';
 import { temporaryFolder } from '../../../../test/conformance/temporary-folder.ts';
-import { until } from '../../../../test/remote/support/until.ts';
+import { until } from '../../../../test/runtimes/support/until.ts';
 import { testDatabase, type TestDatabase } from '../../../../test/support/postgres/shared.ts';
 import { openPostgresShelf } from './open-postgres-shelf.ts';
 import type { StoredShelf } from '../stored-shelf.ts';

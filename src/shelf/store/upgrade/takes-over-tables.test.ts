@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { contentOf, contentOn, koId } from '../../../../test/conformance/shelf-packages.ts';
 import { temporaryFolder } from '../../../../test/conformance/temporary-folder.ts';
-import { until } from '../../../../test/remote/support/until.ts';
+import { until } from '../../../../test/runtimes/support/until.ts';
 import { testDatabase, type TestDatabase } from '../../../../test/support/postgres/shared.ts';
 import { koKey } from '../../../knowledge-object/id.ts';
 import { AuditTable } from '../../audit/audit-table.ts';
