@@ -40,7 +40,7 @@ function installedNode() {
   }
 }
 
-/** Whoever handed over may be killed, and can pass nothing on then: the channel to it closes, and these commands end as if asked. */
+/** Ends these commands when the process that started them was killed and its channel closes. */
 function endWithParent() {
   if (process.channel === undefined) return;
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));

@@ -36,7 +36,7 @@ compared.`,
     )
     .action(async (path: string, named: string | undefined, options: DiffOptions) => {
       context.exitCode = await compare(context, path, named, options).catch((thrown: unknown) => {
-        // As other programs that compare: 1 only ever means that there are differences.
+        // Like other programs that compare: 1 only means that there are differences.
         if (!(thrown instanceof CommandFailure)) throw thrown;
         throw new CommandFailure(EXIT.usage, thrown.message, { cause: thrown });
       });

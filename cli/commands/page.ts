@@ -63,7 +63,7 @@ async function writePage({ terminal: open }: Context, path: string, options: Pag
   terminal.json({ ok: true, ko: koKey(metadata.id), file });
 }
 
-/** Of each path the first that is to succeed, as indented JSON. */
+/** Gives the first example of each path that is to succeed, as indented JSON. */
 function examplesOf({ examples }: Inspection): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const { endpoint, body, contentType, expected } of examples) {

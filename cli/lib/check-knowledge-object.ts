@@ -43,7 +43,7 @@ export async function checkKnowledgeObject(
   const results = await tryExamples(trial, (name) => terminal.progress(`${ko.key}: ${name} …`));
   const failed = results.filter(({ passed }) => !passed);
   findings.push(...failed.map((result) => problem(EXAMPLES_FILE, result.line, inOneLine(result))));
-  // Of an engine that is a slip of the pen, or not named, it is said already.
+  // A misspelled or missing engine is reported already.
   const named = ko.declared
     .map(({ entry }) => entry)
     .filter((each) => ENGINES.has(each.engine) || foreignEngine(each) !== undefined);

@@ -24,7 +24,7 @@ export async function descriptorWarnings(
   return findings;
 }
 
-/** Of a text in YAML or JSON; nothing where it cannot be read, which is a problem already. */
+/** Gives the warnings of a YAML or JSON text; none where it cannot be read, which is a problem already. */
 function warningsOf(text: string, file: string, isService: boolean): Finding[] {
   try {
     const parsed = parseYaml(text, file);

@@ -25,7 +25,7 @@ export const foreignEngine = ({ engine, path }: Pick<DeploymentEntry, 'engine' |
     : `${path} asks for the engine ${engine}, which is none of ${ENGINE_NAMES.join(', ')}: it runs only where a runtime for it has registered`;
 
 /**
- * Of all endpoints that ask for such an engine.
+ * Finds the endpoints that ask for such an engine.
  * @param expected names of those that will be there; undefined where that is not known, which is worth a warning only.
  */
 export function foreignEngines({ file, endpoints }: Deployment, expected?: readonly string[]): Finding[] {

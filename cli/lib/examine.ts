@@ -61,7 +61,7 @@ async function examine(
     const calls = read(await textOf(EXAMPLES_FILE), EXAMPLES_FILE);
     if (calls !== undefined) found.push(...workedExampleFindings(placed, service, examples, calls, files));
   }
-  // Of a file that is not read as what it is nothing else is said.
+  // A file that cannot be parsed has no other findings.
   const garbled = new Set(findings.filter(({ message }) => /^not (UTF-8|valid)/.test(message)).map(({ file }) => file));
   return { ...inspection, findings: sorted([...findings, ...found.filter(({ file }) => !garbled.has(file))]) };
 }

@@ -14,7 +14,7 @@ import { EXAMPLES_FILE } from '../../src/knowledge-object/worked-examples.ts';
 import type { WorkedExample } from '../../src/knowledge-object/worked-examples.ts';
 import type { PlacedData } from './yaml-place.ts';
 
-/** Of those that the descriptor itself holds: beside schemas, and in them. */
+/** Checks the examples in the descriptor, beside schemas and in them. */
 export function exampleFindings({ value, lineOf }: PlacedData, file: string, files?: SchemaFiles): Finding[] {
   if (!isObject(value)) return [];
   const checker = new SchemaChecker(value, { file, files });
@@ -51,7 +51,7 @@ export function exampleFindings({ value, lineOf }: PlacedData, file: string, fil
   return found;
 }
 
-/** Of the calls in `worked-examples.yaml`; one that is to fail may send what it likes. */
+/** Checks the calls in `worked-examples.yaml`; a call that is to fail may send anything. */
 export function workedExampleFindings(
   { value, lineOf }: PlacedData,
   file: string,

@@ -19,7 +19,7 @@ import type { Terminal } from './terminal.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 export interface KoSource extends AsyncDisposable {
-  /** As it was named: where it is. */
+  /** The location as it was given. */
   readonly path: string;
   /** The same for messages; places in it are `<label>/<path>:<line>`. */
   readonly label: string;

@@ -142,7 +142,7 @@ const withoutCache = (text: string): string =>
     return last === undefined ? path : path.slice(last.index + last[0].length);
   });
 
-/** Of the log, an author needs what the code prints and where calls fail; else what fails stands in the endpoint's detail. */
+/** Logs what authors need: what the code prints and where calls fail. Other failures stand in the endpoint's detail. */
 function authorsLog({ onConsole, onFailure }: LocalOptions, places: FailedPlaces): Logger {
   return pino(
     { level: 'info', base: null },

@@ -27,7 +27,7 @@ export async function openapiFindings(placed: PlacedData, file: string, validato
   const document = withTexts(placed, placed.value, version);
   const { errors = [] } = await validator.validate(structuredClone(document));
   const found: SchemaError[] = [
-    // As a text it is about references, which are looked at elsewhere: those that lead out of the file are no fault.
+    // A text is about references, which are checked elsewhere: those that lead out of the file are no fault.
     ...schemaErrors(typeof errors === 'string' ? [] : errors),
     ...(version.startsWith('3.1') ? schemaProblems(document) : []),
   ].filter(({ path, message }) => !(path[0] === 'paths' && path.length === 2 && /is no key here/.test(message)));

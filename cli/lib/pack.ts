@@ -14,7 +14,7 @@ import { readSource } from './ko-source.ts';
 import type { KoSource } from './ko-source.ts';
 
 export interface Packed {
-  /** Of the content, as an activator has it in `KGrid-Package-Digest`. */
+  /** Digest of the content, the same as an activator's `KGrid-Package-Digest`. */
   readonly packageDigest: string;
   /** `<naan>-<name>-<version>.zip` or `.tar.gz`. */
   readonly fileName: string;

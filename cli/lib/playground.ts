@@ -37,7 +37,7 @@ export interface Changes {
 
 interface Played {
   readonly mirror: Mirror;
-  /** Of the files when they were last looked at. */
+  /** The state of the files at the last look. */
   stamp: string;
   /** `<naan>/<name>/<version>` of what is served; undefined when nothing could be so far. */
   key: string | undefined;

@@ -5,7 +5,7 @@ import { fieldsOf } from './fields.ts';
 export interface EngineState {
   readonly name: string;
   readonly status: string;
-  /** Of an engine that has runtimes, how many registered. */
+  /** How many runtimes registered; undefined for engines without runtimes. */
   readonly runtimes: number | undefined;
   /** One that the activator brings is on its way. */
   readonly starting: boolean;

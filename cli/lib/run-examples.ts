@@ -21,7 +21,7 @@ export interface ExampleResult {
 export interface KoAddress {
   /** `<naan>/<name>/<version>`. */
   readonly key: string;
-  /** Of its service descriptor. */
+  /** The version in its service descriptor. */
   readonly apiVersion: string;
 }
 

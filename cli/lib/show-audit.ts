@@ -56,7 +56,7 @@ export function tableOf(records: readonly Fields[]): string[] {
   ]);
 }
 
-/** Of what is counted and told together. */
+/** Gives how often a record that stands for several happened. */
 const timesOf = (times: unknown): string => (typeof times === 'number' && times > 1 ? ` ${times} times` : '');
 
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -7,7 +7,7 @@ import { ServiceError } from '../../src/lib/errors.ts';
 
 export interface PlacedData {
   readonly value: unknown;
-  /** Of the value at this path, or the nearest around it that is written there; from 1. */
+  /** Gives the line, from 1, of the value at this path, or of the nearest value around it. */
   readonly lineOf: (path: readonly string[]) => number;
   /** A scalar as it is written: `1.0` gives "1.0". */
   readonly sourceOf: (path: readonly string[]) => string | undefined;
@@ -50,6 +50,6 @@ export function readPlaced(text: string, file: string): PlacedData | undefined {
   }
 }
 
-/** As it is written, and as JavaScript names it. */
+/** Gives a key as it is written, and as JavaScript names it. */
 const keyOf = (key: YamlNode): readonly (string | undefined)[] =>
   isScalar(key) ? [key.source, String(key.value)] : [];

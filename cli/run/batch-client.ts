@@ -12,7 +12,7 @@ import { RunStopped } from './run-stopped.ts';
 export interface BatchClientOptions {
   readonly url: string;
   readonly authorization: string | undefined;
-  /** Of the package that answered first. */
+  /** Digest of the package that answered first. */
   readonly digest: string | undefined;
   /** How often what was not answered is sent again, without any answer in between. */
   readonly retries: number;
@@ -26,7 +26,7 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 /** "Backoff on 429, 502, 503, 504 and broken connections." */
 const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
-/** Of an endpoint that was there: a service that starts does not have it yet. */
+/** Status of an endpoint that a starting service does not have yet. */
 const NOT_YET = 404;
 const MOST_ERROR_BYTES = 64 * 1024;
 /** Silence of which is told, again and again. */
@@ -55,7 +55,7 @@ export class BatchClient implements AsyncDisposable {
   async *answers(records: readonly string[]): AsyncGenerator<readonly string[]> {
     const { retries, signal, onWait } = this.#options;
     let done = 0;
-    /** Of a record that was answered with what may pass, for as long as no other shows that it is the record's own fault. */
+    /** The answer to a record that failed in a way that may pass, until another shows that the record itself is at fault. */
     let suspect: string | undefined;
     /** Records at once: fewer where an attempt brought no answer, since these may be what is too much. */
     let most = records.length;
@@ -201,7 +201,7 @@ function pauseBefore(attempt: number, afterSeconds: number): number {
 
 const ERROR = '{"error":';
 
-/** Of one record: 504 is that of code that takes too long, which it does again. */
+/** Statuses after which a record is sent again. 504 is not among them: code that takes too long does so again. */
 const RECORD_AGAIN: ReadonlySet<number> = new Set([429, 502, 503]);
 
 /** An answer for the record that says no more than a refusal of the whole request would. */

@@ -12,7 +12,7 @@ export function cellReader(types: JsonTypes): CellReader {
   const isText = types.has('string') && !types.has('number') && !types.has('integer');
   return (cell) => {
     if (typeof cell === 'string') return read(cell);
-    // As a number it would lose digits.
+    // A number would lose digits.
     if (typeof cell === 'bigint') return String(cell);
     return isText && typeof cell === 'number' ? String(cell) : cell;
   };

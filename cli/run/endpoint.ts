@@ -13,7 +13,7 @@ export const RECORDS_TYPE = 'application/x-ndjson';
 export interface RunEndpoint {
   /** `<naan>/<name>/<apiVersion>/<endpoint>`, also where its address names no version. */
   readonly id: string;
-  /** Of the package, where the service says it. */
+  /** Digest of the package, where the service sends it. */
   readonly digest: string | undefined;
   readonly schemas: EndpointSchemas;
   readonly notes: readonly string[];

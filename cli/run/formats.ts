@@ -19,7 +19,7 @@ export interface Form {
   readonly delimiter: string;
 }
 
-/** Of a file by its ending. @throws CommandFailure where neither that nor the option says. */
+/** Gives the form of a file by the option or its ending. @throws CommandFailure where neither says it. */
 export function formOf(path: string, named: string | undefined, option: string, delimiter: string | undefined): Form {
   const ending = ENDINGS[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''];
   const format = named === undefined ? ending?.format : FORMATS.find((each) => each === named.toLowerCase());

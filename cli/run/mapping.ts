@@ -25,7 +25,7 @@ export interface MappingOptions {
 export interface Mapping {
   /** Names of what stands beside the results. */
   readonly beside: readonly string[];
-  /** Of each of these. */
+  /** Kind of each column. */
   readonly kinds: readonly ColumnKind[];
   /** Which columns it reads; undefined where there are none. */
   readonly used: readonly number[] | undefined;

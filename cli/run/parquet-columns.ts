@@ -49,7 +49,7 @@ const TYPES: Readonly<Record<ColumnKind, Omit<SchemaElement, 'name'>>> = {
 
 const [LEAST, MOST] = [-(2n ** 63n), 2n ** 63n - 1n];
 
-/** As JSON can hold it, and as the column takes it. @throws UnfitResult. */
+/** Gives the value as JSON can hold it and the column takes it. @throws UnfitResult. */
 export function fitted({ name, kind }: ParquetColumn, value: unknown): unknown {
   if (value === undefined || value === null) return null;
   if (kind === 'text' && typeof value === 'bigint') return String(value);
@@ -64,6 +64,6 @@ export function fitted({ name, kind }: ParquetColumn, value: unknown): unknown {
 
 const bigintAsText = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value);
 
-/** As the library that writes takes it. */
+/** Gives the value in the form that the Parquet library takes. */
 export const stored = ({ kind }: ParquetColumn, value: unknown): unknown =>
   kind === 'integer' && value !== null ? BigInt(value as number | string) : value;

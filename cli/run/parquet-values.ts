@@ -12,7 +12,7 @@ export type ValueReader = (value: unknown) => unknown;
 
 const DAY_MS = 86_400_000;
 const BILLION = 1_000_000_000n;
-/** Of a second. */
+/** Parts of a second. */
 const UNITS = { MILLIS: 1000n, MICROS: 1_000_000n, NANOS: BILLION };
 const LAST_MOMENT_MS = 8.64e15;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -48,7 +48,7 @@ function withoutMeaning(element: SchemaElement): SchemaElement {
   return raw;
 }
 
-/** Of a column as the file describes it. */
+/** Gives the kind of a column from its description in the file. */
 export function kindOf({ element, children }: SchemaTree): ColumnKind {
   const { type, converted_type: converted, logical_type: logical } = element;
   if (children.length > 0 || element.repetition_type === 'REPEATED') return 'json';

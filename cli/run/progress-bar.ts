@@ -5,13 +5,13 @@ const WIDTH = 20;
 export interface Progress {
   readonly records: number;
   readonly failed: number;
-  /** Of this run, after what a run before it did. */
+  /** Records of this run, without those of a run before it. */
   readonly since: number;
   /** Milliseconds of this run. */
   readonly elapsed: number;
-  /** Of the input, from 0 to 1; undefined where nobody knows how much there is. */
+  /** Part of the input that is done, from 0 to 1; undefined where its size is unknown. */
   readonly part: number | undefined;
-  /** … when this run began. */
+  /** `part` at the beginning of this run. */
   readonly startPart: number;
   readonly wait: string | undefined;
 }

@@ -2,7 +2,7 @@ import { HeldBytes } from '../../src/calls/held-bytes.ts';
 import { RecordLines } from '../../src/calls/batch/record-lines.ts';
 import type { Bytes, RawRecord, Source } from './source.ts';
 
-/** Of one record: the service has a limit of its own, and says so for the record. */
+/** Most bytes of a record; the service has a lower limit of its own and reports it for the record. */
 export const MOST_RECORD_BYTES = 64 * 1024 * 1024;
 
 /** One JSON text a line. */

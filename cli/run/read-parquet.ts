@@ -9,7 +9,7 @@ import { kindOf, RAW_VALUES, rawElement, UnreadableValue, valueReader } from './
 import type { RawRecord, Source } from './source.ts';
 
 const ROWS_AT_ONCE = 256;
-/** Of a row group that is larger, its compressed bytes are read again for each. */
+/** Rows read at once; a larger row group is read again for each slice. */
 const SLICE_ROWS = 64 * 1024;
 const MAGIC = 'PAR1';
 const ENCRYPTED = 'PARE';
@@ -109,7 +109,7 @@ async function readColumn(
 async function openScan(path: string, file: AsyncBuffer): Promise<{ scan: ParquetScan; tree: SchemaTree }> {
   try {
     const metadata = await parquetMetadataAsync(file, RAW_VALUES);
-    // As the file describes it, before what the library is not to turn into something else is taken out.
+    // The schema of the file, taken before the types that the library would convert are removed.
     const tree = parquetSchema(metadata);
     const raw = { ...metadata, schema: metadata.schema.map(rawElement) };
     return { scan: await parquetScan({ ...RAW_VALUES, file, metadata: raw, compressors: COMPRESSORS }), tree };

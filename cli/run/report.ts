@@ -20,7 +20,7 @@ export interface Reported {
 }
 
 const EVERY_MS = 250;
-/** Of lines about waiting, where there is no terminal. */
+/** Pause between lines about waiting, without a terminal. */
 const NOTE_EVERY_MS = 10_000;
 
 export class RunReport {

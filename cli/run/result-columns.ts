@@ -3,7 +3,7 @@ import { fieldsOf, isObject } from '../lib/fields.ts';
 import type { JsonTypes, SchemaNode } from './schema-fields.ts';
 
 const RESULT_COLUMN = 'result';
-/** Of names of fields that have no column, so many are told. */
+/** Most names of fields without a column that are reported. */
 const MOST_LOST = 20;
 
 export interface ResultColumn {

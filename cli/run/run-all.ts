@@ -62,7 +62,7 @@ async function runTask(task: Task): Promise<ExitCode> {
   const size = input === PIPE ? undefined : await fileSize(input);
   const begin = { resume: options.resume === true, force: options.force === true };
   if (files !== undefined && (await checkFiles(files, begin)) === 'done') {
-    // Of the run that made it, nothing else is left.
+    // Nothing else is left of the run that made it.
     const hasFailures = await exists(files.failures);
     terminal.print(`${files.output} is whole already: nothing is left to do`);
     if (hasFailures) terminal.print(`  failures: ${files.failures}`);

@@ -19,7 +19,7 @@ export type ColumnKind = 'boolean' | 'integer' | 'number' | 'string' | 'text' | 
 export interface Source {
   /** Undefined where each record brings names of its own. */
   readonly columns: readonly string[] | undefined;
-  /** Of each column; undefined where all is text. */
+  /** Kind of each column; undefined where all are text. */
   readonly kinds?: readonly ColumnKind[];
   /** Bytes or rows; undefined of a pipe. */
   readonly size: number | undefined;

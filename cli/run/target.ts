@@ -10,7 +10,7 @@ import type { RunOptions } from './settings.ts';
 
 export interface RunTarget extends AsyncDisposable {
   readonly client: ActivatorClient;
-  /** Of the endpoint. */
+  /** Path of the endpoint. */
   readonly path: string;
 }
 

@@ -11,7 +11,7 @@ export interface Place {
   readonly endpoint: string;
   /** `<naan>/<name>/<version>`. */
   readonly knowledgeObject: string;
-  /** As `KGrid-Package-Digest` has it. */
+  /** The value of `KGrid-Package-Digest`. */
   readonly digest: string;
 }
 
@@ -62,7 +62,7 @@ export function answerOf(value: unknown, path: string): KeptAnswer {
   return { result: value['result'], inputs, metadata, provenance: provenanceOf(provenance, path) };
 }
 
-export function provenanceOf(value: unknown, path: string): KeptProvenance | undefined {
+function provenanceOf(value: unknown, path: string): KeptProvenance | undefined {
   if (value === undefined) return undefined;
   const said = fieldsOf(value);
   const { contentType, time, calls } = said;

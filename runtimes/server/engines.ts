@@ -23,7 +23,7 @@ export interface OpenEngine {
 }
 
 export interface RuntimeEngine {
-  /** As the activator is told. */
+  /** Its name in registrations. */
   readonly app: string;
   /** HTTP status of a call whose code threw: the protocol knows both. */
   readonly thrownStatus: 400 | 500;

@@ -30,7 +30,7 @@ export interface Runtime {
   kill(): void;
 }
 
-/** As long as whoever stops a service waits at least before it is killed. */
+/** Service managers wait at least this long before they kill. */
 const STOP_MS = 10_000;
 
 export async function startRuntime(settings: Settings, log: Log): Promise<Runtime> {

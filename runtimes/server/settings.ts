@@ -53,7 +53,7 @@ export interface Settings {
   readonly debug: boolean;
   /** What the package installer may see of the environment. */
   readonly installerEnvironment: Readonly<Record<string, string>>;
-  /** Of the runtime; workers see little of it. */
+  /** The environment of the runtime; workers see little of it. */
   readonly environment: Environment;
 }
 
@@ -62,7 +62,7 @@ export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
 
-/** Of all runtimes of one process, with their defaults. */
+/** Options of the whole process, with their defaults. */
 export const COMMON = {
   KGRID_PROXY_ADAPTER_URL: 'http://localhost:8080',
   KGRID_PROXY_HEARTBEAT_INTERVAL: '30',
@@ -97,7 +97,7 @@ export const OF_ENGINES = {
   ACTIVATION_WAIT: { node: '5', python: '5' },
 } as const;
 
-/** As long as a text of V8 can be, or a little less. */
+/** The longest text that V8 can hold, rounded down. */
 const MAX_TEXT_BYTES = 536e6;
 /** What a size without a unit means, and by what K, M and G multiply. */
 const UNITS = { node: { bare: 1e6, step: 1000 }, python: { bare: 1, step: 1024 } } as const;

@@ -7,15 +7,15 @@ import { SETTINGS } from './settings.ts';
 export interface ChangedSetting {
   readonly option: string;
   readonly value: string;
-  /** As `--help` says it; null where there is none. */
+  /** The default that `--help` shows; null where there is none. */
   readonly default: string | null;
   readonly group: Setting['group'];
 }
 
 const HIDDEN = '(set)';
-/** Of these nothing is shown but that they are set, … */
+/** Settings of which only the fact that they are set is shown. */
 const SECRETS: ReadonlySet<string> = new Set(['password']);
-/** … and of these what stands before the equals sign: what it is for, and not what knowledge objects are given. */
+/** Settings of which only the text before the equals sign is shown: the value may be a secret of knowledge objects. */
 const PAIRS: ReadonlySet<string> = new Set(['property']);
 
 /** In the order of the settings. */

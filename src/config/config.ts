@@ -40,7 +40,7 @@ export interface Config {
   readonly shutdownGrace: number;
   /** Its location; undefined: the working copy of the examples. */
   readonly shelf: string | undefined;
-  /** Of the activators that share a database. */
+  /** Name of the activators that share a database. */
   readonly fleet: string;
   /** Reads the password of the database; undefined where no file is named. */
   readonly shelfPassword: (() => string) | undefined;
@@ -63,7 +63,7 @@ export interface Config {
   readonly privateManifests: boolean;
   readonly basic: BasicLogin | undefined;
   readonly oauth: { readonly issuer: string; readonly audience: string; readonly scope?: string } | undefined;
-  /** Of call tokens; undefined: one of this process alone. */
+  /** Key of call tokens; undefined: a key of this process alone. */
   readonly callKey: Buffer | undefined;
   readonly secureExecution: boolean;
   readonly cors: readonly string[];
@@ -88,9 +88,9 @@ export interface Config {
   readonly validate: { readonly inputs: ValidationMode | undefined; readonly outputs: 'off' | 'log' };
   readonly logLevel: string;
   readonly logFormat: 'auto' | 'text' | 'json';
-  /** Calls leave a line each in the log, … */
+  /** Whether each call leaves a line in the log. */
   readonly logExecutions: boolean;
-  /** … with their inputs. */
+  /** Whether these lines hold the inputs. */
   readonly logInputs: boolean;
   /** What errors of code say is told, and not only their type and place. */
   readonly logMessages: boolean;

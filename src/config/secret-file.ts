@@ -5,7 +5,7 @@ import { startRefused } from '../lib/errors.ts';
 /** A mistaken name, such as that of a device, must not fill the memory. */
 const MAX_BYTES = 64 * 1024;
 const MIN_KEY_BYTES = 32;
-/** Whoever is neither the owner nor of the group of a file. */
+/** Permissions of users who are neither the owner nor in the group of a file. */
 const PERMISSIONS_OF_OTHERS = 0o007;
 
 /** The text of the file without the newline at its end. @throws startRefused. */

@@ -41,7 +41,7 @@ export function toDuration(value: string, source: string): number {
   throw refuse(source, value, 'a duration such as 500ms, 5s or 2m (a number alone is milliseconds), up to 24h');
 }
 
-/** As `toDuration`, or 0 for none. */
+/** Reads a duration like `toDuration`, or 0 for none. */
 export const toPause = (value: string, source: string): number =>
   /^0+\s*(?:ms|s|m|h|)$/i.test(value.trim()) ? 0 : toDuration(value, source);
 

@@ -63,7 +63,7 @@ export interface FilterPlan {
   readonly arch: string;
   /** The first that holds counts. */
   readonly rules: readonly Rule[];
-  /** Of a call that has rules, none of which holds, and of one that has none. */
+  /** The result of a call for which no rule holds. */
   readonly otherwise: number;
   /** Calls from this number on, which are not known here. */
   readonly unknown: { readonly from: number; readonly action: number };

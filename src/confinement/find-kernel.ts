@@ -66,7 +66,7 @@ const noKoffiText = (reason: string): string =>
 const NO_LANDLOCK: Partial<Record<string, string>> = {
   ENOSYS:
     'the kernel has no Landlock, which comes with Linux 5.13, or a container refuses it: Docker allows it from version 23 on',
-  // As Node names EOPNOTSUPP.
+  // Node's name for EOPNOTSUPP.
   ENOTSUP: 'Landlock is switched off: add landlock to the list lsm= of the command line of the kernel',
   EPERM:
     'something refuses Landlock, such as the seccomp profile of a container: allow the system calls landlock_* in it, as Docker does from version 23 on',

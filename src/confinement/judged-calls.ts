@@ -90,7 +90,7 @@ export const OTHER_ATTRIBUTES =
   'chown fchown lchown fchownat ' +
   'setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat';
 
-/** Of a process that may make none. */
+/** Rules for a process that may start no processes. */
 export const NO_PROCESSES: readonly Judged[] = [
   { calls: 'fork vfork execveat pidfd_open', errno: EPERM },
   { calls: 'clone', when: [not(argument(0, CLONE_THREAD, CLONE_THREAD))], errno: EPERM },

@@ -6,7 +6,7 @@
 import { readdirSync } from 'node:fs';
 import { constants } from 'node:os';
 
-/** Of the calls that are made here, by architecture: those of `system-calls.ts`, which is TypeScript. */
+/** Numbers of the calls made here, by architecture. They repeat those of `system-calls.ts`, which this JavaScript cannot import. */
 export const NUMBERS = {
   x64: { execve: 59, seccomp: 317, capset: 126, close_range: 436 },
   arm64: { execve: 221, seccomp: 277, capset: 91, close_range: 436 },

@@ -35,9 +35,6 @@ const WRITE =
 
 const ALL_FILES = WRITE | EXECUTE | MAKE_CHAR | MAKE_SOCK | MAKE_BLOCK | IOCTL_DEV;
 
-/** The newest that is used here. */
-export const NEWEST_ABI = 7;
-
 /** A domain as the launcher makes it. */
 export interface Domain {
   /** What is refused but for the rules; what the ABI does not know is left out. */

@@ -45,7 +45,7 @@ export function whyNotStarted(reason: string): string {
   return why === undefined ? reason : `its walls cannot be laid: ${why} (--walls off would start it without)`;
 }
 
-/** Of Linux, on x86-64 and arm64. */
+/** Its number on Linux, x86-64 and arm64. */
 const RLIMIT_FSIZE = 1;
 const RLIMIT_CORE = 4;
 const RLIMIT_NOFILE = 7;

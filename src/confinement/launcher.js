@@ -68,7 +68,7 @@ function opened(rules) {
 }
 
 /**
- * As root too: what then belongs to root stays within reach, and nothing of other users, but where the program itself does.
+ * Gives up capabilities, also as root: files of root stay within reach, files of other users only where they admit everybody.
  * @param {import('./kernel-calls.js').KernelCalls} kernel
  */
 function dropCapabilities(kernel) {

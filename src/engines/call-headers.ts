@@ -5,7 +5,7 @@ export const DEPTH_HEADER = 'x-kgrid-depth';
 export const DEADLINE_HEADER = 'x-kgrid-deadline-ms';
 /** What a request is called in logs. */
 export const REQUEST_ID_HEADER = 'x-request-id';
-/** Of https://www.w3.org/TR/trace-context. */
+/** Defined by https://www.w3.org/TR/trace-context. */
 export const TRACE_HEADER = 'traceparent';
 export const STATE_HEADER = 'tracestate';
 /** "Depth (16) and the time that is left travel with the call." */

@@ -21,7 +21,7 @@ const VERSION = 'v1';
 const MAX_CHARACTERS = 1024;
 
 export class CallTokens {
-  /** As an object, with which signing takes a fifth of the time. */
+  /** A key object: signing with it takes a fifth of the time. */
   #key: KeyObject;
   /** This process, for whoever reads a token. */
   readonly #node = randomUUID();
@@ -66,7 +66,7 @@ function isSame(given: string, right: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-/** Of a text that is signed, and yet may come from an activator of another version. */
+/** Reads the payload of a signed text, which may come from an activator of another version. */
 function payloadOf(text: string): Readonly<Record<string, unknown>> {
   try {
     return Object(JSON.parse(Buffer.from(text, 'base64url').toString())) as Record<string, unknown>;

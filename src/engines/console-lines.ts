@@ -22,7 +22,7 @@ export interface ConsoleBounds {
   readonly characters: number;
 }
 
-export const CONSOLE_BOUNDS: ConsoleBounds = {
+const CONSOLE_BOUNDS: ConsoleBounds = {
   lines: 1000,
   bytes: 256 * 1024,
   allBytes: 16 * 2 ** 20,
@@ -124,7 +124,7 @@ export class ConsoleLines {
     return { lines: lines.slice(-limit), lost: own.lost };
   }
 
-  /** Whoever has most gives half of it: none that says little loses it to one that says much. */
+  /** Drops half of the longest log, so that a knowledge object that prints little loses nothing to one that prints much. */
   #makeRoom(): void {
     let largest: KoLines | undefined;
     for (const own of this.#kos.values()) if (own.bytes > (largest?.bytes ?? 0)) largest = own;

@@ -25,7 +25,7 @@ export interface EndpointPlan {
   readonly listsExports?: true | undefined;
   /** Its code was seen to load just now. */
   readonly isLoaded?: true | undefined;
-  /** Of code that is a package to install: its names, and its folder, whose files the artifacts are. */
+  /** Present where the code is a package to install: its names, and the folder of its files, the artifacts. */
   readonly installs?: { readonly package?: string; readonly module?: string; readonly folder: string } | undefined;
   readonly options: EndpointOptions;
   /** What its code says to connect to; only the operator's word allows it. */
@@ -57,7 +57,7 @@ export interface Call {
   readonly deadline: number;
   /** 0 for a client's call, one more for each call of one KO by another. */
   readonly depth: number;
-  /** Of the request of a client, also where another KO calls for it. */
+  /** The client's request, also for nested calls. */
   readonly trace?: CallTrace | undefined;
   /** Finds the endpoints that this call may call: the set that was active when the outermost call began. */
   readonly scope: CallScope;
@@ -79,12 +79,12 @@ export interface RecordsCall {
 /** What is asked when a call has its turn; listening to each call would cost all of them. */
 export type CallSignal = Pick<AbortSignal, 'aborted'>;
 
-/** By which a request is known in logs, here and elsewhere. */
+/** Identifies a request in logs, here and elsewhere. */
 export interface CallTrace {
   readonly requestId: string;
   /** The header of that name, as it came. */
   readonly traceparent: string | undefined;
-  /** … which means nothing without the other. */
+  /** The header of that name; without `traceparent` it means nothing. */
   readonly tracestate?: string | undefined;
   /** Where calls are traced. */
   readonly span?: CallSpan | undefined;
@@ -158,7 +158,7 @@ export interface EngineHealth {
 export interface EngineFigures {
   /** Calls that wait for a process or a connection. */
   readonly waiting: number;
-  /** … those for the one endpoint, knowledge object or runtime for which most do. */
+  /** The longest of the queues of endpoints, knowledge objects and runtimes. */
   readonly longestQueue: number;
   /** Kinds of processes that it may have. */
   readonly kinds: readonly ProcessKind[];

@@ -1,6 +1,6 @@
-/** Milliseconds by which the ends of calls that share a batch may differ, … */
+/** Milliseconds by which the deadlines of calls in a batch may differ. */
 const MAX_APART_MS = 100;
-/** … and the part of the time that is left. */
+/** Divisor of the time left, by which they may differ too. */
 const PART = 20;
 
 /**

@@ -86,7 +86,7 @@ export class ProgramEngine implements Engine {
   }
 }
 
-/** As JSON in a string, since in a literal `__proto__` would be no file. */
+/** Passes the files as JSON in a string: in an object literal `__proto__` would be no file. */
 const runWith = (artifacts: readonly [string, string][], details: object): string =>
   `module.exports = require('./main.js')(Object.fromEntries(${parsed(artifacts)}), ${parsed(details)});`;
 const parsed = (value: unknown): string => `JSON.parse(${JSON.stringify(JSON.stringify(value))})`;

@@ -21,12 +21,12 @@ export interface EngineParts {
   readonly engines: EngineRegistry;
   /** Keep what code prints. */
   readonly consoles: ConsoleLines;
-  /** Of this engine. */
+  /** The log of this engine. */
   readonly log: Logger;
 }
 
 interface EngineFacts {
-  /** As deployment descriptors say it, in lower case. */
+  /** The name in deployment descriptors, in lower case. */
   readonly name: string;
   /** Other names for it, in lower case: those of the second generation of knowledge objects. */
   readonly aliases: readonly string[];

@@ -6,5 +6,5 @@ export interface CodePlace {
   readonly line: number;
 }
 
-/** As people read it beside a message: `(src/bmi.js line 12)`. */
+/** Formats a location for people: `(src/bmi.js line 12)`. */
 export const formatPlace = ({ file, line }: CodePlace): string => `(${file} line ${line})`;

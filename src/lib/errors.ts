@@ -18,7 +18,7 @@ export class ServiceError extends Error {
   /** All that the message says of a package, each with its place. */
   readonly problems: readonly PackageProblem[];
   /**
-   * Of `codeError`: where the code threw. For the log and for authors, in the words of `formatPlace`; never part
+   * Where the code of a `codeError` threw. For the log and for authors, in the words of `formatPlace`; never part
    * of an answer.
    */
   readonly place: CodePlace | undefined;

@@ -25,7 +25,7 @@ export function parseHostPort(text: string, standardPort?: number): HostPort | u
   return host === undefined ? undefined : { host, port };
 }
 
-/** As browsers read it: `0x7f.1` is 127.0.0.1. */
+/** Reads a host as browsers do: `0x7f.1` is 127.0.0.1. */
 function toHost(written: string): string | undefined {
   const name =
     URL.parse(`http://${written}`)
@@ -35,15 +35,15 @@ function toHost(written: string): string | undefined {
   return name.length <= MAX_NAME_CHARACTERS && name.split('.').every((label) => LABEL.test(label)) ? name : undefined;
 }
 
-/** Of DNS. */
+/** The limit of DNS. */
 const MAX_NAME_CHARACTERS = 253;
 const LABEL = /^[\w-]{1,63}$/;
 
 /** `host:port`, IPv6 in brackets. */
 export const formatHostPort = ({ host, port }: HostPort): string => `${formatHost(host)}:${String(port)}`;
 
-/** As it stands in a URL. */
-export const formatHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+/** Formats a host for a URL. */
+const formatHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
 export const isSameHostPort = (one: HostPort, other: HostPort): boolean =>
   one.host === other.host && one.port === other.port;

@@ -115,6 +115,6 @@ function keyOf(text: string, from: number, to: number): string {
   }
 }
 
-/** As a JSON pointer. */
+/** Gives the path as a JSON pointer. */
 export const pointerOf = (path: WrittenNumber['path']): string =>
   path.map((each) => `/${String(each).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');

@@ -23,7 +23,7 @@ export class LogLevels {
     return [...this.#parts.keys()].sort();
   }
 
-  /** Of all parts that have none of their own. */
+  /** The level of all parts without one of their own. */
   get level(): LogLevel {
     return this.#root.level as LogLevel;
   }
@@ -57,7 +57,7 @@ export class LogLevels {
     const { part, audit } = child.bindings();
     if (audit === true) {
       this.#audits.add(child);
-      // Of its own: else it would follow the log that it is of.
+      // Setting it makes it independent of its parent's level.
       child.level = String(child.level);
     }
     if (typeof part !== 'string' || audit === true) return;

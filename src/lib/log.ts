@@ -78,7 +78,7 @@ function readable(json: string, isTerminal: boolean): string {
 const STEERING = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** As JSON writes it, so that JSON stays what it is: what others wrote ends up in the log, and may not pass for lines of it. */
+/** Escapes control characters as JSON does: text of others in the log must not pass for lines of it. */
 export const escapeSteering = (text: string): string =>
   text.replace(
     STEERING,

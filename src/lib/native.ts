@@ -1,7 +1,7 @@
 /** Functions of the C library. */
 import { createRequire } from 'node:module';
 
-/** As much of koffi as is used here. */
+/** The part of koffi that is used here. */
 interface Koffi {
   load(library: null): Native;
 }

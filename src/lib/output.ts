@@ -7,11 +7,11 @@ import { isatty } from 'node:tty';
 import { Backoff } from './backoff.ts';
 import { uptime } from './uptime.ts';
 
-/** Bytes that are kept, … */
+/** Most bytes that are kept. */
 const MAX_KEPT_BYTES = 4 * 2 ** 20;
-/** … what a line costs beside its text, … */
+/** Bytes that a line costs in addition to its text. */
 const LINE_OVERHEAD_BYTES = 200;
-/** … and lines that are written at once. */
+/** Most lines written at once. */
 const LINES_AT_ONCE = 256;
 /** Milliseconds between two looks whether the reader reads again. */
 const FIRST_PAUSE_MS = 1;

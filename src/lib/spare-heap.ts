@@ -9,11 +9,11 @@ import { trimHeap } from './c-heap.ts';
 /** Bytes: less is not worth the pause. */
 const LEAST_GROWTH_BYTES = 32 * 2 ** 20;
 /**
- * … at a start, which is sooner ready so: what a small shelf makes grow goes back at the first rest, while giving it back takes
- * as much processor time as a sixth of the start.
+ * The least at a start. What a small shelf makes grow waits for the first rest: giving it back costs as much processor
+ * time as a sixth of the start.
  */
 const LEAST_AT_START_BYTES = 96 * 2 ** 20;
-/** … of the C library, whose pause is shorter. */
+/** The least for the heap of the C library, whose pause is shorter. */
 const LEAST_TRIMMED_BYTES = 8 * 2 ** 20;
 const LOOK_EVERY_MS = 30_000;
 /** The part of the time between two looks for which a service at rest may work. */
@@ -32,9 +32,9 @@ export class SpareHeap implements Disposable {
   readonly #leastGrowth: number;
   #timer: NodeJS.Timeout | undefined;
   #collect: NodeJS.GCFunction | undefined;
-  /** Bytes of V8's heap that were needed when it was last given back, … */
+  /** Bytes of V8's heap in use after memory was last given back. */
   #needed = 0;
-  /** … and of the whole process. */
+  /** Bytes of the whole process then. */
   #resident = 0;
 
   constructor({

@@ -24,7 +24,7 @@ const MAX_MESSAGE_CHARACTERS = 4000;
 export const cutWords = (text: string): string =>
   text.length > MAX_MESSAGE_CHARACTERS ? `${text.slice(0, MAX_MESSAGE_CHARACTERS)}…` : text;
 
-/** … as one line. */
+/** The same as one line. */
 export const oneLine = (text: string): string =>
   cutWords(text)
     .split('\n')

@@ -1,4 +1,4 @@
-/** As much of an activator as a runtime sees: it serves artifacts, takes registrations, and answers nested calls. */
+/** Plays the activator for a runtime: serves artifacts, takes registrations and answers nested calls. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

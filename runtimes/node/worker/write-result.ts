@@ -52,7 +52,7 @@ const maxPlaceCharacters = 200;
 const bounded = (place: string): string =>
   place.length > maxPlaceCharacters ? `${place.slice(0, maxPlaceCharacters - 1)}…` : place;
 
-/** As code reads it: `.name`, `[3]`, `["odd name"]`. */
+/** Gives a member as code reads it: `.name`, `[3]`, `["odd name"]`. */
 function member(holder: unknown, key: string): string {
   if (Array.isArray(holder)) return `[${key}]`;
   const start = key.slice(0, maxPlaceCharacters);

@@ -59,7 +59,7 @@ def test_a_package_is_built_with_its_backend_and_called_with_the_version_of_what
     assert [runtime.call(path, height).result for path in paths] == [["2.0", height], ["1.0", height]][in_round(1, 0) :]
 
 
-# Of many modules, and built once for all that try them.
+# A package of many modules, built once for all tests.
 MODULES = {
     **package_files("deep", "def run(value):\n    return 1 / value\n"),
     "deep/inner/__init__.py": "",

@@ -17,7 +17,7 @@ export interface Descriptor {
   readonly checksum: string | undefined;
   /** Milliseconds that a call may take; the limit of the runtime where it is left out. */
   readonly timeoutMs?: number;
-  /** Of code that is a package to install. */
+  /** Present where the code is a package to install. */
   readonly installs?: EndpointPlan['installs'];
 }
 

@@ -98,7 +98,7 @@ const STATUSES: { readonly [Kind in FailureKind]?: number } = {
   ...{ busy: 503, gone: 503 },
 };
 
-/** Of the service's errors: what became of the code. */
+/** Maps failures to the codes of the service's error catalogue. */
 const FAULTS: { readonly [Kind in FailureKind]?: string } = {
   ...{ thrown: 'code-error', unloaded: 'code-error', timeout: 'execution-timeout', memory: 'out-of-memory' },
   ...{ ended: 'process-ended', unwritable: 'invalid-result' },

@@ -77,7 +77,7 @@ class Loader(Functions):
         super().__init__()
         self._root = root
         self._basics = basics | _ALWAYS_LOADED
-        # As when a script is run: its own folder comes before the standard library. Dependencies come last.
+        # Python runs scripts like this: the script's folder comes before the standard library. Dependencies come last.
         beside = os.path.join(root, entry_folder) if entry_folder else root
         self._folders = list(dict.fromkeys([beside, root]))
         sys.path[:0] = self._folders

@@ -32,7 +32,7 @@ from kgrid_runtime.installer.processes import InstallProcess, Step
 from kgrid_runtime.installer.steps import InstallLimits
 
 _LONGEST_LINE = 16 * 1024 * 1024
-# Of the folder in the cache.
+# Name of the folder in the cache.
 _NAME = "installs"
 
 

@@ -140,7 +140,7 @@ class Installer:
                 raise
             name, version = ready[-1].name.split("-")[:2]
             self._warn(f"{work.package.ko} runs from its wheel {name} {version}: {failure.description}")
-            # Of one version there may be wheels for several platforms.
+            # A version may have wheels for several platforms.
             return ["--find-links", str(await asyncio.to_thread(_links, dist, staging)), f"{name}=={version}"]
 
     async def _build(self, work: _Work, staging: Path, tell: Progress) -> Path:
