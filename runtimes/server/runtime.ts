@@ -16,7 +16,7 @@ import { Registration } from './activator/registration.ts';
 import { controlRoutes, deactivate } from './http/control-routes.ts';
 import { createExecute } from './http/execute.ts';
 import { createRuntimeServer, type Handler } from './http/server.ts';
-import { messageOf } from './lib/errors.ts';
+import { messageOf } from '../../src/lib/errors.ts';
 import type { Log } from './lib/log.ts';
 import { RUNTIME_ENGINES } from './engines.ts';
 import type { Settings } from './settings.ts';

@@ -12,3 +12,9 @@ export const STATE_HEADER = 'tracestate';
 export const MAX_DEPTH = 16;
 export const tooDeep = (id: string): string =>
   `calls between knowledge objects may be ${MAX_DEPTH} deep, and ${id} is one too many`;
+
+/** The media type of a request with many calls. */
+export const CALLS_TYPE = 'application/vnd.kgrid.calls';
+export const ANSWERS_TYPE = 'application/vnd.kgrid.answers';
+/** Accepts failures as JSON objects, with all that the answer to a single call says. */
+export const ANSWERS_ACCEPTED = `${ANSWERS_TYPE};failures=json`;

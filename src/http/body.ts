@@ -14,6 +14,7 @@ import { withoutMark } from '../lib/byte-order-mark.ts';
 import { GrowingBytes } from '../lib/growing-bytes.ts';
 import { noRoom } from '../calls/held-bytes.ts';
 import type { HeldBytes } from '../calls/held-bytes.ts';
+import { isJson, mediaTypeOf } from '../lib/media-type.ts';
 import { uptime } from '../lib/uptime.ts';
 
 export interface BodyLimits {
@@ -166,15 +167,6 @@ export function textBody(request: FastifyRequest): string {
   if (!isUtf8(body)) throw bodyNotReadable('The request body is not valid UTF-8');
   return withoutMark(body.toString('utf8'));
 }
-
-/** Media type without its parameters, in lower case. */
-export const mediaTypeOf = (header: string | undefined): string => {
-  const end = header?.indexOf(';') ?? -1;
-  return (end < 0 ? (header ?? '') : (header ?? '').slice(0, end)).trim().toLowerCase();
-};
-
-/** JSON itself and types that end with `+json`. */
-export const isJson = (mediaType: string): boolean => /^(application|text)\/json$|\+json$/.test(mediaType);
 
 /** @throws unsupportedMediaType unless the request's body is declared as JSON. */
 export function requireJson(request: FastifyRequest): void {

@@ -8,7 +8,8 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'node:test';
-import { Bodies, installBodyParser, isJson, mediaTypeOf, requireJson, textBody } from './body.ts';
+import { Bodies, installBodyParser, requireJson, textBody } from './body.ts';
+import { isJson, mediaTypeOf } from '../lib/media-type.ts';
 import { sendError } from './errors.ts';
 import { HeldBytes } from '../calls/held-bytes.ts';
 

@@ -39,7 +39,7 @@ import { nameProblem, readName } from '../../src/shelf/zip/entry-name.ts';
 import { isUri, parseArtifactPath, parseUri } from '../../runtimes/server/lib/paths.ts';
 import { describe, describeLoad } from '../../runtimes/node/worker/describe.ts';
 import { parseDescriptor } from '../../runtimes/server/activation/descriptor.ts';
-import { isJson } from '../../runtimes/server/http/body.ts';
+import { isJson } from '../../src/lib/media-type.ts';
 import { placeOf } from '../../cli/lib/findings.ts';
 import { parseWorkedExamples } from '../../src/knowledge-object/worked-examples.ts';
 import { javascriptKo, ko } from '../acceptance/support/ko.ts';

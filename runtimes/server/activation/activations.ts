@@ -30,7 +30,7 @@ export class Activations<T> {
     this.#waitMs = waitMs;
   }
 
-  /** @throws RuntimeError 503 while it is in processing, else why the endpoint cannot be activated. */
+  /** @throws inProcessing while it is in processing, else why the endpoint cannot be activated. */
   async activate(descriptor: Descriptor): Promise<T> {
     const fingerprint = JSON.stringify(descriptor);
     const known = this.#works.get(descriptor.uri);

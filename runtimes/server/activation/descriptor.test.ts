@@ -63,7 +63,7 @@ describe('descriptors', () => {
       { ...sent, artifact: [7] },
       { ...sent, artifact: [], entry: undefined },
     ]) {
-      assert.throws(() => parse(body), { code: 400 });
+      assert.throws(() => parse(body), { status: 400 });
     }
     assert.throws(() => parse({ ...sent, artifact: new Array(5001).fill('a.js') }), /More than 5000/);
   });

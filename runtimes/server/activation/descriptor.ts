@@ -1,6 +1,6 @@
 /** What the activator sends to `POST /endpoints`, checked. */
 import type { EndpointPlan } from '../../../src/engines/engine.ts';
-import { refused } from '../lib/errors.ts';
+import { malformedRequest } from '../../../src/lib/errors.ts';
 import { parseArtifactPath, parseUri } from '../lib/paths.ts';
 
 export interface Descriptor {
@@ -23,18 +23,19 @@ export interface Descriptor {
 
 const maxArtifacts = 5_000;
 
-/** @throws RuntimeError 400. */
+/** @throws malformedRequest. */
 export function parseDescriptor(body: unknown, ofRuntime: string): Descriptor {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw refused('The body must be a JSON object');
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw malformedRequest('The body must be a JSON object');
   const fields = body as Readonly<Record<string, unknown>>;
   const uri = parseUri(fields['uri']);
   const engine = fields['engine'];
   if (typeof engine === 'string' && engine.toLowerCase() !== ofRuntime) {
-    throw refused(`This runtime has the engine ${ofRuntime}, not ${engine.slice(0, 100)}`);
+    throw malformedRequest(`This runtime has the engine ${ofRuntime}, not ${engine.slice(0, 100)}`);
   }
   const baseUrl = parseBaseUrl(fields['baseUrl']);
   const list = [fields['artifact'] ?? []].flat();
-  if (list.length > maxArtifacts) throw refused(`More than ${maxArtifacts} artifacts`);
+  if (list.length > maxArtifacts) throw malformedRequest(`More than ${maxArtifacts} artifacts`);
   const listed = list.map(parseArtifactPath);
   const entry = parseArtifactPath(fields['entry'] ?? listed[0]);
   const artifacts = [...new Set([entry, ...listed])].sort();
@@ -59,7 +60,8 @@ export function parseDescriptor(body: unknown, ofRuntime: string): Descriptor {
 function installsOf(fields: Readonly<Record<string, unknown>>): Descriptor['installs'] {
   const { folder, package: named, module } = fields;
   if (folder === undefined || folder === null) return undefined;
-  if (typeof named !== 'string' && typeof module !== 'string') throw refused('package or module must be a text');
+  if (typeof named !== 'string' && typeof module !== 'string')
+    throw malformedRequest('package or module must be a text');
   return {
     folder: folder === '' ? '' : parseArtifactPath(folder),
     ...(typeof named === 'string' && { package: named }),
@@ -70,7 +72,7 @@ function installsOf(fields: Readonly<Record<string, unknown>>): Descriptor['inst
 function parseBaseUrl(text: unknown): URL {
   const url = typeof text === 'string' ? URL.parse(text.endsWith('/') ? text : `${text}/`) : null;
   if (url && ['http:', 'https:'].includes(url.protocol)) return url;
-  throw refused('baseUrl must be an http or https address');
+  throw malformedRequest('baseUrl must be an http or https address');
 }
 
 const koOf = (baseUrl: URL): string | undefined =>

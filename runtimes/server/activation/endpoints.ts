@@ -1,8 +1,6 @@
 /** The endpoints of this runtime: which are active, and what the activator is told of them. */
 import { posix } from 'node:path';
-import { ActivationFailure } from '../../../src/engines/engine.ts';
 import type { HostedCode, HostedEndpoint, WantedCode } from '../../../src/engines/workers/hosted-code.ts';
-import { activationFailed } from '../lib/errors.ts';
 import type { Progress } from './activations.ts';
 import type { Descriptor } from './descriptor.ts';
 
@@ -54,12 +52,10 @@ export class Endpoints {
     return [...this.#active.values()];
   }
 
-  /** @throws RuntimeError; the endpoint is then as it was before. */
+  /** @throws ActivationFailure; the endpoint is then as it was before. */
   async activate(descriptor: Descriptor, progress: Progress): Promise<EndpointAnswer> {
     const { uri } = descriptor;
-    const hosted = await this.#parts.code.activate(this.#wantedBy(descriptor), progress).catch((thrown: unknown) => {
-      throw thrown instanceof ActivationFailure ? activationFailed(thrown.message) : thrown;
-    });
+    const hosted = await this.#parts.code.activate(this.#wantedBy(descriptor), progress);
     const answer = {
       id: uri,
       uri,

@@ -1,5 +1,7 @@
 /** Calls that knowledge objects make of other endpoints: always through the activator, whatever runs them. */
 import type { CallScope, NestedCall } from '../../../src/engines/engine.ts';
+import { DEADLINE_HEADER, DEPTH_HEADER, TOKEN_HEADER } from '../../../src/engines/call-headers.ts';
+import { uptime } from '../../../src/lib/uptime.ts';
 import { isUri } from '../lib/paths.ts';
 import type { ActivatorClient } from './client.ts';
 
@@ -47,14 +49,14 @@ export class ActivatorScope implements CallScope {
   async call(id: string, { body, contentType, deadline }: NestedCall): Promise<string> {
     if (!isUri(id, 3)) throw new Error(`Not an endpoint: ${id.slice(0, 200)}`);
     const { depth, token, trace } = this.#origin;
-    const left = Math.floor(deadline - performance.now());
+    const left = Math.floor(deadline - uptime());
     const answer = await this.#activator.exchange(id, {
       method: 'POST',
       headers: {
         'content-type': contentType,
-        'x-kgrid-depth': String(depth),
-        'x-kgrid-deadline-ms': String(left),
-        ...(token === undefined ? {} : { 'x-kgrid-call-token': token }),
+        [DEPTH_HEADER]: String(depth),
+        [DEADLINE_HEADER]: String(left),
+        ...(token === undefined ? {} : { [TOKEN_HEADER]: token }),
         ...trace,
       },
       body,

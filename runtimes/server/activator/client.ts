@@ -1,8 +1,9 @@
 /** Requests to the activator: bounded in time and size, with the credentials it wants and nobody else gets. */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { activationFailed } from '../../../src/engines/workers/packages/errors.ts';
-import { activatorUnreachable, codeOf, megabytes, messageOf, seconds } from '../lib/errors.ts';
+import { activationFailed, codeOf, megabytes } from '../../../src/engines/workers/packages/errors.ts';
+import { messageOf } from '../../../src/lib/errors.ts';
+import { activatorUnreachable } from '../lib/errors.ts';
 import { GrowingBytes } from '../../../src/lib/growing-bytes.ts';
 
 export interface Exchange {
@@ -35,7 +36,7 @@ export class ActivatorClient {
 
   /**
    * @param target a path relative to the activator's address, or an absolute address.
-   * @throws RuntimeError 502 where there is no complete answer within the limits.
+   * @throws activatorUnreachable where there is no complete answer within the limits.
    */
   async exchange(target: string, exchange: Exchange): Promise<Answer> {
     const url = new URL(target, this.#url);
@@ -79,7 +80,8 @@ async function read(response: IncomingMessage, maxBytes: number): Promise<Buffer
 
 function reason(error: unknown, timeoutMs: number, maxBytes: number): string {
   if (error instanceof TooMuch) return `answered more than ${megabytes(maxBytes)}`;
-  if (error instanceof Error && error.name === 'AbortError') return `did not answer within ${seconds(timeoutMs)}`;
+  if (error instanceof Error && error.name === 'AbortError')
+    return `did not answer within ${Math.round(timeoutMs / 10) / 100} s`;
   return `could not be reached (${codeOf(error) ?? 'no connection'})`;
 }
 

@@ -1,4 +1,6 @@
 /** Tells the activator that this runtime is here: at the start until it answers, and then as a heartbeat. */
+import { Backoff } from '../../../src/lib/backoff.ts';
+import { messageOf } from '../../../src/lib/errors.ts';
 import { activatorUnreachable } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { ActivatorClient } from './client.ts';
@@ -10,7 +12,8 @@ export interface RuntimeIdentity {
   readonly url: string;
 }
 
-const retryMs = [1_000, 2_000, 5_000, 10_000] as const;
+const FIRST_RETRY_MS = 1000;
+const LONGEST_RETRY_MS = 10_000;
 
 export class Registration {
   readonly #activator: ActivatorClient;
@@ -18,7 +21,8 @@ export class Registration {
   readonly #heartbeatMs: number;
   readonly #log: Log;
   #registered = false;
-  #failures = 0;
+  #isFailing = false;
+  readonly #backoff = new Backoff(FIRST_RETRY_MS, LONGEST_RETRY_MS);
   #timer: NodeJS.Timeout | undefined;
 
   /** @param heartbeatMs 0 for none. */
@@ -40,7 +44,7 @@ export class Registration {
 
   /**
    * @param forceUpdate asks the activator to activate all endpoints of this engine again.
-   * @returns the activator's answer. @throws RuntimeError 502.
+   * @returns the activator's answer. @throws activatorUnreachable.
    */
   async register(forceUpdate: boolean): Promise<unknown> {
     const { status, body } = await this.#activator.exchange('proxy/environments', {
@@ -59,14 +63,14 @@ export class Registration {
     try {
       const first = !this.#registered;
       await this.register(first);
-      if (first || this.#failures > 0) this.#log.info('registered', { url: this.#identity.url });
-      this.#failures = 0;
+      if (first || this.#isFailing) this.#log.info('registered', { url: this.#identity.url });
+      this.#isFailing = false;
     } catch (error) {
       // The same reason every few seconds tells nobody more.
-      if (this.#failures === 0) this.#log.warn('not registered', { reason: (error as Error).message });
-      this.#failures += 1;
+      if (!this.#isFailing) this.#log.warn('not registered', { reason: messageOf(error) });
+      this.#isFailing = true;
     }
-    const next = this.#registered ? this.#heartbeatMs : (retryMs[this.#failures - 1] ?? retryMs[3]);
+    const next = this.#registered ? this.#heartbeatMs : this.#backoff.next();
     if (next > 0) this.#timer = setTimeout(() => void this.#heartbeat(), next);
   }
 }

@@ -1,13 +1,17 @@
 /** Request bodies and answers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { refused, type RuntimeError, tooLarge, unsupportedMediaType } from '../lib/errors.ts';
+import { megabytes } from '../../../src/engines/workers/packages/errors.ts';
+import { bodyTooLarge, malformedRequest, messageOf, unsupportedMediaType } from '../../../src/lib/errors.ts';
+import type { ServiceError } from '../../../src/lib/errors.ts';
 import { GrowingBytes } from '../../../src/lib/growing-bytes.ts';
+import { isJson, mediaTypeOf } from '../../../src/lib/media-type.ts';
+import { isInProcessing } from '../lib/errors.ts';
 
 /** Gives the body as text when it is complete; an error where it is larger than allowed. Nothing where the client left. */
 export function readText(
   request: IncomingMessage,
   limit: number,
-  done: (error: RuntimeError | undefined, text: string) => void,
+  done: (error: ServiceError | undefined, text: string) => void,
 ): void {
   const bytes = new GrowingBytes();
   let isTooLarge = false;
@@ -17,28 +21,26 @@ export function readText(
     isTooLarge = true;
     request.removeAllListeners('data').resume();
     bytes.clear();
-    done(tooLarge(limit), '');
+    done(bodyTooLarge(`The body is larger than the limit of ${megabytes(limit)}`), '');
   });
   request.on('end', () => {
     if (!isTooLarge) done(undefined, bytes.take().toString('utf8'));
   });
 }
 
-/** @throws RuntimeError 400, 413, 415. */
+/** @throws unsupportedMediaType, bodyTooLarge, malformedRequest. */
 export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
-  if (!isJson(request.headers['content-type'])) throw unsupportedMediaType();
+  if (!isJson(mediaTypeOf(request.headers['content-type'])))
+    throw unsupportedMediaType('Content-Type must be application/json');
   const text = await new Promise<string>((resolve, reject) => {
     readText(request, limit, (error, body) => (error ? reject(error) : resolve(body)));
   });
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw refused(`The body is not valid JSON: ${(error as Error).message}`);
+    throw malformedRequest(`The body is not valid JSON: ${messageOf(error)}`);
   }
 }
-
-export const isJson = (contentType: string | undefined): boolean =>
-  contentType !== undefined && /^\s*[\w.-]+\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType);
 
 export function sendJson(
   response: ServerResponse,
@@ -55,7 +57,8 @@ export function sendJson(
   response.end(text);
 }
 
-export function sendError(response: ServerResponse, error: RuntimeError): void {
-  const { status, message: description } = error;
-  sendJson(response, error.code, status === undefined ? { description } : { status, description }, error.headers);
+/** The protocol gives `status` a meaning where an endpoint is in processing. */
+export function sendError(response: ServerResponse, error: ServiceError): void {
+  const { status: code, title: status, message: description, headers } = error;
+  sendJson(response, code, isInProcessing(error) ? { status, description } : { description }, headers);
 }

@@ -8,9 +8,8 @@
  * `status` and what the answer to a single call would hold.
  */
 import type { ServerResponse } from 'node:http';
+import { ANSWERS_ACCEPTED, ANSWERS_TYPE } from '../../../src/engines/call-headers.ts';
 import type { CodePlace } from '../../../src/lib/code-place.ts';
-
-export const CALLS_TYPE = 'application/vnd.kgrid.calls';
 
 export type Outcome = { readonly ok: true; /** JSON text. */ readonly result: string } | FailedCall;
 
@@ -34,15 +33,14 @@ export interface Reason {
 export type Submit = (body: string, json: boolean, done: (outcome: Outcome) => void, number?: number) => void;
 
 /** Whether the header `Accept` says so. */
-export const takesFailuresAsJson = (accept: string | undefined): boolean =>
-  accept?.includes('application/vnd.kgrid.answers;failures=json') ?? false;
+export const takesFailuresAsJson = (accept: string | undefined): boolean => accept?.includes(ANSWERS_ACCEPTED) ?? false;
 
 export function answerCalls(body: string, response: ServerResponse, submit: Submit, failuresAsJson: boolean): void {
   const inputs = body.split('\0');
   let left = inputs.length;
   let ready = '';
   let flushing = false;
-  response.setHeader('content-type', 'application/vnd.kgrid.answers');
+  response.setHeader('content-type', ANSWERS_TYPE);
   const flush = (): void => {
     flushing = false;
     // Where all is ready at once, Node sends it in one piece with its length.

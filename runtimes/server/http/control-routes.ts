@@ -3,9 +3,9 @@ import type { Activations } from '../activation/activations.ts';
 import { parseDescriptor } from '../activation/descriptor.ts';
 import type { EndpointAnswer, Endpoints } from '../activation/endpoints.ts';
 import type { Registration, RuntimeIdentity } from '../activator/registration.ts';
-import { ActivationFailure } from '../../../src/engines/engine.ts';
 import type { WorkerPool } from '../../../src/engines/workers/worker-pool.ts';
-import { activationFailed, isInProcessing, messageOf, refused } from '../lib/errors.ts';
+import { malformedRequest, messageOf } from '../../../src/lib/errors.ts';
+import { isInProcessing } from '../lib/errors.ts';
 import type { OpenEngine } from '../engines.ts';
 import type { Log } from '../lib/log.ts';
 import { readJson } from './body.ts';
@@ -42,9 +42,7 @@ const fetchAhead =
   (fetch: NonNullable<ControlParts['fetchDependencies']>): Handler =>
   async (request) => {
     const dependencies = parseDependencies(await readJson(request, maxBodyBytes));
-    await fetch(dependencies).catch((thrown: unknown) => {
-      throw thrown instanceof ActivationFailure ? activationFailed(thrown.message) : thrown;
-    });
+    await fetch(dependencies);
     return { status: 'Dependencies are in the cache of the installer', dependencies };
   };
 
@@ -73,12 +71,12 @@ export const deactivate =
     return { id: uri, uri, status: wasActive ? 'Deactivated' : 'Not active' };
   };
 
-/** `{"name": "range", …}`, also below the key `dependencies`. @throws RuntimeError 400. */
+/** `{"name": "range", …}`, also below the key `dependencies`. @throws malformedRequest. */
 function parseDependencies(body: unknown): Record<string, string> {
   const outer = body as { readonly dependencies?: unknown } | null;
   const wanted: unknown = outer?.dependencies ?? outer;
   const fits =
     typeof wanted === 'object' && wanted !== null && Object.values(wanted).every((range) => typeof range === 'string');
-  if (!fits || Array.isArray(wanted)) throw refused('The body must be {"<package>": "<version range>", …}');
+  if (!fits || Array.isArray(wanted)) throw malformedRequest('The body must be {"<package>": "<version range>", …}');
   return wanted as Record<string, string>;
 }

@@ -2,12 +2,21 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { CallScope } from '../../../src/engines/engine.ts';
 import type { Endpoints } from '../activation/endpoints.ts';
-import { notFound, overloaded, type RuntimeError } from '../lib/errors.ts';
+import {
+  CALLS_TYPE,
+  DEADLINE_HEADER,
+  DEPTH_HEADER,
+  REQUEST_ID_HEADER,
+  TOKEN_HEADER,
+} from '../../../src/engines/call-headers.ts';
+import { notFound, overloaded } from '../../../src/lib/errors.ts';
+import type { ServiceError } from '../../../src/lib/errors.ts';
+import { isJson, mediaTypeOf } from '../../../src/lib/media-type.ts';
 import { CallFailure, type FailureKind } from '../../../src/engines/workers/call-failure.ts';
 import { uptime } from '../../../src/lib/uptime.ts';
 import type { CallOrigin } from '../activator/activator-scope.ts';
-import { answerCalls, CALLS_TYPE, takesFailuresAsJson, type Outcome, type Submit } from './calls-in-one-request.ts';
-import { isJson, readText, sendError, sendJson } from './body.ts';
+import { answerCalls, takesFailuresAsJson, type Outcome, type Submit } from './calls-in-one-request.ts';
+import { readText, sendError, sendJson } from './body.ts';
 
 export interface ExecuteOptions {
   readonly executionTimeoutMs: number;
@@ -42,8 +51,8 @@ export function createExecute(endpoints: Endpoints, options: ExecuteOptions): Ex
       const submit: Submit = (text, json, done, number = 0) => {
         held += text.length;
         const origin = {
-          depth: count(headers['x-kgrid-depth']) ?? 0,
-          token: tokenOf(headers['x-kgrid-call-token']),
+          depth: count(headers[DEPTH_HEADER]) ?? 0,
+          token: tokenOf(headers[TOKEN_HEADER]),
           trace: traces(number),
         };
         const settle = (outcome: Outcome): void => {
@@ -55,16 +64,13 @@ export function createExecute(endpoints: Endpoints, options: ExecuteOptions): Ex
           json,
           depth: origin.depth,
           scope: options.scopeOf(origin),
-          deadline: uptime() + limitOf(timeoutMs, count(headers['x-kgrid-deadline-ms'])),
+          deadline: uptime() + limitOf(timeoutMs, count(headers[DEADLINE_HEADER])),
           resolve: (result) => settle({ ok: true, result }),
           reject: (error) => settle(failureOf(error, options.thrownStatus)),
         });
       };
       if (type === CALLS_TYPE) answerCalls(body, response, submit, takesFailuresAsJson(headers.accept));
-      else
-        submit(body, type === undefined || type === 'application/json' || isJson(type), (outcome) =>
-          answerCall(response, outcome),
-        );
+      else submit(body, type === undefined || isJson(mediaTypeOf(type)), (outcome) => answerCall(response, outcome));
     });
   };
 }
@@ -104,7 +110,7 @@ const FAULTS: { readonly [Kind in FailureKind]?: string } = {
   ...{ ended: 'process-ended', unwritable: 'invalid-result' },
 };
 
-const tooMuchHeld = (): RuntimeError => overloaded('The runtime holds as many inputs as it can');
+const tooMuchHeld = (): ServiceError => overloaded('The runtime holds as many inputs as it can');
 
 /** A caller with less time than the limit gets its answer before that time is over: a second, or a twentieth of it. */
 const limitOf = (timeoutMs: number, left: number | undefined): number =>
@@ -116,10 +122,10 @@ const tokenOf = (header: string | string[] | undefined): string | undefined =>
 
 /** Gives the headers by which a call is known in logs; those of calls in one request are divided by commas. */
 function tracesOf(headers: IncomingHttpHeaders): (number: number) => Readonly<Record<string, string>> {
-  const ids = partsOf(headers['x-request-id']);
+  const ids = partsOf(headers[REQUEST_ID_HEADER]);
   const parents = partsOf(headers['traceparent']);
   return (number) => ({
-    ...(isTrace(ids[number]) ? { 'x-request-id': ids[number] } : {}),
+    ...(isTrace(ids[number]) ? { [REQUEST_ID_HEADER]: ids[number] } : {}),
     ...(isTrace(parents[number]) ? { traceparent: parents[number], ...stateOf(headers, parents.length) } : {}),
   });
 }

@@ -2,15 +2,8 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { sameSecret } from '../../../src/lib/same-secret.ts';
 import { secretHeader } from '../activator/client.ts';
-import {
-  crossSite,
-  internal,
-  messageOf,
-  methodNotAllowed,
-  notFound,
-  RuntimeError,
-  unauthenticated,
-} from '../lib/errors.ts';
+import { messageOf, methodNotAllowed, notFound, ServiceError } from '../../../src/lib/errors.ts';
+import { crossSite, toServiceError, unauthenticated } from '../lib/errors.ts';
 import type { Endpoint, Endpoints } from '../activation/endpoints.ts';
 import type { Log } from '../lib/log.ts';
 import { sendError, sendJson } from './body.ts';
@@ -47,8 +40,8 @@ export function createRuntimeServer(parts: ServerParts): Server {
         (body) => sendJson(response, 200, body),
         (error: unknown) => {
           request.resume();
-          if (!(error instanceof RuntimeError)) log.warn('request failed', { path, reason: messageOf(error) });
-          sendError(response, error instanceof RuntimeError ? error : internal(error));
+          if (!(error instanceof ServiceError)) log.warn('request failed', { path, reason: messageOf(error) });
+          sendError(response, toServiceError(error));
         },
       );
     }
@@ -65,7 +58,12 @@ function answer(parts: ServerParts, request: IncomingMessage, path: string): unk
     return handler(request);
   }
   const allowed = Object.keys(parts.routes).filter((route) => route.endsWith(` /${path}`));
-  if (allowed.length > 0) throw methodNotAllowed(allowed.map((route) => route.split(' ')[0]).join(', '));
+  if (allowed.length > 0)
+    throw methodNotAllowed(
+      method,
+      `/${path}`,
+      allowed.map((route) => route.slice(0, route.indexOf(' '))),
+    );
   if (path.startsWith('endpoints/') && method === 'DELETE') {
     if (request.headers.origin !== undefined) throw crossSite();
     return parts.deactivate(path.slice('endpoints/'.length));
@@ -76,7 +74,7 @@ function answer(parts: ServerParts, request: IncomingMessage, path: string): unk
     if (endpoint) return describeEndpoint(endpoint);
     throw notFound(`No endpoint ${uri} is active in this runtime`);
   }
-  if (parts.endpoints.get(path)) throw methodNotAllowed('POST');
+  if (parts.endpoints.get(path)) throw methodNotAllowed(method, `/${path}`, ['POST']);
   throw notFound(`No endpoint ${path} is active in this runtime`);
 }
 

@@ -21,7 +21,7 @@ describe('names from outside', () => {
       null,
     ];
     for (const uri of [...bad, `a/b/c/${'x'.repeat(65)}`, 'a/'.repeat(20)]) {
-      assert.throws(() => parseUri(uri), { code: 400 });
+      assert.throws(() => parseUri(uri), { status: 400 });
     }
     assert.deepEqual(
       ['a/b/c', 'a/b', 'proxy/b/c'].map((text) => isUri(text, 3)),
@@ -53,7 +53,7 @@ describe('names from outside', () => {
       {},
     ];
     for (const path of [...bad, 'x'.repeat(256), 'x/'.repeat(600) + 'x']) {
-      assert.throws(() => parseArtifactPath(path), { code: 400 });
+      assert.throws(() => parseArtifactPath(path), { status: 400 });
     }
   });
 });

@@ -1,52 +1,36 @@
 /** Names that come from outside: identifiers of endpoints and paths of artifacts. */
-import { refused } from './errors.ts';
+import { isEndpointPart, RESERVED_NAANS } from '../../../src/knowledge-object/id.ts';
+import { isPackagePath } from '../../../src/knowledge-object/package-path.ts';
+import { malformedRequest } from '../../../src/lib/errors.ts';
 import { withoutSlashes } from '../../../src/lib/text.ts';
 
-const segment = /^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,64}$/;
-/** The first segment of the activator's own paths, which no knowledge object can have. */
-const reserved = new Set([
-  'kos',
-  'endpoints',
-  'actuator',
-  'proxy',
-  'doc',
-  'console',
-  'info',
-  'register',
-  'dependencies',
-]);
+/** Paths of the runtime itself, which no knowledge object can have. */
+const OWN_PATHS: ReadonlySet<string> = new Set(['info', 'register', 'dependencies']);
 
-/** Characters: 16 segments of 64, with room for slashes at the ends. */
-const maxUriCharacters = 2048;
+/** 16 segments of 64 characters, with room for slashes at the ends. */
+const MAX_URI_CHARACTERS = 2048;
+const MAX_SEGMENTS = 16;
 
-/** `<naan>/<name>/<version>/<endpoint>`, where the endpoint may have several segments. @throws RuntimeError 400. */
+/** `<naan>/<name>/<version>/<endpoint>`, where the endpoint may have several segments. @throws malformedRequest. */
 export function parseUri(text: unknown): string {
-  const uri = typeof text === 'string' && text.length <= maxUriCharacters ? withoutSlashes(text) : '';
+  const uri = typeof text === 'string' && text.length <= MAX_URI_CHARACTERS ? withoutSlashes(text) : '';
   if (isUri(uri, 4)) return uri;
-  throw refused('uri must be <naan>/<name>/<version>/<endpoint>');
+  throw malformedRequest('uri must be <naan>/<name>/<version>/<endpoint>');
 }
 
 /** Whether the text names an endpoint; calls may leave the version out and then have three segments. */
 export function isUri(text: string, segments: 3 | 4): boolean {
-  if (text.length > maxUriCharacters) return false;
+  if (text.length > MAX_URI_CHARACTERS) return false;
   const parts = text.split('/');
-  return (
-    parts.length >= segments &&
-    parts.length <= 16 &&
-    parts.every((part) => segment.test(part)) &&
-    !reserved.has(parts[0] ?? '')
-  );
+  const [naan = ''] = parts;
+  const fits = parts.length >= segments && parts.length <= MAX_SEGMENTS && parts.every(isEndpointPart);
+  return fits && !RESERVED_NAANS.has(naan) && !OWN_PATHS.has(naan);
 }
 
-const maxPathCharacters = 1024;
-
-/** A path inside the knowledge object, relative and without `.` or `..`. @throws RuntimeError 400. */
+/** A path inside the knowledge object, relative and without `.` or `..`. @throws malformedRequest. */
 export function parseArtifactPath(text: unknown): string {
-  const path = typeof text === 'string' && text.length <= maxPathCharacters ? text.replace(/^\.?\//, '') : '';
-  const parts = path.split('/');
-  const fits = parts.every((part) => part !== '' && part !== '.' && part !== '..' && part.length <= 255);
-  if (fits && !/[\\\p{Cc}]/v.test(path)) return path;
-  throw refused(`not a path of an artifact: ${String(JSON.stringify(cut(text)))}`);
+  const path = typeof text === 'string' ? text.replace(/^\.?\//, '') : '';
+  if (isPackagePath(path)) return path;
+  const said = typeof text === 'string' ? text.slice(0, 200) : typeof text;
+  throw malformedRequest(`not a path of an artifact: ${JSON.stringify(said)}`);
 }
-
-const cut = (text: unknown): unknown => (typeof text === 'string' ? text.slice(0, 200) : typeof text);

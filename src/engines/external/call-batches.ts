@@ -11,11 +11,6 @@ import type { CallSignal, CallTrace } from '../engine.ts';
 import { failureIn, failureOf } from './answers.ts';
 import { RuntimeUnreachable } from './runtime-connections.ts';
 
-/** The media type by which a runtime knows a request with many calls. */
-export const CALLS_TYPE = 'application/vnd.kgrid.calls';
-/** What is accepted in answer to it: failures may be JSON objects, with all that the answer to a single call says. */
-export const ANSWERS_TYPE = 'application/vnd.kgrid.answers;failures=json';
-
 export interface BatchedCall {
   /** JSON text. */
   readonly input: string;

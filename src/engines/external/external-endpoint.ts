@@ -1,6 +1,8 @@
 /** An endpoint at one external runtime that holds it. */
 import { executionFailed, messageOf, overloaded } from '../../lib/errors.ts';
 import {
+  ANSWERS_ACCEPTED,
+  CALLS_TYPE,
   DEADLINE_HEADER,
   DEPTH_HEADER,
   REQUEST_ID_HEADER,
@@ -14,7 +16,7 @@ import type { ActivatedAt } from './activate-at.ts';
 import { failureIn, resultOf } from './answers.ts';
 import type { EndpointLocation } from './endpoint-location.ts';
 import { checkJson } from '../check-json.ts';
-import { ANSWERS_TYPE, CALLS_TYPE, CallBatches } from './call-batches.ts';
+import { CallBatches } from './call-batches.ts';
 import type { ExternalOptions } from './external-options.ts';
 import { RuntimeSilent, RuntimeUnreachable } from './runtime-connections.ts';
 import type { Runtime } from './runtime.ts';
@@ -157,7 +159,7 @@ export class ExternalEndpoint implements EndpointLocation {
       body,
       headers: {
         'content-type': contentType,
-        accept: contentType === CALLS_TYPE ? `${ANSWERS_TYPE}, ${ACCEPT}` : ACCEPT,
+        accept: contentType === CALLS_TYPE ? `${ANSWERS_ACCEPTED}, ${ACCEPT}` : ACCEPT,
         [DEPTH_HEADER]: String(depth),
         [DEADLINE_HEADER]: String(left),
         [TOKEN_HEADER]: this.#options.tokens.give({ depth, deadline }),

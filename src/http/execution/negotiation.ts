@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import { notAcceptable, unsupportedMediaType } from '../../lib/errors.ts';
 import { boundedAccept } from '../accept.ts';
-import { isJson, mediaTypeOf } from '../body.ts';
+import { isJson, mediaTypeOf } from '../../lib/media-type.ts';
 import { recordTypeOf } from './batch/record-types.ts';
 
 /** How the answer is written: with its metadata, the result alone, also in a declared type of JSON, or a text of a declared type. */

@@ -6,7 +6,7 @@ import { importZip } from '../../shelf/import/import-zip.ts';
 import type { ImportTarget } from '../../shelf/import/import-zip.ts';
 import { audit } from '../access/audit.ts';
 import { atIdOf } from '../access/audited-names.ts';
-import { mediaTypeOf } from '../body.ts';
+import { mediaTypeOf } from '../../lib/media-type.ts';
 import type { Operation } from '../methods.ts';
 import { logReplaced, replaced } from './replaced.ts';
 import { aboutUpload, uploadedPackage } from './upload.ts';

@@ -1,5 +1,5 @@
 /** The media types of NDJSON, of which each line is a call of its own. */
-import { mediaTypeOf } from '../../body.ts';
+import { mediaTypeOf } from '../../../lib/media-type.ts';
 
 const RECORD_TYPES: ReadonlySet<string> = new Set([
   'application/x-ndjson',
