@@ -17,7 +17,6 @@ It ends when its input does.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import os
 import sys
@@ -27,7 +26,7 @@ from typing import Any
 from kgrid_runtime.installer.environments import Environments
 from kgrid_runtime.installer.failures import Failure
 from kgrid_runtime.installer.installer import Installer
-from kgrid_runtime.installer.package import Package, read_package
+from kgrid_runtime.installer.package import Package, module_of
 from kgrid_runtime.installer.processes import InstallProcess, Step
 from kgrid_runtime.installer.steps import InstallLimits
 
@@ -42,42 +41,11 @@ def _tell(said: dict[str, object]) -> None:
         data = data[os.write(1, data) :]
 
 
-class _AskedProcess:
-    """A process that the activator runs."""
-
-    def __init__(self, number: int) -> None:
-        self._number = number
-        self._output = asyncio.StreamReader()
-        self._has_ended = asyncio.Event()
-        self.returncode: int | None = None
-
-    async def read(self) -> bytes:
-        return await self._output.read(65536)
-
-    async def wait(self) -> object:
-        return await self._has_ended.wait()
-
-    def kill(self) -> None:
-        if self.returncode is None:
-            _tell({"kill": self._number})
-
-    def has_ended(self) -> bool:
-        # The activator tells it then.
-        return self.returncode is not None
-
-    def printed(self, text: str) -> None:
-        self._output.feed_data(text.encode())
-
-    def ended(self, code: int) -> None:
-        self.returncode = code
-        self._output.feed_eof()
-        self._has_ended.set()
-
-
 class _Service:
     def __init__(self, said: dict[str, Any]) -> None:
         """`said`: the first line."""
-        self._processes: dict[int, _AskedProcess] = {}
+        self._processes: dict[int, InstallProcess] = {}
+        self._last = 0
         environments = Environments(Path(said["cache"]), _NAME)
         environments.prepare()
         self._installer = Installer(
@@ -106,15 +74,13 @@ class _Service:
 
         try:
             root = Path(said["root"])
-            named = None if said["package"] is None else read_package(said["package"])
+            module = None if said["package"] is None else module_of(said["package"])
             requirements = None if said["requirements"] is None else root / said["requirements"]
-            index = {} if named is None else await asyncio.to_thread(_digests, root / named.folder, named.folder)
-            package = Package(said["ko"], said["key"], root, requirements, index, said["hosts"])
-            if named is None:
+            package = Package(said["ko"], said["key"], root, requirements, said["hosts"])
+            if module is None:
                 folders = await self._installer.requirements_of(package, progress)
             else:
-                folders = await self._installer.package(package, named.folder, progress)
-            module = None if named is None else named.module
+                folders = await self._installer.package(package, said["package"]["folder"], progress)
             _tell({"installed": number, "folders": [str(each) for each in folders], "module": module})
         except Failure as failure:
             _tell({"failed": number, "text": failure.description})
@@ -123,11 +89,10 @@ class _Service:
                 {"failed": number, "text": f"what it needs cannot be stored: {error.strerror or 'a file is no file'}"}
             )
 
-    async def _start(self, step: Step) -> InstallProcess:
-        number = len(self._processes) + 1
-        while number in self._processes:
-            number += 1
-        process = self._processes[number] = _AskedProcess(number)
+    def _start(self, step: Step) -> InstallProcess:
+        self._last += 1
+        number = self._last
+        process = self._processes[number] = InstallProcess(lambda: _tell({"kill": number}))
         _tell(
             {
                 "start": number,
@@ -139,15 +104,6 @@ class _Service:
             }
         )
         return process
-
-
-def _digests(folder: Path, name: str) -> dict[str, str]:
-    """Of the files in a folder, by path from the knowledge object's root."""
-    start = f"{name}/" if name else ""
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {
-        f"{start}{path.relative_to(folder).as_posix()}": hashlib.sha256(path.read_bytes()).hexdigest() for path in files
-    }
 
 
 async def _serve() -> None:

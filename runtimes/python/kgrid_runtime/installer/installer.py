@@ -85,12 +85,11 @@ class Installer:
         Raises Failure and OSError.
         """
         work = self._work(package, package.root / folder)
-        content = json.dumps(sorted(package.digests_in(folder).items()))
 
         async def make(staging: Path, made: Path, tell: Progress) -> None:
             await self._install_package(work, staging, made, tell)
 
-        own = await self._environments.obtain(key_of("package", content, work.alone), make, progress)
+        own = await self._environments.obtain(key_of("package", package.key, folder, work.alone), make, progress)
         note = json.loads((own / _NOTE).read_bytes())
         wanted = read_needs(note["requires"], "the package")
         if note["requirements"]:
@@ -154,7 +153,7 @@ class Installer:
             last = step == _MOST_BUILD_STEPS - 1
             ended = await self._steps.build(folder, environment, last, Doing("building the package", tell))
             needs, wheel = ended.outcome.get("needs"), ended.outcome.get("wheel")
-            if isinstance(wheel, str):
+            if ended.code == 0 and isinstance(wheel, str):
                 return await asyncio.to_thread(self._take_wheel, folder, wheel, staging)
             if last or not isinstance(needs, list) or not needs:
                 break

@@ -1,4 +1,4 @@
-"""The knowledge object for which is installed, and the package that it may be."""
+"""The knowledge object for which is installed, and the module of the package that it may be."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import keyword
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from kgrid_runtime.installer.failures import Failure
@@ -15,35 +15,19 @@ _OWN = {"kgrid_python_runtime", "kgrid_runtime"}
 
 
 @dataclass(frozen=True)
-class PythonPackage:
-    """What to import of a knowledge object that is an installable package."""
-
-    folder: str
-    """Of the package; empty for the knowledge object's root."""
-    module: str
-    """With the package, such as `bmi.api`."""
-
-
-@dataclass(frozen=True)
 class Package:
     ko: str
     """<naan>/<name>/<version>"""
     key: str
+    """Digest of its files."""
     root: Path
     requirements: Path | None
-    digests: Mapping[str, str]
-    """Of its files, by path from the root, where it is a package."""
-    hosts: Mapping[str, object] = field(default_factory=dict)
+    hosts: Mapping[str, object]
     """From which packages may be fetched beside the indexes: `any` public one, and `hosts` with their ports."""
 
-    def digests_in(self, folder: str) -> dict[str, str]:
-        """Of each file in a folder, by path from there; the empty folder is the root."""
-        start = f"{folder}/" if folder else ""
-        return {path[len(start) :]: digest for path, digest in self.digests.items() if path.startswith(start)}
 
-
-def read_package(value: Mapping[str, object]) -> PythonPackage:
-    """`package`, `module` or both say what to import of `folder`. Raises Failure."""
+def module_of(value: Mapping[str, object]) -> str:
+    """The module to import, such as `bmi.api`, which `package`, `module` or both name. Raises Failure."""
     named = [(key, str(value[key])) for key in ("package", "module") if value.get(key)]
     if not named:
         raise Failure("package or module must be a text")
@@ -57,7 +41,7 @@ def read_package(value: Mapping[str, object]) -> PythonPackage:
             f"The package {top} has the name of a module of {'the runtime' if top in _OWN else 'the standard library'},"
             " which would be imported in its place; give it another name"
         )
-    return PythonPackage(_folder(value["folder"]), module)
+    return module
 
 
 def _standard_modules() -> frozenset[str]:
@@ -67,14 +51,3 @@ def _standard_modules() -> frozenset[str]:
     # Before Python 3.10.
     files = {file.name.partition(".")[0] for file in Path(os.__file__).parent.iterdir()} - {"site-packages"}
     return frozenset({*files, *sys.builtin_module_names})
-
-
-def _folder(path: object) -> str:
-    """A relative path that stays in its folder; empty for that itself."""
-    if path == "":
-        return ""
-    path = str(path).removeprefix("./") if isinstance(path, str) else ".."
-    bad = any(part in ("", ".", "..") or len(part.encode()) > 255 for part in path.split("/"))
-    if bad or "\\" in path or "\0" in path or len(path) > 1024:
-        raise Failure(f"folder {path[:100]} is not a path within the knowledge object")
-    return path

@@ -1,11 +1,11 @@
-"""The processes that fetch and build, which are started and confined by who runs the installer."""
+"""The processes that fetch and build, which the activator starts, confines and ends."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 
 @dataclass(frozen=True)
@@ -22,22 +22,28 @@ class Step:
     """The folder in which it may write."""
 
 
-class InstallProcess(Protocol):
-    @property
-    def returncode(self) -> int | None:
-        """None until it has ended."""
+class InstallProcess:
+    def __init__(self, kill: Callable[[], None]) -> None:
+        """`kill` asks the activator to end it, with everything it has started."""
+        self._kill = kill
+        self._output = asyncio.StreamReader()
+        self.returncode: int | None = None
+        """None until it has ended, with everything it has started."""
 
     async def read(self) -> bytes:
-        """What it printed since; nothing once it has closed its output."""
-
-    async def wait(self) -> object:
-        """Returns when it has ended."""
+        """What it printed since; nothing once it has ended."""
+        return await self._output.read(65536)
 
     def kill(self) -> None:
-        """Ends it, with everything it has started."""
+        if self.returncode is None:
+            self._kill()
 
-    def has_ended(self) -> bool:
-        """With everything it has started."""
+    def printed(self, text: str) -> None:
+        self._output.feed_data(text.encode())
+
+    def ended(self, code: int) -> None:
+        self.returncode = code
+        self._output.feed_eof()
 
 
-StartProcess = Callable[[Step], Awaitable[InstallProcess]]
+StartProcess = Callable[[Step], InstallProcess]

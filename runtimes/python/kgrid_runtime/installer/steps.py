@@ -28,9 +28,8 @@ _AT_ONCE = 2
 _SHORTEST_SECRET = 4
 # Seconds.
 _SHORTEST_LOOK = 0.3
-_LAST_READ = 2.0
-_LAST_PROCESS = 10.0
-_BETWEEN_ENDS = 0.02
+# The activator gives a group of processes 30 s to end.
+_LAST_PROCESS = 35.0
 # Looking at the size takes at most this part of the time.
 _SHARE_OF_LOOKS = 0.1
 _COLLECTING = re.compile(rb"^(?:Collecting|Processing) (?:\S*/)?([\w.-]+)", re.MULTILINE)
@@ -117,7 +116,7 @@ class Steps:
             doing.tell("waiting for other installations")
         async with self._turn:
             doing.tell(doing.what)
-            process = await self._start(step)
+            process = self._start(step)
             self._processes.add(process)
             output = _Output(what, doing)
             watching = asyncio.ensure_future(self._watch(what, process, work))
@@ -133,17 +132,17 @@ class Steps:
                 # What it has started ends with it.
                 process.kill()
                 watching.cancel()
-                # Until the pipe is read to its end, asyncio does not tell the end of the process.
-                await asyncio.wait({reading}, timeout=_LAST_READ)
+                await asyncio.wait({reading}, timeout=_LAST_PROCESS)
                 reading.cancel()
                 await asyncio.gather(watching, reading, return_exceptions=True)
                 self._processes.discard(process)
-                await _end(what, process)
+            if process.returncode is None:
+                raise Failure(f"{what} failed: a process that it has started does not end")
         await asyncio.to_thread(self._measure, what, work)
         said = output.text
         for secret in self._secrets:
             said = said.replace(secret, "")
-        return Ended(process.returncode or 0, said, await asyncio.to_thread(_outcome, work))
+        return Ended(process.returncode, said, await asyncio.to_thread(_outcome, work))
 
     async def _watch(self, what: str, process: InstallProcess, work: Path) -> None:
         """Returns when the process has ended. Raises Failure when too much is written."""
@@ -165,15 +164,6 @@ def _secrets_in(environment: Mapping[str, str]) -> list[str]:
     found = re.findall(r"//([^\s@]+)@", " ".join(environment.values()))
     parts = {part for each in found for part in (each, *each.split(":", 1), *unquote(each).split(":", 1))}
     return sorted((part for part in parts if len(part) >= _SHORTEST_SECRET), key=len, reverse=True)
-
-
-async def _end(what: str, process: InstallProcess) -> None:
-    """Returns when nothing of the process is left. Raises Failure where that takes too long."""
-    until = time.monotonic() + _LAST_PROCESS
-    while not process.has_ended():
-        if time.monotonic() > until:
-            raise Failure(f"{what} failed: a process that it has started does not end")
-        await asyncio.sleep(_BETWEEN_ENDS)
 
 
 class _Output:
@@ -201,7 +191,6 @@ class _Output:
             self._kept = (self._kept + data)[-_LAST_OUTPUT:]
             for name in _COLLECTING.findall(data)[-1:]:
                 self._doing.tell(f"{self._doing.what}: {name.decode()}")
-        await process.wait()
 
 
 def _outcome(work: Path) -> dict[str, Any]:
