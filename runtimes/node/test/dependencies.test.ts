@@ -235,7 +235,7 @@ describe('packages that knowledge objects depend on', () => {
     const files = { 'package.json': JSON.stringify({ dependencies: { stuck: '1.0.0' } }), 'src/index.js': '' };
     const settings = { ...registry.settings, KGRID_NODE_ACTIVATION_WAIT: '0.2' };
     await using impatient = await TestRuntime.start(activator, { ...settings, KGRID_NODE_INSTALL_TIMEOUT: '1' });
-    assert.equal(await resultOf('stuck', files, impatient), 'Installing packages passed its limit of 1 s');
+    assert.equal(await resultOf('stuck', files, impatient), 'Installing packages passed the limit of 1 s');
 
     await using killed = await TestRuntime.start(activator, settings);
     const descriptor = killed.descriptor({ uri: 'deps/stuck/1.0/run', ko: 'deps/stuck/v1', files });

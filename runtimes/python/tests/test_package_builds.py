@@ -99,11 +99,14 @@ FORGE = "import os\nopen('../outcome.json', 'w').write('{}')\nos._exit(0)"
 HOSTILE = {
     "eats": (
         "import time\nfor n in range(99):\n  open(f'{n}', 'wb').write(bytes(1000000))\ntime.sleep(60)",
-        "wrote more than",
+        "Its packages are larger than",
     ),
-    "eats_at_the_end": ("for n in range(4):\n  open(f'{n}', 'wb').write(bytes(9000000))", "wrote more than"),
+    "eats_at_the_end": (
+        "for n in range(4):\n  open(f'{n}', 'wb').write(bytes(9000000))",
+        "Its packages are larger than",
+    ),
     "prints": ("while True: print('x' * 100000)", "printed more than 64 MB"),
-    "one_file": ("open('f', 'wb').write(bytes(99000000))", "Building the package "),
+    "one_file": ("open('f', 'wb').write(bytes(99000000))", "Its packages are larger than"),
     "hoards": ("x = bytes(3 << 30)", "passed its memory limit"),
     "dies": ("import os\nos._exit(0)", "Building the package failed"),
     "forges": (FORGE.format('{"needs": []}'), "Building the package failed: "),

@@ -4,12 +4,12 @@ In, first: `{cache, environment, seconds, size, sourceBuilds}`, the folder for w
 limits. Then `{"install": number, ko, key, root, requirements, package, hosts}`: folder of the knowledge object and what
 tells its files apart, its `requirements.txt`, and `{folder, package, module}` where it is a package; either may be
 null. `hosts` are those that it may name to fetch packages from, beside the indexes.
-And what becomes of processes: `{"output": number, "text"}`, `{"ended": number, "code"}`.
+And of programs that run: `{"run": number, "fetching": name of a package}`, and at their end
+`{"run": number, "end": {"code", "output", "problem"?}}`.
 
 Out: `{"progress": number, "text"}`, `{"warning": text}`, and at the end of an installation `{"installed": number,
-"folders", "module"}` or `{"failed": number, "text"}`. The processes that fetch and build are started by the activator,
-which has walls for them: `{"start": number, "kind", "request", "folder", "environment", "work"}`,
-`{"kill": number}`.
+"folders", "module"}` or `{"failed": number, "text"}`. The programs that fetch and build are run by the activator,
+which has walls and limits for them: `{"run": number, "kind", "what", "request", "folder", "environment", "work"}`.
 
 It ends when its input does.
 """
@@ -20,6 +20,7 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,7 @@ from kgrid_runtime.installer.environments import Environments
 from kgrid_runtime.installer.failures import Failure
 from kgrid_runtime.installer.installer import Installer
 from kgrid_runtime.installer.package import Package, module_of
-from kgrid_runtime.installer.processes import InstallProcess, Step
-from kgrid_runtime.installer.steps import InstallLimits
+from kgrid_runtime.installer.steps import InstallLimits, Step, StepEnd
 
 _LONGEST_LINE = 16 * 1024 * 1024
 # Name of the folder in the cache.
@@ -44,7 +44,7 @@ def _tell(said: dict[str, object]) -> None:
 class _Service:
     def __init__(self, said: dict[str, Any]) -> None:
         """`said`: the first line."""
-        self._processes: dict[int, InstallProcess] = {}
+        self._running: dict[int, tuple[asyncio.Future[StepEnd], Callable[[str], None]]] = {}
         self._last = 0
         environments = Environments(Path(said["cache"]), _NAME)
         environments.prepare()
@@ -53,7 +53,7 @@ class _Service:
             InstallLimits(said["seconds"], said["size"]),
             said["environment"],
             frozenset(said["sourceBuilds"]),
-            self._start,
+            self._run,
             lambda text: _tell({"warning": text}),
         )
         self._tasks: set[asyncio.Task[None]] = set()
@@ -63,10 +63,11 @@ class _Service:
             task = asyncio.ensure_future(self._install(said["install"], said))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        elif "output" in said:
-            self._processes[said["output"]].printed(said["text"])
-        elif "ended" in said:
-            self._processes.pop(said["ended"]).ended(said["code"])
+        elif "fetching" in said:
+            self._running[said["run"]][1](said["fetching"])
+        else:
+            end = said["end"]
+            self._running.pop(said["run"])[0].set_result(StepEnd(end["code"], end["output"], end.get("problem")))
 
     async def _install(self, number: int, said: dict[str, Any]) -> None:
         def progress(text: str) -> None:
@@ -89,21 +90,22 @@ class _Service:
                 {"failed": number, "text": f"what it needs cannot be stored: {error.strerror or 'a file is no file'}"}
             )
 
-    def _start(self, step: Step) -> InstallProcess:
+    async def _run(self, step: Step, what: str, fetching: Callable[[str], None]) -> StepEnd:
         self._last += 1
-        number = self._last
-        process = self._processes[number] = InstallProcess(lambda: _tell({"kill": number}))
+        ended: asyncio.Future[StepEnd] = asyncio.get_running_loop().create_future()
+        self._running[self._last] = (ended, fetching)
         _tell(
             {
-                "start": number,
+                "run": self._last,
                 "kind": step.kind,
+                "what": what,
                 "request": dict(step.request),
                 "folder": str(step.folder),
                 "environment": dict(step.environment),
                 "work": str(step.work),
             }
         )
-        return process
+        return await ended
 
 
 async def _serve() -> None:

@@ -15,11 +15,10 @@ from kgrid_runtime.installer import scratch
 from kgrid_runtime.installer.environments import Environments, Progress, key_of
 from kgrid_runtime.installer.failures import Failure
 from kgrid_runtime.installer.package import Package
-from kgrid_runtime.installer.processes import StartProcess
 from kgrid_runtime.installer.reasons import one_sentence, reason_of
 from kgrid_runtime.installer.requirement_files import archives_in, read_requirements
 from kgrid_runtime.installer.requirements import Line, Requirements, read_needs, requires_in
-from kgrid_runtime.installer.steps import Doing, Ended, InstallLimits, Steps
+from kgrid_runtime.installer.steps import Doing, Ended, InstallLimits, RunStep, Steps
 from kgrid_runtime.installer.tree import TreeRefused, check_folder, read_file, take_file, take_folder, write_new
 
 _OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--progress-bar", "off")
@@ -57,16 +56,16 @@ class Installer:
         limits: InstallLimits,
         environment: Mapping[str, str],
         source_builds: frozenset[str],
-        start: StartProcess,
+        run: RunStep,
         warn: Callable[[str], None],
     ) -> None:
         """`source_builds`: `naan/name` of knowledge objects whose dependencies may be built from their sources.
 
-        `start` starts what fetches and builds; `warn` is told what the operator should know.
+        `run` runs what fetches and builds; `warn` is told what the operator should know.
         """
         self._environments = environments
         self._limits = limits
-        self._steps = Steps(limits, environment, start)
+        self._steps = Steps(limits, environment, run)
         self._retries = () if "PIP_RETRIES" in environment else ("--retries", "2")
         self._source_builds = source_builds
         self._warn = warn
@@ -95,9 +94,6 @@ class Installer:
         if note["requirements"]:
             wanted = wanted.and_of(await asyncio.to_thread(_listed, work))
         return (own, *await self._requirements(work, wanted, progress))
-
-    def kill(self) -> None:
-        self._steps.kill()
 
     def _work(self, package: Package, folder: Path) -> _Work:
         return _Work(package, folder, package.ko.rpartition("/")[0] in self._source_builds)

@@ -1,7 +1,7 @@
 """Folders that code of packages may write in: looked at, read, taken over and removed by handles of folders.
 
-No link is followed, nothing but regular files is read, and nothing without a bound. All but `measure` rely on the end
-of the processes that wrote there.
+No link is followed, nothing but regular files is read, and nothing without a bound, after the end of
+the processes that wrote there.
 """
 
 from __future__ import annotations
@@ -44,27 +44,6 @@ class Count:
             raise TreeRefused(f"wrote more than the limit of {self.most_bytes // 1024**2:.0f} MB")
         if self.files > self.most_files:
             raise TreeRefused(f"wrote more than the limit of {self.most_files} files")
-
-
-def measure(folder: Path, count: Count) -> None:
-    """Counts bytes on disk, and files and folders, while others may change them. Raises TreeRefused."""
-    with contextlib.suppress(FileNotFoundError):
-        _measure(os.open(folder, _FOLDER), count, 0)
-
-
-def _measure(folder: int, count: Count, depth: int) -> None:
-    """Closes the folder."""
-    for name, found in _entries(folder, depth):
-        count.add(found.st_blocks * 512)
-        if stat.S_ISDIR(found.st_mode):
-            try:
-                inner = os.open(name, _FOLDER, dir_fd=folder)
-            except PermissionError:
-                raise TreeRefused("made a folder that cannot be opened") from None
-            except OSError:
-                # It is gone, or something else has taken its name.
-                continue
-            _measure(inner, count, depth + 1)
 
 
 def read_file(folder: Path, *names: str, most: int) -> bytes | None:

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { INSTALL_LIMITS } from '../packages/install-limits.ts';
 import type { InstallLimits } from '../packages/install-limits.ts';
 import { Trees } from '../packages/trees.ts';
-import type { FetchOptions, Npm, Watch } from './npm.ts';
+import type { Watch } from '../packages/install-runs.ts';
+import type { FetchOptions, Npm } from './npm.ts';
 
 export interface InstallationOptions {
   /** Empty; all that is written lies in it. */

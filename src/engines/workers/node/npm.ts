@@ -6,12 +6,11 @@ import { access, constants, mkdir, realpath } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { withoutHostPaths } from '../../../lib/host-paths.ts';
 import { withoutCredentials } from '../../../lib/without-credentials.ts';
-import type { SandboxProcess } from '../../supervisor/process.ts';
 import { NO_WALLS } from '../../../confinement/walls.ts';
 import type { Kernel } from '../../../confinement/walls.ts';
-import { seconds } from '../call-failure.ts';
 import { activationFailed } from '../packages/errors.ts';
-import { startInstall } from '../packages/install-process.ts';
+import { InstallRuns } from '../packages/install-runs.ts';
+import type { Watch } from '../packages/install-runs.ts';
 import { npmWalls } from './npm-walls.ts';
 import type { NpmStep } from './npm-walls.ts';
 import type { Sources } from './fetch-sources.ts';
@@ -30,9 +29,6 @@ export type NpmSources = Readonly<
   Record<'allow-git' | 'allow-remote' | 'allow-file' | 'allow-directory', 'none' | 'root' | 'all'>
 >;
 
-/** Looks at what a step writes, and ends it where that is too much. */
-export type Watch = (end: (problem: string) => void) => { stop(): Promise<void> };
-
 export interface FetchOptions {
   readonly hasLock: boolean;
   readonly sources: Pick<Sources, 'options' | 'environment'>;
@@ -44,13 +40,14 @@ export class Npm {
   readonly #options: NpmOptions;
   readonly #cacheFolder: string;
   readonly #use: (folder: string) => Promise<void>;
-  readonly #running = new Set<SandboxProcess>();
+  readonly #runs: InstallRuns;
 
   /** @param use marks the cache of the installer as used. */
   constructor(options: NpmOptions, cacheFolder: string, use: (folder: string) => Promise<void>) {
     this.#use = use;
     this.#options = options;
     this.#cacheFolder = cacheFolder;
+    this.#runs = new InstallRuns(options.kernel ?? NO_WALLS, options.installTimeoutMs);
   }
 
   /**
@@ -108,42 +105,27 @@ export class Npm {
     // Walls let through what is there when they are laid.
     await mkdir(this.#cacheFolder, { recursive: true });
     await this.#use(this.#cacheFolder);
-    let tail = '';
-    let problem: string | undefined;
-    const { promise: ended, resolve } = Promise.withResolvers<number>();
-    const child = startInstall(
-      {
+    const { code, output, problem } = await this.#runs.run({
+      command: {
         program: npm.command,
         args: [...npm.args, ...args, ...alwaysGiven, `--prefix=${folder}`, `--cache=${cache}`],
         env: { ...environment, PATH: this.#path() },
         walls: npmWalls({ kind, npm: npm.file, folder, cache, environment }),
         cwd: folder,
       },
-      { onOutput: (text) => (tail = (tail + text).slice(-16_000)), onEnd: resolve },
-      this.#options.kernel ?? NO_WALLS,
-    );
-    this.#running.add(child);
-    const end = (why: string): void => {
-      problem ??= why;
-      child.kill();
-    };
-    const limit = this.#options.installTimeoutMs;
-    const timer = setTimeout(() => end(`Installing packages passed its limit of ${seconds(limit)}`), limit);
-    const watching = watch(end);
-    const code = await ended;
-    clearTimeout(timer);
-    this.#running.delete(child);
-    await watching.stop();
+      what: 'Installing packages',
+      watch,
+    });
     if (problem !== undefined) throw activationFailed(problem);
     if (code !== 0) {
-      this.#options.onFailure?.(`npm failed: ${withoutCredentials(tail).trim()}`);
-      throw activationFailed(`Installing packages failed: ${lastLines(tail, folder)}`);
+      this.#options.onFailure?.(`npm failed: ${withoutCredentials(output).trim()}`);
+      throw activationFailed(`Installing packages failed: ${lastLines(output, folder)}`);
     }
-    return tail;
+    return output;
   }
 
   kill(): void {
-    for (const child of this.#running) child.kill();
+    this.#runs.kill();
   }
 
   #path(): string {

@@ -30,6 +30,11 @@ export class Trees implements AsyncDisposable {
     if (problem !== undefined) throw activationFailed(problem);
   }
 
+  /** Says what is wrong with the folder, where it holds too much. */
+  async problemOf(folder: string): Promise<string | undefined> {
+    return (await this.#thread.run({ from: folder, limits: this.#limits })).problem;
+  }
+
   /** Counts what is in the folder again and again, until it is stopped. `onTooMuch` hears of it once. */
   watch(folder: string, onTooMuch: (problem: string) => void): { stop(): Promise<void> } {
     const stopping = new AbortController();
@@ -37,7 +42,7 @@ export class Trees implements AsyncDisposable {
     const look = async (): Promise<void> => {
       while (!signal.aborted) {
         const began = performance.now();
-        const { problem } = await this.#thread.run({ from: folder, limits: this.#limits });
+        const problem = await this.problemOf(folder);
         if (problem !== undefined) return onTooMuch(problem);
         const pause = Math.max(LOOK_MS, SHARE_OF_LOOKS * (performance.now() - began));
         await setTimeout(pause, undefined, { signal }).catch(() => undefined);

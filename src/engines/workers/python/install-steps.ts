@@ -1,9 +1,10 @@
-/** The processes of an installation, which fetch and build: started and ended for the installer. */
+/** The programs of an installation, which fetch and build: run for the installer, within its limits. */
 import { dirname, join, normalize } from 'node:path';
-import type { SandboxProcess } from '../../supervisor/process.ts';
 import type { Kernel } from '../../../confinement/walls.ts';
-import { startInstall } from '../packages/install-process.ts';
-import type { InstallEvents } from '../packages/install-process.ts';
+import { INSTALL_LIMITS } from '../packages/install-limits.ts';
+import { InstallRuns } from '../packages/install-runs.ts';
+import type { InstallEnd } from '../packages/install-runs.ts';
+import { Trees } from '../packages/trees.ts';
 import type { Python } from './find-python.ts';
 import { PYTHON_PROGRAMS } from './python-program.ts';
 import { installerFolders, stepWalls } from './python-walls.ts';
@@ -12,6 +13,8 @@ import { installerFolders, stepWalls } from './python-walls.ts';
 export interface InstallStep {
   /** `fetch`: with the network, and without code of packages. `build`: the other way round. */
   readonly kind: 'fetch' | 'build';
+  /** What it does, in words that begin a sentence. */
+  readonly what: string;
   /** What the program reads, but for the id of its parent. */
   readonly request: Readonly<Record<string, unknown>>;
   /** In which it starts. */
@@ -21,48 +24,63 @@ export interface InstallStep {
   readonly work: string;
 }
 
+export interface StepLimits {
+  readonly limitSeconds: number;
+  readonly limitBytes: number;
+}
+
 const PROGRAMS: Record<InstallStep['kind'], readonly string[]> = {
   fetch: ['-I', join(PYTHON_PROGRAMS, 'kgrid_runtime/installer/fetch.py')],
   build: ['-I', '-S', '-B', join(PYTHON_PROGRAMS, 'kgrid_runtime/installer/build.py')],
 };
+/** How pip names the package at which it is. */
+const COLLECTING = /^(?:Collecting|Processing) (?:\S*\/)?([\w.-]+)/gm;
 
 export class InstallSteps {
   readonly #python: Python;
-  readonly #kernel: Kernel;
   readonly #cache: string;
-  readonly #running = new Map<number, SandboxProcess>();
+  readonly #runs: InstallRuns;
+  readonly #trees: Trees;
 
-  constructor(python: Python, kernel: Kernel, cache: string) {
+  constructor(python: Python, kernel: Kernel, cache: string, { limitSeconds, limitBytes }: StepLimits) {
     this.#python = python;
     this.#cache = cache;
-    this.#kernel = kernel;
+    this.#runs = new InstallRuns(kernel, limitSeconds * 1000);
+    this.#trees = new Trees({ ...INSTALL_LIMITS, bytes: limitBytes }, limitSeconds * 1000);
   }
 
-  /** @throws Error for a step that would write elsewhere than in the folder of one installation. */
-  start(number: number, step: InstallStep, events: InstallEvents): void {
-    const { work, folder } = step;
+  /**
+   * Resolves when it has ended, with everything that it has started. `onPackage` is told the package that is fetched.
+   * @throws Error for a step that would write elsewhere than in the folder of one installation.
+   */
+  async run(step: InstallStep, onPackage: (name: string) => void): Promise<InstallEnd> {
+    const { work, folder, what } = step;
+    const staging = dirname(work);
     const [installing] = installerFolders(this.#cache);
-    const isOwn = dirname(dirname(work)) === installing && `${normalize(folder)}/`.startsWith(`${work}/`);
+    const isOwn = dirname(staging) === installing && `${normalize(folder)}/`.startsWith(`${work}/`);
     if (!isOwn || normalize(work) !== work) throw new Error('the installer asked for a folder that is none of its own');
-    const command = {
-      program: this.#python.program,
-      args: [...PROGRAMS[step.kind], JSON.stringify({ ...step.request, parent: process.pid })],
-      env: step.environment,
-      walls: stepWalls(this.#python, PYTHON_PROGRAMS, step, this.#cache),
-      cwd: folder,
-    };
-    const onEnd = (code: number): void => {
-      this.#running.delete(number);
-      events.onEnd(code);
-    };
-    this.#running.set(number, startInstall(command, { ...events, onEnd }, this.#kernel));
+    const end = await this.#runs.run({
+      command: {
+        program: this.#python.program,
+        args: [...PROGRAMS[step.kind], JSON.stringify({ ...step.request, parent: process.pid })],
+        env: step.environment,
+        walls: stepWalls(this.#python, PYTHON_PROGRAMS, step, this.#cache),
+        cwd: folder,
+      },
+      what,
+      watch: (tooMuch) => this.#trees.watch(staging, tooMuch),
+      onOutput: (text) => {
+        const name = [...text.matchAll(COLLECTING)].at(-1)?.[1];
+        if (name !== undefined) onPackage(name);
+      },
+    });
+    // What was written after the last look of the watch counts too; what failed is thrown away.
+    const problem = end.code === 0 ? await this.#trees.problemOf(staging) : undefined;
+    return { ...end, problem: end.problem ?? problem };
   }
 
-  kill(number: number): void {
-    this.#running.get(number)?.kill();
-  }
-
-  killAll(): void {
-    for (const child of this.#running.values()) child.kill();
+  kill(): void {
+    this.#runs.kill();
+    void this.#trees[Symbol.asyncDispose]();
   }
 }

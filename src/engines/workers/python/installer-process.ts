@@ -14,11 +14,11 @@ import type { Kernel } from '../../../confinement/walls.ts';
 import { activationFailed } from '../packages/errors.ts';
 import type { Python } from './find-python.ts';
 import { InstallSteps } from './install-steps.ts';
-import type { InstallStep } from './install-steps.ts';
+import type { InstallStep, StepLimits } from './install-steps.ts';
 import { PYTHON_PROGRAMS } from './python-program.ts';
 import { installerFolders, installerWalls } from './python-walls.ts';
 
-export interface InstallerOptions {
+export interface InstallerOptions extends StepLimits {
   readonly python: Python;
   /** The folder for what is installed. */
   readonly cache: string;
@@ -26,8 +26,6 @@ export interface InstallerOptions {
   readonly environment: Readonly<Record<string, string>>;
   /** `<naan>/<name>` of KOs whose dependencies may be built from their sources. */
   readonly sourceBuilds: readonly string[];
-  readonly limitSeconds: number;
-  readonly limitBytes: number;
   /** Of which processes get walls. */
   readonly kernel: Kernel;
   /** Hears what the operator should know. */
@@ -67,8 +65,7 @@ type Said =
   | { readonly warning: string }
   | { readonly installed: number; readonly folders: readonly string[]; readonly module: string | null }
   | { readonly failed: number; readonly text: string }
-  | ({ readonly start: number } & InstallStep)
-  | { readonly kill: number };
+  | ({ readonly run: number } & InstallStep);
 
 const MAX_LAST_WORDS = 500;
 
@@ -81,7 +78,7 @@ export class InstallerProcess {
 
   constructor(options: InstallerOptions) {
     this.#options = options;
-    this.#steps = new InstallSteps(options.python, options.kernel, options.cache);
+    this.#steps = new InstallSteps(options.python, options.kernel, options.cache, options);
   }
 
   /** @throws ActivationFailure in the words of what installs. */
@@ -98,7 +95,7 @@ export class InstallerProcess {
 
   kill(): void {
     this.#child?.kill('SIGKILL');
-    this.#steps.killAll();
+    this.#steps.kill();
   }
 
   #start(): ChildProcess {
@@ -134,7 +131,7 @@ export class InstallerProcess {
     const onEnd = (reason: string): void => {
       if (this.#child !== child) return;
       this.#child = undefined;
-      this.#steps.killAll();
+      this.#steps.kill();
       const words = last.trim().split('\n').at(-1) ?? '';
       for (const { reject } of this.#open.values())
         reject(activationFailed(`The installer ended (${reason})${words === '' ? '' : `: ${words}`}`));
@@ -157,12 +154,20 @@ export class InstallerProcess {
         resolve({ folders: said.folders.filter(this.#isInstalled), module: said.module ?? undefined }),
       );
     else if ('failed' in said) this.#settle(said.failed, ({ reject }) => reject(activationFailed(said.text)));
-    else if ('start' in said)
-      this.#steps.start(said.start, said, {
-        onOutput: (text) => this.#tell({ output: said.start, text }),
-        onEnd: (code) => this.#tell({ ended: said.start, code }),
-      });
-    else this.#steps.kill(said.kill);
+    else void this.#run(said);
+  }
+
+  async #run({ run, ...step }: { readonly run: number } & InstallStep): Promise<void> {
+    const child = this.#child;
+    const tell = (said: Readonly<Record<string, unknown>>): void => {
+      if (this.#child === child) this.#tell({ run, ...said });
+    };
+    try {
+      tell({ end: await this.#steps.run(step, (name) => tell({ fetching: name })) });
+    } catch {
+      // It asked for what it never asks for, or its folders cannot be looked at.
+      child?.kill('SIGKILL');
+    }
   }
 
   /** Only such folders may code read. */
