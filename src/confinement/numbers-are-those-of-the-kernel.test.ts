@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { NUMBERS } from './kernel-calls.js';
 import { LAST_KNOWN, systemCalls } from './system-calls.ts';
 
-/** Of Debian and Ubuntu, and of others. */
+/** Headers of Debian and Ubuntu, and of other systems. */
 const HEADERS = {
   x64: ['/usr/include/x86_64-linux-gnu/asm/unistd_64.h', '/usr/include/asm/unistd_64.h'],
   arm64: ['/usr/include/asm-generic/unistd.h'],

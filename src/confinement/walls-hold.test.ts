@@ -107,7 +107,7 @@ test('an older Landlock keeps the same of a worker that has no network and makes
 });
 
 test('without Landlock the filter of system calls keeps all but files', async () => {
-  // Of a parent with capabilities no more can be read.
+  // Nothing of a parent with capabilities can be read.
   const outcomes = done(await attempt(nodeWalls, withLandlock(0))).filter((name) => !name.endsWith('another process'));
   assert.deepEqual(outcomes.sort(), [
     'link a file of others into its own folder',

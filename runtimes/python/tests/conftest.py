@@ -36,7 +36,7 @@ def cache() -> Generator[Path]:
 
 @pytest.fixture(scope="module")
 def settings() -> dict[str, str]:
-    """Of the runtime that the tests of a file share: the default ones."""
+    """Settings of the runtime that the tests of a file share."""
     return {}
 
 

@@ -12,7 +12,7 @@ export interface NetworkAccess extends AsyncDisposable {
   explain(description: string): string;
 }
 
-/** Of those that have no permission, and of all where nobody gives one. */
+/** The access of knowledge objects without a permission. */
 export const NO_NETWORK: NetworkAccess = {
   ports: [],
   environment: {},

@@ -46,7 +46,7 @@ const only =
     else if (first !== undefined) callback(null, first.address, first.family);
   };
 
-/** Of the system, such as ECONNREFUSED. */
+/** Gives the code of a system error, such as ECONNREFUSED. */
 export function codeOf(thrown: unknown): string {
   const { code } = thrown as { code?: unknown };
   return typeof code === 'string' ? code : 'unknown error';

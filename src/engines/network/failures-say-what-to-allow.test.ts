@@ -8,7 +8,7 @@ import { target } from './support/proxied.ts';
 const NONE: NetworkState = { name: 'a/b', wanted: [] };
 const permission = { any: false, hosts: [target('api.example:443')], ports: [] };
 
-/** As Node 24, undici, Python 3.11, requests and asyncio say it behind a filter of system calls. */
+/** The words of Node 24, undici, Python 3.11, requests and asyncio behind a filter of system calls. */
 const OF_CONNECTIONS = [
   'Error: connect EPERM 127.0.0.1:9 - Local (undefined:undefined)',
   'Error: connect EACCES 93.184.215.14:443',

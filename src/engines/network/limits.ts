@@ -1,6 +1,6 @@
 /** What one knowledge object may take of the network at a time. */
 export interface NetworkLimits {
-  /** Of the head of a request. */
+  /** Most bytes of the head of a request. */
   readonly headerBytes: number;
   /** Milliseconds in which that must have come. */
   readonly headersMs: number;
@@ -9,7 +9,7 @@ export interface NetworkLimits {
   readonly connectMs: number;
   /** Milliseconds without a byte in either direction. */
   readonly idleMs: number;
-  /** … once one side has sent all that it had. */
+  /** Milliseconds without data after one side has sent all. */
   readonly halfOpenMs: number;
 }
 

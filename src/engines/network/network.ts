@@ -18,7 +18,7 @@ import type { AsksForNetwork } from './wanted.ts';
 
 export interface NetworkOptions {
   readonly permissions: NetworkPermissions;
-  /** Of the service: where certificates lie is told to workers. */
+  /** The environment of the service; workers are told where certificates lie. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Whether the kernel refuses what is not allowed; else a failure has other reasons. */
   readonly isWalled: () => boolean;
@@ -31,7 +31,7 @@ export interface NetworkOptions {
 const CERTIFICATES = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE'] as const;
 /** Where names are resolved over TCP. */
 const DNS_PORT = 53;
-/** Of one knowledge object, that are told in the log. */
+/** Most connections of a knowledge object that the log names. */
 const MOST_TOLD = 20;
 
 const NOTHING: NetworkPermission = { any: false, hosts: [], ports: [] };

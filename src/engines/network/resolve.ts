@@ -45,7 +45,7 @@ export class Resolver {
     if (!permits(permission, target)) throw this.#refused(`may not connect to ${formatHostPort(target)}`, target);
     const isNamed = names(permission, target);
     if (ipaddr.isValid(target.host)) {
-      // Whoever names an address means that one.
+      // A permission that names an address permits it, public or not.
       if (!isNamed && !isElsewhere(target.host))
         throw this.#refused(`may not connect to ${formatHostPort(target)}, ${NOT_PUBLIC}`, target);
       return [{ address: target.host, family: ipaddr.parse(target.host).kind() === 'ipv6' ? 6 : 4 }];

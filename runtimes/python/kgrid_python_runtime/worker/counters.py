@@ -8,7 +8,7 @@ COUNTERS_SIZE = 16
 
 
 def shared_numbers(descriptor: int | None) -> memoryview:
-    """Of a file of that size; of none where nobody wants to know."""
+    """Maps the file of the descriptor; plain memory where there is none."""
     if descriptor is None:
         return memoryview(bytearray(COUNTERS_SIZE)).cast("Q")
     import mmap  # noqa: PLC0415

@@ -66,7 +66,7 @@ def _members(values: dict[object, object], path: list[str], within: set[int]) ->
 
 
 def _key(key: object, path: list[str]) -> str:
-    """As the standard library does, and numbers of numpy and Decimals too."""
+    """Writes what the standard library writes, and numbers of numpy and Decimals."""
     own = of_numpy(key)
     if isinstance(own, str):
         return own
@@ -95,6 +95,6 @@ def _name_of(text: str) -> str:
 
 
 def _member(name: str) -> str:
-    """As JavaScript reads it: the same words for the code of every engine."""
+    """Gives the number as JavaScript reads it, so that the words are the same for every engine."""
     start = name[:_LONGEST_PLACE]
     return f".{start}" if _NAME.fullmatch(start) else f"[{json.dumps(start, ensure_ascii=False)}]"

@@ -22,7 +22,7 @@ _post, _value_of = _libc.sem_post, _libc.sem_getvalue
 
 
 class SemLock:
-    """As `_multiprocessing.SemLock`. It has no name: processes that were not forked cannot find it."""
+    """Replaces `_multiprocessing.SemLock`. It has no name: processes that were not forked cannot find it."""
 
     SEM_VALUE_MAX = 2**31 - 1
 

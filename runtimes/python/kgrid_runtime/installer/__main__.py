@@ -31,8 +31,6 @@ from kgrid_runtime.installer.package import Package, module_of
 from kgrid_runtime.installer.steps import InstallLimits, Step, StepEnd
 
 _LONGEST_LINE = 16 * 1024 * 1024
-# Name of the folder in the cache.
-_NAME = "installs"
 
 
 def _tell(said: dict[str, object]) -> None:
@@ -46,7 +44,7 @@ class _Service:
         """`said`: the first line."""
         self._running: dict[int, tuple[asyncio.Future[StepEnd], Callable[[str], None]]] = {}
         self._last = 0
-        environments = Environments(Path(said["cache"]), _NAME)
+        environments = Environments(Path(said["cache"]))
         environments.prepare()
         self._installer = Installer(
             environments,

@@ -165,7 +165,7 @@ def _toml() -> Any:
 
 
 def _import_of_system(name: str) -> Any:
-    """Of the standard library, or of what is installed beside it, which a build does not see otherwise."""
+    """Imports a module of the standard library or of site-packages, which a build does not see otherwise."""
     import site  # noqa: PLC0415
 
     before = list(sys.path)

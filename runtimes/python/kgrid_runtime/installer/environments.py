@@ -17,9 +17,8 @@ Make = Callable[[Path, Path, Progress], Awaitable[None]]
 
 
 class Environments:
-    def __init__(self, folder: Path, name: str = "dependencies") -> None:
-        """`name`: of the folder in `folder` that holds them."""
-        self.folder = folder / name
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "installs"
         self._staging = folder / "installing"
         self._making: dict[str, asyncio.Task[None]] = {}
         self._told: dict[str, list[Progress]] = {}

@@ -65,7 +65,7 @@ class Hosts:
 
 
 def _is_public(host: str) -> bool:
-    """Of an address, in any spelling; and of a name, of which nothing is known yet."""
+    """Whether an address, in any spelling, is public; a name is, unless it means this machine."""
     text = host.partition("%")[0]
     address: ipaddress.IPv4Address | ipaddress.IPv6Address
     try:
@@ -104,7 +104,7 @@ def _flat(items: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 def _hosts_in(value: str, alone: bool) -> Iterator[tuple[str, int]]:
-    """Of addresses; `alone`: also without a scheme."""
+    """Gives the hosts and ports of addresses; `alone`: also of those without a scheme."""
     for word in value.split():
         with contextlib.suppress(ValueError):
             parts = urlsplit(word if "://" in word else f"//{word}")

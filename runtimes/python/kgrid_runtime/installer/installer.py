@@ -40,7 +40,7 @@ class _Work:
 
     package: Package
     folder: Path
-    """Of the package, or where `requirements.txt` lies."""
+    """The folder of the package, or of `requirements.txt`."""
     sources: bool
 
     @property
@@ -189,7 +189,6 @@ class Installer:
     async def _install_requirements(
         self, work: _Work, wanted: Requirements, staging: Path, made: Path, doing: Doing
     ) -> None:
-        what = f"{doing.what[0].upper()}{doing.what[1:]}"
         arguments = ["--prefer-binary" if work.sources else "--only-binary=:all:"]
 
         def place(line: Line) -> Path:
@@ -199,7 +198,7 @@ class Installer:
             if not own.is_dir():
                 return own
             if not work.sources:
-                raise Failure(f"{what} failed: {_only_sources('a dependency', work.package.ko)}")
+                raise Failure(f"{doing.words} failed: {_only_sources('a dependency', work.package.ko)}")
             # Its build writes beside its files.
             copy = staging / "fetch" / "own" / str(uuid.uuid4()) / own.name
             shutil.copytree(own, copy)
@@ -219,7 +218,7 @@ class Installer:
         hosts = {"named": wanted.hosts, "allowed": work.package.hosts}
         ended = await self._pip(staging, arguments, work.sources, doing, hosts)
         if ended.code != 0:
-            raise Failure(f"{what} failed: {_why(ended, work.package.ko)}")
+            raise Failure(f"{doing.words} failed: {_why(ended, work.package.ko)}")
         await self._take(staging, made, work.sources, doing)
 
     async def _pip(
@@ -251,7 +250,7 @@ class Installer:
         try:
             await asyncio.to_thread(take)
         except TreeRefused as refused:
-            raise Failure(f"{doing.what[0].upper()}{doing.what[1:]} {refused}") from None
+            raise Failure(f"{doing.words} {refused}") from None
 
 
 def _given(staging: Path) -> Path:

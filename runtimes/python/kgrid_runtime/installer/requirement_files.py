@@ -173,12 +173,12 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def archives_in(folder: Path) -> list[Path]:
-    """Of packages; pip would follow the links of pages there."""
+    """Gives the packages of a folder; its pages are left out, whose links pip would follow."""
     return sorted(each for each in folder.iterdir() if each.is_file() and each.name.lower().endswith(ARCHIVES))
 
 
 def _digest(path: Path) -> str:
-    """Of a file, or of all files in a folder and their names."""
+    """Gives the digest of a file, or of all files in a folder with their names."""
     if path.is_file():
         return hashlib.sha256(path.read_bytes()).hexdigest()
     files = sorted(each for each in path.rglob("*") if each.is_file())

@@ -76,6 +76,11 @@ class Doing:
     what: str
     tell: Callable[[str], None]
 
+    @property
+    def words(self) -> str:
+        """To begin a sentence."""
+        return self.what[0].upper() + self.what[1:]
+
 
 class Steps:
     def __init__(self, limits: InstallLimits, environment: Mapping[str, str], run: RunStep) -> None:
@@ -122,12 +127,11 @@ class Steps:
         return await self._run(doing, Step("build", request, source, variables, work))
 
     async def _run(self, doing: Doing, step: Step) -> Ended:
-        what = doing.what[0].upper() + doing.what[1:]
         if self._turn.locked():
             doing.tell("waiting for other installations")
         async with self._turn:
             doing.tell(doing.what)
-            end = await self._run_step(step, what, lambda name: doing.tell(f"{doing.what}: {name}"))
+            end = await self._run_step(step, doing.words, lambda name: doing.tell(f"{doing.what}: {name}"))
         if end.problem is not None:
             raise Failure(end.problem)
         said = end.output

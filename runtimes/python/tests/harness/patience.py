@@ -20,7 +20,7 @@ def promised(seconds: float) -> float:
 
 
 def in_round(short: T, long: T) -> T:
-    """Of what can go on for as long as one likes: so much in every run, and so much in the long rounds."""
+    """Amount of work that could go on without end: one for every run, one for the long rounds."""
     return long if "KGRID_LONG_ROUND" in os.environ else short
 
 

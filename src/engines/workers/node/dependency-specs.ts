@@ -21,9 +21,9 @@ export class DependencySpecs {
   readonly remotes = new Set<string>();
   /** Each as a sentence begins. */
   readonly fromGit: string[] = [];
-  /** It depends on files of the knowledge object itself, … */
+  /** Whether it depends on files of the knowledge object itself. */
   usesOwnFiles = false;
-  /** … which do so too. */
+  /** Whether these files depend on others of the knowledge object. */
   areNested = false;
 
   /** @returns the spelling for npm. @throws ActivationFailure where it is not understood or leaves the knowledge object. */

@@ -55,7 +55,7 @@ export async function planOf(folder: string, path: string): Promise<InstallPlan 
   };
 }
 
-/** Of packages that are fetched ahead. @throws ActivationFailure. */
+/** Gives the plan for packages that are fetched ahead. @throws ActivationFailure. */
 export function planToFetch(dependencies: Readonly<Record<string, string>>): InstallPlan {
   const specs = new DependencySpecs();
   const text = JSON.stringify(manifestForNpm({ dependencies }, specs, { file: 'dependencies', folder: '' }));

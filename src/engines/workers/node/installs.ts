@@ -16,7 +16,7 @@ import type { InstallationOptions } from './installation.ts';
 export interface WantedPackages {
   /** `<naan>/<name>/<version>`. */
   readonly ko: string;
-  /** Of the object in the cache. */
+  /** Key of the object in the cache. */
   readonly objectKey: string;
   /** Path of the `package.json` among the artifacts. */
   readonly packageJson: string;

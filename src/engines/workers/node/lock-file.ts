@@ -10,7 +10,7 @@ import type { Fields } from './manifest.ts';
 export function lockForNpm(text: string, manifest: Fields, specs: DependencySpecs, place: SpecPlace): Fields {
   const lock = parseObject(text, place.file);
   const reader = new LockReader(specs, place);
-  // Of the second version, which has both, npm reads the same.
+  // The second version has both, and npm reads `packages`.
   if (isRecord(lock['packages'])) {
     const packages = { ...reader.packages(lock['packages']), '': manifest };
     return { name: manifest['name'] ?? 'ko', lockfileVersion: 3, requires: true, packages };
@@ -54,7 +54,7 @@ class LockReader {
     return read;
   }
 
-  /** Of the first version of lock files, in which the version says where it comes from. */
+  /** Reads dependencies of the first version of lock files, in which the version says where a package comes from. */
   dependencies(dependencies: Fields, depth: number): Fields {
     if (depth > MOST_NESTED) throw activationFailed(`${this.#place.file} is nested too deeply`);
     const read: Fields = {};

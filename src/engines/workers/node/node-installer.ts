@@ -10,9 +10,9 @@ import { Npm } from './npm.ts';
 import type { NpmOptions } from './npm.ts';
 
 export interface NodeInstallerOptions extends NpmOptions {
-  /** The install scripts of all packages run, … */
+  /** Whether the install scripts of all packages run. */
   readonly allowInstallScripts: boolean;
-  /** … or of those of knowledge objects with these names, `<naan>/<name>`. */
+  /** `<naan>/<name>` of knowledge objects for which they run otherwise. */
   readonly sourceBuilds?: readonly string[];
   /** What may be fetched from elsewhere than the registries of npm; nothing where it is left out. */
   readonly network?: PackageNetwork | undefined;

@@ -18,7 +18,7 @@ export interface NpmStep {
   readonly npm: string;
   /** In which packages are installed; its `package.json` is there. */
   readonly folder: string;
-  /** Of npm; for a knowledge object whose scripts run it is a folder of its own. */
+  /** The cache of npm; a knowledge object whose scripts run has its own. */
   readonly cache: string;
   readonly environment: Readonly<Record<string, string>>;
 }

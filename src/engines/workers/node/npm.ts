@@ -18,7 +18,7 @@ import type { Sources } from './fetch-sources.ts';
 export interface NpmOptions {
   readonly installerEnvironment: Readonly<Record<string, string>>;
   readonly installTimeoutMs: number;
-  /** Of which its processes get walls. */
+  /** Confines its processes. */
   readonly kernel?: Kernel;
   /** Hears all that it said, for the operator. */
   readonly onFailure?: (said: string) => void;
@@ -148,7 +148,7 @@ export class Npm {
 
 const unwatched: Watch = () => ({ stop: () => Promise.resolve() });
 
-/** Of languages and compilers; the cache of npm and its settings are for what fetches. */
+/** Variables for languages and compilers; settings of npm are only for what fetches. */
 const FOR_BUILDS = /^(PATH|LANG|LC_\w+|TZ|NPM_CONFIG_NODEDIR)$/i;
 
 const guard = `data:text/javascript,${encodeURIComponent(`

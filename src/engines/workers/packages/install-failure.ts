@@ -31,7 +31,7 @@ export function installFailure(thrown: unknown): ActivationFailure {
   return new ActivationFailure(isOfCertificate ? `${said}; ${ADVICE}` : said, { mayPass });
 }
 
-/** Of a folder in which none can be made, as a read-only disk and a user without a home have them. */
+/** Codes of a folder in which nothing can be made: a read-only disk, or a user without a home. */
 const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR']);
 
 /** What is thrown where the folder of the engine itself, for its packages and programs, could not be made. */

@@ -26,7 +26,7 @@ export interface InstallerOptions extends StepLimits {
   readonly environment: Readonly<Record<string, string>>;
   /** `<naan>/<name>` of KOs whose dependencies may be built from their sources. */
   readonly sourceBuilds: readonly string[];
-  /** Of which processes get walls. */
+  /** Confines the processes. */
   readonly kernel: Kernel;
   /** Hears what the operator should know. */
   readonly onWarning: (text: string) => void;
@@ -100,13 +100,13 @@ export class InstallerProcess {
 
   #start(): ChildProcess {
     const { python, cache, environment, sourceBuilds, limitSeconds, limitBytes } = this.#options;
-    // Of its own, since walls close that of the user.
+    // A cache of its own, since confinement closes the user's.
     const pipCache = join(cache, 'pip');
     // Before its walls: they open what is there.
     for (const folder of [pipCache, ...installerFolders(cache)]) mkdirSync(folder, { recursive: true });
     const command = {
       program: python.program,
-      // Of what is installed beside this Python it needs pip's library that reads requirements.
+      // It needs pip, installed beside this Python, to read requirements.
       args: ['-s', '-B', '-X', 'utf8', '-m', 'kgrid_runtime.installer'],
       env: { PATH: environment['PATH'] ?? '', LANG: 'C.UTF-8', PYTHONPATH: PYTHON_PROGRAMS },
     };

@@ -37,7 +37,7 @@ export interface PythonCode extends AsyncDisposable {
 
 const LIMIT_MS = 20_000;
 const MB = 2 ** 20;
-/** Of the service. */
+/** The environment of the service. */
 const ENVIRONMENT = { OPENBLAS_CORETYPE: 'Haswell', OMP_NUM_THREADS: '1', KGRID_PASSWORD: 'secret' };
 /** Any other endpoint answers with its input, but for `a/b/1.0/none`. */
 const SCOPE: CallScope = {
