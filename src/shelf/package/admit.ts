@@ -26,14 +26,13 @@ export function admit(
   const text = typeof metadata === 'string' ? metadata : textOfMetadata(metadata);
   const artifacts = [...files].filter(({ path }) => path !== METADATA_FILE).sort(byPath);
   for (const { path } of artifacts) requirePath(path);
-  const artifactsDigest = sha256(linesOf(artifacts));
   const metadataFile = { path: METADATA_FILE, size: Buffer.byteLength(text), sha256: sha256(text) };
-  const etag = `"${sha256(`${artifactsDigest} ${metadataFile.sha256}`).slice(0, 32)}"`;
+  const etag = `"${sha256(`${sha256(linesOf(artifacts))} ${metadataFile.sha256}`).slice(0, 32)}"`;
   const all = [...artifacts, metadataFile].sort(byPath);
   const atId = otherAtId(id, text);
   const entry = { id, ...(atId === undefined ? {} : { atId }), metadata: text, digest: packageDigest(all), etag };
   requirePlace(entry, there);
-  return { entry, artifactsDigest, files: new Map(all.map((file) => [file.path, file])) };
+  return { entry, files: new Map(all.map((file) => [file.path, file])) };
 }
 
 /** @throws importRefused for what no file of a package may be called. */

@@ -9,8 +9,6 @@ export interface HashedFile extends PackageFile {
 /** All that is known of a package without reading its files; made by `admit`. */
 export interface PackageContent {
   readonly entry: ShelfEntry;
-  /** Digest of all files but `metadata.json`: names the folder of an imported package, which later metadata never move. */
-  readonly artifactsDigest: string;
   /** By path, sorted; `metadata.json` included. */
   readonly files: ReadonlyMap<string, HashedFile>;
 }

@@ -93,6 +93,7 @@ export async function openStoredShelf(dir: string, options: StoredShelfOptions =
     await follower.start();
     await folders.load();
   });
+  const openedAt = kos.revision;
   await eventually(dir, () => folders.scan());
   void removed.count();
   const noted = notedIn(layout);
@@ -122,6 +123,7 @@ export async function openStoredShelf(dir: string, options: StoredShelfOptions =
     },
     filesOf: (digest) => filesOf(query, dialect, digest),
     opened: Promise.resolve(),
+    openedAt,
     mayCollect: wasThere && !isOlder,
     mayWrite: owner !== undefined,
     keepsAudit: copy?.isTemporary !== true,
@@ -166,6 +168,8 @@ class Notes {
   readonly #revision: () => number;
   #written = Promise.resolve();
   #isDue = false;
+  /** Revision that the file says; undefined where this process has not written it. */
+  #noted: number | undefined;
 
   constructor(file: string, revision: () => number) {
     this.#file = file;
@@ -178,11 +182,13 @@ class Notes {
 
   /** Many changes at once are written once. Never rejects. */
   write(): void {
-    if (this.#isDue) return;
+    if (this.#isDue || this.#noted === this.#revision()) return;
     this.#isDue = true;
-    const write = (): Promise<void> => {
+    const write = async (): Promise<void> => {
       this.#isDue = false;
-      return writeFile(this.#file, String(this.#revision()));
+      const revision = this.#revision();
+      await writeFile(this.#file, String(revision));
+      this.#noted = revision;
     };
     this.#written = this.#written.then(write).catch(() => undefined);
   }

@@ -47,12 +47,7 @@ export class Connections {
     this.#pool.on('error', () => undefined);
   }
 
-  /** Why there is no connection, where the last attempt failed. */
-  get problem(): DatabaseError | undefined {
-    return this.#failed?.error;
-  }
-
-  /** Of one's own, not counted. @throws DatabaseError. */
+  /** Opens a connection of the caller's own, which is not counted. @throws DatabaseError. */
   async openApart(): Promise<Connection> {
     this.#requireOpen();
     try {

@@ -55,7 +55,7 @@ export class PostgresDatabase implements Database {
   readonly dialect: Dialect;
   readonly location: DatabaseLocation;
   readonly fleet: string;
-  /** Of notifications. */
+  /** The channel of notifications. */
   readonly channel: string;
   /** Hears that a statement was refused, since the user may not or nothing can be written. */
   onRefused: (() => void) | undefined;
@@ -79,16 +79,6 @@ export class PostgresDatabase implements Database {
 
   get label(): string {
     return this.location.label;
-  }
-
-  /** Why it cannot be reached, where the last attempt failed. */
-  get problem(): DatabaseError | undefined {
-    return this.#connections.problem;
-  }
-
-  /** Milliseconds that a statement may take. */
-  get statementTimeout(): number {
-    return this.#timeout;
   }
 
   /** A connection of one's own, beside the small pool. @throws DatabaseError. */

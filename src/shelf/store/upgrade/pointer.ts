@@ -2,7 +2,7 @@ import { parseKoId } from '../../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../../knowledge-object/metadata.ts';
 import { isPackagePath } from '../../../knowledge-object/package-path.ts';
 import { admit } from '../../package/admit.ts';
-import type { HashedFile, PackageContent } from '../../package/package-content.ts';
+import { linesOf, sha256, type HashedFile, type PackageContent } from '../../package/package-content.ts';
 
 const FORMAT = 1;
 
@@ -28,7 +28,11 @@ export function parsePointer(text: string): Pointer {
   if (!Array.isArray(fields.files)) throw new Error('it has no list of files');
   const content = admit(id, asText(fields.metadata), fields.files.map(asFile));
   // The digests cover the list of files and the metadata: a changed byte in either shows.
-  if (content.artifactsDigest !== fields.digest || content.files.get(METADATA_FILE)?.sha256 !== fields.metadataSha256) {
+  const artifacts = [...content.files.values()].filter(({ path }) => path !== METADATA_FILE);
+  if (
+    sha256(linesOf(artifacts)) !== fields.digest ||
+    content.files.get(METADATA_FILE)?.sha256 !== fields.metadataSha256
+  ) {
     throw new Error('its content does not have the digests that it names');
   }
   return { content, folder };
