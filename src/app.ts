@@ -110,7 +110,13 @@ export async function createApp({
   if (tracer !== undefined) traceShelf(tracer, shelf);
   const fleet = owned.use(
     new Fleet({
-      ...{ shelf, name: config.fleet, runtimeExpiry: config.limits.runtimeExpiry, notedHistory: state.notedHistory },
+      ...{
+        shelf,
+        name: config.fleet,
+        startsWith: config.startsWith,
+        runtimeExpiry: config.limits.runtimeExpiry,
+        notedHistory: state.notedHistory,
+      },
       node: { version: fullVersion(build), settings: config.agreed },
       log: log.child({ part: 'fleet' }),
     }),

@@ -42,6 +42,8 @@ export interface Config {
   readonly shelf: string | undefined;
   /** Name of the activators that share a database. */
   readonly fleet: string;
+  /** What a start activates. */
+  readonly startsWith: 'shelf' | 'restore';
   /** Reads the password of the database; undefined where no file is named. */
   readonly shelfPassword: (() => string) | undefined;
   /** Folder of what the activator keeps for itself; undefined: with the shelf. */
@@ -123,6 +125,7 @@ export function toConfig(raw: RawSettings): Config {
     shutdownGrace: read.as('shutdown-grace', toDuration),
     shelf,
     fleet: read.as('fleet', (value) => value),
+    startsWith: read.as('start', (value, source) => toChoice(value, source, ['shelf', 'restore'])),
     shelfPassword: shelfPasswordOf(read),
     state: read.text('state'),
     readOnly: read.as('read-only', toFlag),

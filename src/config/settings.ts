@@ -93,6 +93,15 @@ export const SETTINGS = [
     help: 'Name of the activators that share a database, and of the schema in it',
   },
   {
+    option: 'start',
+    env: 'KGRID_START',
+    kind: 'choice',
+    choices: ['shelf', 'restore'],
+    default: 'shelf',
+    group: 'Shelf',
+    help: 'What a start activates: what lies on the shelf, or what was active when the last activator stopped',
+  },
+  {
     option: 'state',
     env: 'KGRID_STATE',
     kind: 'text',

@@ -19,7 +19,7 @@ import type { SharedShelf } from '../shelf/shared-shelf.ts';
 import { ActiveTable, namesOf } from './active-table.ts';
 import { comeOrGone } from './come-or-gone.ts';
 import { enterFleet, ownName } from './enter-fleet.ts';
-import type { Entered } from './enter-fleet.ts';
+import type { Entered, StartsWith } from './enter-fleet.ts';
 import { healthOf, reportOf } from './fleet-health.ts';
 import type { FleetFigures, FleetHealth, FleetReport, Late } from './fleet-health.ts';
 import { Doubt } from './doubt.ts';
@@ -40,6 +40,7 @@ export interface FleetOptions {
   readonly name: string;
   /** The rest is known when the service listens, and joins. */
   readonly node: Pick<NodeFacts, 'version' | 'settings'>;
+  readonly startsWith: StartsWith;
   /** Milliseconds after which a runtime without a sign of life is forgotten. */
   readonly runtimeExpiry: number;
   /** File of this node that says how far it knew the database. */
@@ -125,7 +126,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Becomes a node of the fleet. The first activates what lies on the shelf; joining others changes nothing.
+   * Becomes a node of the fleet. The first activates what lies on the shelf, or what was active before; joining others changes nothing.
    * @param at under which this node is known. @returns whether it is the first. @throws DatabaseError.
    */
   async join(activator: Activator, registry: RuntimeRegistry, at: { name: string; address: string }): Promise<boolean> {
@@ -177,7 +178,7 @@ export class Fleet implements AsyncDisposable {
   async #enter(): Promise<Entered> {
     const { shelf, log } = this.#options;
     const enter = async (): Promise<Entered> => {
-      const entered = await enterFleet(shelf, this.#table, this.#node);
+      const entered = await enterFleet(shelf, this.#table, this.#node, this.#options.startsWith);
       await this.kos.catchUp();
       return entered;
     };

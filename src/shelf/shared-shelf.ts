@@ -10,6 +10,8 @@ export interface SharedShelf extends Shelf {
   readonly node: NodeId;
   /** How far this process has read the database. */
   readonly reached: { readonly revision: number; readonly generation: number };
+  /** Revision at which it was opened: what has a later one before anybody asks for a change was put there by hand. */
+  readonly openedAt: number;
   /** Opens the package of that digest, on the shelf or active. @throws packageDamaged; shelfNotReadable. */
   openPackage(id: KoId, digest: string): Promise<KoPackage | undefined>;
   /** Hears that another process changed the shelf, or what is active. */

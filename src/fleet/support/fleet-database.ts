@@ -43,7 +43,7 @@ export class FleetDatabase {
   /** What nodes need of the shelf. */
   shelf(node = new NodeId()): SharedShelf {
     return {
-      ...{ database: this.database, node, reached: { revision: 0, generation: 0 } },
+      ...{ database: this.database, node, reached: { revision: 0, generation: 0 }, openedAt: 0 },
       ...{ openPackage: () => Promise.resolve(undefined), readAgain: () => Promise.resolve([]), damage: () => [] },
     } as unknown as SharedShelf;
   }

@@ -67,6 +67,8 @@ export interface StoredShelfParts {
   readonly log: ChangeLog;
   /** Rejects where the database can never be used as it is. */
   readonly opened: Promise<void>;
+  /** Revision at which it was opened; undefined where nobody puts anything there by hand. */
+  readonly openedAt?: number;
   /** False in a run in which the database was made, repaired or restored: then nothing counts as left over. */
   readonly mayCollect: boolean;
   /** False of a shelf that this process may only read. */
@@ -126,6 +128,10 @@ export class StoredShelf implements Shelf {
 
   get keepsAudit(): boolean {
     return this.#parts.keepsAudit;
+  }
+
+  get openedAt(): number {
+    return this.#parts.openedAt ?? Number.MAX_SAFE_INTEGER;
   }
 
   /** How far what is known here is: of the shelf, and of what is meant to be active. */
