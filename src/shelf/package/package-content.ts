@@ -19,7 +19,9 @@ export const sha256 = (data: string | Buffer): string => hash('sha256', data);
  * The digest of a package: sha256 over what `sha256sum` prints for all its files in order of path, so that anybody
  * can compute it again. The order is that of the bytes of the paths.
  */
-export const packageDigest = (files: readonly HashedFile[]): string => sha256(linesOf(files.toSorted(byBytes)));
+export const packageDigest = (files: readonly HashedFile[]): string => sha256(linesOf(sortedByBytes(files)));
+
+export const sortedByBytes = (files: readonly HashedFile[]): HashedFile[] => files.toSorted(byBytes);
 
 /** What `sha256sum` prints. */
 export const linesOf = (files: readonly HashedFile[]): string =>
