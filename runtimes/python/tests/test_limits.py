@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import time
@@ -77,7 +78,8 @@ def test_a_hang_does_not_cost_calls_beside_it(start: StartRuntime) -> None:
 def test_the_time_that_a_caller_has_left_shortens_the_limit(runtime: Runtime) -> None:
     path = runtime.add("limits/left/v1.0", SLEEPER)
     answer = runtime.call(path, {"sleep": 1}, x_kgrid_deadline_ms="200")
-    assert answer.description == "The call passed its time limit of 0.19 s"
+    # What the way to the worker took is no longer left to the call.
+    assert re.fullmatch(r"The call passed its time limit of 0\.[01]\d* s", answer.description), answer.description
     assert answer.seconds < promised(1)
     assert runtime.call(path, {}).status == 200
 

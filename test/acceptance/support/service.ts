@@ -19,6 +19,8 @@ const BOUND_BY_PERMISSIONS = ['setpriv', '--bounding-set=-all', '--inh-caps=-all
 
 /** What comes at all has come by then, however busy the machine is. */
 const AWAITED_MS = 120_000;
+/** No call ends at its limit because the machine is busy; a test of the limit sets its own. */
+const PATIENT_CALLS = ['--execution-timeout', '60s'];
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
@@ -28,7 +30,7 @@ export interface Exit {
 }
 
 export interface Start {
-  /** After `--port 0 --runtimes none`, where they do not say these themselves. */
+  /** After `--port 0 --runtimes none --execution-timeout 60s`, where they do not say these themselves. */
   readonly args?: readonly string[];
   /** Set for the child beside `PATH`; nothing else of the test's environment reaches it. */
   readonly env?: Readonly<Record<string, string>>;
@@ -136,6 +138,7 @@ function launch(start: Start, shelf: string | false | undefined) {
       ...bound,
       ...(args.includes('--port') || 'KGRID_PORT' in env || 'SERVER_PORT' in env ? [] : ['--port', '0']),
       ...(args.includes('--runtimes') ? [] : ['--runtimes', 'none']),
+      ...(args.includes('--execution-timeout') || 'KGRID_EXECUTION_TIMEOUT' in env ? [] : PATIENT_CALLS),
       ...(typeof shelf === 'string' ? ['--shelf', shelf] : []),
       ...(profile === false ? [] : ['--profile', profile]),
       ...args,
