@@ -7,6 +7,7 @@ import { executeAsync } from './execute-async.ts';
 import { execute } from './execute.ts';
 import { hundred } from './hundred.ts';
 import { idle } from './idle.ts';
+import { isolation } from './isolation.ts';
 import { node } from './node.ts';
 import { python } from './python.ts';
 import { reads } from './reads.ts';
@@ -34,4 +35,5 @@ export const CASES: readonly BenchCase[] = [
   scale,
   idle,
   sandboxes,
+  isolation,
 ];

@@ -1,5 +1,7 @@
 /** The configuration of the service: grouped, typed, and frozen once it is read. */
 import { resolve } from 'node:path';
+import { ISOLATIONS } from '../engines/javascript/process-groups.ts';
+import type { Isolation } from '../engines/javascript/process-groups.ts';
 import type { NetworkPermissions } from '../engines/network/permission.ts';
 import { RUNTIME_NAMES } from '../engines/table.ts';
 import { WALLS_MODES } from '../confinement/walls.ts';
@@ -73,6 +75,8 @@ export interface Config {
   readonly allowedHosts: readonly string[];
   readonly limits: Limits;
   readonly sandboxes: number;
+  /** Which knowledge objects share the processes of javascript. */
+  readonly isolation: Isolation;
   readonly runtimes: readonly string[];
   readonly walls: WallsMode;
   /** The functions that libraries of KOs export are endpoints, where these deploy none. */
@@ -152,6 +156,7 @@ export function toConfig(raw: RawSettings): Config {
     allowedHosts: read.list('allow-host').map((name) => toHost(name.trim(), `a name of ${read.source('allow-host')}`)),
     limits: limitsOf(read),
     sandboxes: read.as('sandboxes', toCount),
+    isolation: read.as('isolation', (value, source) => toChoice(value, source, ISOLATIONS)),
     runtimes: runtimesOf(
       read
         .list('runtimes')

@@ -1,3 +1,4 @@
+import { ISOLATIONS } from '../engines/javascript/process-groups.ts';
 import { RUNTIME_NAMES } from '../engines/table.ts';
 import { WALLS_MODES } from '../confinement/walls.ts';
 import { DEFAULT_NAAN } from '../knowledge-object/places.ts';
@@ -261,6 +262,15 @@ export const SETTINGS = [
     default: '1',
     group: 'Engines',
     help: 'Processes that run well-behaved javascript; more use more cores',
+  },
+  {
+    option: 'isolation',
+    env: 'KGRID_ISOLATION',
+    kind: 'choice',
+    choices: ISOLATIONS,
+    default: 'shared',
+    group: 'Engines',
+    help: 'Which javascript shares processes: that of all knowledge objects, of one naan, or of one knowledge object',
   },
   {
     option: 'runtimes',

@@ -13,7 +13,7 @@ import type { WorkerKit } from './workers/worker-kit.ts';
 
 /** What an engine may be made of. */
 export interface EngineParts {
-  readonly config: Pick<Config, 'limits' | 'sandboxes' | 'properties'>;
+  readonly config: Pick<Config, 'limits' | 'sandboxes' | 'isolation' | 'properties'>;
   readonly known: KnownLoads;
   /** What keeps processes that run code of others. */
   readonly kernel: Kernel;
@@ -61,6 +61,7 @@ const BUILT_IN: readonly BuiltInRow[] = [
         maxResult: config.limits.result,
         queueLimit: config.limits.queue,
         sandboxes: config.sandboxes,
+        isolation: config.isolation,
         known,
         kernel,
         properties: config.properties,

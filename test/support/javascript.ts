@@ -37,6 +37,7 @@ export class TestJavascript implements AsyncDisposable {
       maxResult: 1024 * 1024,
       queueLimit: 1000,
       sandboxes: 1,
+      isolation: 'shared',
       kernel,
       properties: {},
       log: pino(

@@ -3,15 +3,19 @@ import { availableParallelism } from 'node:os';
 import type { Logger } from 'pino';
 import { digestOf } from '../../lib/digest.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { Tally } from '../../lib/tally.ts';
 import type { ConsoleLines } from '../console-lines.ts';
 import { ActivationFailure } from '../engine.ts';
 import type { EndpointPlan, Engine, EngineFigures, EngineHealth, Executor, KnownLoads } from '../engine.ts';
 import { Endpoint } from '../sandbox/endpoint.ts';
 import type { Level } from '../sandbox/from-process.ts';
 import { REMOVALS } from '../sandbox/process-removal.ts';
+import type { Removal } from '../sandbox/process-removal.ts';
 import { neverStarted } from '../supervisor/never-started.ts';
 import { SandboxProcess } from '../supervisor/process.ts';
-import { policyForRecords } from '../sandbox/policy.ts';
+import { realClock } from '../supervisor/clock.ts';
+import { policyFor, policyForRecords, policyForSome } from '../sandbox/policy.ts';
+import type { Policy } from '../sandbox/policy.ts';
 import { Scheduler } from '../sandbox/scheduler.ts';
 import type { SchedulerOptions } from '../sandbox/scheduler.ts';
 import { whyNothingStarts } from '../../confinement/launch.ts';
@@ -23,8 +27,10 @@ import { readCode } from './code-files.ts';
 import { JavascriptExecutor } from './executor.ts';
 import { LaterExecutor } from './later-executor.ts';
 import type { LoadRequest } from './load-request.ts';
+import { ProcessGroups, mostGroups } from './process-groups.ts';
+import type { Isolation } from './process-groups.ts';
 import { sandboxCommand, sandboxProgram } from './program.ts';
-import { answerQuestion } from './questions.ts';
+import { answersWithin } from './questions.ts';
 import { explainUnavailable } from './unavailable.ts';
 import { TypeStripper } from './typescript/type-stripper.ts';
 
@@ -37,6 +43,8 @@ export interface JavascriptOptions {
   /** Calls that may wait for one endpoint. */
   readonly queueLimit: number;
   readonly sandboxes: number;
+  /** Which knowledge objects share processes. */
+  readonly isolation: Isolation;
   readonly kernel: Kernel;
   /** At a start, code that an earlier one saw to load is loaded by its first call. */
   readonly known?: KnownLoads;
@@ -47,15 +55,23 @@ export interface JavascriptOptions {
   readonly consoles?: ConsoleLines | undefined;
 }
 
+/** The processes of a group of knowledge objects. */
+export interface GroupProcesses extends Disposable {
+  readonly calls: Scheduler;
+  /** Of its own, so that no single call waits for a batch of them; it has no process while there are none. */
+  readonly records: Scheduler;
+}
+
 export class JavascriptEngine implements Engine {
   readonly name = 'javascript';
   readonly method = 'post';
   readonly builtIn = true;
   readonly release = `V8 ${process.versions.v8}`;
   readonly #options: JavascriptOptions;
-  readonly #scheduler: Scheduler;
-  /** Of its own, so that no single call waits for a batch of them; it has no process while there are none. */
-  readonly #records: Scheduler;
+  readonly #groups: ProcessGroups<GroupProcesses>;
+  readonly #policy: Policy;
+  readonly #policyForRecords: Policy;
+  readonly #removals = new Tally<Removal>(REMOVALS);
   readonly #stripper = new TypeStripper();
   /** Of what code is loaded with. */
   readonly #settings: string;
@@ -65,40 +81,71 @@ export class JavascriptEngine implements Engine {
     this.#options = options;
     const { executionTimeout, isolateMemoryMb, maxResult, properties } = options;
     this.#settings = digestOf(JSON.stringify([executionTimeout, isolateMemoryMb, maxResult, properties])).slice(0, 16);
-    let program: string | undefined;
-    const parts: SchedulerOptions = {
-      sandboxes: options.sandboxes,
-      memoryMb: options.isolateMemoryMb,
+    const isShared = options.isolation === 'shared';
+    const cores = availableParallelism();
+    this.#policy = isShared ? policyFor(cores) : policyForSome(policyFor(cores));
+    this.#policyForRecords = isShared ? policyForRecords(cores) : policyForSome(policyForRecords(cores));
+    this.#groups = new ProcessGroups({
+      isolation: options.isolation,
+      most: mostGroups(cores),
       queueLimit: options.queueLimit,
-      start: (events) => {
-        try {
-          return new SandboxProcess(
-            sandboxCommand((program ??= sandboxProgram()), options.kernel),
-            events,
-            options.kernel,
-          );
-        } catch (thrown) {
-          return neverStarted(events, messageOf(thrown));
-        }
-      },
-      answer: answerQuestion,
-      warn: (facts, message) => options.log.warn(facts, message),
+      clock: realClock,
+      open: this.#opener(),
+    });
+  }
+
+  /** What starts the processes of groups. */
+  #opener(): (key: string) => GroupProcesses {
+    const { sandboxes, isolateMemoryMb, queueLimit, kernel, log } = this.#options;
+    let program: string | undefined;
+    return (key) => {
+      const parts: SchedulerOptions = {
+        sandboxes,
+        memoryMb: isolateMemoryMb,
+        queueLimit,
+        start: (events) => {
+          try {
+            return new SandboxProcess(sandboxCommand((program ??= sandboxProgram()), kernel), events, kernel);
+          } catch (thrown) {
+            return neverStarted(events, messageOf(thrown));
+          }
+        },
+        answer: answersWithin(key),
+        warn: (facts, message) => log.warn(facts, message),
+        removals: this.#removals,
+        policy: this.#policy,
+      };
+      const calls = new Scheduler(parts);
+      const records = new Scheduler({ ...parts, policy: this.#policyForRecords });
+      return {
+        calls,
+        records,
+        [Symbol.dispose]: () => {
+          calls[Symbol.dispose]();
+          records[Symbol.dispose]();
+        },
+      };
     };
-    this.#scheduler = new Scheduler(parts);
-    this.#records = new Scheduler({ ...parts, policy: policyForRecords(availableParallelism()) });
   }
 
   async activate(plan: EndpointPlan): Promise<Executor> {
     const load = await this.#loadRequestOf(plan);
     const endpoint = this.#endpointOf(plan, load);
     const { known } = this.#options;
-    this.#scheduler.prepare();
+    const group = this.#groups.keyOf(plan.ko);
+    const executor = new JavascriptExecutor(endpoint, group, this.#groups, this.#policyForRecords);
+    this.#groups.shared?.calls.prepare();
     const key = this.#keyOf(plan);
-    const problem = known?.loads(key) === true ? '' : await this.#scheduler.load(endpoint);
-    known?.rememberLoad(key, problem === '');
-    if (problem === '') return new JavascriptExecutor(endpoint, this.#scheduler, this.#records);
-    this.#scheduler.forget(endpoint);
-    throw new ActivationFailure(this.#toErrorMessage(problem, plan, Object.keys(load.files)));
+    if (known?.loads(key) === true) return executor;
+    const wait = { id: plan.id, by: Infinity, isNested: false };
+    await this.#groups.run(group, wait, async ({ calls }) => {
+      const problem = await calls.load(endpoint);
+      known?.rememberLoad(key, problem === '');
+      if (problem === '') return;
+      calls.forget(endpoint);
+      throw new ActivationFailure(this.#toErrorMessage(problem, plan, Object.keys(load.files), calls));
+    });
+    return executor;
   }
 
   activateKnown(
@@ -106,11 +153,11 @@ export class JavascriptEngine implements Engine {
     planOf: () => Promise<EndpointPlan>,
   ): Executor | undefined {
     if (this.#options.known?.loads(this.#keyOf(about)) !== true) return undefined;
-    this.#scheduler.prepare();
+    this.#groups.shared?.calls.prepare();
     return new LaterExecutor(async () => {
       const plan = await planOf();
       const endpoint = this.#endpointOf(plan, await this.#loadRequestOf(plan));
-      return new JavascriptExecutor(endpoint, this.#scheduler, this.#records);
+      return new JavascriptExecutor(endpoint, this.#groups.keyOf(plan.ko), this.#groups, this.#policyForRecords);
     });
   }
 
@@ -120,7 +167,7 @@ export class JavascriptEngine implements Engine {
   }
 
   health(): EngineHealth {
-    const problem = this.#scheduler.problem ?? whyNothingStarts(this.#options.kernel);
+    const problem = this.#schedulers().find((each) => each.problem)?.problem ?? whyNothingStarts(this.#options.kernel);
     return {
       status: problem === undefined ? 'UP' : 'DOWN',
       details: { engines: [this.name], ...(problem !== undefined && { problem }) },
@@ -128,34 +175,34 @@ export class JavascriptEngine implements Engine {
   }
 
   figures(): EngineFigures {
-    const both = [this.#scheduler.figures(), this.#records.figures()];
-    const sum = (key: 'waiting' | 'isolates'): number => both.reduce((total, each) => total + each[key], 0);
+    const all = this.#schedulers().map((scheduler) => scheduler.figures());
+    const sum = (key: 'waiting' | 'isolates'): number => all.reduce((total, each) => total + each[key], 0);
     return {
-      waiting: sum('waiting'),
-      longestQueue: Math.max(...both.map(({ longestQueue }) => longestQueue)),
+      waiting: sum('waiting') + this.#groups.waiting,
+      longestQueue: Math.max(0, ...all.map(({ longestQueue }) => longestQueue)),
       kinds: ['sandbox'],
-      processes: both.flatMap(({ processes }) => processes),
+      processes: all.flatMap(({ processes }) => processes),
       isolates: sum('isolates'),
-      restarts: REMOVALS.map((reason) => [
-        'sandbox',
-        reason,
-        both.reduce((total, { removals }) => total + removals.of(reason), 0),
-      ]),
+      restarts: REMOVALS.map((reason) => ['sandbox', reason, this.#removals.of(reason)]),
     };
   }
 
   info(): Record<string, unknown> {
-    const schedulers = [this.#scheduler, this.#records];
+    const schedulers = this.#schedulers();
     return {
+      isolation: this.#options.isolation,
       sandboxes: schedulers.reduce((sum, { processes }) => sum + processes, 0),
       quarantined: schedulers.reduce((sum, { quarantined }) => sum + quarantined, 0),
     };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#scheduler[Symbol.dispose]();
-    this.#records[Symbol.dispose]();
+    this.#groups[Symbol.dispose]();
     await this.#stripper[Symbol.asyncDispose]();
+  }
+
+  #schedulers(): Scheduler[] {
+    return this.#groups.all().flatMap(({ calls, records }) => [calls, records]);
   }
 
   async #loadRequestOf(plan: EndpointPlan): Promise<LoadRequest> {
@@ -191,7 +238,7 @@ export class JavascriptEngine implements Engine {
         explain: explainUnavailable,
         placeIn: (stack) => placeIn(stack, (file) => files.includes(file)),
       },
-      this.#scheduler.policy,
+      this.#policy,
     );
   }
 
@@ -214,12 +261,12 @@ export class JavascriptEngine implements Engine {
     return Math.min(plan.options.timeout ?? Infinity, this.#options.executionTimeout);
   }
 
-  #toErrorMessage(problem: string, plan: EndpointPlan, files: readonly string[]): string {
+  #toErrorMessage(problem: string, plan: EndpointPlan, files: readonly string[], calls: Scheduler): string {
     if (problem === 'timeout')
       return `the top level of ${plan.entry} does not end within ${this.#loadLimitOf(plan) / 1000} s; move long work into the function`;
     if (problem === 'memory')
       return `the top level of ${plan.entry} needs more than ${this.#options.isolateMemoryMb} MB of memory`;
-    if (this.#scheduler.problem !== undefined && problem.endsWith(this.#scheduler.problem)) return problem;
+    if (calls.problem !== undefined && problem.endsWith(calls.problem)) return problem;
     // isolated-vm writes the place as `[file:line:column]`.
     const words = explainUnavailable(problem)
       .replace(/^Error: /, '')

@@ -1,24 +1,30 @@
 /** Calls of one endpoint, on their way to the schedulers. */
-import { bodyNotReadable, executionFailed } from '../../lib/errors.ts';
+import { bodyNotReadable, executionFailed, toError } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
 import type { Call, Executor, RecordsCall } from '../engine.ts';
 import { AnswersInOrder, resultLine, withLargeOnesApart } from '../records.ts';
 import type { RecordsAnswer } from '../records.ts';
 import { Endpoint } from '../sandbox/endpoint.ts';
+import type { Policy } from '../sandbox/policy.ts';
 import type { Scheduler } from '../sandbox/scheduler.ts';
+import type { GroupProcesses } from './engine.ts';
+import type { ProcessGroups } from './process-groups.ts';
 
 export class JavascriptExecutor implements Executor {
   readonly endpoint: Endpoint;
-  readonly #scheduler: Scheduler;
-  readonly #records: Scheduler;
+  /** Of whose processes its calls run in. */
+  readonly group: string;
+  readonly #groups: ProcessGroups<GroupProcesses>;
+  readonly #policyForRecords: Policy;
   /** The same code, with a track record and a queue of its own. */
   #endpointOfRecords: Endpoint | undefined;
 
-  constructor(endpoint: Endpoint, scheduler: Scheduler, records: Scheduler) {
+  constructor(endpoint: Endpoint, group: string, groups: ProcessGroups<GroupProcesses>, policyForRecords: Policy) {
     this.endpoint = endpoint;
-    this.#scheduler = scheduler;
-    this.#records = records;
+    this.group = group;
+    this.#groups = groups;
+    this.#policyForRecords = policyForRecords;
   }
 
   execute(call: Call): Promise<string> {
@@ -28,16 +34,23 @@ export class JavascriptExecutor implements Executor {
     // Bodies are joined by NUL on their way; no JSON text holds one.
     if (input.includes('\0'))
       return Promise.reject(bodyNotReadable('The request body is not JSON: it holds a NUL character'));
-    const { endpoint } = this;
-    const limit = uptime() + endpoint.limit;
+    const limit = uptime() + this.endpoint.limit;
+    const beginBy = limit < call.deadline ? limit : call.deadline;
+    const { shared } = this.#groups;
+    if (shared !== undefined) return this.#submit(shared.calls, call, input, beginBy);
+    const wait = { id: this.endpoint.id, by: beginBy, isNested: call.depth > 0 };
+    return this.#groups.run(this.group, wait, ({ calls }) => this.#submit(calls, call, input, beginBy));
+  }
+
+  #submit(scheduler: Scheduler, call: Call, input: string, beginBy: number): Promise<string> {
     const { deadline } = call;
     return new Promise((resolve, reject) => {
-      this.#scheduler.submit(endpoint, {
+      scheduler.submit(this.endpoint, {
         input,
         depth: call.depth,
         scope: call.scope,
         trace: call.trace,
-        beginBy: limit < deadline ? limit : deadline,
+        beginBy,
         deadline,
         caller: call.caller ?? '',
         signal: call.signal,
@@ -47,20 +60,31 @@ export class JavascriptExecutor implements Executor {
     });
   }
 
-  executeRecords({ records, scope, caller = '', signal }: RecordsCall): Promise<RecordsAnswer> {
+  async executeRecords(call: RecordsCall): Promise<RecordsAnswer> {
+    const { unansweredMs } = this.#policyForRecords;
+    const wait = { id: this.endpoint.id, by: uptime() + this.endpoint.limit + unansweredMs, isNested: false };
+    try {
+      return await this.#groups.run(this.group, wait, ({ records }) => this.#submitRecords(records, call));
+    } catch (thrown) {
+      return Array.from({ length: call.records.count }, () => toError(thrown));
+    }
+  }
+
+  #submitRecords(scheduler: Scheduler, { records, scope, caller = '', signal }: RecordsCall): Promise<RecordsAnswer> {
     const endpoint = this.#ofRecords();
+    const { largeCharacters } = this.#policyForRecords;
     return new Promise((resolve) => {
       const all = new AnswersInOrder(records.count, resolve);
       const put = (at: number, answer: RecordsAnswer): void => all.put(at, answer);
       // Behind all others, they have the time that it takes, as long as any are answered.
       const common = { depth: 0, scope, beginBy: Infinity, deadline: Infinity, came: uptime(), caller, signal };
       let at = 0;
-      for (const block of withLargeOnesApart(records, this.#records.policy.largeCharacters)) {
+      for (const block of withLargeOnesApart(records, largeCharacters)) {
         const { text, count } = block;
         const place = at;
         at += count;
-        const isLarge = text.length > this.#records.policy.largeCharacters && count === 1;
-        this.#records.submitRecords(endpoint, {
+        const isLarge = text.length > largeCharacters && count === 1;
+        scheduler.submitRecords(endpoint, {
           ...common,
           input: isLarge ? Buffer.from(text, 'latin1').toString('utf8') : text,
           ...(isLarge ? {} : { records: { at: place, count, put } }),
@@ -72,12 +96,15 @@ export class JavascriptExecutor implements Executor {
   }
 
   dispose(): void {
-    this.#scheduler.forget(this.endpoint);
+    // Calls may still wait for the processes.
+    this.endpoint.disposed = this.#ofRecords().disposed = true;
+    const group = this.#groups.get(this.group);
+    group?.calls.forget(this.endpoint);
     // Also where it had no records itself, those of others may have called it.
-    this.#records.forget(this.#ofRecords());
+    group?.records.forget(this.#ofRecords());
   }
 
   #ofRecords(): Endpoint {
-    return (this.#endpointOfRecords ??= new Endpoint(this.endpoint.parts, this.#records.policy));
+    return (this.#endpointOfRecords ??= new Endpoint(this.endpoint.parts, this.#policyForRecords));
   }
 }

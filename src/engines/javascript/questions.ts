@@ -13,24 +13,27 @@ import type { Found, LoadRequest } from './load-request.ts';
 /** In the form of `sandbox/guest.js`. */
 const refuse = (message: string): string => `!${JSON.stringify({ message })}`;
 
-export const answerQuestion: AnswerQuestion = (lane, work, question) => {
-  const target = work.calls[0]?.scope.find(question.id);
-  if (question.question === 'find') return { text: JSON.stringify(placeOf(lane, target)) };
-  if (target === undefined) return { text: refuse(`${question.id} is not active`) };
-  return { outside: () => callOutside(question, work) };
-};
+/** What code hears in the processes of that group. */
+export const answersWithin =
+  (group: string): AnswerQuestion =>
+  (lane, work, question) => {
+    const target = work.calls[0]?.scope.find(question.id);
+    if (question.question === 'find') return { text: JSON.stringify(placeOf(lane, group, target)) };
+    if (target === undefined) return { text: refuse(`${question.id} is not active`) };
+    return { outside: () => callOutside(question, work) };
+  };
 
-function placeOf(lane: Lane, target: CallTarget | undefined): Found {
+function placeOf(lane: Lane, group: string, target: CallTarget | undefined): Found {
   if (target === undefined) return { kind: 'none' };
   const ready = target.ready();
   const executor = ready instanceof LaterExecutor ? ready.loaded : ready;
-  if (!(executor instanceof JavascriptExecutor)) return { kind: 'elsewhere' };
+  if (!(executor instanceof JavascriptExecutor) || executor.group !== group) return { kind: 'elsewhere' };
   const { endpoint } = executor;
   const at = { kind: 'here' as const, slot: endpoint.slot, limit: endpoint.limit };
   return lane.knows(endpoint) ? at : { ...at, load: JSON.parse(endpoint.parts.loadText) as LoadRequest };
 }
 
-/** A call of an endpoint in another engine, or of one that is not activated or whose code is not read yet. */
+/** A call of an endpoint in another engine or in other processes, or of one that is not activated or whose code is not read yet. */
 async function callOutside(question: Question, work: Work): Promise<string> {
   const outer = work.calls[0];
   if (outer === undefined) return 'null';

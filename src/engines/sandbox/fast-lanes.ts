@@ -31,6 +31,7 @@ export class FastLanes {
   /** There is work. */
   wake(): void {
     this.#rests++;
+    if (!this.#context.policy.hasHelpers) return;
     this.prepare();
     this.#spare ??= this.#start();
   }
@@ -59,6 +60,10 @@ export class FastLanes {
 
   /** The process that loads code, if it runs. */
   forLoad(): Lane | undefined {
+    if (!this.#context.policy.hasHelpers) {
+      this.prepare();
+      return this.#lanes.find((lane) => this.#isFree(lane));
+    }
     this.#loader ??= this.#start();
     return this.#loader.process.alive ? this.#loader : undefined;
   }
@@ -66,6 +71,7 @@ export class FastLanes {
   /** The process that has the least to do, if one may take the next calls of an endpoint. */
   forCalls(endpoint: Endpoint): Lane | undefined {
     const { clock, policy } = this.#context;
+    if (!policy.hasHelpers) this.prepare();
     const spare = this.#spare?.ready === true && this.#spare.process.alive ? this.#spare : undefined;
     let best: Lane | undefined;
     for (const lane of this.#lanes) {
@@ -77,11 +83,12 @@ export class FastLanes {
     return overtakes && spare !== undefined && this.#isFree(spare) ? spare : best;
   }
 
-  /** Puts the spare in the place of a process that leaves. */
+  /** Puts the spare in the place of a process that leaves; where there is none, the next work starts another. */
   replace(lane: Lane): void {
     if (lane === this.#loader) this.#loader = undefined;
     const at = this.#lanes.indexOf(lane);
     if (at < 0 && lane !== this.#spare) return;
+    if (!this.#context.policy.hasHelpers) return void this.#lanes.splice(at, 1);
     const hasSpare = this.#spare !== undefined;
     if (at >= 0) this.#lanes[at] = this.#spare ?? this.#start();
     this.#spare = hasSpare ? this.#start() : undefined;

@@ -75,6 +75,8 @@ export function policyFor(cores: number) {
     fastPriority: 0,
     /** False where they are ended after a rest, as the spare is. */
     keepsProcesses: true,
+    /** A spare stands by, and another process loads code. Otherwise there is none before there is work for it. */
+    hasHelpers: true,
 
     quarantineRunning,
     /** With those whose code waits for an answer from outside. */
@@ -125,6 +127,9 @@ export function policyForRecords(cores: number): Policy {
     keepsProcesses: false,
   };
 }
+
+/** For some knowledge objects that have processes of their own: as few as run their code, and none after a rest. */
+export const policyForSome = (policy: Policy): Policy => ({ ...policy, hasHelpers: false, keepsProcesses: false });
 
 // ----- who goes first -----
 

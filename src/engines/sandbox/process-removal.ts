@@ -7,7 +7,8 @@ import type { LaneContext } from './lane-context.ts';
 import type { Lanes } from './lanes.ts';
 import { afterCrash, isStarved } from './policy.ts';
 import type { WaitingWork } from './waiting-work.ts';
-import { Tally } from '../../lib/tally.ts';
+import type { SchedulerOptions } from './scheduler.ts';
+import type { Tally } from '../../lib/tally.ts';
 import type { Work } from '../supervisor/work.ts';
 
 /** Why a process leaves: it ended, could not be started, was silent, has grown, or its call passed a limit. */
@@ -15,23 +16,23 @@ export const REMOVALS = ['ended', 'start-failed', 'silent', 'grown', 'timeout', 
 export type Removal = (typeof REMOVALS)[number];
 
 export class ProcessRemoval {
-  /** Since the start. */
-  readonly counts = new Tally<Removal>(REMOVALS);
   readonly #context: LaneContext;
   readonly #lanes: Lanes;
   readonly #waiting: WaitingWork;
-  readonly #warn: (facts: Record<string, unknown>, message: string) => void;
+  readonly #warn: SchedulerOptions['warn'];
+  readonly #counts: Tally<Removal> | undefined;
 
   constructor(
     context: LaneContext,
     lanes: Lanes,
     waiting: WaitingWork,
-    warn: (facts: Record<string, unknown>, message: string) => void,
+    { warn, removals }: Pick<SchedulerOptions, 'warn' | 'removals'>,
   ) {
     this.#context = context;
     this.#lanes = lanes;
     this.#waiting = waiting;
     this.#warn = warn;
+    this.#counts = removals;
   }
 
   /** A process ended by itself, or by somebody else; `works` is what it had not answered. Gives the endpoint at fault. */
@@ -40,7 +41,7 @@ export class ProcessRemoval {
       this.#onFailedStart(lane, works, reason);
       return undefined;
     }
-    this.counts.add('ended');
+    this.#counts?.add('ended');
     const lanes = this.#lanes.dedicatedWith(lane);
     const wasAlone = lanes?.isAlone(lane) === true;
     lanes?.remove(lane);
@@ -70,7 +71,7 @@ export class ProcessRemoval {
   /** Calls that wait end by their limit where no sandbox comes up, and loads after some attempts. */
   #onFailedStart(lane: Lane, works: readonly Work[], how: string): void {
     const reason = whyNotStarted(how);
-    this.counts.add('start-failed');
+    this.#counts?.add('start-failed');
     this.#warn({ reason }, 'a sandbox process cannot be started');
     this.#lanes.dedicatedWith(lane)?.remove(lane);
     this.#waiting.takeBack(works);
@@ -93,7 +94,7 @@ export class ProcessRemoval {
 
   /** A silent process leaves the fast lane with the work that it is at. */
   setAside(lane: Lane): void {
-    this.counts.add('silent');
+    this.#counts?.add('silent');
     const [atFault] = lane.open;
     const rest = lane.takeRest();
     this.#lanes.fast.replace(lane);
@@ -114,7 +115,7 @@ export class ProcessRemoval {
 
   /** A process that has grown large leaves with the batch that it is at. */
   recycle(lane: Lane): void {
-    this.counts.add('grown');
+    this.#counts?.add('grown');
     const rest = lane.takeRest();
     this.#lanes.fast.replace(lane);
     if (lane.open.length === 0) lane.end();
@@ -124,7 +125,7 @@ export class ProcessRemoval {
 
   /** Ends a process that does one work at a time, and answers its call. Gives the endpoint. */
   end(lane: Lane, why: 'timeout' | 'memory'): Endpoint | undefined {
-    this.counts.add(why);
+    this.#counts?.add(why);
     const [work] = lane.open.splice(0);
     this.#lanes.dedicatedWith(lane)?.remove(lane);
     lane.end();

@@ -28,9 +28,10 @@ import type { AnswerQuestion, LaneContext } from './lane-context.ts';
 import { Lanes } from './lanes.ts';
 import { UnansweredLimit } from './unanswered-limit.ts';
 import { policyFor, type Policy } from './policy.ts';
-import { ProcessRemoval } from './process-removal.ts';
+import { ProcessRemoval, type Removal } from './process-removal.ts';
 import type { Question, RunFailure } from './from-process.ts';
 import type { StartSandbox } from '../supervisor/process.ts';
+import type { Tally } from '../../lib/tally.ts';
 import { Starts } from '../supervisor/starts.ts';
 import { WaitingWork } from './waiting-work.ts';
 import { PendingCall, type CallParts } from '../supervisor/pending-call.ts';
@@ -45,6 +46,8 @@ export interface SchedulerOptions {
   readonly start: StartSandbox;
   readonly answer: AnswerQuestion;
   readonly warn: (facts: Record<string, unknown>, message: string) => void;
+  /** Counts why processes left. */
+  readonly removals?: Tally<Removal>;
   readonly clock?: Clock;
   readonly policy?: Policy;
 }
@@ -95,7 +98,7 @@ export class Scheduler implements Disposable {
     };
     this.#lanes = new Lanes(context, options.sandboxes, options.memoryMb);
     this.#waiting = new WaitingWork(this.#lanes, this.#clock, this.policy);
-    this.#removal = new ProcessRemoval(context, this.#lanes, this.#waiting, options.warn);
+    this.#removal = new ProcessRemoval(context, this.#lanes, this.#waiting, options);
   }
 
   get processes(): number {
@@ -107,7 +110,7 @@ export class Scheduler implements Disposable {
   }
 
   figures(): SchedulerFigures {
-    return figuresOf(this.#lanes.all(), this.#active, this.#removal.counts);
+    return figuresOf(this.#lanes.all(), this.#active);
   }
 
   /** Why there is no sandbox, while that is so. */

@@ -4,7 +4,7 @@
  * scheduler promises still holds.
  */
 import type { Endpoint } from '../endpoint.ts';
-import { policyFor } from '../policy.ts';
+import { policyFor, policyForSome } from '../policy.ts';
 import type { Policy } from '../policy.ts';
 import { Scheduler } from '../scheduler.ts';
 import { endpointWith } from './endpoints.ts';
@@ -46,7 +46,12 @@ export class Simulation {
     };
     const { random } = this;
     // Bodies are large from here on, so that they cost the simulation little.
-    this.#policy = { ...policyFor(random.between(1, 4)), largeCharacters: 200, veryLargeCharacters: 1000 };
+    const policy = policyFor(random.between(1, 4));
+    this.#policy = {
+      ...(random.chance(0.3) ? policyForSome(policy) : policy),
+      largeCharacters: 200,
+      veryLargeCharacters: 1000,
+    };
     this.#queueLimit = random.between(5, 60);
     const sandboxes = random.between(1, 3);
     const count = random.between(2, 9);
