@@ -11,5 +11,7 @@ export function folderOfShelf(location: string): string {
   const store = storeAt(location);
   const folder = store.folderAt(location);
   if (folder !== undefined) return folder;
-  throw startRefused(`--shelf: ${store.labelAt(location)} is no folder, and what is asked for is done in one`);
+  throw startRefused(
+    `--shelf: ${store.labelAt(location)} is no folder, and this is done in folders only; back up a database with its own programs, such as pg_dump`,
+  );
 }

@@ -41,7 +41,8 @@ test('a folder is a shelf, by its path or its file: address', async () => {
 test('what is done in a folder is refused for a shelf elsewhere, without telling the password', () => {
   assert.throws(() => folderOfShelf('postgres://ann:s3cret@db.example/kgrid'), {
     code: 'start-refused',
-    message: '--shelf: postgres://ann@db.example:5432/kgrid is no folder, and what is asked for is done in one',
+    message:
+      '--shelf: postgres://ann@db.example:5432/kgrid is no folder, and this is done in folders only; back up a database with its own programs, such as pg_dump',
   });
 });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertShelfError } from './support/expectations.ts';
@@ -240,25 +240,34 @@ test('a second activator on the same shelf refuses to start and names the first'
   assert.equal((await service.get('/kos')).status, 200);
 });
 
-test('a shelf that cannot be written, though nobody said so, serves and is DOWN for changes', async () => {
-  await using folder = await temporaryFolder();
-  const ko = welcomeKo({ naan: uniqueNaan() });
-  await explode(ko, folder.path, 'ko');
-  await chmod(folder.path, 0o555);
-  try {
-    await using service = await startService({ shelf: folder.path, unprivileged: true });
-    assert.equal(await greet(service, ko), 200);
-    const problem =
-      'The shelf cannot be written by this user: it serves, and refuses every change; --read-only says that it shall be so';
-    assert.deepEqual(await shelfHealth(service), ['DOWN', problem]);
-    assert.equal((await service.get('/actuator/health')).object['status'], 'UP');
-    assert.match((await service.get('/actuator/prometheus')).text, /^kgrid_shelf_up 0$/m);
-    assertShelfError(await service.delete(`/kos/${ko.id}`), { status: 500, path: `/kos/${ko.id}`, error: /read-only/ });
-    assert.ok(service.log.some(({ level, msg }) => level === 'warn' && msg === problem));
-  } finally {
-    await chmod(folder.path, 0o755);
-  }
-});
+for (const [what, inShelf] of [
+  ['shelf', '.'],
+  ['database of a shelf', '.kgrid/shelf.db'],
+] as const) {
+  test(`a ${what} that cannot be written, though nobody said so, serves and is DOWN for changes`, async () => {
+    await using folder = await temporaryFolder();
+    const ko = welcomeKo({ naan: uniqueNaan() });
+    await explode(ko, folder.path, 'ko');
+    if (inShelf !== '.') await (await startService({ shelf: folder.path }))[Symbol.asyncDispose]();
+    const path = join(folder.path, inShelf);
+    const { mode } = await stat(path);
+    await chmod(path, mode & 0o555);
+    try {
+      await using service = await startService({ shelf: folder.path, unprivileged: true });
+      assert.equal(await greet(service, ko), 200);
+      const problem =
+        'The shelf cannot be written by this user: it serves, and refuses every change; --read-only says that it shall be so';
+      assert.deepEqual(await shelfHealth(service), ['DOWN', problem]);
+      assert.equal((await service.get('/actuator/health')).object['status'], 'UP');
+      assert.match((await service.get('/actuator/prometheus')).text, /^kgrid_shelf_up 0$/m);
+      const refused = { status: 500, path: `/kos/${ko.id}`, error: /read-only/ };
+      assertShelfError(await service.delete(`/kos/${ko.id}`), refused);
+      assert.ok(service.log.some(({ level, msg }) => level === 'warn' && msg === problem));
+    } finally {
+      await chmod(path, mode);
+    }
+  });
+}
 
 async function shelfHealth(service: Client): Promise<readonly unknown[]> {
   const { components } = (await service.get('/actuator/health')).object as {

@@ -1,11 +1,11 @@
 /** Opens the shelf that lies in a folder, and makes the folder where it is missing. */
 import type { Stats } from 'node:fs';
-import { existsSync } from 'node:fs';
-import { readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { constants, existsSync } from 'node:fs';
+import { access, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { DEFAULT_NAAN } from '../../knowledge-object/places.ts';
-import { messageOf, shelfNotWritable, startRefused, type ServiceError } from '../../lib/errors.ts';
+import { shelfNotWritable, startRefused, type ServiceError } from '../../lib/errors.ts';
 import { ChangeLog } from '../change-log.ts';
 import { isReadOnly, isTransient, reasonOf, shelfUnreadable } from '../disk-errors.ts';
 import { DurableFiles, makeFolder, syncFolder, tryToWrite, type OnStep } from './durable-files.ts';
@@ -71,7 +71,7 @@ export async function openStoredShelf(dir: string, options: StoredShelfOptions =
   const wasThere = existsSync(databaseIn(layout));
   const copy = owner === undefined ? owned.use(await ReadOnlyCopy.begin(databaseIn(layout), options.state)) : undefined;
   const database = owned.use(await openDatabase(layout, copy?.file ?? databaseIn(layout), options));
-  await copy?.updateIn(database);
+  await orRefused(layout, async () => copy?.updateIn(database));
   owner?.guard(databaseIn(layout));
   const log = new ChangeLog();
   const kos = new StoredKos(log);
@@ -224,13 +224,13 @@ async function orRefused<T>({ root }: ShelfLayout, work: () => Promise<T>): Prom
   try {
     return await work();
   } catch (thrown) {
-    if (!(thrown instanceof SqliteError)) throw thrown;
-    const remedy = thrown.isDamage
+    if (!(thrown instanceof SqliteError) && !isReadOnly(thrown)) throw thrown;
+    const [isDamage, why] =
+      thrown instanceof SqliteError ? [thrown.isDamage, thrown.message] : [false, reasonOf(thrown)];
+    const remedy = isDamage
       ? `put it back from a backup, or make it again from the packages with: kgrid shelf check --fix ${quoted(root)}`
       : 'see that this user may read and write it';
-    throw startRefused(`--shelf: the database of ${root} cannot be used (${messageOf(thrown)}): ${remedy}`, {
-      cause: thrown,
-    });
+    throw startRefused(`--shelf: the database of ${root} cannot be used (${why}): ${remedy}`, { cause: thrown });
   }
 }
 
@@ -328,12 +328,20 @@ async function makeWritable(layout: ShelfLayout): Promise<boolean> {
       await tryToWrite(folder);
     }
     await tryToWrite(layout.home);
+    // It may be another user's, as after a command that was run as root. One that cannot be read stops the start.
+    if (await may(databaseIn(layout), constants.R_OK)) await access(databaseIn(layout), constants.W_OK);
     return true;
   } catch (thrown) {
     if (isReadOnly(thrown)) return false;
     throw startRefused(`--shelf: the folder ${layout.home} cannot be made (${reasonOf(thrown)})`, { cause: thrown });
   }
 }
+
+const may = (path: string, mode: number): Promise<boolean> =>
+  access(path, mode).then(
+    () => true,
+    () => false,
+  );
 
 /** What was on its way in when an earlier process ended. */
 async function clearStaging({ staging }: ShelfLayout): Promise<void> {
