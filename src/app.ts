@@ -138,6 +138,7 @@ export async function createApp({
       tokens,
       expiry: config.limits.runtimeExpiry,
       sharing: () => fleet.sharing,
+      stopped: lifecycle.stopped,
       log: log.child({ part: 'runtimes' }),
     }),
   );

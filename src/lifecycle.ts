@@ -5,12 +5,11 @@ import { StartManifests } from './start-manifests.ts';
 export class Lifecycle {
   /** Every endpoint of the local engines was decided, and the manifests were imported. */
   started = false;
-  /** It stops: nothing new is begun. */
-  stopping = false;
   /** Connections that came since: health tells them of it, and nothing else is begun for them. */
   readonly late = new WeakSet<Socket>();
 
   readonly #left = new AbortController();
+  readonly #stopped = new AbortController();
 
   /** It was asked to stop, and load balancers are told so: calls still work. */
   get draining(): boolean {
@@ -24,6 +23,20 @@ export class Lifecycle {
   /** Aborted once it was asked to stop. */
   get left(): AbortSignal {
     return this.#left.signal;
+  }
+
+  /** It stops: nothing new is begun. */
+  get stopping(): boolean {
+    return this.#stopped.signal.aborted;
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  /** Aborted once it stops. */
+  get stopped(): AbortSignal {
+    return this.#stopped.signal;
   }
 
   /** Those that the operator named for the start. */

@@ -70,7 +70,7 @@ export class Shutdown {
       // Whoever keeps his connection busy has one more request answered, with `Connection: close`.
       http.maxRequestsPerSocket = 1;
       if (this.#times.drain > 0) await wait(this.#times.drain);
-      this.#lifecycle.stopping = true;
+      this.#lifecycle.stop();
       owned.defer(() => this.#finish(http));
     } catch (thrown) {
       for (const err of errorsIn(thrown)) this.#log.error({ err }, 'A step of the stop failed');

@@ -20,6 +20,7 @@ function watched(): Disposable & { engines: EngineRegistry; runtimes: RuntimeReg
     queueLimit: 1,
     maxResult: 1000,
     tokens: new CallTokens(),
+    stopped: new AbortController().signal,
     expiry: 60_000,
     log: pino({ level: 'silent' }),
   });

@@ -14,7 +14,7 @@ onEachDatabase((fleet) => {
   const URL = 'http://127.0.0.1:1';
   const ENDPOINT = 'hello/gone/1.0/run';
   const plan = { id: ENDPOINT, checksum: 'c' } as EndpointPlan;
-  const runtime = new Runtime({ engine: 'remote', url: URL }, 'http://activator');
+  const runtime = new Runtime({ engine: 'remote', url: URL }, 'http://activator', new AbortController().signal);
   after(() => runtime.close());
 
   /** A node that has come to a generation, and what it and the others did at the runtime, in order. */

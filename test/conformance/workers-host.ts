@@ -30,7 +30,12 @@ export async function ownWorkers(
     maxResult: MAX_RESULT_BYTES,
     queueLimit: 100,
   };
-  const engine = new RuntimeEngine(name, { ...limits, tokens: new CallTokens(), log });
+  const engine = new RuntimeEngine(name, {
+    ...limits,
+    tokens: new CallTokens(),
+    stopped: new AbortController().signal,
+    log,
+  });
   const adapter = await workerAdapter(name);
   if (adapter === undefined) throw new Error(`${name} has no managed workers`);
   engine.managed = new OwnWorkers({

@@ -89,6 +89,7 @@ const remote = {
   queueLimit: 1,
   maxResult: MB,
   tokens: new CallTokens(),
+  stopped: new AbortController().signal,
   log,
 };
 const plan: EndpointPlan = {

@@ -44,6 +44,7 @@ async function activateHere(
   const artifacts = options.sharing?.()?.artifactsOf(plan) ?? artifactsOf(plan);
   const body = JSON.stringify(requestOf(plan, runtime.activator + artifacts));
   const backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+  const ends = AbortSignal.any([context.signal, options.stopped]);
   for (;;) {
     const left = options.activationTimeout - (uptime() - began);
     if (left <= 0)
@@ -69,12 +70,12 @@ async function activateHere(
       context.progress(words);
     } catch (thrown) {
       if (!(thrown instanceof RuntimeUnreachable)) throw thrown;
-      if (runtime.closed || uptime() - runtime.seen > STARTUP_TIMEOUT_MS) {
+      if (runtime.closed || options.stopped.aborted || uptime() - runtime.seen > STARTUP_TIMEOUT_MS) {
         runtime.lose();
         throw thrown;
       }
     }
-    await wait(backoff.next(), undefined, { signal: context.signal });
+    await wait(backoff.next(), undefined, { signal: ends });
   }
 }
 

@@ -15,5 +15,7 @@ export interface ExternalOptions {
   readonly tokens: CallTokens;
   /** Present where several activators use the same runtimes. */
   readonly sharing?: (() => RuntimeSharing | undefined) | undefined;
+  /** Aborted when the service stops: no connection is waited for any more. */
+  readonly stopped: AbortSignal;
   readonly log: Logger;
 }

@@ -6,7 +6,11 @@ import { Runtime } from './runtime.ts';
 
 test('a runtime that is lost counts once until it is back, and as down meanwhile', async () => {
   await using engine = new RuntimeEngine('cobol', {} as ExternalOptions);
-  const runtime = new Runtime({ engine: 'cobol', url: 'http://127.0.0.1:1' }, 'http://127.0.0.1:2');
+  const runtime = new Runtime(
+    { engine: 'cobol', url: 'http://127.0.0.1:1' },
+    'http://127.0.0.1:2',
+    new AbortController().signal,
+  );
   engine.add(runtime);
   const shown = (): unknown => {
     const { runtimes, restarts, waiting } = engine.figures();

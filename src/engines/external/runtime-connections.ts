@@ -28,7 +28,9 @@ export interface RuntimeAnswer {
 
 export type OnChunk = (chunk: Buffer, status: number) => void;
 
-export interface ConnectionEvents {
+export interface ConnectionOptions {
+  /** Once it is aborted, no connection is made or waited for. */
+  readonly stopped: AbortSignal;
   /** It has begun to answer a request. */
   readonly onAnswer: () => void;
   readonly onDisconnect: () => void;
@@ -39,13 +41,13 @@ const MAX_CONNECTIONS = 64;
 
 export class RuntimeConnections {
   readonly #engine: string;
-  readonly #events: ConnectionEvents;
+  readonly #options: ConnectionOptions;
   readonly #pools = new Map<string, Undici.Pool>();
   readonly #slots = new Map<string, ConnectionSlots>();
 
-  constructor(engine: string, events: ConnectionEvents) {
+  constructor(engine: string, options: ConnectionOptions) {
     this.#engine = engine;
-    this.#events = events;
+    this.#options = options;
   }
 
   /** Requests that wait for a connection. */
@@ -62,8 +64,8 @@ export class RuntimeConnections {
 
   /** The same on a connection of its own, which ends with it: one that is kept would keep a single thread busy. */
   async requestApart(url: string, options: RequestOptions): Promise<RuntimeAnswer> {
-    const { Client } = await loadClient();
-    const over = new Client(new URL(url).origin, { connect: { timeout: CONNECT_TIMEOUT_MS } });
+    const undici = await loadClient();
+    const over = new undici.Client(new URL(url).origin, { connect: connector(undici, this.#options.stopped) });
     const bytes = new GrowingBytes();
     try {
       const clock = AbortSignal.timeout(options.timeout);
@@ -108,7 +110,7 @@ export class RuntimeConnections {
         bodyTimeout: timeout + 1000,
         signal: signal === undefined ? clock : AbortSignal.any([clock, signal]),
       });
-      this.#events.onAnswer();
+      this.#options.onAnswer();
       let size = 0;
       for await (const chunk of response.body as AsyncIterable<Buffer>) {
         size += chunk.length;
@@ -146,16 +148,16 @@ export class RuntimeConnections {
     const key = keyOf(origin, nested);
     const known = this.#pools.get(key);
     if (known !== undefined) return known;
-    const { Pool } = await loadClient();
+    const undici = await loadClient();
     const others = this.#pools.get(key);
     if (others !== undefined) return others;
-    const pool = new Pool(origin, {
+    const pool = new undici.Pool(origin, {
       connections: MAX_CONNECTIONS,
-      connect: { timeout: CONNECT_TIMEOUT_MS },
+      connect: connector(undici, this.#options.stopped),
       keepAliveTimeout: 30_000,
       pipelining: 1,
     });
-    pool.on('disconnect', this.#events.onDisconnect);
+    pool.on('disconnect', this.#options.onDisconnect);
     this.#pools.set(key, pool);
     return pool;
   }
@@ -163,6 +165,24 @@ export class RuntimeConnections {
 
 /** Loaded on first use: a service without runtimes never needs it, and loading takes a fifth of a start. */
 const loadClient = (): Promise<typeof Undici> => import('undici');
+
+/** Makes connections, and gives up on those that are not there when the service stops. */
+function connector({ buildConnector }: typeof Undici, stopped: AbortSignal): Undici.buildConnector.connector {
+  const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS });
+  return (options, callback) => {
+    const giveUp = (): void => settle(Object.assign(new Error('The service stops'), { code: STOPPING }), null);
+    let isSettled = false;
+    const settle: Undici.buildConnector.Callback = (...result) => {
+      if (isSettled) return void result[1]?.destroy();
+      isSettled = true;
+      stopped.removeEventListener('abort', giveUp);
+      callback(...result);
+    };
+    if (stopped.aborted) return setImmediate(giveUp);
+    stopped.addEventListener('abort', giveUp);
+    connect(options, settle);
+  };
+}
 
 const keyOf = (origin: string, nested: boolean): string => (nested ? `${origin} nested` : origin);
 
@@ -174,8 +194,10 @@ export class AnswerTooLarge extends Error {}
 
 const isNested = ({ headers }: RequestOptions): boolean => Number(headers?.[DEPTH_HEADER] ?? 0) > 0;
 
+const STOPPING = 'KGRID_STOPPING';
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'does not listen at its address',
+  [STOPPING]: 'was not connected before the service stopped',
   UND_ERR_CONNECT_TIMEOUT: 'accepts no connection',
   ECONNRESET: 'closed the connection before its answer was complete',
   EPIPE: 'closed the connection before its answer was complete',

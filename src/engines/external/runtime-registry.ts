@@ -99,7 +99,7 @@ export class RuntimeRegistry {
       else known.up = true;
       return 'existing runtime';
     }
-    const runtime = new Runtime(registration, activator);
+    const runtime = new Runtime(registration, activator, this.#options.stopped);
     runtime.deactivating = (id, tell) => this.#options.sharing?.()?.deactivate(url, id, tell) ?? tell();
     // It has no endpoints yet.
     runtime.up = false;

@@ -58,12 +58,13 @@ export class Runtime {
   /** False when it said that it knows no deactivation. */
   #deactivates = true;
 
-  constructor(registration: Registration, activator: string) {
+  constructor(registration: Registration, activator: string, stopped: AbortSignal) {
     this.registration = registration;
     this.activator = activator;
     this.engine = engineName(registration.engine);
     this.url = withoutEndSlashes(registration.url);
     this.#connections = new RuntimeConnections(this.engine, {
+      stopped,
       onAnswer: () => (this.answered = uptime()),
       onDisconnect: () => (this.#doubtful = true),
     });
