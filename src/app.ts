@@ -1,11 +1,16 @@
 /** Builds the service from its configuration; nothing here listens yet. */
 import type { FastifyInstance } from 'fastify';
+import type { AddressInfo } from 'node:net';
 import { Activator } from './activation/activator.ts';
 import { KnownPackages } from './activation/known-packages.ts';
 import { fullVersion } from './build.ts';
 import type { Build } from './build.ts';
-import { CallChecks } from './calls/call-checks.ts';
-import { FailureGroups } from './calls/failure-groups.ts';
+import { CallChecks } from './execution/call-checks.ts';
+import { Execution } from './execution/execution.ts';
+import { ExecutionLog } from './execution/execution-log.ts';
+import { FailedCalls } from './execution/failed-calls.ts';
+import { FailureGroups } from './execution/failure-groups.ts';
+import { Provenance } from './execution/provenance.ts';
 import type { Config } from './config/config.ts';
 import { packageLimitsOf } from './config/package-limits.ts';
 import { CallTokens } from './engines/call-token.ts';
@@ -16,11 +21,20 @@ import { startManagedWorkers } from './engines/external/start-managed-workers.ts
 import { makeEngines } from './engines/table.ts';
 import { findKernel } from './confinement/find-kernel.ts';
 import { Fleet } from './fleet/fleet.ts';
+import { ServiceEvents } from './http/events/service-events.ts';
+import { ServiceState } from './http/events/service-state.ts';
+import { EndpointTexts } from './http/listings/endpoint-texts.ts';
 import { MEASURED_METHODS } from './http/methods.ts';
+import type { MakeProtocol } from './http/protocol.ts';
 import { createServer } from './http/server.ts';
 import { BackgroundReader } from './knowledge-object/descriptors/background-reader.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import { Collector, figuresOf } from './metrics/collect.ts';
+import { Exposition } from './metrics/exposition.ts';
+import { History } from './metrics/history.ts';
 import { Measured } from './metrics/measured.ts';
+import { ProcessReader } from './metrics/process-figures.ts';
+import { ShelfReader } from './metrics/shelf-figures.ts';
 import { messageOf } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
 import { LogLevels } from './lib/log-levels.ts';
@@ -31,9 +45,11 @@ import { discardRegularly } from './shelf/discard-regularly.ts';
 import { openStorage } from './shelf/open-storage.ts';
 import { scrub } from './shelf/scrub.ts';
 import type { SharedShelf } from './shelf/shared-shelf.ts';
+import { kgrid } from './protocols/kgrid/kgrid.ts';
 import { openTracer } from './tracing/open-tracer.ts';
+import { traceCalls } from './tracing/trace-calls.ts';
 import { traceEntries, traceShelf } from './tracing/trace-shelf.ts';
-import { SchemaChecks } from './validation/schema-checks.ts';
+import { SchemaChecks } from './execution/validation/schema-checks.ts';
 
 export interface App extends AsyncDisposable {
   readonly server: FastifyInstance;
@@ -62,6 +78,8 @@ export interface AppOptions {
   readonly log: Logger;
   /** Lines of the log that its reader did not take. */
   readonly lostLines: () => number;
+  /** Ways to call endpoints beside that of the specification. */
+  readonly protocols?: readonly MakeProtocol[];
 }
 
 /** Of what is read of packages: raised when more is, so that none is taken from before. */
@@ -77,6 +95,7 @@ export async function createApp({
   cache,
   log,
   lostLines,
+  protocols = [],
 }: AppOptions): Promise<App> {
   await using owned = new AsyncDisposableStack();
   const { version } = build;
@@ -121,6 +140,7 @@ export async function createApp({
       log: log.child({ part: 'fleet' }),
     }),
   );
+  const sharing = fleet.isShared ? fleet : undefined;
   const known = await KnownPackages.open(state.knownPackages, `${version} ${process.version} ${READINGS_FORM}`);
   owned.defer(() => known.save());
   const engines = owned.use(new EngineRegistry());
@@ -184,12 +204,70 @@ export async function createApp({
       observe: (endpoint, part, what) => measured.executions.broke(endpoint, part, what),
     }),
   );
+  const callLog = log.child({ part: 'calls' });
+  const texts = new EndpointTexts();
+  const execution = owned.use(
+    new Execution({
+      activator,
+      shelf,
+      tokens,
+      checks,
+      mostHeld: config.limits.held,
+      arriving: () => lifecycle.manifests.arriving,
+      observe: (endpoint, outcome, seconds, calls) => measured.executions.observe(endpoint, outcome, seconds, calls),
+      // Code that asks comes by no address.
+      describe: (endpoint) => texts.of(endpoint, config.publicUrl ?? ownAddress(server)),
+      failures: new FailedCalls(callLog, { inputs: config.logInputs, messages: config.logMessages }, failures),
+      log: config.logExecutions ? new ExecutionLog(callLog, config.logInputs) : undefined,
+      tracer: tracer && traceCalls(tracer),
+      provenance: config.provenance ? new Provenance({ version, node: () => sharing?.id }) : undefined,
+    }),
+  );
+  const walls = reportWalls(config.walls, kernel);
+  const collector = new Collector({
+    measured,
+    activator,
+    engines,
+    shelf,
+    build,
+    lostLines,
+    auditLost: () => server.audit.lost,
+    isConfined: walls.status === 'UP',
+    shelfFigures: new ShelfReader(shelf),
+    processes: new ProcessReader(() => figuresOf(engines)),
+    batches: () => execution.batches.figures(),
+    held: () => execution.held.held,
+    isReady: () => lifecycle.ready,
+    queueLimit: config.limits.queue,
+    fleet: () => sharing?.figures(),
+  });
+  const { executions } = measured;
+  const history = owned.use(new History({ executions, letGo: () => executions.keepOnly(activator.set) }));
+  const activations = (): number => measured.activationCount;
+  const serviceState = new ServiceState({ activator, shelf, engines, lifecycle, history, activations });
+  const events = new ServiceEvents({
+    state: serviceState,
+    audit: auditStore,
+    onProblem: (cause) =>
+      log
+        .child({ part: 'http' })
+        .warn({ event: 'events-incomplete', cause }, 'those who follow events are not told all'),
+  });
+  const batches = {
+    spool: state.spool,
+    mostSpooled: config.limits.batchSpool,
+    idle: config.limits.batchIdle,
+    longestCall: Math.max(config.limits.execution, config.limits.runtime, config.limits.endpoint),
+    mostBytes: config.limits.body,
+  };
   const server = await createServer({
     config,
     shelf,
     activator,
+    execution,
+    protocols: [kgrid({ publicUrl: config.publicUrl, texts, batches }), ...protocols],
     engines,
-    walls: reportWalls(config.walls, kernel),
+    walls,
     manifests,
     imports,
     build,
@@ -199,13 +277,15 @@ export async function createApp({
     consoles,
     lostLines,
     failures,
-    spool: state.spool,
     auditStore,
     runtimes,
-    tokens,
-    fleet: fleet.isShared ? fleet : undefined,
-    checks,
+    fleet: sharing,
     measured,
+    exposition: new Exposition(() => collector.all()),
+    history,
+    events,
+    state: serviceState,
+    texts,
     tracer,
   });
   owned.defer(() => server.close());
@@ -229,4 +309,10 @@ export async function createApp({
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+/** Under which the service reaches itself. */
+function ownAddress({ server }: FastifyInstance): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

@@ -1,8 +1,8 @@
 /** Examples in a service descriptor, and worked examples, that are not what the descriptor's schemas say. */
 import { endpointPath } from '../../src/knowledge-object/descriptors/deployment.ts';
-import { at, operationOf, resultSchema, schemaOf } from '../../src/validation/find-schema.ts';
-import type { Path } from '../../src/validation/find-schema.ts';
-import { bare } from '../../src/validation/media-type.ts';
+import { at, operationOf, resultSchema, schemaOf } from '../../src/execution/validation/find-schema.ts';
+import type { Path } from '../../src/execution/validation/find-schema.ts';
+import { bare } from '../../src/execution/validation/media-type.ts';
 import { fieldsOf, isObject } from './fields.ts';
 import { problem, warning } from './findings.ts';
 import type { Finding } from './findings.ts';

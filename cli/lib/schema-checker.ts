@@ -1,11 +1,11 @@
 /** Holds values to the schemas of an OpenAPI document, as an activator does. */
 import type { ValidateFunction } from 'ajv';
-import { bundle, SchemaRefused } from '../../src/validation/bundle.ts';
-import type { BundledSchema, SchemaNote } from '../../src/validation/bundle.ts';
-import { documentOf } from '../../src/validation/documents.ts';
-import type { Documents, SchemaDocument } from '../../src/validation/documents.ts';
-import type { Path } from '../../src/validation/find-schema.ts';
-import { makeAjv } from '../../src/validation/make-ajv.ts';
+import { bundle, SchemaRefused } from '../../src/execution/validation/bundle.ts';
+import type { BundledSchema, SchemaNote } from '../../src/execution/validation/bundle.ts';
+import { documentOf } from '../../src/execution/validation/documents.ts';
+import type { Documents, SchemaDocument } from '../../src/execution/validation/documents.ts';
+import type { Path } from '../../src/execution/validation/find-schema.ts';
+import { makeAjv } from '../../src/execution/validation/make-ajv.ts';
 import type { Fields } from './fields.ts';
 import { schemaErrors } from './schema-errors.ts';
 import type { SchemaError } from './schema-errors.ts';

@@ -1,5 +1,5 @@
 /** Files of a package that its schemas refer to. */
-import { readReference } from '../../src/validation/references.ts';
+import { readReference } from '../../src/execution/validation/references.ts';
 import { isObject } from './fields.ts';
 import type { Fields } from './fields.ts';
 import { readPlaced } from './yaml-place.ts';

@@ -1,5 +1,5 @@
-import { HeldBytes } from '../../src/calls/held-bytes.ts';
-import { RecordLines } from '../../src/calls/batch/record-lines.ts';
+import { HeldBytes } from '../../src/execution/held-bytes.ts';
+import { RecordLines } from '../../src/execution/batch/record-lines.ts';
 import type { Bytes, RawRecord, Source } from './source.ts';
 
 /** Most bytes of a record; the service has a lower limit of its own and reports it for the record. */

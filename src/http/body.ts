@@ -12,10 +12,17 @@ import {
 } from '../lib/errors.ts';
 import { withoutMark } from '../lib/byte-order-mark.ts';
 import { GrowingBytes } from '../lib/growing-bytes.ts';
-import { noRoom } from '../calls/held-bytes.ts';
-import type { HeldBytes } from '../calls/held-bytes.ts';
+import { noRoom } from '../execution/held-bytes.ts';
+import type { HeldBytes } from '../execution/held-bytes.ts';
 import { isJson, mediaTypeOf } from '../lib/media-type.ts';
 import { uptime } from '../lib/uptime.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by a route that reads the body as it comes. */
+    isStreamed: boolean;
+  }
+}
 
 export interface BodyLimits {
   readonly bytes: number;
@@ -69,18 +76,15 @@ export class Bodies implements Disposable {
 }
 
 /** Gives every route its body as bytes, but for what its route reads as it comes. */
-export function installBodyParser(
-  app: FastifyInstance,
-  bodies: Bodies,
-  isReadElsewhere: (request: FastifyRequest) => boolean = () => false,
-): void {
+export function installBodyParser(app: FastifyInstance, bodies: Bodies): void {
+  app.decorateRequest('isStreamed', false);
   app.addHook('onClose', (_app, done) => {
     bodies[Symbol.dispose]();
     done();
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request, _payload, done) => {
-    if (isReadElsewhere(request)) done(null);
+    if (request.isStreamed) done(null);
     else bodies.collect(request.raw, done);
   });
 }

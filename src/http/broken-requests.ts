@@ -1,6 +1,7 @@
 /** What is not HTTP, is too slow or has headers that are too large never becomes a request. */
 import type { Socket } from 'node:net';
-import { ERROR_HEADER, requestErrorBody, toServiceError } from './errors.ts';
+import { requestErrorBody, toServiceError } from './errors.ts';
+import { ERROR_HEADER } from './headers.ts';
 import type { RequestIds } from './request-ids.ts';
 
 /** For the `clientError` of a server. `streaming`: connections on which an answer goes out while its request comes in. */

@@ -11,7 +11,7 @@ import { test } from 'node:test';
 import { Bodies, installBodyParser, requireJson, textBody } from './body.ts';
 import { isJson, mediaTypeOf } from '../lib/media-type.ts';
 import { sendError } from './errors.ts';
-import { HeldBytes } from '../calls/held-bytes.ts';
+import { HeldBytes } from '../execution/held-bytes.ts';
 
 function serving(handler: (request: FastifyRequest) => unknown, limits = { bytes: 100, time: 10_000 }, held = 1e9) {
   const app = Fastify();

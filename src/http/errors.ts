@@ -1,13 +1,12 @@
 /** The one place where errors become answers, in the two forms of the specification. */
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
-import { malformedRequest, ServiceError, tooManyOpen, unsupportedMediaType } from '../lib/errors.ts';
+import { ServiceError, tooManyOpen, unsupportedMediaType } from '../lib/errors.ts';
 import { STATUS_CODES } from '../lib/http-module.ts';
 import { isOutOfHandles } from '../lib/out-of-handles.ts';
 import { humanTime } from '../lib/time.ts';
-
-/** What every error says to programs: its code in the catalogue. */
-export const ERROR_HEADER = 'KGrid-Error';
+import { pathOf } from '../lib/url-path.ts';
+import { ERROR_HEADER } from './headers.ts';
 
 /** "Request API errors (JSON object, keys capitalized)". */
 export function requestErrorBody(
@@ -82,13 +81,6 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: 
   return reply.code(status).headers(headers).send(body);
 }
 
-/** The path of a request's URL, without the query and what an absolute form puts before it. */
-export function pathOf(url: string): string {
-  const path = url.startsWith('/') ? url : url.replace(/^[a-z]+:\/\/[^/]*/i, '');
-  const end = path.search(/[?#]/);
-  return end < 0 ? path : path.slice(0, end);
-}
-
 /** Errors that are not ours say nothing of what is inside. */
 export function toServiceError(thrown: unknown, requestId = ''): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
@@ -109,6 +101,3 @@ export function toServiceError(thrown: unknown, requestId = ''): ServiceError {
     { cause: thrown },
   );
 }
-
-export const badUrl = (path: string): ServiceError =>
-  malformedRequest(`${path} is not a valid URL path: check its percent signs`);

@@ -1,6 +1,6 @@
 /** Calls and activations that failed lately, those alike together: `GET /actuator/failures`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { FailureGroup, FailureGroups } from '../calls/failure-groups.ts';
+import type { FailureGroup, FailureGroups } from '../execution/failure-groups.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import { escapeSteering } from '../lib/log.ts';
 import type { Shelf } from '../shelf/shelf.ts';

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RouteS
 import { methodNotAllowed } from '../lib/errors.ts';
 import * as http from '../lib/http-module.ts';
 import type { Access } from './access/access.ts';
-import { pathOf } from './errors.ts';
+import { pathOf } from '../lib/url-path.ts';
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 

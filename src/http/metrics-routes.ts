@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import Negotiator from 'negotiator';
-import { boundedAccept } from './accept.ts';
+import { boundedAccept } from '../lib/accept.ts';
 import type { Exposition } from '../metrics/exposition.ts';
 import { MEDIA_TYPES } from '../metrics/text.ts';
 import type { Format } from '../metrics/text.ts';

@@ -10,7 +10,7 @@ import { withoutCredentialsIn } from '../lib/without-credentials.ts';
 import { audit, auditNothing } from './access/audit.ts';
 import { addressOf } from './address.ts';
 import { requireJson, textBody } from './body.ts';
-import { ERROR_HEADER } from './errors.ts';
+import { ERROR_HEADER } from './headers.ts';
 import { declare } from './methods.ts';
 import { sendFile } from './send-file.ts';
 

@@ -11,7 +11,8 @@ import type { Access } from './access/access.ts';
 import { corsHeadersFor } from './access/cors.ts';
 import type { HeaderList } from './access/cors.ts';
 import { answerOf } from './errors.ts';
-import { EXECUTION_ID_HEADER, RequestIds } from './request-ids.ts';
+import { RequestIds } from './request-ids.ts';
+import { EXECUTION_ID_HEADER } from './headers.ts';
 import type { Requests, RequestSeries } from '../metrics/requests.ts';
 
 export interface RequestGateOptions {

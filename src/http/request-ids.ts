@@ -4,8 +4,6 @@ import type { IncomingMessage } from 'node:http';
 import { REQUEST_ID_HEADER, STATE_HEADER, TRACE_HEADER } from '../engines/call-headers.ts';
 import type { CallTrace } from '../engines/engine.ts';
 
-/** Of the answers of calls. */
-export const EXECUTION_ID_HEADER = 'kgrid-execution-id';
 const REQUEST_ID = /^[A-Za-z0-9._:/+=-]{1,128}$/;
 /** https://www.w3.org/TR/trace-context/#traceparent-header */
 const TRACE = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;

@@ -1,6 +1,6 @@
 /** `GET /`: links for programs, a page for people. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { preferredType } from './accept.ts';
+import { preferredType } from '../lib/accept.ts';
 import { addressOf } from './address.ts';
 import { declare } from './methods.ts';
 import { sendPage } from './pages/send-page.ts';

@@ -3,17 +3,20 @@ import type { FastifyInstance } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { STATE_HEADER, TRACE_HEADER } from '../engines/call-headers.ts';
 import type { Span, Tracer } from '../tracing/tracer.ts';
-import { pathOf } from './errors.ts';
-import { EXECUTION_ROUTE } from './execution/execution-routes.ts';
+import { pathOf } from '../lib/url-path.ts';
 import type { FastPath } from './fast-path.ts';
-import { KO_ROUTE } from './kos/fast-reads.ts';
 import type { RequestIds } from './request-ids.ts';
 
 const MAX_PATH_LENGTH = 300;
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 
-/** @returns what is to see each request first. */
-export function traceRequests(app: FastifyInstance, tracer: Tracer, ids: RequestIds): FastPath {
+/** `fast`: by method, the route of requests that the router does not see. @returns what is to see each request first. */
+export function traceRequests(
+  app: FastifyInstance,
+  tracer: Tracer,
+  ids: RequestIds,
+  fast: ReadonlyMap<string, string>,
+): FastPath {
   const spans = new WeakMap<IncomingMessage, Span>();
   const routed = new WeakSet<IncomingMessage>();
   ids.spanOf = (request) => spans.get(request);
@@ -50,7 +53,8 @@ export function traceRequests(app: FastifyInstance, tracer: Tracer, ids: Request
     spans.set(request, span);
     response.once('close', () => {
       const { statusCode, writableFinished } = response;
-      if (!routed.has(request)) route(span, known, method === 'POST' ? EXECUTION_ROUTE : KO_ROUTE);
+      const unseen = routed.has(request) ? undefined : fast.get(method);
+      if (unseen !== undefined) route(span, known, unseen);
       if (writableFinished) span.set({ 'http.response.status_code': statusCode });
       span.end(!writableFinished ? 'client-gone' : statusCode >= 500 ? String(statusCode) : undefined);
     });

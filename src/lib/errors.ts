@@ -64,6 +64,8 @@ export const endpointNotFound = define('endpoint-not-found', 404, 'Endpoint not 
 export const endpointNotActive = define('endpoint-not-active', 404, 'Endpoint not found');
 export const notFound = define('not-found', 404, 'Not Found');
 export const malformedRequest = define('malformed-request', 400, 'Bad Request');
+export const badUrl = (path: string): ServiceError =>
+  malformedRequest(`${path} is not a valid URL path: check its percent signs`);
 /** Nobody hears of it but the log and who measures calls. */
 export const callerGone = define('caller-gone', 400, 'Bad Request');
 export const bodyNotReadable = define('body-not-readable', 400, 'Http Message Not Readable');

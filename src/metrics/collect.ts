@@ -3,6 +3,7 @@ import type { Activator } from '../activation/activator.ts';
 import type { Build } from '../build.ts';
 import type { EngineFigures } from '../engines/engine.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
+import type { BatchFigures } from '../execution/batch/batch-counts.ts';
 import type { FleetFigures } from '../fleet/fleet-health.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import { FAMILIES } from './families.ts';
@@ -12,13 +13,6 @@ import type { Measured } from './measured.ts';
 import type { ProcessReader } from './process-figures.ts';
 import type { ShelfReader } from './shelf-figures.ts';
 import { labelsOf, Samples } from './text.ts';
-
-export interface BatchFigures {
-  readonly running: number;
-  /** By outcome, since the start. */
-  readonly batches: Iterable<readonly [outcome: string, count: number]>;
-  readonly records: Iterable<readonly [outcome: string, count: number]>;
-}
 
 export interface Sources {
   readonly measured: Measured;

@@ -1,6 +1,6 @@
 /** Spans of calls: the whole, its wait, its run, and its way to a runtime. */
 import type { Endpoint } from '../activation/endpoint.ts';
-import type { CallTracer, TracedCall } from '../calls/calls.ts';
+import type { CallTracer, TracedCall } from '../execution/calls.ts';
 import type { CallSpan, CallTrace } from '../engines/engine.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import { outcomeOf } from '../lib/errors.ts';

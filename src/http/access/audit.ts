@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Audit } from '../../shelf/audit/audit.ts';
 import type { AuditRecord } from '../../shelf/audit/audit-store.ts';
 import { changeAs } from '../../shelf/change-author.ts';
-import { pathOf } from '../errors.ts';
+import { pathOf } from '../../lib/url-path.ts';
 
 const MAX_PATH_LENGTH = 300;
 

@@ -5,7 +5,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-import { pathOf } from '../errors.ts';
+import { pathOf } from '../../lib/url-path.ts';
 import { isChange, type Access } from './access.ts';
 
 /** Headers in the form that `writeHead` takes: name, value, name, value. */

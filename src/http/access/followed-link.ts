@@ -4,7 +4,8 @@
  * which a person can send the same as a POST, of which it names the origin.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ERROR_HEADER, pathOf } from '../errors.ts';
+import { ERROR_HEADER } from '../headers.ts';
+import { pathOf } from '../../lib/url-path.ts';
 
 const POLICY = "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 const LONGEST_SHOWN = 300;

@@ -5,7 +5,7 @@ import type { Build } from '../../build.ts';
 import type { EngineRegistry } from '../../engines/engine-registry.ts';
 import type { WallsReport } from '../../confinement/report-walls.ts';
 import type { Shelf } from '../../shelf/shelf.ts';
-import { preferredType } from '../accept.ts';
+import { preferredType } from '../../lib/accept.ts';
 import type { Operation } from '../methods.ts';
 
 export interface InfoOptions {

@@ -5,7 +5,8 @@
 import { koKey, parseKoId } from '../../knowledge-object/id.ts';
 import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import type { FastPath } from '../fast-path.ts';
-import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
+import { packageDigestOf } from '../../shelf/package-digest.ts';
+import { PACKAGE_DIGEST_HEADER } from '../headers.ts';
 import type { RequestGate } from '../request-gate.ts';
 import { METADATA_HEADERS, metadataText } from './metadata-answer.ts';
 

@@ -9,7 +9,7 @@ import { parseManifestText } from '../../shelf/manifest/parse-manifest.ts';
 import { audit } from '../access/audit.ts';
 import { atIdsOf } from '../access/audited-names.ts';
 import { requireJson, textBody } from '../body.ts';
-import { ERROR_HEADER } from '../errors.ts';
+import { ERROR_HEADER } from '../headers.ts';
 import type { Operation } from '../methods.ts';
 import type { KoParts } from './ko-context.ts';
 import { sendOutcome } from './manifest-answer.ts';

@@ -1,7 +1,7 @@
 /** The Shelf API. */
 import type { FastifyInstance } from 'fastify';
 import { notFound } from '../../lib/errors.ts';
-import { pathOf } from '../errors.ts';
+import { pathOf } from '../../lib/url-path.ts';
 import type { EndpointTexts } from '../listings/endpoint-texts.ts';
 import { declare } from '../methods.ts';
 import type { Handler, Operation } from '../methods.ts';

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 import { STATUS_CODES } from '../../lib/http-module.ts';
-import { pathOf } from '../errors.ts';
+import { pathOf } from '../../lib/url-path.ts';
 
 /** An entry that was not imported. */
 export interface ManifestProblem {

@@ -4,9 +4,10 @@ import { koKey } from '../../knowledge-object/id.ts';
 import { koNotFound } from '../../lib/errors.ts';
 import { exportPackage } from '../../shelf/export/export-package.ts';
 import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
-import { preferredType } from '../accept.ts';
+import { preferredType } from '../../lib/accept.ts';
 import { matchesEtag, tagsOf } from '../conditional.ts';
-import { PACKAGE_DIGEST_HEADER, packageDigestOf } from '../package-digest.ts';
+import { packageDigestOf } from '../../shelf/package-digest.ts';
+import { PACKAGE_DIGEST_HEADER } from '../headers.ts';
 import { metadataText, sendJson } from './metadata-answer.ts';
 
 export async function sendKo(

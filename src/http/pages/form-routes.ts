@@ -8,7 +8,7 @@ import { digestOf } from '../../lib/digest.ts';
 import { notFound } from '../../lib/errors.ts';
 import { escapeSteering } from '../../lib/log.ts';
 import type { Shelf } from '../../shelf/shelf.ts';
-import { Forms } from '../../validation/forms.ts';
+import { Forms } from '../../execution/validation/forms.ts';
 import { matchesEtag } from '../conditional.ts';
 import { idOf, isId } from '../kos/ko-params.ts';
 import { declare } from '../methods.ts';

@@ -1,0 +1,219 @@
+/** Holds what endpoints are given, and what they give, to the schemas of their knowledge objects. */
+import type { Endpoint } from '../activation/endpoint.ts';
+import type { CallSignal } from '../engines/engine.ts';
+import { executionFailed, invalidInput } from '../lib/errors.ts';
+import type { ServiceError } from '../lib/errors.ts';
+import { bare } from './validation/media-type.ts';
+import { strictest } from '../knowledge-object/validation-mode.ts';
+import type { ValidationMode } from '../knowledge-object/validation-mode.ts';
+import type { Checked, KnownSchema, SchemaChecks } from './validation/schema-checks.ts';
+import type { ValuePath } from './validation/says-number.ts';
+import type { CheckOutcome, SchemaQuestion } from './validation/schema-thread.ts';
+import { factsOf } from './failed-calls.ts';
+import type { CallLog } from './failed-calls.ts';
+import { SchemaBreaks } from './schema-breaks.ts';
+import type { Part } from './schema-breaks.ts';
+
+export interface CallChecksOptions {
+  readonly schemas: SchemaChecks;
+  /** What the operator says; undefined: nothing, so that knowledge objects decide for themselves. */
+  readonly inputs: ValidationMode | undefined;
+  readonly outputs: 'off' | 'log';
+  readonly log: CallLog;
+  /** Hears of each input and result that breaks its schema, or could not be checked. */
+  readonly observe?: ((endpoint: Endpoint, part: Part, what: SchemaBreak) => void) | undefined;
+}
+
+/** What became of an input or a result: it was refused, told in the log, or not checked. */
+export type SchemaBreak = 'refused' | 'logged' | 'unchecked';
+
+export interface CheckedCall {
+  readonly contentType: string;
+  readonly caller: string | undefined;
+  readonly signal: CallSignal | undefined;
+}
+
+/** Checks on their way whose answers only the log waits for. */
+const MOST_FOR_LOG = 500;
+
+export class CallChecks implements Disposable {
+  readonly #options: CallChecksOptions;
+  readonly #breaks: SchemaBreaks;
+  readonly #known = new WeakMap<Endpoint, EndpointChecks>();
+  readonly #concernsAll: boolean;
+
+  constructor(options: CallChecksOptions) {
+    const { inputs, outputs, log } = options;
+    this.#options = options;
+    this.#breaks = new SchemaBreaks(log);
+    this.#concernsAll = (inputs ?? 'off') !== 'off' || outputs !== 'off';
+  }
+
+  /** Undefined where nothing of it is checked. */
+  of(endpoint: Endpoint): EndpointChecks | undefined {
+    if (!this.#concernsAll && endpoint.entry.validate === undefined) return undefined;
+    const checks = this.#checksOf(endpoint);
+    return checks.isNeeded ? checks : undefined;
+  }
+
+  /** Whether the schema of an endpoint says `type: number` at places of an input. @throws overloaded. */
+  sayNumber(endpoint: Endpoint, paths: readonly ValuePath[], call: CheckedCall): Promise<readonly boolean[]> {
+    return this.#checksOf(endpoint).sayNumber(paths, call);
+  }
+
+  #checksOf(endpoint: Endpoint): EndpointChecks {
+    let checks = this.#known.get(endpoint);
+    if (checks === undefined) {
+      checks = new EndpointChecks(endpoint, this.#options, this.#breaks);
+      this.#known.set(endpoint, checks);
+    }
+    return checks;
+  }
+
+  [Symbol.dispose](): void {
+    this.#breaks[Symbol.dispose]();
+  }
+}
+
+export class EndpointChecks {
+  readonly #endpoint: Endpoint;
+  readonly #options: CallChecksOptions;
+  readonly #breaks: SchemaBreaks;
+  readonly #mode: ValidationMode;
+  readonly #requests = new Map<string, KnownSchema>();
+  #result: KnownSchema | undefined;
+
+  constructor(endpoint: Endpoint, options: CallChecksOptions, breaks: SchemaBreaks) {
+    this.#endpoint = endpoint;
+    this.#options = options;
+    this.#breaks = breaks;
+    this.#mode = endpoint.entry.method === 'post' ? strictest(options.inputs, endpoint.entry.validate) : 'off';
+  }
+
+  get isNeeded(): boolean {
+    return this.#endpoint.entry.method === 'post' && (this.#mode !== 'off' || this.#options.outputs !== 'off');
+  }
+
+  /**
+   * Why each of these JSON texts is refused, in their order; undefined for what may go on. Undefined at once where
+   * nothing is refused. @throws overloaded; executionFailed where inputs cannot be checked.
+   */
+  inputs(texts: readonly string[], call: CheckedCall): Promise<readonly (ServiceError | undefined)[]> | undefined {
+    if (this.#mode === 'off') return undefined;
+    const schema = this.#ofRequest(call.contentType);
+    if (this.#mode === 'enforce') return this.#refusals(schema, texts, call);
+    this.#log(schema, 'input', texts, call);
+    return undefined;
+  }
+
+  /** Whether the schema says `type: number` at places of an input. @throws overloaded. */
+  async sayNumber(paths: readonly ValuePath[], call: CheckedCall): Promise<readonly boolean[]> {
+    const texts = paths.map((path) => JSON.stringify(path));
+    const checked = await this.#check(this.#ofRequest(call.contentType), texts, call, 'places');
+    return paths.map((_, i) => checked.kind === 'checked' && checked.outcomes[i] === null);
+  }
+
+  get concernsResults(): boolean {
+    return this.#options.outputs !== 'off';
+  }
+
+  results(texts: readonly string[], call: CheckedCall): void {
+    this.#result ??= this.#schema({ of: 'result' });
+    this.#log(this.#result, 'result', texts, call);
+  }
+
+  async #refusals(
+    schema: KnownSchema,
+    texts: readonly string[],
+    call: CheckedCall,
+  ): Promise<readonly (ServiceError | undefined)[]> {
+    const { id } = this.#endpoint;
+    const checked = await this.#check(schema, texts, call);
+    if (checked.kind === 'none') return texts.map(() => undefined);
+    if (checked.kind === 'failed')
+      throw executionFailed(
+        `inputs of ${id} cannot be checked, which its deployment or the operator asks for: ${checked.reason}`,
+      );
+    return checked.outcomes.map((outcome) => {
+      if (outcome === null) return undefined;
+      this.#observe('input', 'refused');
+      return this.#refusal(outcome);
+    });
+  }
+
+  #refusal(outcome: Exclude<CheckOutcome, null>): ServiceError {
+    const { id } = this.#endpoint;
+    if (typeof outcome === 'string')
+      return invalidInput(`The input cannot be checked by the schema of ${id}: ${outcome}`);
+    const { told, more } = outcome;
+    const words = told.map(
+      ({ path, expected, came }) => `${path === '' ? 'the input' : path}: expected ${expected}, came ${came}`,
+    );
+    if (more > 0) words.push(`and ${more} more`);
+    return invalidInput(`The input breaks the schema of ${id}: ${words.join('; ')}`);
+  }
+
+  #log(schema: KnownSchema, part: Part, texts: readonly string[], call: CheckedCall): void {
+    if (schema.state.kind === 'none' || schema.state.kind === 'failed') return;
+    if (this.#options.schemas.waiting >= MOST_FOR_LOG) return this.#noteUndecided(part, 'too many wait');
+    // Also once its client has its answer and has gone.
+    this.#check(schema, texts, { ...call, signal: undefined }).then(
+      (checked) => {
+        if (checked.kind !== 'checked') return;
+        for (const outcome of checked.outcomes) {
+          if (typeof outcome === 'string') this.#noteUndecided(part, outcome);
+          else if (outcome !== null) {
+            this.#observe(part, 'logged');
+            this.#breaks.note(this.#endpoint, part, outcome);
+          }
+        }
+      },
+      () => this.#noteUndecided(part, 'it could not be done'),
+    );
+  }
+
+  #noteUndecided(part: Part, why: string): void {
+    this.#observe(part, 'unchecked');
+    this.#breaks.noteUndecided(this.#endpoint, part, why);
+  }
+
+  #observe(part: Part, what: SchemaBreak): void {
+    this.#options.observe?.(this.#endpoint, part, what);
+  }
+
+  #check(
+    schema: KnownSchema,
+    texts: readonly string[],
+    { caller = '', signal }: CheckedCall,
+    of?: 'places',
+  ): Promise<Checked> {
+    const isWanted = signal === undefined ? undefined : (): boolean => !signal.aborted;
+    return this.#options.schemas.check(schema, texts, `${caller} ${this.#endpoint.id}`, isWanted, of);
+  }
+
+  #ofRequest(contentType: string): KnownSchema {
+    const type = bare(contentType);
+    // What a wildcard lets in has many names.
+    const mediaType = this.#endpoint.accepts.some((each) => bare(each) === type) ? type : 'application/json';
+    let schema = this.#requests.get(mediaType);
+    if (schema === undefined) this.#requests.set(mediaType, (schema = this.#schema({ of: 'request', mediaType })));
+    return schema;
+  }
+
+  #schema(part: SchemaQuestion['part']): KnownSchema {
+    const { schemas, log } = this.#options;
+    const endpoint = this.#endpoint;
+    const { ko, from, entry } = endpoint;
+    const facts = { event: 'schema-not-checked', ...factsOf(endpoint), file: from.service.file };
+    return schemas.schema({
+      question: { file: from.service.file, path: entry.path, method: entry.method, part },
+      size: (path) => ko.sizeOf(path),
+      read: (path) => ko.artifact(path),
+      onNotes: (notes, failure) => {
+        if (failure !== undefined)
+          log.warn({ ...facts, reason: failure }, `the ${part.of} schema of an endpoint cannot be used for checks`);
+        else log.warn({ ...facts, notes }, `parts of the ${part.of} schema of an endpoint are not checked`);
+      },
+    });
+  }
+}

@@ -1,0 +1,54 @@
+/** What an answer says of how it came about, so that it can be had again. */
+import type { Endpoint } from '../activation/endpoint.ts';
+import type { CalledEndpoints } from './called-endpoints.ts';
+import type { CallTrace } from '../engines/engine.ts';
+import { packageDigestOf } from '../shelf/package-digest.ts';
+
+export interface ProvenanceOptions {
+  /** Of this service. */
+  readonly version: string;
+  /** Its id in the fleet, where it is in one; it may change. */
+  readonly node: () => string | undefined;
+}
+
+export interface ProvenCall {
+  readonly endpoint: Endpoint;
+  readonly trace: CallTrace;
+  readonly contentType: string;
+  /** When it began. */
+  readonly time: Date;
+  readonly called: CalledEndpoints;
+}
+
+export class Provenance {
+  readonly #options: ProvenanceOptions;
+
+  constructor(options: ProvenanceOptions) {
+    this.#options = options;
+  }
+
+  /** As JSON text. */
+  of({ endpoint, trace, contentType, time, called }: ProvenCall): string {
+    const { version } = this.#options;
+    const node = this.#options.node();
+    const { name, release = `kgrid-activator ${version}` } = endpoint.engine ?? {
+      name: endpoint.entry.engine,
+    };
+    return JSON.stringify({
+      executionId: trace.executionId,
+      ...placeOf(endpoint),
+      ...(contentType !== '' && { contentType }),
+      engine: { name, version: release },
+      activator: { version, ...(node !== undefined && { node }) },
+      time: time.toISOString(),
+      calls: called.all.map(placeOf),
+      ...(called.left > 0 && { moreCalls: called.left }),
+    });
+  }
+}
+
+const placeOf = ({ id, ko }: Endpoint): Record<string, string> => ({
+  endpoint: id,
+  knowledgeObject: ko.key,
+  digest: packageDigestOf(ko.entry),
+});

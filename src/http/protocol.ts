@@ -1,0 +1,34 @@
+/** A protocol is a way to call endpoints: it gets the execution core and gives routes. */
+import type { FastifyInstance } from 'fastify';
+import type { Socket } from 'node:net';
+import type { Execution } from '../execution/execution.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Lifecycle } from '../lifecycle.ts';
+import type { Bodies } from './body.ts';
+import type { FastPath } from './fast-path.ts';
+import type { RequestGate } from './request-gate.ts';
+
+/** What the HTTP service lends to a protocol. */
+export interface ProtocolService {
+  readonly gate: RequestGate;
+  readonly bodies: Bodies;
+  /** Connections whose requests and answers may take as long as they like. */
+  readonly streaming: { add(socket: Socket): unknown; delete(socket: Socket): unknown };
+  readonly lifecycle: Pick<Lifecycle, 'stopping'>;
+  readonly log: Logger;
+}
+
+export interface Protocol {
+  addRoutes(app: FastifyInstance): void;
+  /** Answers plain requests before the router sees them. */
+  readonly fast?:
+    | {
+        /** What requests that it answers are called in measures and traces. */
+        readonly method: string;
+        readonly route: string;
+        readonly path: FastPath;
+      }
+    | undefined;
+}
+
+export type MakeProtocol = (execution: Execution, service: ProtocolService) => Protocol;

@@ -1,0 +1,59 @@
+/**
+ * Nearly all calls are plain: a program POSTs to an active endpoint, spelled as its id is. They are answered before the
+ * router sees them, because its look-up and its hooks cost as much as the whole call. Each gets the answer that the
+ * route gives; what is not plain goes there.
+ */
+import type { Activator } from '../../activation/activator.ts';
+import type { Bodies } from '../../http/body.ts';
+import { packageDigestOf } from '../../shelf/package-digest.ts';
+import { PACKAGE_DIGEST_HEADER, EXECUTION_ID_HEADER } from '../../http/headers.ts';
+import type { FastPath } from '../../http/fast-path.ts';
+import type { RequestGate } from '../../http/request-gate.ts';
+import { recordTypeOf } from '../../execution/batch/record-types.ts';
+import type { HttpCalls, Target } from './calls.ts';
+import { EXECUTION_ROUTE } from './execution-routes.ts';
+
+export interface FastCallsOptions {
+  readonly activator: Activator;
+  readonly calls: HttpCalls;
+  readonly bodies: Bodies;
+  readonly gate: RequestGate;
+}
+
+/** For a service on which execution needs no login. */
+export function fastCalls({ activator, calls, bodies, gate }: FastCallsOptions): FastPath {
+  const series = gate.seriesOf(EXECUTION_ROUTE, 'POST');
+  return (request, response, next) => {
+    const { method, url = '', headers } = request;
+    // What the page of a site may read of an answer, the route knows.
+    if (method !== 'POST' || headers.origin !== undefined) return next(request, response);
+    if (recordTypeOf(headers['content-type']) !== undefined) return next(request, response);
+    const { set } = activator;
+    const endpoint = set.versioned(url.slice(1));
+    if (endpoint?.ready() === undefined) return next(request, response);
+    const start = performance.now();
+    const id = gate.enter(request);
+
+    let target: Target | undefined;
+    const answered = (): void => series.observe(200, (performance.now() - start) / 1000);
+    const refuse = (thrown: unknown): void =>
+      gate.refuse(request, response, { id, start, series }, thrown, {
+        [PACKAGE_DIGEST_HEADER]: packageDigestOf(endpoint.ko.entry),
+        ...(target && { [EXECUTION_ID_HEADER]: target.trace.executionId }),
+      });
+    try {
+      const accepted = (target = calls.accept(request, endpoint, set, id));
+      bodies.collect(request, (error, body) => {
+        // Called from the socket: nobody else would catch what is thrown.
+        try {
+          if (body === undefined) refuse(error);
+          else calls.run(request, response, accepted, body).then(answered).catch(refuse);
+        } catch (thrown) {
+          refuse(thrown);
+        }
+      });
+    } catch (thrown) {
+      refuse(thrown);
+    }
+  };
+}
