@@ -1,6 +1,7 @@
 /** Fastify as this service uses it, before it has any rule or route. */
 import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { notFound, badUrl } from '../lib/errors.ts';
@@ -31,6 +32,7 @@ export function createFastify(
   streaming: { has(socket: Socket): boolean },
 ): FastifyInstance {
   const methods = new Methods();
+  const badUrls = new WeakSet<IncomingMessage>();
   const trusts = trustProxy && trustOf(trustProxy);
   const app = Fastify({
     loggerInstance: log,
@@ -53,23 +55,37 @@ export function createFastify(
       headersTimeout: Math.min(HEADERS_TIMEOUT_MS, limits.request),
       connectionsCheckingInterval: 1000,
     },
-    frameworkErrors: (error, request, reply) => {
-      const refused = error.code === 'FST_ERR_BAD_URL' ? badUrl(pathOf(request.url)) : error;
-      // The router refused the URL before any route was known.
-      void sendError(request, reply, refused);
-    },
+    // The router refused the request before any route was known.
+    frameworkErrors: (error, request, reply) => void sendError(request, reply, error),
     rewriteUrl: (request) => {
       if (trusts !== undefined) keepTrustedHeaders(request, trusts);
-      return methods.rewriteUrl(request);
+      const url = methods.rewriteUrl(request);
+      if (isDecodable(pathOf(url))) return url;
+      // The router would refuse it without a look at its route, which knows how errors are worded there.
+      badUrls.add(request);
+      return url.replaceAll('%', '%25');
     },
     genReqId: ids.of,
     clientErrorHandler: answerBrokenRequests(ids, streaming),
   });
   methods.install(app);
+  app.addHook('onRequest', ({ raw, originalUrl }, _reply, done) => {
+    done(badUrls.has(raw) ? badUrl(pathOf(originalUrl)) : undefined);
+  });
   app.server.maxConnections = limits.connections;
   app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
   app.setNotFoundHandler((request, reply) =>
     sendError(request, reply, notFound(`There is nothing at ${pathOf(request.url)}`)),
   );
   return app;
+}
+
+function isDecodable(path: string): boolean {
+  if (!path.includes('%')) return true;
+  try {
+    decodeURI(path);
+    return true;
+  } catch {
+    return false;
+  }
 }

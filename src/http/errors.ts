@@ -1,5 +1,5 @@
-/** The one place where errors become answers, in the two forms of the specification. */
-import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+/** The one place where errors become answers, in the form that the route declares. */
+import type { FastifyBaseLogger, FastifyContextConfig, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
 import { ServiceError, tooManyOpen, unsupportedMediaType } from '../lib/errors.ts';
 import { STATUS_CODES } from '../lib/http-module.ts';
@@ -38,6 +38,34 @@ export function shelfErrorBody(error: ServiceError, path: string): string {
 
 const reasonOf = (status: number): string => STATUS_CODES[status] ?? 'Error';
 
+/** How a route words errors. */
+export interface ErrorForm {
+  /** The Content-Type of the answer. */
+  readonly type: string;
+  /** `path` is the request's, as it was sent. */
+  body(error: ServiceError, path: string): string;
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+/** The two forms of the specification. */
+const FORMS = {
+  shelf: { type: JSON_TYPE, body: shelfErrorBody },
+  request: { type: JSON_TYPE, body: requestErrorBody },
+} as const satisfies Record<string, ErrorForm>;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How the route words errors: `request` where it declares nothing, and where no route matched. */
+    errors?: keyof typeof FORMS | ErrorForm;
+  }
+}
+
+/** What a route declares of its errors. */
+export type DeclaredErrors = FastifyContextConfig['errors'];
+
+const formOf = (declared: DeclaredErrors): ErrorForm =>
+  typeof declared === 'object' ? declared : FORMS[declared ?? 'request'];
+
 /** An answer that says what is wrong. */
 export interface ErrorAnswer {
   readonly status: number;
@@ -45,30 +73,33 @@ export interface ErrorAnswer {
   readonly body: string;
 }
 
-/**
- * Logs an error where operators must hear of it, and gives its answer: "everything under `/kos` answers errors as
- * shelf errors, everywhere else as request errors". `url` is the request's, `requestId` names it in the log.
- */
-export function answerOf(thrown: unknown, url: string, requestId: string, log: FastifyBaseLogger): ErrorAnswer {
+/** Logs an error where operators must hear of it, and gives its answer. `requestId` names the request in the log. */
+export function answerOf(
+  thrown: unknown,
+  { url, requestId, errors }: { readonly url: string; readonly requestId: string; readonly errors?: DeclaredErrors },
+  log: FastifyBaseLogger,
+): ErrorAnswer {
   const error = toServiceError(thrown, requestId);
-  const path = pathOf(url);
   if (error.status >= 500 && !error.isLogged) log.error({ requestId, err: thrown, code: error.code }, error.message);
+  const form = formOf(errors);
   return {
     status: error.status,
     headers: {
       ...error.headers,
       [ERROR_HEADER]: error.code,
-      'content-type': 'application/json; charset=utf-8',
+      'content-type': form.type,
       'x-content-type-options': 'nosniff',
       [REQUEST_ID_HEADER]: requestId,
     },
-    body: /^\/kos(\/|$)/.test(path) ? shelfErrorBody(error, path) : requestErrorBody(error, path),
+    body: form.body(error, pathOf(url)),
   };
 }
 
 /** Answers a request of a route with an error. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): FastifyReply {
-  const { status, headers, body } = answerOf(thrown, request.url, request.id, request.log);
+  const { originalUrl: url, id: requestId, routeOptions } = request;
+  const { errors } = routeOptions.config;
+  const { status, headers, body } = answerOf(thrown, { url, requestId, errors }, request.log);
   for (const header of [
     'content-disposition',
     'content-length',

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RouteS
 import { methodNotAllowed } from '../lib/errors.ts';
 import * as http from '../lib/http-module.ts';
 import type { Access } from './access/access.ts';
+import type { DeclaredErrors } from './errors.ts';
 import { pathOf } from '../lib/url-path.ts';
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
@@ -55,12 +56,17 @@ export class Methods {
   }
 }
 
-/** `refusal`: what is better said than which methods the path has. */
+export interface PathOptions {
+  readonly errors?: DeclaredErrors;
+  /** What is better said than which methods the path has. */
+  readonly refusal?: (request: FastifyRequest) => Promise<Error | undefined>;
+}
+
 export function declare(
   app: FastifyInstance,
   url: string,
   operations: Partial<Record<'GET' | 'POST' | 'PUT' | 'DELETE', Operation>>,
-  refusal: (request: FastifyRequest) => Promise<Error | undefined> = () => Promise.resolve(undefined),
+  { errors = 'request', refusal }: PathOptions = {},
 ): void {
   const allowed: HTTPMethods[] = [];
   for (const [method, operation] of Object.entries(operations)) {
@@ -70,16 +76,16 @@ export function declare(
       ...operation.options,
       method: methods,
       url,
-      config: { access: operation.access },
+      config: { access: operation.access, errors },
       handler: operation.handler,
     });
   }
   app.route({
     method: ROUTED.filter((method) => !allowed.includes(method)),
     url,
-    config: { access: 'open' },
+    config: { access: 'open', errors },
     onRequest: async (request) => {
-      throw (await refusal(request)) ?? methodNotAllowed(request.method, pathOf(request.url), allowed);
+      throw (await refusal?.(request)) ?? methodNotAllowed(request.method, pathOf(request.url), allowed);
     },
     handler: (_request, reply) => reply,
   });

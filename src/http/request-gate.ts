@@ -91,7 +91,7 @@ export class RequestGate {
     more: OutgoingHttpHeaders = {},
   ): void {
     try {
-      const { status, headers, body } = answerOf(thrown, request.url ?? '', id, this.#options.log);
+      const { status, headers, body } = answerOf(thrown, { url: request.url ?? '', requestId: id }, this.#options.log);
       const cors = corsHeadersFor(request);
       for (let i = 1; i < cors.length; i += 2) response.setHeader(String(cors[i - 1]), String(cors[i]));
       response.writeHead(status, { ...headers, ...more, 'content-length': Buffer.byteLength(body) });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { callCases } from './support/call-cases.ts';
 import { assertRequestError } from './support/expectations.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import { javascriptKo, ko as koOf, uniqueNaan, welcomeKo } from './support/ko.ts';
@@ -143,26 +144,28 @@ test('the 404 of an endpoint that failed to activate says why', async () => {
   );
 });
 
-test('a KO whose code throws is 500 with the words of the engine (S-REQ-500)', async () => {
-  const cases = {
-    'null.x': "TypeError: Cannot read properties of null (reading 'x')",
-    'throw new RangeError("too far")': 'RangeError: too far',
-    'missing()': 'ReferenceError: missing is not defined',
-    'throw "a text"': 'a text',
-  };
-  const naan = uniqueNaan();
-  for (const [index, [code, message]] of Object.entries(cases).entries()) {
-    const ko = javascriptKo(`function run() { ${code}; }`, { naan, name: `ko${index}` });
-    await service.serve(ko);
-    const answer = await service.post(pathOf(ko), {});
-    assertRequestError(answer, {
-      status: 500,
-      path: pathOf(ko),
-      title: 'General Adapter Exception',
-      detail: `Code execution error: ${message}`,
-    });
+test('calls give what they give by any protocol, errors of code with the words of the engine (S-REQ-500)', async () => {
+  const cases = callCases(uniqueNaan());
+  await service.serve(...new Set(cases.flatMap(({ kos }) => kos)));
+  for (const { title, path, input, expected } of cases) {
+    const answer = await service.post(path, input);
+    if ('result' in expected) {
+      assert.equal(answer.status, 200, `${title}: ${answer.text}`);
+      assert.deepEqual(answer.object['result'], expected.result, title);
+    } else {
+      const { status, code, detail } = expected;
+      assert.equal(answer.headers['kgrid-error'], code, title);
+      assertRequestError(answer, { status, path, title: TITLES[status] ?? '', detail });
+    }
   }
 });
+
+const TITLES: Readonly<Record<number, string>> = {
+  404: 'Endpoint not found',
+  405: 'Method Not Allowed',
+  415: 'Unsupported Media Type',
+  500: 'General Adapter Exception',
+};
 
 test('an error of a KO costs only its own call', async () => {
   const ko = javascriptKo('function run(n) { if (n % 2) throw new Error("odd " + n); return n; }', {

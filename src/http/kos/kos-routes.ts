@@ -1,5 +1,5 @@
 /** The Shelf API. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { notFound } from '../../lib/errors.ts';
 import { pathOf } from '../../lib/url-path.ts';
 import type { EndpointTexts } from '../listings/endpoint-texts.ts';
@@ -24,20 +24,26 @@ export function kosRoutes(app: FastifyInstance, imports: KoParts, texts: Endpoin
   const lists = new KoLists({ shelf, activator, texts });
   const context: KoContext = { ...imports, lists };
 
-  declare(app, '/kos', { GET: open((request, reply) => lists.all(request, reply)), POST: importByZip(imports) });
-  declare(app, '/kos/manifest', { POST: importByManifest(imports) });
-  declare(app, '/kos/manifest-list', { POST: importByManifestList(imports) });
+  declare(app, '/kos', { GET: open((request, reply) => lists.all(request, reply)), POST: importByZip(imports) }, SHELF);
+  declare(app, '/kos/manifest', { POST: importByManifest(imports) }, SHELF);
+  declare(app, '/kos/manifest-list', { POST: importByManifestList(imports) }, SHELF);
+  const refusal = (request: FastifyRequest): Promise<Error | undefined> => refusedAtId(shelf, request);
   const byAtId = (url: string, handler: Handler): void =>
-    declare(app, url, { GET: open(orAtId(context, handler)) }, (request) => refusedAtId(shelf, request));
+    declare(app, url, { GET: open(orAtId(context, handler)) }, { ...SHELF, refusal });
   byAtId('/kos/:naan', (request, reply) => lists.ofNaan(request, reply, paramsOf(request).naan));
   byAtId('/kos/:naan/:name', orArk(context, readAnyVersion(context)));
   const replace = replaceMetadata(context);
   const remove = deleteKo(context);
-  declare(app, KO_ROUTE, {
-    GET: open(orAtId(context, orArk(context, readKo(context)))),
-    PUT: { ...replace, handler: orRefusedAtId(context, replace.handler) },
-    DELETE: { ...remove, handler: orRefusedAtId(context, remove.handler) },
-  });
+  declare(
+    app,
+    KO_ROUTE,
+    {
+      GET: open(orAtId(context, orArk(context, readKo(context)))),
+      PUT: { ...replace, handler: orRefusedAtId(context, replace.handler) },
+      DELETE: { ...remove, handler: orRefusedAtId(context, remove.handler) },
+    },
+    SHELF,
+  );
   byAtId('/kos/:naan/:name/:version/*', orArk(context, readFile(context)));
   byAtId('/kos/*', (request) => {
     throw notFound(`There is nothing at ${pathOf(request.url)}`);
@@ -49,8 +55,10 @@ export function kosRoutes(app: FastifyInstance, imports: KoParts, texts: Endpoin
       GET: open(orAtId(context, asFileNamed('restore', orArk(context, readFile(context))))),
       POST: restoreKo(context),
     },
-    (request) => refusedAtId(shelf, request),
+    { ...SHELF, refusal },
   );
 }
+
+const SHELF = { errors: 'shelf' } as const;
 
 const open = (handler: Handler): Operation => ({ access: 'open', handler });
