@@ -1,5 +1,5 @@
 /** What knowledge objects print, the latest of it, for whoever looks for a fault. Bounded for each, and in all. */
-import type { Level } from './sandbox/from-process.ts';
+import type { Level } from './supervisor/from-program.ts';
 
 export interface ConsoleLine {
   /** Grows with each line of any knowledge object. */

@@ -1,7 +1,7 @@
 /** `global.cxt`: how a knowledge object calls another. The calls go through the runtime to the activator. */
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import { frame } from '../../../src/engines/supervisor/frames.ts';
-import { kinds } from '../../../src/engines/supervisor/messages.ts';
+import { kinds, MAX_ID_CHARACTERS } from '../../../src/engines/supervisor/messages.ts';
 
 interface Waiting {
   resolve(result: unknown): void;
@@ -38,8 +38,9 @@ export class Executors {
       const body = typeof input === 'string' && (!json || isJson(input)) ? input : (JSON.stringify(input) ?? 'null');
       const number = ++this.#last;
       this.#waiting.set(number, { resolve, reject });
-      const call = JSON.stringify({ uri: String(uri), contentType: String(contentType), body });
-      this.#send(frame(kinds.ask, number, this.#current.getStore() ?? 0, call));
+      const cut = (text: unknown): string => String(text).slice(0, MAX_ID_CHARACTERS);
+      const call = JSON.stringify({ what: 'call', id: cut(uri), contentType: cut(contentType) });
+      this.#send(frame(kinds.ask, number, this.#current.getStore() ?? 0, `${call}\n${body}`));
     });
   }
 

@@ -235,12 +235,12 @@ def main(value):
     worker.call(1, {"x": "ü"})
     asked = worker.next(lambda one: one[0] == NESTED)
     assert asked[2] == 1
-    said = json.loads(asked[3])
-    assert json.loads(said.pop("body")) == {"x": "ü"}
-    assert said == {"uri": "a/b/c/d", "contentType": "application/json"}
+    said, body = asked[3].split(b"\n", 1)
+    assert json.loads(body) == {"x": "ü"}
+    assert json.loads(said) == {"what": "call", "id": "a/b/c/d", "contentType": "application/json"}
     worker.control.sendall(frame(REPLY, asked[1], 200, '{"result": "ö", "info": {}}'.encode()))
     asked = worker.next(lambda one: one[0] == NESTED)
-    assert json.loads(asked[3]) == {"uri": "a/b/c/d", "what": "metadata"}
+    assert json.loads(asked[3].split(b"\n", 1)[0]) == {"what": "metadata", "id": "a/b/c/d"}
     worker.control.sendall(frame(REPLY, asked[1], 404, b'{"Detail": "there is none"}'))
     kind, said = worker.answer(1)
     assert (kind, said["description"]) == (THROWN, "there is none")

@@ -8,7 +8,7 @@ import type { ConsoleLines } from '../console-lines.ts';
 import { ActivationFailure } from '../engine.ts';
 import type { EndpointPlan, Engine, EngineFigures, EngineHealth, Executor, KnownLoads } from '../engine.ts';
 import { Endpoint } from '../sandbox/endpoint.ts';
-import type { Level } from '../sandbox/from-process.ts';
+import type { Level } from '../supervisor/from-program.ts';
 import { REMOVALS } from '../sandbox/process-removal.ts';
 import type { Removal } from '../sandbox/process-removal.ts';
 import { neverStarted } from '../supervisor/never-started.ts';

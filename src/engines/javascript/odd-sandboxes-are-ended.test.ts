@@ -45,7 +45,7 @@ const withHeader = (bytes: Buffer, length: number): Buffer => {
   return bytes;
 };
 const question = (more: object): string =>
-  `${JSON.stringify({ question: 'find', id: 'a', contentType: '', depth: 1, left: 1, ...more })}\n`;
+  `${JSON.stringify({ what: 'find', id: 'a', contentType: '', depth: 1, left: 1, ...more })}\n`;
 
 const odd: Readonly<Record<string, Buffer>> = {
   'a kind that nobody knows': frame(99, SLOT, 0, ''),
@@ -56,14 +56,15 @@ const odd: Readonly<Record<string, Buffer>> = {
   'an answer to no work': frame(answer, 0, answers.thrown, '{"description":""}'),
   'two answers for one call': frame(results, NUMBER, 1, '1\n2'),
   'an empty answer': frame(results, NUMBER, 1, ''),
-  'an error that is no JSON': frame(results, NUMBER, 1, '!{'),
-  'an error that is no object': frame(results, NUMBER, 1, '!null'),
-  'an error without a message': frame(results, NUMBER, 1, '!{"message":7}'),
-  'an error of another status': frame(results, NUMBER, 1, '!{"message":"x","status":200}'),
+  'an error that is no JSON': frame(results, NUMBER, 1, '!1{'),
+  'an error that is no object': frame(results, NUMBER, 1, '!1null'),
+  'an error without a message': frame(results, NUMBER, 1, '!1{"description":7}'),
+  'an error of another status': frame(results, NUMBER, 1, '!3{"description":"x","status":200}'),
+  'an error of no kind': frame(results, NUMBER, 1, '!{"description":"x"}'),
   'a failure that is no JSON': frame(answer, NUMBER, answers.thrown, 'x'),
   'a failure without a reason': frame(answer, NUMBER, 99, '{"description":""}'),
   'a question without a body': frame(ask, 0, NUMBER, '{}'),
-  'a question of no kind': frame(ask, 0, NUMBER, question({ question: 'odd' })),
+  'a question of no kind': frame(ask, 0, NUMBER, question({ what: 'odd' })),
   'a question that is too deep': frame(ask, 0, NUMBER, question({ depth: 1000 })),
   'a question less deep than its call': frame(ask, 0, NUMBER, question({ depth: -1 })),
   'a question with a long id': frame(ask, 0, NUMBER, question({ id: 'x'.repeat(2000) })),

@@ -4,22 +4,20 @@ import { uptime } from '../../lib/uptime.ts';
 import type { CallTarget } from '../engine.ts';
 import type { AnswerQuestion } from '../sandbox/lane-context.ts';
 import type { Lane } from '../sandbox/lane.ts';
-import type { Question } from '../sandbox/from-process.ts';
+import type { AskedQuestion } from '../supervisor/from-program.ts';
+import { failureLine } from '../supervisor/messages.ts';
 import type { Work } from '../supervisor/work.ts';
 import { JavascriptExecutor } from './executor.ts';
 import { LaterExecutor } from './later-executor.ts';
 import type { Found, LoadRequest } from './load-request.ts';
-
-/** In the form of `sandbox/guest.js`. */
-const refuse = (message: string): string => `!${JSON.stringify({ message })}`;
 
 /** What code hears in the processes of that group. */
 export const answersWithin =
   (group: string): AnswerQuestion =>
   (lane, work, question) => {
     const target = work.calls[0]?.scope.find(question.id);
-    if (question.question === 'find') return { text: JSON.stringify(placeOf(lane, group, target)) };
-    if (target === undefined) return { text: refuse(`${question.id} is not active`) };
+    if (question.what === 'find') return { text: JSON.stringify(placeOf(lane, group, target)) };
+    if (target === undefined) return { text: failureLine(`${question.id} is not active`) };
     return { outside: () => callOutside(question, work) };
   };
 
@@ -34,7 +32,7 @@ function placeOf(lane: Lane, group: string, target: CallTarget | undefined): Fou
 }
 
 /** A call of an endpoint in another engine or in other processes, or of one that is not activated or whose code is not read yet. */
-async function callOutside(question: Question, work: Work): Promise<string> {
+async function callOutside(question: AskedQuestion, work: Work): Promise<string> {
   const outer = work.calls[0];
   if (outer === undefined) return 'null';
   // Of calls that share a batch nobody knows which one asks.
@@ -51,7 +49,7 @@ async function callOutside(question: Question, work: Work): Promise<string> {
       signal,
     });
   } catch (thrown) {
-    return refuse(messageOf(thrown));
+    return failureLine(messageOf(thrown));
   }
 }
 

@@ -11,21 +11,22 @@ import {
   processEnded,
 } from '../../lib/errors.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { Line, NoResult } from './from-process.ts';
-import type { RunFailure } from './from-process.ts';
+import type { Line, ProgramFailure } from '../supervisor/from-program.ts';
 import type { PendingCall } from '../supervisor/pending-call.ts';
 import type { Work } from '../supervisor/work.ts';
 
 /** What a call hears by its line of an answer. */
-export function outcomeOf(line: Line, endpoint: Endpoint): string | Error {
-  return typeof line === 'string' ? line : errorOfLine(line, endpoint);
+export function outcomeOf(line: Line, work: Work): string | Error {
+  return typeof line === 'string' ? line : errorOf(line, work);
 }
 
-export function errorOfLine(line: NoResult, endpoint: Endpoint): Error {
-  if (line.fault === 'input') return bodyNotReadable(`The request body is not JSON: ${line.message}`);
-  if (line.status !== undefined) return invalidInput(line.message, line.status);
-  if (line.fault === 'result') return invalidResult(line.message);
-  return codeFailed(line.message, line.stack, endpoint);
+export function errorOf({ kind, description, status, stack }: ProgramFailure, work: Work): Error {
+  const { endpoint } = work;
+  if (kind === 'timeout') return timeLimit(work);
+  if (kind === 'memory') return memoryLimit(endpoint.parts);
+  if (kind === 'unreadable') return bodyNotReadable(`The request body is not JSON: ${description}`);
+  if (kind === 'unwritable') return invalidResult(description);
+  return status === undefined ? codeFailed(description, stack, endpoint) : invalidInput(description, status);
 }
 
 function codeFailed(message: string, stack: string | undefined, { parts }: Endpoint): Error {
@@ -99,9 +100,3 @@ const timeLimit = ({ endpoint: { limit, parts }, isShortened }: Work): Error =>
       ? 'no result within the time that its caller had left'
       : `no result within the limit of ${limit / 1000} s (${parts.limitedBy})`,
   );
-
-export function errorOf(failure: RunFailure, work: Work): Error {
-  if (failure.why === 'timeout') return timeLimit(work);
-  const { endpoint } = work;
-  return failure.why === 'memory' ? memoryLimit(endpoint.parts) : codeFailed(failure.message, failure.stack, endpoint);
-}

@@ -2,7 +2,7 @@
 import type { CodePlace } from '../../lib/code-place.ts';
 import { areAlike } from '../like-deadlines.ts';
 import { abandoned } from './answers.ts';
-import type { Level } from './from-process.ts';
+import type { Level } from '../supervisor/from-program.ts';
 import { batchSize } from './policy.ts';
 import type { Policy, TrackRecord } from './policy.ts';
 import { Counts } from '../supervisor/pending-call.ts';

@@ -1,9 +1,8 @@
 /** What lanes are given, and whom they tell. */
 import type { Clock } from '../supervisor/clock.ts';
-import type { Line, RecordsLine } from './from-process.ts';
+import type { AskedQuestion, Line, ProgramFailure, RecordsLine } from '../supervisor/from-program.ts';
 import type { Lane } from './lane.ts';
 import type { Policy } from './policy.ts';
-import type { Question, RunFailure } from './from-process.ts';
 import type { StartSandbox } from '../supervisor/process.ts';
 import type { Starts } from '../supervisor/starts.ts';
 import type { Work } from '../supervisor/work.ts';
@@ -14,8 +13,8 @@ export interface LaneEvents {
   onLoaded(lane: Lane, work: Work, problem: string): void;
   onDone(lane: Lane, work: Work, lines: readonly Line[], microseconds: number): void;
   onRecordsDone(lane: Lane, work: Work, lines: readonly RecordsLine[], microseconds: number): void;
-  onFailed(lane: Lane, work: Work, failure: RunFailure): void;
-  onAsk(lane: Lane, work: Work, question: Question): void;
+  onFailed(lane: Lane, work: Work, failure: ProgramFailure): void;
+  onAsk(lane: Lane, work: Work, question: AskedQuestion): void;
   /** The process ended; `work` is what it had not answered. */
   onExit(lane: Lane, work: readonly Work[], reason: string): void;
 }
@@ -24,7 +23,7 @@ export interface LaneEvents {
 export type AnswerQuestion = (
   lane: Lane,
   work: Work,
-  question: Question,
+  question: AskedQuestion,
 ) => { text: string } | { outside: () => Promise<string> };
 
 /** What all lanes of a scheduler share. */

@@ -1,11 +1,18 @@
 /** Carries work to a sandbox process and tells what comes of it, in the order in which it was given; it decides nothing. */
 import type { Endpoint } from './endpoint.ts';
 import { OddFrame } from '../supervisor/frames.ts';
-import { failureOf, linesOf, logLineOf, mostBytes, questionOf, recordLinesOf } from './from-process.ts';
-import type { RunFailure } from './from-process.ts';
+import {
+  failureOf,
+  linesOf,
+  logLineOf,
+  mostBytesOfSandbox,
+  nestedQuestionOf,
+  recordLinesOf,
+} from '../supervisor/from-program.ts';
+import type { ProgramFailure } from '../supervisor/from-program.ts';
 import type { LaneContext } from './lane-context.ts';
 import type { Policy } from './policy.ts';
-import { kinds } from '../supervisor/messages.ts';
+import { answers, kinds } from '../supervisor/messages.ts';
 import { diesWithActivator } from '../supervisor/process.ts';
 import type { Sandbox } from '../supervisor/process.ts';
 import type { Work } from '../supervisor/work.ts';
@@ -42,7 +49,7 @@ export class Lane {
     this.startedAt = this.progress = context.clock.now();
     this.process = context.start({
       onFrame: (kind, a, b, text) => this.#onFrame(kind, a, b, text),
-      mostOf: (kind) => mostBytes(kind, this.open[0]?.size ?? 0, this.open[0]?.endpoint.parts.maxResult ?? 0),
+      mostOf: (kind) => mostBytesOfSandbox(kind, this.open[0]?.size ?? 0, this.open[0]?.endpoint.parts.maxResult ?? 0),
       onExit: (reason) => {
         if (!this.#ended) context.events.onExit(this, this.open.splice(0), reason);
       },
@@ -176,7 +183,8 @@ export class Lane {
     this.#workAtSuspicion = undefined;
     if (kind === kinds.ping) this.#onSign();
     else if (kind === kinds.begun) this.#onBegun(a);
-    else if (kind === kinds.answer) this.#onAnswer(this.#answered(a), failureOf(b, text));
+    else if (kind === kinds.answer)
+      this.#onAnswer(this.#answered(a), b === answers.result && text === '' ? undefined : failureOf(b, text));
     else if (kind === kinds.results || kind === kinds.lines) this.#onResults(this.#answered(a), kind, b, text);
   }
 
@@ -193,7 +201,7 @@ export class Lane {
     if (work.kind === 'load' || areRecords !== (kind === kinds.lines))
       throw new OddFrame('an answer is of another kind');
     if (areRecords) {
-      const lines = recordLinesOf(text, work.size);
+      const lines = recordLinesOf(text, work.size, work.size, false);
       this.#shift();
       events.onRecordsDone(this, work, lines, microseconds);
     } else {
@@ -203,21 +211,21 @@ export class Lane {
     }
   }
 
-  #onAnswer(work: Work, failure: RunFailure | undefined): void {
+  #onAnswer(work: Work, failure: ProgramFailure | undefined): void {
     const { events } = this.#context;
-    if (failure?.why === 'unloaded') this.#known.delete(work.endpoint.slot);
+    if (failure?.kind === 'unloaded') this.#known.delete(work.endpoint.slot);
     if (work.kind === 'load') {
       if (failure !== undefined) this.#known.delete(work.endpoint.slot);
       this.#shift();
       events.onLoaded(
         this,
         work,
-        failure === undefined ? '' : failure.why === 'unloaded' ? failure.message : failure.why,
+        failure === undefined ? '' : failure.kind === 'unloaded' ? failure.description : failure.kind,
       );
     } else {
       if (failure === undefined) throw new OddFrame('a call has no result');
       this.#shift();
-      events.onFailed(this, work, failure.why === 'unloaded' ? { ...failure, why: 'threw' } : failure);
+      events.onFailed(this, work, failure.kind === 'unloaded' ? { ...failure, kind: 'thrown' } : failure);
     }
   }
 
@@ -250,7 +258,7 @@ export class Lane {
     const call = work?.calls[0];
     if (work === undefined || call === undefined || this.#first !== number || this.#asks)
       throw new OddFrame('nothing runs that could ask');
-    const question = questionOf(text, call.depth, Math.max(0, work.deadline - this.#context.clock.now()));
+    const question = nestedQuestionOf(text, call.depth, Math.max(0, work.deadline - this.#context.clock.now()));
     this.#asks = true;
     this.#context.events.onAsk(this, work, question);
   }

@@ -134,7 +134,7 @@ export class ProcessRemoval {
     if (work.hasBegun || why === 'memory') {
       work.blame(why === 'memory' || !work.isShortened);
       if (kind === 'load') work.endLoad(why);
-      else work.fail(() => errorOf({ why, message: '' }, work));
+      else work.fail(() => errorOf({ kind: why, description: '' }, work));
     } else if (kind === 'load') this.#loadAgain(work, 'no sandbox came to run it');
     else work.fail((call) => noTurn(endpoint, call));
     this.#waiting.offer(endpoint);

@@ -18,18 +18,18 @@
  * | no turn in time            | failed, from its queue; records: once none are answered                    |
  */
 import { availableParallelism } from 'node:os';
-import { ending, errorOf, errorOfLine, expire, outcomeOf, queueFull } from './answers.ts';
+import { ending, errorOf, expire, outcomeOf, queueFull } from './answers.ts';
 import { realClock, type Clock } from '../supervisor/clock.ts';
 import type { Endpoint } from './endpoint.ts';
 import { figuresOf, type SchedulerFigures } from './figures.ts';
-import type { Line, RecordsLine } from './from-process.ts';
+import type { Line, ProgramFailure, RecordsLine } from '../supervisor/from-program.ts';
 import type { Lane } from './lane.ts';
 import type { AnswerQuestion, LaneContext } from './lane-context.ts';
 import { Lanes } from './lanes.ts';
 import { UnansweredLimit } from './unanswered-limit.ts';
 import { policyFor, type Policy } from './policy.ts';
 import { ProcessRemoval, type Removal } from './process-removal.ts';
-import type { Question, RunFailure } from './from-process.ts';
+import type { AskedQuestion } from '../supervisor/from-program.ts';
 import type { StartSandbox } from '../supervisor/process.ts';
 import type { Tally } from '../../lib/tally.ts';
 import { Starts } from '../supervisor/starts.ts';
@@ -198,7 +198,7 @@ export class Scheduler implements Disposable {
     this.#goOn(lane, endpoint);
     for (let i = 0; i < calls.length; i++) {
       const [call, line] = [calls[i], lines[i]];
-      if (call !== undefined && line !== undefined) work.settle(call, outcomeOf(line, endpoint));
+      if (call !== undefined && line !== undefined) work.settle(call, outcomeOf(line, work));
     }
   }
 
@@ -207,21 +207,21 @@ export class Scheduler implements Disposable {
     work.answer();
     endpoint.answered(size, microseconds);
     this.#goOn(lane, endpoint);
-    const answer = lines.map((line) => ('lines' in line ? line : errorOfLine(line, endpoint)));
+    const answer = lines.map((line) => ('lines' in line ? line : errorOf(line, work)));
     for (const call of calls) work.settle(call, answer);
   }
 
-  #onFailed(lane: Lane, work: Work, failure: RunFailure): void {
+  #onFailed(lane: Lane, work: Work, failure: ProgramFailure): void {
     const { endpoint, size, kind } = work;
-    const isAtLimit = failure.why === 'memory' || (failure.why === 'timeout' && !work.isShortened);
-    if (failure.why !== 'threw' || size > 1) work.blame(isAtLimit);
+    const isAtLimit = failure.kind === 'memory' || (failure.kind === 'timeout' && !work.isShortened);
+    if (failure.kind !== 'thrown' || size > 1) work.blame(isAtLimit);
     else if (kind !== 'large') endpoint.timedOut = false;
     if (size > 1) this.#waiting.tryAlone(work);
     else work.fail(() => errorOf(failure, work));
     this.#goOn(lane, endpoint);
   }
 
-  #onAsk(lane: Lane, work: Work, question: Question): void {
+  #onAsk(lane: Lane, work: Work, question: AskedQuestion): void {
     const answer = this.#options.answer(lane, work, question);
     if ('text' in answer) return lane.reply(answer.text);
     const { endpoint, kind } = work;

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { inRound } from '../../../test/support/round.ts';
 import { FrameReader, OddFrame, RESULT_LINES, frame } from './frames.ts';
-import { failureOf, linesOf, logLineOf, mostBytes, questionOf } from '../sandbox/from-process.ts';
+import { failureOf, linesOf, logLineOf, mostBytesOfSandbox, nestedQuestionOf } from './from-program.ts';
 
 type Frame = [kind: number, a: number, b: number, text: string];
 
@@ -61,8 +61,8 @@ test('what is too long for its kind is found in its header, before its text has 
   const bytes = frame(18, 1, 2, 'x'.repeat(101)).subarray(0, 13);
   reader.push(bytes.subarray(0, 12));
   assert.throws(() => reader.push(bytes.subarray(12)), OddFrame);
-  assert.throws(() => mostBytes(0, 1, 100), OddFrame);
-  assert.throws(() => mostBytes(2, 1, 100), OddFrame);
+  assert.throws(() => mostBytesOfSandbox(0, 1, 100), OddFrame);
+  assert.throws(() => mostBytesOfSandbox(2, 1, 100), OddFrame);
 });
 
 test('a text that is not UTF-8 is none, and one that holds the character for such is', () => {
@@ -101,11 +101,14 @@ test('chunks of one byte are held as their bytes', () => {
   assert.ok(grown < 3_000_000, `${grown} bytes are held`);
 });
 
-const json = fc.oneof(fc.json(), fc.constantFrom('{}', '[]', 'null', '{"message":7}', '{"message":"x","status":401}'));
+const json = fc.oneof(
+  fc.json(),
+  fc.constantFrom('{}', '[]', 'null', '{"description":7}', '{"description":"x","status":401}'),
+);
 const texts = fc.oneof(
   fc.string({ unit: 'binary' }),
   json,
-  json.map((each) => `!${each}`),
+  json.map((each) => `!1${each}`),
   fc.tuple(json, fc.string()).map(([head, body]) => `${head}\n${body}`),
   fc.tuple(fc.constantFrom('info', 'error', 'odd', ''), fc.string()).map(([head, line]) => `${head}\n${line}`),
 );
@@ -127,14 +130,14 @@ test('whatever is read of a text is of its form, or it is an odd frame', () => {
         () => linesOf(text, calls),
         (lines) =>
           lines.length === calls &&
-          lines.every((line) => (typeof line === 'string' ? line !== '' : typeof line.message === 'string')),
+          lines.every((line) => (typeof line === 'string' ? line !== '' : typeof line.description === 'string')),
       );
       isRead(
         () => failureOf(calls + 4, text),
-        (failure) => ['timeout', 'memory', 'unloaded'].includes(failure?.why ?? '') && failure?.message !== undefined,
+        ({ kind, description }) => kind !== 'invalid' && typeof description === 'string',
       );
       isRead(
-        () => questionOf(text, 3, 100),
+        () => nestedQuestionOf(text, 3, 100),
         ({ id, depth, left }) => typeof id === 'string' && depth > 3 && left <= 100,
       );
       isRead(
@@ -159,8 +162,8 @@ test('any bytes are frames, or odd ones, and nothing else', () => {
     fc.property(streams, fc.integer({ min: 1, max: 40 }), (parts, size) => {
       const bytes = Buffer.concat(parts);
       const reader = new FrameReader(
-        (kind, _a, _b, text) => assert.ok(Buffer.byteLength(text) <= mostBytes(kind, 2, 1000)),
-        (kind) => mostBytes(kind, 2, 1000),
+        (kind, _a, _b, text) => assert.ok(Buffer.byteLength(text) <= mostBytesOfSandbox(kind, 2, 1000)),
+        (kind) => mostBytesOfSandbox(kind, 2, 1000),
       );
       try {
         for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));

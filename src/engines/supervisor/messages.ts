@@ -8,7 +8,7 @@
  * one whose calls keep it from reading takes replies and pings too.
  */
 import type { CodePlace } from '../../lib/code-place.ts';
-import { OddFrame, RESULT_LINES } from './frames.ts';
+import { RESULT_LINES } from './frames.ts';
 
 export const kinds = {
   // ----- to the program -----
@@ -38,14 +38,14 @@ export const kinds = {
 
   /** a = number, b = one of `answers`, text = JSON of the result or of a `Failure`. */
   answer: 4,
-  /** a = number, b = microseconds, text = a line for each call: JSON of the result, or `!` or `?` and JSON. */
+  /** a = number, b = microseconds, text = a line for each call: JSON of the result, or `!`, one digit of `answers`, and JSON of a `Failure`. */
   results: 16,
   /**
    * What came of the next records: a = number, b = 0 where more follow; from isolates the microseconds. Text: a line for each,
-   * `{"result":…}` or as of `results`; from workers `!`, one digit of `answers`, and JSON of a `Failure`.
+   * `{"result":…}`, or as of `results` where there is none.
    */
   lines: RESULT_LINES,
-  /** A question: a = its number, b = number of the work that has it, text in the form of the program. */
+  /** A question: a = its number, b = number of the work that has it, text = JSON of a `Question`, newline, body. */
   ask: 5,
   /** The work begins that was to say so: a = number. */
   begun: 14,
@@ -75,26 +75,24 @@ export interface Failure {
   readonly retire?: boolean;
 }
 
-/** What code in a worker asks while it answers a call: `metadata` is what the service says of an endpoint. */
+/** What code asks while it runs. */
 export interface Question {
-  readonly what?: 'call' | 'metadata';
-  readonly uri: string;
-  /** Of a call. */
-  readonly contentType?: string;
-  readonly body?: string;
+  /** `find`: where an endpoint is; `metadata`: what the service says of one. */
+  readonly what: 'find' | 'call' | 'metadata';
+  readonly id: string;
+  /** Of the body of a call; empty where nothing is said. */
+  readonly contentType: string;
+  /** From a sandbox, in which calls may make others: how deep the one is that it asks for, … */
+  readonly depth: number;
+  /** … and the milliseconds that are left for it. */
+  readonly left: number;
 }
 
-const ofWorkers: ReadonlySet<number> = new Set([
-  kinds.answer,
-  kinds.ask,
-  kinds.ping,
-  kinds.sealed,
-  kinds.fatal,
-  kinds.lines,
-]);
+/** What stands for a failure where a result would be; see `results`. */
+export const failureLine = (description: string): string =>
+  `!${answers.thrown}${JSON.stringify({ description } satisfies Failure)}`;
 
-/** Bytes that the text of a frame of a worker may have. @throws OddFrame for a kind that no worker sends. */
-export function maxBytesOf(kind: number, maxBytes: number): number {
-  if (!ofWorkers.has(kind)) throw new OddFrame(`a worker sends no frames of kind ${kind}`);
-  return maxBytes;
-}
+/** Characters; a program cuts what is longer. */
+export const MAX_MESSAGE_CHARACTERS = 4000;
+export const MAX_STACK_CHARACTERS = 2000;
+export const MAX_ID_CHARACTERS = 1000;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findKernel } from '../../confinement/find-kernel.ts';
 import { NO_WALLS } from '../../confinement/walls.ts';
+import { workerPolicy } from './policy.ts';
 import { networkedPool } from './support/networked-pool.ts';
 
 const KO = 'naan/crash/v1';
@@ -21,6 +22,8 @@ def run(input):
     return input
 `,
 };
+/** On a busy machine the worker would be left to the call that keeps it busy, before it is killed. */
+const policy = { ...workerPolicy, blockedMs: 600_000 };
 const QUICK = ['first', 'second', 'third', 'fourth'];
 
 for (const engine of ['node', 'python'] as const) {
@@ -33,7 +36,7 @@ for (const engine of ['node', 'python'] as const) {
       let onBegun = (): void => undefined;
       const begun = new Promise<void>((resolve) => (onBegun = resolve));
       await using networked = await networkedPool({
-        ...{ engine, kernel },
+        ...{ engine, kernel, policy },
         onPrinted: (line) => {
           lines.push(line);
           if (line === 'stay') onBegun();

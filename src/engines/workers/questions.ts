@@ -1,6 +1,6 @@
 /** What code asks while it answers a call: results of other endpoints, and what the service says of them. */
 import type { Clock } from '../supervisor/clock.ts';
-import { questionOf } from './from-worker.ts';
+import { questionOf } from '../supervisor/from-program.ts';
 import type { Open } from './open-work.ts';
 import { leftForOthers } from './policy.ts';
 import type { WorkerPolicy } from './policy.ts';
@@ -34,7 +34,7 @@ export async function answerTo(
 /** `call`: the one whose code asks; its scope answers, at its depth and within the time that it has left. Never rejects. */
 async function answerQuestion(call: WorkerCall, text: string, clock: Clock): Promise<Reply> {
   try {
-    const { what, uri, contentType, body } = questionOf(text);
+    const { what, id: uri, contentType, body } = questionOf(text);
     const id = uri.replace(/^(ark:)?\/*/, '');
     if (id === '') return refuse(`Not an endpoint: ${uri.slice(0, MAX_SHOWN_CHARACTERS)}`);
     if (what === 'metadata') {

@@ -4,8 +4,9 @@ import type { Clock } from '../supervisor/clock.ts';
 import { frame, OddFrame } from '../supervisor/frames.ts';
 import type { ProcessEvents, SandboxProcess } from '../supervisor/process.ts';
 import { CallFailure, uncaught } from './call-failure.ts';
-import { failureOf, linesOf, MAX_DESCRIPTION_CHARACTERS } from './from-worker.ts';
-import { answers, kinds, maxBytesOf } from '../supervisor/messages.ts';
+import { failureOf, mostBytesOfWorker, recordLinesOf } from '../supervisor/from-program.ts';
+import type { ProgramFailure } from '../supervisor/from-program.ts';
+import { answers, kinds, MAX_MESSAGE_CHARACTERS } from '../supervisor/messages.ts';
 import type { WorkerPolicy } from './policy.ts';
 import { residentBytes } from './policy.ts';
 import { isOfLauncher } from '../../confinement/launch.ts';
@@ -85,7 +86,7 @@ export class Worker {
     const largest = options.outputLimit + 2 * options.bodyLimit + options.policy.besideBodyBytes;
     this.#process = start({
       onFrame: (kind, a, b, text) => this.#take(kind, a, b, text),
-      mostOf: (kind) => maxBytesOf(kind, largest),
+      mostOf: (kind) => mostBytesOfWorker(kind, largest),
       onExit: (reason, begun) => this.#onExit(reason, begun),
       onOdd: (what) => {
         const did = what.startsWith('it sent') ? 'wrote to' : 'closed';
@@ -240,7 +241,7 @@ export class Worker {
       this.#events.asked(this, a, b, body);
       this.#events.freed(this);
     } else if (kind === kinds.sealed) this.#takeSealed(a);
-    else if (kind === kinds.fatal) this.#reason ??= uncaught(body.slice(0, MAX_DESCRIPTION_CHARACTERS));
+    else if (kind === kinds.fatal) this.#reason ??= uncaught(body.slice(0, MAX_MESSAGE_CHARACTERS));
   }
 
   #takeSealed(lastBegun: number): void {
@@ -259,7 +260,7 @@ export class Worker {
   #answer(number: number, kind: number, body: string): void {
     const open = this.open.get(number);
     if (!open) return;
-    const failure = kind === answers.result ? undefined : failureOf(kind, body, (text) => this.#events.clean(text));
+    const failure = kind === answers.result ? undefined : this.#failureOf(failureOf(kind, body));
     this.open.delete(open);
     this.#hasBegun = true;
     if (open.batch) this.#out.answered(open.batch);
@@ -275,12 +276,23 @@ export class Worker {
     if (!open || hasEnded(open.work)) return;
     const [call] = open.work.calls;
     if (call?.sink === undefined) throw new OddFrame('nobody asked for answers to records');
-    const parts = linesOf(text, call.left, (said) => this.#events.clean(said));
+    const parts = recordLinesOf(text, 0, call.left, true).map((part) =>
+      'lines' in part ? part : this.#failureOf(part),
+    );
     for (const part of parts) call.left -= part instanceof Error ? 1 : part.count;
     call.sink.take(parts);
     if (areLast && call.left > 0) throw new OddFrame('records have no answers');
     if (areLast) this.#answer(number, answers.result, '');
     if (parts.some((part) => part instanceof CallFailure && part.retires)) this.#events.spent(this);
+  }
+
+  #failureOf({ kind, description, status, place, retire }: ProgramFailure): CallFailure {
+    const said = this.#events.clean(description).slice(0, MAX_MESSAGE_CHARACTERS);
+    return new CallFailure(kind, said, {
+      ...(status !== undefined && { status }),
+      ...(place && { place }),
+      retires: retire === true,
+    });
   }
 
   /** `begun`: where it is not known, all may have begun. */

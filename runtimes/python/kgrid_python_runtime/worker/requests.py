@@ -45,11 +45,11 @@ class Requests:
         """The result of an endpoint for the JSON text `body`. Raises Refusal."""
         if len(body.encode()) > self._largest:
             raise Refusal(f"the input of an endpoint has at most {self._largest} bytes")
-        return self._ask(call, uri, {"contentType": "application/json", "body": body})
+        return self._ask(call, {"what": "call", "id": uri, "contentType": "application/json"}, body)
 
     def metadata(self, call: int, uri: str) -> Any:
         """What the activator says about an endpoint. Raises Refusal."""
-        return self._ask(call, uri, {"what": "metadata"})
+        return self._ask(call, {"what": "metadata", "id": uri})
 
     def reply(self, number: int, status: int, text: bytes) -> None:
         """An answer has come."""
@@ -58,14 +58,14 @@ class Requests:
             pending.status, pending.text = status, text
             pending.arrived.set()
 
-    def _ask(self, call: int, uri: str, more: dict[str, str]) -> Any:
-        if len(uri.encode()) > 1000:
+    def _ask(self, call: int, question: dict[str, str], body: str = "") -> Any:
+        if len(question["id"].encode()) > 1000:
             raise Refusal("the id of an endpoint has at most 1000 bytes")
         number = next(self._numbers)
         pending = self._pending[number] = _Pending()
         self._waiting(True)
         try:
-            self._send(frame(NESTED, number, call, json.dumps({"uri": uri, **more}).encode()))
+            self._send(frame(NESTED, number, call, f"{json.dumps(question)}\n{body}".encode()))
             pending.arrived.wait()
         finally:
             self._waiting(False)

@@ -27,10 +27,10 @@ export class Checks {
       if (isolate.getHeapStatisticsSync().used_heap_size > (load.heapMb * MB) / 4) this.#end();
       return '';
     } catch (thrown) {
-      const { why, message } = failureOf(thrown, isolate);
+      const { kind, description } = failureOf(thrown, isolate);
       this.#end();
-      if (why === 'memory') return undefined;
-      return why === 'timeout' ? why : message;
+      if (kind === 'memory') return undefined;
+      return kind === 'timeout' ? kind : description;
     }
   }
 

@@ -2,9 +2,8 @@
 // isolated-vm's limits cannot hold, keeps the built-ins it needs out of the reach of later changes, and
 // gives back the functions by which calls enter. Only strings cross the boundary.
 //
-// An answer is one line: JSON, or `!` and a JSON object for an error of the code, or `?` and one for an input that is
-// not JSON: its `message`, the `stack` where there is one, the `status` of an input that the code finds invalid, and what it is `of`
-// where that is the result.
+// An answer is one line: JSON, or `!`, a digit that says why there is no result, and a JSON object: its `description`, the `stack`
+// where there is one, and the `status` of an input that the code finds invalid.
 // JSON.stringify writes no raw newline, so a line cannot be forged.
 // `mayTime`: the code names what runs later, such as timers.
 (function (host, maxResult, maxMessage, maxStack, mayTime) {
@@ -52,7 +51,15 @@
   const crossing = (text) => (text.length < LONG ? text : [text]);
   const textOf = (crossed) => (typeof crossed === 'string' ? crossed : crossed[0]);
 
-  const told = (message, more) => '!{"message":' + stringify(apply(slice, message, [0, maxMessage])) + more + '}';
+  // As in `answers` of `messages.ts`.
+  const THROWN = '1';
+  const INVALID = '3';
+  const UNREADABLE = '4';
+  const UNWRITABLE = '6';
+  // `!`, with which no JSON begins.
+  const FAILED = 0x21;
+  const told = (kind, message, more = '') =>
+    '!' + kind + '{"description":' + stringify(apply(slice, message, [0, maxMessage])) + more + '}';
 
   // Errors of calls that code made: whatever the code makes of them, they do not say that its own input is invalid.
   const nested = new WeakSet();
@@ -63,7 +70,7 @@
     if (status !== 400 && status !== 422) return undefined;
     const { message } = thrown;
     const said = typeof message === 'string' && message !== '' ? message : 'the input is invalid';
-    return told(said, ',"status":' + status);
+    return told(INVALID, said, ',"status":' + status);
   };
 
   // The frames of an error, which may say where the code threw. They are text of the code like its message.
@@ -83,7 +90,7 @@
   };
 
   // What an error says, whatever was thrown; getters of the code may run here, inside the time limit.
-  const why = (thrown, more = '') => {
+  const why = (thrown, kind = THROWN) => {
     const fault = orNothing(invalid, thrown);
     if (fault !== undefined) return fault;
     let said;
@@ -95,10 +102,8 @@
     } catch {
       said = 'an error that cannot be read';
     }
-    return told(said, (orNothing(framesOf, thrown) ?? '') + more);
+    return told(kind, said, orNothing(framesOf, thrown) ?? '');
   };
-  // For what JSON cannot hold, or what is too large.
-  const OF_RESULT = ',"of":"result"';
 
   // The specification is silent on results that JSON does not know: `undefined`, functions and symbols are null.
   const written = (value) => {
@@ -107,15 +112,15 @@
       json = stringify(value);
     } catch (thrown) {
       const odd = oddNumberIn(value);
-      return odd === undefined ? why(thrown, OF_RESULT) : told('the result holds ' + odd, OF_RESULT);
+      return odd === undefined ? why(thrown, UNWRITABLE) : told(UNWRITABLE, 'the result holds ' + odd);
     }
     if (json === undefined) return 'null';
     if (json.length > maxResult)
-      return told('the result is larger than the limit of ' + maxResult + ' bytes (--max-result)', OF_RESULT);
+      return told(UNWRITABLE, 'the result is larger than the limit of ' + maxResult + ' bytes (--max-result)');
     // JSON writes null for NaN and Infinity.
     if (apply(indexOf, json, ['null']) < 0) return json;
     const odd = oddNumberIn(value);
-    return odd === undefined ? json : told('the result holds ' + odd, OF_RESULT);
+    return odd === undefined ? json : told(UNWRITABLE, 'the result holds ' + odd);
   };
 
   // ----- the function of the knowledge object -----
@@ -151,9 +156,8 @@
   const isJsonType = /^[^;]*[/+]json\s*(?:;|$)/i;
   const ask = (question, id, body, kind) => {
     const answer = textOf(host(question, id, body, kind));
-    const head = apply(substring, answer, [0, 1]);
-    if (head === '!' || head === '?') {
-      const { message } = parse(apply(substring, answer, [1]));
+    if (apply(charCodeAt, answer, [0]) === FAILED) {
+      const { description: message } = parse(apply(substring, answer, [2]));
       // Else each level of calls would put one more `Error: ` before it.
       const error = new ErrorType(
         apply(indexOf, message, ['Error: ']) === 0 ? apply(substring, message, [7]) : message,
@@ -213,10 +217,7 @@
   defineProperty(globalThis, 'console', { value: console, writable: true, configurable: true });
 
   // ----- the entry of calls -----
-  const lineOfRecord = (line) => {
-    const head = apply(charCodeAt, line, [0]);
-    return head === 0x21 || head === 0x3f ? line + '\n' : '{"result":' + line + '}\n';
-  };
+  const lineOfRecord = (line) => (apply(charCodeAt, line, [0]) === FAILED ? line + '\n' : '{"result":' + line + '}\n');
   let sequence = 0;
   const open = { __proto__: null };
   // The batch that runs now.
@@ -263,7 +264,7 @@
         input = parse(body);
       } catch (thrown) {
         readable = false;
-        line = '?{"message":' + stringify(apply(slice, text(thrown.message), [0, maxMessage])) + '}';
+        line = told(UNREADABLE, text(thrown.message));
       }
       if (readable) {
         try {
@@ -357,7 +358,7 @@
       if (typeof batch === 'string') return crossing(batch);
       if (batch.uncaught !== undefined) failUncaught(batch);
       if (batch.waiting > 0 && timers.fire()) return later(batch);
-      answerOpen(batch, told(NEVER, ''));
+      answerOpen(batch, told(THROWN, NEVER));
       timers.drop();
       if (batch.from >= 0) {
         begin(batch);

@@ -3,10 +3,8 @@
  * the only thread it has. It keeps no clock over the code: the activator does, and ends the process.
  */
 import ivm from 'isolated-vm';
-import { MAX_MESSAGE_CHARACTERS } from '../../sandbox/from-process.ts';
-import { answers, kinds } from '../../supervisor/messages.ts';
-import type { Failure } from '../../supervisor/messages.ts';
-import type { Question, RunFailure } from '../../sandbox/from-process.ts';
+import { answers, kinds, MAX_ID_CHARACTERS, MAX_MESSAGE_CHARACTERS } from '../../supervisor/messages.ts';
+import type { Failure, Question } from '../../supervisor/messages.ts';
 import type { Found, LoadRequest } from '../load-request.ts';
 import { MAX_DEPTH, tooDeep } from '../../call-headers.ts';
 import { layLastWall } from '../../../confinement/close-behind.js';
@@ -16,11 +14,10 @@ import { Guards } from './guards.ts';
 import { Pipe } from './pipe.ts';
 import { answerPlatform, isOfPlatform } from './platform.ts';
 import { Realm, failureOf, refuse } from './realm.ts';
+import type { RunFailure } from './realm.ts';
 
 const MAX_LOG_LINES = 100;
 const MAX_FOUND = 1000;
-/** Characters; the id of an endpoint has fewer. */
-const MAX_ID = 1000;
 
 /** The code of one endpoint. An isolate that is on the stack cannot be entered again by code that waits in it; each level gets one of its own. */
 interface LoadedCode {
@@ -82,7 +79,7 @@ function enter<T>(slot: number, load: LoadRequest, use: (realm: Realm) => T): T 
   } catch (thrown) {
     const failure = failureOf(thrown, code.isolate);
     // What was ended in the middle is not to be trusted with the next call.
-    if (failure.why !== 'threw') discard(code);
+    if (failure.kind !== 'thrown') discard(code);
     throw new RunError(failure);
   } finally {
     code.onStack = false;
@@ -93,7 +90,7 @@ function enter<T>(slot: number, load: LoadRequest, use: (realm: Realm) => T): T 
 function run(running: RunningCall, inputs: string, guard: number | undefined, areRecords = false): string {
   const load = loads.get(running.slot);
   if (load === undefined)
-    throw new RunError({ why: 'unloaded', message: unloaded.get(running.slot) ?? 'the endpoint is not loaded' });
+    throw new RunError({ kind: 'unloaded', description: unloaded.get(running.slot) ?? 'the endpoint is not loaded' });
   const limit = guard === undefined ? undefined : { milliseconds: guard, mayAdd };
   stack.push(running);
   try {
@@ -108,14 +105,14 @@ const mayAdd = (limit: number): boolean => guards.mayAdd(uptime(), limit);
 const WORDS = {
   timeout: () => 'it gave no result within the time that was left',
   memory: () => 'it needs more memory than its limit',
-  threw: (message: string) => message,
+  thrown: (message: string) => message,
   unloaded: (message: string) => message,
 };
 
 class RunError extends Error {
   readonly failure: RunFailure;
   constructor(failure: RunFailure) {
-    super(failure.message);
+    super(failure.description);
     this.failure = failure;
   }
 }
@@ -148,10 +145,10 @@ function answer(
 }
 
 function where(caller: RunningCall, id: string): Found {
-  if (id.length > MAX_ID) return { kind: 'none' };
+  if (id.length > MAX_ID_CHARACTERS) return { kind: 'none' };
   const known = found.get(id);
   if (known !== undefined) return known;
-  const place = JSON.parse(ask(caller, { question: 'find', id, body: '', contentType: '' })) as Found;
+  const place = JSON.parse(ask(caller, { what: 'find', id, contentType: '' }, '')) as Found;
   if (place.kind === 'here' && !loads.has(place.slot)) {
     // It may have been sent already, for a call that stands behind this one.
     const sent = pipe.waiting(kinds.define, place.slot);
@@ -165,13 +162,13 @@ function where(caller: RunningCall, id: string): Found {
 function call(caller: RunningCall, id: string, body: string, contentType: string): string {
   if (caller.depth + 1 > MAX_DEPTH) return refuse(tooDeep(id));
   const place = where(caller, id);
-  if (place.kind === 'none') return refuse(`${id.slice(0, MAX_ID)} is not active`);
+  if (place.kind === 'none') return refuse(`${id.slice(0, MAX_ID_CHARACTERS)} is not active`);
   const left = caller.ends - uptime();
   if (left <= 0) return refuse(`${id}: ${WORDS.timeout()}`);
   if (place.kind === 'elsewhere') {
     const most = loads.get(caller.slot)?.maxResult ?? 0;
     if (body.length > most) return refuse(`${id}: the input is larger than the limit of ${most} bytes`);
-    return ask(caller, { question: 'call', id, body, contentType: contentType.slice(0, MAX_ID) });
+    return ask(caller, { what: 'call', id, contentType: contentType.slice(0, MAX_ID_CHARACTERS) }, body);
   }
   const limit = Math.min(left, place.limit);
   const input = contentType === 'application/json' ? body : JSON.stringify(body);
@@ -183,18 +180,17 @@ function call(caller: RunningCall, id: string, body: string, contentType: string
     const line = run({ slot: place.slot, depth: caller.depth + 1, ends: began + limit }, input, guard);
     return uptime() - began > limit ? refuse(`${id}: ${WORDS.timeout()}`) : line;
   } catch (thrown) {
-    return refuse(`${id}: ${thrown instanceof RunError ? WORDS[thrown.failure.why](thrown.message) : String(thrown)}`);
+    return refuse(`${id}: ${thrown instanceof RunError ? WORDS[thrown.failure.kind](thrown.message) : String(thrown)}`);
   }
 }
 
-function ask(caller: RunningCall, question: Pick<Question, 'question' | 'id' | 'body' | 'contentType'>): string {
+function ask(caller: RunningCall, question: Omit<Question, 'depth' | 'left'>, body: string): string {
   const left = Math.max(0, caller.ends - uptime());
-  const { body, ...about } = question;
   pipe.send(
     kinds.ask,
     0,
     current,
-    `${JSON.stringify({ ...about, depth: caller.depth + 1, left } satisfies Omit<Question, 'body'>)}\n${body}`,
+    `${JSON.stringify({ ...question, depth: caller.depth + 1, left } satisfies Question)}\n${body}`,
   );
   return pipe.nextOf(kinds.reply).text;
 }
@@ -228,8 +224,8 @@ function load(slot: number, text: string): void {
     enter(slot, request, () => undefined);
   } catch (thrown) {
     const { failure } = thrown instanceof RunError ? thrown : { failure: undefined };
-    const isOfLimits = failure?.why === 'timeout' || failure?.why === 'memory';
-    unloaded.set(slot, isOfLimits ? failure.why : messageOf(thrown));
+    const isOfLimits = failure?.kind === 'timeout' || failure?.kind === 'memory';
+    unloaded.set(slot, isOfLimits ? failure.kind : messageOf(thrown));
     loads.delete(slot);
   }
 }
@@ -238,14 +234,11 @@ function load(slot: number, text: string): void {
 function tellOfLoad(number: number, slot: number): void {
   const problem = unloaded.get(slot);
   if (problem === undefined) pipe.send(kinds.answer, number, answers.result, '');
-  else tellOfFailure(number, { why: 'unloaded', message: problem });
+  else tellOfFailure(number, { kind: 'unloaded', description: problem });
 }
 
-const KINDS = { ...answers, threw: answers.thrown } as const;
-
-function tellOfFailure(number: number, { why, message, stack }: RunFailure): void {
-  const failure: Failure = { description: message, ...(stack !== undefined && { stack }) };
-  pipe.send(kinds.answer, number, KINDS[why], JSON.stringify(failure));
+function tellOfFailure(number: number, { kind, ...failure }: RunFailure): void {
+  pipe.send(kinds.answer, number, answers[kind], JSON.stringify(failure satisfies Failure));
 }
 
 function runBatch(number: number, slot: number, text: string, areRecords: boolean): void {
@@ -259,7 +252,10 @@ function runBatch(number: number, slot: number, text: string, areRecords: boolea
     const lines = run(running, text.slice(end + 1), guard === 1 ? limit : undefined, areRecords);
     pipe.send(areRecords ? kinds.lines : kinds.results, number, since(began), lines);
   } catch (thrown) {
-    tellOfFailure(number, thrown instanceof RunError ? thrown.failure : { why: 'threw', message: messageOf(thrown) });
+    tellOfFailure(
+      number,
+      thrown instanceof RunError ? thrown.failure : { kind: 'thrown', description: messageOf(thrown) },
+    );
   }
 }
 

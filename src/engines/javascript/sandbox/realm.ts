@@ -1,8 +1,8 @@
 /** One endpoint's code in a context of its own, ready to be called. */
 import ivm from 'isolated-vm';
 import { placeIn } from '../stack-place.ts';
-import { MAX_MESSAGE_CHARACTERS, MAX_STACK_CHARACTERS } from '../../sandbox/from-process.ts';
-import type { RunFailure } from '../../sandbox/from-process.ts';
+import { failureLine, MAX_MESSAGE_CHARACTERS, MAX_STACK_CHARACTERS } from '../../supervisor/messages.ts';
+import type { Failure } from '../../supervisor/messages.ts';
 import type { LoadRequest } from '../load-request.ts';
 import { findFile, linkModules, sourceOf } from './modules.ts';
 
@@ -178,8 +178,7 @@ function requireFrom(isolate: ivm.Isolate, context: ivm.Context, load: LoadReque
 }
 
 /** What stands for an error on its way into an isolate, and in an answer; see `guest.js`. */
-export const refuse = (message: string): string =>
-  `!${JSON.stringify({ message: message.slice(0, MAX_MESSAGE_CHARACTERS) })}`;
+export const refuse = (message: string): string => failureLine(message.slice(0, MAX_MESSAGE_CHARACTERS));
 
 /** An error that crosses into an isolate shows its code the files of the host. */
 function withoutStack<T extends unknown[], A>(ask: (...asked: T) => A): (...asked: T) => A | string {
@@ -204,7 +203,7 @@ const REQUIRE = `
   const source = $0, resolve = $1, cache = { __proto__: null }, evaluate = eval;
   const requireFor = (from) => (wanted) => {
     const found = resolve(String(wanted), from);
-    if (found[0] === '!') throw new Error(JSON.parse(found.slice(1)).message);
+    if (found[0] === '!') throw new Error(JSON.parse(found.slice(2)).description);
     const path = found.slice(1);
     if (cache[path]) return cache[path].exports;
     const module = cache[path] = { exports: {} };
@@ -280,21 +279,26 @@ const MAX_PLACE_CHARACTERS = 1100;
 const TIMEOUT = /execution timed out/i;
 const NO_PLACE = / \[<isolated-vm>:\d+:\d+\]$/;
 const NO_ERROR = /^An object was thrown from supplied code/;
-/** What isolated-vm says when a run ends outside of its answers. */
-export function failureOf(thrown: unknown, isolate: ivm.Isolate): Required<RunFailure> {
+/** How a run ends outside of its answers, such as by an unhandled rejection. */
+export interface RunFailure extends Failure {
+  readonly kind: 'timeout' | 'memory' | 'thrown' | 'unloaded';
+}
+
+/** What isolated-vm says then. */
+export function failureOf(thrown: unknown, isolate: ivm.Isolate): RunFailure {
   const { name, message: all } = thrown instanceof Error ? thrown : { name: '', message: String(thrown) };
   const said = all.slice(0, MAX_MESSAGE_CHARACTERS);
   const message = NO_ERROR.test(said) ? 'the code threw an object that is no Error' : said.replace(NO_PLACE, '');
-  if (TIMEOUT.test(message)) return { why: 'timeout', message, stack: '' };
+  if (TIMEOUT.test(message)) return { kind: 'timeout', description: message };
   if (isolate.isDisposed || /memory limit|Array buffer allocation failed/i.test(message))
-    return { why: 'memory', message, stack: '' };
+    return { kind: 'memory', description: message };
   const words = name === '' ? message : `${name.slice(0, 200)}: ${message}`;
   // A stack begins with the message, and may be as large.
   const stack = thrown instanceof Error && all.length <= MAX_MESSAGE_CHARACTERS ? (thrown.stack ?? '') : '';
   const frames = stack.indexOf('\n    at ');
   return {
-    why: 'threw',
-    message: words,
+    kind: 'thrown',
+    description: words,
     stack: frames < 0 ? '' : stack.slice(frames + 1, frames + 1 + MAX_STACK_CHARACTERS),
   };
 }

@@ -197,7 +197,7 @@ export class FakeSandbox implements Sandbox {
       this.#environment.onRun(script.id, this);
       if (this.#environment.random.chance(0.05)) this.#emit(kinds.log, slot, 0, 'info\nit logs');
       const answer = (): void => {
-        lines.push(script.does === 'throw' ? '!{"message":"it throws"}' : String(script.id));
+        lines.push(script.does === 'throw' ? '!1{"description":"it throws"}' : String(script.id));
         goOn();
       };
       this.#later(script.ms, () => {
@@ -220,9 +220,9 @@ export class FakeSandbox implements Sandbox {
     const about = { id: String(id), contentType: '', depth: depth + 1, left };
     this.#onReply = () => {
       this.#onReply = answer;
-      this.#emit(kinds.ask, 0, number, `${JSON.stringify({ ...about, question: 'call' })}\n`);
+      this.#emit(kinds.ask, 0, number, `${JSON.stringify({ ...about, what: 'call' })}\n`);
       if (does === 'ask and crash') this.#later(this.#environment.random.between(0, 20), () => this.exit('SIGABRT'));
     };
-    this.#emit(kinds.ask, 0, number, `${JSON.stringify({ ...about, question: 'find' })}\n`);
+    this.#emit(kinds.ask, 0, number, `${JSON.stringify({ ...about, what: 'find' })}\n`);
   }
 }

@@ -1,7 +1,7 @@
 /** The calls of a simulation: each is answered once, with its own answer, and never runs again once it called out. */
 import { ServiceError } from '../../../lib/errors.ts';
 import type { Random } from '../../../../test/support/random.ts';
-import type { Question } from '../from-process.ts';
+import type { AskedQuestion } from '../../supervisor/from-program.ts';
 import type { Scheduler } from '../scheduler.ts';
 import type { Work } from '../../supervisor/work.ts';
 import type { FakeClock } from '../../supervisor/support/fake-clock.ts';
@@ -104,9 +104,9 @@ export class SimulatedCalls {
     });
   }
 
-  answer(work: Work, question: Question): { text: string } | { outside: () => Promise<string> } {
+  answer(work: Work, question: AskedQuestion): { text: string } | { outside: () => Promise<string> } {
     const { clock, random, report, fault, anyEndpoint, onNestedEnd } = this.#parts;
-    if (question.question === 'find') return { text: '{"kind":"elsewhere"}' };
+    if (question.what === 'find') return { text: '{"kind":"elsewhere"}' };
     return {
       outside: () => {
         report.nested++;
