@@ -183,10 +183,13 @@ export async function createApp({
   owned.use(discardRegularly({ discardRemoved }, onWarning));
   owned.use(
     scrub({
-      ...{ shelf, pass: config.scrub },
+      ...{ shelf, first: activator.takenAsKnown(), pass: config.scrub },
       onRead: () => measured.scrubbed++,
-      onDamage: ({ where, cause }) =>
-        log.error({ event: 'damage', where, cause }, `${where} on the shelf is damaged: ${cause}`),
+      onDamage: ({ where, cause }, id) => {
+        log.error({ event: 'damage', where, cause }, `${where} on the shelf is damaged: ${cause}`);
+        // A reload that fails leaves what is there, and the shelf knows of the damage.
+        void activator.foundDamaged(id).catch(() => undefined);
+      },
     }),
   );
   engines.on('runtime', (engine, alone) => activator.runtimeCame(engine, alone));

@@ -27,7 +27,6 @@ import type { LoadedKo } from './loaded-ko.ts';
 import { hasAlternative, unreadOf } from './loading.ts';
 import { asDeclared, makeEndpoints } from './make-endpoints.ts';
 import type { MakingParts } from './make-endpoints.ts';
-import { readLater } from './read-later.ts';
 import { Retries } from './retries.ts';
 import { selectionOf } from './selection.ts';
 import type { About } from './selection.ts';
@@ -65,10 +64,9 @@ export class Activator implements Disposable {
   readonly #changes = new SerialQueue();
   #set = new EndpointSet([], []);
   readonly #whenLoaded = Promise.withResolvers<void>();
+  readonly #whenStarted = Promise.withResolvers<void>();
   /** True once the shelf was read for the first time. */
   loaded = false;
-  /** Settles when all that the start took as known was read. */
-  readLater = Promise.resolve();
   /** Knowledge objects whose endpoints are being activated, by key: they are not in the set yet. */
   readonly #coming = new Map<string, LoadedKo>();
   readonly #failed: FailedEndpoints;
@@ -139,7 +137,7 @@ export class Activator implements Disposable {
       this.#retries.watch();
       this.#known?.endStart();
       void this.#known?.save();
-      this.readLater = readLater(this, () => this.#retries.isDisposed);
+      this.#whenStarted.resolve();
     });
     void Promise.all(this.#set.endpoints.map((each) => each.decided)).then(() => this.#known?.endLoads());
     this.#retries.watch();
@@ -200,6 +198,18 @@ export class Activator implements Disposable {
   /** Reads again what lies here: nothing of what is to be active has changed. */
   reloadHere(ids: readonly KoId[]): Promise<ChangeOutcome> {
     return this.apply('reload', { what: 'kos', kos: ids });
+  }
+
+  /** Once the start is over: the KOs whose packages it did not read, since an earlier start knew them. */
+  async takenAsKnown(): Promise<readonly KoId[]> {
+    await this.#whenStarted.promise;
+    return [...new Set(this.#set.endpoints.map(({ ko }) => ko))].flatMap((ko) => (ko.wasRead ? [] : [ko.id]));
+  }
+
+  /** Its package is damaged: a KO that nobody has opened yet fails now, not at its first call. */
+  async foundDamaged(id: KoId): Promise<void> {
+    const ko = this.loadedKo(koKey(id));
+    if (ko !== undefined && !ko.wasRead && !ko.isOpen) await this.reloadHere([id]);
   }
 
   /** "Reactivate and replace every loaded endpoint; no shelf reload." */

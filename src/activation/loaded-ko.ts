@@ -51,9 +51,6 @@ export interface LoadOptions {
   readonly servesLibraries?: boolean;
 }
 
-/** Bytes: larger files are looked at when they are asked for. */
-const MOST_CHECKED_BYTES = 1024 * 1024;
-
 export class LoadedKo {
   readonly id: KoId;
   readonly key: string;
@@ -70,13 +67,11 @@ export class LoadedKo {
   /** Its ids and the addresses of its services are known to agree. */
   agrees: boolean;
   /** False where what was read of its package is known from an earlier start. */
-  wasRead: boolean;
+  readonly wasRead: boolean;
   /** Undefined until it is needed. */
   #package: KoPackage | undefined;
   readonly #reopen: () => Promise<KoPackage | undefined>;
   #opening: Promise<KoPackage> | undefined;
-  /** Somebody needs it open. */
-  #stays = false;
   /**
    * Files on their way; and those of an exploded folder, which is read once, so that a person who edits it changes nothing
    * before a reload.
@@ -110,7 +105,6 @@ export class LoadedKo {
     this.agrees = parts.agrees;
     this.wasRead = parts.wasRead;
     this.#package = pkg;
-    this.#stays = pkg !== undefined;
     this.#reopen = reopen ?? (() => Promise.resolve(pkg));
   }
 
@@ -159,11 +153,6 @@ export class LoadedKo {
 
   /** The package, which stays open as long as an endpoint has it. @throws packageDamaged; shelfNotReadable. */
   open(): Promise<KoPackage> {
-    this.#stays = true;
-    return this.#opened();
-  }
-
-  #opened(): Promise<KoPackage> {
     if (this.#package !== undefined) return Promise.resolve(this.#package);
     this.#opening ??= this.#openAgain().finally(() => (this.#opening = undefined));
     return this.#opening;
@@ -242,26 +231,6 @@ export class LoadedKo {
   /** True while something of it could not be read and may be readable later. */
   get isUnread(): boolean {
     return this.#unread !== undefined && this.#unread.size > 0;
-  }
-
-  /** Reads what was taken as known. False where it is not what was stored. */
-  async isSound(): Promise<boolean> {
-    this.retain();
-    try {
-      const pkg = await this.#opened();
-      for (const [path, { size }] of pkg.files)
-        if (path !== METADATA_FILE && size <= MOST_CHECKED_BYTES) await pkg.read(path);
-      this.wasRead = true;
-      if (!this.#stays) {
-        pkg.release();
-        this.#package = undefined;
-      }
-      return true;
-    } catch (thrown) {
-      return isTransient(thrown);
-    } finally {
-      this.release();
-    }
   }
 
   /** Keeps the files readable until `release`. */

@@ -178,7 +178,7 @@ export const SETTINGS = [
     kind: 'number',
     default: '30',
     group: 'Shelf',
-    help: 'Days in which every package on the shelf is read once, and what is damaged is named; 0 reads none',
+    help: 'Days in which every package on the shelf is read once, and what is damaged is named; 0 reads only, after a start, what that took as known',
   },
   {
     option: 'user',

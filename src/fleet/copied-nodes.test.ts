@@ -49,6 +49,18 @@ onEachDatabase((fleet) => {
     assert.deepEqual(await addresses(), {});
   });
 
+  test('a node whose tables a newer program finished while it started does not join', async () => {
+    await database.query(
+      `INSERT INTO ${fleet.schema}schema_step (step, program, prepared, finished) VALUES (99, 'newer', 1, 1)`,
+    );
+    try {
+      await assert.rejects(enter(new NodeId(), 'late'), /is of a newer activator \(its schema has 99 steps/);
+      assert.deepEqual(await addresses(), {});
+    } finally {
+      await database.query(`DELETE FROM ${fleet.schema}schema_step WHERE step = 99`);
+    }
+  });
+
   test('a node that is started again where it was takes its place, as the first of a fleet where it is alone', async () => {
     const id = new NodeId();
     const { generation } = await enter(id, 'there');

@@ -1,4 +1,5 @@
 /** A node becomes one of its fleet. */
+import { requireKnown } from '../shelf/store/schema.ts';
 import { lives } from '../shelf/store/node-lives.ts';
 import { parseKoId } from '../knowledge-object/id.ts';
 import type { Row, Transaction } from '../shelf/store/database.ts';
@@ -64,6 +65,7 @@ export function enterFleet(
     const state = rows[0] ?? { started: 0, generation: 0 };
     if (!database.isShared)
       return { generation: await begins(transaction, state), name: wanted, joined: 0, isFirst: true };
+    await requireKnown(query, database.dialect, database.label);
     // What it was before it was started again, or another node, of whose state folder this one has a copy.
     const before = await query<{ another: number }>(
       `DELETE FROM ${schema}node WHERE id = $1

@@ -1,20 +1,27 @@
 /** Reads what is on the shelf, slowly and again and again, so that damage is found before somebody needs the package. */
 import { setTimeout as wait } from 'node:timers/promises';
+import type { KoId } from '../knowledge-object/id.ts';
 import type { Shelf, ShelfDamage } from './shelf.ts';
 
 export interface ScrubOptions {
   readonly shelf: Pick<Shelf, 'list' | 'verify'>;
-  /** Milliseconds in which all is read once; 0 reads nothing. */
+  /** What a start took as known is read once and soon: then its damage is found as if the start had read it. */
+  readonly first?: Promise<readonly KoId[]>;
+  /** Milliseconds in which all is read once; 0 reads only what comes first. */
   readonly pass: number;
   /** Hears of each package that was read. */
   readonly onRead: () => void;
-  readonly onDamage: (damage: ShelfDamage) => void;
+  readonly onDamage: (damage: ShelfDamage, id: KoId) => void;
 }
+
+const FIRST_AT_ONCE = 8;
+/** Milliseconds: calls go before what is read first. */
+const PAUSE_OF_FIRST_MS = 20;
 
 /** Milliseconds between two packages, at the least: a small shelf is read within minutes, and rests for the rest of the time. */
 const LEAST_PAUSE_MS = 1000;
 
-export function scrub({ shelf, pass, onRead, onDamage }: ScrubOptions): Disposable {
+export function scrub({ shelf, first, pass, onRead, onDamage }: ScrubOptions): Disposable {
   const ended = new AbortController();
   const rest = async (milliseconds: number): Promise<void> => {
     const until = Date.now() + milliseconds;
@@ -22,24 +29,32 @@ export function scrub({ shelf, pass, onRead, onDamage }: ScrubOptions): Disposab
     for (let left = milliseconds; left > 0; left = until - Date.now())
       await wait(Math.min(left, LONGEST_TIMER_MS), undefined, { ref: false, signal: ended.signal });
   };
+  async function read(id: KoId): Promise<void> {
+    // What cannot be read now is told by the health.
+    const damage = await shelf.verify(id).catch(() => undefined);
+    onRead();
+    if (damage !== undefined) onDamage(damage, id);
+  }
   async function run(): Promise<void> {
-    for (;;) {
+    const soon = (await first) ?? [];
+    for (let at = 0; at < soon.length; at += FIRST_AT_ONCE) {
+      await rest(PAUSE_OF_FIRST_MS);
+      await Promise.all(soon.slice(at, at + FIRST_AT_ONCE).map(read));
+    }
+    while (pass > 0) {
       const began = Date.now();
       const entries = await shelf.list().catch(() => []);
       // Starts may come more often than a pass ends: each begins elsewhere.
-      const first = Math.floor(Math.random() * entries.length);
+      const begin = Math.floor(Math.random() * entries.length);
       const pause = Math.max(LEAST_PAUSE_MS, pass / (entries.length + 1));
-      for (const { id } of [...entries.slice(first), ...entries.slice(0, first)]) {
+      for (const { id } of [...entries.slice(begin), ...entries.slice(0, begin)]) {
         await rest(Math.min(pause, LONGEST_PAUSE_MS));
-        // What cannot be read now is told by the health.
-        const damage = await shelf.verify(id).catch(() => undefined);
-        onRead();
-        if (damage !== undefined) onDamage(damage);
+        await read(id);
       }
       await rest(Math.max(LEAST_PAUSE_MS, began + pass - Date.now()));
     }
   }
-  if (pass > 0) void run().catch(() => undefined);
+  void run().catch(() => undefined);
   return { [Symbol.dispose]: () => ended.abort() };
 }
 

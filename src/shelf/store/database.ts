@@ -56,8 +56,6 @@ export type Look = (query: Query) => Promise<void>;
 export interface Following extends AsyncDisposable {
   /** Why the last look failed. */
   readonly problem: Error | undefined;
-  /** Looks soon. */
-  wake(): void;
   /** Resolves when a look that began after this call has ended. @throws Error, where it failed. */
   look(): Promise<void>;
 }

@@ -35,6 +35,7 @@ export async function migrate(database: Database, where: string, steps = STEPS):
   if (found.length >= steps.length) return;
   await database.changeTables(async (query) => {
     const isOld = await isOfVersion01(query, dialect, where);
+    if (found.length > 0) await keepOut(query, dialect);
     if (isOld) await putTablesAside(query, dialect, where);
     await prepare(query, dialect, where, steps);
     if (isOld) await copyTables(query, database);
@@ -46,7 +47,27 @@ export async function migrate(database: Database, where: string, steps = STEPS):
 export async function finishSchema(database: Database, where: string, steps = STEPS): Promise<void> {
   await migrate(database, where, steps);
   if ((await look(database.query, database.dialect, where, steps)).every(({ finished }) => finished !== null)) return;
-  await database.changeTables((query) => finish(query, database.dialect, steps));
+  await database.changeTables(async (query) => {
+    await keepOut(query, database.dialect);
+    await finish(query, database.dialect, steps);
+  });
+}
+
+/**
+ * For a node that joins: whether a step was finished since it looked that it does not know. In the transaction in which it
+ * joins: a finish before that is seen here, and one after it sees the node. @throws startRefused.
+ */
+export async function requireKnown(
+  query: Query,
+  { schema }: Dialect,
+  where: string,
+  known = STEPS.length,
+): Promise<void> {
+  const { rows } = await query<{ finished: number }>(
+    `SELECT coalesce(max(step), 0) AS finished FROM ${schema}schema_step WHERE finished IS NOT NULL`,
+  );
+  const finished = rows[0]?.finished ?? 0;
+  if (finished > known) throw refused(where, ofNewer(finished, known));
 }
 
 /** Reads only. @throws startRefused as `migrate`. */
@@ -58,6 +79,15 @@ export async function schemaStatus(database: Database, where: string, steps = ST
     nodes: found.length === 0 ? [] : await nodesOf(query, dialect),
   };
 }
+
+/** Nobody joins, or changes anything, until the tables are changed. */
+const keepOut = async (query: Query, { schema, forUpdate }: Dialect): Promise<unknown> =>
+  query(`SELECT 1 AS held FROM ${schema}state${forUpdate}`);
+
+const refused = (where: string, why: string): Error => startRefused(`--shelf: the database of ${where} ${why}`);
+
+const ofNewer = (finished: number, known: number): string =>
+  `is of a newer activator (its schema has ${String(finished)} steps, this program knows ${String(known)}): start that one, or restore a backup from before the upgrade`;
 
 async function prepare(query: Query, dialect: Dialect, where: string, steps: readonly Step[]): Promise<void> {
   const { schema, types, tableOptions, now, ownTables } = dialect;
@@ -105,7 +135,6 @@ async function look(
   where: string,
   steps: readonly Step[],
 ): Promise<readonly StepRow[]> {
-  const refused = (why: string): Error => startRefused(`--shelf: the database of ${where} ${why}`);
   const { rows: tables } = await query<{ name: string }>(dialect.tables);
   const names = new Set(tables.map(({ name }) => name).filter((name) => !name.startsWith(ASIDE)));
   if (names.size === 0 || (await isOfVersion01(query, dialect, where))) return [];
@@ -113,15 +142,13 @@ async function look(
     ? (await query<StepRow>(`SELECT * FROM ${dialect.schema}schema_step ORDER BY 1`)).rows
     : [];
   if (rows.length === 0 || rows.some(({ program }) => program !== PROGRAM))
-    throw refused('belongs to another program: name another place for the shelf, such as another --fleet');
+    throw refused(where, 'belongs to another program: name another place for the shelf, such as another --fleet');
   const finished = rows.findLast((row) => row.finished !== null)?.step ?? 0;
-  if (finished > steps.length)
-    throw refused(
-      `is of a newer activator (its schema has ${String(finished)} steps, this program knows ${String(steps.length)}): start that one, or restore a backup from before the upgrade`,
-    );
+  if (finished > steps.length) throw refused(where, ofNewer(finished, steps.length));
   const missing = tablesOf(steps.slice(0, rows.length), dialect, finished).filter((name) => !names.has(name));
   if (rows.at(-1)?.step !== rows.length || missing.length > 0)
     throw refused(
+      where,
       `is not whole (${missing.length > 0 ? `missing: ${missing.join(', ')}` : 'steps are not noted'}): restore a backup, or name another place for the shelf, such as another --fleet`,
     );
   return rows;

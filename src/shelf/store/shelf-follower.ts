@@ -80,15 +80,16 @@ export class ShelfFollower {
     const state = stateOf({ ...row, revision: row.reached });
     const goesOn = kos.revision < 0 ? undefined : continues(state, this.#known);
     const before = this.reached;
-    if (goesOn !== true || kos.revision < row.changes_from) {
+    // Of so many rows there may be more.
+    if (goesOn !== true || kos.revision < row.changes_from || rows.length === PAGE) {
       await kos.load(query, dialect, state.revision);
       this.#known = lastOf(state);
     } else {
-      const changed = rows.filter((each): each is LookRow & KoRow => each.id !== null);
-      const isAll = changed.length < PAGE;
-      kos.apply(changed, isAll ? state.revision : (changed.at(-1)?.revision ?? state.revision));
-      if (isAll) this.#note(state);
-      else this.#following?.wake();
+      kos.apply(
+        rows.filter((each): each is LookRow & KoRow => each.id !== null),
+        state.revision,
+      );
+      this.#note(state);
     }
     this.#generation = state.generation;
     if (goesOn === false) this.onOtherHistory(saying(state, before));

@@ -138,7 +138,6 @@ export class SqliteDatabase implements Database {
       get problem() {
         return problem;
       },
-      wake: () => undefined,
       look: async () => {
         problem = undefined;
         await look(this.query).catch((thrown: unknown) => {

@@ -1,0 +1,34 @@
+/** What is held in memory is level with the database after one look, however much changed. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
+import { ChangeLog } from '../change-log.ts';
+import { migrate } from './schema.ts';
+import { ShelfFollower } from './shelf-follower.ts';
+import { SqliteDatabase } from './sqlite/sqlite-database.ts';
+import { PAGE, StoredKos } from './stored-kos.ts';
+import { advance, readState } from './state.ts';
+
+test('more changes than one statement reads are all known after one look', async () => {
+  await using folder = await temporaryFolder();
+  await using database = await SqliteDatabase.open(join(folder.path, 'shelf.db'));
+  await migrate(database, folder.path);
+  const kos = new StoredKos(new ChangeLog());
+  await using follower = new ShelfFollower({ database, kos, onWarning: () => undefined });
+  await follower.start();
+  const many = 2 * PAGE + 1;
+  await database.transaction(async ({ query }) => {
+    await query(`INSERT INTO package (digest, files, size, stored) VALUES ('d', '[]', 0, 0)`);
+    await query(
+      `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < $1)
+        INSERT INTO ko (id, name, digest, metadata, etag, revision, removed)
+        SELECT 'a/b/v' || n, 'a/b', 'd', '{}', '"e"', n, 0 FROM n`,
+      [many],
+    );
+    await advance(query, database.dialect, await readState(query, database.dialect), 'revision', many);
+  });
+  await follower.look();
+  assert.equal([...kos.all()].length, many);
+  assert.deepEqual(follower.reached, { revision: many, generation: 0 });
+});
