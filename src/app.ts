@@ -123,6 +123,7 @@ export async function createApp({
         fleet: config.fleet,
       },
       passwords: { file: config.shelfPassword, environment },
+      stopped: lifecycle.stopped,
     }),
   );
   const { shelf, state, audit: auditStore } = storage;
@@ -197,6 +198,7 @@ export async function createApp({
   const manifests = createManifestImporter({
     config,
     target: imports,
+    stopped: lifecycle.stopped,
     log: log.child({ part: 'manifest' }),
     around: tracer && traceEntries(tracer),
   });

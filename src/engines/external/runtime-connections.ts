@@ -2,6 +2,7 @@
 import type * as Undici from 'undici';
 import { messageOf } from '../../lib/errors.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
+import { NOT_CONNECTED, untilStopped } from '../../lib/until-stopped.ts';
 import { DEPTH_HEADER } from '../call-headers.ts';
 import { ConnectionSlots } from './connection-slots.ts';
 
@@ -166,23 +167,8 @@ export class RuntimeConnections {
 /** Loaded on first use: a service without runtimes never needs it, and loading takes a fifth of a start. */
 const loadClient = (): Promise<typeof Undici> => import('undici');
 
-/** Makes connections, and gives up on those that are not there when the service stops. */
-function connector({ buildConnector }: typeof Undici, stopped: AbortSignal): Undici.buildConnector.connector {
-  const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS });
-  return (options, callback) => {
-    const giveUp = (): void => settle(Object.assign(new Error('The service stops'), { code: STOPPING }), null);
-    let isSettled = false;
-    const settle: Undici.buildConnector.Callback = (...result) => {
-      if (isSettled) return void result[1]?.destroy();
-      isSettled = true;
-      stopped.removeEventListener('abort', giveUp);
-      callback(...result);
-    };
-    if (stopped.aborted) return setImmediate(giveUp);
-    stopped.addEventListener('abort', giveUp);
-    connect(options, settle);
-  };
-}
+const connector = ({ buildConnector }: typeof Undici, stopped: AbortSignal): Undici.buildConnector.connector =>
+  untilStopped(buildConnector({ timeout: CONNECT_TIMEOUT_MS }), stopped);
 
 const keyOf = (origin: string, nested: boolean): string => (nested ? `${origin} nested` : origin);
 
@@ -194,10 +180,9 @@ export class AnswerTooLarge extends Error {}
 
 const isNested = ({ headers }: RequestOptions): boolean => Number(headers?.[DEPTH_HEADER] ?? 0) > 0;
 
-const STOPPING = 'KGRID_STOPPING';
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'does not listen at its address',
-  [STOPPING]: 'was not connected before the service stopped',
+  [NOT_CONNECTED]: 'was not connected before the service stopped',
   UND_ERR_CONNECT_TIMEOUT: 'accepts no connection',
   ECONNRESET: 'closed the connection before its answer was complete',
   EPIPE: 'closed the connection before its answer was complete',

@@ -17,6 +17,8 @@ export interface ManifestImporterOptions {
   readonly target: ImportTarget;
   readonly log: Pick<Logger, 'debug'>;
   readonly around?: AroundEntry | undefined;
+  /** Aborted once the service stops, which then waits for no attempt to connect. */
+  readonly stopped?: AbortSignal;
   /** For tests. */
   readonly manifestLimits?: ManifestLimits;
   /** For tests. */
@@ -28,7 +30,7 @@ export interface ManifestImporterOptions {
  * manifests posted over HTTP outside dev they need `--allow-file-manifests DIR` / `--allow-private-manifests`."
  */
 export function createManifestImporter(options: ManifestImporterOptions): ManifestImporter {
-  const { config, target, log, around, manifestLimits: limits = MANIFEST_LIMITS, lookup } = options;
+  const { config, target, log, around, manifestLimits: limits = MANIFEST_LIMITS, lookup, stopped } = options;
   const operator: LocationPolicy = { files: 'any', privateAddresses: true };
   const posted: LocationPolicy =
     config.profile === 'dev'
@@ -40,7 +42,7 @@ export function createManifestImporter(options: ManifestImporterOptions): Manife
     work: (run: ManifestRun) => Promise<ManifestOutcome[]>,
     onEntry?: OnEntry,
   ): Promise<ManifestOutcome[]> {
-    await using sources = new Sources({ policy, redirects: limits.redirects, lookup });
+    await using sources = new Sources({ policy, redirects: limits.redirects, lookup, stopped });
     const outcomes = await work(new ManifestRun({ target, sources, limits, around, onEntry }));
     for (const { location, error } of outcomes) {
       if (error?.cause !== undefined) log.debug({ location, cause: messageOf(error.cause) }, 'manifest entry failed');

@@ -5,6 +5,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Agent } from 'undici';
 import { importRefused } from '../../lib/errors.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
+import { untilStopped } from '../../lib/until-stopped.ts';
 import { addressProblem, checkedLookup } from './addresses.ts';
 import type { Lookup } from './addresses.ts';
 import { isHttp } from './parse-manifest.ts';
@@ -13,6 +14,8 @@ export interface HttpClientOptions {
   /** Whether private and loopback addresses may be asked. */
   readonly privateAddresses: boolean;
   readonly redirects: number;
+  /** Aborted once the service stops. */
+  readonly stopped?: AbortSignal | undefined;
   /** For tests. */
   readonly lookup?: Lookup | undefined;
 }
@@ -67,9 +70,10 @@ export class HttpClient implements AsyncDisposable {
 }
 
 /** The library is loaded for the first address: most services never ask one. */
-async function makeAgent({ privateAddresses, lookup }: HttpClientOptions): Promise<Agent> {
+async function makeAgent({ privateAddresses, lookup, stopped }: HttpClientOptions): Promise<Agent> {
   const undici = await import('undici');
-  const connect = undici.buildConnector({ lookup: checkedLookup(privateAddresses, lookup), timeout: 10_000 });
+  const connector = undici.buildConnector({ lookup: checkedLookup(privateAddresses, lookup), timeout: 10_000 });
+  const connect = stopped === undefined ? connector : untilStopped(connector, stopped);
   return new undici.Agent({
     connect: (options, callback) => {
       // No resolver is asked for an address, so that the check of the lookup does not see it.

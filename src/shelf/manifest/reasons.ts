@@ -1,3 +1,4 @@
+import { NOT_CONNECTED } from '../../lib/until-stopped.ts';
 import { ServiceError, importRefused } from '../../lib/errors.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -10,6 +11,7 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'broke off',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'broke off',
   UND_ERR_CONNECT_TIMEOUT: 'has a host that does not answer',
+  [NOT_CONNECTED]: 'was not connected before the service stopped',
 };
 
 /**

@@ -15,6 +15,8 @@ export interface LocationPolicy {
 export interface SourceOptions {
   readonly policy: LocationPolicy;
   readonly redirects: number;
+  /** Aborted once the service stops. */
+  readonly stopped?: AbortSignal | undefined;
   /** For tests. */
   readonly lookup?: Lookup | undefined;
 }
@@ -24,9 +26,9 @@ export class Sources implements AsyncDisposable {
   readonly #http: HttpClient;
   readonly #files: FilePolicy;
 
-  constructor({ policy, redirects, lookup }: SourceOptions) {
+  constructor({ policy, redirects, lookup, stopped }: SourceOptions) {
     this.#files = policy.files;
-    this.#http = new HttpClient({ privateAddresses: policy.privateAddresses, redirects, lookup });
+    this.#http = new HttpClient({ privateAddresses: policy.privateAddresses, redirects, lookup, stopped });
   }
 
   /**

@@ -12,6 +12,8 @@ export interface ConnectOptions {
   readonly passwords: PasswordSources;
   /** Shown in `pg_stat_activity`. */
   readonly name: string;
+  /** Aborted once the service stops. */
+  readonly stopped?: AbortSignal | undefined;
 }
 
 /** A server, and by which way it lets one in. */
@@ -21,6 +23,8 @@ export interface Server {
 }
 
 const KEEP_ALIVE_AFTER_MS = 10_000;
+/** The same once the service stops: a node takes leave of its fleet, but waits for no database. */
+const LAST_CONNECT_MS = 500;
 /** To connect takes several turns: what goes on may take this many times as long as a server may say nothing. */
 const MOST_TIMES_AS_LONG = 8;
 /** For a server to take leave. */
@@ -47,7 +51,7 @@ export class Connection extends pg.Client {
   readonly #startup: Readonly<Record<string, string>>;
   #isBroken = false;
 
-  constructor(server: Server, { location, passwords, name }: ConnectOptions) {
+  constructor(server: Server, { location, passwords, name, stopped }: ConnectOptions) {
     const { user, database, connectTimeout } = location;
     const socket = new Socket();
     super({
@@ -66,8 +70,16 @@ export class Connection extends pg.Client {
     // What waits for an answer hears of it by itself.
     this.on('error', () => (this.#isBroken = true));
     this.on('end', () => (this.#isBroken = true));
-    const silent = `the server said nothing for ${String(connectTimeout / 1000)} s while connecting`;
-    socket.setTimeout(connectTimeout, () => socket.destroy(late(silent)));
+    socket.on('timeout', () => {
+      const seconds = String((socket.timeout ?? connectTimeout) / 1000);
+      socket.destroy(late(`the server said nothing for ${seconds} s while connecting`));
+    });
+    const limit = (): void => void socket.setTimeout(stopped?.aborted === true ? LAST_CONNECT_MS : connectTimeout);
+    limit();
+    stopped?.addEventListener('abort', limit);
+    const settled = (): void => stopped?.removeEventListener('abort', limit);
+    this.once('connect', settled);
+    socket.once('close', settled);
     this.once('connect', () => socket.setTimeout(0));
   }
 

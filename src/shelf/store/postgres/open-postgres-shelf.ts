@@ -41,6 +41,8 @@ export interface PostgresShelfOptions {
   /** For tests: called before each statement of a change. */
   readonly onStep?: ((step: string) => void) | undefined;
   readonly onWarning?: Warn | undefined;
+  /** Aborted once the service stops, which then waits for no attempt to connect. */
+  readonly stopped?: AbortSignal | undefined;
 }
 
 const CACHE_LIMIT = 4 * 1024 ** 3;
@@ -55,8 +57,8 @@ const LONGEST_CATCH_UP_MS = 2000;
  */
 export async function openPostgresShelf(location: string, options: PostgresShelfOptions): Promise<StoredShelf> {
   const { fleet = STANDARD_FLEET, passwords, folder, keepRemoved, now, defaultNaan = DEFAULT_NAAN } = options;
-  const { isNode = true, onWarning: warn = () => undefined } = options;
-  const database = new PostgresDatabase(location, { fleet, passwords, onStep: options.onStep });
+  const { isNode = true, onWarning: warn = () => undefined, onStep, stopped } = options;
+  const database = new PostgresDatabase(location, { fleet, passwords, onStep, stopped });
   const { dialect } = database;
   const staging = join(folder, 'staging');
   await clearStaging(staging);

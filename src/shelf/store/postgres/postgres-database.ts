@@ -32,6 +32,8 @@ export interface PostgresOptions {
   readonly statementTimeout?: number | undefined;
   /** For tests: called before each statement of a transaction, with its first words. */
   readonly onStep?: ((step: string) => void) | undefined;
+  /** Aborted once the service stops, which then waits for no attempt to connect. */
+  readonly stopped?: AbortSignal | undefined;
 }
 
 const STATEMENT_TIMEOUT_MS = 15_000;
@@ -66,7 +68,7 @@ export class PostgresDatabase implements Database {
 
   /** Opens no connection yet. @throws startRefused. */
   constructor(location: string, options: PostgresOptions) {
-    const { fleet, passwords = {}, most = MOST_CONNECTIONS, statementTimeout, onStep } = options;
+    const { fleet, passwords = {}, most = MOST_CONNECTIONS, statementTimeout, onStep, stopped } = options;
     this.#onStep = onStep;
     this.location = parseLocation(location, passwords.environment?.['USER']);
     this.fleet = fleet;
@@ -74,7 +76,8 @@ export class PostgresDatabase implements Database {
     this.channel = `"kgrid:${fleet}"`;
     this.#timeout = statementTimeout ?? STATEMENT_TIMEOUT_MS;
     this.#transactions = new Turns(Math.max(1, most - 1));
-    this.#connections = new Connections({ location: this.location, passwords, name: `kgrid ${fleet}`, most });
+    const name = `kgrid ${fleet}`;
+    this.#connections = new Connections({ location: this.location, passwords, name, most, stopped });
   }
 
   get label(): string {
