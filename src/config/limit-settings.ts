@@ -144,7 +144,7 @@ export const LIMIT_SETTINGS = [
     kind: 'size',
     default: '512MB',
     group: 'Limits',
-    help: 'Large bodies and answers that are held for clients at a time',
+    help: 'Bodies and answers that are held for clients at a time',
   },
   {
     option: 'max-batch-spool',

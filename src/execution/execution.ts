@@ -29,7 +29,7 @@ export interface ExecutionOptions {
   readonly tracer: CallTracer | undefined;
   /** Where answers are to tell how they came about. */
   readonly provenance: Provenance | undefined;
-  /** Bytes of all large bodies and answers together. */
+  /** Bytes of all bodies and answers together. */
   readonly mostHeld: number;
   /** While it is true, what is not known may yet come. */
   readonly arriving: () => boolean;

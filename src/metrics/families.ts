@@ -79,7 +79,7 @@ export const FAMILIES = {
     name: 'kgrid_held_bytes',
     type: 'gauge',
     labels: [],
-    help: 'Large bodies and answers that are held for clients (--max-held bounds them)',
+    help: 'Bodies and answers that are held for clients (--max-held bounds them)',
   },
   processes: {
     name: 'kgrid_processes',

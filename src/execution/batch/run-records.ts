@@ -173,7 +173,7 @@ export class RecordBatch {
       while (at < cut.count && at - from < most && bytes < PIECE_BYTES) bytes += cut.bytesOf(at++);
       await this.#roomFor(bytes);
       if (this.#isOver) return;
-      this.#parts.held.grow(0, bytes);
+      this.#parts.held.add(bytes);
       this.#bytes += bytes;
       const answered = this.#answer(cut, from, at);
       // Whoever writes hears of it, unless the batch ends before.
@@ -218,8 +218,7 @@ export class RecordBatch {
     const answer = block.count === 0 ? [] : await this.#run(block);
     const text = this.#join(answer, cut, from, to);
     this.#records += to - from;
-    // What is there already is counted, even where it is more than there should be.
-    this.#parts.held.grow(0, text.length);
+    this.#parts.held.add(text.length);
     this.#expected = Math.max(text.length / (to - from), 1, (this.#expected ?? 0) * (1 - FORGOTTEN_PART));
     return text;
   }

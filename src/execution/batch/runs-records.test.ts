@@ -121,6 +121,7 @@ test('where the endpoint cannot be called the batch ends, and lets go of all tha
   let now = 0;
   const held = Object.assign(new HeldBytes(1e9), {
     grow: (_size: number, by: number) => ((now += by), true),
+    add: (by: number) => void (now += by),
     shrink: (by: number) => void (now -= by),
   });
   const { batch } = batchOf({ held, run: () => Promise.reject(new Error('not active')) });

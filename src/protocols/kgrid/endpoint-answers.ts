@@ -76,6 +76,7 @@ export class EndpointAnswers {
     // A character a byte: ASCII, which is the same in both and written faster so. The headers go with it.
     const isAscii = bytes === body.length && type === JSON_TYPE && this.#areHeadersAscii;
     response.end(withoutBody ? undefined : body, isAscii ? 'latin1' : 'utf8');
+    held.untilSent(response, bytes);
   }
 }
 
