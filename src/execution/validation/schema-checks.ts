@@ -3,7 +3,7 @@
  * and values come from others: what is large or was seen to take long has a thread of its own, in which each waits for its turn.
  */
 import { uptime } from '../../lib/uptime.ts';
-import { SchemaLane, TooMuchWork } from './schema-lane.ts';
+import { SchemaLane, ThreadEnded, TooMuchWork } from './schema-lane.ts';
 import type { LaneOptions } from './schema-lane.ts';
 import type { CheckJob, CheckOutcome, CompileAnswer, SchemaQuestion } from './schema-thread.ts';
 
@@ -63,6 +63,8 @@ export class KnownSchema {
   texts: Map<string, string | null> | undefined;
   /** `uptime()` until which it has the other thread. */
   slowUntil = 0;
+  /** How often it ended a thread that it had alone. */
+  ends = 0;
   readonly compiling = new Map<SchemaLane, Promise<void>>();
 
   constructor(key: number, source: SchemaSource) {
@@ -120,7 +122,7 @@ export class SchemaChecks implements AsyncDisposable {
       try {
         return await this.#checkIn(this.#quick, schema, values, turn, isWanted);
       } catch (thrown) {
-        if (!(thrown instanceof TooMuchWork)) throw thrown;
+        if (!(thrown instanceof TooMuchWork || thrown instanceof ThreadEnded)) throw thrown;
         if (thrown.isAlone) schema.slowUntil = uptime() + SLOW_FOR_MS;
       }
     }
@@ -165,8 +167,11 @@ export class SchemaChecks implements AsyncDisposable {
     const job = { kind: 'check' as const, key: schema.key, values, of };
     // Its thread may be ended for the work of others in between.
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      if (schema.state.kind !== 'new') {
-        const answer = await lane.check(job, turn, isWanted);
+      const { state: before } = schema;
+      if (before.kind === 'failed') return before;
+      if (before.kind !== 'new') {
+        const answer = await this.#orEnded(schema, lane, () => lane.check(job, turn, isWanted));
+        if (answer === 'ended') continue;
         if (answer === undefined) return { kind: 'checked', outcomes: values.map(() => 'nobody waits for it') };
         if (answer.kind === 'checked') return answer;
       }
@@ -176,6 +181,24 @@ export class SchemaChecks implements AsyncDisposable {
       if (lane === this.#quick && schema.slowUntil > uptime()) break;
     }
     throw new TooMuchWork('time', false);
+  }
+
+  /**
+   * A thread that others share says nothing of this schema, which then gets one alone. There it is tried again once, and
+   * refused when it ends that too: `ended`. @throws ThreadEnded where it is to be tried in the other lane; as of `work`.
+   */
+  async #orEnded<T>(schema: KnownSchema, lane: SchemaLane, work: () => Promise<T>): Promise<T | 'ended'> {
+    try {
+      return await work();
+    } catch (thrown) {
+      if (!(thrown instanceof ThreadEnded)) throw thrown;
+      if (thrown.isAlone && ++schema.ends === MOST_ENDS) {
+        schema.state = { kind: 'failed', reason: 'checks by it ended the thread that checks, twice' };
+        schema.source.onNotes([], schema.state.reason);
+      }
+      if (lane === this.#quick && schema.ends < MOST_ENDS) throw thrown;
+      return 'ended';
+    }
   }
 
   /** Makes it ready in that thread. */
@@ -200,7 +223,11 @@ export class SchemaChecks implements AsyncDisposable {
         const isSmall = characters(texts) <= SMALL_FILE_CHARACTERS;
         // Where nothing is known of it, the thread of large values tries it first.
         const tried = isSmall || schema.state.kind === 'ready' ? lane : this.#slow;
-        answer = await tried.compile({ kind: 'compile', key, question, texts }, turn);
+        const made = await this.#orEnded(schema, lane, () =>
+          tried.compile({ kind: 'compile', key, question, texts }, turn),
+        );
+        if (made === 'ended') return;
+        answer = made;
         if (answer.kind !== 'needs') break;
         if (texts.size >= MOST_FILES || characters(texts) > MOST_FILE_CHARACTERS) {
           answer = { kind: 'failed', reason: 'the schema is spread over too many or too large files' };
@@ -261,6 +288,8 @@ function* piecesOf(values: readonly string[]): Generator<readonly string[]> {
 }
 
 const MOST_ATTEMPTS = 4;
+/** Of a thread that a schema has alone, before it is refused. */
+const MOST_ENDS = 2;
 
 const characters = (texts: ReadonlyMap<string, string | null>): number =>
   [...texts.values()].reduce((sum, text) => sum + (text?.length ?? 0), 0);

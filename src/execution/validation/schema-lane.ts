@@ -1,5 +1,5 @@
-/** A thread for checks, and the queue before it. What passes a limit ends the thread; the others go on in the next. */
-import { overloaded } from '../../lib/errors.ts';
+/** A thread for checks, and the queue before it. What passes a limit, or breaks the thread, ends it; the others go on in the next. */
+import { ServiceError, overloaded } from '../../lib/errors.ts';
 import { LimitedThread, ThreadLimitPassed } from '../../lib/limited-thread.ts';
 import type { ThreadLimits } from '../../lib/limited-thread.ts';
 import { uptime } from '../../lib/uptime.ts';
@@ -18,12 +18,25 @@ export class TooMuchWork extends Error {
   }
 }
 
+/** The thread ended without passing a limit; `isAlone` as of `TooMuchWork`. */
+export class ThreadEnded extends Error {
+  override readonly name = 'ThreadEnded';
+  readonly isAlone: boolean;
+
+  constructor(isAlone: boolean, cause: unknown) {
+    super('the thread that checks ended', { cause });
+    this.isAlone = isAlone;
+  }
+}
+
 export interface LaneOptions extends ThreadLimits {
   /** Jobs, and characters of their values, that go to the thread together. */
   readonly jobsAtOnce: number;
   readonly charactersAtOnce: number;
   /** Milliseconds that a job may wait. */
   readonly wait: number;
+  /** For tests: what runs in the thread. */
+  readonly program?: URL;
 }
 
 interface Waiting {
@@ -50,7 +63,7 @@ export class SchemaLane implements AsyncDisposable {
 
   constructor(options: LaneOptions) {
     this.#options = options;
-    this.#thread = new LimitedThread(PROGRAM, options);
+    this.#thread = new LimitedThread(options.program ?? PROGRAM, options);
   }
 
   /** Jobs that wait. */
@@ -58,12 +71,12 @@ export class SchemaLane implements AsyncDisposable {
     return this.#waiting;
   }
 
-  /** Undefined where nobody wants it any more. @throws TooMuchWork; overloaded. */
+  /** Undefined where nobody wants it any more. @throws TooMuchWork; ThreadEnded; overloaded. */
   check(job: CheckJob, turn: string, isWanted: () => boolean = ALWAYS): Promise<CheckAnswer | undefined> {
     return this.#submit(job, turn, isWanted) as Promise<CheckAnswer | undefined>;
   }
 
-  /** @throws TooMuchWork; overloaded. */
+  /** @throws TooMuchWork; ThreadEnded; overloaded. */
   async compile(job: CompileJob, turn: string): Promise<CompileAnswer> {
     const answer = (await this.#submit(job, turn, ALWAYS)) as CompileAnswer | undefined;
     return answer ?? { kind: 'failed', reason: 'the service is stopping' };
@@ -129,15 +142,31 @@ export class SchemaLane implements AsyncDisposable {
 
   async #runTogether(batch: readonly Waiting[]): Promise<void> {
     try {
-      if (!this.#thread.isRunning) await this.#thread.run([], BEGIN_MS);
+      if (!this.#thread.isRunning) await this.#begin();
       const answers = await this.#thread.run(batch.map(({ job }) => job));
       batch.forEach(({ resolve }, i) => resolve(answers[i]));
     } catch (thrown) {
       if (this.#isClosed) for (const { resolve } of batch) resolve(undefined);
-      const limit = thrown instanceof ThreadLimitPassed ? thrown.limit : 'memory';
-      for (const { reject } of batch) reject(new TooMuchWork(limit, batch.length === 1));
+      const error = whatEnded(thrown, batch.length === 1);
+      for (const { reject } of batch) reject(error);
     }
   }
+
+  /** No schema is at fault where it cannot. @throws overloaded. */
+  async #begin(): Promise<void> {
+    try {
+      await this.#thread.run([], BEGIN_MS);
+    } catch {
+      throw overloaded('The input could not be checked, since no thread could be started for that; try again later', 2);
+    }
+  }
+}
+
+function whatEnded(thrown: unknown, isAlone: boolean): Error {
+  if (thrown instanceof ServiceError) return thrown;
+  return thrown instanceof ThreadLimitPassed
+    ? new TooMuchWork(thrown.limit, isAlone)
+    : new ThreadEnded(isAlone, thrown);
 }
 
 const ALWAYS = (): boolean => true;
