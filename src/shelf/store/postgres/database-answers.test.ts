@@ -91,18 +91,24 @@ test('where the connection breaks at the commit, it is found out whether that wa
   await using proxy = await tcpProxy(() => shared.port);
   await using database = await opened(through(proxy.port, '127.0.0.1', '?sslmode=disable'));
   await setTo(database, 10);
-  for (const [how, name] of [
-    ['cut-after', 'it was done'],
-    ['cut', 'it was not'],
+  for (const [how, name, looks] of [
+    ['cut-after', 'it was done', 0],
+    ['cut', 'it was not', 0],
+    ['cut-after', 'it was done, and the first look is lost too', 1],
+    ['cut', 'it was not, and the first look is lost too', 1],
   ] as const) {
     let cuts = 0;
-    proxy.onRequest = (bytes) => (bytes.includes('COMMIT') && cuts++ === 0 ? how : 'pass');
+    let lost = 0;
+    proxy.onRequest = (bytes) => {
+      if (bytes.includes('COMMIT\0') && cuts++ === 0) return how;
+      return bytes.includes('ON CONFLICT (id)') && lost++ < looks ? 'cut-after' : 'pass';
+    };
     await database.transaction(async ({ query }) => {
       await query(`UPDATE ${database.dialect.schema}state SET revision = revision + 1`);
     });
-    assert.ok(cuts > 0, name);
+    assert.deepEqual([cuts > 0, lost > looks], [true, true], name);
   }
-  assert.equal(await revisionOf(database), 12);
+  assert.equal(await revisionOf(database), 14);
 });
 
 test('a connection that was ended while it was not used is replaced, and one that ends in a transaction too', async () => {

@@ -250,12 +250,16 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** Waits for the end of that transaction, where it still goes on; from then on it cannot be done any more. */
+  /**
+   * Waits for the end of that transaction, where it still goes on; from then on it cannot be done any more. A row of this
+   * look has another time than one of the transaction: where the connection breaks once more, the look is done again.
+   */
   async #wasDone(change: string): Promise<boolean> {
-    const insert = `INSERT INTO ${this.dialect.schema}change (id, at) VALUES ($1, ${NOW}) ON CONFLICT (id) DO NOTHING`;
+    const insert = `INSERT INTO ${this.dialect.schema}change AS c (id, at) VALUES ($1, 0)
+      ON CONFLICT (id) DO UPDATE SET at = c.at RETURNING at`;
     for (const until = performance.now() + LONGEST_LOOK_UP_MS; ; await wait(PAUSE_OF_LOOK_UP_MS)) {
       try {
-        return (await this.query(insert, [change])).count === 0;
+        return (await this.query<{ at: number }>(insert, [change])).rows[0]?.at !== 0;
       } catch (thrown) {
         const { fault, message } = toDatabaseError(thrown);
         if (performance.now() < until) continue;
