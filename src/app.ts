@@ -310,7 +310,7 @@ export async function createApp({
         ...{ config, registry: runtimes, cache: cache ?? state.cache, environment },
         log: log.child({ part: 'runtimes' }),
       };
-      await startManagedWorkers({ ...parts, version, known, kernel, consoles });
+      await startManagedWorkers({ ...parts, version, known, kernel, consoles, shared: fleet.fetches });
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

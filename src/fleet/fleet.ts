@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { Activator, Change } from '../activation/activator.ts';
 import type { ChangeOutcome } from '../activation/became-active.ts';
 import type { About } from '../activation/selection.ts';
+import type { SharedFetches } from '../engines/workers/packages/shared-fetches.ts';
 import type { RuntimeSharing } from '../engines/external/runtime-sharing.ts';
 import type { RuntimeRegistry } from '../engines/external/runtime-registry.ts';
 import { koKey } from '../knowledge-object/id.ts';
@@ -23,6 +24,7 @@ import type { Entered, StartsWith } from './enter-fleet.ts';
 import { healthOf, reportOf } from './fleet-health.ts';
 import type { FleetFigures, FleetHealth, FleetReport, Late } from './fleet-health.ts';
 import { Doubt } from './doubt.ts';
+import { FetchedPackages } from './fetched-packages.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { NodeFacts, NodeState } from './heartbeat.ts';
 import { withLease } from './lease.ts';
@@ -118,6 +120,17 @@ export class Fleet implements AsyncDisposable {
   /** Undefined where runtimes are this node's own. */
   get sharing(): RuntimeSharing | undefined {
     return this.isShared ? this.#runtimes : undefined;
+  }
+
+  /** What other nodes fetched for installations of packages; undefined where there are none. */
+  get fetches(): SharedFetches | undefined {
+    const { shelf, log } = this.#options;
+    if (!this.isShared) return undefined;
+    return new FetchedPackages({
+      ...{ database: shelf.database, objects: shelf.objects },
+      alone: (name, work) => this.alone(name, work),
+      onProblem: (cause) => log.debug({ cause }, 'what was fetched cannot be shared now'),
+    });
   }
 
   /** Of this node. */

@@ -2,10 +2,12 @@
 import type { KoId } from '../knowledge-object/id.ts';
 import type { KoPackage, Shelf } from './shelf.ts';
 import type { Database } from './store/database.ts';
+import type { Objects } from './store/objects.ts';
 import type { NodeId } from './store/node-id.ts';
 
 export interface SharedShelf extends Shelf {
   readonly database: Database;
+  readonly objects: Objects;
   /** This node: what it changes waits for the others, not for itself. */
   readonly node: NodeId;
   /** How far this process has read the database. */

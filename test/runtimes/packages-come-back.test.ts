@@ -3,18 +3,16 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { ZipFile } from 'yazl';
 import { TestRegistry } from '../../runtimes/node/test/registry.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { uniqueNaan } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
+import { PackageIndex } from './support/package-index.ts';
 import { runtimeKo } from './support/runtime-ko.ts';
 import { until } from './support/until.ts';
 
 const naan = uniqueNaan();
-const WHEEL = 'greets-1.0-py3-none-any.whl';
 
 async function portNobodyHas(): Promise<number> {
   const server = createServer();
@@ -24,39 +22,6 @@ async function portNobodyHas(): Promise<number> {
   server.close();
   await once(server, 'close');
   return port;
-}
-
-async function wheel(): Promise<Buffer> {
-  const zip = new ZipFile();
-  const files = {
-    'greets.py': 'def greet(name):\n    return f"Hello {name}"\n',
-    'greets-1.0.dist-info/METADATA': 'Metadata-Version: 2.1\nName: greets\nVersion: 1.0\n',
-    'greets-1.0.dist-info/WHEEL': 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n',
-    'greets-1.0.dist-info/RECORD': '',
-  };
-  for (const [path, text] of Object.entries(files)) zip.addBuffer(Buffer.from(text), path);
-  zip.end();
-  return buffer(zip.outputStream);
-}
-
-/** An index with one wheel. */
-async function index(port: number): Promise<AsyncDisposable> {
-  const bytes = await wheel();
-  const server = createServer((request, response) => {
-    if (request.url === '/simple/greets/') {
-      response.writeHead(200, { 'content-type': 'text/html' }).end(`<a href="/${WHEEL}">${WHEEL}</a>`);
-    } else if (request.url === `/${WHEEL}`) response.end(bytes);
-    else response.writeHead(404).end();
-  });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
 }
 
 test('packages that could not be fetched are installed once the registry is back, and the service says so meanwhile', async () => {
@@ -105,7 +70,7 @@ test('packages that could not be fetched are installed once the registry is back
   await using back = new AsyncDisposableStack();
   const registry = back.use(await TestRegistry.start(registryPort));
   await registry.publish('greets', '1.0.0', 'exports.greet = (name) => `Hello ${name}`;');
-  back.use(await index(indexPort));
+  back.use(await PackageIndex.start(indexPort));
   for (const ko of kos) {
     await service.logged(({ event, ko: of }) => event === 'activated-later' && of === ko.id);
     const answer = await until('it answers', async () => (await service.post(pathOf(ko), { name: 'Ada' })).object);

@@ -7,6 +7,7 @@ import { Network } from '../network/network.ts';
 import { workerAdapter } from '../table.ts';
 import type { Kernel } from '../../confinement/walls.ts';
 import { OwnWorkers } from '../workers/own-workers.ts';
+import type { SharedFetches } from '../workers/packages/shared-fetches.ts';
 import { forInstallers } from '../workers/worker-kit.ts';
 import type { Environment } from '../workers/worker-kit.ts';
 import type { RuntimeRegistry } from './runtime-registry.ts';
@@ -26,6 +27,8 @@ export interface StartManagedWorkersOptions {
   readonly log: Logger;
   /** Keeps what code prints. */
   readonly consoles: ConsoleLines;
+  /** What other nodes have fetched; undefined where there are none. */
+  readonly shared?: SharedFetches | undefined;
 }
 
 /** Resolves once it is known which engines can run here; the others hold the reason. */
@@ -50,6 +53,7 @@ async function startOf(options: StartManagedWorkersOptions, name: string, networ
       ...{ maxResult: config.limits.result, maxBody: config.limits.body, queueLimit: config.limits.queue },
       ...{ sourceBuilds: config.sourceBuilds, network, processes: config.processes },
       addons: config.addons,
+      shared: options.shared,
     });
     return;
   }

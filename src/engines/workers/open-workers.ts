@@ -46,6 +46,7 @@ export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorke
   const memoryMb = Math.ceil((TIMES_IN_MEMORY * (outputLimit + bodyLimit)) / MEGABYTE);
   const open = await kit.open({
     ...{ cache, outputLimit, bodyLimit, memoryMb, environment, sourceBuilds, network, kernel },
+    shared: options.shared,
     installTimeout: INSTALL_TIMEOUT_MS,
     onWarning: (text) => log.warn({ engine }, text),
   });

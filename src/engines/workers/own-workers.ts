@@ -16,6 +16,7 @@ import type { EndpointLocation } from '../external/endpoint-location.ts';
 import type { HostedEndpoint, WantedCode } from './hosted-code.ts';
 import type { OpenWorkers } from './open-workers.ts';
 import { installFailure, openFailure } from './packages/install-failure.ts';
+import type { SharedFetches } from './packages/shared-fetches.ts';
 import { workerPolicy } from './policy.ts';
 import { CallFailure } from './call-failure.ts';
 import { RecordChunks } from './record-chunks.ts';
@@ -47,6 +48,8 @@ export interface OwnWorkersOptions {
   readonly kernel?: Kernel;
   /** What opens the network to those that may use it. */
   readonly network?: Network;
+  /** What other nodes have fetched; undefined where there are none. */
+  readonly shared?: SharedFetches | undefined;
   /** `<naan>/<name>` of those whose code may start programs. */
   readonly processes?: readonly string[];
   /** … and may load native addons. */

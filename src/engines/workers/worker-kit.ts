@@ -4,6 +4,7 @@ import type { Network } from '../network/network.ts';
 import type { Kernel } from '../../confinement/walls.ts';
 import type { Installer } from './hosted-code.ts';
 import type { Cache } from './packages/cache.ts';
+import type { SharedFetches } from './packages/shared-fetches.ts';
 import type { WorkerProgram } from './worker-program.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -27,6 +28,8 @@ export interface KitOptions {
   readonly sourceBuilds: readonly string[];
   /** What the operator opened of the network. */
   readonly network?: Network | undefined;
+  /** What other nodes have fetched; undefined where there are none. */
+  readonly shared?: SharedFetches | undefined;
 }
 
 export interface OpenKit {

@@ -3,6 +3,8 @@ import type { HashedFile, PackageContent } from '../package/package-content.ts';
 import type { Database, Dialect, Query } from './database.ts';
 import { parseFiles, renderFiles } from './package-listing.ts';
 
+/** For which what an installation fetched is kept without anybody asking for it. */
+const FETCHED_FOR_MS = 30 * 86_400_000;
 /** Rows that are read at a time. */
 const PAGE = 500;
 
@@ -84,6 +86,7 @@ export function forgetRemoved(database: Database): Promise<void> {
       const last = rows.reduce((most, { revision }) => Math.max(most, revision), 0);
       if (last > 0) await query(`UPDATE ${schema}state SET changes_from = $1 WHERE changes_from < $1`, [last]);
       await removeUnused(query, database.dialect);
+      await query(`DELETE FROM ${schema}fetched WHERE at < ${database.dialect.now} - ${String(FETCHED_FOR_MS)}`);
     },
     { isExclusive: true },
   );

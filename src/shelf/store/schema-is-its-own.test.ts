@@ -17,14 +17,15 @@ const SECOND: Step = {
   prepare: ({ schema, types }) => [`CREATE TABLE ${schema}more (one ${types.integer}, two ${types.integer})`],
   finish: ({ schema }) => [`ALTER TABLE ${schema}more DROP COLUMN one`],
 };
-const TWO = [...STEPS, SECOND];
+const MORE = [...STEPS, SECOND];
+const LAST = MORE.length;
 
 async function migrated(fleet: string, url = shared.url, steps = STEPS): Promise<void> {
   await using database = new PostgresDatabase(url, { fleet });
   await migrate(database, 'here', steps);
 }
 
-const tables = STEPS[0]?.prepare({ ...dialectOf('x') }).filter((each) => each.startsWith('CREATE TABLE')) ?? [];
+const tables = STEPS.flatMap((step) => step.prepare(dialectOf('x'))).filter((each) => each.startsWith('CREATE TABLE'));
 
 function dialectOf(fleet: string): Database['dialect'] {
   return new PostgresDatabase(shared.url, { fleet }).dialect;
@@ -49,17 +50,22 @@ test('steps are done whole or not at all', async () => {
   const broken: Step = { prepare: ({ schema }) => [`CREATE TABLE ${schema}more (one int)`, 'SELECT 1/0'] };
   await migrated('steps');
   await assert.rejects(migrated('steps', shared.url, [...STEPS, broken]), { sqlState: '22012' });
-  await migrated('steps', shared.url, TWO);
-  assert.deepEqual(await shared.run('SELECT step FROM steps.schema_step ORDER BY 1'), [{ step: '1' }, { step: '2' }]);
+  await migrated('steps', shared.url, MORE);
+  assert.deepEqual(
+    await shared.run('SELECT step FROM steps.schema_step ORDER BY 1'),
+    MORE.map((_, i) => ({ step: String(i + 1) })),
+  );
 });
 
 test('a schema that is newer, of another program, or not whole is refused with what to do', async () => {
   const refused = (fleet: string, message: RegExp): Promise<void> =>
     assert.rejects(migrated(fleet), { code: 'start-refused', message });
-  await migrated('newer', shared.url, TWO);
+  await migrated('newer', shared.url, MORE);
   await refused(
     'newer',
-    /^--shelf: the database of here is of a newer activator \(its schema has 2 steps, this program knows 1\): start that one/,
+    new RegExp(
+      `^--shelf: the database of here is of a newer activator \\(its schema has ${LAST} steps, this program knows ${STEPS.length}\\): start that one`,
+    ),
   );
   await shared.run(`CREATE SCHEMA theirs; CREATE TABLE theirs.users (); CREATE SCHEMA flyway;
     CREATE TABLE flyway.schema_version (version text, script text); INSERT INTO flyway.schema_version VALUES ('1', 'x');
@@ -70,7 +76,7 @@ test('a schema that is newer, of another program, or not whole is refused with w
   await migrated('half');
   await shared.run('DROP TABLE half.lease');
   await refused('half', /is not whole \(missing: lease\): restore a backup/);
-  await migrated('gap', shared.url, TWO);
+  await migrated('gap', shared.url, MORE);
   await shared.run('DELETE FROM gap.schema_step WHERE step = 1; UPDATE gap.schema_step SET finished = NULL');
   await refused('gap', /is not whole/);
   await shared.run('CREATE SCHEMA empty');
@@ -98,7 +104,7 @@ test('a user who may only read and write the rows uses what another has made', a
   await migrate(database, 'here');
   await database.transaction(({ query }) => query('UPDATE rows.state SET revision = 1'), { isExclusive: true });
   assert.deepEqual((await database.query('SELECT revision FROM rows.state')).rows, [{ revision: 1 }]);
-  await assert.rejects(migrate(database, 'here', TWO), { fault: 'permission', message: /run kgrid schema prepare$/ });
+  await assert.rejects(migrate(database, 'here', MORE), { fault: 'permission', message: /run kgrid schema prepare$/ });
   await database[Symbol.asyncDispose]();
   await shared.run(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
 });
@@ -111,21 +117,15 @@ test('while others run a step is only prepared, so that programs before it go on
     `INSERT INTO fleet.node (id, name, address, version, settings, revision, generation, failures, joined, heartbeat)
       VALUES ('a', 'old', '', '0.1', '{}', 0, 0, '[]', 0, ${now} + 60000)`,
   );
-  await migrate(database, 'here', TWO);
-  const steps = async (known = TWO): Promise<unknown> =>
+  await migrate(database, 'here', MORE);
+  const steps = async (known = MORE): Promise<unknown> =>
     (await schemaStatus(database, 'here', known)).steps.map(({ step, finished }) => [step, finished !== null]);
-  assert.deepEqual(await steps(), [
-    [1, true],
-    [2, false],
-  ]);
+  assert.deepEqual(await steps(), [...STEPS.map((_, i) => [i + 1, true]), [LAST, false]]);
   assert.deepEqual((await schemaStatus(database, 'here')).nodes, [{ name: 'old', version: '0.1' }]);
   await migrate(database, 'here');
   await database.query('INSERT INTO fleet.more (one, two) VALUES (1, 2)');
-  await finishSchema(database, 'here', TWO);
-  assert.deepEqual(await steps(), [
-    [1, true],
-    [2, true],
-  ]);
+  await finishSchema(database, 'here', MORE);
+  assert.deepEqual(await steps(), [...MORE.map((_, i) => [i + 1, true])]);
   assert.deepEqual((await database.query('SELECT * FROM fleet.more')).rows, [{ two: 2 }]);
   await assert.rejects(migrate(database, 'here'), { message: /is of a newer activator/ });
 });
@@ -134,11 +134,11 @@ test('in a file the steps are finished at once: nobody else writes it', async ()
   await using folder = await temporaryFolder();
   await using database = await SqliteDatabase.open(join(folder.path, 'shelf.db'));
   await migrate(database, 'here');
-  await migrate(database, 'here', TWO);
-  const { steps } = await schemaStatus(database, 'here', TWO);
+  await migrate(database, 'here', MORE);
+  const { steps } = await schemaStatus(database, 'here', MORE);
   assert.deepEqual(
     steps.map(({ finished }) => finished !== null),
-    [true, true],
+    MORE.map(() => true),
   );
   assert.deepEqual((await database.query(`SELECT name FROM pragma_table_info('more')`)).rows, [{ name: 'two' }]);
 });

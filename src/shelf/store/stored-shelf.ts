@@ -126,6 +126,10 @@ export class StoredShelf implements Shelf {
     return this.#parts.database;
   }
 
+  get objects(): Objects {
+    return this.#parts.objects;
+  }
+
   get keepsAudit(): boolean {
     return this.#parts.keepsAudit;
   }

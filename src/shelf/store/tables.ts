@@ -30,6 +30,8 @@ export interface Step {
  * - `node`: the activators that share the shelf, with how far each is. `settings` and `failures` are JSON.
  * - `runtime`, `runtime_endpoint`: external runtimes, and what was activated there. `facts` and `uri` are JSON.
  * - `lease`: work that one node at a time does.
+ * - `fetched`: what an installation of packages fetched, by the key of that installation. `files` is a JSON array of
+ *   `[name, size, sha256]`, whose contents are objects; `at`: when a node asked for it last.
  * - `audit`: the records, each a JSON text with its place in the chain; `audit_head`: how far the chain is, and what
  *   went at its beginning; `audit_earlier`: the same of chains that version 0.1 wrote, one for each node.
  */
@@ -158,5 +160,14 @@ const first = ({ schema, now, types: { text, integer }, tableOptions }: Dialect)
     VALUES (1, '${crypto.randomUUID()}', 0, 0, '', 0, '', 0)`,
 ];
 
+const fetched = ({ schema, types: { text, integer }, tableOptions }: Dialect): readonly string[] => [
+  `CREATE TABLE ${schema}fetched (
+    id ${text} PRIMARY KEY,
+    note ${text} NOT NULL,
+    files ${text} NOT NULL,
+    at ${integer} NOT NULL
+  )${tableOptions}`,
+];
+
 /** In order. A step that was released never changes. */
-export const STEPS: readonly Step[] = [{ prepare: first }];
+export const STEPS: readonly Step[] = [{ prepare: first }, { prepare: fetched }];

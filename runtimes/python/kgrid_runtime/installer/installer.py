@@ -21,7 +21,7 @@ from kgrid_runtime.installer.requirements import Line, Requirements, read_needs,
 from kgrid_runtime.installer.steps import Doing, Ended, InstallLimits, RunStep, Steps
 from kgrid_runtime.installer.tree import TreeRefused, check_folder, read_file, take_file, take_folder, write_new
 
-_OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--progress-bar", "off")
+_OPTIONS = ("--no-input", "--disable-pip-version-check", "--progress-bar", "off")
 _METADATA = "metadata.json"
 _DEPENDENCIES = "installing dependencies"
 _NOTE = "kgrid-install.json"
@@ -182,12 +182,12 @@ class Installer:
         key = key_of("requirements", wanted.meaning, alone, work.alone)
 
         async def make(staging: Path, made: Path, tell: Progress) -> None:
-            await self._install_requirements(work, wanted, staging, made, Doing(doing, tell))
+            await self._install_requirements(work, wanted, key, staging, made, Doing(doing, tell))
 
         return (await self._environments.obtain(key, make, progress),)
 
     async def _install_requirements(
-        self, work: _Work, wanted: Requirements, staging: Path, made: Path, doing: Doing
+        self, work: _Work, wanted: Requirements, key: str, staging: Path, made: Path, doing: Doing
     ) -> None:
         arguments = ["--prefer-binary" if work.sources else "--only-binary=:all:"]
 
@@ -216,7 +216,9 @@ class Installer:
 
         await asyncio.to_thread(write)
         hosts = {"named": wanted.hosts, "allowed": work.package.hosts}
-        ended = await self._pip(staging, arguments, work.sources, doing, hosts)
+        # What is built from sources, or lies in the package, is no use to other nodes.
+        shared = None if work.sources or wanted.has_own else key
+        ended = await self._pip(staging, arguments, work.sources, doing, hosts, shared)
         if ended.code != 0:
             raise Failure(f"{doing.words} failed: {_why(ended, work.package.ko)}")
         await self._take(staging, made, work.sources, doing)
@@ -228,11 +230,19 @@ class Installer:
         sources: bool,
         doing: Doing,
         hosts: Mapping[str, object] = _NO_HOSTS,
+        shared: str | None = None,
     ) -> Ended:
+        """`shared`: the key under which nodes of a fleet share what is fetched."""
         work = staging / "fetch"
-        target = ("--target", str(work / "target"))
-        all_arguments = ["install", *_OPTIONS, *self._retries, *target, *arguments]
-        return await self._steps.pip(work, {"arguments": all_arguments, "sources": sources, **hosts}, sources, doing)
+        install = ["install", *_OPTIONS, "--no-warn-script-location", "--target", str(work / "target")]
+        asked: dict[str, object] = {"arguments": [*install, *self._retries, *arguments], "sources": sources, **hosts}
+        if shared is not None:
+            asked["shared"] = {
+                "key": shared,
+                "download": ["download", *_OPTIONS, *self._retries, *arguments],
+                "install": [*install, "--no-index", "--no-deps", "--only-binary=:all:"],
+            }
+        return await self._steps.pip(work, asked, sources, doing)
 
     async def _take(self, staging: Path, made: Path, sources: bool, doing: Doing) -> None:
         """What pip has installed; where code of packages ran meanwhile, a copy."""

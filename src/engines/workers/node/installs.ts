@@ -2,7 +2,7 @@
  * The packages that a knowledge object depends on, installed for what its `package.json` and lock file say, once:
  * the same values find the same installation again, without the network.
  */
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { digestOf, exists } from '../packages/cache.ts';
 import type { Cache } from '../packages/cache.ts';
@@ -11,7 +11,9 @@ import { sourcesFor } from './fetch-sources.ts';
 import type { PackageNetwork } from './fetch-sources.ts';
 import { planOf, planToFetch } from './install-plan.ts';
 import { install } from './installation.ts';
-import type { InstallationOptions } from './installation.ts';
+import type { Installation, InstallationOptions } from './installation.ts';
+import type { SharedFetches } from '../packages/shared-fetches.ts';
+import { tarballsOf } from './tarballs.ts';
 
 export interface WantedPackages {
   /** `<naan>/<name>/<version>`. */
@@ -28,6 +30,7 @@ export interface WantedPackages {
 
 export type InstallsParts = Pick<InstallationOptions, 'npm' | 'timeout' | 'limits'> & {
   readonly network?: PackageNetwork | undefined;
+  readonly shared?: SharedFetches | undefined;
 };
 
 export class Installs {
@@ -68,7 +71,7 @@ export class Installs {
       onStep('installing dependencies');
       await this.#once(key, () =>
         this.#cache.stage(async (stage) => {
-          const kept = await install({
+          const { kept } = await this.#shared(specs.usesOwnFiles ? undefined : key, {
             ...this.#parts,
             signal: this.#ending.signal,
             ...{ stage, builds, prepare, onStep },
@@ -99,6 +102,20 @@ export class Installs {
         });
       }),
     );
+  }
+
+  /** @param key undefined where nobody else has use of what is fetched. */
+  async #shared(key: string | undefined, options: InstallationOptions): Promise<Installation> {
+    const { shared } = this.#parts;
+    if (shared === undefined || key === undefined) return install(options);
+    const folder = join(options.stage, 'archives');
+    await mkdir(folder);
+    let installation: Installation | undefined;
+    const lock = await shared.obtain(`node ${key}`, folder, async () => {
+      installation = await install(options);
+      return tarballsOf(installation.fetched, folder);
+    });
+    return installation ?? install({ ...options, given: { lock: lock ?? '', folder } });
   }
 
   #once(key: string, work: () => Promise<void>): Promise<void> {

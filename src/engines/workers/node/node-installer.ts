@@ -2,6 +2,7 @@
 import { posix } from 'node:path';
 import type { Installed, Installer, Progress, StoredCode, WantedCode } from '../hosted-code.ts';
 import type { Cache } from '../packages/cache.ts';
+import type { SharedFetches } from '../packages/shared-fetches.ts';
 import type { PackageNetwork } from './fetch-sources.ts';
 import { withInstallScripts } from './installation.ts';
 import { Installs } from './installs.ts';
@@ -16,6 +17,7 @@ export interface NodeInstallerOptions extends NpmOptions {
   readonly sourceBuilds?: readonly string[];
   /** What may be fetched from elsewhere than the registries of npm; nothing where it is left out. */
   readonly network?: PackageNetwork | undefined;
+  readonly shared?: SharedFetches | undefined;
 }
 
 export class NodeInstaller implements Installer {
@@ -29,7 +31,7 @@ export class NodeInstaller implements Installer {
     this.#options = options;
     this.#npm = new Npm(options, npmCache, (folder) => cache.use(folder));
     this.installs = new Installs(cache, {
-      ...{ npm: this.#npm, timeout: options.installTimeoutMs, network: options.network },
+      ...{ npm: this.#npm, timeout: options.installTimeoutMs, network: options.network, shared: options.shared },
     });
   }
 

@@ -17,7 +17,9 @@ const BIN = join(import.meta.dirname, '../../../../node_modules/.bin');
 export const nodeKit: WorkerKit = {
   concurrency: CONCURRENCY,
   absence: () => Promise.resolve(undefined),
-  async open({ cache, outputLimit, memoryMb, environment, installTimeout, sourceBuilds, network, kernel, onWarning }) {
+  async open(options) {
+    const { cache, outputLimit, memoryMb, environment, installTimeout, sourceBuilds, network, kernel, onWarning } =
+      options;
     const files = await prepareProgram(cache.folder);
     const installer = new NodeInstaller(
       cache,
@@ -30,6 +32,7 @@ export const nodeKit: WorkerKit = {
         allowInstallScripts: false,
         sourceBuilds,
         network,
+        shared: options.shared,
         onFailure: onWarning,
         kernel,
       },

@@ -50,6 +50,11 @@ export class Npm {
     this.#runs = new InstallRuns(options.kernel ?? NO_WALLS, options.installTimeoutMs);
   }
 
+  /** The one that all installations read and write which run no code of packages. */
+  get cacheFolder(): string {
+    return this.#cacheFolder;
+  }
+
   /**
    * Brings packages into `node_modules` of the folder, and runs nothing of them. Its `package.json` and lock file are those
    * of the service.

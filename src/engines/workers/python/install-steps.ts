@@ -1,10 +1,12 @@
 /** The programs of an installation, which fetch and build: run for the installer, within its limits. */
+import { readdir } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import type { Kernel } from '../../../confinement/walls.ts';
 import { INSTALL_LIMITS } from '../packages/install-limits.ts';
 import { InstallRuns } from '../packages/install-runs.ts';
 import type { InstallEnd } from '../packages/install-runs.ts';
 import { Trees } from '../packages/trees.ts';
+import type { SharedFetches } from '../packages/shared-fetches.ts';
 import type { Python } from './find-python.ts';
 import { PYTHON_PROGRAMS } from './python-program.ts';
 import { installerFolders, stepWalls } from './python-walls.ts';
@@ -24,6 +26,14 @@ export interface InstallStep {
   readonly work: string;
 }
 
+/** How a fetch is done in two: what is downloaded is shared, and installed from there. */
+interface SharedFetch {
+  readonly key: string;
+  /** Arguments of pip, but for the folder; and those that install, but for the folder and the names. */
+  readonly download: readonly string[];
+  readonly install: readonly string[];
+}
+
 export interface StepLimits {
   readonly limitSeconds: number;
   readonly limitBytes: number;
@@ -41,8 +51,23 @@ export class InstallSteps {
   readonly #cache: string;
   readonly #runs: InstallRuns;
   readonly #trees: Trees;
+  readonly #shared: SharedFetches | undefined;
 
-  constructor(python: Python, kernel: Kernel, cache: string, { limitSeconds, limitBytes }: StepLimits) {
+  constructor({
+    python,
+    kernel,
+    cache,
+    limitSeconds,
+    limitBytes,
+    shared,
+  }: StepLimits & {
+    readonly python: Python;
+    readonly kernel: Kernel;
+    readonly cache: string;
+    /** What other nodes have fetched; undefined where there are none. */
+    readonly shared?: SharedFetches | undefined;
+  }) {
+    this.#shared = shared;
     this.#python = python;
     this.#cache = cache;
     this.#runs = new InstallRuns(kernel, limitSeconds * 1000);
@@ -54,11 +79,35 @@ export class InstallSteps {
    * @throws Error for a step that would write elsewhere than in the folder of one installation.
    */
   async run(step: InstallStep, onPackage: (name: string) => void): Promise<InstallEnd> {
-    const { work, folder, what } = step;
+    const { shared, ...request } = step.request as { readonly shared?: SharedFetch };
+    const one = (args?: readonly string[]): Promise<InstallEnd> =>
+      this.#run({ ...step, request: { ...request, ...(args && { arguments: args }) } }, onPackage);
+    if (shared === undefined || this.#shared === undefined) return one();
+    this.#requireOwn(step);
+    const folder = join(step.work, 'fetched');
+    let failed: InstallEnd | undefined;
+    await this.#shared.obtain(`python ${shared.key}`, folder, async () => {
+      const end = await one([...shared.download, '--dest', folder]);
+      if (end.code === 0 && end.problem === undefined) return { note: '', files: await wheelsIn(folder) };
+      failed = end;
+      return undefined;
+    });
+    if (failed !== undefined) return failed;
+    const names = (await wheelsIn(folder)).map(({ name }) => name.split('-').slice(0, 2).join('=='));
+    return one([...shared.install, '--find-links', folder, ...names]);
+  }
+
+  #requireOwn({ work, folder }: InstallStep): void {
     const staging = dirname(work);
     const [installing] = installerFolders(this.#cache);
     const isOwn = dirname(staging) === installing && `${normalize(folder)}/`.startsWith(`${work}/`);
     if (!isOwn || normalize(work) !== work) throw new Error('the installer asked for a folder that is none of its own');
+  }
+
+  async #run(step: InstallStep, onPackage: (name: string) => void): Promise<InstallEnd> {
+    this.#requireOwn(step);
+    const { work, folder, what } = step;
+    const staging = dirname(work);
     const end = await this.#runs.run({
       command: {
         program: this.#python.program,
@@ -84,3 +133,11 @@ export class InstallSteps {
     void this.#trees[Symbol.asyncDispose]();
   }
 }
+
+const WHEEL = /^[\w.!+]+-[\w.!+]+-[\w.!+-]+\.whl$/;
+
+/** What pip has downloaded; whoever reads it follows no link. */
+const wheelsIn = async (folder: string): Promise<{ readonly name: string; readonly path: string }[]> =>
+  (await readdir(folder).catch(() => []))
+    .filter((name) => WHEEL.test(name))
+    .map((name) => ({ name, path: join(folder, name) }));

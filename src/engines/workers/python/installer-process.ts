@@ -11,6 +11,7 @@ import type { NetworkPermission } from '../../network/permission.ts';
 import { launchOf } from '../../../confinement/launch.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Kernel } from '../../../confinement/walls.ts';
+import type { SharedFetches } from '../packages/shared-fetches.ts';
 import { activationFailed } from '../packages/errors.ts';
 import type { Python } from './find-python.ts';
 import { InstallSteps } from './install-steps.ts';
@@ -28,6 +29,8 @@ export interface InstallerOptions extends StepLimits {
   readonly sourceBuilds: readonly string[];
   /** Confines the processes. */
   readonly kernel: Kernel;
+  /** What other nodes have fetched; undefined where there are none. */
+  readonly shared?: SharedFetches | undefined;
   /** Hears what the operator should know. */
   readonly onWarning: (text: string) => void;
 }
@@ -78,7 +81,7 @@ export class InstallerProcess {
 
   constructor(options: InstallerOptions) {
     this.#options = options;
-    this.#steps = new InstallSteps(options.python, options.kernel, options.cache, options);
+    this.#steps = new InstallSteps(options);
   }
 
   /** @throws ActivationFailure in the words of what installs. */

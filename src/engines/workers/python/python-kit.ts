@@ -27,6 +27,7 @@ export const pythonKit: WorkerKit = {
       limitSeconds: options.installTimeout / 1000,
       limitBytes: INSTALL_LIMITS.bytes,
       onWarning: options.onWarning,
+      shared: options.shared,
     });
     const program = pythonWorkers({
       ...{ python, outputLimit, bodyLimit, environment, concurrency: CONCURRENCY },

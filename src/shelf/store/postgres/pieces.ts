@@ -88,7 +88,9 @@ export class Pieces implements Objects {
   async collect(): Promise<number> {
     const { schema } = this.#database.dialect;
     const ask = (sql: string) => this.#database.query(sql, [], PIECES_MS);
-    const named = `SELECT file ->> 2 FROM ${schema}package, jsonb_array_elements(files::jsonb) AS file`;
+    const named = ['package', 'fetched']
+      .map((table) => `SELECT file ->> 2 FROM ${schema}${table}, jsonb_array_elements(files::jsonb) AS file`)
+      .join(' UNION ALL ');
     await ask(`UPDATE ${schema}object SET unused = NULL WHERE unused IS NOT NULL AND digest IN (${named})`);
     await ask(`UPDATE ${schema}object SET unused = ${NOW} WHERE unused IS NULL AND digest NOT IN (${named})`);
     const { count } = await ask(
