@@ -27,6 +27,7 @@ import { EndpointTexts } from './http/listings/endpoint-texts.ts';
 import { MEASURED_METHODS } from './http/methods.ts';
 import type { MakeProtocol } from './http/protocol.ts';
 import { createServer } from './http/server.ts';
+import { Identity } from './identity/identity.ts';
 import { BackgroundReader } from './knowledge-object/descriptors/background-reader.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { Collector, figuresOf } from './metrics/collect.ts';
@@ -215,7 +216,7 @@ export async function createApp({
     new Execution({
       activator,
       shelf,
-      tokens,
+      identity: new Identity({ ...config, tokens, log }),
       checks,
       mostHeld: config.limits.held,
       arriving: () => lifecycle.manifests.arriving,

@@ -9,8 +9,10 @@ import type { CallOrigin } from '../engines/call-token.ts';
 import { oneByOne } from '../engines/one-by-one.ts';
 import { textsOf } from '../engines/records.ts';
 import type { RecordBlock, RecordsAnswer, RecordsPart } from '../engines/records.ts';
-import { callerGone, endpointNotFound, outcomeOf, toError } from '../lib/errors.ts';
+import { callerGone, endpointNotFound, notAuthorized, outcomeOf, toError } from '../lib/errors.ts';
 import type { ServiceError } from '../lib/errors.ts';
+import type { Identity } from '../identity/identity.ts';
+import type { Principal } from '../identity/principal.ts';
 import type { CalledEndpoints } from './called-endpoints.ts';
 import type { CallChecks, CheckedCall } from './call-checks.ts';
 import { runChecked, runOthers } from './checked-records.ts';
@@ -37,6 +39,8 @@ export interface CallInput {
   /** Of the call by another knowledge object; a client's where it is left out. */
   readonly origin?: CallOrigin | undefined;
   readonly caller: string | undefined;
+  /** Who calls; undefined for a call by the code of another knowledge object in this service. */
+  readonly principal?: Principal | undefined;
   /** Learns which endpoints its code asks for, which costs it the company of others in a batch. */
   readonly called?: CalledEndpoints | undefined;
 }
@@ -49,6 +53,7 @@ export interface RecordsInput {
   readonly trace: CallTrace | undefined;
   readonly origin?: CallOrigin | undefined;
   readonly caller: string | undefined;
+  readonly principal?: Principal | undefined;
 }
 
 /** `done`, or the code of the error. */
@@ -78,6 +83,8 @@ export interface CallTracer {
 }
 
 export interface CallsOptions {
+  /** Asked whether a principal may call an endpoint. */
+  readonly identity?: Pick<Identity, 'allows'>;
   /** Takes account of the inputs. */
   readonly held: HeldBytes;
   readonly failures: FailedCalls;
@@ -116,6 +123,7 @@ export class Calls {
     let bytes = 0;
     let result: string | undefined;
     try {
+      this.#require(input.principal, endpoint);
       bytes = held.hold(body.length);
       const executor = endpoint.ready() ?? (await endpoint.executor());
       if (isAborted(signal)) throw callerGone('The client went away before its call began');
@@ -172,6 +180,7 @@ export class Calls {
     const { endpoint } = target;
     const { records, scope, origin, caller } = input;
     const { failures, observe, tracer } = this.#options;
+    this.#require(input.principal, endpoint);
     const executor = endpoint.ready() ?? (await endpoint.executor());
     const start = performance.now();
     const traced = input.trace === undefined ? undefined : tracer?.call(endpoint, input.trace, records.count);
@@ -235,6 +244,12 @@ export class Calls {
   /** What the service says of an endpoint, as JSON text. */
   describe(endpoint: Endpoint): string | undefined {
     return this.#options.describe?.(endpoint);
+  }
+
+  /** @throws notAuthorized. */
+  #require(principal: Principal | undefined, { id, ko }: Endpoint): void {
+    if (principal === undefined || this.#options.identity?.allows(principal, 'execution', ko.id) !== false) return;
+    throw notAuthorized(`${principal.name} may not call ${id}`);
   }
 
   /** Why an input is refused that holds what the numbers of its engine do not. @throws overloaded. */

@@ -4,7 +4,7 @@
  */
 import type { Activator } from '../activation/activator.ts';
 import type { Endpoint } from '../activation/endpoint.ts';
-import type { CallTokens } from '../engines/call-token.ts';
+import type { Identity } from '../identity/identity.ts';
 import { outcomeOf } from '../lib/errors.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import { BatchCounts } from './batch/batch-counts.ts';
@@ -20,7 +20,7 @@ import type { Provenance } from './provenance.ts';
 export interface ExecutionOptions {
   readonly activator: Activator;
   readonly shelf: Shelf;
-  readonly tokens: CallTokens;
+  readonly identity: Identity;
   readonly checks: CallChecks | undefined;
   readonly failures: FailedCalls;
   /** Where each call leaves a line in the log. */
@@ -41,7 +41,7 @@ export interface ExecutionOptions {
 
 export class Execution implements Disposable {
   readonly activator: Activator;
-  readonly tokens: CallTokens;
+  readonly identity: Identity;
   readonly provenance: Provenance | undefined;
   readonly held: HeldBytes;
   readonly calls: Calls;
@@ -54,11 +54,12 @@ export class Execution implements Disposable {
   constructor(options: ExecutionOptions) {
     const { activator, shelf, failures, arriving, observe } = options;
     this.activator = activator;
-    this.tokens = options.tokens;
+    this.identity = options.identity;
     this.provenance = options.provenance;
     this.held = new HeldBytes(options.mostHeld);
     this.#failures = failures;
     this.calls = new Calls({
+      identity: options.identity,
       held: this.held,
       failures,
       checks: options.checks,

@@ -10,7 +10,7 @@ import { RequestGate } from './request-gate.ts';
 
 const lines: string[] = [];
 const log = pino({}, { write: (line: string) => void lines.push(line) });
-const gate = new RequestGate({ profile: 'dev', secureExecution: false, requests: new Requests(['GET']), log });
+const gate = new RequestGate({ requests: new Requests(['GET']), log });
 
 /** What fails while a request is answered, by its path. */
 const FAULTS: Readonly<Record<string, FastPath>> = {

@@ -3,14 +3,14 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RouteShorthandOptions } from 'fastify';
 import { methodNotAllowed } from '../lib/errors.ts';
 import * as http from '../lib/http-module.ts';
-import type { Access } from './access/access.ts';
+import type { Permission } from '../identity/permissions.ts';
 import type { DeclaredErrors } from './errors.ts';
 import { pathOf } from '../lib/url-path.ts';
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 export interface Operation {
-  readonly access: Access;
+  readonly access: Permission;
   readonly handler: Handler;
   /** A GET that only reads also answers HEAD. */
   readonly head?: boolean;

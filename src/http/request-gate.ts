@@ -6,8 +6,6 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
 import type { CallTrace } from '../engines/engine.ts';
-import { needsLogin } from './access/access.ts';
-import type { Access } from './access/access.ts';
 import { corsHeadersFor } from './access/cors.ts';
 import type { HeaderList } from './access/cors.ts';
 import { answerOf } from './errors.ts';
@@ -16,8 +14,6 @@ import { EXECUTION_ID_HEADER } from './headers.ts';
 import type { Requests, RequestSeries } from '../metrics/requests.ts';
 
 export interface RequestGateOptions {
-  readonly profile: 'dev' | 'secure';
-  readonly secureExecution: boolean;
   /** Takes what each request took. */
   readonly requests: Requests;
   readonly log: FastifyBaseLogger;
@@ -60,10 +56,6 @@ export class RequestGate {
   /** What is measured of requests to a route; to none where it is left out. */
   seriesOf(route: string | undefined, method: string | undefined): RequestSeries {
     return this.#options.requests.of(route, method);
-  }
-
-  isClosed(access: Access): boolean {
-    return this.#options.profile !== 'dev' && needsLogin(access, this.#options.secureExecution);
   }
 
   /** What any answer to a read or an execution has. */

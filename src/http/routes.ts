@@ -1,6 +1,7 @@
 /** All routes of the service. */
 import multipart from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
+import type { Permission } from '../identity/permissions.ts';
 import { activationRoutes } from './activation-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
 import { consoleRoutes } from './console/console-routes.ts';
@@ -34,10 +35,12 @@ export interface RouteParts extends Omit<ServerOptions, 'protocols'> {
 export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
   const { config, shelf, activator, engines, execution, lifecycle, gate, texts } = parts;
   const { publicUrl } = config;
+  const { identity } = execution;
   rootRoutes(app, publicUrl);
   pageRoutes(app);
   consoleRoutes(app);
-  const login = { execution: gate.isClosed('execution'), details: gate.isClosed('info') };
+  const isClosed = (permission: Permission): boolean => !identity.allows(identity.anybody, permission, {});
+  const login = { execution: isClosed('execution'), details: isClosed('info') };
   pageDataRoutes(app, { activator, shelf, login, catalogue: () => parts.state.catalogue() });
   formRoutes(app, { activator, shelf });
   openapiRoutes(app);

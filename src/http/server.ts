@@ -76,13 +76,9 @@ export interface ServerOptions {
 
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { config, shelf, execution, lifecycle, measured, tracer } = options;
+  const { identity } = execution;
   const log = options.log.child({ part: 'http' });
-  const gate = new RequestGate({
-    profile: config.profile,
-    secureExecution: config.secureExecution,
-    requests: measured.requests,
-    log,
-  });
+  const gate = new RequestGate({ requests: measured.requests, log });
   await using owned = new AsyncDisposableStack();
   const streaming = new WeakSet<Socket>();
   const app = createFastify(config, gate.ids, log, streaming);
@@ -102,7 +98,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const fastRoutes = new Map([['GET', KO_ROUTE]]);
   const first = tracer && traceRequests(app, tracer, gate.ids, fastRoutes);
   const observeLogins = (why: string): void => measured.loginsRefused.add(why);
-  installAccess(app, accessOptionsOf(config, { ...options, observe: observeLogins }));
+  installAccess(app, accessOptionsOf(config, { ...options, identity, observe: observeLogins }));
 
   const bodies = new Bodies({ bytes: config.limits.body, time: config.limits.request }, execution.held);
   installBodyParser(app, bodies);
@@ -121,7 +117,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     ...(first === undefined ? [] : [first]),
     refuseOddHosts(gate),
     ...fast.map(({ path }) => whileOpen(path)),
-    whileOpen(fastReads(shelf, gate)),
+    whileOpen(fastReads(shelf, identity, gate)),
   ];
   installFastPaths(app.server, paths, (thrown, request, response) => gate.fail(request, response, thrown));
   closeSilentConnections(app.server);

@@ -3,7 +3,9 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import pino from 'pino';
 import type { AccessOptions } from '../../src/http/access/access.ts';
 import { installAccess } from '../../src/http/access/install-access.ts';
-import { isAuthenticated } from '../../src/http/access/principal.ts';
+import { CallTokens } from '../../src/engines/call-token.ts';
+import { Identity } from '../../src/identity/identity.ts';
+import type { IdentityOptions } from '../../src/identity/identity.ts';
 import { ServiceError } from '../../src/lib/errors.ts';
 import { Secret } from '../../src/lib/secret.ts';
 
@@ -23,7 +25,10 @@ export interface AccessApp {
 export const basicOf = (user = USER, password = PASSWORD): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
-export const WITH_BASIC: Partial<AccessOptions> = { basic: { user: USER, password: new Secret(PASSWORD) } };
+/** What a test may set. */
+export type AccessAppOptions = Partial<AccessOptions & IdentityOptions>;
+
+export const WITH_BASIC: AccessAppOptions = { basic: { user: USER, password: new Secret(PASSWORD) } };
 
 export const PROTECTED = [
   { method: 'POST', path: '/kos' },
@@ -34,8 +39,17 @@ export const PROTECTED = [
   { method: 'GET', path: '/actuator/info' },
 ] as const;
 
+const DEFAULTS = {
+  profile: 'secure',
+  secureExecution: false,
+  tokens: new CallTokens(),
+  corsOrigins: [],
+  loopbackOnly: true,
+  publicHosts: [],
+} as const;
+
 export function createAccessApp(
-  options: Partial<AccessOptions> = {},
+  options: AccessAppOptions = {},
   { install = installAccess, trustProxy = false } = {},
 ): AccessApp {
   const lines: string[] = [];
@@ -48,15 +62,8 @@ export function createAccessApp(
       lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ audit }) => audit === true),
     handled: 0,
   };
-  const defaults: AccessOptions = {
-    profile: 'secure',
-    secureExecution: false,
-    corsOrigins: [],
-    loopbackOnly: true,
-    publicHosts: [],
-    log,
-  };
-  install(app, { ...defaults, ...options });
+  const all = { ...DEFAULTS, log, ...options };
+  install(app, { identity: new Identity(all), ...all });
 
   app.setErrorHandler((error, _request, reply) => {
     if (error instanceof ServiceError)
@@ -65,7 +72,7 @@ export function createAccessApp(
   });
   const tell = (request: FastifyRequest): object => ({
     principal: request.principal,
-    seesDetails: isAuthenticated(request),
+    seesDetails: request.principal.kind !== 'anonymous',
   });
   const guarded = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     accessApp.handled++;

@@ -3,7 +3,7 @@ import { METHODS } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
-import { ANONYMOUS } from '../../src/http/access/principal.ts';
+import { ANONYMOUS } from '../../src/identity/principal.ts';
 import { notAuthenticated } from '../../src/lib/errors.ts';
 import { createAccessApp, PROTECTED, WITH_BASIC, type AccessApp } from './access-app.ts';
 import { forAll, rawRequest, type RawRequest } from './raw-request.ts';

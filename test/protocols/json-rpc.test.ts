@@ -7,7 +7,11 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { createApp } from '../../src/app.ts';
 import { toConfig } from '../../src/config/config.ts';
+import { CallTokens } from '../../src/engines/call-token.ts';
+import { Calls } from '../../src/execution/calls.ts';
+import { FailedCalls } from '../../src/execution/failed-calls.ts';
 import { wantedByPath } from '../../src/execution/find-endpoint.ts';
+import { HeldBytes } from '../../src/execution/held-bytes.ts';
 import { Negotiation } from '../../src/execution/negotiation.ts';
 import { callOfRequest, ClientGone } from '../../src/http/call-of-request.ts';
 import { requireJson, textBody } from '../../src/http/body.ts';
@@ -15,6 +19,9 @@ import { toServiceError } from '../../src/http/errors.ts';
 import type { ErrorForm } from '../../src/http/errors.ts';
 import { declare } from '../../src/http/methods.ts';
 import type { MakeProtocol } from '../../src/http/protocol.ts';
+import { Identity } from '../../src/identity/identity.ts';
+import { ANONYMOUS } from '../../src/identity/principal.ts';
+import type { Principal } from '../../src/identity/principal.ts';
 import { bodyNotReadable, methodNotAllowed } from '../../src/lib/errors.ts';
 import type { ServiceError } from '../../src/lib/errors.ts';
 import { createLog } from '../../src/lib/log.ts';
@@ -39,7 +46,7 @@ const errorText = ({ status, code, message }: ServiceError, id: unknown = null):
 /** What is refused before the call is read, such as a login that is missing, is worded like what the call itself throws. */
 const RPC_ERRORS: ErrorForm = { type: 'application/json', body: (error) => errorText(error) };
 
-const jsonRpc: MakeProtocol = ({ activator, calls, finder, tokens }, { gate }) => ({
+const jsonRpc: MakeProtocol = ({ activator, calls, finder, identity }, { gate }) => ({
   addRoutes(app) {
     declare(
       app,
@@ -60,7 +67,7 @@ const jsonRpc: MakeProtocol = ({ activator, calls, finder, tokens }, { gate }) =
               const input = { body: text, text, contentType: 'application/json', json: true };
               const result = await calls.invoke(
                 { endpoint, set: activator.set },
-                { ...input, ...callOfRequest(request.raw, trace, tokens) },
+                { ...input, ...callOfRequest(request.raw, trace, identity.caller(request.headers, request.principal)) },
                 new ClientGone(reply.raw),
               );
               return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
@@ -84,6 +91,7 @@ function callIn(text: string): Call {
   }
 }
 
+const log = createLog({ level: 'silent', format: 'json' }, new Output(1));
 const folder = await mkdtemp(join(tmpdir(), 'kgrid-rpc-'));
 const lifecycle = new Lifecycle();
 const app = await createApp({
@@ -93,7 +101,7 @@ const app = await createApp({
   lifecycle,
   environment: {},
   cache: folder,
-  log: createLog({ level: 'silent', format: 'json' }, new Output(1)),
+  log,
   lostLines: () => 0,
   protocols: [jsonRpc],
 });
@@ -156,6 +164,38 @@ test('what is refused before a call is read has the form of the route', async ()
   const other = await fetch(`${url}/rpc`);
   assert.equal(other.status, 405);
   assert.match(await other.text(), /^\{"jsonrpc":"2\.0","id":null,"error":/);
+});
+
+test('the core asks who calls, also where a route asks nobody', async () => {
+  const naan = uniqueNaan();
+  const [first] = callCases(naan);
+  assert.ok(first !== undefined);
+  await service.serve(...first.kos);
+  const endpoint = app.activator.set.find(first.path.slice(1));
+  assert.ok(endpoint !== undefined);
+  const identity = new Identity({ profile: 'secure', secureExecution: true, tokens: new CallTokens(), log });
+  const observed: string[] = [];
+  const failures = new FailedCalls({ info: () => undefined, warn: () => undefined });
+  const calls = new Calls({
+    identity,
+    failures,
+    held: new HeldBytes(1e6),
+    observe: (_endpoint, outcome) => void observed.push(outcome),
+  });
+  const call = (principal: Principal | undefined): Promise<string> =>
+    calls.invoke(
+      { endpoint, set: app.activator.set },
+      {
+        ...{ body: first.input, text: first.input, contentType: 'application/json', json: true },
+        ...{ trace: undefined, caller: undefined, principal },
+      },
+    );
+  await assert.rejects(call(ANONYMOUS), /^ServiceError: anonymous may not call/);
+  await assert.rejects(call({ ...ANONYMOUS, kind: 'call', origin: { depth: 1, deadline: Infinity } }), /may not call/);
+  await call({ name: 'ada', kind: 'basic', scopes: [] });
+  await call(undefined);
+  assert.deepEqual(observed, ['not-authorized', 'not-authorized', 'done', 'done']);
+  failures[Symbol.dispose]();
 });
 
 test('calls by JSON-RPC are measured and counted like any other', async () => {

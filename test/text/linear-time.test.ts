@@ -16,7 +16,7 @@ import { RuntimeRegistry } from '../../src/engines/external/runtime-registry.ts'
 import type { EndpointPlan } from '../../src/engines/engine.ts';
 import type { Runtime } from '../../src/engines/external/runtime.ts';
 import type { RuntimeAnswer } from '../../src/engines/external/runtime-connections.ts';
-import { createLogin } from '../../src/http/access/login.ts';
+import { createLogin } from '../../src/identity/login.ts';
 import { matchesEtag } from '../../src/http/conditional.ts';
 import { preferredType } from '../../src/lib/accept.ts';
 import { pathOf } from '../../src/lib/url-path.ts';
@@ -134,12 +134,7 @@ const registry = new RuntimeRegistry({
   expiry: 60_000,
 });
 const login = createLogin({
-  profile: 'secure',
-  secureExecution: false,
   oauth: { issuer: 'http://127.0.0.1:1', audience: 'a' },
-  corsOrigins: [],
-  loopbackOnly: true,
-  publicHosts: [],
   log,
 });
 const negotiation = (): Negotiation => new Negotiation(endpoint);
@@ -170,12 +165,8 @@ const rows: Parser[] = [
   row('Accept', ['', 'a/b;c=d,', ''], (text) => preferredType(text, ['application/json', 'application/zip'])),
   row('Content-Type', ['a', '/', ''], (text) => negotiation().readsJson(text)),
   row('If-None-Match', ['', '"a",', ''], (text) => matchesEtag(text, '"b"')),
-  row('Authorization', ['Bearer ', ' ', '\n'], (authorization) =>
-    login.identify({ headers: { authorization } } as Parameters<typeof login.identify>[0]),
-  ),
-  row('a bearer token', ['Bearer a', '.a', '!'], (authorization) =>
-    login.identify({ headers: { authorization } } as Parameters<typeof login.identify>[0]),
-  ),
+  row('Authorization', ['Bearer ', ' ', '\n'], (authorization) => login.identify(authorization)),
+  row('a bearer token', ['Bearer a', '.a', '!'], (authorization) => login.identify(authorization)),
 
   // Packages
   row('parseKoId', ['a/b/c', '/', ''], parseKoId),

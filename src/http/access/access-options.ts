@@ -1,11 +1,13 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { hostname } from 'node:os';
 import type { Config } from '../../config/config.ts';
+import type { Identity } from '../../identity/identity.ts';
 import { isLoopback } from '../../lib/loopback.ts';
 import type { AuditStore } from '../../shelf/audit/audit-store.ts';
 import type { AccessOptions } from './access.ts';
 
 export interface AccessParts {
+  readonly identity: Identity;
   readonly log: FastifyBaseLogger;
   /** None on a read-only shelf. */
   readonly auditStore: AuditStore | undefined;
@@ -13,11 +15,12 @@ export interface AccessParts {
 }
 
 /** The access rules that the configuration asks for. */
-export const accessOptionsOf = (config: Config, { log, auditStore, observe }: AccessParts): AccessOptions => ({
+export const accessOptionsOf = (
+  config: Config,
+  { identity, log, auditStore, observe }: AccessParts,
+): AccessOptions => ({
+  identity,
   profile: config.profile,
-  secureExecution: config.secureExecution,
-  ...(config.basic === undefined ? {} : { basic: config.basic }),
-  ...(config.oauth === undefined ? {} : { oauth: config.oauth }),
   corsOrigins: config.cors,
   loopbackOnly: isLoopback(config.host),
   publicHosts: config.publicUrl === undefined ? [] : [new URL(config.publicUrl).host],

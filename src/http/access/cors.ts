@@ -6,7 +6,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { pathOf } from '../../lib/url-path.ts';
-import { isChange, type Access } from './access.ts';
+import { isChange } from '../../identity/permissions.ts';
+import type { Permission } from '../../identity/permissions.ts';
 
 /** Headers in the form that `writeHead` takes: name, value, name, value. */
 export type HeaderList = readonly string[];
@@ -60,7 +61,7 @@ export function corsHeadersFor(request: Pick<IncomingMessage, 'headers' | 'metho
 
 export interface Cors {
   /** Puts the headers on the answer of a route of this access. */
-  addHeaders(request: FastifyRequest, reply: FastifyReply, access: Access): void;
+  addHeaders(request: FastifyRequest, reply: FastifyReply, access: Permission): void;
   /** "OPTIONS answers CORS", on every path. */
   answerOptions(request: FastifyRequest, reply: FastifyReply): void;
 }

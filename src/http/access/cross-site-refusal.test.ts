@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { basicOf, createAccessApp, PROTECTED, WITH_BASIC } from '../../../test/access/access-app.ts';
-import type { AccessOptions } from './access.ts';
+import type { AccessAppOptions } from '../../../test/access/access-app.ts';
 
 const CHANGES = PROTECTED.filter(({ path }) => path !== '/actuator/info');
 const HOST = 'localhost:8080';
 const LISTED = 'https://app.example.org';
 
 type Headers = Record<string, string>;
-const dev = (options: Partial<AccessOptions> = {}, trustProxy = false): FastifyInstance =>
+const dev = (options: AccessAppOptions = {}, trustProxy = false): FastifyInstance =>
   createAccessApp(
     { profile: 'dev', corsOrigins: [`${LISTED.toUpperCase()}:443/`, 'null', '*'], ...options },
     { trustProxy },

@@ -1,13 +1,16 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { messageOf, ServiceError } from '../../lib/errors.ts';
 import { Audit } from '../../shelf/audit/audit.ts';
-import { isAccess, isChange, needsLogin, type Access, type AccessOptions, type LoginRefusal } from './access.ts';
+import type { Resource } from '../../identity/identity.ts';
+import { isChange, isPermission } from '../../identity/permissions.ts';
+import type { Permission } from '../../identity/permissions.ts';
+import { ANONYMOUS } from '../../identity/principal.ts';
+import type { Principal } from '../../identity/principal.ts';
+import type { AccessOptions, LoginRefusal } from './access.ts';
 import { auditOnResponse, installAudit } from './audit.ts';
 import { createCors } from './cors.ts';
 import { createCrossSiteRule, createNameRule } from './cross-site.ts';
 import { askToPost, isFollowedLink } from './followed-link.ts';
-import { createLogin } from './login.ts';
-import { ANONYMOUS, DEV, type Principal } from './principal.ts';
 import { allowanceOf, RefusedRequests } from './refused-requests.ts';
 
 /**
@@ -15,7 +18,6 @@ import { allowanceOf, RefusedRequests } from './refused-requests.ts';
  *
  * A route without a valid `config.access` stops the start. What is refused is thrown from an onRequest hook, before
  * a body is read, as notAuthenticated, notAuthorized, crossSiteRefused or loginUnavailable.
- * @throws startRefused for settings with which no login can work.
  */
 export function installAccess(app: FastifyInstance, options: AccessOptions): void {
   const corsOrigins = new Set(options.corsOrigins.map(originOf).filter((origin) => origin !== undefined));
@@ -36,7 +38,7 @@ export function installAccess(app: FastifyInstance, options: AccessOptions): voi
   app.decorateRequest('principal');
   app.addHook('onRoute', declareAccess);
   app.addHook('onRequest', (request, reply, done) => {
-    request.principal = options.profile === 'dev' ? DEV : ANONYMOUS;
+    request.principal = options.identity.anybody;
     request.audited = false;
     const access = accessOf(request);
     if (request.method === 'OPTIONS') return cors.answerOptions(request, reply);
@@ -70,36 +72,43 @@ function originOf(listed: string): string | undefined {
 
 function declareAccess(route: RouteOptions): void {
   const access: unknown = route.config?.access;
-  if (!isAccess(access)) {
+  if (!isPermission(access)) {
     throw new Error(`${String(route.method)} ${route.url} declares no access: give it config: { access: … }`);
   }
   if (isChange(access)) route.onResponse = [auditOnResponse, ...[route.onResponse ?? []].flat()];
 }
 
 /** What matched no route is open: there is nothing behind it. */
-function accessOf(request: FastifyRequest): Access {
-  const access: Access | undefined = request.routeOptions.config.access;
+function accessOf(request: FastifyRequest): Permission {
+  const access: Permission | undefined = request.routeOptions.config.access;
   if (access !== undefined) return access;
   if (request.is404) return 'open';
   throw new Error('A route was added before its access could be checked');
 }
 
+/** The knowledge objects that the path of a request names. */
+function resourceOf({ params }: FastifyRequest): Resource {
+  const { naan, name, version } = (params ?? {}) as Resource;
+  return {
+    ...(naan !== undefined && { naan }),
+    ...(name !== undefined && { name }),
+    ...(version !== undefined && { version }),
+  };
+}
+
 /** Sets the principal, and rejects for one that may not go on; undefined where there is nothing to wait for. */
 function createAuthentication(
-  options: AccessOptions,
+  { identity, observe }: AccessOptions,
   refused: RefusedRequests,
-): (request: FastifyRequest, access: Access) => Promise<void> | undefined {
-  if (options.profile === 'dev') return () => undefined;
-  const login = createLogin(options);
-  const { observe } = options;
-  const note = (request: FastifyRequest, access: Access, why: LoginRefusal): void => {
+): (request: FastifyRequest, access: Permission) => Promise<void> | undefined {
+  const note = (request: FastifyRequest, access: Permission, why: LoginRefusal): void => {
     observe?.(why);
     if (isChange(access)) refused.change(request, why);
   };
 
-  const identify = async (request: FastifyRequest, access: Access): Promise<Principal | undefined> => {
+  const identify = async (request: FastifyRequest, access: Permission): Promise<Principal | undefined> => {
     try {
-      const { principal, wrong } = await login.identify(request);
+      const { principal, wrong } = await identity.identify(request.headers.authorization);
       if (wrong !== undefined) refused.login(request, 'wrong', wrong);
       if (principal === undefined) note(request, access, wrong === undefined ? 'missing' : 'wrong');
       return principal;
@@ -110,14 +119,14 @@ function createAuthentication(
     }
   };
 
-  const require = async (request: FastifyRequest, access: Access): Promise<void> => {
+  const require = async (request: FastifyRequest, access: Permission, resource: Resource): Promise<void> => {
+    const { authorization } = request.headers;
     const principal = await identify(request, access);
-    if (principal === undefined) throw login.refusal(request);
+    if (principal === undefined) throw identity.refusal(principal, authorization);
     request.principal = principal;
-    const missing = isChange(access) ? login.scopeRefusal(principal) : undefined;
-    if (missing === undefined) return;
+    if (identity.allows(principal, access, resource)) return;
     note(request, access, 'scope');
-    throw missing;
+    throw identity.refusal(principal, authorization);
   };
   /** "Wrong credentials are 401 on secured paths; on open ones they count as none." */
   const recognise = async (request: FastifyRequest): Promise<void> => {
@@ -125,7 +134,9 @@ function createAuthentication(
   };
 
   return (request, access) => {
-    if (needsLogin(access, options.secureExecution)) return require(request, access);
-    return access === 'health' && request.headers.authorization !== undefined ? recognise(request) : undefined;
+    const resource = resourceOf(request);
+    if (!identity.allows(identity.anybody, access, resource)) return require(request, access, resource);
+    const tells = access === 'health' && identity.anybody === ANONYMOUS;
+    return tells && request.headers.authorization !== undefined ? recognise(request) : undefined;
   };
 }

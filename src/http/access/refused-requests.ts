@@ -3,19 +3,13 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import type { Audit } from '../../shelf/audit/audit.ts';
 import type { AuditRecord } from '../../shelf/audit/audit-store.ts';
+import type { WrongLogin } from '../../identity/login.ts';
 import type { LoginRefusal } from './access.ts';
 import { askedIn, auditNothing } from './audit.ts';
 import { RefusalCounter, type Allowance } from './refusals.ts';
 
 /** Why a change was refused. */
 export type ChangeRefusal = LoginRefusal | 'cross-site';
-
-/** What was wrong with a login; never a password or a token. */
-export interface WrongLogin {
-  /** The name that was tried. */
-  readonly user?: string;
-  readonly cause: string;
-}
 
 /** Refused records take at most this part of what the audit may take, in this time. */
 const SHARE = 1 / 8;

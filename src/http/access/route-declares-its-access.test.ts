@@ -2,16 +2,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
 import pino from 'pino';
+import { CallTokens } from '../../engines/call-token.ts';
+import { Identity } from '../../identity/identity.ts';
 import type { AccessOptions } from './access.ts';
 import { installAccess } from './install-access.ts';
 
+const log = pino({ level: 'silent' });
 const options: AccessOptions = {
+  identity: new Identity({ profile: 'secure', secureExecution: false, tokens: new CallTokens(), log }),
   profile: 'secure',
-  secureExecution: false,
   corsOrigins: [],
   loopbackOnly: true,
   publicHosts: [],
-  log: pino({ level: 'silent' }),
+  log,
 };
 const handler = (): string => 'answered';
 

@@ -2,6 +2,7 @@
  * Systems ask again and again for the metadata of one version of a KO. Spelled as its id is, and with no condition or
  * choice of format, it is answered before the router, with the answer of the route; see `fast-path.ts`.
  */
+import type { Identity } from '../../identity/identity.ts';
 import { koKey, parseKoId } from '../../knowledge-object/id.ts';
 import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import type { FastPath } from '../fast-path.ts';
@@ -23,7 +24,7 @@ interface Prepared {
   readonly body: string;
 }
 
-export function fastReads(shelf: Shelf, gate: RequestGate): FastPath {
+export function fastReads(shelf: Shelf, identity: Identity, gate: RequestGate): FastPath {
   /** By `koKey`, what was made the longest ago first. */
   const prepared = new Map<string, Prepared>();
   const series = gate.seriesOf(KO_ROUTE, 'GET');
@@ -32,7 +33,7 @@ export function fastReads(shelf: Shelf, gate: RequestGate): FastPath {
     const start = performance.now();
     const isPlain = method === 'GET' && isAny(headers.accept) && headers['if-none-match'] === undefined;
     const id = isPlain && url.startsWith(PREFIX) ? parseKoId(url.slice(PREFIX.length)) : undefined;
-    if (id === undefined) return next(request, response);
+    if (id === undefined || !identity.allows(identity.anybody, 'open', id)) return next(request, response);
     const onFound = (entry: ShelfEntry | undefined): void => {
       if (entry === undefined) return next(request, response);
       const requestId = gate.enter(request);

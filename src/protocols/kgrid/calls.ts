@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import type { EndpointSet } from '../../activation/endpoint-set.ts';
 import type { CallTrace } from '../../engines/engine.ts';
+import type { Principal } from '../../identity/principal.ts';
 import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { bodyNotReadable, methodNotAllowed } from '../../lib/errors.ts';
 import { pathOf } from '../../lib/url-path.ts';
@@ -23,6 +24,7 @@ export interface Target {
   readonly json: boolean;
   readonly form: AnswerForm;
   readonly trace: CallTrace;
+  readonly principal: Principal;
   /** The media type, where the body is records that are calls each. */
   readonly records: string | undefined;
 }
@@ -44,21 +46,27 @@ export class HttpCalls {
   }
 
   /** "Order of checks: 404, 405, 415, 406, body." @throws methodNotAllowed; unsupportedMediaType; notAcceptable. */
-  accept(request: IncomingMessage, endpoint: Endpoint, set: EndpointSet, requestId: string): Target {
+  accept(
+    request: IncomingMessage,
+    endpoint: Endpoint,
+    set: EndpointSet,
+    requestId: string,
+    principal: Principal,
+  ): Target {
     if (endpoint.entry.method !== 'post') throw methodNotAllowed('POST', pathOf(request.url ?? ''), ['GET', 'HEAD']);
     const { negotiation } = this.#knownOf(endpoint);
     const trace = this.#gate.ids.traceOf(request, requestId);
     const { 'content-type': type, accept } = request.headers;
     const records = negotiation.recordType(type, accept);
-    if (records !== undefined) return { endpoint, set, json: true, form: WRAPPED, trace, records };
+    if (records !== undefined) return { endpoint, set, json: true, form: WRAPPED, trace, records, principal };
     const json = negotiation.readsJson(type);
     const form = negotiation.answerForm(accept);
-    return { endpoint, set, json, form, trace, records };
+    return { endpoint, set, json, form, trace, records, principal };
   }
 
   /** Runs a call and writes its answer. @throws ServiceError, before anything is written. */
   async run(request: IncomingMessage, response: ServerResponse, target: Target, body: Buffer): Promise<void> {
-    const { endpoint, set, json, form, trace } = target;
+    const { endpoint, set, json, form, trace, principal } = target;
     if (json && !isUtf8(body)) throw bodyNotReadable('The request body is not valid UTF-8');
     const text = body.toString('utf8');
     const proven = this.#prove(endpoint, trace, request.headers['content-type'] ?? '');
@@ -67,7 +75,7 @@ export class HttpCalls {
       text,
       contentType: request.headers['content-type'] ?? 'application/json',
       json,
-      ...callOfRequest(request, trace, this.#execution.tokens),
+      ...callOfRequest(request, trace, this.#execution.identity.caller(request.headers, principal)),
       called: proven?.called,
     };
     const result = await this.#execution.calls.invoke({ endpoint, set }, input, new ClientGone(response));
@@ -84,6 +92,7 @@ export class HttpCalls {
     endpoint: Endpoint,
     set: EndpointSet,
     requestId: string,
+    principal: Principal,
   ): Promise<void> {
     const { negotiation, answers } = this.#knownOf(endpoint);
     const form = negotiation.answerForm(request.headers.accept);
@@ -91,7 +100,7 @@ export class HttpCalls {
     const proven = this.#prove(endpoint, trace, '');
     const input = {
       ...{ body: '', text: '', contentType: '', json: false },
-      ...callOfRequest(request, trace, this.#execution.tokens),
+      ...callOfRequest(request, trace, this.#execution.identity.caller(request.headers, principal)),
     };
     const result = await this.#execution.calls.invoke({ endpoint, set }, input, new ClientGone(response));
     const written = form.kind === 'minimal' ? form : ({ kind: 'wrapped' } as const);

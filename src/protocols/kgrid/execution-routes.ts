@@ -45,7 +45,7 @@ export function executionOperation(
         if (!activator.loaded) await activator.whenLoaded();
         const endpoint = await finder.require(wantedBy(request));
         void reply.header(PACKAGE_DIGEST_HEADER, packageDigestOf(endpoint.ko.entry));
-        request.target = calls.accept(request.raw, endpoint, activator.set, request.id);
+        request.target = calls.accept(request.raw, endpoint, activator.set, request.id, request.principal);
         request.isStreamed = request.target.records !== undefined;
         void reply.header(EXECUTION_ID_HEADER, request.target.trace.executionId);
       },
@@ -68,7 +68,7 @@ export function executionRoutes(app: FastifyInstance, options: ExecutionOptions)
     const endpoint = await finder.find(wanted, 'get');
     const { set } = activator;
     if (endpoint?.entry.method === 'get' && endpoint.status === 'ACTIVATED') {
-      await calls.list(request.raw, reply.raw, endpoint, set, request.id);
+      await calls.list(request.raw, reply.raw, endpoint, set, request.id, request.principal);
       return reply.hijack();
     }
     const found = resourceAt(set, wanted.key, wanted.version);

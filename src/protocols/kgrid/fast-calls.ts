@@ -4,6 +4,7 @@
  * route gives; what is not plain goes there.
  */
 import type { Activator } from '../../activation/activator.ts';
+import type { Identity } from '../../identity/identity.ts';
 import type { Bodies } from '../../http/body.ts';
 import { packageDigestOf } from '../../shelf/package-digest.ts';
 import { PACKAGE_DIGEST_HEADER, EXECUTION_ID_HEADER } from '../../http/headers.ts';
@@ -15,13 +16,13 @@ import { EXECUTION_ROUTE } from './execution-routes.ts';
 
 export interface FastCallsOptions {
   readonly activator: Activator;
+  readonly identity: Identity;
   readonly calls: HttpCalls;
   readonly bodies: Bodies;
   readonly gate: RequestGate;
 }
 
-/** For a service on which execution needs no login. */
-export function fastCalls({ activator, calls, bodies, gate }: FastCallsOptions): FastPath {
+export function fastCalls({ activator, identity, calls, bodies, gate }: FastCallsOptions): FastPath {
   const series = gate.seriesOf(EXECUTION_ROUTE, 'POST');
   return (request, response, next) => {
     const { method, url = '', headers } = request;
@@ -31,6 +32,8 @@ export function fastCalls({ activator, calls, bodies, gate }: FastCallsOptions):
     const { set } = activator;
     const endpoint = set.versioned(url.slice(1));
     if (endpoint?.ready() === undefined) return next(request, response);
+    // Credentials are for the route, which waits for their check.
+    if (!identity.allows(identity.anybody, 'execution', endpoint.ko.id)) return next(request, response);
     const start = performance.now();
     const id = gate.enter(request);
 
@@ -42,7 +45,7 @@ export function fastCalls({ activator, calls, bodies, gate }: FastCallsOptions):
         ...(target && { [EXECUTION_ID_HEADER]: target.trace.executionId }),
       });
     try {
-      const accepted = (target = calls.accept(request, endpoint, set, id));
+      const accepted = (target = calls.accept(request, endpoint, set, id, identity.anybody));
       bodies.collect(request, (error, body) => {
         // Called from the socket: nobody else would catch what is thrown.
         try {

@@ -19,7 +19,7 @@ export interface KgridOptions {
 export const kgrid =
   ({ publicUrl, texts, batches: limits }: KgridOptions): MakeProtocol =>
   (execution, service) => {
-    const { activator, finder } = execution;
+    const { activator, finder, identity } = execution;
     const { gate, bodies } = service;
     const calls = new HttpCalls(execution, gate);
     const batches = new Batches(execution, service, limits);
@@ -32,9 +32,10 @@ export const kgrid =
         endpointRoutes(app, { activator, publicUrl, texts, executeByAtId });
         executionRoutes(app, executing);
       },
-      // What needs a login is for the router.
-      fast: gate.isClosed('execution')
-        ? undefined
-        : { method: 'POST', route: EXECUTION_ROUTE, path: fastCalls({ activator, calls, bodies, gate }) },
+      fast: {
+        method: 'POST',
+        route: EXECUTION_ROUTE,
+        path: fastCalls({ activator, identity, calls, bodies, gate }),
+      },
     };
   };

@@ -102,14 +102,14 @@ export class Batches {
   #batchOf(
     request: IncomingMessage,
     response: ServerResponse,
-    { endpoint, set, trace }: Target,
+    { endpoint, set, trace, principal }: Target,
     { source, answer, scope, onProgress }: BatchEnds,
   ): RecordBatch {
-    const { calls, tokens, held } = this.#execution;
+    const { calls, identity, held } = this.#execution;
     const { mostBytes } = this.#limits;
     const { requestId } = trace;
     const path = pathOf(request.url ?? '');
-    const parts = callOfRequest(request, trace, tokens);
+    const parts = callOfRequest(request, trace, identity.caller(request.headers, principal));
     const client = new ClientGone(response);
     let isTold = false;
     return new RecordBatch({

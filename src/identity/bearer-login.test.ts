@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createPublicKey } from 'node:crypto';
 import { SignJWT, generateKeyPair, UnsecuredJWT } from 'jose';
-import { AUDIENCE, startIssuer, type TestIssuer } from '../../../test/access/issuer.ts';
-import { createAccessApp, type AccessApp } from '../../../test/access/access-app.ts';
+import { AUDIENCE, startIssuer, type TestIssuer } from '../../test/access/issuer.ts';
+import { createAccessApp, type AccessApp } from '../../test/access/access-app.ts';
 
 let issuer: TestIssuer;
 let service: AccessApp;

@@ -3,8 +3,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { createAccessApp } from '../../../test/access/access-app.ts';
-import { AUDIENCE, startIssuer } from '../../../test/access/issuer.ts';
+import { createAccessApp } from '../../test/access/access-app.ts';
+import { AUDIENCE, startIssuer } from '../../test/access/issuer.ts';
 import { createBearerCheck } from './bearer.ts';
 import { IssuerUnavailable } from './issuer.ts';
 

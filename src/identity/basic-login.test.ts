@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { test } from 'node:test';
-import { basicOf, createAccessApp, PASSWORD, USER, WITH_BASIC } from '../../../test/access/access-app.ts';
+import { basicOf, createAccessApp, PASSWORD, USER, WITH_BASIC } from '../../test/access/access-app.ts';
 
 const { app } = createAccessApp(WITH_BASIC);
 const statusFor = async (authorization: string): Promise<number> =>

@@ -1,6 +1,6 @@
 /** OAuth 2.0 bearer tokens (RFC 6750) that are signed JWTs. */
 import type * as Jose from 'jose';
-import type { OauthOptions } from './access.ts';
+import type { OauthOptions } from './login.ts';
 import { createIssuer, withoutSlash } from './issuer.ts';
 import type { Principal } from './principal.ts';
 

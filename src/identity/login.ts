@@ -1,32 +1,62 @@
-/** Reads who sends a request from its `Authorization` header, by the ways of login that are configured. */
-import type { FastifyRequest } from 'fastify';
-import { loginUnavailable, notAuthenticated, notAuthorized, type ServiceError } from '../../lib/errors.ts';
-import type { AccessOptions } from './access.ts';
+/** Reads who asks from an `Authorization` header, by the ways of login that are configured. */
+import { loginUnavailable, notAuthenticated, notAuthorized, type ServiceError } from '../lib/errors.ts';
+import type { Secret } from '../lib/secret.ts';
 import { createBasicCheck, userIn } from './basic.ts';
 import { createBearerCheck } from './bearer.ts';
 import { IssuerUnavailable } from './issuer.ts';
 import type { Principal } from './principal.ts';
-import type { WrongLogin } from './refused-requests.ts';
 
 const RETRY_AFTER_SECONDS = 10;
 
+export interface BasicOptions {
+  readonly user: string;
+  readonly password: Secret;
+  /** Reads the password again, where it stands in a file. @throws Error where it cannot be read now. */
+  readonly again?: (() => Secret) | undefined;
+}
+
+export interface OauthOptions {
+  /** The issuer's address, https or on loopback. */
+  readonly issuer: string;
+  /** What a token's `aud` must hold. */
+  readonly audience: string;
+  /** What a token must hold to write, activate and register; several are divided by spaces and all needed. */
+  readonly scope?: string;
+}
+
+/** The ways of login. */
+export interface LoginOptions {
+  readonly basic?: BasicOptions | undefined;
+  readonly oauth?: OauthOptions | undefined;
+  readonly log: { warn(facts: object, message: string): void };
+}
+
+/** What was wrong with a login; never a password or a token. */
+export interface WrongLogin {
+  /** The name that was tried. */
+  readonly user?: string;
+  readonly cause: string;
+}
+
 /** Both are undefined where there are no credentials. */
-interface Identified {
+export interface Identified {
   readonly principal?: Principal;
   readonly wrong?: WrongLogin;
 }
 
 export interface Login {
   /** @throws loginUnavailable when a token cannot be checked, because its issuer does not answer. */
-  identify(request: FastifyRequest): Promise<Identified>;
+  identify(authorization: string | undefined): Promise<Identified>;
   /** What a caller without valid credentials gets: the same whatever was wrong with them. */
-  refusal(request: FastifyRequest): ServiceError;
-  /** What a principal gets that may not change anything; undefined for one that may. */
-  scopeRefusal(principal: Principal): ServiceError | undefined;
+  refusal(authorization: string | undefined): ServiceError;
+  /** Whether a principal has the scopes that a change needs. */
+  hasScopes(principal: Principal): boolean;
+  /** What a principal gets that has not. */
+  scopeRefusal(): ServiceError;
 }
 
 /** @throws startRefused for settings with which no login can work. */
-export function createLogin(options: AccessOptions): Login {
+export function createLogin(options: LoginOptions): Login {
   const { basic, oauth, log } = options;
   const checkBasic =
     basic &&
@@ -41,9 +71,9 @@ export function createLogin(options: AccessOptions): Login {
   const message = messageFor(options);
 
   return {
-    async identify(request) {
-      if (request.headers.authorization === undefined) return {};
-      const [scheme, credentials] = partsOf(request);
+    async identify(authorization) {
+      if (authorization === undefined) return {};
+      const [scheme, credentials] = partsOf(authorization);
       if (scheme === 'basic' && checkBasic) {
         const principal = checkBasic(credentials);
         if (principal !== undefined) return { principal };
@@ -62,10 +92,10 @@ export function createLogin(options: AccessOptions): Login {
         });
       }
     },
-    refusal: (request) =>
-      notAuthenticated(message, { headers: { 'www-authenticate': challenge(options, partsOf(request)[0]) } }),
-    scopeRefusal({ kind, scopes }) {
-      if (kind !== 'oauth' || neededScopes.every((scope) => scopes.includes(scope))) return undefined;
+    refusal: (authorization) =>
+      notAuthenticated(message, { headers: { 'www-authenticate': challenge(options, partsOf(authorization)[0]) } }),
+    hasScopes: ({ kind, scopes }) => kind !== 'oauth' || neededScopes.every((scope) => scopes.includes(scope)),
+    scopeRefusal() {
       const scope = neededScopes.join(' ');
       return notAuthorized(`The token lacks the scope ${scope}, which this operation needs`, {
         headers: { 'www-authenticate': `Bearer realm="kgrid", error="insufficient_scope", scope="${scope}"` },
@@ -75,8 +105,7 @@ export function createLogin(options: AccessOptions): Login {
 }
 
 /** The scheme in lower case and what follows it; both empty when there is no header. */
-function partsOf(request: FastifyRequest): [scheme: string, credentials: string] {
-  const { authorization = '' } = request.headers;
+function partsOf(authorization = ''): [scheme: string, credentials: string] {
   const end = authorization.indexOf(' ');
   return end < 0 ? ['', ''] : [authorization.slice(0, end).toLowerCase(), authorization.slice(end).trim()];
 }
@@ -85,12 +114,12 @@ function partsOf(request: FastifyRequest): [scheme: string, credentials: string]
  * RFC 6750, 3.1: without a token the challenge names no error. With no login configured it names Bearer, since
  * Basic would make a browser ask for a password that does not exist.
  */
-function challenge({ basic, oauth }: AccessOptions, scheme: string): string {
+function challenge({ basic, oauth }: LoginOptions, scheme: string): string {
   const bearer = oauth && scheme === 'bearer' ? 'Bearer realm="kgrid", error="invalid_token"' : 'Bearer realm="kgrid"';
   return [...(basic ? ['Basic realm="kgrid", charset="UTF-8"'] : []), ...(oauth || !basic ? [bearer] : [])].join(', ');
 }
 
-function messageFor({ basic, oauth }: AccessOptions): string {
+function messageFor({ basic, oauth }: LoginOptions): string {
   const ways = [...(basic ? ['user and password (HTTP Basic)'] : []), ...(oauth ? ['an OAuth 2.0 bearer token'] : [])];
   return ways.length > 0
     ? `This operation needs a login that is valid here: ${ways.join(' or ')}`

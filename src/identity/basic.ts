@@ -1,7 +1,7 @@
 /** HTTP Basic (RFC 7617). */
-import { messageOf, startRefused } from '../../lib/errors.ts';
-import { sameSecret } from '../../lib/same-secret.ts';
-import type { BasicOptions } from './access.ts';
+import { messageOf, startRefused } from '../lib/errors.ts';
+import { sameSecret } from '../lib/same-secret.ts';
+import type { BasicOptions } from './login.ts';
 import type { Principal } from './principal.ts';
 
 /** Gives the principal for what follows `Basic ` in an `Authorization` header; undefined when it does not fit. */
