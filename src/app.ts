@@ -172,7 +172,7 @@ export async function createApp({
       ...(!shelf.database.isShared && { opensLater: shelf }),
       onGone: (ko) => consoles.forget(ko),
       ...{ engines, known, descriptors, maxTimeout: config.limits.endpoint, servesLibraries: config.servesLibraries },
-      order: (change, about) => fleet.order(change, about),
+      order: (change, about, author) => fleet.order(change, about, author),
       observe: (endpoint, milliseconds) => measured.activated(endpoint, milliseconds),
       onFailed: (failed) => failures.noteActivation(failed),
       log: log.child({ part: 'activation' }),

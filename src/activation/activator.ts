@@ -8,6 +8,7 @@ import { koKey, parseKoId } from '../knowledge-object/id.ts';
 import type { KoId, KoName } from '../knowledge-object/id.ts';
 import { koNotFound, messageOf, overloaded } from '../lib/errors.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
+import type { ChangeAuthor } from '../shelf/change-author.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 
 import { ActivationQueue } from './activation-queue.ts';
@@ -37,7 +38,7 @@ export interface ActivatorOptions extends Omit<KoLoaderOptions, 'isStart' | 'onF
   readonly shelf: ActiveKos;
   readonly log: Logger;
   /** Makes what is asked for, where several activators make it together; each then calls `apply`. */
-  readonly order?: ((change: Change, about: About) => Promise<ChangeOutcome>) | undefined;
+  readonly order?: ((change: Change, about: About, author?: ChangeAuthor) => Promise<ChangeOutcome>) | undefined;
   /** Milliseconds that an endpoint may ask for, as the time limit of its calls. */
   readonly maxTimeout?: number | undefined;
   readonly observe?: ActivationObserver | undefined;
@@ -54,7 +55,7 @@ const LONGEST_WAIT_FOR_START_MS = 10_000;
 
 export class Activator implements Disposable {
   readonly #shelf: ActiveKos;
-  readonly #order: (change: Change, about: About) => Promise<ChangeOutcome>;
+  readonly #order: (change: Change, about: About, author?: ChangeAuthor) => Promise<ChangeOutcome>;
   readonly #known: KnownPackages | undefined;
   readonly #loader: KoLoader;
   readonly #making: MakingParts;
@@ -75,11 +76,11 @@ export class Activator implements Disposable {
   constructor(options: ActivatorOptions) {
     this.#shelf = options.shelf;
     const { order } = options;
-    this.#order = async (change, about) => {
+    this.#order = async (change, about, author) => {
       if (order === undefined) return this.apply(change, about);
       // Until then it is not known what is active.
       await this.whenLoaded();
-      return order(change, about);
+      return order(change, about, author);
     };
     this.#known = options.known;
     this.#log = options.log;
@@ -152,13 +153,13 @@ export class Activator implements Disposable {
   }
 
   /** "Discard all endpoints, reload every KO from the shelf, activate all endpoints." */
-  reloadAll(): Promise<ChangeOutcome> {
-    return this.#order('reload', { what: 'all' });
+  reloadAll(author?: ChangeAuthor): Promise<ChangeOutcome> {
+    return this.#order('reload', { what: 'all' }, author);
   }
 
   /** "Discard endpoints of one KO, reload it, activate its endpoints"; all its versions when none is given. @throws koNotFound. */
-  reload(naan: string, name: string, version?: string): Promise<ChangeOutcome> {
-    return this.#order('reload', { what: 'ko', naan, name, version });
+  reload(naan: string, name: string, version?: string, author?: ChangeAuthor): Promise<ChangeOutcome> {
+    return this.#order('reload', { what: 'ko', naan, name, version }, author);
   }
 
   /**
@@ -213,17 +214,17 @@ export class Activator implements Disposable {
   }
 
   /** "Reactivate and replace every loaded endpoint; no shelf reload." */
-  refreshAll(): Promise<ChangeOutcome> {
-    return this.#order('refresh', { what: 'all' });
+  refreshAll(author?: ChangeAuthor): Promise<ChangeOutcome> {
+    return this.#order('refresh', { what: 'all' }, author);
   }
 
-  refreshEngine(engine: string): Promise<ChangeOutcome> {
-    return this.#order('refresh', { what: 'engine', engine: engineName(engine) });
+  refreshEngine(engine: string, author?: ChangeAuthor): Promise<ChangeOutcome> {
+    return this.#order('refresh', { what: 'engine', engine: engineName(engine) }, author);
   }
 
   /** @throws koNotFound. */
-  refresh(naan: string, name: string, version?: string): Promise<ChangeOutcome> {
-    return this.#order('refresh', { what: 'ko', naan, name, version });
+  refresh(naan: string, name: string, version?: string, author?: ChangeAuthor): Promise<ChangeOutcome> {
+    return this.#order('refresh', { what: 'ko', naan, name, version }, author);
   }
 
   /** The engines of what a package declares, as it would run here. @throws as its activation. */

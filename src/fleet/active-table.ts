@@ -8,7 +8,7 @@ import { recordOf, subjectOf } from './audited-change.ts';
 import type { Became } from './audited-change.ts';
 import { koKey, nameKey, parseKoId, type KoId, type KoName } from '../knowledge-object/id.ts';
 import { koNotFound } from '../lib/errors.ts';
-import { currentAuthor, noteKept } from '../shelf/change-author.ts';
+import type { ChangeAuthor } from '../shelf/change-author.ts';
 import { appendAudit } from '../shelf/audit/audit-table.ts';
 import type { Database, Dialect, Query, Row, Transaction, Value } from '../shelf/store/database.ts';
 import { advance, readState } from '../shelf/store/state.ts';
@@ -59,8 +59,8 @@ export class ActiveTable {
    * nodes make it, the audit has it, if somebody asked for it; one alone tells what came of it.
    * @returns the generation. @throws koNotFound; an error of the database.
    */
-  async order(change: Change, about: About): Promise<number> {
-    const author = this.#database.isShared ? currentAuthor() : undefined;
+  async order(change: Change, about: About, by?: ChangeAuthor): Promise<number> {
+    const author = this.#database.isShared ? by : undefined;
     const generation = await this.#database.transaction(
       async (transaction) => {
         const { query } = transaction;
@@ -71,7 +71,7 @@ export class ActiveTable {
       },
       { isExclusive: true },
     );
-    if (author !== undefined) noteKept({ action: change, subject: subjectOf(about) });
+    author?.noteKept({ action: change, subject: subjectOf(about) });
     return generation;
   }
 

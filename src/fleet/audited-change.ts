@@ -38,7 +38,9 @@ export function recordOf(author: ChangeAuthor, action: Change, about: About, bec
   const atIds = became.flatMap(({ ko, atId }) => (atId === null ? [] : [`${ko} ${atId}`]));
   const isOne = about.what === 'ko' && became.length === 1;
   return {
-    ...{ ...author, action, subject: subjectOf(about) },
+    ...author.facts,
+    action,
+    subject: subjectOf(about),
     ...(isOne && first?.atId != null && { atId: first.atId }),
     ...(!isOne && atIds.length > 0 && { atId: someOf(atIds, MOST_NAMED) }),
     ...(isOne && first !== undefined && { digest: first.digest }),

@@ -3,6 +3,7 @@
  * share; each node follows it. Who has a database for itself is a fleet of one, and neither follows it nor waits.
  */
 import { randomBytes } from 'node:crypto';
+import type { ChangeAuthor } from '../shelf/change-author.ts';
 import type { Activator, Change } from '../activation/activator.ts';
 import type { ChangeOutcome } from '../activation/became-active.ts';
 import type { About } from '../activation/selection.ts';
@@ -244,7 +245,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** Makes a change of what is active on all nodes. @throws koNotFound; DatabaseError; what it throws on this node. */
-  order(change: Change, about: About): Promise<ChangeOutcome> {
+  order(change: Change, about: About, author?: ChangeAuthor): Promise<ChangeOutcome> {
     const [activation, activator] = [this.#activation, this.#activator];
     if (activation === undefined || activator === undefined)
       throw overloaded('This node has not joined its fleet yet; try again later');
@@ -252,11 +253,11 @@ export class Fleet implements AsyncDisposable {
     const { shelf } = this.#options;
     return this.#changing(async () => {
       // What people put there by hand is on the shelf from now on.
-      await shelf.rescan(namesOf(about), change === 'reload' ? 'all' : 'new');
+      await shelf.rescan(namesOf(about), change === 'reload' ? 'all' : 'new', author);
       const whole =
         about.what === 'engine' ? { ...about, also: await comeOrGone(about.engine, { shelf, kos, activator }) } : about;
       try {
-        return await activation.order(change, whole);
+        return await activation.order(change, whole, author);
       } catch (thrown) {
         if (this.isShared || thrown instanceof ServiceError || errnoOf(thrown) === undefined) throw thrown;
         // A disk that is full fails changes of the shelf alone: nobody else has to hear of this one.

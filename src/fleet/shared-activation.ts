@@ -2,6 +2,7 @@
  * The activation that all nodes make together: who asks for a change writes it to the database, and each node, the one
  * that was asked included, makes the changes of the database in their order.
  */
+import type { ChangeAuthor } from '../shelf/change-author.ts';
 import type { ChangeOutcome } from '../activation/became-active.ts';
 import type { Change } from '../activation/activator.ts';
 import type { About } from '../activation/selection.ts';
@@ -73,9 +74,9 @@ export class SharedActivation implements Disposable {
   }
 
   /** Makes a change on all nodes. @returns what it came to on this one. @throws koNotFound; DatabaseError; what the change throws here. */
-  async order(change: Change, about: About): Promise<ChangeOutcome> {
+  async order(change: Change, about: About, author?: ChangeAuthor): Promise<ChangeOutcome> {
     const before = this.#generation;
-    const generation = await this.#options.table.order(change, about);
+    const generation = await this.#options.table.order(change, about, author);
     // Another database than before has numbers that were here already.
     await (generation > before ? this.follow(generation) : this.startOver());
     if (this.#generation < generation && !this.#outcomes.has(generation))

@@ -1,9 +1,10 @@
 /** The Activation API: "all GET; all respond 303 redirecting to `/endpoints`". A POST does the same. */
+import type { ChangeAuthor } from '../shelf/change-author.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
 import type { ChangeOutcome } from '../activation/became-active.ts';
 import { malformedRequest } from '../lib/errors.ts';
-import { audit } from './access/audit.ts';
+import { audit, authorOf } from './access/audit.ts';
 import { auditedActivation } from './access/audited-activation.ts';
 import { prefixOf } from './address.ts';
 import { askedVersion } from './asked-version.ts';
@@ -17,7 +18,10 @@ interface Named {
 }
 
 export function activationRoutes(app: FastifyInstance, activator: Activator): void {
-  const act = (action: 'refresh' | 'reload', change: (named: Named) => Promise<ChangeOutcome>) => {
+  const act = (
+    action: 'refresh' | 'reload',
+    change: (named: Named, author: ChangeAuthor) => Promise<ChangeOutcome>,
+  ) => {
     const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const named = request.params as Named;
       const v = askedVersion(request);
@@ -25,7 +29,7 @@ export function activationRoutes(app: FastifyInstance, activator: Activator): vo
       const subject = Object.values(whole).join('/') || 'all';
       let outcome: ChangeOutcome;
       try {
-        outcome = await change(whole);
+        outcome = await change(whole, authorOf(request));
       } catch (thrown) {
         audit(request, { action, subject, outcome: 'failed' });
         throw thrown;
@@ -40,8 +44,12 @@ export function activationRoutes(app: FastifyInstance, activator: Activator): vo
     // "`HEAD` on these paths is 405: it must not act."
     return { GET: { ...operation, head: false }, POST: operation };
   };
-  const refreshKo = act('refresh', ({ naan = '', name = '', version }) => activator.refresh(naan, name, version));
-  const reloadKo = act('reload', ({ naan = '', name = '', version }) => activator.reload(naan, name, version));
+  const refreshKo = act('refresh', ({ naan = '', name = '', version }, author) =>
+    activator.refresh(naan, name, version, author),
+  );
+  const reloadKo = act('reload', ({ naan = '', name = '', version }, author) =>
+    activator.reload(naan, name, version, author),
+  );
   const incomplete = act('reload', ({ naan = '' }) =>
     Promise.reject(
       malformedRequest(`reload/${naan} names no knowledge object: use reload/<naan>/<name>/<version> or reload alone`),
@@ -52,19 +60,19 @@ export function activationRoutes(app: FastifyInstance, activator: Activator): vo
     declare(
       app,
       `${base}/refresh`,
-      act('refresh', () => activator.refreshAll()),
+      act('refresh', (_all, author) => activator.refreshAll(author)),
     );
     declare(
       app,
       `${base}/refresh/:engine`,
-      act('refresh', ({ engine = '' }) => activator.refreshEngine(engine)),
+      act('refresh', ({ engine = '' }, author) => activator.refreshEngine(engine, author)),
     );
     declare(app, `${base}/refresh/:naan/:name`, refreshKo);
     declare(app, `${base}/refresh/:naan/:name/:version`, refreshKo);
     declare(
       app,
       `${base}/reload`,
-      act('reload', () => activator.reloadAll()),
+      act('reload', (_all, author) => activator.reloadAll(author)),
     );
     declare(app, `${base}/reload/:naan`, incomplete);
     declare(app, `${base}/reload/:naan/:name`, reloadKo);

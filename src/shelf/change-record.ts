@@ -18,7 +18,7 @@ export function changeRecord(
   const digest = (after ?? before)?.digest;
   const isOther = before !== undefined && after !== undefined && before.digest !== after.digest;
   return {
-    ...author,
+    ...author.facts,
     action,
     subject: koKey(id),
     ...(atId !== undefined && { atId }),

@@ -1,4 +1,5 @@
 /** Imports by manifest, under the rules for whoever gave it. */
+import type { ChangeAuthor } from './change-author.ts';
 import type { KoId } from '../knowledge-object/id.ts';
 
 export interface ManifestOutcome {
@@ -14,11 +15,16 @@ export interface ManifestOutcome {
 /** Hears of each entry when it is done: the how-manieth, of how many. */
 export type OnEntry = (outcome: ManifestOutcome, done: number, total: number) => void;
 
+export interface ImportedFor {
+  readonly author?: ChangeAuthor | undefined;
+  readonly onEntry?: OnEntry | undefined;
+}
+
 export interface ManifestImporter {
   /** A body of `POST /kos/manifest`. */
-  importPosted(body: unknown, onEntry?: OnEntry): Promise<readonly ManifestOutcome[]>;
+  importPosted(body: unknown, by?: ImportedFor): Promise<readonly ManifestOutcome[]>;
   /** A body of `POST /kos/manifest-list`: locations of manifests. */
-  importPostedList(body: unknown, onEntry?: OnEntry): Promise<readonly ManifestOutcome[]>;
+  importPostedList(body: unknown, by?: ImportedFor): Promise<readonly ManifestOutcome[]>;
   /** A manifest that the operator named at the start. */
   importNamed(location: string): Promise<readonly ManifestOutcome[]>;
 }

@@ -2,6 +2,7 @@
  * The shelf: packages at rest. A store implements this contract and passes the conformance suite in
  * `test/conformance/shelf.ts`; nothing outside `shelf/` may assume that packages are files.
  */
+import type { ChangeAuthor } from './change-author.ts';
 import type { Readable } from 'node:stream';
 import type { KoId, KoName } from '../knowledge-object/id.ts';
 
@@ -94,6 +95,7 @@ export interface RestoreOptions {
   readonly digest?: string | undefined;
   /** Entity tags of which one must be the current one. */
   readonly ifMatch?: readonly string[] | undefined;
+  readonly author?: ChangeAuthor | undefined;
 }
 
 export interface Restored {
@@ -143,15 +145,15 @@ export interface Shelf extends AsyncDisposable {
   changes(since: number): Promise<readonly KoId[] | undefined>;
   /** Opens the package as it is now; undefined when the KO is not on the shelf. @throws packageDamaged. */
   open(id: KoId): Promise<KoPackage | undefined>;
-  /** @throws shelfNotWritable on a read-only shelf. */
-  stage(): Promise<Staging>;
+  /** `author` of the change that it becomes. @throws shelfNotWritable on a read-only shelf. */
+  stage(author?: ChangeAuthor): Promise<Staging>;
   /**
    * Replaces `metadata.json`. Never moves the KO, whatever ids the new text names.
    * @param ifMatch entity tags of which one must be the current one. @throws koNotFound; preconditionFailed; shelfFull; shelfNotWritable.
    */
-  replaceMetadata(id: KoId, metadata: string, ifMatch?: readonly string[]): Promise<ShelfEntry>;
+  replaceMetadata(id: KoId, metadata: string, ifMatch?: readonly string[], author?: ChangeAuthor): Promise<ShelfEntry>;
   /** @throws koNotFound; preconditionFailed; shelfNotWritable. */
-  remove(id: KoId, ifMatch?: readonly string[]): Promise<void>;
+  remove(id: KoId, ifMatch?: readonly string[], author?: ChangeAuthor): Promise<void>;
   /**
    * What was deleted or replaced and is kept, of one KO or of all, the latest first. What is there now is never among
    * it, and of equal content only the latest.
@@ -173,9 +175,9 @@ export interface Shelf extends AsyncDisposable {
   /**
    * Looks again for what people put on the shelf by hand, of these KOs or of all. What people did to others may wait
    * for the next look at all.
-   * @param what `new`: only for KOs that came or went, and not whether others changed.
+   * @param what `new`: only for KOs that came or went, and not whether others changed. @param author of what is imported.
    */
-  rescan(names?: readonly KoName[], what?: 'all' | 'new'): Promise<void>;
+  rescan(names?: readonly KoName[], what?: 'all' | 'new', author?: ChangeAuthor): Promise<void>;
   /** Looks again at what could not be read for a reason that passes. @returns the KOs that can be served since. */
   readAgain(): Promise<readonly KoId[]>;
   /** Reads all files of a KO. @returns what is damaged, which `damage()` tells from then on. @throws shelfNotReadable. */

@@ -31,8 +31,8 @@ export function traceShelf(tracer: Tracer, shelf: Shelf): void {
   const traced = <T>(what: string, id: KoId, work: () => Promise<T>): Promise<T> =>
     inSpan(tracer, `shelf ${what}`, { 'kgrid.ko': koKey(id), 'kgrid.shelf.type': shelf.type }, work);
   const stage = shelf.stage.bind(shelf);
-  shelf.stage = async () => {
-    const staging = await stage();
+  shelf.stage = async (author) => {
+    const staging = await stage(author);
     const commit = staging.commit.bind(staging);
     staging.commit = (id) => traced('import', id, () => commit(id));
     return staging;

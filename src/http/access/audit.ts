@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Audit } from '../../shelf/audit/audit.ts';
 import type { AuditRecord } from '../../shelf/audit/audit-store.ts';
-import { changeAs } from '../../shelf/change-author.ts';
+import { ChangeAuthor } from '../../shelf/change-author.ts';
 import { pathOf } from '../../lib/url-path.ts';
 
 const MAX_PATH_LENGTH = 300;
@@ -16,6 +16,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     audited: boolean;
+    /** Made when somebody asks for it: see `authorOf`. */
+    author: ChangeAuthor | undefined;
   }
 }
 
@@ -23,19 +25,25 @@ export function installAudit(app: FastifyInstance, audit: Audit): void {
   app.decorate('audit', audit);
   // What is answered before anybody looked at who asks is no change.
   app.decorateRequest('audited', true);
-  // Just before the handler: what reads a body goes on from the socket, and knows nothing of the request.
-  app.addHook('preHandler', (request, _reply, done) => {
-    const { name, kind } = request.principal;
-    changeAs({ who: name, login: kind, requestId: request.id, remoteAddress: request.ip }, done);
-  });
+  app.decorateRequest('author', undefined);
 }
+
+/** Who makes the changes of a request, for whatever keeps their records. */
+export const authorOf = (request: FastifyRequest): ChangeAuthor =>
+  (request.author ??= new ChangeAuthor(factsOf(request)));
+
+const factsOf = ({ principal, id, ip }: FastifyRequest): ChangeAuthor['facts'] => ({
+  who: principal.name,
+  login: principal.kind,
+  requestId: id,
+  remoteAddress: ip,
+});
 
 /** Writes the record of a change. Handlers call it before they answer; one that does not gets one all the same. */
 export function audit(request: FastifyRequest, entry: AuditEntry): void {
   request.audited = true;
-  const { name, kind } = request.principal;
-  const from = { requestId: request.id, remoteAddress: request.ip };
-  request.server.audit.write({ who: name, login: kind, ...entry, ...from });
+  const { who, login, ...from } = factsOf(request);
+  request.server.audit.write({ who, login, ...entry, ...from }, request.author);
 }
 
 /** For what leaves no line of its own: it came as a change and changed nothing, such as a heartbeat, or is counted. */

@@ -1,6 +1,6 @@
 /** `DELETE /kos/{naan}/{name}/{version}`. */
 import { koKey } from '../../knowledge-object/id.ts';
-import { audit } from '../access/audit.ts';
+import { audit, authorOf } from '../access/audit.ts';
 import { atIdOf } from '../access/audited-names.ts';
 import type { Operation } from '../methods.ts';
 import type { KoContext } from './ko-context.ts';
@@ -12,7 +12,7 @@ export const deleteKo = ({ shelf, activator }: KoContext): Operation => ({
   handler: async (request, reply) => {
     const id = idOf(request);
     const entry = await requireKo(shelf, id);
-    await shelf.remove(id, expectedTags(request));
+    await shelf.remove(id, expectedTags(request), authorOf(request));
     audit(request, { action: 'delete', subject: koKey(id), ...atIdOf(entry), digest: entry.digest, outcome: 'done' });
     // "A package's files go away only when neither the shelf nor an active endpoint refers to them."
     const isActive = activator.set

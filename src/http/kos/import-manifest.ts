@@ -1,4 +1,5 @@
 /** `POST /kos/manifest` and `POST /kos/manifest-list`. */
+import type { ChangeAuthor } from '../../shelf/change-author.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { koKey } from '../../knowledge-object/id.ts';
 import { bodyNotReadable, messageOf, ServiceError } from '../../lib/errors.ts';
@@ -6,7 +7,7 @@ import { inTurns } from '../../lib/in-turns.ts';
 import { withoutCredentials } from '../../lib/without-credentials.ts';
 import type { ManifestOutcome, OnEntry } from '../../shelf/manifest-importer.ts';
 import { parseManifestText } from '../../shelf/manifest/parse-manifest.ts';
-import { audit } from '../access/audit.ts';
+import { audit, authorOf } from '../access/audit.ts';
 import { atIdsOf } from '../access/audited-names.ts';
 import { requireJson, textBody } from '../body.ts';
 import { ERROR_HEADER } from '../headers.ts';
@@ -17,14 +18,16 @@ import type { ManifestProblem } from './manifest-answer.ts';
 import { logReplaced, replaced } from './replaced.ts';
 
 type ManifestParts = Pick<KoParts, 'manifests' | 'events'>;
-type Run = (body: unknown, onEntry: OnEntry) => Promise<readonly ManifestOutcome[]>;
+type Run = (body: unknown, author: ChangeAuthor, onEntry: OnEntry) => Promise<readonly ManifestOutcome[]>;
 
 export function importByManifest({ manifests, events }: ManifestParts): Operation {
-  return importByJson('manifest', events, (body, onEntry) => manifests.importPosted(body, onEntry));
+  return importByJson('manifest', events, (body, author, onEntry) => manifests.importPosted(body, { author, onEntry }));
 }
 
 export function importByManifestList({ manifests, events }: ManifestParts): Operation {
-  return importByJson('manifest-list', events, (body, onEntry) => manifests.importPostedList(body, onEntry));
+  return importByJson('manifest-list', events, (body, author, onEntry) =>
+    manifests.importPostedList(body, { author, onEntry }),
+  );
 }
 
 function importByJson(action: string, events: ManifestParts['events'], run: Run): Operation {
@@ -33,7 +36,7 @@ function importByJson(action: string, events: ManifestParts['events'], run: Run)
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       requireJson(request);
       const manifest = jsonOf(request);
-      const outcomes = await run(manifest, (outcome, done, total) =>
+      const outcomes = await run(manifest, authorOf(request), (outcome, done, total) =>
         events.tell(progress(request.id, outcome, done, total)),
       );
       const added = outcomes.flatMap(({ id }) => (id === undefined ? [] : [`${koKey(id)}/`]));

@@ -4,7 +4,7 @@ import { koKey } from '../../knowledge-object/id.ts';
 import { outcomeOf, unsupportedMediaType } from '../../lib/errors.ts';
 import { importZip } from '../../shelf/import/import-zip.ts';
 import type { ImportTarget } from '../../shelf/import/import-zip.ts';
-import { audit } from '../access/audit.ts';
+import { audit, authorOf } from '../access/audit.ts';
 import { atIdOf } from '../access/audited-names.ts';
 import { mediaTypeOf } from '../../lib/media-type.ts';
 import type { Operation } from '../methods.ts';
@@ -32,7 +32,7 @@ export function importByZip(target: ImportTarget): Operation {
     handler: async (request, reply) => {
       try {
         const upload = Readable.from(uploadedPackage(request, target.limits.zipped));
-        const { entry, digests } = await importZip(upload, target);
+        const { entry, digests } = await importZip(upload, target, authorOf(request));
         target.observe?.('done');
         const key = koKey(entry.id);
         audit(request, {

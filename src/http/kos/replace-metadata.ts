@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { koKey } from '../../knowledge-object/id.ts';
 import { tooManyValues } from '../../knowledge-object/metadata.ts';
 import { messageOf, metadataNotReadable } from '../../lib/errors.ts';
-import { audit } from '../access/audit.ts';
+import { audit, authorOf } from '../access/audit.ts';
 import { atIdOf } from '../access/audited-names.ts';
 import { requireJson, textBody } from '../body.ts';
 import type { Operation } from '../methods.ts';
@@ -21,7 +21,7 @@ export const replaceMetadata = ({ shelf, limits }: KoContext): Operation => ({
     const before = await requireKo(shelf, id);
     requireJson(request);
     const text = readMetadata(request, limits.metadata);
-    const entry = await shelf.replaceMetadata(id, text, expectedTags(request));
+    const entry = await shelf.replaceMetadata(id, text, expectedTags(request), authorOf(request));
     audit(request, {
       action: 'replace metadata',
       subject: koKey(id),

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { koKey } from '../../knowledge-object/id.ts';
 import { koNotFound, malformedRequest, messageOf } from '../../lib/errors.ts';
-import { audit } from '../access/audit.ts';
+import { audit, authorOf } from '../access/audit.ts';
 import { atIdOf } from '../access/audited-names.ts';
 import { requireJson, textBody } from '../body.ts';
 import type { Handler, Operation } from '../methods.ts';
@@ -21,7 +21,11 @@ export const restoreKo = ({ shelf }: KoContext): Operation => ({
     try {
       const digest = askedDigest(request);
       const isNew = (await shelf.find(id)) === undefined;
-      const { entry, replaced } = await shelf.restore(id, { digest, ifMatch: expectedTags(request) });
+      const { entry, replaced } = await shelf.restore(id, {
+        digest,
+        ifMatch: expectedTags(request),
+        author: authorOf(request),
+      });
       const digests = replaced === undefined ? undefined : `sha256:${replaced}, sha256:${entry.digest}`;
       audit(request, {
         action: 'restore',

@@ -1,7 +1,7 @@
 /** "Every write, activation and registration leaves one audit line: who, what, digest, outcome." */
 import { messageOf } from '../../lib/errors.ts';
 import type { AuditRecord, AuditStore } from './audit-store.ts';
-import { wasKept } from '../change-author.ts';
+import type { ChangeAuthor } from '../change-author.ts';
 
 /** The part of a log that the audit needs. */
 export interface AuditLog {
@@ -32,10 +32,10 @@ export class Audit {
     this.#store = store;
   }
 
-  /** The log may lose lines where its reader stalls; the store has them all the same. */
-  write(record: AuditRecord): void {
+  /** The log may lose lines where its reader stalls; the store has them all the same. `author`: of the change, if it is one. */
+  write(record: AuditRecord, author?: ChangeAuthor): void {
     this.#lines.info(record, 'audit');
-    if (wasKept(record) || this.#store === undefined) return;
+    if (author?.wasKept(record) === true || this.#store === undefined) return;
     if (this.#pending.size >= MOST_PENDING) {
       this.#dropped++;
       this.lost++;

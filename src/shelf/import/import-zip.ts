@@ -1,4 +1,5 @@
 import { lstat } from 'node:fs/promises';
+import type { ChangeAuthor } from '../change-author.ts';
 import type { Readable } from 'node:stream';
 import type { DescriptorReader } from '../../knowledge-object/descriptors/descriptor-reader.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
@@ -37,18 +38,23 @@ export interface Imported {
  * Takes a packed KO onto the shelf, in place of the one of the same id. Whatever fails leaves the shelf as it was.
  * @throws importRefused with the reason and the file; packageTooLarge; what the shelf throws when it cannot store.
  */
-export async function importZip(content: Readable, target: ImportTarget): Promise<Imported> {
-  await using staging = await target.shelf.stage();
+export async function importZip(content: Readable, target: ImportTarget, author?: ChangeAuthor): Promise<Imported> {
+  await using staging = await target.shelf.stage(author);
   await using file = await spool(target.spool, content, target.limits.zipped);
   return await unpackInto(staging, file.path, target.shelf, target);
 }
 
 /** Does the same for an archive that lies on this machine. @throws as `importZip`. */
-export async function importArchive(file: string, shelf: Shelf, rules: ImportRules): Promise<Imported> {
+export async function importArchive(
+  file: string,
+  shelf: Shelf,
+  rules: ImportRules,
+  author?: ChangeAuthor,
+): Promise<Imported> {
   const { zipped } = rules.limits;
   if ((await lstat(file)).size > zipped)
     throw packageTooLarge(`The package is larger than the limit of ${bytes(zipped)}.`);
-  await using staging = await shelf.stage();
+  await using staging = await shelf.stage(author);
   return await unpackInto(staging, file, shelf, rules);
 }
 

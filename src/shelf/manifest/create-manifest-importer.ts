@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ImportTarget } from '../import/import-zip.ts';
-import type { ManifestImporter, ManifestOutcome, OnEntry } from '../manifest-importer.ts';
+import type { ImportedFor, ManifestImporter, ManifestOutcome } from '../manifest-importer.ts';
 import type { Lookup } from './addresses.ts';
 import { MANIFEST_LIMITS, ManifestRun } from './manifest-run.ts';
 import type { AroundEntry, ManifestLimits } from './manifest-run.ts';
@@ -40,10 +40,10 @@ export function createManifestImporter(options: ManifestImporterOptions): Manife
   async function run(
     policy: LocationPolicy,
     work: (run: ManifestRun) => Promise<ManifestOutcome[]>,
-    onEntry?: OnEntry,
+    by: ImportedFor = {},
   ): Promise<ManifestOutcome[]> {
     await using sources = new Sources({ policy, redirects: limits.redirects, lookup, stopped });
-    const outcomes = await work(new ManifestRun({ target, sources, limits, around, onEntry }));
+    const outcomes = await work(new ManifestRun({ target, sources, limits, around, ...by }));
     for (const { location, error } of outcomes) {
       if (error?.cause !== undefined) log.debug({ location, cause: messageOf(error.cause) }, 'manifest entry failed');
     }
@@ -51,8 +51,8 @@ export function createManifestImporter(options: ManifestImporterOptions): Manife
   }
 
   return {
-    importPosted: (body, onEntry) => run(posted, (each) => each.importPosted(body), onEntry),
-    importPostedList: (body, onEntry) => run(posted, (each) => each.importPostedList(body), onEntry),
+    importPosted: (body, by) => run(posted, (each) => each.importPosted(body), by),
+    importPostedList: (body, by) => run(posted, (each) => each.importPostedList(body), by),
     importNamed: (location) => run(operator, (each) => each.importListed([namedLocation(location)])),
   };
 }

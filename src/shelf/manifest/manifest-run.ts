@@ -1,3 +1,4 @@
+import type { ChangeAuthor } from '../change-author.ts';
 import type { Readable } from 'node:stream';
 import { withoutMark } from '../../lib/byte-order-mark.ts';
 import { importRefused, malformedRequest, outcomeOf, ServiceError } from '../../lib/errors.ts';
@@ -41,6 +42,7 @@ export interface ManifestRunOptions {
   readonly limits: ManifestLimits;
   readonly around?: AroundEntry | undefined;
   readonly onEntry?: OnEntry | undefined;
+  readonly author?: ChangeAuthor | undefined;
 }
 
 /** Runs the import of an entry where something is to be learned of it. */
@@ -119,7 +121,7 @@ export class ManifestRun {
     let content: Readable | undefined;
     try {
       ({ content } = await sources.open(url, ZIP, AbortSignal.timeout(limits.timeout), beside));
-      const { entry, digests } = await importZip(content, target);
+      const { entry, digests } = await importZip(content, target, this.#options.author);
       target.observe?.('done');
       return {
         location,

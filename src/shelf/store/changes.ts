@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import { appendAudit, type AuditHead } from '../audit/audit-table.ts';
-import { currentAuthor, noteKept } from '../change-author.ts';
+import type { ChangeAuthor } from '../change-author.ts';
 import { changeRecord, type ChangeAction } from '../change-record.ts';
 import type { PackageContent } from '../package/package-content.ts';
 import type { ShelfEntry } from '../shelf.ts';
@@ -73,9 +73,13 @@ export class ShelfChanges {
    * @param action in the words of the audit; undefined for what is a part of another change.
    * @param work may run several times. @throws what the work throws, after which nothing is changed.
    */
-  async run<T>(id: KoId, action: ChangeAction | undefined, work: (change: OpenChange) => Promise<T>): Promise<T> {
+  async run<T>(
+    id: KoId,
+    action: ChangeAction | undefined,
+    author: ChangeAuthor | undefined,
+    work: (change: OpenChange) => Promise<T>,
+  ): Promise<T> {
     const { database, objects } = this.#options;
-    const author = action === undefined ? undefined : currentAuthor();
     const { result, change, written, state } = await database.transaction(
       async ({ query, tellOthers }) => {
         const found = await this.#read(query, id);
@@ -95,7 +99,7 @@ export class ShelfChanges {
     if (change.unlisted !== undefined && change.unlisted !== change.listed) await objects.mark(change.unlisted, false);
     if (written === undefined || state === undefined) return result;
     await this.#settle(written, state, change.others);
-    if (author !== undefined && action !== undefined) noteKept({ action, subject: koKey(id) });
+    if (action !== undefined) author?.noteKept({ action, subject: koKey(id) });
     return result;
   }
 

@@ -4,7 +4,7 @@ import { koKey, nameKey, type KoId, type KoName } from '../../knowledge-object/i
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { koNotFound, messageOf, shelfNotReadable, shelfNotWritable } from '../../lib/errors.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
-import { changeAs } from '../change-author.ts';
+import { ChangeAuthor } from '../change-author.ts';
 import type { ChangeLog } from '../change-log.ts';
 import { readOnlyShelf, writing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
@@ -89,9 +89,6 @@ export interface StoredShelfParts {
   readonly close: () => Promise<void>;
 }
 
-/** Who imports archives that lie on the shelf when it is opened. */
-const THE_START = { who: 'kgrid-activator', login: 'start', requestId: '', remoteAddress: '' };
-
 export class StoredShelf implements Shelf {
   readonly type: 'file' | 'postgres';
   readonly created = new Date();
@@ -154,10 +151,15 @@ export class StoredShelf implements Shelf {
   }
 
   ready(): Promise<void> {
-    return (this.#ready ??= changeAs(THE_START, async () => {
-      await this.#parts.opened;
-      await this.#takeArchives();
-    }));
+    return (this.#ready ??= this.#open());
+  }
+
+  async #open(): Promise<void> {
+    await this.#parts.opened;
+    // Archives may lie on the shelf already.
+    await this.#takeArchives(
+      new ChangeAuthor({ who: 'kgrid-activator', login: 'start', requestId: '', remoteAddress: '' }),
+    );
   }
 
   list(range?: ListRange): Promise<readonly ShelfEntry[]> {
@@ -199,30 +201,30 @@ export class StoredShelf implements Shelf {
     return (await this.#parts.folders?.open(id)) ?? this.#packages.openDigest(id, digest);
   }
 
-  async stage(): Promise<Staging> {
+  async stage(author?: ChangeAuthor): Promise<Staging> {
     this.#requireWritable();
-    return this.#stage((id, staged) => this.#write(id, () => this.#take(id, staged)));
+    return this.#stage((id, staged) => this.#write(id, () => this.#take(id, staged, author)));
   }
 
-  replaceMetadata(id: KoId, metadata: string, ifMatch?: readonly string[]): Promise<ShelfEntry> {
+  replaceMetadata(id: KoId, metadata: string, ifMatch?: readonly string[], author?: ChangeAuthor): Promise<ShelfEntry> {
     const { folders, kos } = this.#parts;
     return this.#write(id, async () => {
       const folder = await folders?.open(id);
-      if (folder === undefined || folders === undefined) return this.#replaceStored(id, metadata, ifMatch);
+      if (folder === undefined || folders === undefined) return this.#replaceStored(id, metadata, ifMatch, author);
       requireMatch(folder.entry, ifMatch);
       // "Later PUTs of metadata never move a KO": a folder whose metadata names another id could not keep its own.
-      if (!isAtHome({ id, metadata })) return this.#copy(id, folder, metadata);
+      if (!isAtHome({ id, metadata })) return this.#copy(id, folder, metadata, author);
       await this.#retainFolder(folder, 'replaced');
       await folders.replaceMetadata(id, metadata);
       return kos.find(id) ?? folder.entry;
     });
   }
 
-  remove(id: KoId, ifMatch?: readonly string[]): Promise<void> {
+  remove(id: KoId, ifMatch?: readonly string[], author?: ChangeAuthor): Promise<void> {
     const { folders } = this.#parts;
     return this.#write(id, async () => {
       const take = (): Promise<void> =>
-        this.#change(id, 'delete', async (change) => {
+        this.#change(id, 'delete', author, async (change) => {
           if (change.before === undefined) throw koNotFound(koKey(id));
           requireMatch(change.before, ifMatch);
           await change.remove();
@@ -249,7 +251,7 @@ export class StoredShelf implements Shelf {
     return this.#packages.openRetained(await this.#packages.retained(chosen));
   }
 
-  restore(id: KoId, { digest, ifMatch }: RestoreOptions = {}): Promise<Restored> {
+  restore(id: KoId, { digest, ifMatch, author }: RestoreOptions = {}): Promise<Restored> {
     const { retained, database, folders } = this.#parts;
     return this.#write(id, async () => {
       const folder = await folders?.open(id);
@@ -258,7 +260,7 @@ export class StoredShelf implements Shelf {
         requireMatch(folder.entry, ifMatch);
         await this.#retainFolder(folder, 'replaced');
       }
-      const restored = await this.#change(id, 'restore', async (change) => {
+      const restored = await this.#change(id, 'restore', author, async (change) => {
         const { before } = change;
         if (before !== undefined && before.digest === digest) {
           requireMatch(before, ifMatch);
@@ -297,7 +299,7 @@ export class StoredShelf implements Shelf {
     return this.#parts.objects.collect((digest) => this.#packages.isHeld(digest), now);
   }
 
-  async rescan(names?: readonly KoName[], what: 'all' | 'new' = 'all'): Promise<void> {
+  async rescan(names?: readonly KoName[], what: 'all' | 'new' = 'all', author?: ChangeAuthor): Promise<void> {
     const { folders, onChanged } = this.#parts;
     await this.#parts.lookAgain();
     if (what === 'new') {
@@ -307,7 +309,7 @@ export class StoredShelf implements Shelf {
     const keys = new Set(names?.map(nameKey));
     await this.#packages.lookAgain((key) => names === undefined || keys.has(key.slice(0, key.lastIndexOf('/'))));
     await folders?.scan(names);
-    await this.#takeArchives();
+    await this.#takeArchives(author);
     onChanged?.();
   }
 
@@ -350,21 +352,21 @@ export class StoredShelf implements Shelf {
     await this.#parts.close();
   }
 
-  async #takeArchives(): Promise<void> {
+  async #takeArchives(author: ChangeAuthor | undefined): Promise<void> {
     const { folders, archives } = this.#parts;
-    if (!this.#closed) await archives?.take(folders?.archives ?? [], this);
+    if (!this.#closed) await archives?.take(folders?.archives ?? [], this, author);
   }
 
   #stage(publish: Publish): Promise<StagedPackage> {
     return StagedPackage.create(join(this.#parts.staging, crypto.randomUUID()), this.#parts.disk, publish);
   }
 
-  async #take(id: KoId, staged: StagedPackage): Promise<ShelfEntry> {
+  async #take(id: KoId, staged: StagedPackage, author: ChangeAuthor | undefined): Promise<ShelfEntry> {
     const content = await staged.admit(id, this.#parts.kos.find(id));
     await this.#storing(content, staged, async () => {
       const opened = await this.#parts.folders?.open(id);
       if (opened !== undefined) await this.#retainFolder(opened, 'replaced');
-      await this.#change(id, 'import', async (change) => {
+      await this.#change(id, 'import', author, async (change) => {
         const { before, folder } = change;
         requirePlace(content.entry, before);
         staged.replaced = before?.digest === content.entry.digest ? undefined : before?.digest;
@@ -376,15 +378,20 @@ export class StoredShelf implements Shelf {
     return content.entry;
   }
 
-  async #copy(id: KoId, from: KoPackage, metadata: string): Promise<ShelfEntry> {
-    await using staged = await this.#stage((_id, each) => this.#take(id, each));
+  async #copy(id: KoId, from: KoPackage, metadata: string, author: ChangeAuthor | undefined): Promise<ShelfEntry> {
+    await using staged = await this.#stage((_id, each) => this.#take(id, each, author));
     await copyFiles(from, staged, metadata);
     return await staged.commit(id);
   }
 
-  async #replaceStored(id: KoId, metadata: string, ifMatch: readonly string[] | undefined): Promise<ShelfEntry> {
+  async #replaceStored(
+    id: KoId,
+    metadata: string,
+    ifMatch: readonly string[] | undefined,
+    author: ChangeAuthor | undefined,
+  ): Promise<ShelfEntry> {
     const { filesOf } = this.#parts;
-    return this.#change(id, 'replace metadata', async (change) => {
+    return this.#change(id, 'replace metadata', author, async (change) => {
       const { before } = change;
       if (before === undefined) throw koNotFound(koKey(id));
       requireMatch(before, ifMatch);
@@ -403,7 +410,9 @@ export class StoredShelf implements Shelf {
     const { entry } = folder;
     await using staged = await this.#stage(async (id, each) => {
       const content = await each.admit(id);
-      await this.#storing(content, each, () => this.#change(id, undefined, (change) => change.retain(content, why)));
+      await this.#storing(content, each, () =>
+        this.#change(id, undefined, undefined, (change) => change.retain(content, why)),
+      );
       return entry;
     });
     await copyFiles(folder, staged);
@@ -436,8 +445,13 @@ export class StoredShelf implements Shelf {
     }
   }
 
-  #change<T>(id: KoId, action: ChangeAction | undefined, work: (change: OpenChange) => Promise<T>): Promise<T> {
-    return this.#parts.changes.run(id, action, work);
+  #change<T>(
+    id: KoId,
+    action: ChangeAction | undefined,
+    author: ChangeAuthor | undefined,
+    work: (change: OpenChange) => Promise<T>,
+  ): Promise<T> {
+    return this.#parts.changes.run(id, action, author, work);
   }
 
   async #moveFormerFolder(id: KoId): Promise<void> {

@@ -5,6 +5,7 @@ import { koKey } from '../../knowledge-object/id.ts';
 import { outcomeOf, ServiceError } from '../../lib/errors.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import { isMissing, reasonOf } from '../disk-errors.ts';
+import type { ChangeAuthor } from '../change-author.ts';
 import { importArchive, type ImportRules } from '../import/import-zip.ts';
 import type { Shelf, ShelfDamage } from '../shelf.ts';
 import type { RemovedFolder } from './removed-folder.ts';
@@ -39,18 +40,18 @@ export class PlacedArchives {
   }
 
   /** Imports those that were not refused as they are now. @param archives all that lie there, relative to the shelf. */
-  take(archives: readonly string[], shelf: Shelf): Promise<void> {
+  take(archives: readonly string[], shelf: Shelf, author?: ChangeAuthor): Promise<void> {
     return this.#queue.run('', async () => {
       const refused = new Map<string, Refused>();
       for (const where of archives) {
-        const each = await this.#take(where, shelf);
+        const each = await this.#take(where, shelf, author);
         if (each !== undefined) refused.set(where, each);
       }
       this.#refused = refused;
     });
   }
 
-  async #take(where: string, shelf: Shelf): Promise<Refused | undefined> {
+  async #take(where: string, shelf: Shelf, author: ChangeAuthor | undefined): Promise<Refused | undefined> {
     const { root, removed, rules, warn } = this.#options;
     const path = join(root, where);
     let stamp = '';
@@ -60,7 +61,7 @@ export class PlacedArchives {
       if (rules === undefined) return { stamp, cause: 'import it with POST /kos, or unpack it here' };
       const before = this.#refused.get(where);
       if (before?.stamp === stamp) return before;
-      const { entry, digests } = await importArchive(path, shelf, rules);
+      const { entry, digests } = await importArchive(path, shelf, rules, author);
       rules.observe?.('done');
       if (digests !== undefined) warn(`${koKey(entry.id)} was replaced by the archive ${where}: ${digests}`);
     } catch (thrown) {
