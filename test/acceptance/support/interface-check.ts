@@ -60,7 +60,7 @@ class InterfaceCheck {
     if (method === 'OPTIONS' && answer.status === 204) return;
     assert.ok(answer.status >= 400, `${where} is not in the document`);
     if (method === 'HEAD') return;
-    const isShelf = /^\/kos(?:[/?#]|$)/.test(url) && answer.status !== URL_TOO_LONG;
+    const isShelf = firstSegmentOf(url) === 'kos' && answer.status !== URL_TOO_LONG;
     this.#answers.check('get', isShelf ? '/kos' : '/', answer, 'as default');
   }
 }
@@ -68,8 +68,18 @@ class InterfaceCheck {
 /** Refused before anything of it is read. */
 const URL_TOO_LONG = 431;
 
-/** Whose first segment is no plain word: which form an error has is up to that. */
+/** Whose first segment is no plain word. */
 const SPELLED = /^\/(?:\/|[^/]*%)/;
+
+/** The route decides which form an error has, however its path is spelled. */
+function firstSegmentOf(url: string): string {
+  const [, first = ''] = url.split(/[/?#]/);
+  try {
+    return decodeURIComponent(first);
+  } catch {
+    return first;
+  }
+}
 
 /** "A slash at the end of a path changes nothing", nor does a percent sign for what could stand there plainly. */
 function plainPath(url: string): string {
