@@ -1,4 +1,5 @@
 /** The commands, each from a file of its own, which is loaded when it is called. */
+import { Unavailable } from '../src/check/unavailable.ts';
 import { Command, CommanderError } from 'commander';
 import type { Context } from './lib/context.ts';
 import { CommandFailure, EXIT } from './lib/exit.ts';
@@ -66,9 +67,13 @@ export async function runCommand(args: readonly string[], context: Context): Pro
     // Help and wrong calls were printed already.
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? EXIT.ok : EXIT.usage;
     const ofSystem = thrown instanceof Error && 'syscall' in thrown;
-    const isExpected = thrown instanceof CommandFailure || ofSystem;
+    const isExpected = thrown instanceof CommandFailure || thrown instanceof Unavailable || ofSystem;
     const words = isExpected ? thrown.message : String(thrown instanceof Error ? thrown.stack : thrown);
     context.writeError(`${harmless(words)}\n`);
-    return thrown instanceof CommandFailure ? thrown.exitCode : ofSystem ? EXIT.unreachable : EXIT.problems;
+    return thrown instanceof CommandFailure
+      ? thrown.exitCode
+      : ofSystem || thrown instanceof Unavailable
+        ? EXIT.unreachable
+        : EXIT.problems;
   }
 }

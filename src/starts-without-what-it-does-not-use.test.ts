@@ -18,7 +18,7 @@ test('a start without runtimes, manifests and tokens loads no library for them',
       return nextLoad(url, context);
     },
   });
-  const { LocalActivator } = await import('../cli/lib/local-activator.ts');
+  const { LocalActivator } = await import('./check/local-activator.ts');
   const fill = (): Promise<void> => Promise.resolve();
   const env = { HOME: await mkdtemp(join(tmpdir(), 'kgrid-start-')) };
   const activator = await LocalActivator.start({ env, runtimes: [], port: 0, onConsole: () => undefined, fill });

@@ -1,20 +1,14 @@
 import { Command } from 'commander';
-import { networkNote, wantedHosts } from '../../src/engines/network/wanted.ts';
-import { koKey, nameKey } from '../../src/knowledge-object/id.ts';
-import { formatHostPort } from '../../src/lib/host-port.ts';
-import type { HostPort } from '../../src/lib/host-port.ts';
-import { activateSources, runtimesFor } from '../lib/activate-sources.ts';
-import { checkKnowledgeObject, hasProblems } from '../lib/check-knowledge-object.ts';
-import type { Checked } from '../lib/check-knowledge-object.ts';
+import { hasProblems } from '../../src/check/check-knowledge-object.ts';
+import type { Checked } from '../../src/check/check-knowledge-object.ts';
+import { checkSources, networkNoteOf, reportOf } from '../../src/check/check-sources.ts';
+import type { Terminal } from '../lib/terminal.ts';
 import type { Context } from '../lib/context.ts';
-import { ENGINES } from '../lib/engines.ts';
-import { examineAll } from '../lib/examine.ts';
+import { ENGINES } from '../../src/check/engines.ts';
 import { EXIT } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
-import { entriesOf, inspectAll } from '../lib/inspect.ts';
-import type { Inspection } from '../lib/inspect.ts';
-import { libraryAdvice } from '../lib/library-advice.ts';
-import { openSources } from '../lib/ko-source.ts';
+import { libraryAdvice } from '../../src/check/library-advice.ts';
+import { openSources } from '../lib/open-sources.ts';
 import { printChecked } from '../lib/report-checked.ts';
 
 interface CheckOptions {
@@ -61,47 +55,29 @@ async function check(
   const terminal = open(options);
   await using sources = await openSources(paths, terminal);
   await using called = await openSources(options.with, terminal);
-  const found = await inspectAll([...sources, ...called]);
-  const engines = options.engine.map((each) => each.toLowerCase());
-  const all = [...(await examineAll(found.slice(0, sources.length), engines)), ...found.slice(sources.length)];
-  const runtimes = options.run === true ? runtimesFor(all) : [];
-  await using activator = await activateSources(all, { env, terminal, runtimes, showConsole: false });
-  const checked: Checked[] = [];
-  for (const inspection of all.slice(0, sources.length)) {
-    const one = await checkKnowledgeObject(inspection, activator, runtimes, terminal);
-    printChecked(one, terminal, (engine) => (ENGINES.has(engine) ? '--run does' : 'it is not available here'));
-    const note = networkNoteOf(inspection);
-    if (note !== '') terminal.print(`  ${note}`);
-    const advice = libraryAdvice(inspection);
-    if (advice !== undefined) {
-      const lacks =
-        advice.missing.length === 0 ? '' : `; an entry in a library would also state ${advice.missing.join(', ')}`;
-      terminal.print(terminal.dim(`  read as generation ${advice.generation}${lacks}`));
-    }
-    checked.push(one);
-  }
+  const checked = await checkSources(sources, {
+    env,
+    terminal,
+    called,
+    engines: options.engine.map((each) => each.toLowerCase()),
+    startsRuntimes: options.run === true,
+    onChecked: (one) => print(one, terminal),
+  });
   const fails = ({ findings }: Pick<Checked, 'findings'>): boolean =>
     options.strict === true ? findings.length > 0 : hasProblems({ findings });
   const ok = !checked.some(fails);
-  terminal.json({ ok, kos: checked.map((each) => asJson(each, !fails(each))) });
+  terminal.json({ ok, kos: checked.map((each) => reportOf(each, !fails(each))) });
   return ok ? EXIT.ok : EXIT.problems;
 }
 
-/** What its code asks to connect to. */
-const networkOf = ({ services }: Inspection): HostPort[] =>
-  wantedHosts(services.flatMap(({ deployment }) => entriesOf(deployment)));
-
-const networkNoteOf = (inspection: Inspection): string =>
-  inspection.metadata === undefined ? '' : networkNote(nameKey(inspection.metadata.id), networkOf(inspection));
-
-const asJson = ({ inspection, findings, examples, untried }: Checked, ok: boolean): unknown => ({
-  source: inspection.source.label,
-  ko: inspection.metadata === undefined ? null : koKey(inspection.metadata.id),
-  ok,
-  generation: inspection.metadata?.generation ?? null,
-  findings,
-  network: networkOf(inspection).map(formatHostPort),
-  advice: libraryAdvice(inspection)?.missing ?? [],
-  examples,
-  untried,
-});
+function print(checked: Checked, terminal: Terminal): void {
+  const { inspection } = checked;
+  printChecked(checked, terminal, (engine) => (ENGINES.has(engine) ? '--run does' : 'it is not available here'));
+  const note = networkNoteOf(inspection);
+  if (note !== '') terminal.print(`  ${note}`);
+  const advice = libraryAdvice(inspection);
+  if (advice === undefined) return;
+  const lacks =
+    advice.missing.length === 0 ? '' : `; an entry in a library would also state ${advice.missing.join(', ')}`;
+  terminal.print(terminal.dim(`  read as generation ${advice.generation}${lacks}`));
+}

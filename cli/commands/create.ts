@@ -5,9 +5,9 @@ import { RESERVED_NAANS, isKoPart, koKey } from '../../src/knowledge-object/id.t
 import type { KoId } from '../../src/knowledge-object/id.ts';
 import { messageOf } from '../../src/lib/errors.ts';
 import type { Context } from '../lib/context.ts';
-import { ENGINE_NAMES } from '../lib/engines.ts';
+import { ENGINE_NAMES } from '../../src/check/engines.ts';
 import { ioFailure, usageFailure } from '../lib/exit.ts';
-import { listPackageFiles } from '../lib/package-files.ts';
+import { listPackageFiles } from '../../src/check/package-files.ts';
 import type { Terminal } from '../lib/terminal.ts';
 
 interface CreateOptions {

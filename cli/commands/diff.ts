@@ -1,9 +1,10 @@
+import { Unavailable } from '../../src/check/unavailable.ts';
 import { Command } from 'commander';
 import type { Context } from '../lib/context.ts';
 import { CommandFailure, EXIT, usageFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
-import { inspect } from '../lib/inspect.ts';
-import { openSource } from '../lib/ko-source.ts';
+import { inspect } from '../../src/check/inspect.ts';
+import { openSource } from '../lib/open-sources.ts';
 import { findKey } from '../lib/named-ko.ts';
 import { packageDifferences, textDifference } from '../lib/package-differences.ts';
 import { printDifferences, printPatch } from '../lib/report-differences.ts';
@@ -37,7 +38,7 @@ compared.`,
     .action(async (path: string, named: string | undefined, options: DiffOptions) => {
       context.exitCode = await compare(context, path, named, options).catch((thrown: unknown) => {
         // Like other programs that compare: 1 only means that there are differences.
-        if (!(thrown instanceof CommandFailure)) throw thrown;
+        if (!(thrown instanceof CommandFailure || thrown instanceof Unavailable)) throw thrown;
         throw new CommandFailure(EXIT.usage, thrown.message, { cause: thrown });
       });
     });

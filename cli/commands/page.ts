@@ -6,9 +6,9 @@ import { koKey } from '../../src/knowledge-object/id.ts';
 import type { Context } from '../lib/context.ts';
 import { ioFailure, usageFailure } from '../lib/exit.ts';
 import { informationPage } from '../lib/information-page.ts';
-import { inspect } from '../lib/inspect.ts';
-import type { Inspection } from '../lib/inspect.ts';
-import { openSource } from '../lib/ko-source.ts';
+import { inspect } from '../../src/check/inspect.ts';
+import type { Inspection } from '../../src/check/inspect.ts';
+import { openSource } from '../lib/open-sources.ts';
 
 interface PageOptions {
   readonly force?: boolean;

@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { Command, InvalidArgumentError } from 'commander';
-import { runtimesFor } from '../lib/activate-sources.ts';
+import { runtimesFor } from '../../src/check/activate-sources.ts';
 import type { Context } from '../lib/context.ts';
 import { ioFailure, usageFailure } from '../lib/exit.ts';
 import { FolderWatcher } from '../lib/folder-watcher.ts';
-import { inspect } from '../lib/inspect.ts';
-import { LocalActivator } from '../lib/local-activator.ts';
+import { inspect } from '../../src/check/inspect.ts';
+import { LocalActivator } from '../../src/check/local-activator.ts';
 import { findPlayed } from '../lib/played-folders.ts';
 import type { PlayedFolders } from '../lib/played-folders.ts';
 import { activateChanges, Playground } from '../lib/playground.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
-import { wordsOf } from '../lib/client.ts';
+import { wordsOf } from '../../src/check/answers.ts';
 import type { ActivatorClient } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
 import { CommandFailure, EXIT, usageFailure } from '../lib/exit.ts';

@@ -8,7 +8,8 @@ import { exampleHashes, PROVENANCE, WORKED_EXAMPLES } from '../../src/shelf/pack
 import { verifyBundle } from '../../src/shelf/package/signatures/verify.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT, type ExitCode } from '../lib/exit.ts';
-import { openSource, readSource, type KoSource } from '../lib/ko-source.ts';
+import { readSource, type KoSource } from '../../src/check/ko-source.ts';
+import { openSource } from '../lib/open-sources.ts';
 import { signerOf, type SignerOptions } from '../signatures/files.ts';
 import { bundlesOf, listSource } from '../signatures/signed-source.ts';
 import { withSignerOptions } from '../signatures/signer-options.ts';

@@ -2,7 +2,7 @@
 import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import type { ActivatorClient } from './client.ts';
 import { CommandFailure, EXIT, usageFailure } from './exit.ts';
-import { placeIn } from './ko-source.ts';
+import { placeIn } from '../../src/check/ko-source.ts';
 import { packageDifferences } from './package-differences.ts';
 import type { FileDifference } from './package-differences.ts';
 import type { Ready } from './publish.ts';

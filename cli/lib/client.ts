@@ -4,18 +4,13 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
 import { messageOf } from '../../src/lib/errors.ts';
-import { STATUS_CODES } from '../../src/lib/http-module.ts';
 import { withoutEndSlashes } from '../../src/lib/text.ts';
 import { bytes } from '../../src/shelf/archive/archive.ts';
+import { readAnswer, wordsOf } from '../../src/check/answers.ts';
+import type { Answer, Sent } from '../../src/check/answers.ts';
 import { ioFailure } from './exit.ts';
 import { fieldsOf } from './fields.ts';
 import type { Fields } from './fields.ts';
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: unknown;
-}
 
 /** One endpoint as `GET /endpoints` shows it. */
 export interface ListedEndpoint {
@@ -33,12 +28,6 @@ export interface ListedKo {
   /** `<naan>/<name>/<version>`. */
   readonly key: string;
   readonly title: string | undefined;
-}
-
-export interface Sent {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | FormData;
 }
 
 /** How a command shows who it is. */
@@ -179,10 +168,6 @@ const LEADS_ELSEWHERE = /^[^?]*(?:\/(?:\.|%2e){1,2}(?:[/?#]|$)|\\)/i;
 /** `fetch` throws a TypeError whatever happened to the connection. */
 const isOfConnection = (thrown: unknown): thrown is TypeError => thrown instanceof TypeError;
 
-async function readAnswer(response: Response): Promise<Answer> {
-  return { status: response.status, headers: response.headers, body: jsonOr(await response.text()) };
-}
-
 function upTo(limit: number, what: string): Transform {
   let received = 0;
   return new Transform({
@@ -193,22 +178,6 @@ function upTo(limit: number, what: string): Transform {
       else done(null, chunk);
     },
   });
-}
-
-/** What an error answer says to a person. */
-export function wordsOf({ status, body }: Pick<Answer, 'status' | 'body'>): string {
-  const fields = fieldsOf(body);
-  const words = fields['Detail'] ?? fields['Error'];
-  const title = `${status} ${STATUS_CODES[status] ?? ''}`.trim();
-  return typeof words === 'string' ? `${title}: ${words}` : title;
-}
-
-function jsonOr(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -8,10 +8,10 @@ import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import { bytes } from '../../src/shelf/archive/archive.ts';
 import type { ArchiveKind } from '../../src/shelf/archive/archive.ts';
 import { CommandFailure, EXIT } from './exit.ts';
-import { packageOf } from './inspect.ts';
-import type { Inspection } from './inspect.ts';
-import { readSource } from './ko-source.ts';
-import type { KoSource } from './ko-source.ts';
+import { packageOf } from '../../src/check/inspect.ts';
+import type { Inspection } from '../../src/check/inspect.ts';
+import { readSource } from '../../src/check/ko-source.ts';
+import type { KoSource } from '../../src/check/ko-source.ts';
 
 export interface Packed {
   /** Digest of the content, the same as an activator's `KGrid-Package-Digest`. */

@@ -2,8 +2,8 @@
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
-import { readSource } from './ko-source.ts';
-import type { KoSource } from './ko-source.ts';
+import { readSource } from '../../src/check/ko-source.ts';
+import type { KoSource } from '../../src/check/ko-source.ts';
 
 export interface FileDifference {
   readonly path: string;

@@ -1,10 +1,10 @@
 /** The knowledge objects in a folder, as they are at one moment. */
 import { join, posix } from 'node:path';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
-import { folderSource } from './ko-source.ts';
-import type { KoSource } from './ko-source.ts';
-import { listPackageFiles } from './package-files.ts';
-import type { FolderListing } from './package-files.ts';
+import { folderSource } from '../../src/check/ko-source.ts';
+import type { KoSource } from '../../src/check/ko-source.ts';
+import { listPackageFiles } from '../../src/check/package-files.ts';
+import type { FolderListing } from '../../src/check/package-files.ts';
 
 /** "A folder of any name, up to three levels deep, with a `metadata.json`." */
 const MAX_DEPTH = 3;

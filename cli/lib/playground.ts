@@ -4,14 +4,14 @@ import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
 import type { KoId } from '../../src/knowledge-object/id.ts';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
 import { messageOf } from '../../src/lib/errors.ts';
-import { problem } from './findings.ts';
-import type { Finding } from './findings.ts';
-import { inspect } from './inspect.ts';
-import type { Inspection } from './inspect.ts';
-import type { KoSource } from './ko-source.ts';
-import type { LocalActivator } from './local-activator.ts';
-import { Mirror } from './mirror.ts';
-import { isAsListed } from './package-files.ts';
+import { problem } from '../../src/check/findings.ts';
+import type { Finding } from '../../src/check/findings.ts';
+import { inspect } from '../../src/check/inspect.ts';
+import type { Inspection } from '../../src/check/inspect.ts';
+import type { KoSource } from '../../src/check/ko-source.ts';
+import type { LocalActivator } from '../../src/check/local-activator.ts';
+import { Mirror } from '../../src/check/mirror.ts';
+import { isAsListed } from '../../src/check/package-files.ts';
 import { stampOf } from './played-folders.ts';
 
 /** One knowledge object that was looked at again. */

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { LoadedKo } from '../../src/activation/loaded-ko.ts';
 import type { ActivatorClient, ListedEndpoint } from './client.ts';
-import type { KoSource } from './ko-source.ts';
+import type { KoSource } from '../../src/check/ko-source.ts';
 import { refusal } from './refusal.ts';
 import type { Terminal } from './terminal.ts';
 

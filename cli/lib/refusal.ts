@@ -1,6 +1,7 @@
 /** What to say where an activator does not do what it is asked. */
-import { wordsOf } from './client.ts';
-import type { ActivatorClient, Answer } from './client.ts';
+import { wordsOf } from '../../src/check/answers.ts';
+import type { ActivatorClient } from './client.ts';
+import type { Answer } from '../../src/check/answers.ts';
 import { CommandFailure, EXIT, ioFailure } from './exit.ts';
 
 /** @param what such as `does not take <id>`. */

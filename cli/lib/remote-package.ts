@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
 import type { ActivatorClient } from './client.ts';
 import { ioFailure } from './exit.ts';
-import { openArchiveFile } from './ko-source.ts';
-import type { KoSource } from './ko-source.ts';
+import { openArchiveFile } from '../../src/check/ko-source.ts';
+import type { KoSource } from '../../src/check/ko-source.ts';
 import { refusal } from './refusal.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../../src/check/temporary-folder.ts';
 
 export interface RemotePackage extends AsyncDisposable {
   /** The zip itself. */

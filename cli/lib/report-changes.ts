@@ -1,16 +1,17 @@
 /** What `play` says of each change. */
-import { foreignEngines } from './engines.ts';
-import type { Finding } from './findings.ts';
-import { printFindings, sorted } from './findings.ts';
-import type { LocalActivator } from './local-activator.ts';
+import { foreignEngines } from '../../src/check/engines.ts';
+import type { Finding } from '../../src/check/findings.ts';
+import { sorted } from '../../src/check/findings.ts';
+import { printFindings } from './print-findings.ts';
+import type { LocalActivator } from '../../src/check/local-activator.ts';
 import { nameOf } from './playground.ts';
 import type { Change, Changes } from './playground.ts';
 import { printExample } from './report-examples.ts';
-import type { ExampleResult } from './run-examples.ts';
+import type { ExampleResult } from '../../src/check/run-examples.ts';
 import { count } from './terminal.ts';
 import type { Terminal } from './terminal.ts';
-import { activationProblems, tryExamples } from './try-knowledge-object.ts';
-import type { Trial } from './try-knowledge-object.ts';
+import { activationProblems, tryExamples } from '../../src/check/try-knowledge-object.ts';
+import type { Trial } from '../../src/check/try-knowledge-object.ts';
 
 export interface Session {
   readonly activator: LocalActivator;

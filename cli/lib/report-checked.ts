@@ -1,6 +1,6 @@
 import { koKey } from '../../src/knowledge-object/id.ts';
-import type { Checked } from './check-knowledge-object.ts';
-import { printFindings } from './findings.ts';
+import type { Checked } from '../../src/check/check-knowledge-object.ts';
+import { printFindings } from './print-findings.ts';
 import { count } from './terminal.ts';
 import type { Terminal } from './terminal.ts';
 

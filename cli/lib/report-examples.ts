@@ -1,7 +1,7 @@
-import type { Difference } from '../../src/knowledge-object/compare-results.js';
-import { placeIn } from './ko-source.ts';
-import type { KoSource } from './ko-source.ts';
-import type { ExampleResult } from './run-examples.ts';
+import { placeIn } from '../../src/check/ko-source.ts';
+import type { KoSource } from '../../src/check/ko-source.ts';
+import { pathOf } from '../../src/check/run-examples.ts';
+import type { ExampleResult } from '../../src/check/run-examples.ts';
 import type { Terminal } from './terminal.ts';
 import { EXAMPLES_FILE } from '../../src/knowledge-object/worked-examples.ts';
 
@@ -20,11 +20,3 @@ export function printExample(source: KoSource, result: ExampleResult, terminal: 
     terminal.print(`        ${where}  expected ${terminal.good(expected)}, got ${terminal.bad(got)}`);
   }
 }
-
-/** The same in one sentence. */
-export const inOneLine = ({ name, failure, differences = [] }: ExampleResult): string =>
-  `"${name}": ${failure ?? differences.map(sentence).join('; ')}`;
-
-const sentence = ({ path, expected, got }: Difference): string => `${pathOf(path)} expected ${expected}, got ${got}`;
-
-const pathOf = (path: string): string => (path === '' ? 'result' : path);

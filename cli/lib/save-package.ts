@@ -4,8 +4,8 @@ import { copyFile, lstat, mkdir, readdir, realpath, rm } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path';
 import { messageOf } from '../../src/lib/errors.ts';
 import { ioFailure, usageFailure } from './exit.ts';
-import type { KoSource } from './ko-source.ts';
-import { listPackageFiles } from './package-files.ts';
+import type { KoSource } from '../../src/check/ko-source.ts';
+import { listPackageFiles } from '../../src/check/package-files.ts';
 
 /** @throws CommandFailure where a file is there already, unless `force`. */
 export async function saveZip(zip: string, target: string, force: boolean): Promise<string[]> {

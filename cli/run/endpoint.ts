@@ -1,6 +1,7 @@
 /** The endpoint that a run calls: where it is, which package it is of, and what its descriptor says of it. */
-import { wordsOf } from '../lib/client.ts';
-import type { ActivatorClient, Answer } from '../lib/client.ts';
+import { wordsOf } from '../../src/check/answers.ts';
+import type { ActivatorClient } from '../lib/client.ts';
+import type { Answer } from '../../src/check/answers.ts';
 import { usageFailure } from '../lib/exit.ts';
 import { fieldsOf } from '../lib/fields.ts';
 import { refusal } from '../lib/refusal.ts';

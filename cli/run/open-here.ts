@@ -1,10 +1,10 @@
 /** Runs records through a knowledge object without a service of its own. */
-import { activateSources, runtimesFor } from '../lib/activate-sources.ts';
+import { activateSources, runtimesFor } from '../../src/check/activate-sources.ts';
 import { ActivatorClient } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
 import { usageFailure } from '../lib/exit.ts';
-import { inspectAll } from '../lib/inspect.ts';
-import { openSources } from '../lib/ko-source.ts';
+import { inspectAll } from '../../src/check/inspect.ts';
+import { openSources } from '../lib/open-sources.ts';
 import type { Terminal } from '../lib/terminal.ts';
 import type { RunTarget } from './target.ts';
 

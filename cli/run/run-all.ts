@@ -1,6 +1,7 @@
 /** `kgrid run`, from its options to its exit code. */
 import type { ActivatorClient } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
+import { Unavailable } from '../../src/check/unavailable.ts';
 import { CommandFailure, EXIT } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
 import type { RemoteOptions } from '../lib/remote.ts';
@@ -47,7 +48,11 @@ export async function runAll(
     const settings = await settingsOf(input, options);
     return await runTask({ context, terminal, named, input, options, settings });
   } catch (thrown) {
-    const isExpected = thrown instanceof CommandFailure || thrown instanceof RunStopped || isOfSystem(thrown);
+    const isExpected =
+      thrown instanceof CommandFailure ||
+      thrown instanceof Unavailable ||
+      thrown instanceof RunStopped ||
+      isOfSystem(thrown);
     if (!isExpected) throw thrown;
     // "2 nothing done", whatever the reason.
     throw new CommandFailure(EXIT.usage, thrown.message, { cause: thrown });

@@ -5,7 +5,7 @@ import { hashFile } from '../../src/shelf/package/hash-file.ts';
 import type { NamedBundle } from '../../src/shelf/package/signatures/verdict.ts';
 import { isBundlePath, listingOf, type Listing } from '../../src/shelf/package/signatures/subject.ts';
 import { withoutEndSlashes } from '../../src/lib/text.ts';
-import type { KoSource } from '../lib/ko-source.ts';
+import type { KoSource } from '../../src/check/ko-source.ts';
 import { readBundleFile } from './files.ts';
 
 export interface SignaturePlaces {

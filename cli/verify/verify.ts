@@ -1,18 +1,19 @@
 /** `kgrid verify-answer`: runs again what gave an answer, and compares. */
-import { activateSources, runtimesFor } from '../lib/activate-sources.ts';
-import { ActivatorClient, wordsOf } from '../lib/client.ts';
-import type { Answer } from '../lib/client.ts';
+import { activateSources, runtimesFor } from '../../src/check/activate-sources.ts';
+import { ActivatorClient } from '../lib/client.ts';
+import { wordsOf } from '../../src/check/answers.ts';
+import type { Answer } from '../../src/check/answers.ts';
 import { differences } from '../../src/knowledge-object/compare-results.js';
 import type { Difference } from '../../src/knowledge-object/compare-results.js';
 import type { Context } from '../lib/context.ts';
 import { EXIT, ioFailure, usageFailure } from '../lib/exit.ts';
 import type { ExitCode } from '../lib/exit.ts';
 import { fieldsOf } from '../lib/fields.ts';
-import { inspectAll } from '../lib/inspect.ts';
-import { openSources } from '../lib/ko-source.ts';
+import { inspectAll } from '../../src/check/inspect.ts';
+import { openSources } from '../lib/open-sources.ts';
 import { remoteActivator } from '../lib/remote.ts';
 import type { RemoteOptions } from '../lib/remote.ts';
-import { temporaryFolder } from '../lib/temporary-folder.ts';
+import { temporaryFolder } from '../../src/check/temporary-folder.ts';
 import { count } from '../lib/terminal.ts';
 import type { Terminal } from '../lib/terminal.ts';
 import { DIGEST_HEADER } from '../run/endpoint.ts';

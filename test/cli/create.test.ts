@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ENGINE_NAMES } from '../../cli/lib/engines.ts';
+import { ENGINE_NAMES } from '../../src/check/engines.ts';
 import { edit, filesIn, fromTemplate, kgrid, kgridJson, temporaryFolder } from './kgrid.ts';
 
 interface Checked {

@@ -40,7 +40,7 @@ import { isUri, parseArtifactPath, parseUri } from '../../runtimes/server/lib/pa
 import { describe, describeLoad } from '../../runtimes/node/worker/describe.ts';
 import { parseDescriptor } from '../../runtimes/server/activation/descriptor.ts';
 import { isJson } from '../../src/lib/media-type.ts';
-import { placeOf } from '../../cli/lib/findings.ts';
+import { placeOf } from '../../src/check/findings.ts';
 import { parseWorkedExamples } from '../../src/knowledge-object/worked-examples.ts';
 import { javascriptKo, ko } from '../acceptance/support/ko.ts';
 import { decidedEndpointsOf, ManualEngine, loaded } from '../support/in-memory.ts';

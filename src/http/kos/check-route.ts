@@ -11,8 +11,8 @@ import type { ImportTarget } from '../../shelf/import/import-zip.ts';
 import { spool } from '../../shelf/import/spool.ts';
 import { auditNothing } from '../access/audit.ts';
 import { declare } from '../methods.ts';
-import { checkInChild } from './check-child.ts';
-import type { ChildCheck } from './check-child.ts';
+import { checkInProcess } from '../../check/check-in-process.ts';
+import type { ProcessCheck } from '../../check/check-in-process.ts';
 import { mustBeForm } from './import-zip.ts';
 import { aboutUpload, uploadedPackage } from './upload.ts';
 import { differencesFrom, keyOf, presentPackage, uploadedContent } from './uploaded-content.ts';
@@ -72,7 +72,7 @@ async function checked(target: ImportTarget, archive: string, signal: AbortSigna
   const present = await presentPackage(shelf, content.id);
   try {
     const differences = present === undefined ? [] : await differencesFrom(present, content);
-    const found = asFound(await inFolder(target.spool, (folder) => checkInChild(archive, folder, LIMITS, signal)));
+    const found = asFound(await inFolder(target.spool, (folder) => checkInProcess(archive, folder, LIMITS, signal)));
     return {
       ko: keyOf(content.id),
       digest: `sha256:${content.digest}`,
@@ -88,7 +88,7 @@ async function checked(target: ImportTarget, archive: string, signal: AbortSigna
 const LIMITS = { timeout: TIMEOUT_MS };
 
 /** `ok`: nothing keeps it from being imported and run. */
-function asFound(check: ChildCheck): object {
+function asFound(check: ProcessCheck): object {
   if ('failure' in check) {
     const message = check.failure;
     return {
@@ -104,7 +104,7 @@ function asFound(check: ChildCheck): object {
 }
 
 /** A folder that goes with the work, whatever was put there. */
-async function inFolder(spoolFolder: string, work: (folder: string) => Promise<ChildCheck>): Promise<ChildCheck> {
+async function inFolder(spoolFolder: string, work: (folder: string) => Promise<ProcessCheck>): Promise<ProcessCheck> {
   const folder = join(spoolFolder, `check-${crypto.randomUUID()}`);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   try {
