@@ -15,7 +15,7 @@ export interface ExampleShelf {
 /** Makes the copy where it is not there yet; keeps what was done to it otherwise. */
 export async function exampleShelf(folder: string = join(ROOT, '.data', 'example-shelf')): Promise<ExampleShelf> {
   const mark = join(folder, '.copy-of');
-  const digest = await digestOf(EXAMPLES);
+  const digest = await digestOfFolder(EXAMPLES);
   const known = await readFile(mark, 'utf8').catch(() => undefined);
   if (known === undefined) {
     await mkdir(folder, { recursive: true });
@@ -26,7 +26,7 @@ export async function exampleShelf(folder: string = join(ROOT, '.data', 'example
   return { folder, outdated: known !== undefined && known !== digest };
 }
 
-async function digestOf(folder: string): Promise<string> {
+async function digestOfFolder(folder: string): Promise<string> {
   const hash = createHash('sha256');
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));

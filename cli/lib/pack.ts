@@ -35,10 +35,10 @@ export async function pack({ source, metadata }: Inspection, kind: ArchiveKind =
       `${fileName} has ${bytes(archive.length)}; a package may have ${bytes(zipped)}: leave files out`,
     );
   }
-  return { fileName, archive, packageDigest: await digestOf(source) };
+  return { fileName, archive, packageDigest: await digestOfFiles(source) };
 }
 
-async function digestOf(source: KoSource): Promise<string> {
+async function digestOfFiles(source: KoSource): Promise<string> {
   const files = [];
   for (const { path, size } of source.files.values())
     files.push({ path, size, sha256: hash('sha256', await readSource(source, path)) });

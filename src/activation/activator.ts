@@ -7,7 +7,7 @@ import { engineName } from '../engines/table.ts';
 import { koKey, parseKoId } from '../knowledge-object/id.ts';
 import type { KoId, KoName } from '../knowledge-object/id.ts';
 import { koNotFound, messageOf, overloaded } from '../lib/errors.ts';
-import { SerialQueue } from '../lib/serial-queue.ts';
+import { FairQueue } from '../lib/fair-queue.ts';
 import type { ChangeAuthor } from '../shelf/change-author.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 
@@ -62,7 +62,7 @@ export class Activator implements Disposable {
   readonly #log: Logger;
   readonly #onGone: (ko: string) => void;
   readonly #queue = new ActivationQueue();
-  readonly #changes = new SerialQueue();
+  readonly #changes = new FairQueue({ perKey: 1 });
   #set = new EndpointSet([], []);
   readonly #whenLoaded = Promise.withResolvers<void>();
   readonly #whenStarted = Promise.withResolvers<void>();

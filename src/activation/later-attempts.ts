@@ -3,7 +3,7 @@
  * is away: after growing pauses, a few knowledge objects at a time, and soon once another one of the same engine could.
  */
 import { Backoff } from '../lib/backoff.ts';
-import { Turns } from '../lib/turns.ts';
+import { FairQueue } from '../lib/fair-queue.ts';
 import type { Endpoint } from './endpoint.ts';
 
 const FIRST_PAUSE_MS = 10_000;
@@ -24,7 +24,7 @@ export class LaterAttempts implements Disposable {
   readonly #random: () => number;
   /** By knowledge object and engine. */
   readonly #attempts = new Map<string, Attempts>();
-  readonly #turns = new Turns(AT_ONCE);
+  readonly #turns = new FairQueue({ limit: AT_ONCE });
   #isDisposed = false;
 
   /** `onTried`: hears of each attempt. */
@@ -68,7 +68,7 @@ export class LaterAttempts implements Disposable {
     const wait = Math.round(pause * (1 + JITTER * (2 * this.#random() - 1)));
     clearTimeout(attempts.timer);
     for (const each of attempts.endpoints) each.triedAgainAt = Date.now() + wait;
-    attempts.timer = setTimeout(() => void this.#turns.run(() => this.#attempt(key, attempts)), wait).unref();
+    attempts.timer = setTimeout(() => void this.#turns.run('', () => this.#attempt(key, attempts)), wait).unref();
   }
 
   async #attempt(key: string, attempts: Attempts): Promise<void> {

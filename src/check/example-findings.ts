@@ -1,8 +1,8 @@
 /** Examples in a service descriptor, and worked examples, that are not what the descriptor's schemas say. */
+import { mediaTypeOf } from '../lib/media-type.ts';
 import { endpointPath } from '../knowledge-object/descriptors/deployment.ts';
 import { at, operationOf, resultSchema, schemaOf } from '../execution/validation/find-schema.ts';
 import type { Path } from '../execution/validation/find-schema.ts';
-import { bare } from '../execution/validation/media-type.ts';
 import { fieldsOf, isObject } from '../lib/fields.ts';
 import { problem, warning } from './findings.ts';
 import type { Finding } from './findings.ts';
@@ -116,6 +116,6 @@ export function uncheckedFindings(
 
 function inputOf({ body, contentType }: WorkedExample): { value: unknown } | undefined {
   if (body === undefined) return undefined;
-  if (/[/+]json$/.test(bare(contentType))) return { value: JSON.parse(body) as unknown };
+  if (/[/+]json$/.test(mediaTypeOf(contentType))) return { value: JSON.parse(body) as unknown };
   return contentType.startsWith('text/') ? { value: body } : undefined;
 }

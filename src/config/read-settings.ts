@@ -1,5 +1,6 @@
 /** Reads the settings from options and variables: "Option before `KGRID_*` before alias." */
 import { parseArgs } from 'node:util';
+import { wordLike } from '../lib/did-you-mean.ts';
 import { startRefused } from '../lib/errors.ts';
 import { SETTINGS } from './settings.ts';
 import type { OptionName } from './settings.ts';
@@ -68,10 +69,11 @@ const unknown = (word: string): Error =>
   startRefused(`Unknown option ${word}${suggestion(word.replace(/^--/, ''))}; --help lists all`);
 
 function suggestion(name: string): string {
-  const near = SETTINGS.find(
-    ({ option }) => name.length > 2 && (option.startsWith(name) || option.includes(name) || name.includes(option)),
-  );
-  return near === undefined ? '' : `, did you mean --${near.option}?`;
+  const options = SETTINGS.map(({ option }) => option);
+  const near =
+    wordLike(name, options) ??
+    options.find((option) => name.length > 2 && (option.includes(name) || name.includes(option)));
+  return near === undefined ? '' : `, did you mean --${near}?`;
 }
 
 function readVariable(setting: Setting, env: NodeJS.ProcessEnv): RawValue | undefined {

@@ -1,9 +1,9 @@
 /** Holds what endpoints are given, and what they give, to the schemas of their knowledge objects. */
+import { mediaTypeOf } from '../lib/media-type.ts';
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { CallSignal } from '../engines/engine.ts';
 import { executionFailed, invalidInput } from '../lib/errors.ts';
 import type { ServiceError } from '../lib/errors.ts';
-import { bare } from './validation/media-type.ts';
 import { strictest } from '../knowledge-object/validation-mode.ts';
 import type { ValidationMode } from '../knowledge-object/validation-mode.ts';
 import type { Checked, KnownSchema, SchemaChecks } from './validation/schema-checks.ts';
@@ -192,9 +192,9 @@ export class EndpointChecks {
   }
 
   #ofRequest(contentType: string): KnownSchema {
-    const type = bare(contentType);
+    const type = mediaTypeOf(contentType);
     // What a wildcard lets in has many names.
-    const mediaType = this.#endpoint.accepts.some((each) => bare(each) === type) ? type : 'application/json';
+    const mediaType = this.#endpoint.accepts.some((each) => mediaTypeOf(each) === type) ? type : 'application/json';
     let schema = this.#requests.get(mediaType);
     if (schema === undefined) this.#requests.set(mediaType, (schema = this.#schema({ of: 'request', mediaType })));
     return schema;

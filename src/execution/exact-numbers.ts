@@ -2,6 +2,7 @@
  * Numbers that get lost between JSON and what computes: integers of inputs that doubles do not hold, and numbers of
  * results that are larger than any double, for which readers take Infinity.
  */
+import { isJsonText } from '../lib/json.ts';
 import { invalidInput, invalidResult } from '../lib/errors.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import { numbersIn, numbersInTurns, pointerOf } from '../lib/json-numbers.ts';
@@ -43,14 +44,14 @@ export async function inexactInput(
   const places = new Map<string, WrittenNumber>();
   let steps = 0;
   for await (const number of numbersInTurns(text, isNested ? losesDigits : isInexact)) {
-    if (isInfinite(number.literal)) return isJson(text) ? refusal(engine, number) : undefined;
+    if (isInfinite(number.literal)) return isJsonText(text) ? refusal(engine, number) : undefined;
     steps += number.path.length + 1;
     const key = JSON.stringify(alike(number.path));
     if (!places.has(key)) places.set(key, number);
     // What follows is alike.
     if (places.size >= MOST_PLACES || steps > MOST_STEPS) break;
   }
-  if (places.size === 0 || !isJson(text)) return undefined;
+  if (places.size === 0 || !isJsonText(text)) return undefined;
   const all = [...places.values()];
   const allowed = await saysNumber(all.map(({ path }) => alike(path)));
   const refused = all.find((_, i) => allowed[i] !== true);
@@ -87,15 +88,6 @@ const shortest = (value: number): bigint => {
 };
 const alike = (path: WrittenNumber['path']): (string | number)[] =>
   path.map((each) => (typeof each === 'number' ? Math.min(each, MOST_OWN_SCHEMAS) : each));
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const mayBeInfinite = (text: string): boolean => LARGE.test(text) || hasDigits(text, MOST_DIGITS);
 

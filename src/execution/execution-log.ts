@@ -1,4 +1,5 @@
 /** A line in the log for each call, where the operator asks for that; nothing of what was sent, unless he asks for that too. */
+import { packageDigestOf } from '../shelf/package-digest.ts';
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { CallTrace } from '../engines/engine.ts';
 import { factsOf } from './failed-calls.ts';
@@ -56,7 +57,7 @@ export class ExecutionLog {
     if (!SHOWS_INFO.has(this.#log.level)) return;
     this.#log.info(
       {
-        ...{ event: 'execution', ...factsOf(endpoint), digest: digestOf(endpoint) },
+        ...{ event: 'execution', ...factsOf(endpoint), digest: packageDigestOf(endpoint.ko.entry) },
         ...{ outcome, milliseconds: rounded(milliseconds), inputBytes: Buffer.byteLength(input) },
         ...(result !== undefined && { resultBytes: Buffer.byteLength(result) }),
         ...{ ...traceNames(trace), remoteAddress: caller },
@@ -71,7 +72,7 @@ export class ExecutionLog {
     if (!SHOWS_INFO.has(this.#log.level)) return;
     this.#log.info(
       {
-        ...{ event: 'execution', ...factsOf(endpoint), digest: digestOf(endpoint) },
+        ...{ event: 'execution', ...factsOf(endpoint), digest: packageDigestOf(endpoint.ko.entry) },
         ...{ outcome: failed === 0 ? 'done' : failed === records ? 'failed' : 'done-in-part', records, failed },
         ...{ milliseconds: rounded(milliseconds), inputBytes, ...traceNames(trace), remoteAddress: caller },
         ...this.#inputs(inputs),
@@ -87,6 +88,4 @@ export class ExecutionLog {
     return { inputs: isCut ? text.slice(0, MOST_INPUT_CHARACTERS) : text, ...(isCut && { inputsCut: true }) };
   }
 }
-
-const digestOf = ({ ko }: Endpoint): string => `sha256:${ko.entry.digest}`;
 const rounded = (milliseconds: number): number => Math.round(milliseconds * 1000) / 1000;

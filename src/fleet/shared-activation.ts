@@ -7,7 +7,7 @@ import type { ChangeOutcome } from '../activation/became-active.ts';
 import type { Change } from '../activation/activator.ts';
 import type { About } from '../activation/selection.ts';
 import { messageOf, outcomeUnknown, ServiceError } from '../lib/errors.ts';
-import { SerialQueue } from '../lib/serial-queue.ts';
+import { FairQueue } from '../lib/fair-queue.ts';
 import { namesOf } from './active-table.ts';
 import type { Activation, ActiveTable } from './active-table.ts';
 import type { SharedKos } from './shared-kos.ts';
@@ -34,7 +34,7 @@ const KEPT_OUTCOMES = 64;
 
 export class SharedActivation implements Disposable {
   readonly #options: SharedActivationOptions;
-  readonly #queue = new SerialQueue();
+  readonly #queue = new FairQueue({ perKey: 1 });
   readonly #outcomes = new Map<number, Promise<ChangeOutcome>>();
   /** Of this node. */
   #generation = 0;

@@ -1,4 +1,5 @@
 /** `worked-examples.yaml`: calls of a knowledge object and the answers they must give. */
+import { isJson, mediaTypeOf } from '../lib/media-type.ts';
 import { isMap, isSeq } from 'yaml';
 import type { YAMLMap } from 'yaml';
 import { messageOf, ServiceError } from '../lib/errors.ts';
@@ -113,7 +114,7 @@ function readExample(fields: Record<string, unknown>, line: number, report: Repo
   } else if (!hasResult && (typeof expectError !== 'string' || expectError === '')) {
     fail('expectError', 'expectError must be a text that the Detail of the error holds');
   }
-  const json = isJsonType(String(contentType));
+  const json = isJson(mediaTypeOf(String(contentType)));
   if (!json && typeof input !== 'string') {
     fail('input', `input must be text, since contentType is ${String(contentType)}: put it between quotes`);
   }
@@ -131,5 +132,3 @@ function readExample(fields: Record<string, unknown>, line: number, report: Repo
     line,
   };
 }
-
-const isJsonType = (type: string): boolean => /^(application|text)\/json\b|\+json\b/i.test(type.trim());

@@ -1,4 +1,5 @@
-export function isJson(text: string): boolean {
+/** True for a text that is JSON. */
+export function isJsonText(text: string): boolean {
   try {
     JSON.parse(text);
     return true;

@@ -2,7 +2,7 @@
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { SerialQueue } from './serial-queue.ts';
+import { FairQueue } from './fair-queue.ts';
 
 export interface ThreadLimits {
   /** Milliseconds that a job may take. */
@@ -28,7 +28,7 @@ export class LimitedThread<Job, Answer> implements AsyncDisposable {
   readonly #program: URL;
   readonly #limits: ThreadLimits;
   readonly #spoils: (answer: Answer) => boolean;
-  readonly #queue = new SerialQueue();
+  readonly #queue = new FairQueue({ perKey: 1 });
   #thread: Worker | undefined;
   #waiting = 0;
   #giveBack: NodeJS.Timeout | undefined;

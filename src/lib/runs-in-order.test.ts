@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mapBounded } from './map-bounded.ts';
-import { SerialQueue } from './serial-queue.ts';
+import { FairQueue } from './fair-queue.ts';
 
 test('work of one key runs in order, that of others beside it, and an error ends only its own', async () => {
-  const queue = new SerialQueue();
+  const queue = new FairQueue({ perKey: 1 });
   const events: string[] = [];
   const gate = Promise.withResolvers<void>();
   const first = queue.run('a', async () => {
@@ -22,7 +22,7 @@ test('work of one key runs in order, that of others beside it, and an error ends
 });
 
 test('a queue is idle when all work has ended, that which was added meanwhile too', async () => {
-  const queue = new SerialQueue();
+  const queue = new FairQueue({ perKey: 1 });
   let ended = 0;
   const add = (left: number): void =>
     void queue.run('a', async () => {
@@ -33,6 +33,33 @@ test('a queue is idle when all work has ended, that which was added meanwhile to
   add(3);
   await queue.idle();
   assert.equal(ended, 4);
+  await queue.idle();
+});
+
+test('as many run as may, keys take turns, and what fails makes room too', async () => {
+  const queue = new FairQueue({ limit: 2, perKey: 1 });
+  const begun: string[] = [];
+  const ends: PromiseWithResolvers<void>[] = [];
+  const add = (key: string, name: string): Promise<void> =>
+    queue.run(key, () => {
+      begun.push(name);
+      const end = Promise.withResolvers<void>();
+      ends.push(end);
+      return end.promise;
+    });
+  const all = [add('a', 'a1'), add('a', 'a2'), add('a', 'a3'), add('b', 'b1'), add('b', 'b2'), add('c', 'c1')];
+  const settled = Promise.allSettled(all);
+  const expected = ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'];
+  for (let ended = 0; ended < expected.length; ended++) {
+    while (ends.length < Math.min(ended + 2, expected.length)) await Promise.resolve();
+    assert.deepEqual(begun, expected.slice(0, ended + 2));
+    if (ended === 1) ends[ended]?.reject(new Error('b1 failed'));
+    else ends[ended]?.resolve();
+  }
+  assert.deepEqual(
+    (await settled).map(({ status }) => status === 'fulfilled'),
+    [true, true, true, false, true, true],
+  );
   await queue.idle();
 });
 

@@ -5,8 +5,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
  * compared, which are equally long.
  */
 export function sameSecret(secret: string): (given: unknown) => boolean {
-  const wanted = digestOf(secret);
-  return (given) => typeof given === 'string' && timingSafeEqual(digestOf(given), wanted);
+  const wanted = sha256(secret);
+  return (given) => typeof given === 'string' && timingSafeEqual(sha256(given), wanted);
 }
 
-const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -2,7 +2,7 @@
  * Sends many calls of one endpoint in one request, where the runtime offers it: what comes while two requests are
  * on their way forms the next one. Answers come as they are ready, so that a slow call holds up no other.
  */
-import { isJson } from '../../lib/json.ts';
+import { isJsonText } from '../../lib/json.ts';
 import { callerGone, invalidResult } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import { areAlike } from '../like-deadlines.ts';
@@ -164,7 +164,7 @@ function settle(calls: readonly Waiting[], record: string): void {
   if (call === undefined || call.settled || mark === undefined) return;
   call.settled = true;
   const text = record.slice(number.length + 1);
-  if (mark === '=') return isJson(text) ? call.resolve(text) : call.reject(invalidResult('the result is not JSON'));
+  if (mark === '=') return isJsonText(text) ? call.resolve(text) : call.reject(invalidResult('the result is not JSON'));
   call.reject(failureOfRecord(text));
 }
 

@@ -6,7 +6,7 @@ import ipaddr from 'ipaddr.js';
 import { addressKind } from '../../lib/address-kind.ts';
 import { formatHostPort } from '../../lib/host-port.ts';
 import type { HostPort } from '../../lib/host-port.ts';
-import { Turns } from '../../lib/turns.ts';
+import { FairQueue } from '../../lib/fair-queue.ts';
 import { codeOf } from './connect.ts';
 import { names, optionFor, permits } from './permission.ts';
 import type { NetworkPermission } from './permission.ts';
@@ -33,7 +33,7 @@ export interface ResolverOptions {
 export class Resolver {
   readonly #options: ResolverOptions;
   /** Node resolves two names at a time, for the whole service. */
-  readonly #places = new Turns(1);
+  readonly #places = new FairQueue({ limit: 1 });
 
   constructor(options: ResolverOptions) {
     this.#options = options;
@@ -74,7 +74,7 @@ export class Resolver {
     const fail = (status: number, why: string): void =>
       reject(new Refusal(status, `the name of ${formatHostPort(target)} ${why}`));
     const late = setTimeout(() => fail(504, 'was not resolved in time'), this.#options.timeoutMs);
-    void this.#places.run(async () => {
+    void this.#places.run('', async () => {
       try {
         const addresses = await this.#ask(target.host);
         if (addresses.length === 0) fail(502, 'has no address');

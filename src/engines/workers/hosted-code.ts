@@ -8,7 +8,7 @@ import type { WantedArtifacts } from './packages/artifacts.ts';
 import type { Cache } from './packages/cache.ts';
 import { activationFailed } from './packages/errors.ts';
 import { installFailure } from './packages/install-failure.ts';
-import { Turns } from '../../lib/turns.ts';
+import { FairQueue } from '../../lib/fair-queue.ts';
 import type { WorkerPool } from './worker-pool.ts';
 import type { EndpointCode } from './worker-program.ts';
 
@@ -89,7 +89,7 @@ export class HostedCode {
   /** How many endpoints need each. */
   readonly #hosts = new Map<KoHost, number>();
   readonly #folders = new Map<string, number>();
-  readonly #places = new Turns(AT_ONCE);
+  readonly #places = new FairQueue({ limit: AT_ONCE });
 
   constructor(parts: HostedCodeParts) {
     this.#parts = parts;
@@ -116,7 +116,7 @@ export class HostedCode {
       add(this.#folders, folder);
       needed.defer(() => void take(this.#folders, folder));
     };
-    const key = await this.#places.run(() => {
+    const key = await this.#places.run('', () => {
       progress('fetching artifacts');
       const stored = this.#artifacts.provide({ ...wanted, variant: installer.variantOf(wanted) });
       return stored.catch((thrown: unknown) => {
@@ -182,7 +182,7 @@ export class HostedCode {
   }
 
   async #load(host: KoHost, code: StoredCode, progress: Progress): Promise<void> {
-    const problem = await this.#places.run(() => {
+    const problem = await this.#places.run('', () => {
       progress('loading');
       return host.load(code.wanted.uri);
     });

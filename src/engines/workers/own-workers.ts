@@ -1,5 +1,5 @@
 /** The workers of one engine that the service runs itself. Nothing is started, or even loaded, before code is to run. */
-import { isJson } from '../../lib/json.ts';
+import { isJsonText } from '../../lib/json.ts';
 import type { Logger } from 'pino';
 import { digestOf } from '../../lib/digest.ts';
 import { invalidResult, toError } from '../../lib/errors.ts';
@@ -276,7 +276,7 @@ export class OwnEndpoint implements EndpointLocation {
         ...{ json, depth, scope, trace, signal },
         deadline: limit < deadline ? limit : deadline,
         // The code may have written it to the socket itself, and it goes into the answer as it is.
-        resolve: (result) => (isJson(result) ? resolve(result) : reject(invalidResult('the result is not JSON'))),
+        resolve: (result) => (isJsonText(result) ? resolve(result) : reject(invalidResult('the result is not JSON'))),
         reject: (error) => reject(this.#told(error)),
       });
     });

@@ -1,9 +1,9 @@
 /** Where an OpenAPI document says what an endpoint takes and gives. */
+import { mediaTypeOf } from '../../lib/media-type.ts';
 import { endpointPath } from '../../knowledge-object/descriptors/deployment.ts';
 import { pointerKey } from '../../knowledge-object/descriptors/service.ts';
 import { fieldsOf, isObject } from '../../lib/fields.ts';
 import type { Fields } from '../../lib/fields.ts';
-import { bare } from './media-type.ts';
 
 /** Keys that lead to a place of a document. */
 export type Path = readonly string[];
@@ -23,7 +23,8 @@ export function operationOf(document: Fields, endpoint: string, method: string):
 export function schemaOf(document: Fields, holder: Path, contentType: string): Path | undefined {
   const place = [...follow(document, holder), 'content'];
   const types = Object.keys(fieldsOf(at(document, place)));
-  const type = types.find((each) => bare(each) === bare(contentType)) ?? types.find((each) => each.includes('*'));
+  const type =
+    types.find((each) => mediaTypeOf(each) === mediaTypeOf(contentType)) ?? types.find((each) => each.includes('*'));
   if (type === undefined) return undefined;
   const path = [...place, type, 'schema'];
   return at(document, path) === undefined ? undefined : path;

@@ -1,4 +1,5 @@
 /** The thread of `forms.ts`: reads what forms need of descriptors and worked examples, one knowledge object after the other. */
+import { isJson, mediaTypeOf } from '../../lib/media-type.ts';
 import { parentPort } from 'node:worker_threads';
 import { EXAMPLES_FILE, parseWorkedExamples } from '../../knowledge-object/worked-examples.ts';
 import type { WorkedExample } from '../../knowledge-object/worked-examples.ts';
@@ -10,7 +11,6 @@ import { at, follow, operationOf, resultSchema, schemaOf } from './find-schema.t
 import type { Path } from './find-schema.ts';
 import { FormRefused, formSchema } from './form-schema.ts';
 import type { FormSchema } from './form-schema.ts';
-import { bare } from './media-type.ts';
 
 export interface FormQuestion {
   /** Path of the service descriptor in the package. */
@@ -146,7 +146,7 @@ function describedForm(
     }
   };
   const { summary, description } = fieldsOf(at(document, operation));
-  const type = accepts.find((each) => bare(each) === JSON_TYPE) ?? accepts[0] ?? JSON_TYPE;
+  const type = accepts.find((each) => mediaTypeOf(each) === JSON_TYPE) ?? accepts[0] ?? JSON_TYPE;
   const body: Path = [...operation, 'requestBody'];
   const schema = toSchema(method === 'post' ? schemaOf(document, body, type) : undefined, 'readOnly');
   const described = method === 'post' ? accepts.flatMap((each) => describedExamples(document, body, each)) : [];
@@ -169,7 +169,7 @@ function ofWorked({ name, source, contentType, body, expected, tolerance }: Work
     name,
     ...textIn('summary', source),
     contentType,
-    ...(body !== undefined && { input: isJson(contentType) ? (JSON.parse(body) as unknown) : body }),
+    ...(body !== undefined && { input: isJson(mediaTypeOf(contentType)) ? (JSON.parse(body) as unknown) : body }),
     expected: expected.kind === 'result' ? { result: expected.value, tolerance } : { error: expected.detail },
   };
 }
@@ -179,7 +179,7 @@ function describedExamples(document: Fields, body: Path, contentType: string): F
   const place = schemaOf(document, body, contentType);
   if (place === undefined) return [];
   const type = contentType.includes('*') ? JSON_TYPE : contentType;
-  const usable = (input: unknown): boolean => isJson(type) || typeof input === 'string';
+  const usable = (input: unknown): boolean => isJson(mediaTypeOf(type)) || typeof input === 'string';
   const holder = fieldsOf(at(document, place.slice(0, -1)));
   const named = Object.keys(fieldsOf(holder['examples'])).flatMap((name): FormExample[] => {
     const example = fieldsOf(at(document, follow(document, [...place.slice(0, -1), 'examples', name])));
@@ -196,5 +196,3 @@ function describedExamples(document: Fields, body: Path, contentType: string): F
     .filter(usable)
     .map((input, i) => ({ name: all.length === 1 ? 'Example' : `Example ${i + 1}`, contentType: type, input }));
 }
-
-const isJson = (type: string): boolean => /[/+]json$/.test(bare(type));

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import type { Lifecycle } from '../../lifecycle.ts';
 import { overloaded, ServiceError } from '../../lib/errors.ts';
 import { escapeSteering } from '../../lib/log.ts';
-import { SerialQueue } from '../../lib/serial-queue.ts';
+import { FairQueue } from '../../lib/fair-queue.ts';
 import type { ImportTarget } from '../../shelf/import/import-zip.ts';
 import { spool } from '../../shelf/import/spool.ts';
 import { auditNothing } from '../access/audit.ts';
@@ -28,7 +28,7 @@ const TIMEOUT_MS = 120_000;
 const MOST = 4;
 
 export function checkRoute(app: FastifyInstance, { target, lifecycle }: CheckRouteOptions): void {
-  const turns = new SerialQueue();
+  const turns = new FairQueue({ perKey: 1 });
   let present = 0;
 
   const check = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { koKey, nameKey, type KoId, type KoName } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { koNotFound, messageOf, shelfNotReadable, shelfNotWritable } from '../../lib/errors.ts';
-import { SerialQueue } from '../../lib/serial-queue.ts';
+import { FairQueue } from '../../lib/fair-queue.ts';
 import { ChangeAuthor } from '../change-author.ts';
 import type { ChangeLog } from '../change-log.ts';
 import { readOnlyShelf, writing } from '../disk-errors.ts';
@@ -98,7 +98,7 @@ export class StoredShelf implements Shelf {
   readonly #packages: StoredPackages;
   readonly #entries: EntryIndex;
   /** Writes to one KO follow each other; the last to be committed stays. */
-  readonly #writes = new SerialQueue();
+  readonly #writes = new FairQueue({ perKey: 1 });
   #ready: Promise<void> | undefined;
   #closed = false;
 

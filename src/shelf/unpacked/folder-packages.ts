@@ -6,7 +6,7 @@ import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { packageDamaged, shelfNotReadable, toError, tooManyOpen } from '../../lib/errors.ts';
 import { isOutOfHandles } from '../../lib/out-of-handles.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
-import { SerialQueue } from '../../lib/serial-queue.ts';
+import { FairQueue } from '../../lib/fair-queue.ts';
 import { isTransient, reasonOf } from '../disk-errors.ts';
 import { OpenPackage, type PackagePlace } from '../package/open-package.ts';
 import type { PackageContent } from '../package/package-content.ts';
@@ -66,7 +66,7 @@ export class FolderPackages {
   #coming: Promise<void> | undefined;
   readonly #options: FolderPackagesOptions;
   /** Looking and moving exclude each other: a look must not see a folder that is on its way out. */
-  readonly #queue = new SerialQueue();
+  readonly #queue = new FairQueue({ perKey: 1 });
 
   constructor(options: FolderPackagesOptions) {
     this.#options = options;

@@ -3,7 +3,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { koKey } from '../../knowledge-object/id.ts';
 import { outcomeOf, ServiceError } from '../../lib/errors.ts';
-import { SerialQueue } from '../../lib/serial-queue.ts';
+import { FairQueue } from '../../lib/fair-queue.ts';
 import { isMissing, reasonOf } from '../disk-errors.ts';
 import type { ChangeAuthor } from '../change-author.ts';
 import { importArchive, type ImportRules } from '../import/import-zip.ts';
@@ -27,7 +27,7 @@ interface Refused {
 
 export class PlacedArchives {
   readonly #options: PlacedArchivesOptions;
-  readonly #queue = new SerialQueue();
+  readonly #queue = new FairQueue({ perKey: 1 });
   /** By path below the shelf, in order. */
   #refused: ReadonlyMap<string, Refused> = new Map();
 

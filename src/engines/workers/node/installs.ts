@@ -6,7 +6,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { digestOf, exists } from '../packages/cache.ts';
 import type { Cache } from '../packages/cache.ts';
-import { Turns } from '../../../lib/turns.ts';
+import { FairQueue } from '../../../lib/fair-queue.ts';
 import { sourcesFor } from './fetch-sources.ts';
 import type { PackageNetwork } from './fetch-sources.ts';
 import { planOf, planToFetch } from './install-plan.ts';
@@ -37,7 +37,7 @@ export class Installs {
   readonly #cache: Cache;
   readonly #parts: InstallsParts;
   readonly #running = new Map<string, Promise<void>>();
-  readonly #places = new Turns(2);
+  readonly #places = new FairQueue({ limit: 2 });
   readonly #ending = new AbortController();
 
   constructor(cache: Cache, parts: InstallsParts) {
@@ -119,7 +119,7 @@ export class Installs {
   }
 
   #once(key: string, work: () => Promise<void>): Promise<void> {
-    const running = this.#running.get(key) ?? this.#places.run(work).finally(() => this.#running.delete(key));
+    const running = this.#running.get(key) ?? this.#places.run('', work).finally(() => this.#running.delete(key));
     this.#running.set(key, running);
     return running;
   }

@@ -6,7 +6,7 @@ import { ActivationFailure } from '../../engine.ts';
 import { digestOf } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { activationFailed, codeOf, megabytes } from './errors.ts';
-import { Turns } from '../../../lib/turns.ts';
+import { FairQueue } from '../../../lib/fair-queue.ts';
 
 const limits = { totalBytes: 300_000_000, atOnce: 4 } as const;
 
@@ -94,12 +94,12 @@ export class Artifacts {
 
 /** Gives a digest of the names and contents. */
 async function fetchAll(wanted: WantedArtifacts, paths: readonly string[], folder: string): Promise<string> {
-  const places = new Turns(limits.atOnce);
+  const places = new FairQueue({ limit: limits.atOnce });
   let total = 0;
   const digests = await Promise.all(
     paths.map((path) =>
       places
-        .run(async () => {
+        .run('', async () => {
           const bytes = await wanted.read(path);
           total += bytes.length;
           if (total > limits.totalBytes)

@@ -1,6 +1,6 @@
 /** The database of a fleet: statements, transactions, and what can go wrong between here and there. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { Turns } from '../../../lib/turns.ts';
+import { FairQueue } from '../../../lib/fair-queue.ts';
 import type {
   Database,
   Dialect,
@@ -63,7 +63,7 @@ export class PostgresDatabase implements Database {
   onRefused: (() => void) | undefined;
   readonly #connections: Connections;
   readonly #timeout: number;
-  readonly #transactions: Turns;
+  readonly #transactions: FairQueue;
   readonly #onStep: ((step: string) => void) | undefined;
 
   /** Opens no connection yet. @throws startRefused. */
@@ -75,7 +75,7 @@ export class PostgresDatabase implements Database {
     this.dialect = dialectOf(schemaName(fleet));
     this.channel = `"kgrid:${fleet}"`;
     this.#timeout = statementTimeout ?? STATEMENT_TIMEOUT_MS;
-    this.#transactions = new Turns(Math.max(1, most - 1));
+    this.#transactions = new FairQueue({ limit: Math.max(1, most - 1) });
     const name = `kgrid ${fleet}`;
     this.#connections = new Connections({ location: this.location, passwords, name, most, stopped });
   }
@@ -120,7 +120,7 @@ export class PostgresDatabase implements Database {
     work: (transaction: Transaction) => Promise<T>,
     { isExclusive = false }: TransactionOptions = {},
   ): Promise<T> {
-    return this.#transactions.run(() => this.#retried(work, isExclusive));
+    return this.#transactions.run('', () => this.#retried(work, isExclusive));
   }
 
   async #retried<T>(work: (transaction: Transaction) => Promise<T>, isExclusive: boolean): Promise<T> {

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { toError } from '../../../lib/errors.ts';
-import { SerialQueue } from '../../../lib/serial-queue.ts';
+import { FairQueue } from '../../../lib/fair-queue.ts';
 import type { Database, Dialect, Following, Look, Query, Result, Row, Transaction, Value } from '../database.ts';
 import type { Answer, Job, ThreadData } from './thread.ts';
 
@@ -66,7 +66,7 @@ export class SqliteDatabase implements Database {
   readonly label: string;
   readonly #thread: Worker;
   readonly #waiting = new Map<number, Waiting>();
-  readonly #transactions = new SerialQueue();
+  readonly #transactions = new FairQueue({ perKey: 1 });
   readonly #onStep: SqliteOptions['onStep'];
   #last = 0;
   #ended: Error | undefined;
