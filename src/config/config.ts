@@ -20,6 +20,7 @@ import { SettingReader } from './setting-reader.ts';
 import { SETTINGS } from './settings.ts';
 import type { OptionName } from './settings.ts';
 import type { Setting } from './setting.ts';
+import { toWorkerMemory } from './worker-memory.ts';
 import { toChoice, toCount, toDuration, toPause, toFlag, toHost, toNaan, toNumber, toPort, toUrl } from './values.ts';
 
 /** HTTP Basic. */
@@ -78,6 +79,8 @@ export interface Config {
   /** Which knowledge objects share the processes of javascript. */
   readonly isolation: Isolation;
   readonly runtimes: readonly string[];
+  /** Megabytes of a worker, by engine, where the operator sets them. */
+  readonly workerMemory: Readonly<Record<string, number>>;
   readonly walls: WallsMode;
   /** The functions that libraries of KOs export are endpoints, where these deploy none. */
   readonly servesLibraries: boolean;
@@ -164,6 +167,7 @@ export function toConfig(raw: RawSettings): Config {
         .map((name) => name.trim()),
       read.source('runtimes'),
     ),
+    workerMemory: toWorkerMemory(read.list('worker-memory'), read.source('worker-memory')),
     servesLibraries: servesLibraries === 'on',
     sourceBuilds: read.koNames('allow-source-builds'),
     network: toNetworkPermissions(read.list('allow-network'), read.source('allow-network'), read.as('port', toPort)),

@@ -125,6 +125,12 @@ test('a bad value is refused with the name of its option or variable and with wh
 
 test('what is bad beyond its kind is refused too', () => {
   const refusals: [argv: string[], message: RegExp][] = [
+    [['--worker-memory', '63MB'], /^--worker-memory is '63MB', but must be at least 64MB$/],
+    [
+      ['--worker-memory', '1GB,cobol=1GB'],
+      /^--worker-memory is 'cobol=1GB', but must be a size, or one behind the name/,
+    ],
+    [['--worker-memory', 'python=much'], /^--worker-memory is 'much', but must be a size such as/],
     [['--isolate-memory', '4MB'], /^--isolate-memory is '4MB', but must be at least 8MB$/],
     [['--property', 'novalue'], /^--property is 'novalue', but must be name=value$/],
     [['--property', '=x'], /^--property is '=x', but must be name=value$/],

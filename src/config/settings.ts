@@ -281,6 +281,13 @@ export const SETTINGS = [
     help: `Runtimes to start and supervise: ${RUNTIME_NAMES.join(', ')}, or none`,
   },
   {
+    option: 'worker-memory',
+    env: 'KGRID_WORKER_MEMORY',
+    kind: 'list',
+    group: 'Engines',
+    help: 'Memory of a worker of node and python, such as 1GB, or of one of them, such as python=2GB; may repeat (default: 256MB and 512MB, or what --max-body and --max-result need)',
+  },
+  {
     option: 'walls',
     env: 'KGRID_WALLS',
     kind: 'choice',

@@ -52,7 +52,7 @@ const RLIMIT_NOFILE = 7;
 
 const LIMITS: Record<Walls['calls'], { readonly files: number; readonly bytesOfFile: number }> = {
   sandbox: { files: 64, bytesOfFile: 0 },
-  worker: { files: 1024, bytesOfFile: 2 ** 30 },
+  worker: { files: 1024, bytesOfFile: 2 ** 28 },
   installer: { files: 4096, bytesOfFile: 2 ** 33 },
 };
 

@@ -53,7 +53,7 @@ test('a program has its environment, its pipes, its limits, and nothing to gain'
   assert.deepEqual([noNewPrivileges, filters], ['1', '1']);
   assert.match(limits, /Max core file size +0 +0 /);
   assert.match(limits, /Max open files +1024 +1024 /);
-  assert.match(limits, /Max file size +1073741824 +1073741824 /);
+  assert.match(limits, /Max file size +268435456 +268435456 /);
 });
 
 test('a program may have fewer files than its walls have rules', async () => {

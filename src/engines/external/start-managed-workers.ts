@@ -13,7 +13,10 @@ import type { Environment } from '../workers/worker-kit.ts';
 import type { RuntimeRegistry } from './runtime-registry.ts';
 
 export interface StartManagedWorkersOptions {
-  readonly config: Pick<Config, 'runtimes' | 'limits' | 'sourceBuilds' | 'network' | 'processes' | 'addons'>;
+  readonly config: Pick<
+    Config,
+    'runtimes' | 'limits' | 'sourceBuilds' | 'network' | 'processes' | 'addons' | 'workerMemory'
+  >;
   readonly registry: RuntimeRegistry;
   readonly kernel: Kernel;
   readonly version: string;
@@ -52,8 +55,8 @@ async function startOf(options: StartManagedWorkersOptions, name: string, networ
       ...{ callTimeout: config.limits.runtime, activationTimeout: config.limits.activation },
       ...{ maxResult: config.limits.result, maxBody: config.limits.body, queueLimit: config.limits.queue },
       ...{ sourceBuilds: config.sourceBuilds, network, processes: config.processes },
-      addons: config.addons,
       shared: options.shared,
+      ...{ addons: config.addons, memoryMb: config.workerMemory[name] },
     });
     return;
   }

@@ -1,4 +1,5 @@
 /** What callers hear of an answer, and of a call that has none. */
+import { KILLED_FOR_MEMORY } from '../supervisor/memory-kills.ts';
 import {
   bodyNotReadable,
   callerGone,
@@ -78,6 +79,8 @@ export const isFromOutside = (reason: string): boolean => reason.startsWith('SIG
 
 /** The process ended under the work. `reason`: what is behind the colon is for the log. */
 export function sandboxEnded({ parts }: Endpoint, reason: string): Error {
+  if (reason.includes(KILLED_FOR_MEMORY))
+    return overloaded('the kernel ended the sandbox during the call, since no memory was left; try again later');
   if (isFromOutside(reason)) return overloaded('the sandbox was ended from outside during the call; try again');
   if (isOutOfMemory(reason)) return memoryLimit(parts);
   const [how] = reason.split(':', 1);

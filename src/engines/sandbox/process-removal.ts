@@ -1,4 +1,5 @@
 /** What becomes of a process that leaves its lane, and of its work: it ended, fell silent, has grown or passed a limit. */
+import { KILLED_FOR_MEMORY } from '../supervisor/memory-kills.ts';
 import { whyNotStarted } from '../../confinement/launch.ts';
 import { endedLoading, errorOf, isFromOutside, noTurn, sandboxEnded } from './answers.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -41,7 +42,7 @@ export class ProcessRemoval {
       this.#onFailedStart(lane, works, reason);
       return undefined;
     }
-    this.#counts?.add('ended');
+    this.#counts?.add(reason.includes(KILLED_FOR_MEMORY) ? 'memory' : 'ended');
     const lanes = this.#lanes.dedicatedWith(lane);
     const wasAlone = lanes?.isAlone(lane) === true;
     lanes?.remove(lane);

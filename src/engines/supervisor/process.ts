@@ -7,6 +7,7 @@ import { Duplex } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { BegunFile } from './begun-file.ts';
 import { GroupGuard } from './group-guard.ts';
+import { KILLED_FOR_MEMORY, memoryKills } from './memory-kills.ts';
 import { FrameReader, OddFrame, frame } from './frames.ts';
 import type { OnFrame } from './frames.ts';
 import { launchOf } from '../../confinement/launch.ts';
@@ -87,10 +88,15 @@ export class SandboxProcess implements Sandbox {
   readonly #isWorker: boolean;
   readonly #guard: GroupGuard | undefined;
   readonly #begun: BegunFile | undefined;
+  readonly #kills: () => number;
+  readonly #killsBefore: number;
   alive = true;
   #isUnresponsive = false;
 
-  constructor(command: Command, events: ProcessEvents, kernel: Kernel = NO_WALLS) {
+  /** `kills`: see `memoryKills`. */
+  constructor(command: Command, events: ProcessEvents, kernel: Kernel = NO_WALLS, kills = memoryKills) {
+    this.#kills = kills;
+    this.#killsBefore = kills();
     const { cwd = '/', isWorker = false, countsIn } = command;
     const pipes = countsIn !== undefined ? 3 : isWorker ? 2 : 1;
     const { program, args, env } =
@@ -219,7 +225,9 @@ export class SandboxProcess implements Sandbox {
     };
     this.#child.on('error', (error) => onEnd(error.message));
     this.#child.on('exit', (code, signal) => {
-      const end = (): void => onEnd(signal ?? `exit code ${String(code)}`);
+      const isForMemory = signal === 'SIGKILL' && !this.#isUnresponsive && this.#kills() > this.#killsBefore;
+      const how = isForMemory ? `${signal}: ${KILLED_FOR_MEMORY}` : (signal ?? `exit code ${String(code)}`);
+      const end = (): void => onEnd(how);
       if (!this.#isWorker) return end();
       this.#killGroup();
       this.#guard?.[Symbol.dispose]();

@@ -16,6 +16,7 @@ import type { WorkerCallParts, WorkerWork } from './worker-call.ts';
 import type { EndpointCode } from './worker-program.ts';
 import { fail, failOverdue, hasEnded } from './settle-work.ts';
 import { Worker } from './worker.ts';
+import type { WorkerFault } from './worker.ts';
 import { WorkerLosses } from './worker-losses.ts';
 import type { WorkerLoss } from './worker-losses.ts';
 
@@ -236,16 +237,16 @@ export class KoHost {
     this.#settleClosing();
   }
 
-  #ended(worker: Worker, unbegun: readonly WorkerWork[], fault: string | undefined): void {
+  #ended(worker: Worker, unbegun: readonly WorkerWork[], fault: WorkerFault | undefined): void {
     if (fault !== undefined) {
       // A stop ends them all, and nobody need look into that.
       if (!this.#isKilled) {
-        this.#losses.add(worker, 'ended');
-        this.#log.failed(withoutUncaught(fault));
+        this.#losses.add(worker, fault.kind);
+        this.#log.failed(withoutUncaught(fault.why));
       }
     }
     this.#forget(worker);
-    this.#runAgain(worker, unbegun, fault);
+    this.#runAgain(worker, unbegun, fault?.why);
     this.#pump();
     this.#settleClosing();
   }

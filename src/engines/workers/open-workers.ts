@@ -43,7 +43,8 @@ export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorke
   const cache = await Cache.open(join(options.cache, engine));
   const outputLimit = Math.max(LEAST_RESULT_BYTES, options.maxResult);
   const bodyLimit = Math.max(MEGABYTE, options.maxBody);
-  const memoryMb = Math.ceil((TIMES_IN_MEMORY * (outputLimit + bodyLimit)) / MEGABYTE);
+  const needed = Math.ceil((TIMES_IN_MEMORY * (outputLimit + bodyLimit)) / MEGABYTE);
+  const memoryMb = options.memoryMb ?? Math.max(kit.leastMemoryMb, needed);
   const open = await kit.open({
     ...{ cache, outputLimit, bodyLimit, memoryMb, environment, sourceBuilds, network, kernel },
     shared: options.shared,

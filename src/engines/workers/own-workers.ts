@@ -57,6 +57,8 @@ export interface OwnWorkersOptions {
   /** At a start, code that an earlier one saw to load is loaded by its first call. */
   readonly known?: KnownLoads;
   readonly log: Logger;
+  /** Megabytes of a worker; as much as its code needs for the largest input and result where it is left out. */
+  readonly memoryMb?: number | undefined;
   /** Keep what code prints. */
   readonly consoles?: ConsoleLines;
 }

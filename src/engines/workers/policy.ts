@@ -6,7 +6,7 @@ export const workerPolicy = {
   /** Between two looks at calls and workers while there is work, … */
   tickMs: 25,
   /** … and while workers have nothing to do. */
-  idleTickMs: 500,
+  idleTickMs: 100,
   memoryCheckMs: 100,
   /** Calls of one worker that may wait for answers to questions of theirs, each of at most so many. */
   mostQuestions: 100,
@@ -37,8 +37,8 @@ export const workerPolicy = {
   /** What a worker may have in its scratch folder, … */
   scratchBytes: 256 * MB,
   scratchFiles: 10_000,
-  /** … which is looked at so often, as are its threads. */
-  scratchCheckMs: 1000,
+  /** … which is looked at so often, as are its threads; more seldom where that takes long, see `ScratchFolders`. */
+  scratchCheckMs: 100,
   /** Threads come out of the machine's and the service's, and no limit of the kernel counts those of one process. */
   mostThreads: 1000,
 

@@ -95,3 +95,34 @@ test('what processes left that were killed is removed, and nothing of those that
   await scratch.clear();
   assert.deepEqual(others.map(existsSync), [true, true, false]);
 });
+
+test('many files count together', async () => {
+  await using folder = await temporaryFolder();
+  const scratch = new ScratchFolders(folder.path, { ...policy, scratchFiles: 1000 });
+  const full = scratch.make();
+  scratch.belongsTo(full, 1);
+  for (let i = 0; i < 600; i++) await writeFile(join(full, String(i)), 'x'.repeat(4096));
+  assert.deepEqual(await problemsOf(scratch), [[1, 'The knowledge object wrote more than 2 MB of temporary files']]);
+});
+
+test('folders that take long to look at are looked at less often', async () => {
+  await using folder = await temporaryFolder();
+  let now = 0;
+  const scratch = new ScratchFolders(folder.path, { ...policy, scratchFiles: 0 }, () => now);
+  const full = scratch.make();
+  scratch.belongsTo(full, 1);
+  await writeFile(join(full, 'file'), '');
+  let looks = 0;
+  const look = (): Promise<void> =>
+    scratch.check(() => {
+      looks++;
+      now += 100;
+    });
+  await look();
+  now = 499;
+  await look();
+  assert.equal(looks, 1);
+  now = 500;
+  await look();
+  assert.equal(looks, 2);
+});

@@ -4,11 +4,14 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { lstat, opendir, readdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { uptime } from '../../lib/uptime.ts';
 import { mapBounded } from '../../lib/map-bounded.ts';
 import { codeOf } from './packages/errors.ts';
 import type { WorkerPolicy } from './policy.ts';
 import { removeTree } from './remove-tree.ts';
 
+/** Times as long as the last look took: thousands of small files must not keep the service busy. */
+const RESTS = 4;
 /** Process ids are those of one machine or container. */
 const NAME = `scratch-${hostname()}-`;
 
@@ -18,9 +21,14 @@ export class ScratchFolders {
   /** With the processes that they belong to. */
   readonly #pids = new Map<string, number | undefined>();
   #checking = false;
+  /** Time before which nothing is looked at. */
+  #restsUntil = 0;
+
+  readonly #now: () => number;
 
   /** `folder`: others may have theirs there too. */
-  constructor(folder: string, policy: Pick<WorkerPolicy, 'scratchBytes' | 'scratchFiles'>) {
+  constructor(folder: string, policy: Pick<WorkerPolicy, 'scratchBytes' | 'scratchFiles'>, now = uptime) {
+    this.#now = now;
     this.#folder = folder;
     this.#policy = policy;
   }
@@ -69,13 +77,16 @@ export class ScratchFolders {
 
   /** Tells of workers that wrote more than they may. Never rejects. */
   async check(onTooMuch: (pid: number, reason: string) => void): Promise<void> {
-    if (this.#checking) return;
+    const began = this.#now();
+    if (this.#checking || began < this.#restsUntil) return;
     this.#checking = true;
     for (const [folder, pid] of this.#pids) {
       const problem = await this.#problemOf(folder);
       if (problem !== undefined && pid !== undefined) onTooMuch(pid, problem);
     }
     this.#checking = false;
+    const ended = this.#now();
+    this.#restsUntil = ended + (ended - began) * RESTS;
   }
 
   async #problemOf(folder: string): Promise<string | undefined> {
@@ -133,7 +144,9 @@ const AT_ONCE = 64;
 async function bytesOf(files: readonly string[]): Promise<number> {
   let blocks = 0;
   await mapBounded(files, AT_ONCE, async (file) => {
-    blocks += (await lstat(file).catch(unlessHidden))?.blocks ?? 0;
+    // Not in one expression, which would take the sum as it was before the wait.
+    const found = await lstat(file).catch(unlessHidden);
+    blocks += found?.blocks ?? 0;
   });
   return blocks * BLOCK_BYTES;
 }

@@ -14,7 +14,7 @@ export interface KitOptions {
   /** Bytes of a result, and of an input. */
   readonly outputLimit: number;
   readonly bodyLimit: number;
-  /** Megabytes that code needs for its largest input and result. */
+  /** Megabytes that code may use. */
   readonly memoryMb: number;
   /** Milliseconds that an installation may take. */
   readonly installTimeout: number;
@@ -42,6 +42,8 @@ export interface OpenKit {
 export interface WorkerKit {
   /** Calls of one knowledge object that run at the same time. */
   readonly concurrency: number;
+  /** Megabytes of a worker where the operator sets none, or more where inputs and results need them. */
+  readonly leastMemoryMb: number;
   /** Why workers cannot run here, and what to do; undefined where they can. */
   absence(environment: Environment): Promise<string | undefined>;
   /** Paths of the files that workers get of an endpoint; its artifacts where it is left out. */

@@ -1,6 +1,7 @@
 /** A worker process as its supervisor sees it: its sockets, the work it has, and how it ends. */
 import type { Readable } from 'node:stream';
 import type { Clock } from '../supervisor/clock.ts';
+import { KILLED_FOR_MEMORY } from '../supervisor/memory-kills.ts';
 import { frame, OddFrame } from '../supervisor/frames.ts';
 import type { ProcessEvents, SandboxProcess } from '../supervisor/process.ts';
 import { CallFailure, uncaught } from './call-failure.ts';
@@ -30,6 +31,12 @@ export interface WorkerOptions {
   readonly policy: WorkerPolicy;
 }
 
+/** Why a worker ended. */
+export interface WorkerFault {
+  readonly kind: 'memory' | 'ended';
+  readonly why: string;
+}
+
 export interface WorkerEvents {
   /** A call was answered, or waits for another endpoint: there may be a free place. */
   freed(worker: Worker): void;
@@ -40,13 +47,15 @@ export interface WorkerEvents {
   /** It has said what it began, at any time after it was sealed: `unbegun` is the work that it will never begin. */
   gaveBack(worker: Worker, unbegun: readonly WorkerWork[]): void;
   /** `unbegun`: open work that had not begun; what had was failed before. `fault` says why, unless the end was wanted. */
-  ended(worker: Worker, unbegun: readonly WorkerWork[], fault: string | undefined): void;
+  ended(worker: Worker, unbegun: readonly WorkerWork[], fault: WorkerFault | undefined): void;
   /** The process ended before its program was ready: nothing of its work has begun. */
   notStarted(worker: Worker, works: readonly WorkerWork[], reason: string): void;
   printed(stream: 'stdout' | 'stderr', line: string): void;
   /** What the code says, without the paths of this machine. */
   clean(text: string): string;
 }
+
+const NO_MEMORY_LEFT = 'The kernel ended the process of the knowledge object, since no memory was left';
 
 export class Worker {
   /** By number, in the order they were sent; also those that were failed meanwhile and whose code runs on. */
@@ -307,14 +316,19 @@ export class Worker {
     const unbegun = this.#takeBack(begun);
     const [how = ''] = reason.split(':', 1);
     const unexpected = `The process of the knowledge object ended unexpectedly (${how})`;
-    const reached = this.#reason ?? (this.#outOfMemory ? this.memoryReason() : unexpected);
+    const forMemory = this.#outOfMemory
+      ? this.memoryReason()
+      : reason.includes(KILLED_FOR_MEMORY)
+        ? NO_MEMORY_LEFT
+        : undefined;
+    const reached = this.#reason ?? forMemory ?? unexpected;
     const why = this.#events.clean(reached);
     const works = [...this.open].map(({ work }) => work);
     this.open.clear();
     if (works.length > 0) this.#hasBegun = true;
-    const kind = reached === this.memoryReason() ? 'memory' : 'ended';
+    const kind = reached === forMemory || reached === this.memoryReason() ? 'memory' : 'ended';
     const failure = new CallFailure(kind, why, { isOfOthers: works.length > 1 });
     for (const work of works) fail(work, failure);
-    this.#events.ended(this, unbegun, this.#wanted ? undefined : why);
+    this.#events.ended(this, unbegun, this.#wanted ? undefined : { kind, why });
   }
 }

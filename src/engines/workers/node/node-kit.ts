@@ -16,6 +16,7 @@ const BIN = join(import.meta.dirname, '../../../../node_modules/.bin');
 /** Workers of the engine `node`, in the Node that runs the service. */
 export const nodeKit: WorkerKit = {
   concurrency: CONCURRENCY,
+  leastMemoryMb: LEAST_MEMORY_MB,
   absence: () => Promise.resolve(undefined),
   async open(options) {
     const { cache, outputLimit, memoryMb, environment, installTimeout, sourceBuilds, network, kernel, onWarning } =
@@ -40,7 +41,7 @@ export const nodeKit: WorkerKit = {
     );
     const program = nodeWorkers({
       files,
-      memoryMb: Math.max(LEAST_MEMORY_MB, memoryMb),
+      memoryMb,
       outputLimit: Math.min(MAX_STRING_CHARACTERS, outputLimit),
       permissions: true,
       kernel,

@@ -21,7 +21,7 @@ export interface NodeProgramOptions {
 }
 
 /** What the process needs beside the heap: Node itself, the young generation, code. */
-const BESIDE_HEAP_MB = 150;
+export const BESIDE_HEAP_MB = 150;
 
 export const nodeWorkers = (options: NodeProgramOptions): WorkerProgram => ({
   engine: 'node',

@@ -12,6 +12,7 @@ const CONCURRENCY = 16;
 /** Workers of the engine `python`, in the `python3` of the machine. */
 export const pythonKit: WorkerKit = {
   concurrency: CONCURRENCY,
+  leastMemoryMb: LEAST_MEMORY_MB,
   async absence(environment) {
     const found = await findPython(forInstallers(environment));
     return typeof found === 'string' ? found : undefined;
@@ -30,8 +31,7 @@ export const pythonKit: WorkerKit = {
       shared: options.shared,
     });
     const program = pythonWorkers({
-      ...{ python, outputLimit, bodyLimit, environment, concurrency: CONCURRENCY },
-      memoryMb: Math.max(LEAST_MEMORY_MB, memoryMb),
+      ...{ python, outputLimit, bodyLimit, environment, memoryMb, concurrency: CONCURRENCY },
     });
     return { program, installer, folders: [] };
   },

@@ -21,7 +21,7 @@ export interface PythonProgramOptions {
 export const PYTHON_PROGRAMS = join(import.meta.dirname, '../../../../runtimes/python');
 
 /** Memory that a worker shares with others, such as the files of the interpreter and of libraries, does not count. */
-const BESIDE_MEMORY_MB = 64;
+export const BESIDE_MEMORY_MB = 64;
 /** Calls that wait for other endpoints keep their thread, and calls nest 16 deep. */
 const THREADS_PER_CALL = 17;
 const MAX_THREADS = 512;

@@ -17,6 +17,7 @@ import { findPython } from '../python/find-python.ts';
 import { pythonWorkers } from '../python/python-program.ts';
 import type { WorkerPolicy } from '../policy.ts';
 import { WorkerPool } from '../worker-pool.ts';
+import type { PoolOptions } from '../worker-pool.ts';
 import type { WorkerProgram } from '../worker-program.ts';
 
 export interface NetworkedPoolOptions {
@@ -30,6 +31,7 @@ export interface NetworkedPoolOptions {
   readonly clock?: Clock;
   /** Changes how a worker is started. */
   readonly command?: (command: Command) => Command;
+  readonly startProcess?: PoolOptions['startProcess'];
   readonly onPrinted?: (line: string) => void;
   readonly onEnded?: (reason: string) => void;
 }
@@ -88,6 +90,7 @@ export async function networkedPool(options: NetworkedPoolOptions): Promise<Netw
     ...(kernel && { kernel }),
     ...(policy && { policy }),
     ...(clock && { clock }),
+    ...(options.startProcess && { startProcess: options.startProcess }),
     ...{ scratch, network, bodyLimit: MB, outputLimit: MB, concurrency: 8, queue: 100 },
     ...{ loadLimitMs: LIMIT_MS, idleTimeoutMs: LIMIT_MS, idleWorkers: 16 },
     log: {
