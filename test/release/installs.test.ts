@@ -91,9 +91,9 @@ for (const version of NODES) {
     await run('npm', install, { env: environment });
     const kgrid = (...args: string[]) =>
       run(join(prefix, 'bin/kgrid'), args, { cwd: home, env: { ...environment, HOME: home } });
-    const { stdout: head } = await run('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: clone });
+    const { stdout: commit } = await run('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: clone });
     const { version: release } = JSON.parse(await readFile(join(clone, 'package.json'), 'utf8')) as { version: string };
-    assert.equal((await kgrid('--version')).stdout, `${release}+${head}`);
+    assert.equal((await kgrid('--version')).stdout.trim(), `${release}+${commit.trim()}`);
     await kgrid('create', 'my-model');
     await kgrid('test', 'my-model');
 
