@@ -97,15 +97,13 @@ for (const version of NODES) {
     await kgrid('create', 'my-model');
     await kgrid('test', 'my-model');
 
-    const shelf = join(folder, `shelf-${version}`);
-    for (const name of Object.keys(SERVED)) await cp(join(EXAMPLES, name), join(shelf, name), { recursive: true });
     await using service = await startService({
       program: join(prefix, 'bin/kgrid-activator'),
       project: home,
-      shelf,
-      args: ['--activation-timeout', '60s', '--runtimes', 'node,python'],
+      args: ['--runtimes', 'node,python'],
       env: { PATH: path, HOME: home },
     });
+    await kgrid('push', '--url', service.url, ...Object.keys(SERVED).map((name) => join(EXAMPLES, name)));
     for (const [name, id] of Object.entries(SERVED))
       assert.ok((await assertWorkedExamples(service, join(EXAMPLES, name), id)) > 0);
     assert.equal((await service.stop()).code, 0);
@@ -123,6 +121,8 @@ test('the wheel of the Python client installs without anything else, and calls a
   await run('python3', ['-m', 'venv', environment]);
   const python = join(environment, 'bin/python');
   await run(python, ['-m', 'pip', 'install', '--quiet', '--no-index', join(wheels, wheel)]);
-  await using service = await startService({ shelf: EXAMPLES, args: ['--activation-timeout', '60s'] });
+  const shelf = join(folder, 'shelf');
+  await cp(join(EXAMPLES, 'nephrology-ckdepi-v2.0'), join(shelf, 'ckdepi'), { recursive: true });
+  await using service = await startService({ shelf });
   assert.equal((await run(python, ['-c', ASK, service.url], { cwd: folder })).stdout, '50\n');
 });
