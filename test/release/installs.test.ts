@@ -39,6 +39,14 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
+/** By what packages come to this machine: proxies, registries and authorities. */
+const networkOf = (environment: NodeJS.ProcessEnv): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) =>
+      /proxy$|^(?:npm_config|pip|node_extra)_|^ssl_cert/i.test(name) && value !== undefined ? [[name, value]] : [],
+    ),
+  );
+
 /** The folder of the program of this version, from npm. */
 async function folderOfNode(version: string): Promise<string> {
   const place = join(folder, `node-${version}`);
@@ -101,7 +109,7 @@ for (const version of NODES) {
       program: join(prefix, 'bin/kgrid-activator'),
       project: home,
       args: ['--runtimes', 'node,python'],
-      env: { PATH: path, HOME: home },
+      env: { ...networkOf(environment), PATH: path, HOME: home },
     });
     await kgrid('push', '--url', service.url, ...Object.keys(SERVED).map((name) => join(EXAMPLES, name)));
     for (const [name, id] of Object.entries(SERVED))
