@@ -43,7 +43,7 @@ COPY templates templates
 ARG KGRID_BUILD_COMMIT=""
 LABEL org.opencontainers.image.title="KGrid Activator" \
   org.opencontainers.image.description="Serves computable biomedical knowledge objects as REST endpoints" \
-  org.opencontainers.image.version="0.1.0" \
+  org.opencontainers.image.version="0.2.0" \
   org.opencontainers.image.licenses="Apache-2.0" \
   org.opencontainers.image.revision="${KGRID_BUILD_COMMIT}"
 # Any user finds a folder of its own there, for what `kgrid` and the engines keep.

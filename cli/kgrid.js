@@ -22,7 +22,9 @@ if (Number(process.versions.node.split('.')[0]) >= LEAST_NODE) {
 } else {
   const node = installedNode();
   if (node === undefined) {
-    process.stderr.write(`kgrid needs Node ${LEAST_NODE}, this is ${process.version}: run npm ci, which installs it\n`);
+    process.stderr.write(
+      `kgrid needs Node ${LEAST_NODE}, this is ${process.version}: run npm ci, or npm install without --omit=optional, which installs it\n`,
+    );
     process.exit(CANNOT_RUN);
   }
   handOver(node);

@@ -1,6 +1,6 @@
 /** Which program this is: its version, and the commit that it was made of. */
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface Build {
@@ -13,11 +13,15 @@ const UNKNOWN = 'unknown';
 const COMMIT_DIGITS = 12;
 const PROJECT = fileURLToPath(new URL('..', import.meta.url));
 
-/** `commit`: as who built an image says it (`KGRID_BUILD_COMMIT`); else that of the checkout. */
+/** Whether npm installed this program as a package; else it runs in its project. */
+export const isInstalled = PROJECT.includes(`${sep}node_modules${sep}`);
+
+/** `commit`: as who built an image says it (`KGRID_BUILD_COMMIT`); else that of the package, or of the checkout. */
 export function readBuild(commit: string | undefined, project = PROJECT): Build {
-  const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string };
+  const text = readFileSync(join(project, 'package.json'), 'utf8');
+  const { version, gitHead } = JSON.parse(text) as { version: string; gitHead?: string };
   const said = commit?.trim() ?? '';
-  const found = said === '' ? commitOfCheckout(project) : said;
+  const found = said === '' ? (gitHead ?? commitOfCheckout(project)) : said;
   return { version, commit: /^[0-9a-f]{7,64}$/i.test(found) ? found.slice(0, COMMIT_DIGITS) : UNKNOWN };
 }
 

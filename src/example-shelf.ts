@@ -1,10 +1,14 @@
-/** The shelf of `npm start` without settings: a working copy of `examples/`, so that trying things out changes nothing in it. */
+/** The shelf of a start without settings: a working copy of `examples/`, so that trying things out changes nothing in it. */
 import { createHash } from 'node:crypto';
 import { cp, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { isInstalled } from './build.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const EXAMPLES = join(ROOT, 'examples');
+/** An update of a package empties its folder, and another user may have installed it. */
+const dataFolder = (): string => (isInstalled ? join(homedir(), '.local/share/kgrid-activator') : join(ROOT, '.data'));
 
 export interface ExampleShelf {
   readonly folder: string;
@@ -13,7 +17,7 @@ export interface ExampleShelf {
 }
 
 /** Makes the copy where it is not there yet; keeps what was done to it otherwise. */
-export async function exampleShelf(folder: string = join(ROOT, '.data', 'example-shelf')): Promise<ExampleShelf> {
+export async function exampleShelf(folder: string = join(dataFolder(), 'example-shelf')): Promise<ExampleShelf> {
   const mark = join(folder, '.copy-of');
   const digest = await digestOfFolder(EXAMPLES);
   const known = await readFile(mark, 'utf8').catch(() => undefined);

@@ -39,6 +39,7 @@ async function main(output: Output, errors: Output): Promise<void> {
   });
   // Node would open its debugger, to which any process of this user can send code.
   process.on('SIGUSR1', () => undefined);
+  for (const warning of config.retired) log.warn({ event: 'setting-retired' }, warning);
   const shelf = await shelfLocation(config, log);
   const lifecycle = new Lifecycle();
   const app = await createApp({

@@ -5,7 +5,7 @@ const LEAST_NODE = 24;
 
 if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
   process.stderr.write(
-    `Node ${process.version} is too old: start the service with npm start, which uses the Node ${LEAST_NODE} that npm ci installs\n`,
+    `Node ${process.version} is too old: start the service with npm start or kgrid-activator, which use the Node ${LEAST_NODE} that npm installs with them\n`,
   );
   process.exit(1);
 }

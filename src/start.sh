@@ -5,8 +5,12 @@ case $0 in
   */*) here=${0%/*} ;;
   *) here=. ;;
 esac
-node="$here/../node_modules/.bin/node"
-[ -x "$node" ] || node=node
+# Where npm puts it: for a checkout, and for a package with its dependencies in it or beside it.
+for folder in .. ../.. ../../../..; do
+  node="$here/$folder/node_modules/.bin/node"
+  [ -x "$node" ] && break
+  node=node
+done
 # The C library gives large pieces of memory back only where it may not move this limit itself.
 export MALLOC_MMAP_THRESHOLD_=262144
 # In MB: V8 lets the garbage of a long batch grow beyond this for the rest of its life, and is no faster for it.

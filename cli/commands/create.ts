@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
+import { isInstalled } from '../../src/build.ts';
 import { RESERVED_NAANS, isKoPart, koKey } from '../../src/knowledge-object/id.ts';
 import type { KoId } from '../../src/knowledge-object/id.ts';
 import { messageOf } from '../../src/lib/errors.ts';
@@ -146,6 +147,6 @@ function report(terminal: Terminal, folder: string, engine: string, ko: string, 
   ] as const;
   const named = /\s/.test(folder) ? `"${folder}"` : folder;
   for (const [command, what] of steps)
-    terminal.print(`  npx kgrid ${command.padEnd(5)} ${named}   ${terminal.dim(what)}`);
+    terminal.print(`  ${isInstalled ? 'kgrid' : 'npx kgrid'} ${command.padEnd(5)} ${named}   ${terminal.dim(what)}`);
   terminal.json({ ok: true, ko, engine, folder, files });
 }

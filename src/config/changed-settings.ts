@@ -2,7 +2,7 @@
 import { withoutCredentials } from '../lib/without-credentials.ts';
 import type { RawSettings } from './read-settings.ts';
 import type { Setting } from './setting.ts';
-import { SETTINGS } from './settings.ts';
+import { TAKEN_SETTINGS } from './settings.ts';
 
 export interface ChangedSetting {
   readonly option: string;
@@ -20,7 +20,7 @@ const PAIRS: ReadonlySet<string> = new Set(['property']);
 
 /** In the order of the settings. */
 export function changedSettings(raw: RawSettings): ChangedSetting[] {
-  return (SETTINGS as readonly (Setting & { option: Parameters<RawSettings['get']>[0] })[]).flatMap((setting) => {
+  return (TAKEN_SETTINGS as readonly (Setting & { option: Parameters<RawSettings['get']>[0] })[]).flatMap((setting) => {
     const { option, kind, group } = setting;
     const values = raw.get(option)?.values;
     const usual = setting.default ?? (kind === 'flag' ? 'false' : null);

@@ -14,10 +14,11 @@ import { toNetworkPermissions } from './network-permissions.ts';
 import type { RawSettings } from './read-settings.ts';
 import { changedSettings, type ChangedSetting } from './changed-settings.ts';
 import { limitsOf, type Limits } from './limits.ts';
+import { RETIRED_SETTINGS } from './retired-settings.ts';
 import { readKey, readPassword } from './secret-file.ts';
 import { toProxyTrust, type ProxyTrust } from './proxy-trust.ts';
 import { SettingReader } from './setting-reader.ts';
-import { SETTINGS } from './settings.ts';
+import { TAKEN_SETTINGS } from './settings.ts';
 import type { OptionName } from './settings.ts';
 import type { Setting } from './setting.ts';
 import { toWorkerMemory } from './worker-memory.ts';
@@ -62,6 +63,8 @@ export interface Config {
   readonly agreed: Readonly<Record<string, string>>;
   /** Those that are not as by default, as they may be shown. */
   readonly changed: readonly ChangedSetting[];
+  /** What warns of settings that go with the next version. */
+  readonly retired: readonly string[];
   readonly manifests: readonly string[];
   readonly manifestRequired: boolean;
   readonly fileManifests: readonly string[];
@@ -143,6 +146,7 @@ export function toConfig(raw: RawSettings): Config {
     scrub: read.as('scrub-days', toNumber) * MILLISECONDS_OF_DAY,
     defaultNaan: read.as('default-naan', toNaan),
     ...{ agreed: { ...agreedOf(read), 'serve-libraries': servesLibraries }, changed: changedSettings(raw) },
+    retired: retiredOf(read),
     manifests: read.list('manifest'),
     manifestRequired: manifestRequiredOf(read),
     fileManifests: read.list('allow-file-manifests').map((folder) => resolve(folder)),
@@ -197,11 +201,16 @@ export function toConfig(raw: RawSettings): Config {
 
 /** Settings that decide what an answer is. */
 function agreedOf(read: SettingReader): Readonly<Record<string, string>> {
-  const options = (SETTINGS as readonly (Setting & { option: OptionName })[]).filter(
+  const options = (TAKEN_SETTINGS as readonly (Setting & { option: OptionName })[]).filter(
     ({ option, group }) => group === 'Limits' || option === 'default-naan',
   );
   return Object.fromEntries(options.map(({ option }) => [option, read.text(option) ?? 'none']));
 }
+
+const retiredOf = (read: SettingReader): readonly string[] =>
+  RETIRED_SETTINGS.filter(({ option }) => read.isGiven(option)).map(
+    ({ option, instead }) => `${read.source(option)} goes with the next version: ${instead}`,
+  );
 
 /** It may change while the service runs. @throws startRefused where there is none now. */
 function shelfPasswordOf(read: SettingReader): (() => string) | undefined {

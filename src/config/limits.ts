@@ -31,15 +31,17 @@ export interface Limits {
 }
 
 export function limitsOf(read: SettingReader): Limits {
+  const packageSize = read.as('max-package', toSize);
+  const body = read.as('max-body', toSize);
   return {
-    package: read.as('max-package', toSize),
-    unpacked: read.as('max-unpacked', toSize),
-    file: read.as('max-file', toSize),
+    package: packageSize,
+    unpacked: follows(read, 'max-unpacked', 3 * packageSize),
+    file: follows(read, 'max-file', packageSize),
     entries: read.as('max-entries', toCount),
     metadata: read.as('max-metadata', toSize),
     descriptor: read.as('max-descriptor', toSize),
-    body: read.as('max-body', toSize),
-    result: read.as('max-result', toSize),
+    body,
+    result: follows(read, 'max-result', 2 * body),
     isolateMemory: read.as('isolate-memory', (value, source) =>
       atLeast(toSize(value, source), 8 * 2 ** 20, value, source, '8MB'),
     ),
@@ -57,6 +59,12 @@ export function limitsOf(read: SettingReader): Limits {
     connections: read.as('max-connections', toCount),
     audit: read.as('max-audit', (value, source) => atLeast(toSize(value, source), 64 * 2 ** 10, value, source, '64KB')),
   };
+}
+
+/** Where nobody sets it, it grows with the setting that it belongs to. */
+function follows(read: SettingReader, option: 'max-unpacked' | 'max-file' | 'max-result', bytes: number): number {
+  const size = read.as(option, toSize);
+  return read.isGiven(option) ? size : Math.max(size, bytes);
 }
 
 function atLeast(bytes: number, least: number, value: string, source: string, words: string): number {

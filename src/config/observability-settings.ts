@@ -53,14 +53,6 @@ export const OBSERVABILITY_SETTINGS = [
     help: 'Put info.provenance into answers: the package, engine and activator that gave them, when, and what was called',
   },
   {
-    option: 'metrics-endpoints',
-    env: 'KGRID_METRICS_ENDPOINTS',
-    kind: 'number',
-    default: '1000',
-    group: 'Metrics',
-    help: 'Endpoints with series of their own at /actuator/prometheus, those that are called first; the rest counts as other',
-  },
-  {
     option: 'open-metrics',
     env: 'KGRID_OPEN_METRICS',
     kind: 'flag',

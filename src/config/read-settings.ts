@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { wordLike } from '../lib/did-you-mean.ts';
 import { startRefused } from '../lib/errors.ts';
-import { SETTINGS } from './settings.ts';
+import { SETTINGS, TAKEN_SETTINGS } from './settings.ts';
 import type { OptionName } from './settings.ts';
 import type { Setting } from './setting.ts';
 
@@ -21,7 +21,7 @@ export function readSettings(argv: readonly string[], env: NodeJS.ProcessEnv): A
   const given = readOptions(argv);
   if (typeof given === 'string') return { print: given };
   const settings = new Map<OptionName, RawValue>();
-  for (const setting of SETTINGS as readonly (Setting & { option: OptionName })[]) {
+  for (const setting of TAKEN_SETTINGS as readonly (Setting & { option: OptionName })[]) {
     const value = given.get(setting.option) ?? readVariable(setting, env);
     if (value !== undefined) settings.set(setting.option, value);
   }
@@ -35,7 +35,7 @@ function readOptions(argv: readonly string[]): Map<OptionName, RawValue> | 'help
     if (token.kind !== 'option') throw unknown(argv[token.index] ?? '');
     const { name, rawName, value = 'true' } = token;
     if (name === HELP || name === VERSION) return name;
-    const setting = SETTINGS.find(({ option }) => rawName === `--${option}`);
+    const setting = TAKEN_SETTINGS.find(({ option }) => rawName === `--${option}`);
     if (setting === undefined) throw unknown(rawName);
     // An empty value is a variable of a script that was never set: it must not mean all addresses or this folder.
     if ((setting.kind !== 'flag' && token.value === undefined) || value.trim() === '')
@@ -51,7 +51,7 @@ function readOptions(argv: readonly string[]): Map<OptionName, RawValue> | 'help
 /** An option that was a flag before it had values may still stand alone. */
 const withFlags = (argv: readonly string[]): string[] =>
   argv.map((word, at) => {
-    const kind = (SETTINGS as readonly Setting[]).find(({ option }) => word === `--${option}`)?.kind;
+    const kind = (TAKEN_SETTINGS as readonly Setting[]).find(({ option }) => word === `--${option}`)?.kind;
     return kind === 'proxies' && (argv[at + 1]?.startsWith('-') ?? true) ? `${word}=true` : word;
   });
 
@@ -61,7 +61,7 @@ const OPTIONS = {
   [HELP]: { type: 'boolean', short: 'h' },
   [VERSION]: { type: 'boolean' },
   ...Object.fromEntries(
-    SETTINGS.map(({ option, kind }) => [option, { type: kind === 'flag' ? 'boolean' : 'string' }] as const),
+    TAKEN_SETTINGS.map(({ option, kind }) => [option, { type: kind === 'flag' ? 'boolean' : 'string' }] as const),
   ),
 } as const;
 

@@ -1,6 +1,6 @@
 /** Values of settings as they were given, or their defaults, parsed with a name for whoever gave them. */
 import type { RawSettings } from './read-settings.ts';
-import { SETTINGS } from './settings.ts';
+import { TAKEN_SETTINGS } from './settings.ts';
 import type { OptionName } from './settings.ts';
 import type { Setting } from './setting.ts';
 import { toKoName } from './values.ts';
@@ -52,4 +52,4 @@ export class SettingReader {
 }
 
 const defaultOf = (option: OptionName): string | undefined =>
-  (SETTINGS as readonly Setting[]).find((each) => each.option === option)?.default;
+  (TAKEN_SETTINGS as readonly Setting[]).find((each) => each.option === option)?.default;

@@ -1,9 +1,9 @@
 import { ISOLATIONS } from '../engines/javascript/process-groups.ts';
 import { RUNTIME_NAMES } from '../engines/table.ts';
 import { WALLS_MODES } from '../confinement/walls.ts';
-import { DEFAULT_NAAN } from '../knowledge-object/places.ts';
 import { LIMIT_SETTINGS } from './limit-settings.ts';
 import { OBSERVABILITY_SETTINGS } from './observability-settings.ts';
+import { RETIRED_SETTINGS } from './retired-settings.ts';
 import type { Setting } from './setting.ts';
 import { VALIDATION_SETTINGS } from './validation-settings.ts';
 
@@ -110,28 +110,12 @@ export const SETTINGS = [
     help: "Folder for what the activator keeps beside the packages: audit, caches (default: .kgrid in the shelf folder; with a database, one in the user's cache)",
   },
   {
-    option: 'default-naan',
-    env: 'KGRID_DEFAULT_NAAN',
-    kind: 'text',
-    default: DEFAULT_NAAN,
-    group: 'Shelf',
-    help: 'Naan of the places of knowledge objects whose @id is a word or a URL',
-  },
-  {
     option: 'manifest',
     env: 'KGRID_MANIFEST',
     aliases: ['KGRID_SHELF_MANIFEST'],
     kind: 'list',
     group: 'Shelf',
     help: 'Manifest to import at the start, a file or URL; may repeat',
-  },
-  {
-    option: 'manifest-required',
-    env: 'KGRID_MANIFEST_REQUIRED',
-    kind: 'flag',
-    default: 'false',
-    group: 'Shelf',
-    help: 'Stop the start when a manifest, or anything that it lists, cannot be imported',
   },
   {
     option: 'allow-file-manifests',
@@ -157,28 +141,12 @@ export const SETTINGS = [
     help: 'Change nothing in the shelf folder: serve what lies there; several activators may read one shelf so',
   },
   {
-    option: 'keep-removed',
-    env: 'KGRID_KEEP_REMOVED',
-    kind: 'number',
-    default: '10',
-    group: 'Shelf',
-    help: 'Packages of each version that are kept after they were deleted or replaced, the latest; 0 keeps none',
-  },
-  {
     option: 'keep-removed-days',
     env: 'KGRID_KEEP_REMOVED_DAYS',
     kind: 'number',
     default: '30',
     group: 'Shelf',
     help: 'Days that they are kept; 0 keeps none',
-  },
-  {
-    option: 'scrub-days',
-    env: 'KGRID_SCRUB_DAYS',
-    kind: 'number',
-    default: '30',
-    group: 'Shelf',
-    help: 'Days in which every package on the shelf is read once, and what is damaged is named; 0 reads only, after a start, what that took as known',
   },
   {
     option: 'user',
@@ -246,13 +214,6 @@ export const SETTINGS = [
     kind: 'list',
     group: 'Access',
     help: 'Name by which browsers reach the service, such as kgrid.example.org or activator:8080; may repeat',
-  },
-  {
-    option: 'call-key-file',
-    env: 'KGRID_CALL_KEY_FILE',
-    kind: 'text',
-    group: 'Access',
-    help: 'File with the key of call tokens, for activators that call through the same runtimes (default: one made at each start, or that of the fleet)',
   },
   ...LIMIT_SETTINGS,
   {
@@ -343,4 +304,7 @@ export const SETTINGS = [
   ...OBSERVABILITY_SETTINGS,
 ] as const satisfies readonly Setting[];
 
-export type OptionName = (typeof SETTINGS)[number]['option'];
+/** With those that are still taken, and shown nowhere. */
+export const TAKEN_SETTINGS = [...SETTINGS, ...RETIRED_SETTINGS] as const;
+
+export type OptionName = (typeof TAKEN_SETTINGS)[number]['option'];

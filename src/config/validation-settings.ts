@@ -11,13 +11,4 @@ export const VALIDATION_SETTINGS = [
     group: 'Engines',
     help: 'Inputs against the schemas of their endpoints: log what breaks them, or enforce; given, off also overrides knowledge objects that ask for it',
   },
-  {
-    option: 'validate-outputs',
-    env: 'KGRID_VALIDATE_OUTPUTS',
-    kind: 'choice',
-    choices: ['off', 'log'],
-    default: 'off',
-    group: 'Engines',
-    help: 'Results against the schemas of their endpoints: log what breaks them',
-  },
 ] as const satisfies readonly Setting[];

@@ -55,7 +55,7 @@ export const FAMILIES = {
     name: 'kgrid_queue_limit_calls',
     type: 'gauge',
     labels: [],
-    help: 'Calls that may wait for one endpoint (--queue-limit)',
+    help: 'Calls that may wait for one endpoint',
   },
   batchesRunning: {
     name: 'kgrid_batches_running',
@@ -163,7 +163,7 @@ export const FAMILIES = {
     name: 'kgrid_shelf_scrubbed_packages_total',
     type: 'counter',
     labels: [],
-    help: 'Packages on the shelf whose files were all read to find damage (--scrub-days)',
+    help: 'Packages on the shelf whose files were all read to find damage',
   },
   shelfUp: {
     name: 'kgrid_shelf_up',

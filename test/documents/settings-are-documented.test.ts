@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { helpText } from '../../src/config/help.ts';
+import { RETIRED_SETTINGS } from '../../src/config/retired-settings.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
 import type { Setting } from '../../src/config/setting.ts';
 import { codesIn, tableOf } from './support/markdown.ts';
@@ -22,39 +23,12 @@ function namedIn(folder: string): Set<string> {
   return new Set(names.map(([name]) => name));
 }
 
-test('the table of settings in docs/settings.md is that of the service', () => {
-  const shown = tableOf(document, 'Option').map((row) => ({
-    option: codesIn(row['Option'] ?? '')[0],
-    env: codesIn(row['Variable'] ?? '')[0],
-    aliases: codesIn(row['Aliases'] ?? ''),
-    default: codesIn(row['Default'] ?? '')[0] ?? '',
-    help: row['Meaning'],
-  }));
-  const real = settings.map((each) => ({
-    option: `--${each.option}${each.choices === undefined ? '' : ` ${each.choices.join('|')}`}`,
-    env: each.env,
-    aliases: [...(each.aliases ?? [])],
-    default: each.default ?? '',
-    help: each.help,
-  }));
-  assert.deepEqual(shown, real);
-});
-
-test('the table of limits names an option for each, with its default', () => {
-  const limits = settings.filter((each) => each.group === 'Limits');
-  const shown = tableOf(document, 'What').map((row) => [
-    codesIn(row['Option'] ?? '')[0],
-    codesIn(row['Default'] ?? '')[0],
-  ]);
-  assert.deepEqual(
-    shown,
-    limits.map((each) => [`--${each.option}`, each.default]),
-  );
-});
-
 test('no document names an option or a variable of the service that is not there', () => {
   const options = new Set([...settings.map((each) => `--${each.option}`), '--help', '--version']);
-  const variables = new Set(settings.flatMap((each) => [each.env, ...(each.aliases ?? [])]));
+  const variables = new Set<string>([
+    ...settings.flatMap((each) => [each.env, ...(each.aliases ?? [])]),
+    ...RETIRED_SETTINGS.map(({ env }) => env),
+  ]);
   // Those of the runtimes stand in documents of their own.
   const ofRuntimes = /^KGRID_(PROXY|NODE|PYTHON|RUNTIME)_/;
   const ofCommands = namedIn('cli');

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Rings of their own: `npm run test:<name>`. */
-export const SLOW_RINGS = ['fleet', 'hostile', 'image', 'load', 'metrics', 'shutdown', 'walls'] as const;
+export const SLOW_RINGS = ['fleet', 'hostile', 'image', 'load', 'metrics', 'release', 'shutdown', 'walls'] as const;
 
 /**
  * Of those rings, the files that take a few seconds, or a short round (`inRound`), in every run. Of hostile code that is

@@ -157,7 +157,7 @@ export function afterCrash(crash: Crash): 'load again' | 'requeue' | 'fail' {
 // ----- memory -----
 
 /** A process of the fast lane above this is replaced, … */
-const PROCESS_BYTES = 1024 * MB;
+export const PROCESS_BYTES = 1024 * MB;
 /** … and one that nobody used for so long where it has more than this, … */
 const UNUSED_MS = 3000;
 const UNUSED_BYTES = 192 * MB;

@@ -26,7 +26,7 @@ export function programText(main: string | readonly string[], folder: string | u
   return text;
 }
 
-/** The module and all that it imports by a relative path, each once. */
+/** The module and all that it imports by a relative path, each once. An installed package has them without types already, as `.mjs`. */
 function withImports(mains: readonly string[]): Module[] {
   const found = new Map<string, string>();
   const add = (url: string): void => {
@@ -50,7 +50,7 @@ function withoutWarning<T>(run: () => T): T {
   }
 }
 
-const IMPORT = /^(?:import|export)\b(?! type\b)[^;]*? from '(\.[^']+\.ts)';/gm;
+const IMPORT = /^(?:import|export)\b(?! type\b)[^;]*? from '(\.[^']+\.(?:ts|mjs))';/gm;
 
 function read(file: string): string | undefined {
   try {

@@ -44,6 +44,8 @@ export interface Start {
   readonly early?: boolean;
   /** Folder of the project to run, in place of this one. */
   readonly project?: string;
+  /** What starts it, in place of `src/start.sh`. */
+  readonly program?: string;
   /** Never runs with the rights of root, to whom no file is read-only. */
   readonly unprivileged?: boolean;
   /** A command that starts it as another user. */
@@ -131,7 +133,7 @@ export async function runToEnd(start: Start): Promise<Exit & { readonly stdout: 
 function launch(start: Start, shelf: string | false | undefined) {
   const { args = [], env = {}, profile = 'dev' } = start;
   const isBound = start.unprivileged === true && process.getuid?.() === 0;
-  const [command, ...bound] = [...(isBound ? BOUND_BY_PERMISSIONS : (start.as ?? [])), START];
+  const [command, ...bound] = [...(isBound ? BOUND_BY_PERMISSIONS : (start.as ?? [])), start.program ?? START];
   const child = spawn(
     command ?? START,
     [

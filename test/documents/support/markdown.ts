@@ -47,7 +47,7 @@ export function tableOf(markdown: string, firstColumn: string): Row[] {
 }
 
 /** The cells of a line of a table, where `\|` is no border; empty for any other line. */
-function cellsOf(line: string): string[] {
+export function cellsOf(line: string): string[] {
   if (!line.startsWith('|')) return [];
   const cells = line
     .trim()

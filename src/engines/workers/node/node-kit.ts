@@ -1,4 +1,4 @@
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { forInstallers, forWorkers } from '../worker-kit.ts';
 import type { WorkerKit } from '../worker-kit.ts';
 import { NodeInstaller } from './node-installer.ts';
@@ -11,7 +11,7 @@ const LEAST_MEMORY_MB = 256;
 /** Those that wait cost a little memory each, and the more are on their way, the fewer writes they need. */
 const CONCURRENCY = 64;
 /** The `npm` that comes with the service's own Node goes first. */
-const BIN = join(import.meta.dirname, '../../../../node_modules/.bin');
+const BIN = dirname(process.execPath);
 
 /** Workers of the engine `node`, in the Node that runs the service. */
 export const nodeKit: WorkerKit = {

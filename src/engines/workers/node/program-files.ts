@@ -5,7 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { getCompileCacheDir } from 'node:module';
-import { basename, join } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { programText } from '../../supervisor/program-text.ts';
 import { codeOf } from '../packages/errors.ts';
 
@@ -18,9 +18,9 @@ export interface ProgramFiles {
 
 const WORKER = new URL('../../../../runtimes/node/worker/', import.meta.url);
 /** The second is the program of a thread. */
-const MAINS = ['main.ts', 'watchdog.ts'].map((name) => new URL(name, WORKER).href);
-const imports = /from '(\.{1,2}\/[\w./-]+\.ts)'/g;
-const moduleName = (path: string): string => `${basename(path, '.ts')}.mjs`;
+const MAINS = ['main', 'watchdog'].map((name) => new URL(`${name}${extname(import.meta.url)}`, WORKER).href);
+const imports = /from '(\.{1,2}\/[\w./-]+\.(?:ts|mjs))'/g;
+const moduleName = (path: string): string => `${basename(path, extname(path))}.mjs`;
 
 export async function prepareProgram(cacheDir: string): Promise<ProgramFiles> {
   const text = JSON.parse(programText(MAINS, getCompileCacheDir())) as readonly (readonly [
