@@ -25,6 +25,7 @@ const EXPOSED = [
     'KGrid-Failed',
     'KGrid-Manifest-Errors',
     'KGrid-Package-Digest',
+    'KGrid-Package-Signer',
     'KGrid-Records',
     'KGrid-Replaced',
     'KGrid-Still-Active',
