@@ -29,6 +29,8 @@ import type { MakeProtocol } from './http/protocol.ts';
 import { createServer } from './http/server.ts';
 import { Identity } from './identity/identity.ts';
 import { BackgroundReader } from './knowledge-object/descriptors/background-reader.ts';
+import { judgeAgain } from './activation/judge-again.ts';
+import { Trust } from './shelf/package/signatures/trust.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { Collector, figuresOf } from './metrics/collect.ts';
 import { Exposition } from './metrics/exposition.ts';
@@ -128,6 +130,8 @@ export async function createApp({
     }),
   );
   const { shelf, state, audit: auditStore } = storage;
+  const trust = owned.use(await Trust.open({ file: config.trustPolicy, warn: onWarning }));
+  shelf.trust = trust;
   if (tracer !== undefined) traceShelf(tracer, shelf);
   const fleet = owned.use(
     new Fleet({
@@ -170,6 +174,8 @@ export async function createApp({
     new Activator({
       shelf: fleet.kos,
       ...(!shelf.database.isShared && { opensLater: shelf }),
+      requireTrusted: (pkg) => shelf.requireTrusted(pkg),
+      isTrustAsked: () => trust.isAsked,
       onGone: (ko) => consoles.forget(ko),
       ...{ engines, known, descriptors, maxTimeout: config.limits.endpoint, servesLibraries: config.servesLibraries },
       order: (change, about, author) => fleet.order(change, about, author),
@@ -178,6 +184,7 @@ export async function createApp({
       log: log.child({ part: 'activation' }),
     }),
   );
+  trust.onChange = () => void judgeAgain({ activator, shelf, onWarning });
   const discardRemoved = async (): Promise<number> => {
     await auditStore?.trim?.();
     return shelf.discardRemoved();

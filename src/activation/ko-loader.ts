@@ -8,6 +8,7 @@ import { messageOf } from '../lib/errors.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import { mapBounded } from '../lib/map-bounded.ts';
 import type { SharedShelf } from '../shelf/shared-shelf.ts';
+import type { Verdict } from '../shelf/package/signatures/verdict.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 import type { ActiveKos, ListedKo } from './active-kos.ts';
 import { disagreementIn } from './agreement.ts';
@@ -31,6 +32,10 @@ export interface KoLoaderOptions {
   readonly servesLibraries?: boolean;
   /** The shelf is read for the first time. */
   readonly isStart: () => boolean;
+  /** Says whose a package is; nobody asks where it gives undefined. @throws packageNotTrusted. */
+  readonly requireTrusted?: ((pkg: KoPackage) => Promise<Verdict | undefined>) | undefined;
+  /** Every package is judged before it runs. */
+  readonly isTrustAsked?: (() => boolean) | undefined;
   /** What is loaded at the moment of a knowledge object. */
   readonly present: (key: string) => LoadedKo | undefined;
   /** A shelf that keeps the packages of what is active: at a start what is known of them need not be read. */
@@ -91,8 +96,8 @@ export class KoLoader {
 
   /** At a start, one that an earlier start read; it is read when it is over. */
   async #known({ id, digest }: ListedKo): Promise<LoadedKo | undefined> {
-    const { known, isStart, opensLater, servesLibraries = false } = this.#options;
-    if (known === undefined || opensLater === undefined || !isStart()) return undefined;
+    const { known, isStart, opensLater, isTrustAsked, servesLibraries = false } = this.#options;
+    if (known === undefined || opensLater === undefined || !isStart() || isTrustAsked?.() === true) return undefined;
     const entry = await opensLater.find(id);
     if (entry === undefined || (digest !== undefined && digest !== entry.digest)) return undefined;
     const reading = known.reading(entry);
@@ -100,14 +105,25 @@ export class KoLoader {
     return LoadedKo.known(entry, reading, () => opensLater.openPackage(id, entry.digest));
   }
 
+  async #trustIn(pkg: KoPackage): Promise<Verdict | undefined> {
+    try {
+      return await this.#options.requireTrusted?.(pkg);
+    } catch (thrown) {
+      pkg.release();
+      throw thrown;
+    }
+  }
+
   async #open(id: KoId, reader: DescriptorReader | undefined): Promise<LoadedKo | undefined> {
     const { shelf, isStart, present, known, servesLibraries = false } = this.#options;
     const pkg = await shelf.open(id);
     if (pkg === undefined) return undefined;
+    const trust = await this.#trustIn(pkg);
     const before = present(koKey(id));
     const isSame = before?.agrees === true && before.entry.digest === pkg.entry.digest;
     const reading = isStart() ? known?.reading(pkg.entry) : isSame ? before.reading : undefined;
     const ko = await LoadedKo.load(pkg, { reader, servesLibraries, reading, readsAgain: !isStart() });
+    ko.trust = trust;
     if (ko.library === undefined) ko.agrees ||= disagreementIn(ko) === undefined;
     if (ko.agrees) known?.rememberReading(pkg.entry, ko.reading, pkg.digestOf(METADATA_FILE) !== undefined);
     return ko;

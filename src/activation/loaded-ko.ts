@@ -13,6 +13,7 @@ import type { KoMetadata } from '../knowledge-object/metadata.ts';
 import { plainAtId } from '../knowledge-object/places.ts';
 import { withoutMark } from '../lib/byte-order-mark.ts';
 import { messageOf, packageDamaged, ServiceError } from '../lib/errors.ts';
+import type { Verdict } from '../shelf/package/signatures/verdict.ts';
 import type { KoPackage, ShelfEntry } from '../shelf/shelf.ts';
 
 import { Library } from './library.ts';
@@ -66,6 +67,8 @@ export class LoadedKo {
   readonly reading: PackageReading;
   /** Its ids and the addresses of its services are known to agree. */
   agrees: boolean;
+  /** What was found of its signatures when it was loaded; undefined where nobody asks. */
+  trust: Verdict | undefined;
   /** False where what was read of its package is known from an earlier start. */
   readonly wasRead: boolean;
   /** Undefined until it is needed. */
@@ -106,6 +109,11 @@ export class LoadedKo {
     this.wasRead = parts.wasRead;
     this.#package = pkg;
     this.#reopen = reopen ?? (() => Promise.resolve(pkg));
+  }
+
+  /** Who signed it, of those whom the trust policy names. */
+  get signers(): readonly string[] {
+    return this.trust?.signatures.map(({ signer }) => signer) ?? [];
   }
 
   /** One of which all is known that activation reads: its package is opened when somebody asks for a file. */

@@ -48,6 +48,8 @@ export interface Config {
   readonly fleet: string;
   /** What a start activates. */
   readonly startsWith: 'shelf' | 'restore';
+  /** Path of the trust policy. */
+  readonly trustPolicy: string | undefined;
   /** Reads the password of the database; undefined where no file is named. */
   readonly shelfPassword: (() => string) | undefined;
   /** Folder of what the activator keeps for itself; undefined: with the shelf. */
@@ -136,6 +138,7 @@ export function toConfig(raw: RawSettings): Config {
     shelf,
     fleet: read.as('fleet', (value) => value),
     startsWith: read.as('start', (value, source) => toChoice(value, source, ['shelf', 'restore'])),
+    trustPolicy: read.text('trust-policy'),
     shelfPassword: shelfPasswordOf(read),
     state: read.text('state'),
     readOnly: read.as('read-only', toFlag),

@@ -110,6 +110,13 @@ export const SETTINGS = [
     help: "Folder for what the activator keeps beside the packages: audit, caches (default: .kgrid in the shelf folder; with a database, one in the user's cache)",
   },
   {
+    option: 'trust-policy',
+    env: 'KGRID_TRUST_POLICY',
+    kind: 'text',
+    group: 'Shelf',
+    help: 'File that says who may sign packages of which naan, and what becomes of others',
+  },
+  {
     option: 'manifest',
     env: 'KGRID_MANIFEST',
     aliases: ['KGRID_SHELF_MANIFEST'],

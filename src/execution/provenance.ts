@@ -47,8 +47,9 @@ export class Provenance {
   }
 }
 
-const placeOf = ({ id, ko }: Endpoint): Record<string, string> => ({
+const placeOf = ({ id, ko }: Endpoint): Record<string, unknown> => ({
   endpoint: id,
   knowledgeObject: ko.key,
   digest: packageDigestOf(ko.entry),
+  ...(ko.signers.length > 0 && { signers: ko.signers }),
 });

@@ -4,7 +4,8 @@ import type { EndpointMethod, EndpointSet } from '../activation/endpoint-set.ts'
 import { methodOf } from '../activation/name-endpoints.ts';
 import { escapeForMessage } from '../knowledge-object/escape-for-message.ts';
 import { isKoPart, koKey } from '../knowledge-object/id.ts';
-import { endpointNotActive, endpointNotFound, badUrl } from '../lib/errors.ts';
+import { endpointNotActive, endpointNotFound } from '../lib/errors.ts';
+import { badUrl } from '../lib/url-path.ts';
 import { someOf, withoutSlashes } from '../lib/text.ts';
 import type { ShelfEntry } from '../shelf/shelf.ts';
 import type { Reading } from '../knowledge-object/at-id-path.ts';

@@ -6,3 +6,5 @@ export const ERROR_HEADER = 'KGrid-Error';
 export const EXECUTION_ID_HEADER = 'kgrid-execution-id';
 /** The content that an answer comes from. */
 export const PACKAGE_DIGEST_HEADER = 'kgrid-package-digest';
+/** Who signed it, of those whom the trust policy names: names with commas between them, percent-encoded. */
+export const PACKAGE_SIGNER_HEADER = 'kgrid-package-signer';

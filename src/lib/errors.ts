@@ -64,8 +64,6 @@ export const endpointNotFound = define('endpoint-not-found', 404, 'Endpoint not 
 export const endpointNotActive = define('endpoint-not-active', 404, 'Endpoint not found');
 export const notFound = define('not-found', 404, 'Not Found');
 export const malformedRequest = define('malformed-request', 400, 'Bad Request');
-export const badUrl = (path: string): ServiceError =>
-  malformedRequest(`${path} is not a valid URL path: check its percent signs`);
 /** Nobody hears of it but the log and who measures calls. */
 export const callerGone = define('caller-gone', 400, 'Bad Request');
 export const bodyNotReadable = define('body-not-readable', 400, 'Http Message Not Readable');
@@ -156,6 +154,8 @@ export const binaryNotFound = (id: string, path: string): ServiceError =>
   new ServiceError('binary-not-found', 404, 'Not Found', `Binary resource not found shelf/${id}/${path}`);
 /** A package that cannot be taken in: the message says what is wrong and names the file. */
 export const importRefused = define('import-refused', 400, 'Bad Request');
+/** Whoever signed it, the trust policy wants others. */
+export const packageNotTrusted = define('package-not-trusted', 409, 'Conflict');
 export const packageTooLarge = define('package-too-large', 413, 'Payload Too Large');
 export const metadataNotReadable = define('metadata-not-readable', 400, 'Bad Request');
 export const rangeNotSatisfiable = (path: string, size: number): ServiceError =>

@@ -1,6 +1,7 @@
 /** Nested calls in numbers that ended the sandbox, when each left a timer behind that was due with all others. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import type { ServiceError } from '../../lib/errors.ts';
 import { inRound } from '../../../test/support/round.ts';
 import { TestJavascript } from '../../../test/support/javascript.ts';
 import { Guards } from './sandbox/guards.ts';
@@ -19,10 +20,18 @@ test('nested calls without end are ended at the limit, and end no sandbox', asyn
     { options: { timeout: LIMIT * 1000 } },
   );
   // The second call has a process of its own, that would go on after it.
-  for (let i = 0; i < 2; i++) {
-    await assert.rejects(javascript.call(caller), {
-      message: `Code execution error: no result within the limit of ${LIMIT} s (timeout in its deployment descriptor)`,
-    });
+  for (let ended = 0; ended < 2;) {
+    const failed = await javascript.call(caller).then(
+      () => assert.fail('it ends'),
+      (thrown: unknown) => thrown as ServiceError,
+    );
+    // Told to come again, as on a machine whose cores are taken, it was not begun.
+    if (failed.code === 'overloaded') continue;
+    assert.equal(
+      failed.message,
+      `Code execution error: no result within the limit of ${LIMIT} s (timeout in its deployment descriptor)`,
+    );
+    ended++;
   }
   const ended = javascript.log.filter(({ msg }) => /sandbox/.test(String(msg)));
   assert.deepEqual(ended, []);

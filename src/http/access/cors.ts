@@ -26,6 +26,7 @@ const EXPOSED = [
     'KGrid-Failed',
     'KGrid-Manifest-Errors',
     'KGrid-Package-Digest',
+    'KGrid-Package-Signer',
     'KGrid-Records',
     'KGrid-Replaced',
     'KGrid-Still-Active',

@@ -3,6 +3,7 @@ import type { Endpoint } from '../../activation/endpoint.ts';
 import { LinkedObject } from '../../knowledge-object/linked-data.ts';
 import { parseObject } from '../../knowledge-object/metadata-text.ts';
 import { withoutMark } from '../../lib/byte-order-mark.ts';
+import type { Verdict } from '../../shelf/package/signatures/verdict.ts';
 import { cutWords } from '../../lib/text.ts';
 import { searchTextOf } from '../pages/search.js';
 
@@ -88,6 +89,7 @@ function textOf(endpoint: Endpoint): Text {
     engine: endpoint.entry.engine,
     knowledgeObject: path,
     '@id': endpoint.id,
+    signature: signatureOf(ko.trust),
     '@context': CONTEXT,
   });
   return [
@@ -95,3 +97,11 @@ function textOf(endpoint: Endpoint): Text {
     `${encodeURIComponent(descriptor)}",${rest.slice(1)}`,
   ];
 }
+
+/** What the trust policy says of its package; left out where nobody asks. */
+const signatureOf = (trust: Verdict | undefined): unknown =>
+  trust && {
+    verdict: trust.reason === undefined ? 'trusted' : 'not trusted',
+    reason: trust.reason,
+    signers: trust.signatures.map(({ signer, time, isTimeProven }) => ({ signer, time, isTimeProven })),
+  };

@@ -4,7 +4,7 @@ import type { Endpoint } from '../../activation/endpoint.ts';
 import type { HeaderList } from '../../http/access/cors.ts';
 import type { HeldBytes } from '../../execution/held-bytes.ts';
 import { packageDigestOf } from '../../shelf/package-digest.ts';
-import { PACKAGE_DIGEST_HEADER } from '../../http/headers.ts';
+import { PACKAGE_DIGEST_HEADER, PACKAGE_SIGNER_HEADER } from '../../http/headers.ts';
 import { policyFor } from '../../http/send-file.ts';
 import type { AnswerForm } from '../../execution/negotiation.ts';
 
@@ -35,7 +35,10 @@ export class EndpointAnswers {
   constructor({ id, ko }: Endpoint) {
     this.#info = `,"info":{"ko":${ko.metadata},"inputs":`;
     this.#fixedBytes = START.length + Buffer.byteLength(this.#info) + END.length;
-    this.#headers = ['content-location', `/${id}`, PACKAGE_DIGEST_HEADER, packageDigestOf(ko.entry)];
+    this.#headers = [
+      ...['content-location', `/${id}`, PACKAGE_DIGEST_HEADER, packageDigestOf(ko.entry)],
+      ...(ko.signers.length === 0 ? [] : [PACKAGE_SIGNER_HEADER, ko.signers.map(encodeURIComponent).join(', ')]),
+    ];
     this.#areHeadersAscii = ASCII.test(this.#headers.join(''));
   }
 

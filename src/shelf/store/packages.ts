@@ -28,6 +28,15 @@ export async function filesOf(
   return rows[0] && parseFiles(rows[0].files);
 }
 
+/** When a package of this digest was stored first, of those that are; undefined where none is. */
+export async function storedAt(query: Query, { schema }: Dialect, digest: string): Promise<Date | undefined> {
+  const { rows } = await query<{ stored: number }>(
+    `SELECT stored FROM ${schema}package WHERE digest = $1 AND stored > 0`,
+    [digest],
+  );
+  return rows[0] && new Date(Number(rows[0].stored));
+}
+
 /** Removes the packages that nothing refers to, of these or of all; their files go later. */
 export async function removeUnused(
   query: Query,

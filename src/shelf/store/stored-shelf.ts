@@ -12,9 +12,11 @@ import { EntryIndex } from '../entry-index.ts';
 import { isAtHome } from '../entry-of-at-id.ts';
 import type { FolderPackages } from '../unpacked/folder-packages.ts';
 import type { PlacedArchives } from '../unpacked/placed-archives.ts';
-import type { HashedFile, PackageContent } from '../package/package-content.ts';
+import { sha256, type HashedFile, type PackageContent } from '../package/package-content.ts';
 import { admit, requirePlace } from '../package/admit.ts';
 import { copyFiles, requireMatch } from '../package/rules-of-changes.ts';
+import type { JudgedPackage, Trust } from '../package/signatures/trust.ts';
+import type { Verdict } from '../package/signatures/verdict.ts';
 import { StagedPackage, type Publish } from '../package/staged-package.ts';
 import type {
   KoPackage,
@@ -34,7 +36,7 @@ import type { Database } from './database.ts';
 import type { NodeId } from './node-id.ts';
 import type { Objects, Source, Stored } from './objects.ts';
 import { renderListing } from './package-listing.ts';
-import { forgetRemoved, isNamed } from './packages.ts';
+import { forgetRemoved, isNamed, storedAt } from './packages.ts';
 import type { Retained } from './retained.ts';
 import type { StoredKos } from './stored-kos.ts';
 import type { ShelfFollower } from './shelf-follower.ts';
@@ -94,6 +96,8 @@ export class StoredShelf implements Shelf {
   readonly created = new Date();
   readonly defaultNaan: string;
   readonly node: NodeId;
+  /** Judges what comes onto the shelf. */
+  trust: Trust | undefined;
   readonly #parts: StoredShelfParts;
   readonly #packages: StoredPackages;
   readonly #entries: EntryIndex;
@@ -269,6 +273,7 @@ export class StoredShelf implements Shelf {
         const chosen = await retained.find(change.query, id, digest);
         requireMatch(before, ifMatch);
         const content = await this.#packages.retained(chosen);
+        await this.#requireTrustedAs(content, () => Promise.resolve(this.#packages.openRetained(content)));
         await change.put(content);
         return { entry: content.entry, replaced: before?.digest };
       });
@@ -335,7 +340,11 @@ export class StoredShelf implements Shelf {
 
   condition(): ShelfCondition {
     const { problem, details } = this.#parts.condition();
-    return { problem: this.#closed ? undefined : problem, details };
+    const trustPolicy = this.trust?.problem;
+    return {
+      problem: this.#closed ? undefined : problem,
+      details: { ...details, ...(trustPolicy === undefined ? {} : { trustPolicy }) },
+    };
   }
 
   async check(): Promise<void> {
@@ -363,6 +372,7 @@ export class StoredShelf implements Shelf {
 
   async #take(id: KoId, staged: StagedPackage, author: ChangeAuthor | undefined): Promise<ShelfEntry> {
     const content = await staged.admit(id, this.#parts.kos.find(id));
+    await this.#requireTrusted(content, (path) => staged.read(path));
     await this.#storing(content, staged, async () => {
       const opened = await this.#parts.folders?.open(id);
       if (opened !== undefined) await this.#retainFolder(opened, 'replaced');
@@ -399,9 +409,65 @@ export class StoredShelf implements Shelf {
       if (files === undefined) throw new Error(`the package of ${koKey(id)} has no list of files`);
       const content = admit(id, metadata, files);
       if (content.entry.etag === before.etag) return before;
+      await this.#requireTrustedAs(content, () => this.#packages.open(before, false));
       await this.#storing(content, undefined, () => change.put(content));
       return content.entry;
     });
+  }
+
+  /** When a package of this digest was first recorded here; now, where none was. */
+  async admitted(digest: string): Promise<Date> {
+    const { database } = this.#parts;
+    return (await storedAt(database.query, database.dialect, digest)) ?? new Date();
+  }
+
+  /** The verdict on an open package; undefined where nobody asks. @throws packageNotTrusted. */
+  async requireTrusted(pkg: KoPackage): Promise<Verdict | undefined> {
+    if (this.trust?.isAsked !== true) return undefined;
+    return this.trust.require(await this.#asJudged(pkg));
+  }
+
+  /** The verdict on a package, as `requireTrusted`, that refuses nothing. */
+  async judge(pkg: KoPackage): Promise<Verdict | undefined> {
+    return this.trust?.isAsked === true ? this.trust.judge(await this.#asJudged(pkg)) : undefined;
+  }
+
+  async #asJudged(pkg: KoPackage): Promise<JudgedPackage> {
+    const files: HashedFile[] = [];
+    for (const file of pkg.files.values())
+      files.push({ ...file, sha256: pkg.digestOf(file.path) ?? sha256(await pkg.read(file.path)) });
+    const { id, digest } = pkg.entry;
+    return { id, files, read: (path) => pkg.read(path), admitted: await this.admitted(digest) };
+  }
+
+  /** @throws packageNotTrusted. */
+  async #requireTrusted(content: PackageContent, read: (path: string) => Promise<Buffer>): Promise<void> {
+    const { trust } = this;
+    if (trust?.isAsked !== true) return;
+    const { entry, files } = content;
+    const now = await trust.require({
+      ...{ id: entry.id, files: files.values(), read },
+      admitted: await this.admitted(entry.digest),
+    });
+    const there = this.#parts.kos.find(entry.id);
+    if (there === undefined || there.digest === entry.digest) return;
+    const opened = (await this.#parts.folders?.open(entry.id)) ?? (await this.#packages.open(there, false));
+    try {
+      trust.requireSameSigner(entry.id, await trust.judge(await this.#asJudged(opened)), now);
+    } finally {
+      opened.release();
+    }
+  }
+
+  /** Of a package that has the bundles of one that is stored. @throws packageNotTrusted. */
+  async #requireTrustedAs(content: PackageContent, open: () => Promise<KoPackage>): Promise<void> {
+    if (this.trust?.isAsked !== true) return;
+    const stored = await open();
+    try {
+      await this.#requireTrusted(content, (path) => stored.read(path));
+    } finally {
+      stored.release();
+    }
   }
 
   /** Makes a package of what lies in the folder of a person, so that it may come back when it is gone there. */
