@@ -141,7 +141,7 @@ test('two sandboxes share the records of one batch', async () => {
   const { lines, isWhole } = await readAnswer(incoming);
   assert.ok(isWhole);
   assert.equal(lines.length, sent);
-  // A process that got no core for a while is overtaken by the spare: then a third one has answered too.
+  // The spare takes the place of a process that got no core for a while: then a third one has answered too.
   assert.ok(new Set(results({ lines })).size >= 2);
 });
 

@@ -103,12 +103,12 @@ test('quick answers lead out of the quarantine, and each return takes twice as m
   );
 });
 
-test('a slow answer begins the way out anew, and code that calls out stays', () => {
+test('slow answers keep code in the quarantine, and code that calls out stays', () => {
   const endpoint = endpointOf(0);
   endpoint.quarantine();
   for (let i = 0; i < 50; i++) {
     endpoint.answered(1, 100);
-    endpoint.answered(1, 25_000);
+    endpoint.answered(1, 60_000);
   }
   assert.ok(endpoint.quarantined);
   const calls = endpointOf(0);

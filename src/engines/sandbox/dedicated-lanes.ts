@@ -4,6 +4,13 @@ import { Lane } from './lane.ts';
 import type { LaneContext } from './lane-context.ts';
 import { growthAllowed } from './policy.ts';
 
+/** A process that is not up by then never comes up. */
+export const STARTING_MS = 60_000;
+/** What is not used for so long is ended. */
+const IDLE_MS = 5000;
+/** Between the limit that the sandbox itself keeps and the end of the process. */
+const GRACE_MS = 250;
+
 export interface DedicatedLane {
   readonly lane: Lane;
   /** Ends after its present work: it holds the isolates of its time in the fast lane. */
@@ -75,7 +82,7 @@ export class DedicatedLanes {
   overdue(now: number): Lane[] {
     return this.#lanesWhere(({ lane }) => {
       const [work] = lane.open;
-      return work !== undefined && now > work.deadline + this.#context.policy.graceMs;
+      return work !== undefined && now > work.deadline + GRACE_MS;
     });
   }
 
@@ -85,9 +92,8 @@ export class DedicatedLanes {
 
   /** Ends processes that nobody needed for a while. */
   endIdle(now: number): void {
-    const { dedicatedIdleMs, startingMs } = this.#context.policy;
     const isUnused = ({ lane, idleSince }: DedicatedLane): boolean =>
-      lane.open.length === 0 && now - Math.max(idleSince, lane.progress) > (lane.ready ? dedicatedIdleMs : startingMs);
+      lane.open.length === 0 && now - Math.max(idleSince, lane.progress) > (lane.ready ? IDLE_MS : STARTING_MS);
     for (const lane of this.#lanesWhere(isUnused)) {
       this.remove(lane);
       lane.end();

@@ -33,6 +33,11 @@ export interface EndpointParts {
   placeIn(stack: string): CodePlace | undefined;
 }
 
+/** Good calls that lead out of the quarantine at most. */
+const MOST_WANTED = 1000;
+
+const BATCH_CHARACTERS = 128 * 1024;
+
 export class Endpoint implements TrackRecord {
   readonly parts: EndpointParts;
   readonly id: string;
@@ -50,7 +55,7 @@ export class Endpoint implements TrackRecord {
   trust = 0;
   readonly #policy: Policy;
   #mean: number | undefined;
-  #streak = 0;
+  /** Good calls that lead out of the quarantine. */
   #wanted: number;
 
   constructor(parts: EndpointParts, policy: Policy) {
@@ -59,7 +64,7 @@ export class Endpoint implements TrackRecord {
     this.slot = parts.slot;
     this.limit = parts.limit;
     this.#policy = policy;
-    this.#wanted = policy.firstStreakCalls;
+    this.#wanted = policy.knownAfterCalls / 2;
   }
 
   get isKnown(): boolean {
@@ -103,8 +108,7 @@ export class Endpoint implements TrackRecord {
       const next = this.queue[0];
       if (next === undefined || batch.length >= most || next.attempts > 0 || next.records !== undefined) return batch;
       characters += next.input.length;
-      if (next.scope !== first.scope || next.depth !== first.depth || characters > this.#policy.batchCharacters)
-        return batch;
+      if (next.scope !== first.scope || next.depth !== first.depth || characters > BATCH_CHARACTERS) return batch;
       if (!areAlike(next.deadline, first.deadline, now)) return batch;
       batch.push(next);
       this.queue.shift();
@@ -117,17 +121,18 @@ export class Endpoint implements TrackRecord {
     this.trust += calls;
     this.timedOut = false;
     this.#mean = this.#mean === undefined ? each : this.#mean * 0.8 + each * 0.2;
-    if (!this.quarantined) return;
-    this.#streak = each < this.#policy.quickMicroseconds ? this.#streak + 1 : 0;
-    if (this.#streak >= this.#wanted && !this.callsOut) this.quarantined = false;
+    const isQuick = this.#mean < this.#policy.unknownMicroseconds;
+    if (this.trust >= this.#wanted && isQuick && !this.callsOut) this.quarantined = false;
   }
 
-  /** It has to earn its record anew. */
+  /**
+   * It has to earn its record anew, each time with twice as many calls: without that, code that loops whenever it is trusted
+   * again holds up others twice as long in two minutes, and never less.
+   */
   quarantine(): void {
-    if (!this.quarantined) this.#wanted = Math.min(this.#policy.longestStreakCalls, this.#wanted * 2);
+    if (!this.quarantined) this.#wanted = Math.min(MOST_WANTED, 2 * this.#wanted);
     this.quarantined = true;
     this.trust = 0;
-    this.#streak = 0;
     this.#mean = undefined;
   }
 }

@@ -1,12 +1,14 @@
 /**
- * The processes of the fast lane, and the spare that takes the place of one that is set aside. What has a good record
- * overtakes a silent process there: so that it does not wait until a process has been started. After a while without work
- * there is no spare.
+ * The processes of the fast lane, and the spare that takes the place of one that is set aside, so that nothing waits until a
+ * process has been started. After a while without work there is no spare.
  */
-import type { Endpoint } from './endpoint.ts';
 import { Lane } from './lane.ts';
+import { STARTING_MS } from './dedicated-lanes.ts';
 import type { LaneContext } from './lane-context.ts';
 import { bytesAllowed, isStuck } from './policy.ts';
+
+/** The process that loads is ended where nothing is to be loaded for so long. */
+const LOADER_IDLE_MS = 2000;
 
 export class FastLanes {
   readonly count: number;
@@ -68,19 +70,14 @@ export class FastLanes {
     return this.#loader.process.alive ? this.#loader : undefined;
   }
 
-  /** The process that has the least to do, if one may take the next calls of an endpoint. */
-  forCalls(endpoint: Endpoint): Lane | undefined {
-    const { clock, policy } = this.#context;
-    if (!policy.hasHelpers) this.prepare();
-    const spare = this.#spare?.ready === true && this.#spare.process.alive ? this.#spare : undefined;
+  /** The process that has the least to do, if one may take calls. */
+  forCalls(): Lane | undefined {
+    if (!this.#context.policy.hasHelpers) this.prepare();
     let best: Lane | undefined;
     for (const lane of this.#lanes) {
       if (this.#isFree(lane) && (best === undefined || lane.open.length < best.open.length)) best = lane;
     }
-    const overtakes =
-      endpoint.isKnown &&
-      (best === undefined || (best.open.length > 0 && clock.now() - best.progress > policy.overtakenMs));
-    return overtakes && spare !== undefined && this.#isFree(spare) ? spare : best;
+    return best;
   }
 
   /** Puts the spare in the place of a process that leaves; where there is none, the next work starts another. */
@@ -109,10 +106,9 @@ export class FastLanes {
 
   /** Ends those that never come up, of which one hears as of starts that failed, and the process that loads when there is nothing to load. */
   endUseless(now: number): void {
-    const { startingMs, loaderIdleMs } = this.#context.policy;
-    for (const lane of this.all()) if (!lane.ready && now - lane.startedAt > startingMs) lane.process.kill();
+    for (const lane of this.all()) if (!lane.ready && now - lane.startedAt > STARTING_MS) lane.process.kill();
     const loader = this.#loader;
-    if (loader === undefined || loader.open.length > 0 || now - loader.progress < loaderIdleMs) return;
+    if (loader === undefined || loader.open.length > 0 || now - loader.progress < LOADER_IDLE_MS) return;
     this.#loader = undefined;
     loader.end();
   }

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { FakeSandbox } from './support/fake-sandbox.ts';
 import { Simulation } from './support/simulation.ts';
+import { ProcessGroups } from '../javascript/process-groups.ts';
 import { Endpoint } from './endpoint.ts';
 import { Lane } from './lane.ts';
 import { Quarantine } from './quarantine.ts';
@@ -107,6 +108,22 @@ const faults: Readonly<Record<string, { found: RegExp; how: (t: TestContext) => 
         this.lanes.start(5);
         return nextCall.call(this);
       });
+    },
+  },
+  'a group of knowledge objects is ended under its calls': {
+    found: /hears of a stop that is none/,
+    how: (t) => {
+      const release = originalOf(ProcessGroups.prototype, 'release');
+      t.mock.method(ProcessGroups.prototype, 'release', function (this: ProcessGroups<Disposable>, key: string) {
+        release.call(this, key);
+        release.call(this, key);
+      });
+    },
+  },
+  'nobody hears of the end of a load': {
+    found: /loads have not ended|not so after|counts/,
+    how: (t) => {
+      t.mock.method(Work.prototype, 'endLoad', () => undefined);
     },
   },
   'a process that is ended is not killed': {

@@ -17,6 +17,11 @@ import { diesWithActivator } from '../supervisor/process.ts';
 import type { Sandbox } from '../supervisor/process.ts';
 import type { Work } from '../supervisor/work.ts';
 
+/** Endpoints whose code a process has: about 3 MB each when used. */
+const MOST_ISOLATES = 300;
+/** Lines between two answers; a sandbox lets 100 through, and as many while it loads code. */
+const MOST_LOG_LINES = 200;
+
 export class Lane {
   readonly process: Sandbox;
   /** In the order in which it was sent, which is the order in which it is answered. */
@@ -108,7 +113,7 @@ export class Lane {
     this.#known.set(endpoint.slot, endpoint);
     if (endpoint.slot > this.#highestSlot) this.#highestSlot = endpoint.slot;
     const [oldest] = this.#known.values();
-    if (this.#known.size > this.#context.policy.mostIsolates && oldest !== undefined) this.forget(oldest);
+    if (this.#known.size > MOST_ISOLATES && oldest !== undefined) this.forget(oldest);
     return known;
   }
 
@@ -265,8 +270,7 @@ export class Lane {
 
   #onLog(slot: number, text: string): void {
     if (slot === 0 || slot > this.#highestSlot) throw new OddFrame('what has no code logs');
-    if (++this.#logLines > this.#context.policy.mostLogLines)
-      throw new OddFrame('it logs more lines than a sandbox lets through');
+    if (++this.#logLines > MOST_LOG_LINES) throw new OddFrame('it logs more lines than a sandbox lets through');
     const { level, line } = logLineOf(text);
     const [work] = this.open;
     const endpoint = work?.endpoint.slot === slot ? work.endpoint : this.#known.get(slot);

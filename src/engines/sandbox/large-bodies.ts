@@ -8,7 +8,15 @@ import type { DedicatedLane } from './dedicated-lanes.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Lane } from './lane.ts';
 import type { LaneContext } from './lane-context.ts';
+import { QUARANTINE_PRIORITY } from './policy.ts';
 import type { PendingCall } from '../supervisor/pending-call.ts';
+
+/** Very large is 1 MB: the worst of this size takes 100 ms, the worst of 10 MB some seconds. */
+const VERY_LARGE_TIMES = 16;
+/** Processes that may use a core at once for those that are large, and as many for those that are very large, … */
+export const LARGE_RUNNING = 2;
+/** … and with those whose code waits for an answer from outside. */
+export const LARGE_PROCESSES = 6;
 
 interface Waiting {
   readonly endpoint: Endpoint;
@@ -24,7 +32,7 @@ export class LargeBodies {
   constructor(context: LaneContext, memoryMb: number) {
     this.#large = new Turns(context, memoryMb);
     this.#veryLarge = new Turns(context, memoryMb);
-    this.#veryLargeCharacters = context.policy.veryLargeCharacters;
+    this.#veryLargeCharacters = VERY_LARGE_TIMES * context.policy.largeCharacters;
   }
 
   get lanes(): readonly DedicatedLanes[] {
@@ -54,12 +62,10 @@ export class LargeBodies {
 
 class Turns {
   readonly lanes: DedicatedLanes;
-  readonly #context: LaneContext;
   /** By caller, in the order of their turns. */
   readonly #waiting = new Map<string, Waiting[]>();
 
   constructor(context: LaneContext, memoryMb: number) {
-    this.#context = context;
     this.lanes = new DedicatedLanes(context, memoryMb);
   }
 
@@ -73,11 +79,10 @@ class Turns {
   next(): (Waiting & { lanes: DedicatedLanes; dedicated: DedicatedLane }) | undefined {
     const next = this.#turn();
     if (next === undefined) return undefined;
-    const { quarantinePriority } = this.#context.policy;
-    const free = this.lanes.idling(quarantinePriority);
+    const free = this.lanes.idling(QUARANTINE_PRIORITY);
     const dedicated = free.find(({ lane }) => lane.ready);
     if (dedicated === undefined) {
-      if (free.length === 0) this.lanes.start(quarantinePriority);
+      if (free.length === 0) this.lanes.start(QUARANTINE_PRIORITY);
       return undefined;
     }
     this.#take(next);
@@ -103,9 +108,8 @@ class Turns {
   /** The first call that may run now: of one caller, an endpoint has one process at a time. */
   #turn(): Waiting | undefined {
     if (this.#waiting.size === 0) return undefined;
-    const { largeProcesses, largeRunning } = this.#context.policy;
     const busy = this.lanes.busy();
-    if (busy.length >= largeProcesses || busy.filter(({ lane }) => !lane.isWaiting).length >= largeRunning)
+    if (busy.length >= LARGE_PROCESSES || busy.filter(({ lane }) => !lane.isWaiting).length >= LARGE_RUNNING)
       return undefined;
     for (const own of this.#waiting.values()) {
       const next = own.find(

@@ -5,7 +5,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { Lane } from './lane.ts';
 import type { LaneContext } from './lane-context.ts';
 import type { Lanes } from './lanes.ts';
-import { afterCrash, isStarved } from './policy.ts';
+import { afterCrash, isStarved, MOST_ATTEMPTS } from './policy.ts';
 import type { WaitingWork } from './waiting-work.ts';
 import type { SchedulerOptions } from './scheduler.ts';
 import type { Tally } from '../../lib/tally.ts';
@@ -61,7 +61,7 @@ export class ProcessRemoval {
     if (!isFromOutside(reason) || calls[0]?.records === undefined) work.blame(endpoint.timedOut);
     const attempts = calls[0]?.attempts ?? 0;
     const crash = { isLoad: work.kind === 'load', attempts, calledOut, wasAlone, isFromOutside: isFromOutside(reason) };
-    const next = afterCrash(crash, this.#context.policy);
+    const next = afterCrash(crash);
     if (next === 'load again') this.#loadAgain(work, endedLoading(reason));
     else if (next === 'requeue') this.#waiting.tryAlone(work);
     else work.fail(() => sandboxEnded(endpoint, reason));
@@ -87,7 +87,7 @@ export class ProcessRemoval {
   }
 
   #loadAgain(work: Work, problem: string): void {
-    if (work.attempts + 1 >= this.#context.policy.mostAttempts) return work.endLoad(problem);
+    if (work.attempts + 1 >= MOST_ATTEMPTS) return work.endLoad(problem);
     work.waitAgain(true);
     this.#waiting.addLoad(work);
   }
@@ -105,6 +105,7 @@ export class ProcessRemoval {
         lane.end();
         this.#waiting.tryAlone(atFault);
       } else {
+        // Nobody knows whether its code had begun. Without this a call that gets no core for its limit is told that it took too long.
         if (lane.isSuspected && isStarved(lane.suspect(), this.#context.policy))
           atFault.begin(this.#context.clock.now());
         this.#lanes.quarantine.adopt(lane);

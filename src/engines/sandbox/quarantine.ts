@@ -4,7 +4,7 @@ import type { DedicatedLane } from './dedicated-lanes.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Lane } from './lane.ts';
 import type { LaneContext } from './lane-context.ts';
-import { callsAtOnce, mayBegin, priorityOf } from './policy.ts';
+import { callsAtOnce, mayBegin, priorityOf, QUARANTINE_PRIORITY } from './policy.ts';
 import type { Work } from '../supervisor/work.ts';
 
 export class Quarantine {
@@ -29,7 +29,7 @@ export class Quarantine {
   }
 
   adopt(lane: Lane): void {
-    this.lanes.adopt(lane, this.#context.policy.quarantinePriority);
+    this.lanes.adopt(lane, QUARANTINE_PRIORITY);
   }
 
   /** Takes away the loads that wait for a process. */
@@ -52,7 +52,7 @@ export class Quarantine {
   nextCall(): { dedicated: DedicatedLane; endpoint: Endpoint } | undefined {
     for (const endpoint of [...this.#waiting]) {
       if (!endpoint.quarantined || !endpoint.hasCalls()) this.#waiting.delete(endpoint);
-      else if (this.lanes.running(endpoint) < callsAtOnce(endpoint, this.#context.policy)) {
+      else if (this.lanes.running(endpoint) < callsAtOnce(this.#context.policy)) {
         const dedicated = this.#laneFor(endpoint);
         if (dedicated === undefined) continue;
         this.#waiting.delete(endpoint);
@@ -67,12 +67,12 @@ export class Quarantine {
   #laneFor(endpoint: Endpoint): DedicatedLane | undefined {
     const { policy } = this.#context;
     if (!this.#mayBegin()) return undefined;
-    const priority = priorityOf(endpoint, policy);
+    const priority = priorityOf(endpoint);
     const free = this.lanes.idling(priority);
     const ready = free.find(({ lane }) => lane.ready);
     if (ready !== undefined) return ready;
     const wanted = [...this.#waiting, ...this.#loads.map((work) => work.endpoint)].filter(
-      (each) => priorityOf(each, policy) === priority,
+      (each) => priorityOf(each) === priority,
     );
     if (free.length < Math.min(policy.quarantineRunning, Math.max(1, wanted.length))) this.lanes.start(priority);
     return undefined;

@@ -37,6 +37,14 @@ import { WaitingWork } from './waiting-work.ts';
 import { PendingCall, type CallParts } from '../supervisor/pending-call.ts';
 import { Work } from '../supervisor/work.ts';
 
+/** Between two looks at the clock. */
+const TICK_MS = 25;
+/** A look that comes so late says that this process was held up: answers may lie in its sockets unread. */
+const LATE_TICK_MS = 75;
+const MEMORY_CHECK_MS = 100;
+/** With nothing to do, the looks go on so long, until processes that have grown were replaced. */
+export const IDLE_UNTIL_ASLEEP_MS = 4000;
+
 export interface SchedulerOptions {
   /** Processes of the fast lane. */
   readonly sandboxes: number;
@@ -73,8 +81,8 @@ export class Scheduler implements Disposable {
     this.policy = options.policy ?? policyFor(availableParallelism());
     this.#options = options;
     this.#clock = options.clock ?? realClock;
-    this.#starts = new Starts(this.#clock, this.policy);
-    this.#unansweredLimit = new UnansweredLimit(this.#clock, this.policy, this.#starts);
+    this.#starts = new Starts(this.#clock);
+    this.#unansweredLimit = new UnansweredLimit(this.#clock, this.#starts);
     const context: LaneContext = {
       events: {
         onReady: () => {
@@ -260,13 +268,13 @@ export class Scheduler implements Disposable {
     if (this.#stopTicking !== undefined || this.#closed) return;
     this.#lanes.fast.wake();
     this.#lastTick = this.#clock.now();
-    this.#stopTicking = this.#clock.every(this.policy.tickMs, () => this.#tick());
+    this.#stopTicking = this.#clock.every(TICK_MS, () => this.#tick());
   }
 
   #tick(): void {
     const now = this.#clock.now();
     const sinceTick = now - this.#lastTick;
-    const isLate = sinceTick > this.policy.lateTickMs;
+    const isLate = sinceTick > LATE_TICK_MS;
     this.#lastTick = now;
     if (isLate) this.#unansweredLimit.forgive(sinceTick);
     else {
@@ -279,7 +287,7 @@ export class Scheduler implements Disposable {
       this.#releaseIfIdle(endpoint);
     }
     this.#lanes.large.expire(now, (endpoint) => this.#unansweredLimit.lost(endpoint));
-    if (now - this.#lastMemoryCheck >= this.policy.memoryCheckMs) {
+    if (now - this.#lastMemoryCheck >= MEMORY_CHECK_MS) {
       this.#lastMemoryCheck = now;
       for (const lane of this.#lanes.tooLarge()) this.#end(lane, 'memory');
       for (const lane of this.#lanes.fast.tooLarge(now)) this.#removal.recycle(lane);
@@ -292,7 +300,7 @@ export class Scheduler implements Disposable {
   #stopWhenIdle(now: number): void {
     const isIdle = this.#active.size === 0 && this.#lanes.isIdle;
     this.#idleSince = isIdle ? (this.#idleSince ?? now) : undefined;
-    if (this.#idleSince === undefined || now - this.#idleSince <= this.policy.idleUntilAsleepMs) return;
+    if (this.#idleSince === undefined || now - this.#idleSince <= IDLE_UNTIL_ASLEEP_MS) return;
     this.#stopTicking?.();
     this.#stopTicking = undefined;
     this.#lanes.fast.rest();

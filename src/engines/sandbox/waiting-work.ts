@@ -11,6 +11,9 @@ import type { Quarantine } from './quarantine.ts';
 import { Work } from '../supervisor/work.ts';
 import type { PendingCall } from '../supervisor/pending-call.ts';
 
+/** Batches of one endpoint on their way to each process of the fast lane: the next is there when one is answered. */
+const BATCHES_IN_FLIGHT = 2;
+
 export class WaitingWork {
   readonly #fast: FastLanes;
   readonly #quarantine: Quarantine;
@@ -152,9 +155,9 @@ export class WaitingWork {
   #dispatch(endpoint: Endpoint): void {
     this.#pending.delete(endpoint);
     if (endpoint.quarantined) return this.#quarantine.offer(endpoint);
-    const most = this.#policy.batchesInFlight * this.#fast.count;
+    const most = BATCHES_IN_FLIGHT * this.#fast.count;
     while (endpoint.counts.inFlight < most && endpoint.hasCalls()) {
-      const lane = this.#fast.forCalls(endpoint);
+      const lane = this.#fast.forCalls();
       if (lane === undefined) return void this.#pending.add(endpoint);
       this.#send(lane, Work.ofCalls(endpoint, endpoint.take(false, this.#clock.now())), false);
     }

@@ -1,23 +1,21 @@
 /** How the starts of processes go: where they fail, the next are tried after pauses that grow. */
 import { Backoff } from '../../lib/backoff.ts';
 import type { Clock } from './clock.ts';
-import type { Policy } from '../sandbox/policy.ts';
 
-/** Milliseconds of the pauses, and how often in a row a start may fail. */
-export type StartPolicy = Pick<Policy, 'firstPauseMs' | 'longestPauseMs' | 'mostFailedStarts'>;
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 5000;
+/** Starts that fail in a row after which a load is given up. */
+const MOST_FAILED = 3;
 
 export class Starts {
   readonly #clock: Clock;
-  readonly #policy: StartPolicy;
-  readonly #backoff: Backoff;
+  readonly #backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   #failed = 0;
   #pausedUntil = 0;
   #problem: string | undefined;
 
-  constructor(clock: Clock, policy: StartPolicy) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#policy = policy;
-    this.#backoff = new Backoff(policy.firstPauseMs, policy.longestPauseMs);
   }
 
   /** Why there is no sandbox, while that is so. */
@@ -31,7 +29,7 @@ export class Starts {
   }
 
   get areHopeless(): boolean {
-    return this.#failed >= this.#policy.mostFailedStarts;
+    return this.#failed >= MOST_FAILED;
   }
 
   onReady(): void {

@@ -53,11 +53,6 @@ export const workerPolicy = {
   slowRecordMs: 2,
   /** How long they are taken to be slow before one is measured again. */
   slowForMs: 1000,
-
-  /** Where a process cannot be started, the next is tried after pauses. */
-  firstPauseMs: 200,
-  longestPauseMs: 5000,
-  mostFailedStarts: 3,
 } as const;
 
 export type WorkerPolicy = { readonly [Figure in keyof typeof workerPolicy]: number };

@@ -80,7 +80,7 @@ export class WorkerPool {
       ...options,
       clock,
       policy,
-      starts: new Starts(clock, policy),
+      starts: new Starts(clock),
       isBehindOthers: false,
       losses: this.#losses,
       start: (home, events) => this.#start(home, events),

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../../lib/errors.ts';
 import type { Random } from '../../../../test/support/random.ts';
 import type { AskedQuestion } from '../../supervisor/from-program.ts';
-import type { Scheduler } from '../scheduler.ts';
+import type { CallParts } from '../../supervisor/pending-call.ts';
 import type { Work } from '../../supervisor/work.ts';
 import type { FakeClock } from '../../supervisor/support/fake-clock.ts';
 import { scriptOf } from './simulated-endpoints.ts';
@@ -12,9 +12,11 @@ export interface SimulatedCallsParts {
   readonly clock: FakeClock;
   readonly random: Random;
   readonly report: Report;
-  readonly scheduler: Pick<Scheduler, 'submit'>;
+  readonly submit: (simulated: SimulatedEndpoint, parts: CallParts) => void;
   readonly fault: (what: string) => never;
   readonly isRunning: (id: number) => boolean;
+  /** The service stops. */
+  readonly hasStopped: () => boolean;
   /** One that is loaded. */
   readonly anyEndpoint: () => SimulatedEndpoint | undefined;
   readonly onNestedEnd: () => void;
@@ -55,7 +57,7 @@ export class SimulatedCalls {
     simulated: SimulatedEndpoint,
     nested?: { left: number; depth: number; caller: string; isOver: () => void },
   ): void {
-    const { random, clock, report, scheduler, fault, isRunning } = this.#parts;
+    const { random, clock, report, submit, fault, isRunning, hasStopped } = this.#parts;
     const { profile, endpoint } = simulated;
     const id = ++report.calls;
     const script = scriptOf(id, profile, this.isDraining, random);
@@ -77,7 +79,7 @@ export class SimulatedCalls {
       if (isRunning(id)) fault(`call ${id} is answered while it runs`);
       nested?.isOver();
     };
-    scheduler.submit(endpoint, {
+    submit(simulated, {
       input: JSON.stringify(script),
       depth: nested?.depth ?? 0,
       scope: { find: () => undefined, call: () => Promise.reject(new Error('nothing is called')) },
@@ -96,7 +98,9 @@ export class SimulatedCalls {
         else if (error.code === 'caller-gone') {
           if (!signal.aborted) fault(`call ${id} hears that it was left`);
           report.left++;
-        } else if (error.status === 503) report.refused++;
+        } else if (error.message.includes('stopping') && !hasStopped())
+          fault(`call ${id} hears of a stop that is none`);
+        else if (error.status === 503) report.refused++;
         else if (this.isDrained) fault(`call ${id} hears once all faults ended: ${error.message}`);
         else report.failed++;
         end();

@@ -44,6 +44,8 @@ export interface Open {
 export interface SimulatedEndpoint {
   readonly profile: Profile;
   readonly callers: number;
+  /** Of whose processes it is. */
+  readonly group: string;
   endpoint: Endpoint;
   isLoaded: boolean;
   loads: number;
@@ -67,7 +69,7 @@ export interface Report {
 }
 
 const LARGE = 'x'.repeat(300);
-const VERY_LARGE = 'x'.repeat(1500);
+const VERY_LARGE = 'x'.repeat(4000);
 
 /** What the code of an endpoint does when it is loaded, and how it is called. */
 export function partsOf(slot: number, isDraining: boolean, random: Random): Partial<EndpointParts> {
@@ -94,12 +96,14 @@ export function problemOf(
   { endpoint, open, loads, waitingSince }: SimulatedEndpoint,
   queueLimit: number,
   now: number,
+  isShared: boolean,
 ): string | undefined {
   const { id, counts, queue, limit } = endpoint;
   const { waiting, inFlight, large, isNothing } = counts;
   const has = `${id} has ${open} calls, ${loads} loads, ${queue.length} in its queue, and counts ${waiting}, ${inFlight}, ${large}`;
   // Who wants a load hears of its end a moment later.
-  if (isNothing ? open > 0 : open + loads === 0) return has;
+  // Where knowledge objects do not share processes, calls may wait for those of their group.
+  if (isNothing ? open > 0 && isShared : open + loads === 0) return has;
   if (waiting < queue.length || waiting > open || inFlight < 0 || large < 0) return has;
   // Calls that began and go back are there beside those that may wait.
   if (waiting > queueLimit + 128) return has;
@@ -111,29 +115,32 @@ export function problemOf(
 export interface Conditions {
   readonly failing: number;
   readonly slow: number;
+  /** Milliseconds that a slow start takes at most. */
+  readonly slowest: number;
   readonly starved: number;
   readonly killing: number;
   /** Milliseconds between two calls at most. */
   readonly rate: number;
 }
 
-export const NO_FAULTS: Conditions = { failing: 0, slow: 0, starved: 0, killing: 0, rate: 1 };
+export const NO_FAULTS: Conditions = { failing: 0, slow: 0, slowest: 0, starved: 0, killing: 0, rate: 1 };
 
 export function conditionsOf(random: Random): Conditions {
   const isBad = random.chance(0.5);
   return {
     failing: isBad && random.chance(0.3) ? random.next() : 0,
     slow: isBad ? random.next() * 0.5 : 0,
+    slowest: random.oneOf([8000, 30_000]),
     starved: isBad ? random.next() * 0.05 : 0,
     killing: isBad ? random.next() * 0.05 : 0,
     rate: random.oneOf([20, 200, 1000, 3000]),
   };
 }
 
-export function startUnder({ failing, slow }: Conditions, random: Random): number | 'exit' | 'never' {
+export function startUnder({ failing, slow, slowest }: Conditions, random: Random): number | 'exit' | 'never' {
   if (random.chance(failing)) return 'exit';
   if (!random.chance(slow)) return random.between(20, 150);
-  return random.chance(0.05) ? 'never' : random.between(500, 8000);
+  return random.chance(0.05) ? 'never' : random.between(500, slowest);
 }
 
 /** What does not hold, and the seed that leads to it. */

@@ -3,6 +3,8 @@ import { FakeSandbox } from './fake-sandbox.ts';
 import type { Environment } from './fake-sandbox.ts';
 import { NO_FAULTS, conditionsOf, startUnder } from './simulated-endpoints.ts';
 import type { Conditions } from './simulated-endpoints.ts';
+import { LARGE_PROCESSES, LARGE_RUNNING } from '../large-bodies.ts';
+import { quarantineProcesses } from '../policy.ts';
 import type { Policy } from '../policy.ts';
 import type { ProcessEvents } from '../../supervisor/process.ts';
 
@@ -15,8 +17,7 @@ export interface SimulatedProcessesOptions extends Pick<Environment, 'clock' | '
 
 /** What is set aside comes beside those that the quarantine starts itself, for one call or load of each endpoint. */
 export function mostProcesses(policy: Policy, sandboxes: number, endpoints: number): number {
-  const { quarantineProcesses, quarantineRunning, largeProcesses, largeRunning } = policy;
-  const dedicated = quarantineProcesses + 2 * quarantineRunning + 2 * (largeProcesses + largeRunning);
+  const dedicated = quarantineProcesses(policy) + 2 * policy.quarantineRunning + 2 * (LARGE_PROCESSES + LARGE_RUNNING);
   return sandboxes + 2 + dedicated + 4 * endpoints;
 }
 

@@ -1,9 +1,13 @@
 /**
  * Runs a scheduler with processes that do anything, for any number of steps, without waiting: random calls, silences,
  * crashes, starts that are slow or fail, reloads, nested calls and large bodies. After each step it looks whether what the
- * scheduler promises still holds.
+ * scheduler promises still holds. Where knowledge objects do not share processes, there are more groups of them than may have
+ * processes at a time. Some services stop in the middle.
  */
 import type { Endpoint } from '../endpoint.ts';
+import { messageOf } from '../../../lib/errors.ts';
+import { ProcessGroups } from '../../javascript/process-groups.ts';
+import type { CallParts } from '../../supervisor/pending-call.ts';
 import { policyFor, policyForSome } from '../policy.ts';
 import type { Policy } from '../policy.ts';
 import { Scheduler } from '../scheduler.ts';
@@ -21,12 +25,15 @@ export class Simulation {
   readonly report: Report;
   readonly #processes: SimulatedProcesses;
   readonly #policy: Policy;
-  readonly #scheduler: Scheduler;
+  readonly #groups: ProcessGroups<Scheduler>;
+  /** After so many steps the service stops, with all that it is at. */
+  readonly #stopsAfter: number;
   readonly #endpoints: SimulatedEndpoint[] = [];
   readonly #calls: SimulatedCalls;
   readonly #queueLimit: number;
   #slots = 0;
   #isDraining = false;
+  #hasStopped = false;
   #fault: Fault | undefined;
   #mayPromiseHaveSettled = false;
 
@@ -46,34 +53,36 @@ export class Simulation {
     };
     const { random } = this;
     // Bodies are large from here on, so that they cost the simulation little.
-    const policy = policyFor(random.between(1, 4));
-    this.#policy = {
-      ...(random.chance(0.3) ? policyForSome(policy) : policy),
-      largeCharacters: 200,
-      veryLargeCharacters: 1000,
-    };
+    const isolation = random.chance(0.3) ? 'naan' : 'shared';
+    const policy = { ...policyFor(random.between(1, 4)), largeCharacters: 200 };
+    this.#policy = isolation === 'shared' ? policy : policyForSome(policy);
+    this.#stopsAfter = random.chance(0.3) ? random.between(100, 8000) : Infinity;
     this.#queueLimit = random.between(5, 60);
     const sandboxes = random.between(1, 3);
     const count = random.between(2, 9);
-    const most = mostProcesses(this.#policy, sandboxes, count);
+    const mostGroups = random.between(1, 4);
+    const times = isolation === 'shared' ? 1 : 2 * mostGroups;
+    const most = times * mostProcesses(this.#policy, sandboxes, count);
     const fault = (what: string): never => this.fault(what);
     const onCall = (id: number): void => this.#calls.onRun(id);
     this.#processes = new SimulatedProcesses({ clock: this.clock, random, most, fault, onCall });
-    this.#scheduler = new Scheduler({
-      sandboxes,
-      memoryMb: 32,
-      queueLimit: this.#queueLimit,
-      start: (events) => {
-        this.report.processes++;
-        return this.#processes.add(events);
-      },
-      answer: (_lane, work, question) => this.#calls.answer(work, question),
-      warn: () => undefined,
-      clock: this.clock,
-      policy: this.#policy,
+    this.#groups = new ProcessGroups({
+      ...{ isolation, most: mostGroups, queueLimit: this.#queueLimit, clock: this.clock },
+      open: () =>
+        new Scheduler({
+          ...{ sandboxes, memoryMb: 32, queueLimit: this.#queueLimit, clock: this.clock, policy: this.#policy },
+          start: (events) => {
+            this.report.processes++;
+            return this.#processes.add(events);
+          },
+          answer: (_lane, work, question) => this.#calls.answer(work, question),
+          warn: () => undefined,
+        }),
     });
     this.#calls = new SimulatedCalls({
-      ...{ clock: this.clock, random, report: this.report, scheduler: this.#scheduler, fault },
+      ...{ clock: this.clock, random, report: this.report, fault },
+      submit: (simulated, parts) => this.#submit(simulated, parts),
+      hasStopped: () => this.#hasStopped,
       isRunning: (id) => this.#processes.isRunning(id),
       anyEndpoint: () => this.#anyEndpoint(),
       onNestedEnd: () => (this.#mayPromiseHaveSettled = true),
@@ -86,8 +95,9 @@ export class Simulation {
   /** Runs so many steps, then lets everything end. @throws Fault. */
   async run(steps: number): Promise<Report> {
     try {
-      for (let i = 0; i < steps; i++) await this.#step();
-      await this.#end();
+      for (let i = 0; i < Math.min(steps, this.#stopsAfter); i++) await this.#step();
+      if (steps < this.#stopsAfter) await this.#end();
+      else await this.#stop();
     } catch (thrown) {
       if (thrown instanceof Fault) throw thrown;
       this.fault(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
@@ -135,12 +145,13 @@ export class Simulation {
 
   #newSimulated(): SimulatedEndpoint {
     const { random } = this;
-    const simulated = { profile: random.oneOf(PROFILES), callers: random.between(1, 4), ...this.#fresh() };
+    const [profile, callers, group] = [random.oneOf(PROFILES), random.between(1, 4), `g${random.between(1, 6)}`];
+    const simulated = { profile, callers, group: this.#groups.shared ? '' : group, ...this.#fresh() };
     this.#load(simulated);
     return simulated;
   }
 
-  #fresh(): Omit<SimulatedEndpoint, 'profile' | 'callers'> {
+  #fresh(): Omit<SimulatedEndpoint, 'profile' | 'callers' | 'group'> {
     return { endpoint: this.#newEndpoint(), isLoaded: false, loads: 0, open: 0, waitingSince: undefined };
   }
 
@@ -152,11 +163,13 @@ export class Simulation {
     const { endpoint } = simulated;
     simulated.isLoaded = false;
     simulated.loads++;
-    void this.#scheduler.load(endpoint).then((problem) => {
+    const wait = { id: endpoint.id, by: Infinity, isNested: false };
+    const loaded = this.#groups.run(simulated.group, wait, (scheduler) => scheduler.load(endpoint));
+    void loaded.catch(messageOf).then((problem) => {
       simulated.loads--;
       if (simulated.endpoint !== endpoint) return;
       simulated.isLoaded = problem === '';
-      if (problem !== '') this.#reload(simulated);
+      if (problem !== '' && !this.#hasStopped) this.#reload(simulated);
     });
   }
 
@@ -166,7 +179,8 @@ export class Simulation {
     const old = simulated.endpoint;
     const i = this.#endpoints.indexOf(simulated);
     if (i < 0) return;
-    this.#scheduler.forget(old);
+    old.disposed = true;
+    this.#groups.get(simulated.group)?.forget(old);
     const next: SimulatedEndpoint = { ...simulated, ...this.#fresh() };
     this.#endpoints[i] = next;
     this.clock.after(this.random.between(0, 200), () => {
@@ -183,7 +197,12 @@ export class Simulation {
   #checkEndpoint(simulated: SimulatedEndpoint): void {
     const { failing, slow } = this.#processes.conditions;
     const isFair = failing + slow === 0;
-    const problem = problemOf(simulated, this.#queueLimit, isFair ? this.clock.now() : 0);
+    const problem = problemOf(
+      simulated,
+      this.#queueLimit,
+      isFair ? this.clock.now() : 0,
+      this.#groups.shared !== undefined,
+    );
     if (problem !== undefined) this.fault(problem);
   }
 
@@ -228,10 +247,39 @@ export class Simulation {
     for (let i = 0; this.clock.step(); i++) {
       if (i > 100_000) this.fault('the scheduler never stops its clock');
     }
-    if (this.#scheduler.quarantined > 0) this.fault('a process of the quarantine is left');
-    this.#scheduler[Symbol.dispose]();
+    if (this.#groups.all().some(({ quarantined }) => quarantined > 0))
+      this.fault('a process of the quarantine is left');
+    this.#endProcesses();
+  }
+
+  /** The service stops: all that is open is answered at once. */
+  async #stop(): Promise<void> {
+    this.#isDraining = true;
+    this.#processes.endFaults();
+    this.#endProcesses();
+    for (let i = 0; i < 20; i++) await Promise.resolve();
+    while (this.clock.step());
+    for (let i = 0; i < 20; i++) await Promise.resolve();
+    if (this.#calls.open > 0) this.fault(`${this.#calls.open} calls are not answered though the service has stopped`);
+    const loads = [...this.#endpoints, ...this.#old].reduce((sum, each) => sum + each.loads, 0);
+    if (loads > 0) this.fault(`${loads} loads have not ended though the service has stopped`);
+  }
+
+  #endProcesses(): void {
+    this.#hasStopped = true;
+    this.#groups[Symbol.dispose]();
     while (this.clock.step());
     if (this.#processes.count > 0) this.fault(`${this.#processes.count} processes outlive the scheduler`);
+  }
+
+  /** As the executor of an endpoint does. */
+  #submit({ endpoint, group }: SimulatedEndpoint, parts: CallParts): void {
+    const { shared } = this.#groups;
+    if (shared !== undefined) return shared.submit(endpoint, parts);
+    const wait = { id: endpoint.id, by: parts.beginBy, isNested: parts.depth > 0 };
+    const use = (scheduler: Scheduler): Promise<string> =>
+      new Promise((resolve, reject) => scheduler.submit(endpoint, { ...parts, resolve, reject }));
+    this.#groups.run(group, wait, use).then(parts.resolve, parts.reject);
   }
 
   async #until(what: string, isSo: () => boolean): Promise<void> {
