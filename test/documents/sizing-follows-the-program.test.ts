@@ -1,7 +1,7 @@
 /** The rule for sizing in docs/operations.md has the figures that the program goes by. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { growthAllowed, PROCESS_BYTES } from '../../src/engines/sandbox/policy.ts';
+import { growthAllowed, policyFor } from '../../src/engines/sandbox/policy.ts';
 import { nodeKit } from '../../src/engines/workers/node/node-kit.ts';
 import { BESIDE_HEAP_MB } from '../../src/engines/workers/node/node-program.ts';
 import { pythonKit } from '../../src/engines/workers/python/python-kit.ts';
@@ -15,7 +15,7 @@ const table = new Map(
 );
 
 test('the processes of javascript may have what the table says', () => {
-  assert.equal(table.get('for quick calls of `javascript`'), `${PROCESS_BYTES / MB} MB`);
+  assert.equal(table.get('for quick calls of `javascript`'), `${policyFor(2).processBytes / MB} MB`);
   const beside = growthAllowed(0) / MB;
   const times = growthAllowed(1) / MB - beside;
   assert.equal(table.get('for other calls of `javascript`'), `60 MB, ${beside} MB and ${times} × \`--isolate-memory\``);

@@ -8,6 +8,7 @@ import type { RecordsAnswer } from '../records.ts';
 import { Endpoint } from '../sandbox/endpoint.ts';
 import type { Policy } from '../sandbox/policy.ts';
 import type { Scheduler } from '../sandbox/scheduler.ts';
+import { UNANSWERED_MS } from '../sandbox/unanswered-limit.ts';
 import type { GroupProcesses } from './engine.ts';
 import type { ProcessGroups } from './process-groups.ts';
 
@@ -61,8 +62,7 @@ export class JavascriptExecutor implements Executor {
   }
 
   async executeRecords(call: RecordsCall): Promise<RecordsAnswer> {
-    const { unansweredMs } = this.#policyForRecords;
-    const wait = { id: this.endpoint.id, by: uptime() + this.endpoint.limit + unansweredMs, isNested: false };
+    const wait = { id: this.endpoint.id, by: uptime() + this.endpoint.limit + UNANSWERED_MS, isNested: false };
     try {
       return await this.#groups.run(this.group, wait, ({ records }) => this.#submitRecords(records, call));
     } catch (thrown) {

@@ -29,9 +29,6 @@ export const policyFor = (cores: number) => ({
   /** … and of silence after which it is set aside though it got no core to work on. A process that has work gets to one by then. */
   starvedMs: 1000,
 
-  /** Milliseconds beyond its limit for which a record waits while none is answered: its process may end, start and load again meanwhile. */
-  unansweredMs: 30_000,
-
   /** The spare, which takes some 45 MB, is ended so long after the last look at the clock. */
   spareIdleMs: 30_000,
   /** Place on the cores of the processes of the fast lane. */
@@ -49,6 +46,9 @@ export const policyFor = (cores: number) => ({
    * own, was measured to be parsed in 3 ms, in 9 ms on a busy machine; a sandbox is suspected after 75.
    */
   largeCharacters: 64 * KB,
+
+  /** A process of the fast lane above this is replaced. */
+  processBytes: 1024 * MB,
 });
 
 /** Place on the cores of code that comes after all else, and of what ran into its limit the last time. A process never gets a better one. */
@@ -156,17 +156,15 @@ export function afterCrash(crash: Crash): 'load again' | 'requeue' | 'fail' {
 
 // ----- memory -----
 
-/** A process of the fast lane above this is replaced, … */
-export const PROCESS_BYTES = 1024 * MB;
-/** … and one that nobody used for so long where it has more than this, … */
+/** So is one that nobody used for so long where it has more than this, … */
 const UNUSED_MS = 3000;
 const UNUSED_BYTES = 192 * MB;
 /** … and than its isolates need: code keeps memory, and garbage that nobody collects. */
 const ISOLATE_BYTES = 4 * MB;
 
 /** Bytes that a process of the fast lane may have. */
-export const bytesAllowed = (unusedForMs: number, isolates: number): number =>
-  unusedForMs > UNUSED_MS ? UNUSED_BYTES + isolates * ISOLATE_BYTES : PROCESS_BYTES;
+export const bytesAllowed = (unusedForMs: number, isolates: number, { processBytes }: Policy): number =>
+  unusedForMs > UNUSED_MS ? UNUSED_BYTES + isolates * ISOLATE_BYTES : processBytes;
 
 /** Bytes by which one work may let its process grow: V8 grants more than the limit for a moment before it gives up. */
 export const growthAllowed = (heapMb: number): number => (4 * heapMb + 200) * MB;

@@ -4,7 +4,8 @@ import { Random } from '../../../test/support/random.ts';
 import type { RecordsAnswer } from '../records.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Scheduler } from './scheduler.ts';
-import { POLICY, endpointWith } from './support/endpoints.ts';
+import { endpointWith } from './support/endpoints.ts';
+import { UNANSWERED_MS } from './unanswered-limit.ts';
 import { FakeClock } from '../supervisor/support/fake-clock.ts';
 import { FakeSandbox } from './support/fake-sandbox.ts';
 
@@ -62,7 +63,7 @@ function giveUp(start: 'exit' | 'never' | number): { endpoint: Endpoint; after: 
 
 for (const [start, longest] of [
   ['exit', LIMIT_MS],
-  ['never', LIMIT_MS + POLICY.unansweredMs],
+  ['never', LIMIT_MS + UNANSWERED_MS],
 ] as const)
   test(`where no process comes up, records are given up in the end (${start})`, () => {
     const { after, answer } = giveUp(start);

@@ -82,7 +82,7 @@ export class Scheduler implements Disposable {
     this.#options = options;
     this.#clock = options.clock ?? realClock;
     this.#starts = new Starts(this.#clock);
-    this.#unansweredLimit = new UnansweredLimit(this.#clock, this.policy, this.#starts);
+    this.#unansweredLimit = new UnansweredLimit(this.#clock, this.#starts);
     const context: LaneContext = {
       events: {
         onReady: () => {

@@ -1,17 +1,17 @@
 /** How long calls wait that have no time of their own, as records: as long as others are answered. */
 import type { Clock } from '../supervisor/clock.ts';
-import type { Policy } from './policy.ts';
 import type { Starts } from '../supervisor/starts.ts';
+
+/** Milliseconds beyond its limit for which a record waits while none is answered: its process may end, start and load again meanwhile. */
+export const UNANSWERED_MS = 30_000;
 
 export class UnansweredLimit {
   readonly #clock: Clock;
-  readonly #policy: Pick<Policy, 'unansweredMs'>;
   readonly #starts: Pick<Starts, 'areHopeless'>;
   #answered: number;
 
-  constructor(clock: Clock, policy: Pick<Policy, 'unansweredMs'>, starts: Pick<Starts, 'areHopeless'>) {
+  constructor(clock: Clock, starts: Pick<Starts, 'areHopeless'>) {
     this.#clock = clock;
-    this.#policy = policy;
     this.#starts = starts;
     this.#answered = clock.now();
   }
@@ -28,7 +28,7 @@ export class UnansweredLimit {
 
   /** Calls that came until then, of an endpoint with such a limit, get no turn any more. Where no process starts, they wait as long as any call. */
   lost({ limit }: { readonly limit: number }): number {
-    const longest = limit + (this.#starts.areHopeless ? 0 : this.#policy.unansweredMs);
+    const longest = limit + (this.#starts.areHopeless ? 0 : UNANSWERED_MS);
     const now = this.#clock.now();
     return now - this.#answered > longest ? now - longest : -Infinity;
   }

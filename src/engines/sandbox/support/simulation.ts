@@ -102,6 +102,7 @@ export class Simulation {
       if (thrown instanceof Fault) throw thrown;
       this.fault(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
     }
+    if (this.#fault !== undefined) throw this.#fault;
     return this.report;
   }
 
@@ -279,7 +280,11 @@ export class Simulation {
     const wait = { id: endpoint.id, by: parts.beginBy, isNested: parts.depth > 0 };
     const use = (scheduler: Scheduler): Promise<string> =>
       new Promise((resolve, reject) => scheduler.submit(endpoint, { ...parts, resolve, reject }));
-    this.#groups.run(group, wait, use).then(parts.resolve, parts.reject);
+    // A fault that is thrown there is kept, and thrown again where somebody hears of it.
+    void this.#groups
+      .run(group, wait, use)
+      .then(parts.resolve, parts.reject)
+      .catch(() => undefined);
   }
 
   async #until(what: string, isSo: () => boolean): Promise<void> {
