@@ -116,7 +116,7 @@ export class FastLanes {
   tooLarge(now: number): Lane[] {
     return this.all().filter((lane) => {
       const unusedForMs = lane.open.length === 0 ? now - lane.progress : 0;
-      return lane.process.memory() > bytesAllowed(unusedForMs, lane.isolates);
+      return lane.process.memory() > bytesAllowed(unusedForMs, lane.isolates, this.#context.policy);
     });
   }
 
