@@ -1,24 +1,17 @@
 /** Whom a request is for must be said once: what lies between a client and this service may read another one of two. */
 import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance } from 'fastify';
 import { malformedRequest } from '../lib/errors.ts';
-import type { FastPath } from './fast-path.ts';
-import type { RequestGate } from './request-gate.ts';
 
 const SLASH = 47;
 
-/** Answers 400 to a request that names no host, or more than one. */
-export function refuseOddHosts(gate: RequestGate): FastPath {
-  return (request, response, next) => {
-    const problem = hostProblem(request);
-    if (problem === undefined) return next(request, response);
+/** Refuses requests that name no host, or more than one, in the form of their route. Call it before access is decided. */
+export function refuseOddHosts(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    const problem = hostProblem(raw);
     // Its body is not read.
-    const entered = {
-      id: gate.enter(request),
-      start: performance.now(),
-      series: gate.seriesOf(undefined, request.method),
-    };
-    gate.refuse(request, response, entered, malformedRequest(problem), { connection: 'close' });
-  };
+    done(problem === undefined ? undefined : malformedRequest(problem, { headers: { connection: 'close' } }));
+  });
 }
 
 /** https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */

@@ -32,7 +32,7 @@ import { createFastify } from './create-fastify.ts';
 import type { ServiceEvents } from './events/service-events.ts';
 import type { ServiceState } from './events/service-state.ts';
 import { installFastPaths, type FastPath } from './fast-path.ts';
-import { refuseOddHosts } from './host-header.ts';
+import { hostProblem, refuseOddHosts } from './host-header.ts';
 import { fastReads, KO_ROUTE } from './kos/fast-reads.ts';
 import type { EndpointTexts } from './listings/endpoint-texts.ts';
 import type { MakeProtocol } from './protocol.ts';
@@ -95,6 +95,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     measured.requests.of(routeOptions.url, method).observe(reply.statusCode, reply.elapsedTime / 1000);
     done();
   });
+  refuseOddHosts(app);
   const fastRoutes = new Map([['GET', KO_ROUTE]]);
   const first = tracer && traceRequests(app, tracer, gate.ids, fastRoutes);
   const observeLogins = (why: string): void => measured.loginsRefused.add(why);
@@ -108,14 +109,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   for (const { method, route } of fast) fastRoutes.set(method, route);
   await addRoutes(app, { ...options, gate, protocols });
 
-  // Once the service stops, the router ends connections as it answers.
+  // Once the service stops, the router ends connections as it answers; it refuses hosts that disagree.
   const whileOpen =
     (path: FastPath): FastPath =>
     (request, response, next) =>
-      lifecycle.leaving ? next(request, response) : path(request, response, next);
+      lifecycle.leaving || hostProblem(request) !== undefined ? next(request, response) : path(request, response, next);
   const paths = [
     ...(first === undefined ? [] : [first]),
-    refuseOddHosts(gate),
     ...fast.map(({ path }) => whileOpen(path)),
     whileOpen(fastReads(shelf, identity, gate)),
   ];
