@@ -114,7 +114,9 @@ export async function createApp({
   const measured = new Measured({ endpoints: config.metricsEndpoints, methods: MEASURED_METHODS });
   const observe = (outcome: string): void => measured.imports.add(outcome);
   const rules = { limits: packageLimitsOf(config.limits), descriptors, observe };
-  const places = { address: `http://${config.host}:${config.port}`, onWarning };
+  // Which port it is, the system says later where it may choose one.
+  const address = config.port === 0 ? undefined : `http://${config.host}:${config.port}`;
+  const places = { address, onWarning };
   const storage = owned.use(
     await openStorage({
       ...{ ...places, location, folder: config.state, maxAudit: config.limits.audit },

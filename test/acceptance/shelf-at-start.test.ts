@@ -237,6 +237,7 @@ test('a second activator on the same shelf refuses to start and names the first'
   const lines = end.stderr.split('\n').filter((line) => line.trim() !== '');
   assert.equal(lines.length, 1, lines.join('\n'));
   assert.ok(lines[0]?.includes(String(service.pid)), lines[0]);
+  assert.doesNotMatch(lines[0] ?? '', /:0\b[);]/, 'no port that nobody has');
   assert.equal((await service.get('/kos')).status, 200);
 });
 

@@ -74,11 +74,13 @@ export class ShelfFollower {
     const { database, kos } = this.#options;
     const { dialect } = database;
     const from = kos.revision < 0 ? WITHOUT_ROWS : kos.revision;
+    // A change of this process may be taken in while the answer, which does not have it, is on its way.
+    const known = this.#known;
     const { rows } = await query<LookRow & ChangedRow>(statement(dialect.schema), [from]);
     const [row] = rows;
     if (row === undefined) throw new Error('the database of the shelf has no state');
     const state = stateOf({ ...row, revision: row.reached });
-    const goesOn = kos.revision < 0 ? undefined : continues(state, this.#known);
+    const goesOn = kos.revision < 0 ? undefined : continues(state, known);
     const before = this.reached;
     // Of so many rows there may be more.
     if (goesOn !== true || kos.revision < row.changes_from || rows.length === PAGE) {
