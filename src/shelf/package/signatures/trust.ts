@@ -57,7 +57,8 @@ export class Trust implements Disposable {
       throw startRefused(`--trust-policy: ${messageOf(thrown)}`, { cause: thrown });
     });
     const trust = new Trust(options, read);
-    trust.#timer = setInterval(() => (trust.#looking ??= trust.#look(file)), lookEveryMs).unref();
+    const look = (): void => void (trust.#looking ??= trust.#look(file));
+    trust.#timer = setInterval(look, lookEveryMs).unref();
     return trust;
   }
 
