@@ -42,13 +42,13 @@ test('a look whose answer was under way when this process made a change does not
   let meanwhile: (() => Promise<void>) | undefined;
   const slow: Pick<Database, 'dialect' | 'follow'> = {
     dialect: database.dialect,
-    follow: (look, onWarning) => {
+    follow: (look) => {
       const query: Query = async (sql, values) => {
         const answer = await database.query(sql, values);
         await meanwhile?.();
         return answer as never;
       };
-      return database.follow(() => look(query), onWarning);
+      return database.follow(() => look(query));
     },
   };
   await using follower = new ShelfFollower({ database: slow as Database, kos, onWarning: () => undefined });
