@@ -12,7 +12,7 @@ const MINIMAL = { kind: 'minimal' } as const;
 const TEXT = { kind: 'text', type: 'text/plain' } as const;
 
 const answersOf = (metadata: string, id = 'a/b/1/run'): EndpointAnswers =>
-  new EndpointAnswers({ id, ko: { metadata, entry: { digest: 'd' } } } as unknown as Endpoint);
+  new EndpointAnswers({ id, ko: { metadata, entry: { digest: 'd' }, signers: [] } } as unknown as Endpoint);
 
 /** What a client gets of it, byte for byte. */
 async function sent(answers: EndpointAnswers, answer: Partial<Answer>): Promise<{ body: Buffer; headers: Headers }> {

@@ -97,6 +97,8 @@ export class FolderPackages {
   scan(names?: readonly KoName[]): Promise<void> {
     if (names !== undefined) return this.#alone(async () => void (await this.#scanFor(names)));
     this.#coming ??= this.#alone(async () => {
+      // It may begin before it is noted: whoever asks once it has begun gets another look.
+      await Promise.resolve();
       this.#coming = undefined;
       await this.#scan();
     });
