@@ -88,7 +88,7 @@ def test_it_stops_when_it_is_told_to_and_answers_what_it_has_begun(start: StartR
         runtime.process.send_signal(getattr(signal, how))
     assert [call.result().result for call in calls] == [1, 1]
     assert runtime.process.wait(PATIENCE) == 0
-    assert not any(is_alive(worker) for worker in workers)
+    wait_until(lambda: not any(is_alive(worker) for worker in workers))
 
 
 def test_a_hanging_call_does_not_keep_it_from_stopping(start: StartRuntime) -> None:
