@@ -12,11 +12,11 @@ import { findKernel } from '../src/confinement/find-kernel.ts';
 import { NO_WALLS } from '../src/confinement/walls.ts';
 import type { Kernel } from '../src/confinement/walls.ts';
 import { kinds } from '../src/engines/supervisor/messages.ts';
-import { nodeWorkers } from '../src/engines/workers/node/node-program.ts';
-import { prepareProgram } from '../src/engines/workers/node/program-files.ts';
-import { findPython } from '../src/engines/workers/python/find-python.ts';
-import { pythonWorkers } from '../src/engines/workers/python/python-program.ts';
-import type { WorkerProgram } from '../src/engines/workers/worker-program.ts';
+import { nodeWorkers } from '../src/engines/node/program.ts';
+import { prepareProgram } from '../src/engines/node/program-files.ts';
+import { findPython } from '../src/engines/python/find-python.ts';
+import { pythonWorkers } from '../src/engines/python/program.ts';
+import type { WorkerProgram } from '../src/engines/supervisor/worker-program.ts';
 
 const DEFAULT_PAIRS = 20;
 const MB = 2 ** 20;

@@ -1,15 +1,15 @@
 /** What differs between the engines that a runtime may have. */
 import { join } from 'node:path';
-import type { Installer } from '../../src/engines/workers/hosted-code.ts';
-import { NodeInstaller } from '../../src/engines/workers/node/node-installer.ts';
-import { nodeWorkers } from '../../src/engines/workers/node/node-program.ts';
-import { prepareProgram } from '../../src/engines/workers/node/program-files.ts';
-import type { Cache } from '../../src/engines/workers/packages/cache.ts';
-import { findPython } from '../../src/engines/workers/python/find-python.ts';
-import { PythonInstaller } from '../../src/engines/workers/python/python-installer.ts';
-import { pythonWorkers } from '../../src/engines/workers/python/python-program.ts';
-import { forWorkers } from '../../src/engines/workers/worker-kit.ts';
-import type { WorkerProgram } from '../../src/engines/workers/worker-program.ts';
+import type { Installer } from '../../src/engines/supervisor/hosted-code.ts';
+import { NodeInstaller } from '../../src/engines/node/installer.ts';
+import { nodeWorkers } from '../../src/engines/node/program.ts';
+import { prepareProgram } from '../../src/engines/node/program-files.ts';
+import type { Cache } from '../../src/engines/supervisor/packages/cache.ts';
+import { findPython } from '../../src/engines/python/find-python.ts';
+import { PythonInstaller } from '../../src/engines/python/installer.ts';
+import { pythonWorkers } from '../../src/engines/python/program.ts';
+import { forWorkers } from '../../src/engines/supervisor/adapter.ts';
+import type { WorkerProgram } from '../../src/engines/supervisor/worker-program.ts';
 import { NO_WALLS } from '../../src/confinement/walls.ts';
 import type { EngineName, Settings } from './settings.ts';
 

@@ -1,6 +1,6 @@
 /** Runs runtimes, each with a port of its own, until they are told to stop or what started them is gone. */
 import { openLog } from './lib/log.ts';
-import { codeOf } from '../../src/engines/workers/packages/errors.ts';
+import { codeOf } from '../../src/engines/supervisor/packages/errors.ts';
 import { messageOf } from '../../src/lib/errors.ts';
 import { watchParent } from './lib/parent.ts';
 import { startRuntime } from './runtime.ts';

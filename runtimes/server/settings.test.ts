@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { forWorkers } from '../../src/engines/workers/worker-kit.ts';
+import { forWorkers } from '../../src/engines/supervisor/adapter.ts';
 import { COMMON, endsWithStdin, OF_ENGINES, readSettings, withHandedOver } from './settings.ts';
 
 const engineOf = (name: string): 'node' | 'python' => (name.includes('PYTHON') ? 'python' : 'node');

@@ -3,8 +3,8 @@
  * the runtime reads the environment. The table is kept equal to the README's by a test.
  */
 import { resolve } from 'node:path';
-import { forInstallers } from '../../src/engines/workers/worker-kit.ts';
-import type { Environment } from '../../src/engines/workers/worker-kit.ts';
+import { forInstallers } from '../../src/engines/supervisor/adapter.ts';
+import type { Environment } from '../../src/engines/supervisor/adapter.ts';
 import { userCache } from '../../src/lib/user-cache.ts';
 import type { HandedOver } from './lib/parent.ts';
 import { withoutEndSlashes } from '../../src/lib/text.ts';

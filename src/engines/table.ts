@@ -9,7 +9,7 @@ import type { ConsoleLines } from './console-lines.ts';
 import type { Engine, KnownLoads } from './engine.ts';
 import type { EngineRegistry } from './engine-registry.ts';
 import type { Kernel } from '../confinement/walls.ts';
-import type { WorkerKit } from './workers/worker-kit.ts';
+import type { WorkerKit } from './supervisor/adapter.ts';
 
 /** What an engine may be made of. */
 export interface EngineParts {
@@ -85,14 +85,14 @@ const RUNTIMES: readonly RuntimeRow[] = [
     aliases: [],
     method: 'post',
     builtIn: false,
-    workers: async () => (await import('./workers/node/node-kit.ts')).nodeKit,
+    workers: async () => (await import('./node/adapter.ts')).nodeKit,
   },
   {
     name: 'python',
     aliases: ['org.kgrid.python-activator'],
     method: 'post',
     builtIn: false,
-    workers: async () => (await import('./workers/python/python-kit.ts')).pythonKit,
+    workers: async () => (await import('./python/adapter.ts')).pythonKit,
   },
 ];
 

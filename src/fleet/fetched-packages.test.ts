@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { temporaryFolder } from '../../test/conformance/temporary-folder.ts';
 import { testDatabase } from '../../test/support/postgres/shared.ts';
-import type { Fetched } from '../engines/workers/packages/shared-fetches.ts';
+import type { Fetched } from '../engines/supervisor/packages/shared-fetches.ts';
 import { Pieces } from '../shelf/store/postgres/pieces.ts';
 import { PostgresDatabase } from '../shelf/store/postgres/postgres-database.ts';
 import { migrate } from '../shelf/store/schema.ts';

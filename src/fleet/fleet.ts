@@ -7,7 +7,7 @@ import type { ChangeAuthor } from '../shelf/change-author.ts';
 import type { Activator, Change } from '../activation/activator.ts';
 import type { ChangeOutcome } from '../activation/became-active.ts';
 import type { About } from '../activation/selection.ts';
-import type { SharedFetches } from '../engines/workers/packages/shared-fetches.ts';
+import type { SharedFetches } from '../engines/supervisor/packages/shared-fetches.ts';
 import type { RuntimeSharing } from '../engines/external/runtime-sharing.ts';
 import type { RuntimeRegistry } from '../engines/external/runtime-registry.ts';
 import { koKey } from '../knowledge-object/id.ts';

@@ -3,9 +3,9 @@ import pino from 'pino';
 import { CallTokens } from '../../src/engines/call-token.ts';
 import { RuntimeEngine } from '../../src/engines/external/runtime-engine.ts';
 import { workerAdapter } from '../../src/engines/table.ts';
-import { OwnWorkers } from '../../src/engines/workers/own-workers.ts';
+import { OwnWorkers } from '../../src/engines/supervisor/managed-workers.ts';
 import type { KnownLoads } from '../../src/engines/engine.ts';
-import type { OwnWorkersOptions } from '../../src/engines/workers/own-workers.ts';
+import type { OwnWorkersOptions } from '../../src/engines/supervisor/managed-workers.ts';
 import type { EngineUnderTest } from './engine.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

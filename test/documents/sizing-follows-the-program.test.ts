@@ -1,11 +1,11 @@
 /** The rule for sizing in docs/operations.md has the figures that the program goes by. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { growthAllowed, policyFor } from '../../src/engines/sandbox/policy.ts';
-import { nodeKit } from '../../src/engines/workers/node/node-kit.ts';
-import { BESIDE_HEAP_MB } from '../../src/engines/workers/node/node-program.ts';
-import { pythonKit } from '../../src/engines/workers/python/python-kit.ts';
-import { BESIDE_MEMORY_MB } from '../../src/engines/workers/python/python-program.ts';
+import { growthAllowed, policyFor } from '../../src/engines/supervisor/policy.ts';
+import { nodeKit } from '../../src/engines/node/adapter.ts';
+import { BESIDE_HEAP_MB } from '../../src/engines/node/program.ts';
+import { pythonKit } from '../../src/engines/python/adapter.ts';
+import { BESIDE_MEMORY_MB } from '../../src/engines/python/program.ts';
 import { tableOf } from './support/markdown.ts';
 import { read } from './support/project.ts';
 

@@ -30,8 +30,8 @@ export const SHORT_ROUNDS = [
 export const LONG_FILES = {
   'test:runtimes': [
     // Stay: packages-are-built-without-network, specs-are-read-as-npm-reads-them, network-of-knowledge-objects.
-    'src/engines/workers/node/packages-come-from-allowed-hosts.test.ts',
-    'src/engines/workers/node/scripts-harm-only-their-own-installation.test.ts',
+    'src/engines/node/packages-come-from-allowed-hosts.test.ts',
+    'src/engines/node/scripts-harm-only-their-own-installation.test.ts',
     // Stays: large-bodies-run-apart.
     'test/runtimes/large-bodies-in-runtimes.test.ts',
     // Stay: tries-again-later, failures-that-pass.

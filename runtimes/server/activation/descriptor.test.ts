@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { manifestOf } from '../../../src/engines/workers/node/node-installer.ts';
+import { manifestOf } from '../../../src/engines/node/installer.ts';
 import { parseDescriptor } from './descriptor.ts';
 
 const sent = {

@@ -1,6 +1,6 @@
 /** The endpoints of this runtime: which are active, and what the activator is told of them. */
 import { posix } from 'node:path';
-import type { HostedCode, HostedEndpoint, WantedCode } from '../../../src/engines/workers/hosted-code.ts';
+import type { HostedCode, HostedEndpoint, WantedCode } from '../../../src/engines/supervisor/hosted-code.ts';
 import type { Progress } from './activations.ts';
 import type { Descriptor } from './descriptor.ts';
 

@@ -1,7 +1,7 @@
 /** Requests to the activator: bounded in time and size, with the credentials it wants and nobody else gets. */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { activationFailed, codeOf, megabytes } from '../../../src/engines/workers/packages/errors.ts';
+import { activationFailed, codeOf, megabytes } from '../../../src/engines/supervisor/packages/errors.ts';
 import { messageOf } from '../../../src/lib/errors.ts';
 import { activatorUnreachable } from '../lib/errors.ts';
 import { GrowingBytes } from '../../../src/lib/growing-bytes.ts';

@@ -1,6 +1,6 @@
 /** Request bodies and answers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { megabytes } from '../../../src/engines/workers/packages/errors.ts';
+import { megabytes } from '../../../src/engines/supervisor/packages/errors.ts';
 import { bodyTooLarge, malformedRequest, messageOf, unsupportedMediaType } from '../../../src/lib/errors.ts';
 import type { ServiceError } from '../../../src/lib/errors.ts';
 import { GrowingBytes } from '../../../src/lib/growing-bytes.ts';

@@ -3,7 +3,7 @@ import type { Activations } from '../activation/activations.ts';
 import { parseDescriptor } from '../activation/descriptor.ts';
 import type { EndpointAnswer, Endpoints } from '../activation/endpoints.ts';
 import type { Registration, RuntimeIdentity } from '../activator/registration.ts';
-import type { WorkerPool } from '../../../src/engines/workers/worker-pool.ts';
+import type { WorkerPool } from '../../../src/engines/supervisor/worker-pool.ts';
 import { malformedRequest, messageOf } from '../../../src/lib/errors.ts';
 import { isInProcessing } from '../lib/errors.ts';
 import type { OpenEngine } from '../engines.ts';

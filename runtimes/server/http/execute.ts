@@ -12,7 +12,7 @@ import {
 import { notFound, overloaded } from '../../../src/lib/errors.ts';
 import type { ServiceError } from '../../../src/lib/errors.ts';
 import { isJson, mediaTypeOf } from '../../../src/lib/media-type.ts';
-import { CallFailure, type FailureKind } from '../../../src/engines/workers/call-failure.ts';
+import { CallFailure, type FailureKind } from '../../../src/engines/supervisor/call-failure.ts';
 import { uptime } from '../../../src/lib/uptime.ts';
 import type { CallOrigin } from '../activator/activator-scope.ts';
 import { answerCalls, takesFailuresAsJson, type Outcome, type Submit } from './calls-in-one-request.ts';

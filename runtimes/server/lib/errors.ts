@@ -1,6 +1,6 @@
 /** Errors that only a runtime has, beside those of the service. The message is the `description` of the answer. */
 import { ActivationFailure } from '../../../src/engines/engine.ts';
-import { codeOf } from '../../../src/engines/workers/packages/errors.ts';
+import { codeOf } from '../../../src/engines/supervisor/packages/errors.ts';
 import { crossSiteRefused, notAuthenticated, ServiceError } from '../../../src/lib/errors.ts';
 
 export const unauthenticated = (): ServiceError =>

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { findKernel } from '../find-kernel.ts';
 import { launchOf } from '../launch.ts';
-import { workerWalls } from '../../engines/workers/node/node-walls.ts';
+import { workerWalls } from '../../engines/node/confinement.ts';
 import type { Kernel, Walls } from '../walls.ts';
 
 /** That of this machine, on which the tests of walls need all. */

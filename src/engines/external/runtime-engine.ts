@@ -5,7 +5,7 @@ import { ActivationFailure } from '../engine.ts';
 import { Tally } from '../../lib/tally.ts';
 import type { ActivationContext, EndpointPlan, Engine, EngineFigures, EngineHealth, Executor } from '../engine.ts';
 import { activateAt } from './activate-at.ts';
-import type { OwnWorkers } from '../workers/own-workers.ts';
+import type { OwnWorkers } from '../supervisor/managed-workers.ts';
 import { RuntimeExecutor } from './runtime-executor.ts';
 import type { ExternalOptions } from './external-options.ts';
 import type { Runtime } from './runtime.ts';

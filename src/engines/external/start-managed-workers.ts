@@ -6,10 +6,10 @@ import type { KnownLoads } from '../engine.ts';
 import { Network } from '../network/network.ts';
 import { workerAdapter } from '../table.ts';
 import type { Kernel } from '../../confinement/walls.ts';
-import { OwnWorkers } from '../workers/own-workers.ts';
-import type { SharedFetches } from '../workers/packages/shared-fetches.ts';
-import { forInstallers } from '../workers/worker-kit.ts';
-import type { Environment } from '../workers/worker-kit.ts';
+import { OwnWorkers } from '../supervisor/managed-workers.ts';
+import type { SharedFetches } from '../supervisor/packages/shared-fetches.ts';
+import { forInstallers } from '../supervisor/adapter.ts';
+import type { Environment } from '../supervisor/adapter.ts';
 import type { RuntimeRegistry } from './runtime-registry.ts';
 
 export interface StartManagedWorkersOptions {

@@ -5,10 +5,10 @@ import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
 import type { Call, Executor, RecordsCall } from '../engine.ts';
 import { AnswersInOrder, resultLine, withLargeOnesApart } from '../records.ts';
 import type { RecordsAnswer } from '../records.ts';
-import { Endpoint } from '../sandbox/endpoint.ts';
-import type { Policy } from '../sandbox/policy.ts';
-import type { Scheduler } from '../sandbox/scheduler.ts';
-import { UNANSWERED_MS } from '../sandbox/unanswered-limit.ts';
+import { Endpoint } from '../supervisor/endpoint.ts';
+import type { Policy } from '../supervisor/policy.ts';
+import type { Scheduler } from '../supervisor/scheduler.ts';
+import { UNANSWERED_MS } from '../supervisor/unanswered-limit.ts';
 import type { GroupProcesses } from './engine.ts';
 import type { ProcessGroups } from './process-groups.ts';
 

@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { until } from '../../../test/runtimes/support/until.ts';
 import { TestJavascript } from '../../../test/support/javascript.ts';
 import type { Executor } from '../engine.ts';
-import { Endpoint } from '../sandbox/endpoint.ts';
+import { Endpoint } from '../supervisor/endpoint.ts';
 
 const CODE = `
 function run(input) {

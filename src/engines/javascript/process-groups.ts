@@ -5,7 +5,7 @@
  */
 import type { KoId } from '../../knowledge-object/id.ts';
 import { overloaded } from '../../lib/errors.ts';
-import { ending } from '../sandbox/answers.ts';
+import { ending } from '../supervisor/answers.ts';
 import type { Clock } from '../supervisor/clock.ts';
 
 export const ISOLATIONS = ['shared', 'naan', 'ko'] as const;

@@ -2,8 +2,8 @@
 import { messageOf } from '../../lib/errors.ts';
 import { uptime } from '../../lib/uptime.ts';
 import type { CallTarget } from '../engine.ts';
-import type { AnswerQuestion } from '../sandbox/lane-context.ts';
-import type { Lane } from '../sandbox/lane.ts';
+import type { AnswerQuestion } from '../supervisor/lane-context.ts';
+import type { Lane } from '../supervisor/lane.ts';
 import type { AskedQuestion } from '../supervisor/from-program.ts';
 import { failureLine } from '../supervisor/messages.ts';
 import type { Work } from '../supervisor/work.ts';

@@ -2,7 +2,7 @@
 import type { CallScope, CallSignal, CallTrace } from '../engine.ts';
 import { divide } from '../records.ts';
 import type { RecordsAnswer } from '../records.ts';
-import type { Endpoint } from '../sandbox/endpoint.ts';
+import type { Endpoint } from './endpoint.ts';
 import type { Work } from './work.ts';
 
 /** What runs calls, as their life needs it. */

@@ -2,7 +2,7 @@
  * The life of work, and the only place that changes it: queued → sent → asking → answered, requeued or failed. A call is
  * settled once, by the work that has it, or in its queue when its time is over. What is not a step of this life throws.
  */
-import type { Endpoint } from '../sandbox/endpoint.ts';
+import type { Endpoint } from './endpoint.ts';
 import { changeOpen, putBack, settle, take } from './pending-call.ts';
 import type { CalledEndpoint, Outcome, PendingCall, WorkKind } from './pending-call.ts';
 

@@ -6,8 +6,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { nodeWorkers } from '../../../src/engines/workers/node/node-program.ts';
-import { prepareProgram } from '../../../src/engines/workers/node/program-files.ts';
+import { nodeWorkers } from '../../../src/engines/node/program.ts';
+import { prepareProgram } from '../../../src/engines/node/program-files.ts';
 import type { Target } from './attempt.ts';
 import { koffiPath } from './koffi.ts';
 import { kernelOf } from './modes.ts';

@@ -6,7 +6,7 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { Npm } from '../../../src/engines/workers/node/npm.ts';
+import { Npm } from '../../../src/engines/node/npm.ts';
 import type { Target } from './attempt.ts';
 import { koffiPath } from './koffi.ts';
 import { kernelOf } from './modes.ts';

@@ -1,0 +1,152 @@
+/** The folders in which workers may write, one for each: made with it, watched, and removed after it. */
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmSync } from 'node:fs';
+import { lstat, opendir, readdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { uptime } from '../../lib/uptime.ts';
+import { mapBounded } from '../../lib/map-bounded.ts';
+import { codeOf } from './packages/errors.ts';
+import type { WorkerPolicy } from './worker-policy.ts';
+import { removeTree } from './remove-tree.ts';
+
+/** Times as long as the last look took: thousands of small files must not keep the service busy. */
+const RESTS = 4;
+/** Process ids are those of one machine or container. */
+const NAME = `scratch-${hostname()}-`;
+
+export class ScratchFolders {
+  readonly #folder: string;
+  readonly #policy: Pick<WorkerPolicy, 'scratchBytes' | 'scratchFiles'>;
+  /** With the processes that they belong to. */
+  readonly #pids = new Map<string, number | undefined>();
+  #checking = false;
+  /** Time before which nothing is looked at. */
+  #restsUntil = 0;
+
+  readonly #now: () => number;
+
+  /** `folder`: others may have theirs there too. */
+  constructor(folder: string, policy: Pick<WorkerPolicy, 'scratchBytes' | 'scratchFiles'>, now = uptime) {
+    this.#now = now;
+    this.#folder = folder;
+    this.#policy = policy;
+  }
+
+  get folders(): readonly string[] {
+    return [...this.#pids.keys()];
+  }
+
+  make(): string {
+    const folder = join(this.#folder, `${NAME}${process.pid}-${randomUUID()}`);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#pids.set(folder, undefined);
+    return folder;
+  }
+
+  belongsTo(folder: string, pid: number): void {
+    if (this.#pids.has(folder)) this.#pids.set(folder, pid);
+  }
+
+  /** Never rejects: what cannot be removed goes at the next start. */
+  remove(folder: string): void {
+    this.#pids.delete(folder);
+    removeTree(folder).catch(() => undefined);
+  }
+
+  /** At once, for whoever ends now. */
+  removeAll(): void {
+    for (const folder of this.#pids.keys()) {
+      try {
+        rmSync(folder, { recursive: true, force: true });
+      } catch {
+        // Its worker has not ended yet: it goes at the next start.
+      }
+    }
+    this.#pids.clear();
+  }
+
+  /** Removes what processes left that were killed. Before the first is made. Never rejects. */
+  async clear(): Promise<void> {
+    for (const name of await readdir(this.#folder).catch(() => [])) {
+      const pid = name.startsWith(NAME) ? Number.parseInt(name.slice(NAME.length), 10) : undefined;
+      if (pid === undefined || (pid !== process.pid && isAlive(pid))) continue;
+      await removeTree(join(this.#folder, name)).catch(() => undefined);
+    }
+  }
+
+  /** Tells of workers that wrote more than they may. Never rejects. */
+  async check(onTooMuch: (pid: number, reason: string) => void): Promise<void> {
+    const began = this.#now();
+    if (this.#checking || began < this.#restsUntil) return;
+    this.#checking = true;
+    for (const [folder, pid] of this.#pids) {
+      const problem = await this.#problemOf(folder);
+      if (problem !== undefined && pid !== undefined) onTooMuch(pid, problem);
+    }
+    this.#checking = false;
+    const ended = this.#now();
+    this.#restsUntil = ended + (ended - began) * RESTS;
+  }
+
+  async #problemOf(folder: string): Promise<string | undefined> {
+    const { scratchBytes, scratchFiles } = this.#policy;
+    try {
+      const found = await filesIn(folder, scratchFiles);
+      if (found === undefined) return `The knowledge object wrote more than ${scratchFiles} temporary files`;
+      if ((await bytesOf(found)) <= scratchBytes) return undefined;
+      return `The knowledge object wrote more than ${scratchBytes / 2 ** 20} MB of temporary files`;
+    } catch (thrown) {
+      const code = codeOf(thrown) ?? '';
+      if (!HIDDEN.includes(code)) return undefined;
+      return `The knowledge object made temporary files that cannot be counted: ${code}`;
+    }
+  }
+}
+
+/** Of a folder that its owner may not list, and of one that lies deeper than a path may be long. */
+const HIDDEN = ['EACCES', 'ENAMETOOLONG'];
+
+/** What was there a moment ago may be gone. */
+function unlessHidden(thrown: unknown): undefined {
+  if (HIDDEN.includes(codeOf(thrown) ?? '')) throw thrown;
+  return undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Their paths; undefined where there are more files and folders than `most`. */
+async function filesIn(folder: string, most: number): Promise<string[] | undefined> {
+  const files: string[] = [];
+  const folders = [folder];
+  let found = 0;
+  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    const entries = await opendir(next).catch(unlessHidden);
+    for await (const entry of entries ?? []) {
+      if (++found > most) return undefined;
+      (entry.isDirectory() ? folders : files).push(join(next, entry.name));
+    }
+  }
+  return files;
+}
+
+/** Of which a system counts the blocks of a file: one with holes is larger than what it takes. */
+const BLOCK_BYTES = 512;
+const AT_ONCE = 64;
+
+async function bytesOf(files: readonly string[]): Promise<number> {
+  let blocks = 0;
+  await mapBounded(files, AT_ONCE, async (file) => {
+    // Not in one expression, which would take the sum as it was before the wait.
+    const found = await lstat(file).catch(unlessHidden);
+    blocks += found?.blocks ?? 0;
+  });
+  return blocks * BLOCK_BYTES;
+}
