@@ -3,7 +3,7 @@ import type { Endpoint } from './activation/endpoint.ts';
 import type { App } from './app.ts';
 import { networkNote } from './engines/network/wanted.ts';
 import type { NetworkPermissions } from './engines/network/permission.ts';
-import { koKey, nameKey } from './knowledge-object/id.ts';
+import { RESERVED_NAANS, koKey, nameKey } from './knowledge-object/id.ts';
 import type { Logger } from './lib/log.ts';
 
 /** Endpoints that are named each; of more there is the summary, and the log at the level debug. */
@@ -25,6 +25,13 @@ export function reportActivation(
     log[isFew ? 'info' : 'debug']({ event: 'no-endpoints', ko: koKey(id) }, `  ${koKey(id)} ${cause}`);
   for (const { where, cause: reason } of shelf.damage())
     log.warn({ event: 'not-served', where, reason }, `  ${where} on the shelf is not served: ${reason}`);
+  for (const name of new Set(
+    endpoints.filter(({ ko }) => RESERVED_NAANS.has(ko.id.naan)).map(({ ko }) => nameKey(ko.id)),
+  ))
+    log.warn(
+      { event: 'reserved-naan', ko: name },
+      `  ${name} has a naan that is a path of this service by now: it is called below /endpoints/${name} only`,
+    );
   const failed = endpoints.length - active.length - waiting.length;
   const soon = waiting.length === 0 ? '' : `, ${waiting.length} more are being activated`;
   log.info(

@@ -2,7 +2,7 @@
 import type { Activator } from '../activation/activator.ts';
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { EndpointMethod, EndpointSet } from '../activation/endpoint-set.ts';
-import { RESERVED_NAANS, koKey } from '../knowledge-object/id.ts';
+import { NEVER_NAANS, RESERVED_NAANS, koKey } from '../knowledge-object/id.ts';
 import { notFound, overloaded } from '../lib/errors.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import { entryOfAtId } from '../shelf/entry-of-at-id.ts';
@@ -32,11 +32,14 @@ export interface Wanted {
   readonly readings?: readonly Reading[];
 }
 
-/** "`/{naan}/{name}/{apiVersion}/{endpoint}`", and the forms with `?v=` and without a version. */
+/** "`/{naan}/{name}/{apiVersion}/{endpoint}`", and the forms with `?v=` and without a version. @throws notFound. */
 export function wantedByPath(path: string, version: string | undefined): Wanted {
   const key = keyOf(path);
+  if (RESERVED_NAANS.has(key.slice(0, key.indexOf('/')))) throw nothingAt(path);
   return { path, key, version, in: (set, method) => endpointAt(set, key, version, method) };
 }
+
+const nothingAt = (path: string): Error => notFound(`There is nothing at ${path}`);
 
 /** "POST `/endpoints/<@id>/<endpoint>` […]: an exact `@id` wins, then the rules of execution." */
 export function wantedByAtId(path: string, version: string | undefined, { mostSegments }: EndpointSet): Wanted {
@@ -92,7 +95,7 @@ export class EndpointFinder {
     const asked = wanted.in(set, method);
     const key = (asked === undefined ? await this.#keyByAtId(wanted) : undefined) ?? wanted.key;
     const [naan = '', name = ''] = key.split('/');
-    if (RESERVED_NAANS.has(naan)) return notFound(`There is nothing at ${wanted.path}`);
+    if (NEVER_NAANS.has(naan)) return nothingAt(wanted.path);
     if (arriving() && asked === undefined)
       throw overloaded(`${key} is not known yet: the manifests of the start are being imported; try again later`, 2);
     const unreadable = activator.unreadable(naan, name);

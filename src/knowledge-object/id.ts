@@ -13,8 +13,17 @@ export interface KoName {
   readonly name: string;
 }
 
-/** Names that would shadow the service's own paths, refused as naan at import. */
-export const RESERVED_NAANS: ReadonlySet<string> = new Set(['kos', 'endpoints', 'actuator', 'proxy', 'doc', 'console']);
+const FIRST_RESERVED = ['kos', 'endpoints', 'actuator', 'proxy', 'doc', 'console'];
+const LATER_RESERVED = ['openapi', 'mcp', 'fhir', 'cds-services'];
+
+/** First segments of the service's own paths, refused as naan at import. */
+export const RESERVED_NAANS: ReadonlySet<string> = new Set([...FIRST_RESERVED, ...LATER_RESERVED]);
+
+/**
+ * Those that no version let in. Knowledge objects that came to a shelf under one of the others stay, and answer below
+ * `/endpoints` only.
+ */
+export const NEVER_NAANS: ReadonlySet<string> = new Set(FIRST_RESERVED);
 
 const KO_PART = /^[A-Za-z0-9.]{1,64}$/;
 const ENDPOINT_PART = /^[A-Za-z0-9._~-]{1,64}$/;

@@ -1,7 +1,7 @@
 /** Where on the shelf a knowledge object stands, whatever its `@id` looks like. */
 import { digestOf } from '../lib/digest.ts';
 import { MAX_URL_CHARACTERS, withoutEndSlashes } from '../lib/text.ts';
-import { RESERVED_NAANS, koKey, parseArk, parseKoId } from './id.ts';
+import { NEVER_NAANS, koKey, parseArk, parseKoId } from './id.ts';
 import type { KoId } from './id.ts';
 import { escapeForMessage } from './escape-for-message.ts';
 
@@ -57,7 +57,7 @@ export function atIdProblem(atId: string): string | undefined {
   if (plain === '') return 'is empty: give the knowledge object a name';
   if (plain.length > MAX_URL_CHARACTERS) return `has more than ${MAX_URL_CHARACTERS} characters`;
   const naan = threeParts(plain)?.naan;
-  if (naan !== undefined && RESERVED_NAANS.has(naan))
+  if (naan !== undefined && NEVER_NAANS.has(naan))
     return `has the naan "${naan}", which is a path of this service: choose another`;
   const last = plain.slice(plain.lastIndexOf('/') + 1);
   if (threeParts(plain) === undefined && isRange(last))

@@ -1,5 +1,5 @@
 /** Reads what metadata of the first generation says: fields of one object, each of one type. */
-import { RESERVED_NAANS, parseKoId } from './id.ts';
+import { NEVER_NAANS, parseKoId } from './id.ts';
 import type { KoId } from './id.ts';
 import { sourceOfNumber } from './json-place.ts';
 import type { Fields } from '../lib/fields.ts';
@@ -46,7 +46,7 @@ function idOf(fields: Fields, report: Report): KoId | undefined {
       '@id',
       `@id in ${METADATA_FILE} is ${written(value)}; it must be "<naan>/<name>/<version>", each part 1 to 64 letters, digits and periods`,
     );
-  } else if (RESERVED_NAANS.has(id.naan)) {
+  } else if (NEVER_NAANS.has(id.naan)) {
     report('@id', `@id in ${METADATA_FILE} has the naan "${id.naan}", which is a path of this service: choose another`);
   }
   return id;

@@ -23,6 +23,7 @@ const refused: Readonly<Record<string, [files: () => Files, reason: RegExp]>> = 
   'an @id that is no text': [() => at({ x: 1 }), /@id in metadata\.json is {\\"x\\":1}; it must be a text/],
   'a range of versions': [() => at('99999/fk4/>=1.0'), /a range of versions: name one version/],
   'a naan of the service': [() => at('endpoints/fk4/v1.0'), /which is a path of this service/],
+  'a naan of the service since this version': [() => at('mcp/fk4/v1.0'), /which is a path of this service/],
   'a folder that is not there': [
     () => at(uniqueWord(), { hasService: api(['gone/']) }),
     /the folder gone of a service/,

@@ -1,5 +1,5 @@
 /** Names that come from outside: identifiers of endpoints and paths of artifacts. */
-import { isEndpointPart, RESERVED_NAANS } from '../../../src/knowledge-object/id.ts';
+import { isEndpointPart, NEVER_NAANS } from '../../../src/knowledge-object/id.ts';
 import { isPackagePath } from '../../../src/knowledge-object/package-path.ts';
 import { malformedRequest } from '../../../src/lib/errors.ts';
 import { withoutSlashes } from '../../../src/lib/text.ts';
@@ -24,7 +24,7 @@ export function isUri(text: string, segments: 3 | 4): boolean {
   const parts = text.split('/');
   const [naan = ''] = parts;
   const fits = parts.length >= segments && parts.length <= MAX_SEGMENTS && parts.every(isEndpointPart);
-  return fits && !RESERVED_NAANS.has(naan) && !OWN_PATHS.has(naan);
+  return fits && !NEVER_NAANS.has(naan) && !OWN_PATHS.has(naan);
 }
 
 /** A path inside the knowledge object, relative and without `.` or `..`. @throws malformedRequest. */

@@ -6,6 +6,7 @@
 import type { Activator } from '../../activation/activator.ts';
 import type { Identity } from '../../identity/identity.ts';
 import type { Bodies } from '../../http/body.ts';
+import { RESERVED_NAANS } from '../../knowledge-object/id.ts';
 import { packageDigestOf } from '../../shelf/package-digest.ts';
 import { PACKAGE_DIGEST_HEADER, EXECUTION_ID_HEADER } from '../../http/headers.ts';
 import type { FastPath } from '../../http/fast-path.ts';
@@ -31,7 +32,7 @@ export function fastCalls({ activator, identity, calls, bodies, gate }: FastCall
     if (recordTypeOf(headers['content-type']) !== undefined) return next(request, response);
     const { set } = activator;
     const endpoint = set.versioned(url.slice(1));
-    if (endpoint?.ready() === undefined) return next(request, response);
+    if (endpoint?.ready() === undefined || RESERVED_NAANS.has(endpoint.ko.id.naan)) return next(request, response);
     // Credentials are for the route, which waits for their check.
     if (!identity.allows(identity.anybody, 'execution', endpoint.ko.id)) return next(request, response);
     const start = performance.now();

@@ -5,7 +5,8 @@ import type { Service } from '../../knowledge-object/descriptors/service.ts';
 import { withPackagePaths } from '../../knowledge-object/deployed-artifacts.ts';
 import { deployedServices } from '../../knowledge-object/deployed-services.ts';
 import type { DeployedService } from '../../knowledge-object/deployed-services.ts';
-import { METADATA_FILE, readMetadata, tooManyValues } from '../../knowledge-object/metadata.ts';
+import { RESERVED_NAANS } from '../../knowledge-object/id.ts';
+import { METADATA_FILE, metadataProblem, readMetadata, tooManyValues } from '../../knowledge-object/metadata.ts';
 import type { KoMetadata } from '../../knowledge-object/metadata.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { ServiceError, importRefused } from '../../lib/errors.ts';
@@ -103,6 +104,10 @@ export async function inspectPackage(
   if (text === undefined) return { services: [], deployed: [], named: [], problems };
   const { metadata, readable, problems: ofMetadata } = readMetadata(text, defaultNaan);
   problems.push(...ofMetadata);
+  if (metadata !== undefined && RESERVED_NAANS.has(metadata.id.naan)) {
+    const message = `@id in ${METADATA_FILE} has the naan "${metadata.id.naan}", which is a path of this service: choose another`;
+    problems.push(metadataProblem(text, '@id', message));
+  }
   if (readable === undefined) return { services: [], deployed: [], named: [], problems };
   const { services: deployed, named, problems: ofFiles } = deployedServices(readable, files);
   problems.push(...ofFiles);
