@@ -4,4 +4,4 @@ import { join } from 'node:path';
 import { PROJECT } from './support/project.ts';
 import { generatedDocuments } from './support/tables.ts';
 
-for (const [file, text] of await generatedDocuments()) writeFileSync(join(PROJECT, file), text);
+for (const [file, text] of generatedDocuments()) writeFileSync(join(PROJECT, file), text);

@@ -59,7 +59,7 @@ function run(block: Block, { url, folder, shelf }: Place, path: string): Promise
     .replaceAll('npx kgrid', KGRID);
   const env = { PATH: `${join(PROJECT, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`, HOME: folder };
   return new Promise((resolve, reject) => {
-    execFile('bash', ['-eu', '-c', script], { cwd: folder, env, timeout: 60_000 }, (error, stdout, stderr) => {
+    execFile('bash', ['-eu', '-c', script], { cwd: folder, env, timeout: 600_000 }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout.replaceAll(url, SHOWN_ADDRESS).replaceAll(shelf, 'my-shelf'));
       else reject(new Error(`${path}:${block.line}: ${error.message}\n${stdout}\n${stderr}`));
     });

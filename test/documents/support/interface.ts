@@ -29,7 +29,7 @@ export type PathItem = Partial<Readonly<Record<Method, Operation>>> & {
 
 export interface Document {
   readonly openapi: string;
-  readonly info: { readonly version: string };
+  readonly info: { readonly version: string; readonly description: string };
   readonly paths: Readonly<Record<string, PathItem>>;
 }
 
