@@ -16,7 +16,7 @@ import { nodeWorkers } from '../src/engines/node/program.ts';
 import { prepareProgram } from '../src/engines/node/program-files.ts';
 import { findPython } from '../src/engines/python/find-python.ts';
 import { pythonWorkers } from '../src/engines/python/program.ts';
-import type { WorkerProgram } from '../src/engines/supervisor/worker-program.ts';
+import type { WorkerProgram } from '../src/engines/supervisor/adapter.ts';
 
 const DEFAULT_PAIRS = 20;
 const MB = 2 ** 20;

@@ -9,7 +9,7 @@ import { findPython } from '../../src/engines/python/find-python.ts';
 import { PythonInstaller } from '../../src/engines/python/installer.ts';
 import { pythonWorkers } from '../../src/engines/python/program.ts';
 import { forWorkers } from '../../src/engines/supervisor/adapter.ts';
-import type { WorkerProgram } from '../../src/engines/supervisor/worker-program.ts';
+import type { WorkerProgram } from '../../src/engines/supervisor/adapter.ts';
 import { NO_WALLS } from '../../src/confinement/walls.ts';
 import type { EngineName, Settings } from './settings.ts';
 

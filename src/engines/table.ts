@@ -9,7 +9,7 @@ import type { ConsoleLines } from './console-lines.ts';
 import type { Engine, KnownLoads } from './engine.ts';
 import type { EngineRegistry } from './engine-registry.ts';
 import type { Kernel } from '../confinement/walls.ts';
-import type { WorkerKit } from './supervisor/adapter.ts';
+import type { Adapter } from './supervisor/adapter.ts';
 
 /** What an engine may be made of. */
 export interface EngineParts {
@@ -44,7 +44,7 @@ export interface BuiltInRow extends EngineFacts {
 export interface RuntimeRow extends EngineFacts {
   readonly builtIn: false;
   readonly method: 'post';
-  workers(): Promise<WorkerKit>;
+  workers(): Promise<Adapter>;
 }
 
 const BUILT_IN: readonly BuiltInRow[] = [
@@ -85,14 +85,14 @@ const RUNTIMES: readonly RuntimeRow[] = [
     aliases: [],
     method: 'post',
     builtIn: false,
-    workers: async () => (await import('./node/adapter.ts')).nodeKit,
+    workers: async () => (await import('./node/adapter.ts')).nodeAdapter,
   },
   {
     name: 'python',
     aliases: ['org.kgrid.python-activator'],
     method: 'post',
     builtIn: false,
-    workers: async () => (await import('./python/adapter.ts')).pythonKit,
+    workers: async () => (await import('./python/adapter.ts')).pythonAdapter,
   },
 ];
 
@@ -132,6 +132,6 @@ export async function makeEngines(parts: EngineParts, makeRuntime: (name: string
 }
 
 /** Gives the adapter of an engine with managed workers; undefined for others. */
-export async function workerAdapter(name: string): Promise<WorkerKit | undefined> {
+export async function workerAdapter(name: string): Promise<Adapter | undefined> {
   return RUNTIMES.find((row) => row.name === name)?.workers();
 }

@@ -6,6 +6,7 @@ import { workerAdapter } from '../../src/engines/table.ts';
 import { OwnWorkers } from '../../src/engines/supervisor/managed-workers.ts';
 import type { KnownLoads } from '../../src/engines/engine.ts';
 import type { OwnWorkersOptions } from '../../src/engines/supervisor/managed-workers.ts';
+import type { Adapter } from '../../src/engines/supervisor/adapter.ts';
 import type { EngineUnderTest } from './engine.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -17,10 +18,11 @@ type Given = { readonly cache?: string; readonly known?: KnownLoads } & Partial<
   Pick<OwnWorkersOptions, 'kernel' | 'sourceBuilds' | 'environment' | 'network' | 'addons'>
 >;
 
-/** Makes them; none is started before code is to run. */
+/** Makes them, by that of the table where no adapter is given; none is started before code is to run. */
 export async function ownWorkers(
   name: string,
   given: Given = {},
+  made?: Adapter,
 ): Promise<EngineUnderTest & { readonly engine: RuntimeEngine }> {
   const folder = await temporaryFolder();
   const log = pino({ level: 'silent' });
@@ -36,7 +38,7 @@ export async function ownWorkers(
     stopped: new AbortController().signal,
     log,
   });
-  const adapter = await workerAdapter(name);
+  const adapter = made ?? (await workerAdapter(name));
   if (adapter === undefined) throw new Error(`${name} has no managed workers`);
   engine.managed = new OwnWorkers({
     ...{ ...limits, engine: name, kit: adapter, version: '0.0.0', log },

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { growthAllowed, policyFor } from '../../src/engines/supervisor/policy.ts';
-import { nodeKit } from '../../src/engines/node/adapter.ts';
+import { nodeAdapter } from '../../src/engines/node/adapter.ts';
 import { BESIDE_HEAP_MB } from '../../src/engines/node/program.ts';
-import { pythonKit } from '../../src/engines/python/adapter.ts';
+import { pythonAdapter } from '../../src/engines/python/adapter.ts';
 import { BESIDE_MEMORY_MB } from '../../src/engines/python/program.ts';
 import { tableOf } from './support/markdown.ts';
 import { read } from './support/project.ts';
@@ -23,6 +23,6 @@ test('the processes of javascript may have what the table says', () => {
 
 test('workers may have what the table says', () => {
   const shown = (leastMb: number, besideMb: number): string => `\`--worker-memory\` (${leastMb} MB) and ${besideMb} MB`;
-  assert.equal(table.get('`node`'), shown(nodeKit.leastMemoryMb, BESIDE_HEAP_MB));
-  assert.equal(table.get('`python`'), shown(pythonKit.leastMemoryMb, BESIDE_MEMORY_MB));
+  assert.equal(table.get('`node`'), shown(nodeAdapter.leastMemoryMb, BESIDE_HEAP_MB));
+  assert.equal(table.get('`python`'), shown(pythonAdapter.leastMemoryMb, BESIDE_MEMORY_MB));
 });

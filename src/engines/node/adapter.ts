@@ -1,6 +1,6 @@
 import { delimiter, dirname, join } from 'node:path';
 import { forInstallers, forWorkers } from '../supervisor/adapter.ts';
-import type { WorkerKit } from '../supervisor/adapter.ts';
+import type { Adapter } from '../supervisor/adapter.ts';
 import { NodeInstaller } from './installer.ts';
 import { nodeWorkers } from './program.ts';
 import { prepareProgram } from './program-files.ts';
@@ -9,13 +9,13 @@ import { prepareProgram } from './program-files.ts';
 const MAX_STRING_CHARACTERS = 536e6;
 const LEAST_MEMORY_MB = 256;
 /** Those that wait cost a little memory each, and the more are on their way, the fewer writes they need. */
-const CONCURRENCY = 64;
+const CALLS_AT_ONCE = 64;
 /** The `npm` that comes with the service's own Node goes first. */
 const BIN = dirname(process.execPath);
 
 /** Workers of the engine `node`, in the Node that runs the service. */
-export const nodeKit: WorkerKit = {
-  concurrency: CONCURRENCY,
+export const nodeAdapter: Adapter = {
+  callsAtOnce: CALLS_AT_ONCE,
   leastMemoryMb: LEAST_MEMORY_MB,
   absence: () => Promise.resolve(undefined),
   async open(options) {

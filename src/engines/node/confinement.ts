@@ -1,7 +1,7 @@
 /** What processes of the engine `node` may reach. */
 import { LIBRARIES, MACHINE, NETWORK, PROGRAMS, SYSTEM, nodeFiles } from '../../confinement/needed-files.ts';
 import type { Walls } from '../../confinement/walls.ts';
-import type { WorkerHome } from '../supervisor/worker-program.ts';
+import type { WorkerHome } from '../supervisor/adapter.ts';
 
 /** What much-used packages read of a system. */
 const OF_SYSTEM = ['/etc/os-release', '/usr/lib/os-release', '/etc/mime.types', '/usr/share/fonts', '/etc/fonts'];

@@ -1,6 +1,6 @@
 /** How a worker of the engine `node` is started: in the Node that runs this, with what V8 and Node can refuse refused. */
 import type { Kernel } from '../../confinement/walls.ts';
-import type { WorkerHome, WorkerProgram } from '../supervisor/worker-program.ts';
+import type { WorkerHome, WorkerProgram } from '../supervisor/adapter.ts';
 import { workerWalls } from './confinement.ts';
 import type { ProgramFiles } from './program-files.ts';
 
@@ -26,8 +26,6 @@ export const BESIDE_HEAP_MB = 150;
 export const nodeWorkers = (options: NodeProgramOptions): WorkerProgram => ({
   engine: 'node',
   release: `Node ${process.version}`,
-  repliesBy: 'data',
-  keepsThreads: false,
   checksJson: true,
   memoryMb: options.memoryMb,
   besideMemoryMb: BESIDE_HEAP_MB,

@@ -1,17 +1,17 @@
 import { INSTALL_LIMITS } from '../supervisor/packages/install-limits.ts';
 import { forInstallers } from '../supervisor/adapter.ts';
-import type { WorkerKit } from '../supervisor/adapter.ts';
+import type { Adapter } from '../supervisor/adapter.ts';
 import { findPython } from './find-python.ts';
 import { PythonInstaller, withRequirements } from './installer.ts';
 import { pythonWorkers } from './program.ts';
 
 const LEAST_MEMORY_MB = 512;
 /** Each has a thread. */
-const CONCURRENCY = 16;
+const CALLS_AT_ONCE = 16;
 
 /** Workers of the engine `python`, in the `python3` of the machine. */
-export const pythonKit: WorkerKit = {
-  concurrency: CONCURRENCY,
+export const pythonAdapter: Adapter = {
+  callsAtOnce: CALLS_AT_ONCE,
   leastMemoryMb: LEAST_MEMORY_MB,
   async absence(environment) {
     const found = await findPython(forInstallers(environment));
@@ -31,7 +31,7 @@ export const pythonKit: WorkerKit = {
       shared: options.shared,
     });
     const program = pythonWorkers({
-      ...{ python, outputLimit, bodyLimit, environment, memoryMb, concurrency: CONCURRENCY },
+      ...{ python, outputLimit, bodyLimit, environment, memoryMb, concurrency: CALLS_AT_ONCE },
     });
     return { program, installer, folders: [] };
   },

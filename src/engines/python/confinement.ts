@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LIBRARIES, MACHINE, NETWORK, SYSTEM } from '../../confinement/needed-files.ts';
 import type { Walls } from '../../confinement/walls.ts';
-import type { WorkerHome } from '../supervisor/worker-program.ts';
+import type { WorkerHome } from '../supervisor/adapter.ts';
 import type { Python } from './find-python.ts';
 import type { InstallStep } from './install-steps.ts';
 

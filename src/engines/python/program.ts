@@ -1,6 +1,6 @@
 /** How a worker of the engine `python` is started: isolated from what is installed for the Python that runs it. */
 import { join } from 'node:path';
-import type { WorkerProgram } from '../supervisor/worker-program.ts';
+import type { WorkerProgram } from '../supervisor/adapter.ts';
 import { workerWalls } from './confinement.ts';
 import type { Python } from './find-python.ts';
 

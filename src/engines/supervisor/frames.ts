@@ -105,3 +105,49 @@ export class FrameReader {
     this.#onFrame(kind, bytes.readUInt32LE(at + 5), bytes.readUInt32LE(at + 9), text);
   }
 }
+
+/** A header has four numbers of ten digits at most. */
+const MOST_HEADER_CHARACTERS = 44;
+const LINE_FEED = 10;
+
+/**
+ * Cuts frames whose header is text: `<bytes> <kind> <a> <b>` and a line feed, for programs in languages that cannot write
+ * other bytes.
+ */
+export class TextFrameReader {
+  readonly #frames: FrameReader;
+  #header = '';
+  /** Bytes of the text that have not come. */
+  #left = 0;
+
+  constructor(...parts: ConstructorParameters<typeof FrameReader>) {
+    this.#frames = new FrameReader(...parts);
+  }
+
+  /** @throws OddFrame; nothing can be read after it. */
+  push(chunk: Buffer): void {
+    for (let at = 0; at < chunk.length;) {
+      if (this.#left > 0) {
+        const part = chunk.subarray(at, at + this.#left);
+        this.#frames.push(part);
+        this.#left -= part.length;
+        at += part.length;
+        continue;
+      }
+      const end = chunk.indexOf(LINE_FEED, at);
+      this.#header += chunk.toString('latin1', at, end < 0 ? chunk.length : end);
+      if (end < 0 ? this.#header.length > MOST_HEADER_CHARACTERS : !HEADER.test(this.#header))
+        throw new OddFrame('the header of a frame is not four numbers');
+      if (end < 0) return;
+      const [bytes = 0, kind = 0, a = 0, b = 0] = this.#header.split(' ').map(Number);
+      const header = frame(kind, a, b, '');
+      header.writeUInt32LE(bytes >>> 0, 0);
+      this.#frames.push(header);
+      this.#header = '';
+      this.#left = bytes;
+      at = end + 1;
+    }
+  }
+}
+
+const HEADER = /^\d{1,10} \d{1,3} \d{1,10} \d{1,10}$/;

@@ -5,7 +5,7 @@ import type { ProcessEvents } from './process.ts';
 import type { Starts } from './starts.ts';
 import type { WorkerOptions, WorkerProcess } from './worker.ts';
 import type { WorkerLoss } from './worker-losses.ts';
-import type { WorkerHome } from './worker-program.ts';
+import type { WorkerHome } from './adapter.ts';
 
 export interface HostOptions extends WorkerOptions {
   /** Calls that run at the same time, and that wait. */

@@ -10,7 +10,7 @@ import { activationFailed } from './packages/errors.ts';
 import { installFailure } from './packages/install-failure.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
 import type { WorkerPool } from './worker-pool.ts';
-import type { EndpointCode } from './worker-program.ts';
+import type { EndpointCode } from './adapter.ts';
 
 /** An endpoint that is to be run. */
 export interface WantedCode extends Omit<WantedArtifacts, 'variant'> {

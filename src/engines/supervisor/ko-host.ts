@@ -13,7 +13,7 @@ import { answerTo } from './questions.ts';
 import { Waiting } from './waiting.ts';
 import { WorkerCall, WorkerEndpoint } from './worker-call.ts';
 import type { WorkerCallParts, WorkerWork } from './worker-call.ts';
-import type { EndpointCode } from './worker-program.ts';
+import type { EndpointCode } from './adapter.ts';
 import { fail, failOverdue, hasEnded } from './settle-work.ts';
 import { Worker } from './worker.ts';
 import type { WorkerFault } from './worker.ts';
@@ -190,7 +190,7 @@ export class KoHost {
 
   #isFullOfCallers(): boolean {
     const { program, concurrency } = this.#options;
-    return program.keepsThreads && (this.#current?.outer ?? 0) >= concurrency;
+    return program.keepsThreads === true && (this.#current?.outer ?? 0) >= concurrency;
   }
 
   #pump(): void {

@@ -2,7 +2,7 @@
 import { NO_NETWORK } from '../network/access.ts';
 import type { NetworkAccess } from '../network/access.ts';
 import type { Network } from '../network/network.ts';
-import type { EndpointCode } from './worker-program.ts';
+import type { EndpointCode } from './adapter.ts';
 
 export class KoNetwork {
   readonly #open: () => Promise<NetworkAccess> | undefined;

@@ -23,13 +23,13 @@ import { RecordChunks } from './record-chunks.ts';
 import type { ChunkOutcome } from './record-chunks.ts';
 import { toServiceError, wasUnloaded } from './service-errors.ts';
 import type { KoHost } from './ko-host.ts';
-import type { Environment, WorkerKit } from './adapter.ts';
+import type { Environment, Adapter } from './adapter.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
 export interface OwnWorkersOptions {
   /** Name of the engine. */
   readonly engine: string;
-  readonly kit: WorkerKit;
+  readonly kit: Adapter;
   readonly version: string;
   /** Folder of what is fetched and installed. */
   readonly cache: string;
@@ -161,7 +161,7 @@ export class OwnWorkers implements AsyncDisposable {
     const opened = await this.#opening?.catch(() => undefined);
     opened?.limiter.stop();
     opened?.pool.kill();
-    opened?.kit.installer.kill();
+    opened?.kit.installer?.kill();
   }
 
   #open(): Promise<OpenWorkers> {
@@ -182,7 +182,7 @@ export class OwnWorkers implements AsyncDisposable {
   }
 }
 
-const wantedBy = (plan: EndpointPlan, kit: WorkerKit): WantedCode => ({
+const wantedBy = (plan: EndpointPlan, kit: Adapter): WantedCode => ({
   uri: plan.id,
   ko: `${plan.ko.naan}/${plan.ko.name}/${plan.ko.version}`,
   checksum: plan.checksum,

@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import { messageOf } from '../../lib/errors.ts';
 import { NO_WALLS } from '../../confinement/walls.ts';
 import { HostedCode } from './hosted-code.ts';
+import type { Installer } from './hosted-code.ts';
 import type { OwnWorkersOptions } from './managed-workers.ts';
 import { CacheLimiter } from './packages/cache-limits.ts';
 import { Cache } from './packages/cache.ts';
-import type { OpenKit } from './adapter.ts';
+import type { OpenAdapter } from './adapter.ts';
 import { WorkerPool } from './worker-pool.ts';
 
 export interface OpenWorkers {
-  readonly kit: OpenKit;
+  readonly kit: OpenAdapter;
   readonly pool: WorkerPool;
   readonly code: HostedCode;
   readonly limiter: CacheLimiter;
@@ -24,6 +25,14 @@ const INSTALL_TIMEOUT_MS = 300_000;
 const IDLE_TIMEOUT_MS = 300_000;
 const IDLE_WORKERS = 16;
 const CACHE_LIMITS = { bytes: 2e9, ageMs: 30 * 86_400_000 };
+
+/** For code that depends on nothing. */
+const NO_INSTALLER: Installer = {
+  variantOf: () => '',
+  install: () => Promise.resolve({ folders: [] }),
+  explain: (problem) => Promise.resolve(problem),
+  kill: () => undefined,
+};
 
 export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorkers> {
   const {
@@ -52,7 +61,7 @@ export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorke
     onWarning: (text) => log.warn({ engine }, text),
   });
   const pool = new WorkerPool({
-    ...{ program: open.program, bodyLimit, outputLimit, concurrency: kit.concurrency, queue: queueLimit },
+    ...{ program: open.program, bodyLimit, outputLimit, concurrency: kit.callsAtOnce, queue: queueLimit },
     ...{ loadLimitMs: callTimeout, idleTimeoutMs: IDLE_TIMEOUT_MS, idleWorkers: IDLE_WORKERS },
     scratch: join(cache.folder, 'staging'),
     kernel,
@@ -68,8 +77,8 @@ export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorke
     },
   });
   await pool.clear();
-  const code = new HostedCode({ cache, pool, installer: open.installer });
-  const limiter = new CacheLimiter(cache, CACHE_LIMITS, () => [...open.folders, ...code.folders]);
+  const code = new HostedCode({ cache, pool, installer: open.installer ?? NO_INSTALLER });
+  const limiter = new CacheLimiter(cache, CACHE_LIMITS, () => [...(open.folders ?? []), ...code.folders]);
   limiter.start((thrown) => log.warn({ cause: messageOf(thrown) }, 'the cache could not be looked through'));
   return { kit: open, pool, code, limiter };
 }

@@ -1,6 +1,6 @@
 import { dirname, isAbsolute, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { EndpointCode } from './worker-program.ts';
+import type { EndpointCode } from './adapter.ts';
 
 /**
  * What code said, for people who may not know where it lies on this machine: its paths become those of the knowledge object.

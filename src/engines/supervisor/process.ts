@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 import { BegunFile } from './begun-file.ts';
 import { GroupGuard } from './group-guard.ts';
 import { KILLED_FOR_MEMORY, memoryKills } from './memory-kills.ts';
-import { FrameReader, OddFrame, frame } from './frames.ts';
+import { FrameReader, OddFrame, TextFrameReader, frame } from './frames.ts';
 import type { OnFrame } from './frames.ts';
 import { launchOf } from '../../confinement/launch.ts';
 import type { Program } from '../../confinement/launch.ts';
@@ -33,7 +33,7 @@ const MAX_PRINTED_CHARACTERS = 2000;
 /** True where a sandbox cannot outlive the activator even when its code never returns. */
 export const diesWithActivator = existsSync(SETPRIV);
 
-/** What is started; it finds the socket of its frames as file descriptor 3. */
+/** What is started; it finds the socket of its frames as file descriptor 3, unless they pass by `stdio`. */
 export interface Command {
   /** Absolute path. */
   readonly program: string;
@@ -49,6 +49,11 @@ export interface Command {
   readonly isWorker?: boolean;
   /** Folder of the file in which it counts what it has begun, which it finds as file descriptor 5. */
   readonly countsIn?: string;
+  /**
+   * For languages that cannot open a socket by its number: frames come by its standard input, after `input`, and go by its
+   * standard output, where their header is text (see `TextFrameReader`). What code prints goes to standard error.
+   */
+  readonly frames?: 'stdio';
 }
 
 export interface ProcessEvents {
@@ -108,7 +113,7 @@ export class SandboxProcess implements Sandbox {
       cwd,
       stdio: [
         'pipe',
-        events.onOutput === undefined ? 'ignore' : 'pipe',
+        events.onOutput === undefined && command.frames !== 'stdio' ? 'ignore' : 'pipe',
         'pipe',
         'pipe',
         ...(isWorker ? ['pipe' as const] : []),
@@ -121,11 +126,19 @@ export class SandboxProcess implements Sandbox {
     if (isWorker && mayFork(command, kernel) && pid !== undefined) this.#guard = new GroupGuard(pid);
     // A process for which no handle was left has no pipes: `error` tells of it in a moment.
     const sockets: ChildProcess['stdio'] | undefined = this.#child.stdio;
+    const { stdin, stdout } = this.#child;
     // Of one that ends before it has read, `exit` tells.
-    this.#child.stdin?.on('error', () => undefined).end(command.input);
-    this.#socket = (sockets?.[3] as Duplex | undefined) ?? silence();
-    if (isWorker) this.#control = (sockets?.[4] as Duplex | undefined) ?? silence();
-    this.#listen(events);
+    stdin?.on('error', () => undefined);
+    if (command.frames === 'stdio') {
+      stdin?.write(command.input);
+      this.#socket = stdin && stdout ? Duplex.from({ readable: stdout, writable: stdin }) : silence();
+      this.#control = this.#socket;
+    } else {
+      stdin?.end(command.input);
+      this.#socket = (sockets?.[3] as Duplex | undefined) ?? silence();
+      if (isWorker) this.#control = (sockets?.[4] as Duplex | undefined) ?? silence();
+    }
+    this.#listen(events, command.frames === 'stdio');
     // The first to go when the machine runs out of memory.
     this.#applyPriority(() => writeFileSync(`/proc/${String(this.pid)}/oom_score_adj`, '1000'));
   }
@@ -190,7 +203,7 @@ export class SandboxProcess implements Sandbox {
     return ticks * TICK_MILLISECONDS;
   }
 
-  #listen(events: ProcessEvents): void {
+  #listen(events: ProcessEvents, isStdio: boolean): void {
     let odd = '';
     const endAsOdd = (what: string): void => {
       odd = `it was ended, since ${what}`;
@@ -198,13 +211,13 @@ export class SandboxProcess implements Sandbox {
       this.kill();
     };
     const onOddFrame = (message: string): void => endAsOdd(`it sent what no sandbox sends: ${message}`);
-    this.#read(this.#socket, events, onOddFrame);
-    if (this.#control !== undefined) this.#read(this.#control, events, onOddFrame);
+    this.#read(this.#socket, isStdio ? TextFrameReader : FrameReader, events, onOddFrame);
+    if (this.#control !== undefined && !isStdio) this.#read(this.#control, FrameReader, events, onOddFrame);
     let closing: NodeJS.Timeout | undefined;
     this.#socket.on('end', () => {
       closing = setTimeout(() => endAsOdd('it closed its pipe'), CLOSING_MILLISECONDS).unref();
     });
-    for (const name of ['stdout', 'stderr'] as const) {
+    for (const name of isStdio ? (['stderr'] as const) : (['stdout', 'stderr'] as const)) {
       const stream: Readable | null | undefined = this.#child[name];
       if (stream) events.onOutput?.(name, stream);
     }
@@ -237,8 +250,13 @@ export class SandboxProcess implements Sandbox {
     });
   }
 
-  #read(socket: Duplex, events: ProcessEvents, onOdd: (message: string) => void): void {
-    const reader = new FrameReader(
+  #read(
+    socket: Duplex,
+    Reader: typeof FrameReader | typeof TextFrameReader,
+    events: ProcessEvents,
+    onOdd: (message: string) => void,
+  ): void {
+    const reader = new Reader(
       (kind, a, b, text) => {
         if (!this.#isUnresponsive) events.onFrame(kind, a, b, text);
       },

@@ -3,7 +3,7 @@ import { Counts, PendingCall } from './pending-call.ts';
 import type { CalledEndpoint, CallParts } from './pending-call.ts';
 import type { Work } from './work.ts';
 import type { RecordsPart } from '../records.ts';
-import type { EndpointCode } from './worker-program.ts';
+import type { EndpointCode } from './adapter.ts';
 
 /** An endpoint of a knowledge object, as its workers know it. */
 export class WorkerEndpoint implements CalledEndpoint {

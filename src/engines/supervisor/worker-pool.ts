@@ -17,7 +17,7 @@ import type { HostOptions } from './host-options.ts';
 import { workerPolicy } from './worker-policy.ts';
 import type { WorkerPolicy } from './worker-policy.ts';
 import { ScratchFolders } from './scratch-folders.ts';
-import type { WorkerHome, WorkerProgram } from './worker-program.ts';
+import type { WorkerHome, WorkerProgram } from './adapter.ts';
 import type { WorkerProcess } from './worker.ts';
 import { WORKER_LOSSES } from './worker-losses.ts';
 import type { WorkerLoss } from './worker-losses.ts';

@@ -17,7 +17,7 @@ import { logPrintedLines } from './printed-lines.ts';
 import type { Reply } from './questions.ts';
 import { fail, hasEnded, settle } from './settle-work.ts';
 import type { WorkerEndpoint, WorkerWork } from './worker-call.ts';
-import type { WorkerProgram } from './worker-program.ts';
+import type { WorkerProgram } from './adapter.ts';
 
 /** A process with two sockets, as a worker needs it. */
 export type WorkerProcess = Pick<SandboxProcess, 'pid' | 'alive' | 'write' | 'kill' | 'memory' | 'lowerPriority'>;
@@ -230,7 +230,8 @@ export class Worker {
 
   #read(name: 'stdout' | 'stderr', stream: Readable): void {
     const { program } = this.#options;
-    if (name === 'stderr') stream.on('data', (chunk: Buffer) => (this.#outOfMemory ||= program.saysOutOfMemory(chunk)));
+    if (name === 'stderr')
+      stream.on('data', (chunk: Buffer) => (this.#outOfMemory ||= program.saysOutOfMemory?.(chunk) === true));
     logPrintedLines(stream, (line) => {
       if (this.#isReady || !isOfLauncher(line)) this.#events.printed(name, line);
     });

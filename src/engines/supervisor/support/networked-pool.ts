@@ -18,7 +18,7 @@ import { pythonWorkers } from '../../python/program.ts';
 import type { WorkerPolicy } from '../worker-policy.ts';
 import { WorkerPool } from '../worker-pool.ts';
 import type { PoolOptions } from '../worker-pool.ts';
-import type { WorkerProgram } from '../worker-program.ts';
+import type { WorkerProgram } from '../adapter.ts';
 
 export interface NetworkedPoolOptions {
   readonly engine: 'node' | 'python';
