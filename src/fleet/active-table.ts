@@ -10,7 +10,8 @@ import { koKey, nameKey, parseKoId, type KoId, type KoName } from '../knowledge-
 import { koNotFound } from '../lib/errors.ts';
 import type { ChangeAuthor } from '../shelf/change-author.ts';
 import { appendAudit } from '../shelf/audit/audit-table.ts';
-import type { Database, Dialect, Query, Row, Transaction, Value } from '../shelf/store/database.ts';
+import { pagesOf, type Database, type Dialect, type Query, type Row } from '../shelf/store/database.ts';
+import type { Transaction, Value } from '../shelf/store/database.ts';
 import { advance, readState } from '../shelf/store/state.ts';
 
 /** A change of what is active, with the generation that it led to. */
@@ -136,20 +137,16 @@ export class ActiveTable {
 
   /** What is meant to be active: all, or the versions of these names. */
   async read(names?: readonly KoName[]): Promise<readonly ActiveKo[]> {
-    const which = names === undefined ? '' : `AND name IN (SELECT value FROM ${this.#dialect.texts('$2')})`;
-    const sql = `SELECT id, digest, generation, at FROM ${this.#schema}active WHERE id > $1 ${which} ORDER BY id LIMIT ${String(PAGE)}`;
+    const which = names === undefined ? '1 = 1' : `name IN (SELECT value FROM ${this.#dialect.texts('$1')})`;
+    const select = `SELECT id, digest, generation, at FROM ${this.#schema}active WHERE ${which}`;
     const named = names === undefined ? [] : [JSON.stringify(names.map(nameKey))];
     const found: ActiveKo[] = [];
-    for (let after = ''; ;) {
-      const { rows } = await this.#database.query<ActiveRow>(sql, [after, ...named]);
+    for await (const rows of pagesOf<ActiveRow>(this.#database.query, select, 'id', PAGE, named))
       for (const { id: key, ...rest } of rows) {
         const id = parseKoId(key);
         if (id !== undefined) found.push({ id, ...rest });
       }
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < PAGE) return found;
-      after = last.id;
-    }
+    return found;
   }
 
   /** When it was asked for last that all endpoints of an engine be activated again, by its name. */

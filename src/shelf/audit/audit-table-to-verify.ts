@@ -1,5 +1,5 @@
 /** The audit of a database, for verification; a service may go on writing. */
-import type { Database, Row } from '../store/database.ts';
+import { pagesOf, type Database, type Row } from '../store/database.ts';
 import type { AuditToVerify, KnownWriters, StoredRecord } from './verify-audit.ts';
 
 interface HeadRow extends Row {
@@ -46,14 +46,9 @@ export class AuditTableToVerify implements AuditToVerify {
 
   async *records(): AsyncGenerator<StoredRecord> {
     const { query, dialect } = this.#database;
-    const sql = `SELECT id, at, who, record FROM ${dialect.schema}audit WHERE id > $1 ORDER BY id LIMIT ${String(PAGE)}`;
-    for (let after = 0; ;) {
-      const { rows } = await query<AuditRow>(sql, [after]);
+    const all = `SELECT id, at, who, record FROM ${dialect.schema}audit WHERE 1 = 1`;
+    for await (const rows of pagesOf<AuditRow>(query, all, 'id', PAGE))
       for (const row of rows) yield { id: row.id, text: row.record, contradiction: contradictionIn(row) };
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < PAGE) return;
-      after = last.id;
-    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

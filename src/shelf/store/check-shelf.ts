@@ -6,19 +6,18 @@ import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { messageOf, startRefused } from '../../lib/errors.ts';
 import { reasonOf } from '../disk-errors.ts';
 import { admit } from '../package/admit.ts';
-import { sha256, type PackageContent } from '../package/package-content.ts';
+import { sha256 } from '../package/package-content.ts';
 import { checkPackages, type CheckedPackages } from './check-packages.ts';
 import { DurableFiles, syncFolder } from './durable-files.ts';
+import { makeDatabase, type FoundPackage } from './make-database.ts';
 import { ObjectsFolder } from './objects-folder.ts';
 import { databaseIn, notedIn } from './open-stored-shelf.ts';
 import { takeOwnership } from './owner-lock.ts';
 import { parseListing } from './package-listing.ts';
-import { addPackage } from './packages.ts';
-import { migrate } from './schema.ts';
 import { shelfLayout, type ShelfLayout } from './shelf-layout.ts';
 import { SqliteDatabase } from './sqlite/sqlite-database.ts';
 import type { Warn } from './stored-shelf.ts';
-import { isOld } from './upgrade/take-over-folder.ts';
+import { isOld } from './upgrade/old-shelf.ts';
 
 export interface ShelfReport extends CheckedPackages {
   /** Why the database cannot be used; undefined where it can. */
@@ -38,8 +37,7 @@ export async function checkShelf(root: string): Promise<ShelfReport> {
   const database = await usable(layout);
   if (typeof database === 'string') return { whole: 0, damaged: [], database };
   await using open = database;
-  const objects = new ObjectsFolder({ folder: layout.objects, staging: layout.staging, disk: new DurableFiles() });
-  return { ...(await checkPackages(open, objects)), database: undefined };
+  return { ...(await checkPackages(open, objectsOf(layout))), database: undefined };
 }
 
 /** Where the database can be used, it stays. @throws startRefused while an activator has the shelf. */
@@ -58,7 +56,8 @@ export async function fixShelf(root: string, warn: Warn): Promise<RebuiltReport>
     const file = databaseIn(layout);
     const temporary = `${file}.new`;
     for (const each of [temporary, `${temporary}-wal`, `${temporary}-shm`]) await rm(each, { force: true });
-    const rebuilt = await rebuild(layout, temporary, warn);
+    const objects = objectsOf(layout);
+    const rebuilt = [...(await makeDatabase(temporary, root, await listedIn(objects, warn)))].sort();
     const aside = existsSync(file) ? `${file}.damaged-${new Date().toISOString().replaceAll(':', '-')}` : undefined;
     if (aside !== undefined) await rename(file, aside);
     for (const part of ['-wal', '-shm']) await rm(file + part, { force: true });
@@ -89,52 +88,12 @@ async function usable(layout: ShelfLayout): Promise<SqliteDatabase | string> {
   }
 }
 
-interface Listed {
-  readonly content: PackageContent;
-  readonly listing: string;
-  readonly isOnShelf: boolean;
-  readonly at: number;
-}
+const objectsOf = ({ objects, staging }: ShelfLayout): ObjectsFolder =>
+  new ObjectsFolder({ folder: objects, staging, disk: new DurableFiles() });
 
-/** @returns the KOs that are on the shelf. */
-async function rebuild(layout: ShelfLayout, file: string, warn: Warn): Promise<string[]> {
-  const objects = new ObjectsFolder({ folder: layout.objects, staging: layout.staging, disk: new DurableFiles() });
-  const listed = await listedIn(objects, warn);
-  await using database = await SqliteDatabase.open(file);
-  await migrate(database, layout.root);
-  const shown = new Set<string>();
-  await database.transaction(async ({ query }) => {
-    for (const { content, listing, isOnShelf, at } of listed) {
-      const { entry } = content;
-      const key = koKey(entry.id);
-      await addPackage(query, database.dialect, content);
-      // Of several the latest: a kill may have come between a change and its mark.
-      const isCurrent = isOnShelf && !shown.has(key);
-      if (isCurrent) {
-        shown.add(key);
-        await query(
-          `INSERT INTO ko (id, name, digest, listing, metadata, at_id, etag, removed, revision)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8)`,
-          [
-            ...[key, `${entry.id.naan}/${entry.id.name}`, entry.digest, listing, entry.metadata],
-            ...[entry.atId ?? null, entry.etag, shown.size],
-          ],
-        );
-      } else
-        await query(
-          `INSERT INTO retained (id, digest, listing, at, why) VALUES ($1, $2, $3, $4, 'replaced') ON CONFLICT DO NOTHING`,
-          [key, entry.digest, listing, Math.round(at)],
-        );
-    }
-    await query('UPDATE state SET revision = $1', [shown.size]);
-  });
-  await database.query('PRAGMA wal_checkpoint(TRUNCATE)');
-  return [...shown].sort();
-}
-
-/** What the listings say, the latest first. */
-async function listedIn(objects: ObjectsFolder, warn: Warn): Promise<Listed[]> {
-  const listed: Listed[] = [];
+/** What the listings say, the latest first: a kill may have come between a change and its mark. */
+async function listedIn(objects: ObjectsFolder, warn: Warn): Promise<FoundPackage[]> {
+  const listed: FoundPackage[] = [];
   for await (const { digest, listing, path } of objects.all()) {
     if (listing === undefined) continue;
     try {
@@ -146,7 +105,7 @@ async function listedIn(objects: ObjectsFolder, warn: Warn): Promise<Listed[]> {
       if (metadata === undefined || bytes === undefined || sha256(bytes) !== metadata.sha256)
         throw new Error(`the ${METADATA_FILE} of ${koKey(id)} is not what was stored`);
       const { mtimeMs: at } = await stat(path);
-      listed.push({ content: admit(id, bytes, files), listing: digest, isOnShelf: listing === 'package', at });
+      listed.push({ content: admit(id, bytes, files), why: listing === 'package' ? undefined : 'replaced', at });
     } catch (thrown) {
       warn(`The listing ${digest.slice(0, 12)} of a package cannot be used: ${reasonOf(thrown)}`);
     }

@@ -15,6 +15,31 @@ export interface Result<T extends Row> {
 
 export type Query = <T extends Row = Row>(sql: string, values?: readonly Value[]) => Promise<Result<T>>;
 
+/** What a SELECT with a condition finds, in parts, by a column in which no two rows are alike. */
+export async function* pagesOf<T extends Row>(
+  query: Query,
+  select: string,
+  column: string & keyof T,
+  most: number,
+  values: readonly Value[] = [],
+): AsyncGenerator<readonly T[]> {
+  const end = `ORDER BY ${column} LIMIT ${String(most)}`;
+  const behind = `AND ${column} > $${String(values.length + 1)}`;
+  let { rows } = await query<T>(`${select} ${end}`, values);
+  for (;;) {
+    if (rows.length > 0) yield rows;
+    const last = rows.at(-1)?.[column];
+    if (last === undefined || rows.length < most) return;
+    ({ rows } = await query<T>(`${select} ${behind} ${end}`, [...values, last]));
+  }
+}
+
+/** `($1, $2), ($3, $4)`: rows of parameters. */
+export function placesOf(rows: readonly (readonly unknown[])[]): string {
+  let last = 0;
+  return rows.map((row) => `(${row.map(() => `$${String(++last)}`).join(', ')})`).join(', ');
+}
+
 /** What the databases say in different words. */
 export interface Dialect {
   /** In front of the name of a table: the schema with its dot, or nothing. */

@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { DEFAULT_NAAN } from '../../knowledge-object/places.ts';
 import { shelfNotWritable, startRefused, type ServiceError } from '../../lib/errors.ts';
-import { ChangeLog } from '../change-log.ts';
 import { isReadOnly, isTransient, reasonOf, shelfUnreadable } from '../disk-errors.ts';
 import { DurableFiles, makeFolder, syncFolder, tryToWrite, type OnStep } from './durable-files.ts';
 import { FolderPackages } from '../unpacked/folder-packages.ts';
@@ -28,7 +27,8 @@ import { ShelfFollower } from './shelf-follower.ts';
 import { SqliteDatabase, SqliteError } from './sqlite/sqlite-database.ts';
 import { StoredKos } from './stored-kos.ts';
 import { StoredShelf, type Warn } from './stored-shelf.ts';
-import { isOld, takeOverFolder } from './upgrade/take-over-folder.ts';
+import { isOld } from './upgrade/old-shelf.ts';
+import { takeOverFolder } from './upgrade/take-over-folder.ts';
 
 /** Milliseconds between the attempts to read a shelf at the start. */
 const READ_AGAIN_AFTER = [50, 200, 800];
@@ -73,8 +73,7 @@ export async function openStoredShelf(dir: string, options: StoredShelfOptions =
   const database = owned.use(await openDatabase(layout, copy?.file ?? databaseIn(layout), options));
   await orRefused(layout, async () => copy?.updateIn(database));
   owner?.guard(databaseIn(layout));
-  const log = new ChangeLog();
-  const kos = new StoredKos(log);
+  const kos = new StoredKos();
   const retained = new Retained({ dialect: database.dialect, bounds: options.keepRemoved, now: options.now });
   const { dialect, query } = database;
   const { staging, root } = layout;
@@ -118,7 +117,6 @@ export async function openStoredShelf(dir: string, options: StoredShelfOptions =
       retained,
       folders,
       archives,
-      log,
       warn,
     },
     filesOf: (digest) => filesOf(query, dialect, digest),

@@ -4,7 +4,9 @@
  */
 import { parseKoId, koKey, type KoId } from '../../knowledge-object/id.ts';
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
-import { sha256, type HashedFile } from '../package/package-content.ts';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
+import { sha256, type HashedFile, type PackageContent } from '../package/package-content.ts';
+import type { Source } from './objects.ts';
 
 const FORMAT = 1;
 
@@ -29,6 +31,17 @@ export function parseFiles(text: string): HashedFile[] {
 export function renderListing(id: KoId, files: Iterable<HashedFile>): { text: string; digest: string } {
   const text = `{"format":${String(FORMAT)},"id":${JSON.stringify(koKey(id))},"files":${renderFiles(files)}}`;
   return { text, digest: sha256(text) };
+}
+
+/** The objects of a package that are known texts: its listing and its metadata. */
+export function textsOf({ entry, files }: PackageContent): Source[] {
+  const { text, digest } = renderListing(entry.id, files.values());
+  return [
+    { sha256: digest, size: Buffer.byteLength(text), from: { text }, isListing: true },
+    ...[...files.values()]
+      .filter(({ path }) => path === METADATA_FILE)
+      .map(({ sha256: own, size }) => ({ sha256: own, size, from: { text: entry.metadata } })),
+  ];
 }
 
 /** @throws Error that says why it is no listing that was written here. */

@@ -1,6 +1,6 @@
 /** The rows of `package`: what is stored, and which files it has. */
 import type { HashedFile, PackageContent } from '../package/package-content.ts';
-import type { Database, Dialect, Query } from './database.ts';
+import { pagesOf, type Database, type Dialect, type Query } from './database.ts';
 import { parseFiles, renderFiles } from './package-listing.ts';
 
 /** For which what an installation fetched is kept without anybody asking for it. */
@@ -60,14 +60,10 @@ export async function namedObjects(query: Query, { schema }: Dialect): Promise<R
     `SELECT listing FROM ${schema}ko WHERE listing IS NOT NULL UNION SELECT listing FROM ${schema}retained`,
   );
   for (const { listing } of listings.rows) named.add(listing);
-  const sql = `SELECT digest, files FROM ${schema}package WHERE stored > 0 AND digest > $1 ORDER BY digest LIMIT ${String(PAGE)}`;
-  for (let after = ''; ;) {
-    const { rows } = await query<{ digest: string; files: string }>(sql, [after]);
+  const all = `SELECT digest, files FROM ${schema}package WHERE stored > 0`;
+  for await (const rows of pagesOf<{ digest: string; files: string }>(query, all, 'digest', PAGE))
     for (const { files } of rows) for (const { sha256 } of parseFiles(files)) named.add(sha256);
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE) return named;
-    after = last.digest;
-  }
+  return named;
 }
 
 /** Whether a row names an object. */

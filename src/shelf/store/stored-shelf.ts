@@ -5,10 +5,8 @@ import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { koNotFound, messageOf, shelfNotReadable, shelfNotWritable } from '../../lib/errors.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
 import { ChangeAuthor } from '../change-author.ts';
-import type { ChangeLog } from '../change-log.ts';
 import { readOnlyShelf, writing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
-import { EntryIndex } from '../entry-index.ts';
 import { isAtHome } from '../entry-of-at-id.ts';
 import type { FolderPackages } from '../unpacked/folder-packages.ts';
 import type { PlacedArchives } from '../unpacked/placed-archives.ts';
@@ -34,8 +32,8 @@ import type { OpenChange, ShelfChanges } from './changes.ts';
 import type { ChangeAction } from '../change-record.ts';
 import type { Database } from './database.ts';
 import type { NodeId } from './node-id.ts';
-import type { Objects, Source, Stored } from './objects.ts';
-import { renderListing } from './package-listing.ts';
+import type { Objects, Stored } from './objects.ts';
+import { textsOf } from './package-listing.ts';
 import { forgetRemoved, isNamed, storedAt } from './packages.ts';
 import type { Retained } from './retained.ts';
 import type { StoredKos } from './stored-kos.ts';
@@ -66,7 +64,6 @@ export interface StoredShelfParts {
   readonly folders: FolderPackages | undefined;
   /** What people put beside the folders. */
   readonly archives?: PlacedArchives | undefined;
-  readonly log: ChangeLog;
   /** Rejects where the database can never be used as it is. */
   readonly opened: Promise<void>;
   /** Revision at which it was opened; undefined where nobody puts anything there by hand. */
@@ -100,7 +97,6 @@ export class StoredShelf implements Shelf {
   trust: Trust | undefined;
   readonly #parts: StoredShelfParts;
   readonly #packages: StoredPackages;
-  readonly #entries: EntryIndex;
   /** Writes to one KO follow each other; the last to be committed stays. */
   readonly #writes = new FairQueue({ perKey: 1 });
   #ready: Promise<void> | undefined;
@@ -120,7 +116,6 @@ export class StoredShelf implements Shelf {
         await follower.look();
       },
     });
-    this.#entries = new EntryIndex(kos, parts.log);
   }
 
   get database(): Database {
@@ -167,7 +162,7 @@ export class StoredShelf implements Shelf {
   }
 
   list(range?: ListRange): Promise<readonly ShelfEntry[]> {
-    return this.#known(() => this.#entries.list(range));
+    return this.#known(() => this.#parts.kos.list(range));
   }
 
   find(id: KoId): Promise<ShelfEntry | undefined> {
@@ -175,19 +170,19 @@ export class StoredShelf implements Shelf {
   }
 
   versions(naan: string, name: string): Promise<readonly ShelfEntry[]> {
-    return this.#known(() => this.#entries.versions(naan, name));
+    return this.#known(() => this.#parts.kos.versions(naan, name));
   }
 
   withAtId(atId: string): Promise<readonly ShelfEntry[]> {
-    return this.#known(() => this.#entries.withAtId(atId));
+    return this.#known(() => this.#parts.kos.withAtId(atId));
   }
 
   revision(): Promise<number> {
-    return this.#known(() => this.#parts.log.revision);
+    return this.#known(() => this.#parts.kos.changes);
   }
 
   changes(since: number): Promise<readonly KoId[] | undefined> {
-    return this.#known(() => this.#parts.log.since(since));
+    return this.#known(() => this.#parts.kos.since(since));
   }
 
   async open(id: KoId): Promise<KoPackage | undefined> {
@@ -492,14 +487,10 @@ export class StoredShelf implements Shelf {
     write: () => Promise<unknown>,
   ): Promise<void> {
     const { objects, database } = this.#parts;
-    const listing = renderListing(content.entry.id, content.files.values());
-    const sources: Source[] = [
-      { sha256: listing.digest, size: Buffer.byteLength(listing.text), from: { text: listing.text }, isListing: true },
-    ];
-    for (const { path, sha256, size } of content.files.values()) {
-      if (path === METADATA_FILE) sources.push({ sha256, size, from: { text: content.entry.metadata } });
-      else if (staged !== undefined) sources.push({ sha256, size, from: { path: join(staged.content, path) } });
-    }
+    const sources = textsOf(content);
+    if (staged !== undefined)
+      for (const { path, sha256, size } of content.files.values())
+        if (path !== METADATA_FILE) sources.push({ sha256, size, from: { path: join(staged.content, path) } });
     const stored: Stored = await objects.put(sources, (digest) => isNamed(database.query, database.dialect, digest));
     try {
       await write();

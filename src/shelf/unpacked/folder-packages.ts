@@ -121,12 +121,6 @@ export class FolderPackages {
       .map(([, { id }]) => id);
   }
 
-  /** Looks again at the folder of a KO that a person has changed. */
-  async refresh(id: KoId): Promise<void> {
-    if ((await this.#unchanged(id)) === undefined && this.#options.kos.folderOf(id) !== undefined)
-      await this.scan([id]);
-  }
-
   /** The package of a KO with what lies in its folder now; undefined where it has none. @throws packageDamaged; shelfNotReadable. */
   async open(id: KoId): Promise<KoPackage | undefined> {
     const { kos } = this.#options;

@@ -2,7 +2,7 @@
 import { koKey, parseKoId, type KoId } from '../../knowledge-object/id.ts';
 import { renderFiles } from '../store/package-listing.ts';
 import { removeUnused } from '../store/packages.ts';
-import type { Database, Dialect, Query, Value } from '../store/database.ts';
+import { placesOf, type Database, type Dialect, type Query, type Value } from '../store/database.ts';
 import { advance, readState } from '../store/state.ts';
 import type { PackageContent } from '../package/package-content.ts';
 
@@ -128,9 +128,3 @@ const rowOf = ({ content: { entry }, where, stamp }: FolderChanges['came'][numbe
 ];
 
 const rowWithout = (id: KoId): Row => [koKey(id), `${id.naan}/${id.name}`, null, null, null, null, null, null, 1];
-
-/** `($1, $2), ($3, $4)`. */
-function placesOf(rows: readonly (readonly unknown[])[]): string {
-  let last = 0;
-  return rows.map((row) => `(${row.map(() => `$${String(++last)}`).join(', ')})`).join(', ');
-}

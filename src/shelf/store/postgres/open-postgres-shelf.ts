@@ -5,7 +5,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { DEFAULT_NAAN } from '../../../knowledge-object/places.ts';
 import { Backoff } from '../../../lib/backoff.ts';
 import { messageOf, ServiceError, startRefused } from '../../../lib/errors.ts';
-import { ChangeLog } from '../../change-log.ts';
 import type { KeepRemoved } from '../../shelf.ts';
 import { ShelfChanges } from '../changes.ts';
 import { DurableFiles } from '../durable-files.ts';
@@ -62,8 +61,7 @@ export async function openPostgresShelf(location: string, options: PostgresShelf
   const { dialect } = database;
   const staging = join(folder, 'staging');
   await clearStaging(staging);
-  const log = new ChangeLog();
-  const kos = new StoredKos(log);
+  const kos = new StoredKos();
   const follower = new ShelfFollower({ database, kos, onWarning: warn });
   const retained = new Retained({ dialect, bounds: keepRemoved, now });
   const node = isNode ? await nodeIdIn(folder) : new NodeId();
@@ -83,7 +81,7 @@ export async function openPostgresShelf(location: string, options: PostgresShelf
   // Who asks for it hears of it.
   opened.catch(() => undefined);
   return new StoredShelf({
-    ...{ type: 'postgres', defaultNaan, staging, database, node, objects, kos, follower, changes, retained, log, warn },
+    ...{ type: 'postgres', defaultNaan, staging, database, node, objects, kos, follower, changes, retained, warn },
     disk: new DurableFiles(undefined, { syncs: false }),
     folders: undefined,
     async filesOf(digest) {

@@ -6,7 +6,7 @@ import { startRefused } from '../../../lib/errors.ts';
 import { parseKoId } from '../../../knowledge-object/id.ts';
 import { appendAudit, trimRecord } from '../../audit/audit-table.ts';
 import type { HashedFile } from '../../package/package-content.ts';
-import type { Database, Dialect, Query, Row } from '../database.ts';
+import { pagesOf, type Database, type Dialect, type Query, type Row } from '../database.ts';
 import { renderFiles, renderListing } from '../package-listing.ts';
 
 /** In front of the names of what is put aside. */
@@ -108,9 +108,8 @@ async function copyPackages(query: Query, schema: string, old: string): Promise<
   const sql = `SELECT digest, size, ${at('created')} AS stored,
       (SELECT json_agg(json_build_object('path', path, 'size', f.size, 'sha256', encode(blob, 'hex')))
         FROM ${old}package_file f WHERE f.package = p.digest)::text AS files
-    FROM ${old}package p WHERE digest > $1 ORDER BY digest LIMIT ${String(PAGE)}`;
-  for (let after = ''; ;) {
-    const { rows } = await query<PackageRow>(sql, [after]);
+    FROM ${old}package p WHERE 1 = 1`;
+  for await (const rows of pagesOf<PackageRow>(query, sql, 'digest', PAGE)) {
     const packages = rows.map((row) => ({ ...row, files: sorted(JSON.parse(row.files) as HashedFile[]) }));
     await query(
       `INSERT INTO ${schema}package (digest, files, size, stored)
@@ -118,9 +117,6 @@ async function copyPackages(query: Query, schema: string, old: string): Promise<
       [JSON.stringify(packages.map((each) => ({ ...each, files: renderFiles(each.files) })))],
     );
     await copyKos(query, schema, old, new Map(packages.map(({ digest, files }) => [digest, files])));
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE) return;
-    after = last.digest;
   }
 }
 
