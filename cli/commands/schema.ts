@@ -56,7 +56,9 @@ async function run(context: Context, verb: Verb, shelf: string, options: Options
     const store = storeAt(shelf);
     const where = store.labelAt(shelf);
     const { fleet, shelfPasswordFile: passwordFile } = options;
-    await using database = await store.openTables(shelf, accessOf({ fleet, passwordFile, env: context.env }));
+    await using database = await store.openDatabase(
+      ...([shelf, accessOf({ fleet, passwordFile, env: context.env }), 'tables'] as const),
+    );
     if (verb === 'prepare') await migrate(database, where);
     const refusal = verb === 'finish' ? await finish(database, where) : undefined;
     const status = await schemaStatus(database, where);

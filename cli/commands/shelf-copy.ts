@@ -87,7 +87,7 @@ const SAID_OF_AUDIT: Readonly<Record<Exclude<CopiedAudit, 'none'>, string>> = {
 /** A folder on which no activator ran has none. */
 async function auditTo(target: StoredShelf, from: string, access: StoreAccess): Promise<CopiedAudit> {
   const source = await storeAt(from)
-    .openToRead(from, access)
+    .openDatabase(from, access, 'to read')
     .catch(() => undefined);
   if (source === undefined) return 'none';
   try {

@@ -33,7 +33,7 @@ export async function auditToRead(place: AuditPlace): Promise<AuditStore & Async
 
 async function databaseOf(place: AuditPlace): Promise<Database> {
   const store = await orShelfFailure(() => storeAt(place.shelf));
-  return orNotRead(place, () => store.openToRead(place.shelf, accessOf(place)));
+  return orNotRead(place, () => store.openDatabase(place.shelf, accessOf(place), 'to read'));
 }
 
 export function accessOf({ fleet, state, passwordFile, env }: Omit<AuditPlace, 'shelf'>): StoreAccess {

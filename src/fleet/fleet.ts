@@ -16,7 +16,6 @@ import { messageOf, notFound, overloaded, ServiceError, shelfNotReadable } from 
 import type { Logger } from '../lib/log.ts';
 import { errnoOf, writing } from '../shelf/disk-errors.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
-import { continues, lastOf, readState } from '../shelf/store/state.ts';
 import type { SharedShelf } from '../shelf/shared-shelf.ts';
 import { ActiveTable, namesOf } from './active-table.ts';
 import { comeOrGone } from './come-or-gone.ts';
@@ -24,13 +23,11 @@ import { enterFleet, ownName } from './enter-fleet.ts';
 import type { Entered, StartsWith } from './enter-fleet.ts';
 import { healthOf, reportOf } from './fleet-health.ts';
 import type { FleetFigures, FleetHealth, FleetReport, Late } from './fleet-health.ts';
-import { Doubt } from './doubt.ts';
 import { FetchedPackages } from './fetched-packages.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { NodeFacts, NodeState } from './heartbeat.ts';
-import { withLease } from './lease.ts';
-import { retryTransient } from './retry-transient.ts';
-import { NotedHistory } from './noted-history.ts';
+import { History } from './history.ts';
+import { retryTransient, withLease } from './lease.ts';
 import { JOINING, Nodes } from './nodes.ts';
 import type { NodeFailure } from './nodes.ts';
 import { SharedActivation } from './shared-activation.ts';
@@ -71,8 +68,7 @@ export class Fleet implements AsyncDisposable {
   readonly nodes: Nodes;
   readonly #options: FleetOptions;
   readonly #table: ActiveTable;
-  readonly #doubt: Doubt;
-  readonly #noted: NotedHistory;
+  readonly #history: History;
   readonly #runtimes: SharedRuntimes;
   readonly #timers: NodeJS.Timeout[] = [];
   #node: Omit<NodeFacts, 'id'>;
@@ -97,8 +93,7 @@ export class Fleet implements AsyncDisposable {
     this.#node = { ...options.node, name: '', address: '', joined: 0 };
     this.nodes = new Nodes(database);
     this.#table = new ActiveTable(database);
-    this.#doubt = new Doubt(database);
-    this.#noted = new NotedHistory(options.notedHistory);
+    this.#history = new History(database, options.notedHistory);
     this.kos = new SharedKos(this.#table, shelf);
     this.#runtimes = new SharedRuntimes({
       database,
@@ -174,8 +169,8 @@ export class Fleet implements AsyncDisposable {
       }),
       onFleet: ({ generation: latest, doubt, number, mark }) => {
         this.#problem = undefined;
-        void this.#noted.write({ number, mark });
-        this.#doubt.heard(doubt);
+        void this.#history.note({ number, mark });
+        this.#history.heard(doubt);
         this.#latest = latest;
         if (this.#hasBegun) void activation.follow(latest);
       },
@@ -306,7 +301,7 @@ export class Fleet implements AsyncDisposable {
       id: this.id,
       generation,
       ...this.#seen,
-      hasOtherHistory: this.#doubt.cause !== undefined,
+      hasOtherHistory: this.#history.doubt !== undefined,
     };
   }
 
@@ -325,7 +320,7 @@ export class Fleet implements AsyncDisposable {
     const own = { fleet, node, generation };
     try {
       return healthOf(own, await this.nodes.list(), {
-        ...{ late: this.#late, problem: this.#activation?.problem, doubt: this.#doubt.cause },
+        ...{ late: this.#late, problem: this.#activation?.problem, doubt: this.#history.doubt },
       });
     } catch (thrown) {
       return { status: 'DOWN', details: { ...own, problem: this.#problem ?? messageOf(thrown) } };
@@ -352,20 +347,16 @@ export class Fleet implements AsyncDisposable {
 
   /** An operator has looked at what the database lost. @throws notFound where there is nothing to confirm; an error of the database. */
   async confirm(): Promise<void> {
-    if (!(await this.#changing(() => this.#doubt.clear())))
+    if (!(await this.#changing(() => this.#history.confirm())))
       throw notFound('There is nothing to confirm: the database of the fleet is the one that it was.');
   }
 
   /** Whether the database goes on from where this node left it when it ended. @throws an error of the database. */
   async #compareHistory(): Promise<void> {
-    const known = await this.#noted.read();
-    const { query, dialect } = this.#options.shelf.database;
-    const state = await readState(query, dialect);
-    if (known === undefined || continues(state, known) !== false) return;
-    const { number } = lastOf(state);
-    const why = `it is at change ${String(number)}, and does not go on from change ${String(known.number)}, which this node knew when it ended`;
+    const why = await this.#history.compare();
+    if (why === undefined) return;
     this.#tellOtherHistory(why);
-    await this.#doubt.note(why, this.#node.name);
+    await this.#history.tell(why, this.#node.name);
   }
 
   #tellOtherHistory(why: string): void {
@@ -381,8 +372,8 @@ export class Fleet implements AsyncDisposable {
     this.#tellOtherHistory(why);
     this.#latest = 0;
     this.#runtimes.forget();
-    this.#doubt.heard(why);
-    const noted = this.retryTransient(() => this.#doubt.note(why, this.#node.name)).catch((thrown: unknown) => {
+    this.#history.heard(why);
+    const noted = this.retryTransient(() => this.#history.tell(why, this.#node.name)).catch((thrown: unknown) => {
       log.error({ cause: messageOf(thrown) }, 'that the database is another one could not be noted in it');
     });
     await Promise.all([this.#activation?.startOver(), noted]);
@@ -407,7 +398,7 @@ export class Fleet implements AsyncDisposable {
   async #waitForOthers(generation: number): Promise<void> {
     if (!this.isShared) return;
     try {
-      const nodes = await this.nodes.whenReached('generation', generation, LONGEST_ACTIVATION_MS);
+      const nodes = await this.nodes.whenReached(generation, LONGEST_ACTIVATION_MS);
       this.#late = { generation, nodes };
     } catch (thrown) {
       this.#problem = messageOf(thrown);

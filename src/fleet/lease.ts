@@ -1,7 +1,7 @@
 /** Work that one node at a time does, also where it takes long: a row that its holder renews. */
 import { setTimeout as wait } from 'node:timers/promises';
+import { messageOf, ServiceError } from '../lib/errors.ts';
 import type { Database } from '../shelf/store/database.ts';
-import { retryTransient } from './retry-transient.ts';
 
 /** Milliseconds after which a holder that says nothing any more has lost it. */
 const HELD_FOR_MS = 10_000;
@@ -38,5 +38,27 @@ export async function withLease<T>(
     await database
       .query(`DELETE FROM ${schema}lease WHERE name = $1 AND holder = $2`, [name, node])
       .catch(() => undefined);
+  }
+}
+
+const TRIED_AGAIN_AFTER_MS = 1000;
+/** Of errors as callers hear them. */
+const TRANSIENT_CODES: ReadonlySet<string> = new Set(['shelf-unavailable', 'outcome-unknown']);
+
+/** Waits while the database is away, and tries until it goes well; it must do no harm when it is done twice. @throws what would fail again. */
+export async function retryTransient<T>(
+  database: Pick<Database, 'mayPass'>,
+  work: () => Promise<T>,
+  onWait: (cause: string) => void = () => undefined,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (thrown) {
+      const isTransient = thrown instanceof ServiceError ? TRANSIENT_CODES.has(thrown.code) : database.mayPass(thrown);
+      if (!isTransient) throw thrown;
+      onWait(messageOf(thrown));
+      await wait(TRIED_AGAIN_AFTER_MS);
+    }
   }
 }

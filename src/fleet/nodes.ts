@@ -1,7 +1,6 @@
 /** The nodes of a fleet, as the database knows them. */
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Database, Row } from '../shelf/store/database.ts';
-import { mayLive } from '../shelf/store/node-lives.ts';
+import { nodesWhere, untilNone } from '../shelf/store/node-lives.ts';
 
 /** Something that cannot be called on a node. */
 export interface NodeFailure {
@@ -35,10 +34,6 @@ export interface FleetNode {
 const FORGOTTEN_AFTER_MS = 3_600_000;
 /** Generation of a node that does not follow changes yet: it activates what was active when it joined. */
 export const JOINING = 0;
-const FIRST_LOOK_MS = 10;
-const LONGEST_PAUSE_MS = 200;
-
-type What = 'revision' | 'generation';
 
 interface NodeRow extends Row {
   readonly id: string;
@@ -78,25 +73,14 @@ export class Nodes {
     }));
   }
 
-  /** Names of the nodes that live and have not come that far. @throws DatabaseError. */
-  async behind(what: What, to: number): Promise<readonly string[]> {
-    const { dialect } = this.#database;
-    const { rows } = await this.#database.query<{ name: string }>(
-      `SELECT name FROM ${dialect.schema}node
-        WHERE ${what} < $1 AND generation > ${String(JOINING)} AND ${mayLive(dialect)} ORDER BY name`,
-      [to],
-    );
-    return rows.map(({ name }) => name);
+  /** Names of the nodes that live and have not come to that generation. @throws DatabaseError. */
+  behind(generation: number): Promise<readonly string[]> {
+    return nodesWhere(this.#database, `generation < $1 AND generation > ${String(JOINING)}`, [generation]);
   }
 
   /** Waits for all that live. @param atMost milliseconds. @returns those that are behind then. @throws DatabaseError. */
-  async whenReached(what: What, to: number, atMost: number): Promise<readonly string[]> {
-    const until = performance.now() + atMost;
-    for (let pause = FIRST_LOOK_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-      const behind = await this.behind(what, to);
-      if (behind.length === 0 || performance.now() >= until) return behind;
-      await wait(pause);
-    }
+  whenReached(generation: number, atMost: number): Promise<readonly string[]> {
+    return untilNone(() => this.behind(generation), atMost);
   }
 
   /** Nodes that have been gone for long. @throws DatabaseError. */

@@ -38,9 +38,9 @@ onEachDatabase((fleet) => {
     const first = await join({ name: 'first', silentFor: 7 });
     await join({ name: 'second', silentFor: 8 });
     await join({ name: 'died before', silentFor: 20 });
-    assert.deepEqual(await nodes.behind('generation', 2), ['first', 'second']);
+    assert.deepEqual(await nodes.behind(2), ['first', 'second']);
     await first.beat();
-    assert.deepEqual(await nodes.behind('generation', 2), ['first', 'second']);
+    assert.deepEqual(await nodes.behind(2), ['first', 'second']);
   });
 
   test('whoever is not heard again for as long as a node may be silent is not waited for any more', async () => {
@@ -48,14 +48,14 @@ onEachDatabase((fleet) => {
     await join({ name: 'second', silentFor: 8 });
     await first.beat();
     await database.query(`UPDATE ${fleet.schema}node SET heard_again = heard_again - 6000`);
-    assert.deepEqual(await nodes.behind('generation', 2), ['first']);
+    assert.deepEqual(await nodes.behind(2), ['first']);
   });
 
   test('where others are heard, who is not is not waited for, nor after a silence of more than a minute', async () => {
     await join({ name: 'lives', silentFor: 0 });
     await join({ name: 'silent', silentFor: 7 });
-    assert.deepEqual(await nodes.behind('generation', 2), ['lives']);
+    assert.deepEqual(await nodes.behind(2), ['lives']);
     await database.query(`UPDATE ${fleet.schema}node SET heartbeat = heartbeat - 80000`);
-    assert.deepEqual(await nodes.behind('generation', 2), []);
+    assert.deepEqual(await nodes.behind(2), []);
   });
 });

@@ -2,7 +2,9 @@
  * Who makes a change: a store that can keeps the record of the change in the transaction of that change, and says so here,
  * since whoever asked for the change tells the audit of it too.
  */
+import { koKey, type KoId } from '../knowledge-object/id.ts';
 import type { AuditRecord } from './audit/audit-store.ts';
+import type { ShelfEntry } from './shelf.ts';
 
 type Facts = Pick<AuditRecord, 'who' | 'login' | 'requestId' | 'remoteAddress'>;
 
@@ -24,4 +26,29 @@ export class ChangeAuthor {
   wasKept({ action, subject, outcome }: AuditRecord): boolean {
     return outcome === 'done' && this.#kept.delete(`${action} ${subject}`);
   }
+}
+
+/** In the words of the audit. */
+export type ChangeAction = 'import' | 'replace metadata' | 'delete' | 'restore';
+
+/** The audit record of a change of the shelf. */
+export function changeRecord(
+  author: ChangeAuthor,
+  action: ChangeAction,
+  id: KoId,
+  before: ShelfEntry | undefined,
+  after: ShelfEntry | undefined,
+): AuditRecord {
+  const atId = (after ?? before)?.atId;
+  const digest = (after ?? before)?.digest;
+  const isOther = before !== undefined && after !== undefined && before.digest !== after.digest;
+  return {
+    ...author.facts,
+    action,
+    subject: koKey(id),
+    ...(atId !== undefined && { atId }),
+    ...(digest !== undefined && { digest }),
+    ...(isOther && { Replaced: `sha256:${before.digest}, sha256:${after.digest}` }),
+    outcome: 'done',
+  };
 }

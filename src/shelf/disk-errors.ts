@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs';
 import { messageOf, ServiceError, shelfFull, shelfNotWritable, tooManyOpen } from '../lib/errors.ts';
 import { isOutOfHandles } from '../lib/out-of-handles.ts';
 
@@ -63,4 +64,19 @@ export const readOnlyShelf = (cause?: unknown): ServiceError =>
 export function whyUnusable(thrown: unknown): string {
   const reason = reasonOf(thrown);
   return reason === 'EEXIST' || reason === 'ENOTDIR' ? 'it is a file, or lies below one' : reason;
+}
+
+/** Bytes: with less, no change can be written down. */
+const LEAST_FREE_BYTES = 1024 * 1024;
+
+/** Whether the disk of a shelf has room for changes: what is wrong; undefined where there is room, or where the file system cannot tell. */
+export function fullDisk(root: string): string | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(root);
+    if (bavail * bsize >= LEAST_FREE_BYTES) return undefined;
+    return 'The disk of the shelf is full: nothing can be changed until there is space on it';
+  } catch {
+    // That it cannot be read is told by others.
+    return undefined;
+  }
 }

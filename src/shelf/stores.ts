@@ -38,10 +38,11 @@ export interface ShelfStore {
   open(location: string, options: ShelfOptions): Promise<StoredShelf>;
   /** Reads all of its packages; an activator may go on meanwhile. @throws Error where it cannot be read. */
   check(location: string, access: StoreAccess): Promise<ShelfReport>;
-  /** Its database, for a command that only reads it. @throws Error where it cannot be read. */
-  openToRead(location: string, access: StoreAccess): Promise<Database>;
-  /** Its database, for a command that looks after its tables, which may be missing. @throws Error where there is none. */
-  openTables(location: string, access: StoreAccess): Promise<Database>;
+  /**
+   * Its database, for a command that only reads it, or that looks after its tables, which may be missing.
+   * @throws Error where there is none, or it cannot be read.
+   */
+  openDatabase(location: string, access: StoreAccess, what: 'to read' | 'tables'): Promise<Database>;
 }
 
 const STORES: readonly ShelfStore[] = [postgresStore, folderStore];

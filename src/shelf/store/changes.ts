@@ -2,13 +2,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { koKey, type KoId } from '../../knowledge-object/id.ts';
 import { appendAudit, type AuditHead } from '../audit/audit-table.ts';
-import type { ChangeAuthor } from '../change-author.ts';
-import { changeRecord, type ChangeAction } from '../change-record.ts';
+import { changeRecord, type ChangeAction, type ChangeAuthor } from '../change-author.ts';
 import type { PackageContent } from '../package/package-content.ts';
 import type { ShelfEntry } from '../shelf.ts';
 import type { Database, Query } from './database.ts';
 import type { NodeId } from './node-id.ts';
-import { mayLive } from './node-lives.ts';
+import { mayLive, nodesWhere, untilNone } from './node-lives.ts';
 import type { Objects } from './objects.ts';
 import { renderListing } from './package-listing.ts';
 import { addPackage, removeUnused } from './packages.ts';
@@ -44,9 +43,6 @@ export interface ChangesOptions {
 
 /** Milliseconds for which a change waits for the other nodes. */
 const LONGEST_WAIT_FOR_NODES = 2000;
-/** Between two looks at how far they are: most are there at once. */
-const FIRST_PAUSE_MS = 4;
-const LONGEST_PAUSE_MS = 32;
 
 /** All that a change has to know, in one statement. */
 interface BeforeRow extends AuditHead {
@@ -132,31 +128,18 @@ export class ShelfChanges {
 
   /** Here it is seen at once; the other nodes are waited for. */
   async #settle(row: KoRow, state: State, others: number): Promise<void> {
-    const { follower, onWarning } = this.#options;
+    const { database, node, follower, onWarning } = this.#options;
     if (!follower.take(row, state))
       await Promise.race([
         follower.look().catch(() => undefined),
         wait(LONGEST_WAIT_FOR_NODES, undefined, { ref: false }),
       ]);
     if (others === 0) return;
-    const behind = await this.#behind(row.revision);
+    const values = [node.value, row.revision];
+    // The change is done: what the others have of it is not worth an error.
+    const look = () => nodesWhere(database, 'id <> $1 AND revision < $2', values).catch(() => []);
+    const behind = await untilNone(look, LONGEST_WAIT_FOR_NODES);
     if (behind.length > 0) onWarning(`${row.id} was changed, and these nodes do not have it yet: ${behind.join(', ')}`);
-  }
-
-  /** The live nodes that have not reached a revision in time. */
-  async #behind(revision: number): Promise<readonly string[]> {
-    const { database, node } = this.#options;
-    const sql = `SELECT name FROM ${database.dialect.schema}node
-      WHERE id <> $1 AND revision < $2 AND ${mayLive(database.dialect)} ORDER BY name`;
-    const until = performance.now() + LONGEST_WAIT_FOR_NODES;
-    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-      const answer = await database.query<{ name: string }>(sql, [node.value, revision]).catch(() => undefined);
-      // The change is done: what the others have of it is not worth an error.
-      if (answer === undefined) return [];
-      const names = answer.rows.map(({ name }) => name);
-      if (names.length === 0 || performance.now() > until) return names;
-      await wait(pause);
-    }
   }
 }
 

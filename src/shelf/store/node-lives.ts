@@ -1,5 +1,6 @@
-/** Which nodes live, as conditions of SQL on rows of `node`. */
-import type { Dialect } from './database.ts';
+/** Which nodes live, as conditions of SQL on rows of `node`, and how far they are. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Database, Dialect, Value } from './database.ts';
 
 /** Milliseconds after which a node without a sign of life is not waited for. */
 export const LIVE_FOR_MS = 5000;
@@ -19,3 +20,27 @@ export const mayLive = ({ schema, now }: Dialect): string => `heartbeat > (
       FROM (SELECT max(heartbeat) AS latest,
           min(CASE WHEN heard_again > ${now} - ${String(LIVE_FOR_MS)} THEN heard_until END) AS silent_from
         FROM ${schema}node) AS heard) AS heard)`;
+
+/** Between two looks at how far they are: most are there at once. */
+const FIRST_PAUSE_MS = 4;
+const LONGEST_PAUSE_MS = 100;
+
+/** Names of the nodes that may live of which a condition holds. @throws an error of the database. */
+export async function nodesWhere(
+  { query, dialect }: Pick<Database, 'query' | 'dialect'>,
+  condition: string,
+  values: readonly Value[],
+): Promise<readonly string[]> {
+  const sql = `SELECT name FROM ${dialect.schema}node WHERE ${condition} AND ${mayLive(dialect)} ORDER BY name`;
+  return (await query<{ name: string }>(sql, values)).rows.map(({ name }) => name);
+}
+
+/** Looks until nobody is behind any more. @param atMost milliseconds. @returns those that are behind then. */
+export async function untilNone(look: () => Promise<readonly string[]>, atMost: number): Promise<readonly string[]> {
+  const until = performance.now() + atMost;
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    const behind = await look();
+    if (behind.length === 0 || performance.now() >= until) return behind;
+    await wait(pause);
+  }
+}

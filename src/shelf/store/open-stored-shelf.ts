@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { DEFAULT_NAAN } from '../../knowledge-object/places.ts';
 import { shelfNotWritable, startRefused, type ServiceError } from '../../lib/errors.ts';
-import { isReadOnly, isTransient, reasonOf, shelfUnreadable } from '../disk-errors.ts';
+import { fullDisk, isReadOnly, isTransient, reasonOf, shelfUnreadable } from '../disk-errors.ts';
 import { DurableFiles, makeFolder, syncFolder, tryToWrite, type OnStep } from './durable-files.ts';
 import { FolderPackages } from '../unpacked/folder-packages.ts';
 import { takeOwnership, type Owner } from './owner-lock.ts';
@@ -16,7 +16,6 @@ import type { KeepRemoved } from '../shelf.ts';
 import type { ImportRules } from '../import/import-zip.ts';
 import { PlacedArchives } from '../unpacked/placed-archives.ts';
 import { ShelfChanges } from './changes.ts';
-import { fullDisk } from './full-disk.ts';
 import { NodeId } from './node-id.ts';
 import { ObjectsFolder } from './objects-folder.ts';
 import { filesOf, namedObjects } from './packages.ts';
@@ -101,7 +100,7 @@ export async function openStoredShelf(dir: string, options: StoredShelfOptions =
     warn(
       'The database of the shelf is older than it was, as after a backup was put back: nothing counts as left over; kgrid shelf check --fix with the database put away takes in what lies there',
     );
-  const notes = new Notes(noted, () => kos.revision);
+  const notes = notesIn(noted, () => kos.revision);
   const shelf = new StoredShelf({
     ...{
       type: 'file',
@@ -148,7 +147,7 @@ export async function openStoredShelf(dir: string, options: StoredShelfOptions =
       }
     },
     async close() {
-      await notes.written;
+      await notes.written();
       await database[Symbol.asyncDispose]();
       await copy?.[Symbol.asyncDispose]();
       owner?.release();
@@ -160,36 +159,29 @@ export async function openStoredShelf(dir: string, options: StoredShelfOptions =
   return shelf;
 }
 
-/** Says how far the database was, so that one that was put back from a backup is known by it. */
-class Notes {
-  readonly #file: string;
-  readonly #revision: () => number;
-  #written = Promise.resolve();
-  #isDue = false;
-  /** Revision that the file says; undefined where this process has not written it. */
-  #noted: number | undefined;
+interface Notes {
+  /** Many changes at once are written once. */
+  readonly write: () => void;
+  readonly written: () => Promise<void>;
+}
 
-  constructor(file: string, revision: () => number) {
-    this.#file = file;
-    this.#revision = revision;
-  }
-
-  get written(): Promise<void> {
-    return this.#written;
-  }
-
-  /** Many changes at once are written once. Never rejects. */
-  write(): void {
-    if (this.#isDue || this.#noted === this.#revision()) return;
-    this.#isDue = true;
-    const write = async (): Promise<void> => {
-      this.#isDue = false;
-      const revision = this.#revision();
-      await writeFile(this.#file, String(revision));
-      this.#noted = revision;
-    };
-    this.#written = this.#written.then(write).catch(() => undefined);
-  }
+/** Says in a file how far the database was, so that one that was put back from a backup is known by it. */
+function notesIn(file: string, revision: () => number): Notes {
+  let [written, isDue, noted] = [Promise.resolve(), false, -1];
+  const write = async (): Promise<void> => {
+    isDue = false;
+    const now = revision();
+    await writeFile(file, String(now));
+    noted = now;
+  };
+  return {
+    write() {
+      if (isDue || noted === revision()) return;
+      isDue = true;
+      written = written.then(write).catch(() => undefined);
+    },
+    written: () => written,
+  };
 }
 
 const readNoted = async (noted: string): Promise<number> => Number(await readFile(noted, 'utf8').catch(() => '0')) || 0;

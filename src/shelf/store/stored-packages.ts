@@ -6,9 +6,9 @@ import { packageDamaged, ServiceError, shelfNotReadable } from '../../lib/errors
 import { OpenPackage } from '../package/open-package.ts';
 import { admit } from '../package/admit.ts';
 import type { HashedFile, PackageContent } from '../package/package-content.ts';
-import { keptIsDamaged } from '../not-kept.ts';
 import type { KoPackage, RemovedPackage, ShelfDamage, ShelfEntry } from '../shelf.ts';
 import { DamagedObject, type Objects } from './objects.ts';
+import { keptIsDamaged } from './retained.ts';
 
 interface Damage {
   readonly digest: string;

@@ -4,7 +4,7 @@ import { koKey, nameKey, type KoId, type KoName } from '../../knowledge-object/i
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { koNotFound, messageOf, shelfNotReadable, shelfNotWritable } from '../../lib/errors.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
-import { ChangeAuthor } from '../change-author.ts';
+import { ChangeAuthor, type ChangeAction } from '../change-author.ts';
 import { readOnlyShelf, writing } from '../disk-errors.ts';
 import type { DurableFiles } from './durable-files.ts';
 import { isAtHome } from '../entry-of-at-id.ts';
@@ -29,7 +29,6 @@ import type {
   Staging,
 } from '../shelf.ts';
 import type { OpenChange, ShelfChanges } from './changes.ts';
-import type { ChangeAction } from '../change-record.ts';
 import type { Database } from './database.ts';
 import type { NodeId } from './node-id.ts';
 import type { Objects, Stored } from './objects.ts';

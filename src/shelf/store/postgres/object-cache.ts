@@ -2,9 +2,11 @@
  * Files of packages on the local disk, by their digest. Whatever happens to it, a read gives what was stored or nothing:
  * it may be deleted at any time, and fills again.
  */
-import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hashFile } from '../../package/hash-file.ts';
+import { packageDigest, type HashedFile } from '../../package/package-content.ts';
+import { parseFiles, renderFiles } from '../package-listing.ts';
 
 export interface ObjectCacheOptions {
   readonly folder: string;
@@ -50,18 +52,9 @@ export class ObjectCache {
 
   /** Never rejects: what cannot be kept is asked of the database again. */
   async keep(digest: string, bytes: Buffer): Promise<void> {
-    const path = this.#path(digest);
-    const temporary = `${path}.${crypto.randomUUID()}`;
-    try {
-      await mkdir(dirname(path), { recursive: true });
-      await using file = await open(temporary, 'wx', 0o600);
-      await file.writeFile(bytes);
-      await rename(temporary, path);
-      this.#use(digest, bytes.length, undefined);
-      await this.#shrink();
-    } catch {
-      await rm(temporary, { force: true }).catch(() => undefined);
-    }
+    if (!(await writeWhole(this.#path(digest), bytes))) return;
+    this.#use(digest, bytes.length, undefined);
+    await this.#shrink().catch(() => undefined);
   }
 
   #path(digest: string): string {
@@ -114,5 +107,47 @@ export class ObjectCache {
       if (!known.has(digest)) this.#known.set(digest, { size, mark: undefined });
     for (const [digest, each] of used) this.#known.set(digest, each);
     for (const { size } of this.#known.values()) this.#bytes += size;
+  }
+}
+
+/** Which files packages have, on the local disk, so that a package is opened without the database. */
+export class PackageLists {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Undefined unless it is here and whole. */
+  async read(digest: string): Promise<readonly HashedFile[] | undefined> {
+    try {
+      const files = parseFiles(await readFile(this.#path(digest), 'utf8'));
+      return packageDigest(files) === digest ? files : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Never rejects: what cannot be kept is asked of the database again. */
+  async keep(digest: string, files: readonly HashedFile[]): Promise<void> {
+    await writeWhole(this.#path(digest), renderFiles(files));
+  }
+
+  #path(digest: string): string {
+    return join(this.#folder, digest.slice(0, 2), digest);
+  }
+}
+
+/** @returns whether it is there now. Never rejects. */
+async function writeWhole(path: string, content: string | Buffer): Promise<boolean> {
+  const temporary = `${path}.${crypto.randomUUID()}`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(temporary, content, { mode: 0o600, flag: 'wx' });
+    await rename(temporary, path);
+    return true;
+  } catch {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    return false;
   }
 }

@@ -15,14 +15,12 @@ import { migrate } from '../schema.ts';
 import { ShelfFollower } from '../shelf-follower.ts';
 import { StoredKos } from '../stored-kos.ts';
 import { StoredShelf, type Warn } from '../stored-shelf.ts';
-import { stopsStart, toDatabaseError, type DatabaseError } from './database-error.ts';
-import { ObjectCache } from './object-cache.ts';
-import { PackageLists } from './package-lists.ts';
+import { asServiceError, stopsStart, toDatabaseError, type DatabaseError } from './database-error.ts';
+import { ObjectCache, PackageLists } from './object-cache.ts';
 import type { PasswordSources } from './passwords.ts';
 import { Pieces } from './pieces.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import { STANDARD_FLEET } from './schema-name.ts';
-import { asServiceError } from './service-errors.ts';
 
 export interface PostgresShelfOptions {
   /** Where files of packages are kept on this machine, and who it is; made where it is missing. Of one node alone. */

@@ -15,8 +15,7 @@ import type {
 } from '../database.ts';
 import type { Connection } from './connection.ts';
 import { Connections } from './connections.ts';
-import { DatabaseError, isTransient, toDatabaseError } from './database-error.ts';
-import { asServiceError } from './service-errors.ts';
+import { asServiceError, DatabaseError, isTransient, toDatabaseError } from './database-error.ts';
 import { parseLocation, type DatabaseLocation } from './location.ts';
 import { DatabaseFollower } from './database-follower.ts';
 import type { PasswordSources } from './passwords.ts';

@@ -20,9 +20,10 @@ export const postgresStore: ShelfStore = {
     await using database = new PostgresDatabase(location, access);
     return { ...(await checkPackages(database, new Pieces(database, undefined))), database: undefined };
   },
-  async openToRead(location, access) {
+  async openDatabase(location, access, what) {
     const { PostgresDatabase } = await import('./postgres-database.ts');
     const database = new PostgresDatabase(location, access);
+    if (what === 'tables') return database;
     try {
       await database.query(`SELECT 1 FROM ${database.dialect.schema}audit_head`);
       return database;
@@ -30,9 +31,5 @@ export const postgresStore: ShelfStore = {
       await database[Symbol.asyncDispose]();
       throw thrown;
     }
-  },
-  async openTables(location, access) {
-    const { PostgresDatabase } = await import('./postgres-database.ts');
-    return new PostgresDatabase(location, access);
   },
 };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fixShelf } from '../check-shelf.ts';
 import { AuditTableToVerify } from '../../audit/audit-table-to-verify.ts';
-import { openToRead } from '../open-to-read.ts';
+import { openToRead } from '../folder-store.ts';
 import { openStoredShelf } from '../open-stored-shelf.ts';
 import { StoredShelf } from '../stored-shelf.ts';
 import { koKey } from '../../../knowledge-object/id.ts';
