@@ -1,10 +1,10 @@
 /** The commands, each from a file of its own, which is loaded when it is called. */
-import { Unavailable } from '../src/check/unavailable.ts';
 import { Command, CommanderError } from 'commander';
+import { fullVersion } from '../src/build.ts';
+import { Unavailable } from '../src/check/findings.ts';
 import type { Context } from './lib/context.ts';
 import { CommandFailure, EXIT } from './lib/exit.ts';
 import { harmless } from './lib/terminal.ts';
-import { fullVersion } from '../src/build.ts';
 import { buildOfProject } from './lib/version.ts';
 
 type MakeCommand = (context: Context) => Command;

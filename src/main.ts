@@ -1,27 +1,38 @@
 /** Starts the service: settings, shelf, listening, activation; and stops it. */
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
-import { auditStart } from './audit-start.ts';
-import { fullVersion, readBuild } from './build.ts';
-import type { Build } from './build.ts';
-import { createApp } from './app.ts';
-import type { App } from './app.ts';
-import { toConfig } from './config/config.ts';
-import type { Config } from './config/config.ts';
+import { outcomeOf } from './activation/became-active.ts';
+import type { EndpointSet } from './activation/endpoint-set.ts';
+import { type App, createApp } from './app.ts';
+import { type Build, fullVersion, readBuild } from './build.ts';
+import { type Config, toConfig } from './config/config.ts';
 import { helpText } from './config/help.ts';
 import { readSettings } from './config/read-settings.ts';
 import { exampleShelf } from './example-shelf.ts';
+import { auditedActivation } from './http/access/audit.ts';
 import { importStartManifests } from './import-start-manifests.ts';
 import { messageOf, ServiceError, startRefused } from './lib/errors.ts';
-import { Lifecycle } from './lifecycle.ts';
-import { createLog, escapeSteering } from './lib/log.ts';
-import { isLoopback } from './lib/loopback.ts';
-import type { Logger } from './lib/log.ts';
+import { isLoopback } from './lib/host-port.ts';
+import { createLog, escapeSteering, type Logger } from './lib/log.ts';
 import { Output } from './lib/output.ts';
 import { SpareHeap } from './lib/spare-heap.ts';
+import { Lifecycle } from './lifecycle.ts';
 import { reportActivation } from './report-activation.ts';
+import type { Audit } from './shelf/audit/audit.ts';
 import { Shutdown } from './shutdown.ts';
 import type { StartManifests } from './start-manifests.ts';
+
+// "Each activation made by a start has an audit record": one for all of them, bounded as that of a reload of all.
+
+/** Nothing of a shelf on which nothing is to be activated. */
+function auditStart(audit: Pick<Audit, 'write'>, { endpoints, failures }: EndpointSet): void {
+  if (endpoints.length + failures.length === 0) return;
+  const about = auditedActivation(outcomeOf(endpoints, [], failures), false);
+  audit.write({
+    ...{ who: 'kgrid-activator', login: 'start', action: 'start', subject: 'all', ...about },
+    ...{ requestId: '', remoteAddress: '' },
+  });
+}
 
 async function main(output: Output, errors: Output): Promise<void> {
   const given = readSettings(process.argv.slice(2), process.env);

@@ -1,13 +1,11 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { mapBounded } from '../../src/lib/map-bounded.ts';
-import { memoryOf } from '../lib/memory.ts';
+import { mapBounded } from '../../src/lib/fair-queue.ts';
 import type { Bench, BenchCase, Row } from '../lib/bench.ts';
-import { makeShelf, manyKos } from '../lib/kos.ts';
-import type { BenchKo } from '../lib/kos.ts';
-import { startService } from '../lib/servers.ts';
-import type { Service, ServiceOptions } from '../lib/servers.ts';
+import { type BenchKo, makeShelf, manyKos } from '../lib/kos.ts';
+import { memoryOf } from '../lib/memory.ts';
+import { type Service, type ServiceOptions, startService } from '../lib/servers.ts';
 import type { BenchRequest } from '../lib/wrk.ts';
 
 const MOST_REPEATS = 3;

@@ -2,12 +2,11 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { mapBounded } from '../../src/lib/map-bounded.ts';
-import { openShelf } from '../../src/shelf/open-shelf.ts';
+import { mapBounded } from '../../src/lib/fair-queue.ts';
 import { importZip } from '../../src/shelf/import/import-zip.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
-import { javascriptKo, zipOf } from '../../test/acceptance/support/ko.ts';
-import type { Ko } from '../../test/acceptance/support/ko.ts';
+import { openShelf } from '../../src/shelf/open-shelf.ts';
+import { javascriptKo, type Ko, zipOf } from '../../test/acceptance/support/ko.ts';
 import type { Bench } from './bench.ts';
 import type { BareKo } from './servers.ts';
 import type { BenchRequest } from './wrk.ts';

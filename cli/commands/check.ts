@@ -1,15 +1,12 @@
 import { Command } from 'commander';
-import { hasProblems } from '../../src/check/check-knowledge-object.ts';
-import type { Checked } from '../../src/check/check-knowledge-object.ts';
-import { checkSources, networkNoteOf, reportOf } from '../../src/check/check-sources.ts';
-import type { Terminal } from '../lib/terminal.ts';
-import type { Context } from '../lib/context.ts';
+import { type Checked, hasProblems } from '../../src/check/check-knowledge-object.ts';
+import { checkSources, libraryAdvice, networkNoteOf, reportOf } from '../../src/check/check-sources.ts';
 import { ENGINES } from '../../src/check/engines.ts';
-import { EXIT } from '../lib/exit.ts';
-import type { ExitCode } from '../lib/exit.ts';
-import { libraryAdvice } from '../../src/check/library-advice.ts';
+import type { Context } from '../lib/context.ts';
+import { EXIT, type ExitCode } from '../lib/exit.ts';
 import { openSources } from '../lib/open-sources.ts';
 import { printChecked } from '../lib/report-checked.ts';
+import type { Terminal } from '../lib/terminal.ts';
 
 interface CheckOptions {
   readonly with: readonly string[];

@@ -1,18 +1,16 @@
-import { Unavailable } from '../../src/check/unavailable.ts';
 import { Command } from 'commander';
-import type { Context } from '../lib/context.ts';
-import { CommandFailure, EXIT, usageFailure } from '../lib/exit.ts';
-import type { ExitCode } from '../lib/exit.ts';
+import { Unavailable } from '../../src/check/findings.ts';
 import { inspect } from '../../src/check/inspect.ts';
-import { openSource } from '../lib/open-sources.ts';
-import { findKey } from '../lib/named-ko.ts';
-import { packageDifferences, textDifference } from '../lib/package-differences.ts';
-import { printDifferences, printPatch } from '../lib/report-differences.ts';
-import { notThere } from '../lib/refusal.ts';
-import { connect, withRemoteOptions } from '../lib/remote.ts';
-import type { RemoteOptions } from '../lib/remote.ts';
-import { fetchPackage } from '../lib/remote-package.ts';
 import { koKey } from '../../src/knowledge-object/id.ts';
+import type { Context } from '../lib/context.ts';
+import { CommandFailure, EXIT, type ExitCode, usageFailure } from '../lib/exit.ts';
+import { findKey } from '../lib/named-ko.ts';
+import { openSource } from '../lib/open-sources.ts';
+import { packageDifferences, textDifference } from '../lib/package-differences.ts';
+import { notThere } from '../lib/refusal.ts';
+import { fetchPackage } from '../lib/remote-package.ts';
+import { connect, type RemoteOptions, withRemoteOptions } from '../lib/remote.ts';
+import { printDifferences, printPatch } from '../lib/report-differences.ts';
 
 interface DiffOptions extends RemoteOptions {
   readonly text: boolean;

@@ -1,17 +1,14 @@
 /** Keeps an activator as the files of a folder are. */
 import { join } from 'node:path';
-import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
-import type { KoId } from '../../src/knowledge-object/id.ts';
-import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
-import { messageOf } from '../../src/lib/errors.ts';
-import { problem } from '../../src/check/findings.ts';
-import type { Finding } from '../../src/check/findings.ts';
-import { inspect } from '../../src/check/inspect.ts';
-import type { Inspection } from '../../src/check/inspect.ts';
+import { Mirror } from '../../src/check/activate-sources.ts';
+import { type Finding, problem } from '../../src/check/findings.ts';
+import { inspect, type Inspection } from '../../src/check/inspect.ts';
 import type { KoSource } from '../../src/check/ko-source.ts';
 import type { LocalActivator } from '../../src/check/local-activator.ts';
-import { Mirror } from '../../src/check/mirror.ts';
 import { isAsListed } from '../../src/check/package-files.ts';
+import { type KoId, koKey, parseKoId } from '../../src/knowledge-object/id.ts';
+import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
+import { messageOf } from '../../src/lib/errors.ts';
 import { stampOf } from './played-folders.ts';
 
 /** One knowledge object that was looked at again. */

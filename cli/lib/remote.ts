@@ -1,8 +1,7 @@
 /** The activator that a command is pointed at, and the login there. A password or token is never an option's value. */
 import type { Command } from 'commander';
-import { isLoopback } from '../../src/lib/loopback.ts';
-import { ActivatorClient } from './client.ts';
-import type { Login } from './client.ts';
+import { isLoopback } from '../../src/lib/host-port.ts';
+import { ActivatorClient, type Login } from './client.ts';
 import type { Context, Environment } from './context.ts';
 import { usageFailure } from './exit.ts';
 import type { Terminal } from './terminal.ts';

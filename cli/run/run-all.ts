@@ -1,19 +1,15 @@
 /** `kgrid run`, from its options to its exit code. */
+import { Unavailable } from '../../src/check/findings.ts';
 import type { ActivatorClient } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
-import { Unavailable } from '../../src/check/unavailable.ts';
-import { CommandFailure, EXIT } from '../lib/exit.ts';
-import type { ExitCode } from '../lib/exit.ts';
+import { CommandFailure, EXIT, type ExitCode } from '../lib/exit.ts';
 import type { RemoteOptions } from '../lib/remote.ts';
 import type { Terminal } from '../lib/terminal.ts';
 import { BatchClient } from './batch-client.ts';
-import { openEndpoint } from './endpoint.ts';
-import type { RunEndpoint } from './endpoint.ts';
+import { openEndpoint, type RunEndpoint } from './endpoint.ts';
 import { PIPE } from './formats.ts';
-import { Journal, START } from './journal.ts';
-import type { RunPlan, RunState } from './journal.ts';
-import { LINE_COLUMN, mappingOf } from './mapping.ts';
-import type { Mapping } from './mapping.ts';
+import { Journal, type RunPlan, type RunState, START } from './journal.ts';
+import { LINE_COLUMN, type Mapping, mappingOf } from './mapping.ts';
 import { openInput } from './open-input.ts';
 import { openFailures, openOutput } from './open-output.ts';
 import { RunReport } from './report.ts';
@@ -21,10 +17,8 @@ import { ResultColumns } from './result-columns.ts';
 import { beginAt, checkFiles, exists, forget, ownFiles, publish, tidy } from './run-files.ts';
 import { Run } from './run-records.ts';
 import { RunStopped } from './run-stopped.ts';
-import { settingsOf } from './settings.ts';
-import type { RunOptions, RunSettings } from './settings.ts';
-import { factsOf, fileSize } from './source.ts';
-import type { Source } from './source.ts';
+import { type RunOptions, type RunSettings, settingsOf } from './settings.ts';
+import { factsOf, fileSize, type Source } from './source.ts';
 import { openTarget } from './target.ts';
 
 interface Task {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ko } from '../../test/acceptance/support/ko.ts';
-import { ManualEngine, endpointsOf } from '../../test/support/in-memory.ts';
-import { ActivationQueue } from './activation-queue.ts';
+import { endpointsOf, ManualEngine } from '../../test/support/in-memory.ts';
 import type { Endpoint } from './endpoint.ts';
+import { ActivationQueue } from './make-endpoints.ts';
 
 /** A queue with endpoints `/0`, `/1`, … added to it. */
 async function queueOf(count: number, engine: ManualEngine) {

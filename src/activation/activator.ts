@@ -4,33 +4,23 @@
  */
 import type { Logger } from 'pino';
 import { engineName } from '../engines/table.ts';
-import { koKey, parseKoId } from '../knowledge-object/id.ts';
-import type { KoId, KoName } from '../knowledge-object/id.ts';
+import { type KoId, koKey, type KoName, parseKoId } from '../knowledge-object/id.ts';
 import { koNotFound, messageOf, overloaded } from '../lib/errors.ts';
 import { FairQueue } from '../lib/fair-queue.ts';
 import type { ChangeAuthor } from '../shelf/change-author.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
-
-import { ActivationQueue } from './activation-queue.ts';
 import type { ActiveKos, ListedKo } from './active-kos.ts';
-import { outcomeOf } from './became-active.ts';
-import type { ChangeOutcome } from './became-active.ts';
+import { type ChangeOutcome, outcomeOf } from './became-active.ts';
+import { EndpointSet, type LoadFailure } from './endpoint-set.ts';
 import type { Endpoint } from './endpoint.ts';
-import { EndpointMaker } from './endpoint-maker.ts';
-import { EndpointSet } from './endpoint-set.ts';
-import type { LoadFailure } from './endpoint-set.ts';
-import { FailedEndpoints } from './failed-endpoints.ts';
-import type { ActivationObserver, FailedActivation } from './failed-endpoints.ts';
+import { type ActivationObserver, type FailedActivation, FailedEndpoints } from './failed-endpoints.ts';
 import type { KnownPackages } from './known-packages.ts';
-import { KoLoader } from './ko-loader.ts';
-import type { KoLoaderOptions } from './ko-loader.ts';
+import { KoLoader, type KoLoaderOptions } from './ko-loader.ts';
 import type { LoadedKo } from './loaded-ko.ts';
 import { hasAlternative, unreadOf } from './loading.ts';
-import { asDeclared, makeEndpoints } from './make-endpoints.ts';
-import type { MakingParts } from './make-endpoints.ts';
+import { ActivationQueue, asDeclared, EndpointMaker, makeEndpoints, type MakingParts } from './make-endpoints.ts';
 import { Retries } from './retries.ts';
-import { selectionOf } from './selection.ts';
-import type { About } from './selection.ts';
+import { type About, selectionOf } from './selection.ts';
 
 export type Change = 'reload' | 'refresh';
 

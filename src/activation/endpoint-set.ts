@@ -1,16 +1,21 @@
 /** All loaded endpoints at one moment: never changed, but replaced as a whole. */
-import { compareIds, compareNames } from '../knowledge-object/id-order.ts';
-import { nameKey, parseKoId } from '../knowledge-object/id.ts';
-import type { KoId, KoName } from '../knowledge-object/id.ts';
+import {
+  compareIds,
+  compareNames,
+  compareText,
+  compareVersions,
+  isEndpointPart,
+  isKoPart,
+  type KoId,
+  type KoName,
+  nameKey,
+  parseKoId,
+} from '../knowledge-object/id.ts';
 import { plainAtId } from '../knowledge-object/places.ts';
 import { firstWhere } from '../lib/first-where.ts';
 import { LayeredMap } from '../lib/layered-map.ts';
 import { withoutSlashes } from '../lib/text.ts';
-import { atIdNames, nextAtIdNames } from './at-id-names.ts';
-import type { AtIdNames } from './at-id-names.ts';
 import type { Endpoint } from './endpoint.ts';
-import { comparePlaces } from './endpoint-order.ts';
-import { methodOf, NameEndpoints } from './name-endpoints.ts';
 
 /** "An HTTP method key (`post` or `get`)": one path may have both. */
 export type EndpointMethod = 'post' | 'get';
@@ -159,3 +164,105 @@ export class EndpointSet {
 
 /** Characters, with room for some slashes at its ends. */
 const MAX_ID_CHARACTERS = 2048;
+
+// Which KOs have an `@id` that is not their place, by what is loaded: never changed, but replaced as the set is.
+
+/** By `@id`. */
+type AtIdNames = LayeredMap<readonly KoName[]>;
+
+const atIdNames = (endpoints: readonly Endpoint[]): AtIdNames => LayeredMap.of(namesByAtId(endpoints));
+
+/** Of the next set, in which some KOs have other endpoints, at the cost of these. `before` and `now`: of these KOs. */
+function nextAtIdNames(names: AtIdNames, before: readonly Endpoint[], now: readonly Endpoint[]): AtIdNames {
+  const gone = new Set(before.map(({ ko }) => nameKey(ko.id)));
+  const next = namesByAtId(now);
+  const changed = new Set([...namesByAtId(before).keys(), ...next.keys()]);
+  return names.with(
+    [...changed].map((atId) => {
+      const staying = (names.get(atId) ?? []).filter((each) => !gone.has(nameKey(each)));
+      const all = [...staying, ...(next.get(atId) ?? [])];
+      return [atId, all.length === 0 ? undefined : all] as const;
+    }),
+  );
+}
+
+function namesByAtId(endpoints: readonly Endpoint[]): Map<string, readonly KoName[]> {
+  const found = new Map<string, Map<string, KoName>>();
+  for (const { ko } of endpoints) {
+    if (ko.atId === ko.key) continue;
+    const names = found.get(ko.atId) ?? new Map<string, KoName>();
+    found.set(ko.atId, names.set(nameKey(ko.id), ko.id));
+  }
+  return new Map([...found].map(([atId, names]) => [atId, [...names.values()]]));
+}
+
+// The order of all endpoints, and places in it that outlive what stood there.
+
+/** Where an endpoint stands. */
+export interface EndpointPlace {
+  readonly ko: { readonly id: KoId };
+  readonly apiVersion: string;
+  readonly name: string;
+  readonly entry: { readonly method: string };
+}
+
+/** By naan, name, API version, KO version, endpoint and method: no two have one place. */
+export function comparePlaces(a: EndpointPlace, b: EndpointPlace): number {
+  return (
+    compareNames(a.ko.id, b.ko.id) ||
+    compareVersions(a.apiVersion, b.apiVersion) ||
+    compareVersions(a.ko.id.version, b.ko.id.version) ||
+    compareText(a.name, b.name) ||
+    compareText(a.entry.method, b.entry.method)
+  );
+}
+
+/** The place as a text, which says all that the order needs. */
+export const placeText = ({ ko: { id }, apiVersion, name, entry }: EndpointPlace): string =>
+  `${id.naan}/${id.name}/${apiVersion}/${name},${id.version},${entry.method}`;
+
+/** Reads what `placeText` gave; undefined where it is none. */
+export function parsePlace(text: string): EndpointPlace | undefined {
+  const [method = '', version = '', ...address] = text.split(',').reverse();
+  const [naan = '', name = '', apiVersion = '', ...endpoint] = address.reverse().join(',').split('/');
+  const isPlace = [naan, name, version].every(isKoPart) && isEndpointPart(apiVersion) && endpoint.join('/') !== '';
+  if (!isPlace || !/^[a-z]{1,16}$/.test(method)) return undefined;
+  return { ko: { id: { naan, name, version } }, apiVersion, name: endpoint.join('/'), entry: { method } };
+}
+
+/** The endpoints of all versions of one KO: an id begins with `<naan>/<name>/`, so that no others can meet them. */
+class NameEndpoints {
+  /** Ordered by API version, KO version and endpoint. */
+  readonly endpoints: readonly Endpoint[];
+  /** `<naan>/<name>/<version>/<endpoint>`, by API version and by KO version. */
+  readonly #versioned = { post: new Map<string, Endpoint>(), get: new Map<string, Endpoint>() };
+  /** `<naan>/<name>/<endpoint>`: the newest API version first. */
+  readonly #unversioned = new Map<string, Endpoint[]>();
+
+  /** `endpoints`: in their order. */
+  constructor(endpoints: readonly Endpoint[]) {
+    this.endpoints = endpoints;
+    for (const each of endpoints) this.#versioned[methodOf(each)].set(each.id, each);
+    for (const each of endpoints.toReversed()) {
+      const { naan, name, version } = each.ko.id;
+      // "The segment or `v` is matched with API versions first, then with KO versions."
+      const byKoVersion = `${naan}/${name}/${version}/${each.name}`;
+      const versioned = this.#versioned[methodOf(each)];
+      if (!versioned.has(byKoVersion)) versioned.set(byKoVersion, each);
+      const versions = this.#unversioned.get(each.address) ?? [];
+      versions.push(each);
+      this.#unversioned.set(each.address, versions);
+    }
+  }
+
+  versioned(key: string, method: EndpointMethod): Endpoint | undefined {
+    return this.#versioned[method].get(key) ?? this.#versioned[method === 'post' ? 'get' : 'post'].get(key);
+  }
+
+  versions(key: string): readonly Endpoint[] {
+    return this.#unversioned.get(key) ?? [];
+  }
+}
+
+/** What has another method fails to activate, and is listed among the code. */
+export const methodOf = ({ entry }: Endpoint): EndpointMethod => (entry.method === 'get' ? 'get' : 'post');

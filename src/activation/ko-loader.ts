@@ -1,22 +1,19 @@
 /** Reads knowledge objects from the shelf, and tells which endpoints they declare. */
 import type { Engines } from '../engines/engine-registry.ts';
-import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
-import { koKey } from '../knowledge-object/id.ts';
+import type { DescriptorReader } from '../knowledge-object/descriptors/background-reader.ts';
+import { type KoId, koKey } from '../knowledge-object/id.ts';
 import { METADATA_FILE } from '../knowledge-object/metadata.ts';
-import type { KoId } from '../knowledge-object/id.ts';
-import { messageOf } from '../lib/errors.ts';
-import type { ServiceError } from '../lib/errors.ts';
-import { mapBounded } from '../lib/map-bounded.ts';
-import type { SharedShelf } from '../shelf/shared-shelf.ts';
+import { messageOf, type ServiceError } from '../lib/errors.ts';
+import { mapBounded } from '../lib/fair-queue.ts';
 import type { Verdict } from '../shelf/package/signatures/verdict.ts';
+import type { SharedShelf } from '../shelf/shared-shelf.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 import type { ActiveKos, ListedKo } from './active-kos.ts';
 import { disagreementIn } from './agreement.ts';
 import type { LoadFailure } from './endpoint-set.ts';
 import type { KnownPackages } from './known-packages.ts';
 import { isTransient, LoadedKo } from './loaded-ko.ts';
-import { declaredBy, saysNothingOfTheKo } from './loading.ts';
-import type { Declared, Loading } from './loading.ts';
+import { type Declared, declaredBy, type Loading, saysNothingOfTheKo } from './loading.ts';
 
 type PackagesOfActive = Pick<SharedShelf, 'find' | 'openPackage'>;
 

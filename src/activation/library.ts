@@ -3,20 +3,16 @@
  * exports. Which these are is known once the file was loaded; until then one endpoint with the name of its service
  * stands for the file, and lists them when it is activated.
  */
-import { ActivationFailure } from '../engines/engine.ts';
-import type { Executor } from '../engines/engine.ts';
+import { ActivationFailure, type Executor } from '../engines/engine.ts';
+import { SERVICE_FILE } from '../knowledge-object/deployed-services.ts';
 import type { Deployment, DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
 import { parseService } from '../knowledge-object/descriptors/service.ts';
-import { SERVICE_FILE } from '../knowledge-object/deployed-services.ts';
 import { escapeForMessage } from '../knowledge-object/escape-for-message.ts';
 import type { KoId } from '../knowledge-object/id.ts';
 import { isFunctionName, libraryEngine } from '../knowledge-object/libraries.ts';
-import { METADATA_FILE, metadataProblem } from '../knowledge-object/metadata.ts';
-import type { KoMetadata } from '../knowledge-object/metadata.ts';
+import { type KoMetadata, METADATA_FILE, metadataProblem } from '../knowledge-object/metadata.ts';
 import { messageOf } from '../lib/errors.ts';
-import { uptime } from '../lib/uptime.ts';
-import { libraryDescriptor } from './library-descriptor.ts';
-import type { LibraryOperation } from './library-descriptor.ts';
+import { uptime } from '../lib/time.ts';
 import type { LoadedService } from './loaded-ko.ts';
 
 type Files = Pick<ReadonlyMap<string, unknown>, 'has' | 'keys'>;
@@ -208,3 +204,56 @@ const NOTHING = {
     call: () => Promise.reject(new Error('nothing is active while a library is loaded')),
   },
 };
+
+/** The service descriptor of a library, which its author did not write: any JSON goes in and out. */
+interface LibraryOperation {
+  /** With a leading slash. */
+  readonly path: string;
+  /** Of its service, as the metadata say it. */
+  readonly description: string | undefined;
+  /** It stands for a file whose functions are not known. */
+  readonly isFile?: boolean;
+}
+
+interface DescribedLibrary {
+  readonly id: KoId;
+  readonly apiVersion: string;
+  readonly details: Pick<KoMetadata, 'title' | 'description'>;
+  readonly operations: readonly LibraryOperation[];
+}
+
+/** OpenAPI, as JSON, which is YAML too. */
+function libraryDescriptor({ id, apiVersion, details, operations }: DescribedLibrary): string {
+  const { title = id.name, description } = details;
+  const json = (schema: unknown): unknown => ({ 'application/json': { schema } });
+  const paths = operations.map((each) => {
+    const name = each.path.slice(1);
+    const post = {
+      operationId: name,
+      summary: each.isFile === true ? `The library ${name}, whose functions are not known` : `The function ${name}`,
+      ...(each.description === undefined ? {} : { description: each.description }),
+      requestBody: { required: true, content: json({ description: 'The argument of the function: any JSON' }) },
+      responses: {
+        200: {
+          description: 'What the function returns',
+          content: json({
+            type: 'object',
+            required: ['result', 'info'],
+            properties: { result: { description: 'Any JSON' }, info: { type: 'object' } },
+          }),
+        },
+      },
+    };
+    return [each.path, { post }] as const;
+  });
+  return `${JSON.stringify(
+    {
+      openapi: '3.0.3',
+      info: { title, ...(description === undefined ? {} : { description }), version: apiVersion },
+      servers: [{ url: `/${id.naan}/${id.name}/${apiVersion}` }],
+      paths: Object.fromEntries(paths),
+    },
+    undefined,
+    2,
+  )}\n`;
+}

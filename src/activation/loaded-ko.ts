@@ -1,21 +1,16 @@
 /** A knowledge object as it was read from the shelf: what a refresh activates again without reading anew. */
 import { withEngineNames } from '../engines/table.ts';
-import { withPackagePaths } from '../knowledge-object/deployed-artifacts.ts';
-import { deployedServices } from '../knowledge-object/deployed-services.ts';
-import { readHere } from '../knowledge-object/descriptors/descriptor-reader.ts';
-import type { DescriptorReader } from '../knowledge-object/descriptors/descriptor-reader.ts';
+import { deployedServices, withPackagePaths } from '../knowledge-object/deployed-services.ts';
+import { type DescriptorReader, readHere } from '../knowledge-object/descriptors/background-reader.ts';
 import type { Deployment, DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
 import type { Service } from '../knowledge-object/descriptors/service.ts';
-import { isEndpointPart, koKey } from '../knowledge-object/id.ts';
-import type { KoId } from '../knowledge-object/id.ts';
-import { METADATA_FILE, parseMetadata } from '../knowledge-object/metadata.ts';
-import type { KoMetadata } from '../knowledge-object/metadata.ts';
+import { isEndpointPart, type KoId, koKey } from '../knowledge-object/id.ts';
+import { type KoMetadata, METADATA_FILE, parseMetadata } from '../knowledge-object/metadata.ts';
 import { plainAtId } from '../knowledge-object/places.ts';
-import { withoutMark } from '../lib/byte-order-mark.ts';
 import { messageOf, packageDamaged, ServiceError } from '../lib/errors.ts';
+import { withoutMark } from '../lib/text.ts';
 import type { Verdict } from '../shelf/package/signatures/verdict.ts';
 import type { KoPackage, ShelfEntry } from '../shelf/shelf.ts';
-
 import { Library } from './library.ts';
 
 /** What a knowledge object has for an activator: its endpoints are those of its services. */

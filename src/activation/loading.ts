@@ -1,11 +1,10 @@
 /** What the shelf gave, and the endpoints that it declares. */
 import type { Engine } from '../engines/engine.ts';
-import { compareVersions } from '../knowledge-object/version-order.ts';
+import { compareVersions } from '../knowledge-object/id.ts';
 import type { ServiceError } from '../lib/errors.ts';
-import type { DeclaredEndpoint, Endpoint } from './endpoint.ts';
 import type { LoadFailure } from './endpoint-set.ts';
-import { isTransient } from './loaded-ko.ts';
-import type { LoadedKo } from './loaded-ko.ts';
+import type { DeclaredEndpoint, Endpoint } from './endpoint.ts';
+import { isTransient, type LoadedKo } from './loaded-ko.ts';
 
 /** Says something about the process, and nothing about one knowledge object. */
 export const saysNothingOfTheKo = (thrown: unknown): thrown is ServiceError =>

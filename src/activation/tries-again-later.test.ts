@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { javascriptKo } from '../../test/acceptance/support/ko.ts';
 import { endpointsOf, ManualEngine } from '../../test/support/in-memory.ts';
 import type { Endpoint } from './endpoint.ts';
-import { LaterAttempts } from './later-attempts.ts';
+import { LaterAttempts } from './failed-endpoints.ts';
 
 const AWAY = 'the package index cannot be reached';
 

@@ -1,13 +1,12 @@
 /** Puts inspected knowledge objects on the shelf of a local activator. */
-import { join } from 'node:path';
+import { constants, copyFile, mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Endpoint } from '../activation/endpoint.ts';
-import type { Environment } from './local-activator.ts';
 import { ENGINES } from './engines.ts';
-import { entriesOf } from './inspect.ts';
-import type { Inspection } from './inspect.ts';
-import type { LocalActivator } from './local-activator.ts';
-import { Mirror } from './mirror.ts';
-import type { Progress } from './progress.ts';
+import type { Progress } from './findings.ts';
+import { entriesOf, type Inspection } from './inspect.ts';
+import type { Environment, LocalActivator } from './local-activator.ts';
+import type { FolderFile } from './package-files.ts';
 
 export interface ActivateOptions {
   readonly env: Environment;
@@ -61,4 +60,36 @@ export function runtimesFor(inspections: readonly Inspection[]): string[] {
   ]);
   const needed = engines.map(({ engine }) => engine).filter((name) => ENGINES.get(name)?.builtIn === false);
   return [...new Set(needed)];
+}
+
+// Copies of knowledge objects on a shelf, so that the author's own folder is only read.
+
+/** Makes a folder hold these files, and copies only those that changed since. */
+export class Mirror {
+  readonly folder: string;
+  /** By path, the stamp of what was copied. */
+  #copied: ReadonlyMap<string, string> = new Map();
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  async update(from: string, files: ReadonlyMap<string, FolderFile>): Promise<void> {
+    const copied = new Map<string, string>();
+    for (const path of this.#copied.keys()) if (!files.has(path)) await rm(join(this.folder, path), { force: true });
+    for (const { path, stamp } of files.values()) {
+      if (this.#copied.get(path) !== stamp) {
+        const target = join(this.folder, path);
+        await mkdir(dirname(target), { recursive: true });
+        await copyFile(join(from, path), target, constants.COPYFILE_FICLONE);
+      }
+      copied.set(path, stamp);
+    }
+    this.#copied = copied;
+  }
+
+  async remove(): Promise<void> {
+    this.#copied = new Map();
+    await rm(this.folder, { recursive: true, force: true });
+  }
 }

@@ -1,6 +1,6 @@
 /** A program: checks the archive that it is given, and prints what is found as JSON. `check-in-process.ts` starts it. */
 import { keepCompiledCode } from '../compile-cache.js';
-import { SILENT } from './progress.ts';
+import { SILENT } from './findings.ts';
 
 keepCompiledCode();
 const { checkSources, reportOf } = await import('./check-sources.ts');

@@ -1,15 +1,12 @@
 /** All that is found in a knowledge object: by its files, and by what becomes of it at a local activator. */
+import { EXAMPLES_FILE } from '../knowledge-object/worked-examples.ts';
 import { compileProblems } from './compile.ts';
 import { ENGINES, foreignEngine } from './engines.ts';
-import { problem, sorted } from './findings.ts';
-import type { Finding } from './findings.ts';
-
+import { type Finding, problem, type Progress, sorted } from './findings.ts';
 import type { Inspection } from './inspect.ts';
 import type { LocalActivator } from './local-activator.ts';
 import { inOneLine } from './run-examples.ts';
-import type { Progress } from './progress.ts';
 import { activationProblems, isHere, tryExamples } from './try-knowledge-object.ts';
-import { EXAMPLES_FILE } from '../knowledge-object/worked-examples.ts';
 
 export interface Checked {
   readonly inspection: Inspection;

@@ -1,18 +1,16 @@
 /** Checks knowledge objects by their files, their code and their worked examples: for the command and for uploads. */
 import { networkNote, wantedHosts } from '../engines/network/wanted.ts';
+import { aboutKo } from '../knowledge-object/about-ko.ts';
 import { koKey, nameKey } from '../knowledge-object/id.ts';
-import { formatHostPort } from '../lib/host-port.ts';
-import type { HostPort } from '../lib/host-port.ts';
+import { EXAMPLES_FILE } from '../knowledge-object/worked-examples.ts';
+import { formatHostPort, type HostPort } from '../lib/host-port.ts';
 import { activateSources, runtimesFor } from './activate-sources.ts';
-import { checkKnowledgeObject } from './check-knowledge-object.ts';
-import type { Checked } from './check-knowledge-object.ts';
+import { type Checked, checkKnowledgeObject } from './check-knowledge-object.ts';
 import { examineAll } from './examine.ts';
-import { entriesOf, inspectAll } from './inspect.ts';
-import type { Inspection } from './inspect.ts';
+import type { Progress } from './findings.ts';
+import { entriesOf, inspectAll, type Inspection } from './inspect.ts';
 import type { KoSource } from './ko-source.ts';
-import { libraryAdvice } from './library-advice.ts';
 import type { Environment } from './local-activator.ts';
-import type { Progress } from './progress.ts';
 
 export interface CheckOptions {
   readonly env: Environment;
@@ -65,3 +63,28 @@ export const reportOf = ({ inspection, findings, examples, untried }: Checked, o
   examples,
   untried,
 });
+
+/** What people look for in the entry of a library, and a knowledge object does not state: advice, never a fault. */
+interface LibraryAdvice {
+  readonly generation: 1 | 2;
+  /** Each as it is written in metadata of its generation. */
+  readonly missing: readonly string[];
+}
+
+/** Undefined where the metadata cannot be read. */
+export function libraryAdvice({ metadata, source }: Inspection): LibraryAdvice | undefined {
+  if (metadata === undefined) return undefined;
+  const { generation, text } = metadata;
+  const { title, version, license, evidence } = aboutKo(text);
+  const hasTests = source.files.has(EXAMPLES_FILE) || evidence.some(({ tests }) => tests.length > 0);
+  const hasSources = evidence.some(({ sources }) => sources.length > 0);
+  const term = (first: string, second: string): string => (generation === 1 ? first : second);
+  const facts: readonly (readonly [isThere: boolean, name: string])[] = [
+    [title !== undefined, `a title (${term('title', 'dc:title')})`],
+    [version !== undefined, `a version (${term('version', 'dc:version')})`],
+    [license !== undefined, `a licence (${term('license', 'dc:license')})`],
+    [hasSources, `evidence (${term('citation', 'koio:hasKnowledge with dc:source and dc:date')})`],
+    [hasTests, `tests (${EXAMPLES_FILE}${term('', ', koio:hasTest')})`],
+  ];
+  return { generation, missing: facts.flatMap(([isThere, name]) => (isThere ? [] : [name])) };
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FailedPlaces, withPlace } from './failed-places.ts';
+import { FailedPlaces, withPlace } from './run-examples.ts';
 
 test('a call that failed has its place, whatever others do meanwhile', () => {
   const places = new FailedPlaces();

@@ -3,18 +3,17 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join, posix, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { METADATA_FILE } from '../knowledge-object/metadata.ts';
 import { escapeForMessage } from '../knowledge-object/escape-for-message.ts';
+import { METADATA_FILE } from '../knowledge-object/metadata.ts';
 import { importRefused, messageOf, ServiceError } from '../lib/errors.ts';
 import { withoutEndSlashes } from '../lib/text.ts';
-import { packageRoot } from '../shelf/import/import-zip.ts';
-import { DEFAULT_PACKAGE_LIMITS } from '../shelf/import/limits.ts';
 import type { Archive } from '../shelf/archive/archive.ts';
 import { openArchive } from '../shelf/archive/open-archive.ts';
-import { listPackageFiles } from './package-files.ts';
-import type { FolderFile, FolderListing, LeftOut } from './package-files.ts';
+import { packageRoot } from '../shelf/import/import-zip.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../shelf/import/limits.ts';
+import { Unavailable } from './findings.ts';
+import { type FolderFile, type FolderListing, type LeftOut, listPackageFiles } from './package-files.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-import { Unavailable } from './unavailable.ts';
 
 export interface KoSource extends AsyncDisposable {
   /** The location as it was given. */

@@ -1,22 +1,20 @@
 /** A real activator for as long as a command runs: on loopback, in the dev profile, on a shelf of its own. */
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { pino } from 'pino';
 import type { Endpoint } from '../activation/endpoint.ts';
-import { createApp } from '../app.ts';
+import { type App, createApp } from '../app.ts';
 import { readBuild } from '../build.ts';
-import type { App } from '../app.ts';
 import { toConfig } from '../config/config.ts';
 import { readSettings } from '../config/read-settings.ts';
-import { Lifecycle } from '../lifecycle.ts';
 import type { Logger } from '../lib/log.ts';
 import { userCache } from '../lib/user-cache.ts';
-import { readAnswer } from './answers.ts';
-import type { Answer, Sent } from './answers.ts';
-import { FailedPlaces, withPlace } from './failed-places.ts';
+import { Lifecycle } from '../lifecycle.ts';
+import { type Answer, readAnswer, type Sent } from './answers.ts';
+import { Unavailable } from './findings.ts';
+import { FailedPlaces, withPlace } from './run-examples.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-import { Unavailable } from './unavailable.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

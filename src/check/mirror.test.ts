@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Mirror } from './mirror.ts';
+import { Mirror } from './activate-sources.ts';
 import { listPackageFiles } from './package-files.ts';
 
 test('a mirror holds what the folder holds, and copies only what changed', async () => {

@@ -2,17 +2,12 @@
  * Whether a service descriptor is OpenAPI 3.0 or 3.1. An activator reads little of it, so that what is wrong here is
  * no problem of activation: forms, clients and people trip over it.
  */
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { wordLike } from '../lib/did-you-mean.ts';
-import { fieldsOf, isObject } from '../lib/fields.ts';
-import type { Fields } from '../lib/fields.ts';
-import { warning } from './findings.ts';
-import type { Finding } from './findings.ts';
-import { schemaErrors } from './schema-errors.ts';
-import type { SchemaError } from './schema-errors.ts';
-import { innerSchemas, schemasOf } from './schemas-of.ts';
-import type { PlacedData } from './yaml-place.ts';
+import { type Fields, fieldsOf, isObject } from '../lib/fields.ts';
+import { type Finding, type PlacedData, warning } from './findings.ts';
+import { innerSchemas, type SchemaError, schemaErrors, schemasOf } from './schema-errors.ts';
 
 const MOST_NAMED = 50;
 

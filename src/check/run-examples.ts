@@ -1,11 +1,8 @@
 /** Runs worked examples at an activator. */
-import { wordsOf } from './answers.ts';
-import type { Answer, Sent } from './answers.ts';
-import { differences } from '../knowledge-object/compare-results.js';
-import type { Difference } from '../knowledge-object/compare-results.js';
-import { withPlace } from './failed-places.ts';
-import type { FailedPlaces } from './failed-places.ts';
+import { randomUUID } from 'node:crypto';
+import { type Difference, differences } from '../knowledge-object/compare-results.js';
 import type { WorkedExample } from '../knowledge-object/worked-examples.ts';
+import { type Answer, type Sent, wordsOf } from './answers.ts';
 
 export interface ExampleResult {
   readonly name: string;
@@ -111,3 +108,38 @@ const sentence = ({ path, expected, got }: Difference): string => `${pathOf(path
 
 /** Where in a result; for people. */
 export const pathOf = (path: string): string => (path === '' ? 'result' : path);
+
+/**
+ * Where the code of a call failed. The answer has the words of the runtime and no more: "Detail begins with a
+ * code-execution-error message carrying the runtime's message". The place stands in the activator's log, which names
+ * the request.
+ */
+export class FailedPlaces {
+  /** By the ids of calls that are on their way, such as `(src/bmi.js line 12)`; empty where it is not known. */
+  readonly #places = new Map<string, string>();
+
+  /** An id for the `X-Request-Id` of a call. */
+  expect(): string {
+    const id = `kgrid-${randomUUID()}`;
+    this.#places.set(id, '');
+    return id;
+  }
+
+  /** False where the call is none of these. */
+  add(id: string, place: string): boolean {
+    if (!this.#places.has(id)) return false;
+    this.#places.set(id, place);
+    return true;
+  }
+
+  /** What is known of a call that has its answer. */
+  take(id: string): string {
+    const place = this.#places.get(id) ?? '';
+    this.#places.delete(id);
+    return place;
+  }
+}
+
+/** A message with the place of its cause, once. */
+export const withPlace = (message: string, place: string): string =>
+  place === '' || message.includes(place) ? message : `${message} ${place}`;

@@ -1,7 +1,9 @@
 /** What a validator of JSON schemas says, in few sentences that name the place and the remedy. */
 import type { ErrorObject } from 'ajv';
+import { readReference } from '../execution/validation/keywords.ts';
 import { wordLike } from '../lib/did-you-mean.ts';
-import { fieldsOf, isObject } from '../lib/fields.ts';
+import { type Fields, fieldsOf, isObject } from '../lib/fields.ts';
+import { readPlaced } from './findings.ts';
 
 export interface SchemaError {
   /** Keys from the outermost value to what is wrong. */
@@ -133,3 +135,98 @@ export const keysOf = (pointer: string): string[] =>
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+/** Where the schemas of an OpenAPI document are. */
+interface PlacedSchema {
+  /** Keys that lead to it. */
+  readonly path: readonly string[];
+  readonly schema: unknown;
+}
+
+/** What stands there is data, whatever it looks like. */
+const DATA = new Set(['example', 'examples']);
+
+/** The outermost schemas: components, and those of bodies, answers, headers and parameters. */
+export function* schemasOf(document: unknown): Generator<PlacedSchema> {
+  const { components } = fieldsOf(document);
+  for (const [name, schema] of Object.entries(fieldsOf(fieldsOf(components)['schemas'])))
+    yield { path: ['components', 'schemas', name], schema };
+  yield* below(document, []);
+}
+
+function* below(value: unknown, path: readonly string[]): Generator<PlacedSchema> {
+  if (Array.isArray(value)) for (const [i, each] of value.entries()) yield* below(each, [...path, String(i)]);
+  if (!isObject(value)) return;
+  for (const [key, each] of Object.entries(value)) {
+    if (DATA.has(key) || key.startsWith('x-') || (key === 'schemas' && path.join() === 'components')) continue;
+    if (key === 'schema' && path.length > 0) yield { path: [...path, key], schema: each };
+    else yield* below(each, [...path, key]);
+  }
+}
+
+const OF_ONE = [
+  'items',
+  'additionalProperties',
+  'not',
+  'contains',
+  'propertyNames',
+  'if',
+  'then',
+  'else',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+];
+const OF_LIST = ['allOf', 'anyOf', 'oneOf', 'prefixItems'];
+const OF_MAP = ['properties', 'patternProperties', '$defs', 'dependentSchemas'];
+
+/** A schema, and all that are part of it. */
+export function* innerSchemas({ path, schema }: PlacedSchema): Generator<PlacedSchema> {
+  if (!isObject(schema)) return;
+  yield { path, schema };
+  for (const key of OF_ONE) yield* innerSchemas({ path: [...path, key], schema: schema[key] });
+  for (const key of OF_LIST) {
+    const list = schema[key];
+    for (const [i, each] of (Array.isArray(list) ? list : []).entries())
+      yield* innerSchemas({ path: [...path, key, String(i)], schema: each });
+  }
+  for (const key of OF_MAP) {
+    for (const [name, each] of Object.entries(fieldsOf(schema[key])))
+      yield* innerSchemas({ path: [...path, key, name], schema: each });
+  }
+}
+
+// Files of a package that its schemas refer to.
+
+/** By path in the package. */
+export type SchemaFiles = ReadonlyMap<string, Fields>;
+
+const MOST_FILES = 50;
+
+/** All to which a document leads. `textOf` gives undefined for what is not there. */
+export async function readSchemaFiles(
+  document: Fields,
+  file: string,
+  textOf: (path: string) => Promise<string | undefined>,
+): Promise<SchemaFiles> {
+  const files = new Map<string, Fields>([[file, document]]);
+  const left = [file];
+  for (let next = left.pop(); next !== undefined; next = left.pop())
+    for (const path of filesOf(files.get(next), next)) {
+      if (files.has(path) || files.size > MOST_FILES) continue;
+      const text = await textOf(path);
+      const value = text === undefined ? undefined : readPlaced(text, path)?.value;
+      if (!isObject(value)) continue;
+      files.set(path, value);
+      left.push(path);
+    }
+  return files;
+}
+
+function* filesOf(value: unknown, from: string): Generator<string> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, each] of Object.entries(value)) {
+    const reference = key === '$ref' && typeof each === 'string' ? readReference(each, from) : undefined;
+    if (reference === undefined) yield* filesOf(each, from);
+    else if (reference.file !== from) yield reference.file;
+  }
+}

@@ -1,28 +1,36 @@
 /** The configuration of the service: grouped, typed, and frozen once it is read. */
 import { resolve } from 'node:path';
-import { ISOLATIONS } from '../engines/javascript/process-groups.ts';
-import type { Isolation } from '../engines/javascript/process-groups.ts';
-import type { NetworkPermissions } from '../engines/network/permission.ts';
+import { WALLS_MODES, type WallsMode } from '../confinement/walls.ts';
+import { type Isolation, ISOLATIONS } from '../engines/javascript/process-groups.ts';
+import type { NetworkPermission, NetworkPermissions } from '../engines/network/permission.ts';
 import { RUNTIME_NAMES } from '../engines/table.ts';
-import { WALLS_MODES } from '../confinement/walls.ts';
-import type { WallsMode } from '../confinement/walls.ts';
-import { VALIDATION_MODES } from '../knowledge-object/validation-mode.ts';
-import type { ValidationMode } from '../knowledge-object/validation-mode.ts';
+import { VALIDATION_MODES, type ValidationMode } from '../knowledge-object/validation-mode.ts';
 import { startRefused } from '../lib/errors.ts';
+import { type HostPort, isSameHostPort, parseHostPort, STANDARD_PORT } from '../lib/host-port.ts';
 import { Secret } from '../lib/secret.ts';
-import { toNetworkPermissions } from './network-permissions.ts';
-import type { RawSettings } from './read-settings.ts';
-import { changedSettings, type ChangedSetting } from './changed-settings.ts';
-import { limitsOf, type Limits } from './limits.ts';
+import type { PackageLimits } from '../shelf/import/limits.ts';
+import { type ProxyTrust, toProxyTrust } from './proxy-trust.ts';
+import { type ChangedSetting, changedSettings, type RawSettings } from './read-settings.ts';
 import { RETIRED_SETTINGS } from './retired-settings.ts';
 import { readKey, readPassword } from './secret-file.ts';
-import { toProxyTrust, type ProxyTrust } from './proxy-trust.ts';
-import { SettingReader } from './setting-reader.ts';
-import { TAKEN_SETTINGS } from './settings.ts';
-import type { OptionName } from './settings.ts';
 import type { Setting } from './setting.ts';
-import { toWorkerMemory } from './worker-memory.ts';
-import { toChoice, toCount, toDuration, toPause, toFlag, toHost, toNaan, toNumber, toPort, toUrl } from './values.ts';
+import { type OptionName, TAKEN_SETTINGS } from './settings.ts';
+import {
+  refuse,
+  SettingReader,
+  toChoice,
+  toCount,
+  toDuration,
+  toFlag,
+  toHost,
+  toKoName,
+  toNaan,
+  toNumber,
+  toPause,
+  toPort,
+  toSize,
+  toUrl,
+} from './values.ts';
 
 /** HTTP Basic. */
 export interface BasicLogin {
@@ -285,4 +293,168 @@ function propertiesOf(pairs: readonly string[], source: string): Record<string, 
       return [pair.slice(0, at), pair.slice(at + 1)];
     }),
   );
+}
+
+/** How much of everything is allowed. */
+interface Limits {
+  /** Bytes. */
+  readonly package: number;
+  readonly unpacked: number;
+  readonly file: number;
+  readonly entries: number;
+  readonly metadata: number;
+  readonly descriptor: number;
+  readonly body: number;
+  readonly result: number;
+  readonly isolateMemory: number;
+  /** Milliseconds. */
+  readonly execution: number;
+  readonly runtime: number;
+  readonly endpoint: number;
+  readonly activation: number;
+  readonly runtimeExpiry: number;
+  readonly request: number;
+  readonly upload: number;
+  readonly queue: number;
+  readonly held: number;
+  readonly batchSpool: number;
+  readonly batchIdle: number;
+  readonly connections: number;
+  readonly audit: number;
+}
+
+function limitsOf(read: SettingReader): Limits {
+  const packageSize = read.as('max-package', toSize);
+  const body = read.as('max-body', toSize);
+  return {
+    package: packageSize,
+    unpacked: follows(read, 'max-unpacked', 3 * packageSize),
+    file: follows(read, 'max-file', packageSize),
+    entries: read.as('max-entries', toCount),
+    metadata: read.as('max-metadata', toSize),
+    descriptor: read.as('max-descriptor', toSize),
+    body,
+    result: follows(read, 'max-result', 2 * body),
+    isolateMemory: read.as('isolate-memory', (value, source) =>
+      atLeast(toSize(value, source), 8 * 2 ** 20, value, source, '8MB'),
+    ),
+    execution: read.as('execution-timeout', toDuration),
+    runtime: read.as('runtime-timeout', toDuration),
+    endpoint: read.as('max-endpoint-timeout', toDuration),
+    activation: read.as('activation-timeout', toDuration),
+    runtimeExpiry: read.as('runtime-expiry', toDuration),
+    request: read.as('request-timeout', toDuration),
+    upload: read.as('upload-timeout', toDuration),
+    queue: read.as('queue-limit', toCount),
+    held: read.as('max-held', toSize),
+    batchSpool: read.as('max-batch-spool', toSize),
+    batchIdle: read.as('batch-idle', toDuration),
+    connections: read.as('max-connections', toCount),
+    audit: read.as('max-audit', (value, source) => atLeast(toSize(value, source), 64 * 2 ** 10, value, source, '64KB')),
+  };
+}
+
+/** Where nobody sets it, it grows with the setting that it belongs to. */
+function follows(read: SettingReader, option: 'max-unpacked' | 'max-file' | 'max-result', bytes: number): number {
+  const size = read.as(option, toSize);
+  return read.isGiven(option) ? size : Math.max(size, bytes);
+}
+
+function atLeast(bytes: number, least: number, value: string, source: string, words: string): number {
+  if (bytes >= least) return bytes;
+  throw startRefused(`${source} is '${value}', but must be at least ${words}`);
+}
+
+/** What a package may have, of all that is limited. */
+export const packageLimitsOf = (limits: Config['limits']): PackageLimits => ({
+  zipped: limits.package,
+  unpacked: limits.unpacked,
+  file: limits.file,
+  entries: limits.entries,
+  metadata: limits.metadata,
+  descriptor: limits.descriptor,
+});
+
+// Reads what `--allow-network` says: `naan/name`, `naan/name=host`, `naan/name=host:port` or `naan/name=*:port`.
+
+const NONE: NetworkPermission = { any: false, hosts: [], ports: [] };
+
+/** Several for one knowledge object count together. @param ownPort of the service. @throws startRefused. */
+function toNetworkPermissions(values: readonly string[], source: string, ownPort: number): NetworkPermissions {
+  const permissions = new Map<string, NetworkPermission>();
+  for (const value of values.flatMap((each) => each.split(',')).map((each) => each.trim())) {
+    const at = value.indexOf('=');
+    const name = nameOf(at < 0 ? value : value.slice(0, at), value, source);
+    const before = permissions.get(name) ?? NONE;
+    const permission = at < 0 ? { ...before, any: true } : withHost(before, value.slice(at + 1), value, source);
+    if (permission.ports.includes(ownPort))
+      throw startRefused(`${source} is '${value}', but that is the port of this service: give one of them another`);
+    permissions.set(name, permission);
+  }
+  return permissions;
+}
+
+function nameOf(name: string, value: string, source: string): string {
+  try {
+    return toKoName(name, source);
+  } catch {
+    throw refuse(source, value, 'naan/name, naan/name=host or naan/name=host:port');
+  }
+}
+
+function withHost(before: NetworkPermission, written: string, value: string, source: string): NetworkPermission {
+  const anyHost = /^\*:(\d{1,5})$/.exec(written)?.[1];
+  if (anyHost !== undefined) {
+    const target = parseHostPort(`any:${anyHost}`);
+    if (target === undefined) throw refuse(source, value, 'a port from 1 to 65535 behind *:');
+    return { ...before, ports: [...new Set([...before.ports, target.port])] };
+  }
+  const target = parseHostPort(written, STANDARD_PORT);
+  if (target === undefined) throw refuse(source, value, allowedFor(written));
+  return { ...before, hosts: withoutTwins([...before.hosts, target]) };
+}
+
+const withoutTwins = (hosts: readonly HostPort[]): HostPort[] =>
+  hosts.filter((each, index) => hosts.findIndex((other) => isSameHostPort(each, other)) === index);
+
+/** What to write instead of a host that is none. */
+function allowedFor(written: string): string {
+  if (/^[a-z][a-z\d+.-]{0,20}:\/\//i.test(written)) return 'a host and a port, without a scheme and a path';
+  if (/^\*?$/.test(written)) return 'naan/name alone for any public host, or naan/name=*:port for a port of every host';
+  if (written.includes('*')) return 'a whole host: name each one that it may reach, in an option of its own';
+  if (written.includes('/')) return 'one host: ranges of addresses and paths cannot be allowed';
+  if (written.split(':').length > 2)
+    return 'a host and a port, an IPv6 address in brackets and without a zone: [2001:db8::1]:443';
+  if (/:\d*$/.test(written)) return 'a host with a port from 1 to 65535';
+  return 'a host such as api.example.org or api.example.org:443';
+}
+
+// Reads what `--worker-memory` says: `512MB` for every engine whose code runs in workers, or `python=2GB` for one.
+
+const MB = 2 ** 20;
+/** Less than an interpreter takes by itself. */
+const LEAST_MB = 64;
+
+/** Gives megabytes by engine; what one engine has of its own wins. @throws startRefused. */
+export function toWorkerMemory(values: readonly string[], source: string): Readonly<Record<string, number>> {
+  const sizes = values.flatMap((each) => each.split(',')).map((each) => toEngineSize(each.trim(), source));
+  return Object.fromEntries(
+    sizes
+      .filter(({ engine }) => engine === undefined)
+      .flatMap(({ mb }) => RUNTIME_NAMES.map((name) => [name, mb]))
+      .concat(sizes.flatMap(({ engine, mb }) => (engine === undefined ? [] : [[engine, mb]]))),
+  ) as Record<string, number>;
+}
+
+function toEngineSize(value: string, source: string): { readonly engine: string | undefined; readonly mb: number } {
+  const [size = '', engine] = value.split('=', 2).reverse();
+  if (engine !== undefined && !RUNTIME_NAMES.includes(engine))
+    throw refuse(
+      source,
+      value,
+      `a size, or one behind the name of an engine: ${RUNTIME_NAMES.map((name) => `${name}=512MB`).join(', ')}`,
+    );
+  const mb = Math.floor(toSize(size, source) / MB);
+  if (mb < LEAST_MB) throw refuse(source, value, `at least ${LEAST_MB}MB`);
+  return { engine, mb };
 }

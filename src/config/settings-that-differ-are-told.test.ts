@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changedSettings } from './changed-settings.ts';
-import { readSettings } from './read-settings.ts';
+import { changedSettings, readSettings } from './read-settings.ts';
 
 const changed = (args: readonly string[], env: Record<string, string> = {}): unknown[] => {
   const given = readSettings(args, env);

@@ -1,11 +1,135 @@
+import { WALLS_MODES } from '../confinement/walls.ts';
 import { ISOLATIONS } from '../engines/javascript/process-groups.ts';
 import { RUNTIME_NAMES } from '../engines/table.ts';
-import { WALLS_MODES } from '../confinement/walls.ts';
-import { LIMIT_SETTINGS } from './limit-settings.ts';
-import { OBSERVABILITY_SETTINGS } from './observability-settings.ts';
+import { VALIDATION_MODES } from '../knowledge-object/validation-mode.ts';
 import { RETIRED_SETTINGS } from './retired-settings.ts';
 import type { Setting } from './setting.ts';
-import { VALIDATION_SETTINGS } from './validation-settings.ts';
+
+/** "Limits (each an option; one table in the docs)". */
+const LIMIT_SETTINGS = [
+  {
+    option: 'max-package',
+    env: 'KGRID_MAX_PACKAGE',
+    kind: 'size',
+    default: '100MB',
+    group: 'Limits',
+    help: 'Package, zipped',
+  },
+  {
+    option: 'max-body',
+    env: 'KGRID_MAX_BODY',
+    kind: 'size',
+    default: '10MB',
+    group: 'Limits',
+    help: 'Body of a request, but for packages',
+  },
+  {
+    option: 'execution-timeout',
+    env: 'KGRID_EXECUTION_TIMEOUT',
+    kind: 'duration',
+    default: '5s',
+    group: 'Limits',
+    help: 'A call of a javascript endpoint',
+  },
+  {
+    option: 'runtime-timeout',
+    env: 'KGRID_RUNTIME_TIMEOUT',
+    kind: 'duration',
+    default: '30s',
+    group: 'Limits',
+    help: 'A call of an endpoint of node, python or an external runtime',
+  },
+  {
+    option: 'isolate-memory',
+    env: 'KGRID_ISOLATE_MEMORY',
+    kind: 'size',
+    default: '128MB',
+    group: 'Limits',
+    help: 'Heap of a javascript endpoint, at least 8MB',
+  },
+  {
+    option: 'max-held',
+    env: 'KGRID_MAX_HELD',
+    kind: 'size',
+    default: '512MB',
+    group: 'Limits',
+    help: 'Bodies and answers that are held for clients at a time',
+  },
+] as const satisfies readonly Setting[];
+
+/** What the service tells of itself. */
+const OBSERVABILITY_SETTINGS = [
+  {
+    option: 'log-level',
+    env: 'KGRID_LOG_LEVEL',
+    kind: 'choice',
+    choices: ['debug', 'info', 'warn', 'error', 'silent'],
+    default: 'info',
+    group: 'Logs',
+    help: 'What is logged',
+  },
+  {
+    option: 'log-format',
+    env: 'KGRID_LOG_FORMAT',
+    kind: 'choice',
+    choices: ['auto', 'text', 'json'],
+    default: 'auto',
+    group: 'Logs',
+    help: 'auto: text on a terminal, JSON elsewhere',
+  },
+  {
+    option: 'log-executions',
+    env: 'KGRID_LOG_EXECUTIONS',
+    kind: 'flag',
+    default: 'false',
+    group: 'Logs',
+    help: 'Log a line for each call: what ran, how it ended, how long it took; nothing of its input',
+  },
+  {
+    option: 'log-inputs',
+    env: 'KGRID_LOG_INPUTS',
+    kind: 'flag',
+    default: 'false',
+    group: 'Logs',
+    help: 'Also log the inputs of calls, which may be data of patients; with --log-executions',
+  },
+  {
+    option: 'log-messages',
+    env: 'KGRID_LOG_MESSAGES',
+    kind: 'flag',
+    default: 'false',
+    group: 'Logs',
+    help: 'Also log what errors of code say, which may quote data of patients, beside their type and place',
+  },
+  {
+    option: 'provenance',
+    env: 'KGRID_PROVENANCE',
+    kind: 'flag',
+    default: 'false',
+    group: 'Logs',
+    help: 'Put info.provenance into answers: the package, engine and activator that gave them, when, and what was called',
+  },
+  {
+    option: 'open-metrics',
+    env: 'KGRID_OPEN_METRICS',
+    kind: 'flag',
+    default: 'false',
+    group: 'Metrics',
+    help: 'Give /actuator/prometheus without a login',
+  },
+] as const satisfies readonly Setting[];
+
+const VALIDATION_SETTINGS = [
+  {
+    option: 'validate-inputs',
+    env: 'KGRID_VALIDATE_INPUTS',
+    kind: 'choice',
+    choices: VALIDATION_MODES,
+    default: 'off',
+    group: 'Engines',
+    help: 'Inputs against the schemas of their endpoints: log what breaks them, or enforce; given, off also overrides knowledge objects that ask for it',
+  },
+] as const satisfies readonly Setting[];
 
 /**
  * All settings, in one table: `--help`, the reading of options and variables, and the check of

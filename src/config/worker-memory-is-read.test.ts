@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { toWorkerMemory } from './worker-memory.ts';
+import { toWorkerMemory } from './config.ts';
 
 const read = (...values: string[]): unknown => toWorkerMemory(values, '--worker-memory');
 

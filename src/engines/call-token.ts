@@ -5,9 +5,8 @@
  *
  *     v1.<base64url of {"id", "depth", "deadline", "node"}>.<base64url of the HMAC-SHA256 of what stands before>
  */
-import { createHmac, createSecretKey, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
-import { uptime } from '../lib/uptime.ts';
+import { createHmac, createSecretKey, type KeyObject, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { uptime } from '../lib/time.ts';
 
 /** What the token says of the call that it was given out with. */
 export interface CallOrigin {

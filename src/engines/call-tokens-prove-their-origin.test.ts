@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { uptime } from '../lib/uptime.ts';
+import { uptime } from '../lib/time.ts';
 import { CallTokens } from './call-token.ts';
 
 const key = randomBytes(32);

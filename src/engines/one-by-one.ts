@@ -1,9 +1,8 @@
 /** Records as calls of their own, for engines and code that have no quicker way. */
 import { toError } from '../lib/errors.ts';
-import { mapBounded } from '../lib/map-bounded.ts';
+import { mapBounded } from '../lib/fair-queue.ts';
 import type { Call } from './engine.ts';
-import { resultLine, textsOf } from './records.ts';
-import type { RecordBlock, RecordsPart } from './records.ts';
+import { type RecordBlock, type RecordsPart, resultLine, textsOf } from './records.ts';
 
 const AT_ONCE = 32;
 const JSON_TYPE = 'application/json';

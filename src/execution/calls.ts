@@ -2,25 +2,22 @@
  * Calls of endpoints that are active, whatever protocol brings them: how they run, what is measured of them and what a
  * failure leaves in the log stands here alone.
  */
-import type { Endpoint } from '../activation/endpoint.ts';
 import type { EndpointSet } from '../activation/endpoint-set.ts';
-import type { CallScope, CallSignal, CallTrace, NestedCall } from '../engines/engine.ts';
+import type { Endpoint } from '../activation/endpoint.ts';
 import type { CallOrigin } from '../engines/call-token.ts';
+import type { CallScope, CallSignal, CallTrace, NestedCall } from '../engines/engine.ts';
 import { oneByOne } from '../engines/one-by-one.ts';
-import { textsOf } from '../engines/records.ts';
-import type { RecordBlock, RecordsAnswer, RecordsPart } from '../engines/records.ts';
-import { callerGone, endpointNotFound, notAuthorized, outcomeOf, toError } from '../lib/errors.ts';
-import type { ServiceError } from '../lib/errors.ts';
+import { type RecordBlock, type RecordsAnswer, type RecordsPart, RESULT_HEAD, textsOf } from '../engines/records.ts';
 import type { Identity } from '../identity/identity.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { CalledEndpoints } from './called-endpoints.ts';
-import type { CallChecks, CheckedCall } from './call-checks.ts';
-import { runChecked, runOthers } from './checked-records.ts';
-import { asFaultOfInput } from './deep-input.ts';
-import { checkResult, inexactInput, mayLoseDigits, withoutInfinite } from './exact-numbers.ts';
+import { callerGone, endpointNotFound, notAuthorized, outcomeOf, type ServiceError, toError } from '../lib/errors.ts';
+import { mapBounded } from '../lib/fair-queue.ts';
+import type { CallChecks, CheckedCall, EndpointChecks } from './call-checks.ts';
+import { asFaultOfInput, checkResult, inexactInput, mayLoseDigits, withoutInfinite } from './exact-numbers.ts';
 import type { ExecutionLog } from './execution-log.ts';
 import type { FailedCalls } from './failed-calls.ts';
 import type { HeldBytes } from './held-bytes.ts';
+import type { CalledEndpoints } from './provenance.ts';
 
 /** What is called, and the set in which it was found: what it calls in turn comes from there. */
 export interface CallTarget {
@@ -318,3 +315,65 @@ class HoldingScope extends SetScope implements Disposable {
 
 const JSON_TYPE = 'application/json';
 const OF_CLIENT: CallOrigin = { depth: 0, deadline: Infinity };
+
+// Records that are held to the schema of their endpoint: those that it refuses are not run.
+
+/** Those of which `refuse` says why are not run. Gives the answer in their order; never rejects for what it throws. */
+async function runOthers(
+  records: RecordBlock,
+  refuse: (text: string) => Promise<ServiceError | undefined>,
+  run: (some: RecordBlock) => Promise<RecordsAnswer>,
+): Promise<RecordsAnswer> {
+  const refusals = await mapBounded(textsOf(records), AT_ONCE, (text) => refuse(text).catch(toError));
+  const left = withoutRefused(records, refusals);
+  const answer = left.count === 0 ? [] : await run(left);
+  return left.count === records.count ? answer : withRefusals(answer, refusals);
+}
+
+const AT_ONCE = 32;
+
+type Refusals = readonly (Error | undefined)[];
+
+/** Gives the answer in their order; never rejects for a check. */
+async function runChecked(
+  records: RecordBlock,
+  run: (some: RecordBlock) => Promise<RecordsAnswer>,
+  checks: EndpointChecks,
+  call: CheckedCall,
+): Promise<RecordsAnswer> {
+  let refusals: Refusals | undefined;
+  try {
+    const checking = checks.inputs(textsOf(records), call);
+    refusals = checking === undefined ? undefined : await checking;
+  } catch (thrown) {
+    const error = toError(thrown);
+    return Array.from({ length: records.count }, () => error);
+  }
+  const left = refusals === undefined ? records : withoutRefused(records, refusals);
+  const answer = left.count === 0 ? [] : await run(left);
+  if (checks.concernsResults) checks.results(answer.flatMap(resultsOf), call);
+  return refusals === undefined || left.count === records.count ? answer : withRefusals(answer, refusals);
+}
+
+function withoutRefused(records: RecordBlock, refusals: Refusals): RecordBlock {
+  if (refusals.every((each) => each === undefined)) return records;
+  const lines = records.text.split('\n').filter((_, i) => refusals[i] === undefined);
+  return { text: lines.join('\n'), count: lines.length };
+}
+
+function withRefusals(answer: RecordsAnswer, refusals: Refusals): RecordsAnswer {
+  const parts = answer.flatMap((part): RecordsPart[] =>
+    part instanceof Error || part.count === 1
+      ? [part]
+      : linesOf(part.lines).map((line) => ({ lines: `${line}\n`, count: 1 })),
+  );
+  let next = 0;
+  return refusals.map((refusal) => refusal ?? parts[next++] ?? new Error('the record has no answer'));
+}
+
+const resultsOf = (part: RecordsPart): string[] =>
+  part instanceof Error
+    ? []
+    : linesOf(Buffer.from(part.lines, 'latin1').toString('utf8')).map((line) => line.slice(RESULT_HEAD.length, -1));
+
+const linesOf = (lines: string): string[] => lines.split('\n').slice(0, -1);

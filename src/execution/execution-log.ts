@@ -1,9 +1,12 @@
 /** A line in the log for each call, where the operator asks for that; nothing of what was sent, unless he asks for that too. */
-import { packageDigestOf } from '../shelf/package-digest.ts';
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { CallTrace } from '../engines/engine.ts';
+import { packageDigestOf } from '../shelf/package-digest.ts';
 import { factsOf } from './failed-calls.ts';
-import { traceNames } from './trace-names.ts';
+
+/** By which lines of the log about a call are found. */
+export const traceNames = (trace: CallTrace | undefined): Omit<CallTrace, 'tracestate' | 'span'> | undefined =>
+  trace && { requestId: trace.requestId, traceparent: trace.traceparent, executionId: trace.executionId };
 
 /** The part of a log that this needs. */
 export interface ExecutionLogTarget {

@@ -5,10 +5,9 @@
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { FailedActivation } from '../activation/failed-endpoints.ts';
 import type { CallTrace } from '../engines/engine.ts';
-import { koKey } from '../knowledge-object/id.ts';
-import type { KoId } from '../knowledge-object/id.ts';
+import { type KoId, koKey } from '../knowledge-object/id.ts';
 import { ServiceError } from '../lib/errors.ts';
-import { uptime } from '../lib/uptime.ts';
+import { uptime } from '../lib/time.ts';
 
 /** Groups in all, … */
 const MOST = 500;

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { javascriptKo, ko, resourceKo } from '../../test/acceptance/support/ko.ts';
-import type { Ko } from '../../test/acceptance/support/ko.ts';
-import { ManualEngine, decidedEndpointsOf } from '../../test/support/in-memory.ts';
+import { javascriptKo, ko, type Ko, resourceKo } from '../../test/acceptance/support/ko.ts';
+import { decidedEndpointsOf, ManualEngine } from '../../test/support/in-memory.ts';
 import { EndpointSet } from '../activation/endpoint-set.ts';
-import { allowedAt, endpointAt, keyOf, nothingActive, resourceAt } from './resolve-endpoint.ts';
+import { allowedAt, endpointAt, keyOf, nothingActive, resourceAt } from './find-endpoint.ts';
 
 const engine = new ManualEngine();
 const files = new ManualEngine({ name: 'resource', method: 'get' });

@@ -2,9 +2,8 @@
 import Negotiator from 'negotiator';
 import type { Endpoint } from '../activation/endpoint.ts';
 import { notAcceptable, unsupportedMediaType } from '../lib/errors.ts';
-import { boundedAccept } from '../lib/accept.ts';
-import { isJson, mediaTypeOf } from '../lib/media-type.ts';
-import { recordTypeOf } from './batch/record-types.ts';
+import { boundedAccept, isJson, mediaTypeOf } from '../lib/media-type.ts';
+import { recordTypeOf } from './batch/record-lines.ts';
 
 /** How the answer is written: with its metadata, the result alone, also in a declared type of JSON, or a text of a declared type. */
 export type AnswerForm =

@@ -1,6 +1,5 @@
 /** What an answer says of how it came about, so that it can be had again. */
 import type { Endpoint } from '../activation/endpoint.ts';
-import type { CalledEndpoints } from './called-endpoints.ts';
 import type { CallTrace } from '../engines/engine.ts';
 import { packageDigestOf } from '../shelf/package-digest.ts';
 
@@ -53,3 +52,29 @@ const placeOf = ({ id, ko }: Endpoint): Record<string, unknown> => ({
   digest: packageDigestOf(ko.entry),
   ...(ko.signers.length > 0 && { signers: ko.signers }),
 });
+
+// Which endpoints the code of a call asked for, with what they were at that time.
+
+/** Code may ask for all that there is, and each is told in its answer. */
+const MOST = 1000;
+
+export class CalledEndpoints {
+  readonly #endpoints = new Map<string, Endpoint>();
+  #left = 0;
+
+  add(endpoint: Endpoint): void {
+    if (this.#endpoints.has(endpoint.id)) return;
+    if (this.#endpoints.size < MOST) this.#endpoints.set(endpoint.id, endpoint);
+    else this.#left++;
+  }
+
+  /** In the order in which they were asked for. */
+  get all(): readonly Endpoint[] {
+    return [...this.#endpoints.values()];
+  }
+
+  /** How often one more than can be told was asked for. */
+  get left(): number {
+    return this.#left;
+  }
+}

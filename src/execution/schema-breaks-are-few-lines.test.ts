@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Endpoint } from '../activation/endpoint.ts';
-import { SchemaBreaks } from './schema-breaks.ts';
+import { SchemaBreaks } from './call-checks.ts';
 
 const endpoint = {
   id: 'a/b/1.0/run',

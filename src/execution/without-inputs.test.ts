@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withoutInputs } from './without-inputs.ts';
+import { withoutInputs } from './failed-calls.ts';
 
 const patient = {
   name: 'Bob Smith',

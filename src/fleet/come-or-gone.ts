@@ -3,9 +3,8 @@
  * so the node that is asked finds it out for all.
  */
 import type { Activator } from '../activation/activator.ts';
-import { koKey } from '../knowledge-object/id.ts';
-import type { KoId } from '../knowledge-object/id.ts';
-import { mapBounded } from '../lib/map-bounded.ts';
+import { type KoId, koKey } from '../knowledge-object/id.ts';
+import { mapBounded } from '../lib/fair-queue.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import type { SharedKos } from './shared-kos.ts';
 

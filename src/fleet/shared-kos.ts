@@ -1,10 +1,8 @@
 /** The KOs that are meant to be active on every node, as this node knows them: the packages that its activator reads. */
-import type { ActiveKos } from '../activation/active-kos.ts';
 import type { Change } from '../activation/activator.ts';
-import { selectionOf, type About } from '../activation/selection.ts';
-import { compareIds } from '../knowledge-object/id-order.ts';
-import { koKey, nameKey } from '../knowledge-object/id.ts';
-import type { KoId, KoName } from '../knowledge-object/id.ts';
+import type { ActiveKos } from '../activation/active-kos.ts';
+import { type About, selectionOf } from '../activation/selection.ts';
+import { compareIds, type KoId, koKey, type KoName, nameKey } from '../knowledge-object/id.ts';
 import { koNotFound } from '../lib/errors.ts';
 import type { SharedShelf } from '../shelf/shared-shelf.ts';
 import type { KoPackage, ShelfDamage, ShelfEntry } from '../shelf/shelf.ts';

@@ -1,13 +1,12 @@
 /** The Activation API: "all GET; all respond 303 redirecting to `/endpoints`". A POST does the same. */
-import type { ChangeAuthor } from '../shelf/change-author.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
 import type { ChangeOutcome } from '../activation/became-active.ts';
 import { malformedRequest } from '../lib/errors.ts';
-import { audit, authorOf } from './access/audit.ts';
-import { auditedActivation } from './access/audited-activation.ts';
+import type { ChangeAuthor } from '../shelf/change-author.ts';
+import { audit, auditedActivation, authorOf } from './access/audit.ts';
 import { prefixOf } from './address.ts';
-import { askedVersion } from './asked-version.ts';
+import { askedVersion } from './headers.ts';
 import { declare } from './methods.ts';
 
 interface Named {

@@ -1,12 +1,10 @@
 /** The limit for silent connections is none for the work of the service. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { Server, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { closeSilentConnections } from './silent-connections.ts';
+import { closeSilentConnections } from './create-fastify.ts';
 
 /** Longer than a request takes to come whole on a busy machine. */
 const SILENT_MS = 1000;

@@ -1,8 +1,9 @@
 /** Bodies arrive as bytes and are read by the route that knows what they should be. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type HeldBytes, noRoom } from '../execution/held-bytes.ts';
 import {
   bodyNotReadable,
   bodyTooLarge,
@@ -10,12 +11,10 @@ import {
   requestTimedOut,
   unsupportedMediaType,
 } from '../lib/errors.ts';
-import { withoutMark } from '../lib/byte-order-mark.ts';
 import { GrowingBytes } from '../lib/growing-bytes.ts';
-import { noRoom } from '../execution/held-bytes.ts';
-import type { HeldBytes } from '../execution/held-bytes.ts';
 import { isJson, mediaTypeOf } from '../lib/media-type.ts';
-import { uptime } from '../lib/uptime.ts';
+import { withoutMark } from '../lib/text.ts';
+import { uptime } from '../lib/time.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { matchesEtag, tagsOf } from './conditional.ts';
+import { matchesEtag, tagsOf } from './headers.ts';
 
 test('the tags of a header are read one by one, and no header is no condition', () => {
   assert.deepEqual(tagsOf('"a", W/"b" ,,"c"'), ['"a"', 'W/"b"', '"c"']);

@@ -1,15 +1,14 @@
 /** Fastify as this service uses it, before it has any rule or route. */
-import Fastify, { LogController } from 'fastify';
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Config } from '../config/config.ts';
 import { notFound } from '../lib/errors.ts';
-import { answerBrokenRequests } from './broken-requests.ts';
-import { sendError } from './errors.ts';
 import { badUrl, pathOf } from '../lib/url-path.ts';
+import { requestErrorBody, sendError, toServiceError } from './errors.ts';
+import { ERROR_HEADER } from './headers.ts';
 import { Methods } from './methods.ts';
-import type { RequestIds } from './request-ids.ts';
+import type { RequestIds } from './request-gate.ts';
 import { keepTrustedHeaders, trustOf } from './trusted-proxies.ts';
 
 /** Paths of a package can be long; the router's own limit is 100 characters a segment. */
@@ -88,4 +87,65 @@ function isDecodable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+// What is not HTTP, is too slow or has headers that are too large never becomes a request.
+
+/** For the `clientError` of a server. `streaming`: connections on which an answer goes out while its request comes in. */
+function answerBrokenRequests(
+  ids: RequestIds,
+  streaming: { has(socket: Socket): boolean },
+): (error: Error & { code?: string }, socket: Socket) => void {
+  return (error, socket) => {
+    if (streaming.has(socket)) {
+      // Those may arrive as long as they like, and an answer has begun already.
+      if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroy();
+      return;
+    }
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const status = STATUS_BY_CODE[error.code ?? ''] ?? 400;
+    const refusal = toServiceError({
+      statusCode: status,
+      message: MESSAGES[status] ?? 'The request is not valid HTTP',
+    });
+    const body = requestErrorBody(refusal, '');
+    const head = [
+      `HTTP/1.1 ${requestErrorStatus(body)}`,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${ids.make()}`,
+      `${ERROR_HEADER}: ${refusal.code}`,
+      'Connection: close',
+    ];
+    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  };
+}
+
+const STATUS_BY_CODE: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
+const MESSAGES: Readonly<Record<number, string>> = {
+  408: 'The request did not arrive in time',
+  431: 'The headers of the request are too large',
+};
+const requestErrorStatus = (body: string): string => (JSON.parse(body) as { Status: string }).Status;
+
+// Connections on which nothing moves.
+
+const SILENT_MS = 120_000;
+
+/**
+ * Closes connections on which nothing moves, such as that of a client that does not read its answer. A connection whose
+ * answer is not there yet stays open: what works on the answer has a limit of its own.
+ */
+export function closeSilentConnections(server: Server, milliseconds = SILENT_MS): void {
+  const latest = new WeakMap<Socket, ServerResponse>();
+  server.on('request', (request, response) => void latest.set(request.socket, response));
+  server.setTimeout(milliseconds);
+  server.on('timeout', (socket: Socket) => {
+    const answer = latest.get(socket);
+    const isAwaited = answer?.writableEnded === false && answer.writableLength === 0;
+    if (!isAwaited) socket.destroy();
+  });
 }

@@ -1,9 +1,8 @@
 /** The one place where errors become answers, in the form that the route declares. */
 import type { FastifyBaseLogger, FastifyContextConfig, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
-import { ServiceError, tooManyOpen, unsupportedMediaType } from '../lib/errors.ts';
+import { isOutOfHandles, ServiceError, tooManyOpen, unsupportedMediaType } from '../lib/errors.ts';
 import { STATUS_CODES } from '../lib/http-module.ts';
-import { isOutOfHandles } from '../lib/out-of-handles.ts';
 import { humanTime } from '../lib/time.ts';
 import { pathOf } from '../lib/url-path.ts';
 import { ERROR_HEADER } from './headers.ts';

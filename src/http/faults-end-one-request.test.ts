@@ -4,8 +4,8 @@ import { createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { pino } from 'pino';
-import { Requests } from '../metrics/requests.ts';
-import { installFastPaths, type FastPath } from './fast-path.ts';
+import { Requests } from '../metrics/measured.ts';
+import { type FastPath, installFastPaths } from './fast-path.ts';
 import { RequestGate } from './request-gate.ts';
 
 const lines: string[] = [];

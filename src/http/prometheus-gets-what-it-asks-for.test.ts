@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatFor } from './metrics-routes.ts';
+import { formatFor } from './actuator-routes.ts';
 
 test('each version of Prometheus gets the form that it likes best', () => {
   const asked: [string | undefined, 'text' | 'openmetrics'][] = [

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import { configOf } from '../config/support/config-of.ts';
 import { createFastify } from './create-fastify.ts';
-import { RequestIds } from './request-ids.ts';
+import { RequestIds } from './request-gate.ts';
 
 test('no request makes a log of its own, which would cost more the more there are: also none that the router refuses', async () => {
   const children: object[] = [];

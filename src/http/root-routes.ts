@@ -1,6 +1,9 @@
 /** `GET /`: links for programs, a page for people. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { preferredType } from '../lib/accept.ts';
+import { parse } from 'yaml';
+import { preferredType } from '../lib/media-type.ts';
 import { addressOf } from './address.ts';
 import { declare } from './methods.ts';
 import { sendPage } from './pages/send-page.ts';
@@ -24,4 +27,29 @@ export function rootRoutes(app: FastifyInstance, publicUrl: string | undefined):
     };
   };
   declare(app, '/', { GET: { access: 'open', handler } });
+}
+
+// The description of the service's own interface, `openapi/service.yaml`, in both forms.
+
+const DOCUMENT = join(import.meta.dirname, '../../openapi/service.yaml');
+
+export function openapiRoutes(app: FastifyInstance): void {
+  const yaml = readFileSync(DOCUMENT, 'utf8');
+  // Made for the first who asks: to parse it is a tenth of a start.
+  let json: string | undefined;
+  const send = (type: string, content: () => string): Parameters<typeof declare>[2] => ({
+    GET: {
+      access: 'open',
+      handler: (_request, reply) =>
+        reply.headers({ 'content-type': type, 'cache-control': 'no-cache' }).send(content()),
+    },
+  });
+  declare(
+    app,
+    '/openapi.yaml',
+    send('application/yaml', () => yaml),
+  );
+  // The `x-route` of a path is for the tests that hold the document to the routes.
+  const asJson = (): string => (json ??= JSON.stringify(parse(yaml)));
+  declare(app, '/openapi.json', send('application/json', asJson));
 }

@@ -3,28 +3,29 @@ import multipart from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
 import type { Permission } from '../identity/permissions.ts';
 import { activationRoutes } from './activation-routes.ts';
-import { auditRoutes } from './audit-routes.ts';
+import {
+  auditRoutes,
+  failureRoutes,
+  fleetRoutes,
+  historyRoutes,
+  metricsRoutes,
+  problemRoutes,
+  settingsRoutes,
+} from './actuator-routes.ts';
 import { consoleRoutes } from './console/console-routes.ts';
-import { fleetRoutes } from './fleet-routes.ts';
-import { removedRoutes } from './removed-routes.ts';
-import { eventRoutes } from './events/event-routes.ts';
-import { failureRoutes } from './failure-routes.ts';
-import { historyRoutes } from './history-routes.ts';
-import { healthRoutes } from './health/health-routes.ts';
+import { eventRoutes } from './event-routes.ts';
+import { healthRoutes } from './health-routes.ts';
 import { checkRoute } from './kos/check-route.ts';
 import { kosRoutes } from './kos/kos-routes.ts';
 import { logRoutes } from './log-routes.ts';
-import { metricsRoutes } from './metrics-routes.ts';
-import { openapiRoutes } from './openapi-routes.ts';
 import { formRoutes } from './pages/form-routes.ts';
 import { pageDataRoutes } from './pages/page-data.ts';
 import { pageRoutes } from './pages/send-page.ts';
-import { problemRoutes } from './problem-routes.ts';
-import { proxyRoutes } from './proxy-routes.ts';
 import type { Protocol } from './protocol.ts';
+import { proxyRoutes } from './proxy-routes.ts';
+import { removedRoutes } from './removed-routes.ts';
 import type { RequestGate } from './request-gate.ts';
-import { rootRoutes } from './root-routes.ts';
-import { settingsRoutes } from './settings-routes.ts';
+import { openapiRoutes, rootRoutes } from './root-routes.ts';
 import type { ServerOptions } from './server.ts';
 
 export interface RouteParts extends Omit<ServerOptions, 'protocols'> {

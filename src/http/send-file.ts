@@ -1,10 +1,10 @@
 /** Sends a file of a package: its type, conditional requests, ranges, streaming. */
+import { extname } from 'node:path/posix';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import parseRange from 'range-parser';
-import { extname } from 'node:path/posix';
-import type { KoPackage } from '../shelf/shelf.ts';
 import { rangeNotSatisfiable } from '../lib/errors.ts';
-import { matchesEtag } from './conditional.ts';
+import type { KoPackage } from '../shelf/shelf.ts';
+import { matchesEtag } from './headers.ts';
 
 /** Whole files up to this size are read at once, and verified before the first byte is sent. */
 const READ_WHOLE_BYTES = 1024 * 1024;

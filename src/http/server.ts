@@ -1,6 +1,7 @@
 /** The HTTP service: access rules first, then the routes, then the fast paths before them. */
-import type { FastifyInstance } from 'fastify';
 import type { Socket } from 'node:net';
+import type { ServiceEvents, ServiceState } from './service-events.ts';
+import type { FastifyInstance } from 'fastify';
 import type { Activator } from '../activation/activator.ts';
 import type { Build } from '../build.ts';
 import type { Config } from '../config/config.ts';
@@ -13,8 +14,8 @@ import type { Execution } from '../execution/execution.ts';
 import type { FailureGroups } from '../execution/failure-groups.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { overloaded } from '../lib/errors.ts';
-import type { Logger } from '../lib/log.ts';
 import type { LogLevels } from '../lib/log-levels.ts';
+import type { Logger } from '../lib/log.ts';
 import { pathOf } from '../lib/url-path.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import type { Exposition } from '../metrics/exposition.ts';
@@ -25,20 +26,16 @@ import type { ImportTarget } from '../shelf/import/import-zip.ts';
 import type { ManifestImporter } from '../shelf/manifest-importer.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import type { Tracer } from '../tracing/tracer.ts';
-import { accessOptionsOf } from './access/access-options.ts';
-import { installAccess } from './access/install-access.ts';
+import { accessOptionsOf, installAccess } from './access/install-access.ts';
 import { Bodies, installBodyParser } from './body.ts';
-import { createFastify } from './create-fastify.ts';
-import type { ServiceEvents } from './events/service-events.ts';
-import type { ServiceState } from './events/service-state.ts';
-import { installFastPaths, type FastPath } from './fast-path.ts';
+import { closeSilentConnections, createFastify } from './create-fastify.ts';
+import { type FastPath, installFastPaths } from './fast-path.ts';
 import { hostProblem, refuseOddHosts } from './host-header.ts';
 import { fastReads, KO_ROUTE } from './kos/fast-reads.ts';
 import type { EndpointTexts } from './listings/endpoint-texts.ts';
 import type { MakeProtocol } from './protocol.ts';
 import { RequestGate } from './request-gate.ts';
 import { addRoutes } from './routes.ts';
-import { closeSilentConnections } from './silent-connections.ts';
 import { traceRequests } from './trace-requests.ts';
 
 export interface ServerOptions {

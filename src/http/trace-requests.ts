@@ -1,11 +1,11 @@
 /** Spans of requests, whether the router sees them or not. */
-import type { FastifyInstance } from 'fastify';
 import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance } from 'fastify';
 import { STATE_HEADER, TRACE_HEADER } from '../engines/call-headers.ts';
-import type { Span, Tracer } from '../tracing/tracer.ts';
 import { pathOf } from '../lib/url-path.ts';
+import type { Span, Tracer } from '../tracing/tracer.ts';
 import type { FastPath } from './fast-path.ts';
-import type { RequestIds } from './request-ids.ts';
+import type { RequestIds } from './request-gate.ts';
 
 const MAX_PATH_LENGTH = 300;
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);

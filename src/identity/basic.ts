@@ -1,6 +1,6 @@
 /** HTTP Basic (RFC 7617). */
 import { messageOf, startRefused } from '../lib/errors.ts';
-import { sameSecret } from '../lib/same-secret.ts';
+import { sameSecret } from '../lib/secret.ts';
 import type { BasicOptions } from './login.ts';
 import type { Principal } from './principal.ts';
 

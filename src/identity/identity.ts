@@ -4,13 +4,10 @@ import { DEADLINE_HEADER, TOKEN_HEADER } from '../engines/call-headers.ts';
 import type { CallTokens } from '../engines/call-token.ts';
 import type { KoId } from '../knowledge-object/id.ts';
 import type { ServiceError } from '../lib/errors.ts';
-import { uptime } from '../lib/uptime.ts';
-import { createLogin } from './login.ts';
-import type { Identified, Login, LoginOptions } from './login.ts';
-import { isChange, needsLogin } from './permissions.ts';
-import type { Permission } from './permissions.ts';
-import { ANONYMOUS, DEV } from './principal.ts';
-import type { Principal } from './principal.ts';
+import { uptime } from '../lib/time.ts';
+import { createLogin, type Identified, type Login, type LoginOptions } from './login.ts';
+import { isChange, needsLogin, type Permission } from './permissions.ts';
+import { ANONYMOUS, DEV, type Principal } from './principal.ts';
 
 export interface IdentityOptions extends LoginOptions {
   /** "In dev mode […], secured endpoints are not secured, and full health information is exposed." */

@@ -1,7 +1,7 @@
 /** The OAuth 2.0 issuer: where its signing keys are, and the keys themselves, fetched when first needed and kept. */
 import type { JWTVerifyGetKey } from 'jose';
 import { messageOf, startRefused } from '../lib/errors.ts';
-import { isLoopback } from '../lib/loopback.ts';
+import { isLoopback } from '../lib/host-port.ts';
 
 const TIMEOUT_MS = 3_000;
 

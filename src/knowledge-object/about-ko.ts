@@ -1,5 +1,5 @@
 /** What a knowledge object says of itself to people, in the words of either generation. */
-import { withoutMark } from '../lib/byte-order-mark.ts';
+import { withoutMark } from '../lib/text.ts';
 import { LinkedObject } from './linked-data.ts';
 import { parseObject } from './metadata-text.ts';
 

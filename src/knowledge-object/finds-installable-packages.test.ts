@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withPackagePaths } from './deployed-artifacts.ts';
-import { parseDeployment } from './descriptors/deployment.ts';
-import type { DeploymentEntry } from './descriptors/deployment.ts';
+import { withPackagePaths } from './deployed-services.ts';
+import { type DeploymentEntry, parseDeployment } from './descriptors/deployment.ts';
 
 function entryOf(deployed: string, folder: string, ...files: string[]): DeploymentEntry {
   const file = folder === '' ? 'deployment.yaml' : `${folder}/deployment.yaml`;

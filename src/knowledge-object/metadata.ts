@@ -1,17 +1,16 @@
 /** `metadata.json`: what a knowledge object says of itself. */
-import { withoutMark } from '../lib/byte-order-mark.ts';
-import { importRefused } from '../lib/errors.ts';
-import type { PackageProblem } from '../lib/errors.ts';
-import { koKey } from './id.ts';
-import type { KoId } from './id.ts';
-import type { LibraryRef } from './libraries.ts';
-import { LinkedObject } from './linked-data.ts';
-import type { Report } from './metadata-parts.ts';
-import { metadataProblem, parseObject } from './metadata-text.ts';
-import { plainAtId } from './places.ts';
-import { readFirstGeneration } from './read-first-generation.ts';
-import { isSecondGeneration, readSecondGeneration } from './read-second-generation.ts';
-import type { DeclaredServices } from './service-refs.ts';
+import { importRefused, type PackageProblem } from '../lib/errors.ts';
+import type { Fields } from '../lib/fields.ts';
+import { withoutEndSlashes, withoutMark } from '../lib/text.ts';
+import { escapeForMessage } from './escape-for-message.ts';
+import { type KoId, koKey, NEVER_NAANS, parseArk, parseKoId } from './id.ts';
+import { sourceOfNumber } from './json-place.ts';
+import { librariesOf, type LibraryRef } from './libraries.ts';
+import { contextsOf, LinkedObject } from './linked-data.ts';
+import { METADATA_FILE, metadataProblem, parseObject } from './metadata-text.ts';
+import { withoutDot } from './package-path.ts';
+import { atIdProblem, placeOf, plainAtId, threeParts } from './places.ts';
+import { activationServices, type DeclaredServices, namedService, type ServiceRef } from './service-refs.ts';
 
 export { METADATA_FILE, metadataProblem, tooManyValues } from './metadata-text.ts';
 
@@ -90,4 +89,189 @@ export function readMetadata(source: string, defaultNaan?: string): MetadataRead
   const readable = { services, hasDefaults, text };
   if (id === undefined || atId === undefined || problems.length > 0) return { readable, problems };
   return { metadata: { ...parts, id, atId, text }, readable, problems };
+}
+
+/** What a reading of metadata finds out; what was reported may be missing. */
+type MetadataParts = Omit<KoMetadata, 'id' | 'atId' | 'text'> & {
+  readonly id: KoId | undefined;
+  readonly atId: string | undefined;
+};
+
+/** The outermost object, whose text is `text`. */
+interface MetadataSource {
+  readonly fields: Fields;
+  /** The same, by its terms. */
+  readonly root: LinkedObject;
+  readonly text: string;
+  readonly report: Report;
+}
+
+/** Tells what is wrong with a field of the outermost object. */
+type Report = (field: string, message: string) => void;
+
+/** Reads what metadata of the first generation says: fields of one object, each of one type. */
+function readFirstGeneration({ fields, root, text, report }: MetadataSource): MetadataParts {
+  const id = idOf(fields, report);
+  const identifier = textField(fields, 'identifier', report);
+  const version =
+    typeof fields['version'] === 'number' ? sourceOfNumber(text, 'version') : textField(fields, 'version', report);
+  const service = pathField(fields, 'hasServiceSpecification', report);
+  const deployment = pathField(fields, 'hasDeploymentSpecification', report);
+  return {
+    id,
+    atId: looseText(fields['@id']),
+    generation: 1,
+    ...defined('identifier', identifier),
+    ...defined('version', version),
+    ...defined('title', looseText(fields['title'])),
+    ...defined('description', looseText(fields['description'])),
+    claims: {
+      identifiers: identifier === undefined ? [] : [identifier],
+      ...defined('version', version),
+      addresses: [],
+    },
+    services: [namedService({ service, deployment }, root)],
+    hasDefaults: false,
+  };
+}
+
+function idOf(fields: Fields, report: Report): KoId | undefined {
+  const value = fields['@id'];
+  if (value === undefined) {
+    report('@id', `${METADATA_FILE} has no @id: add "@id": "<naan>/<name>/<version>"`);
+    return undefined;
+  }
+  const id = typeof value === 'string' ? parseKoId(value) : undefined;
+  if (id === undefined) {
+    report(
+      '@id',
+      `@id in ${METADATA_FILE} is ${written(value)}; it must be "<naan>/<name>/<version>", each part 1 to 64 letters, digits and periods`,
+    );
+  } else if (NEVER_NAANS.has(id.naan)) {
+    report('@id', `@id in ${METADATA_FILE} has the naan "${id.naan}", which is a path of this service: choose another`);
+  }
+  return id;
+}
+
+function written(value: unknown): string {
+  try {
+    return escapeForMessage(JSON.stringify(value));
+  } catch {
+    return 'nested too deeply';
+  }
+}
+
+/** Empty when it was reported. */
+function textField(fields: Fields, name: string, report: Report): string | undefined {
+  const value = fields[name];
+  if (value === undefined || value === null || typeof value === 'string') return value ?? undefined;
+  report(name, `${name} in ${METADATA_FILE} must be a string`);
+  return '';
+}
+
+/** Empty when it was reported. */
+function pathField(fields: Fields, name: string, report: Report): string | undefined {
+  const text = textField(fields, name, report);
+  const path = text === undefined ? undefined : withoutDot(text);
+  if (path === '' && typeof fields[name] === 'string')
+    report(name, `${name} in ${METADATA_FILE} is empty: it must be the path of a file`);
+  return path;
+}
+
+const looseText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+const defined = <K extends string>(key: K, value: string | undefined): Partial<Record<K, string>> =>
+  value === undefined ? {} : ({ [key]: value } as Partial<Record<K, string>>);
+
+// Reads what metadata of the second generation says: JSON-LD, in the spellings that people use.
+
+/** "When its metadata holds any of its marks (`koio:kgrid`, a `dc:` term, `hasService`, `hasKnowledge`, a `@context` that names koio/2.x)." */
+const isSecondGeneration = ({ fields, root }: Pick<MetadataSource, 'fields' | 'root'>): boolean =>
+  root.speaks('dc') ||
+  ['kgrid', 'hasService', 'hasKnowledge'].some((term) => root.find(term, ['koio', '']) !== undefined) ||
+  contextsOf(fields).some((context) => CONTEXT.test(context));
+
+const CONTEXT = /\/koio\/2(?:\.|\/|$)/;
+
+/** "The version from `dc:version`, `version`, or `v1.0`." */
+const DC_FIRST = ['dc', '', 'koio', 'schema'] as const;
+
+/** The first generation's form of a version: `v<major>.<minor>`. */
+const VERSION = /^v\d+(?:\.\d+)*$/;
+
+function readSecondGeneration(source: MetadataSource, defaultNaan: string | undefined): MetadataParts {
+  const { root, text } = source;
+  const atId = atIdOf(source);
+  const spelled = root.find('version', DC_FIRST);
+  const version =
+    typeof spelled?.value === 'number' ? sourceOfNumber(text, spelled.key) : root.text('version', DC_FIRST);
+  const identifiers = root.texts('identifier', DC_FIRST);
+  const id = atId === undefined ? undefined : placeOf(atId, { version, defaultNaan });
+  return {
+    id,
+    atId,
+    generation: 2,
+    ...defined('identifier', identifiers[0]),
+    ...defined('version', version),
+    ...defined('title', root.text('title', DC_FIRST)),
+    ...defined('description', root.text('description', DC_FIRST)),
+    claims: {
+      ...(id === undefined || atId === undefined || threeParts(atId) === undefined
+        ? { identifiers: [] }
+        : claimed(id, identifiers, version)),
+      addresses: atId === undefined ? [] : addressesOf(atId),
+    },
+    services: servicesOf(root),
+    libraries: librariesOf(root),
+    hasDefaults: true,
+  };
+}
+
+/** "Identifier and version need agree only where they have the first generation's form." */
+const claimed = (
+  id: KoId,
+  identifiers: readonly string[],
+  version: string | undefined,
+): { identifiers: string[]; version?: string } => ({
+  identifiers: identifiers.filter((each) => idIn(each) !== undefined),
+  ...defined('version', version !== undefined && VERSION.test(version) ? versionLike(id.version, version) : undefined),
+});
+
+/** `1.0` at the end of an `@id` names the same as `v1.0`. */
+const versionLike = (own: string, version: string): string => (`v${own}` === version ? own : version);
+
+/** "`servers[0].url` may be `/endpoints/<@id>`, `/<@id>`": also with what stands in front of the `@id`. */
+const addressesOf = (atId: string): string[] =>
+  [...new Set([plainAtId(atId), withoutEndSlashes(atId)])].flatMap((each) => [`/endpoints/${each}`, `/${each}`]);
+
+const idIn = (identifier: string): KoId | undefined => parseArk(identifier) ?? parseKoId(identifier);
+
+function atIdOf({ fields, report }: MetadataSource): string | undefined {
+  const value = fields['@id'];
+  if (value === undefined || value === null) {
+    const inGraph = fields['@graph'] === undefined ? '' : '; what stands in @graph is not read';
+    report('@id', `${METADATA_FILE} has no @id: add "@id" with the name of the knowledge object${inGraph}`);
+    return undefined;
+  }
+  const problem = typeof value === 'string' ? atIdProblem(value) : `is ${written(value)}; it must be a text`;
+  if (problem !== undefined) {
+    report('@id', `@id in ${METADATA_FILE} ${problem}`);
+    return undefined;
+  }
+  return value as string;
+}
+
+function servicesOf(root: LinkedObject): readonly ServiceRef[] {
+  const named = {
+    service: pathOf(root, 'hasServiceSpecification'),
+    deployment: pathOf(root, 'hasDeploymentSpecification'),
+  };
+  const services = activationServices(named, root);
+  if (named.deployment === undefined && services.length > 0) return services;
+  return [namedService({ ...named, service: named.service ?? services[0]?.specification }, root)];
+}
+
+function pathOf(root: LinkedObject, term: string): string | undefined {
+  const path = withoutDot(root.text(term) ?? '');
+  return path === '' ? undefined : path;
 }

@@ -1,9 +1,7 @@
 /** Where on the shelf a knowledge object stands, whatever its `@id` looks like. */
-import { digestOf } from '../lib/digest.ts';
-import { MAX_URL_CHARACTERS, withoutEndSlashes } from '../lib/text.ts';
-import { NEVER_NAANS, koKey, parseArk, parseKoId } from './id.ts';
-import type { KoId } from './id.ts';
+import { digestOf, MAX_URL_CHARACTERS, withoutEndSlashes } from '../lib/text.ts';
 import { escapeForMessage } from './escape-for-message.ts';
+import { type KoId, koKey, NEVER_NAANS, parseArk, parseKoId } from './id.ts';
 
 /** Of ids that are words or URLs, where no setting says otherwise. */
 export const DEFAULT_NAAN = 'kgrid';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { compareVersions } from './version-order.ts';
+import { compareVersions } from './id.ts';
 
 const version = fc.oneof(
   fc.stringMatching(/^[vV]?\d{1,4}(\.\d{1,4}){0,3}[a-z]{0,2}\d{0,2}$/),

@@ -203,3 +203,7 @@ export const outcomeOf = (thrown: unknown): string => (thrown instanceof Service
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
 
 export const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(messageOf(thrown)));
+
+/** Nothing could be opened: this says nothing about what was to be opened. */
+export const isOutOfHandles = (thrown: unknown): boolean =>
+  thrown instanceof Error && 'code' in thrown && (thrown.code === 'EMFILE' || thrown.code === 'ENFILE');

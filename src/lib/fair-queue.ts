@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 /** Work of one key. */
 interface Line {
   running: number;
@@ -73,5 +75,26 @@ export class FairQueue {
       if (first.waiting.length > 0 && first.running < this.#perKey) this.#ready.add(first);
       begin();
     }
+  }
+}
+
+/** Maps in parallel, at most `most` at a time; the results keep the order of the items. */
+export async function mapBounded<T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = new Array<R>(items.length);
+  const waiting = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [at, item] of waiting) results[at] = await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(most, items.length) }, worker));
+  return results;
+}
+
+const ITEMS_PER_TURN = 100;
+
+/** The items, with a turn for everybody else after each hundred. */
+export async function* inTurns<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
+  for (let at = 0; at < items.length; at += ITEMS_PER_TURN) {
+    if (at > 0) await setImmediate();
+    yield items.slice(at, at + ITEMS_PER_TURN);
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { depthOf, numbersIn, pointerOf } from './json-numbers.ts';
+import { depthOf, numbersIn, pointerOf } from '../execution/exact-numbers.ts';
 
 const found = (text: string): [string, string][] =>
   [...numbersIn(text, () => true)].map(({ literal, path }) => [pointerOf(path), literal]);

@@ -47,3 +47,12 @@ const formatHost = (host: string): string => (host.includes(':') ? `[${host}]` :
 
 export const isSameHostPort = (one: HostPort, other: HostPort): boolean =>
   one.host === other.host && one.port === other.port;
+
+/** True for an address or name that only this machine has; an IPv6 address with or without its brackets. */
+export function isLoopback(host: string): boolean {
+  if (host.toLowerCase() === 'localhost') return true;
+  const address = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+  // A name such as 127.evil.example is anybody's.
+  if (!ipaddr.IPv4.isValidFourPartDecimal(address) && !ipaddr.IPv6.isValid(address)) return false;
+  return ipaddr.process(address).range() === 'loopback';
+}

@@ -1,3 +1,5 @@
+import Negotiator from 'negotiator';
+
 /** The header `Content-Type`, as requests have it. */
 
 /** Media type without its parameters, in lower case. */
@@ -8,3 +10,17 @@ export const mediaTypeOf = (header: string | undefined): string => {
 
 /** JSON itself and types that end with `+json`. */
 export const isJson = (mediaType: string): boolean => /^(application|text)\/json$|\+json$/.test(mediaType);
+
+/** Characters, many times what browsers send: the negotiator compares each range with each type that is offered. */
+const MAX_ACCEPT_CHARACTERS = 1024;
+
+/** An `Accept` header, cut behind the last range that fits. */
+export const boundedAccept = (accept: string): string =>
+  accept.length <= MAX_ACCEPT_CHARACTERS
+    ? accept
+    : accept.slice(0, Math.max(0, accept.lastIndexOf(',', MAX_ACCEPT_CHARACTERS)));
+
+/** Of these media types the one that the client likes best; undefined for none. */
+export function preferredType(accept: string | undefined, types: string[]): string | undefined {
+  return new Negotiator({ headers: accept === undefined ? {} : { accept: boundedAccept(accept) } }).mediaType(types);
+}

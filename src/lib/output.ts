@@ -5,7 +5,7 @@
 import { constants, fstatSync, openSync, writevSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { Backoff } from './backoff.ts';
-import { uptime } from './uptime.ts';
+import { uptime } from './time.ts';
 
 /** Most bytes that are kept. */
 const MAX_KEPT_BYTES = 4 * 2 ** 20;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mapBounded } from './map-bounded.ts';
-import { FairQueue } from './fair-queue.ts';
+import { FairQueue, mapBounded } from './fair-queue.ts';
 
 test('work of one key runs in order, that of others beside it, and an error ends only its own', async () => {
   const queue = new FairQueue({ perKey: 1 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sameSecret } from './same-secret.ts';
+import { sameSecret } from './secret.ts';
 
 test('only the secret itself is the same, whatever else is given', () => {
   const isSecret = sameSecret('pässword');

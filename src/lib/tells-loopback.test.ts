@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isLoopback } from './loopback.ts';
+import { isLoopback } from './host-port.ts';
 
 for (const host of [
   'localhost',

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+
 /** Work on text from outside, in time that grows no faster than the text: expressions such as `/\/+$/` take its square. */
 
 const SLASH = 47;
@@ -50,3 +52,9 @@ export function hasMore(marks: RegExp, text: string, most: number): boolean {
   while (marks.test(text)) if (++count > most) return true;
   return false;
 }
+
+/** Some programs begin what they write with a byte order mark, which a reader "MAY ignore" (RFC 8259). */
+export const withoutMark = (text: string): string => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+
+/** sha256 of several texts, as hex; where one ends and the next begins counts. */
+export const digestOf = (...texts: readonly string[]): string => hash('sha256', JSON.stringify(texts), 'hex');

@@ -40,3 +40,6 @@ function shortZoneName(date: Date): string {
   const parts = new Intl.DateTimeFormat('en-US', { timeZoneName: 'short' }).formatToParts(date);
   return (parts.find((part) => part.type === 'timeZoneName')?.value ?? 'UTC').replace(/\s/g, '');
 }
+
+/** Whole milliseconds since the process began, by a clock that nobody sets: limits hold whatever the date does. */
+export const uptime = (): number => Math.floor(performance.now());

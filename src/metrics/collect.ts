@@ -1,18 +1,17 @@
 /** All samples, family by family: what was counted, and what the parts of the service have now. */
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Activator } from '../activation/activator.ts';
 import type { Build } from '../build.ts';
-import type { EngineFigures } from '../engines/engine.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
-import type { BatchFigures } from '../execution/batch/batch-counts.ts';
+import type { EngineFigures } from '../engines/engine.ts';
+import type { BatchFigures } from '../execution/batch/run-records.ts';
 import type { FleetFigures } from '../fleet/fleet-health.ts';
+import { uptime } from '../lib/time.ts';
 import type { Shelf } from '../shelf/shelf.ts';
-import { FAMILIES } from './families.ts';
-import type { FamilyKey } from './families.ts';
-import type { Histogram } from './histogram.ts';
+import { FAMILIES, type FamilyKey } from './families.ts';
 import type { Measured } from './measured.ts';
-import type { ProcessReader } from './process-figures.ts';
-import type { ShelfReader } from './shelf-figures.ts';
-import { labelsOf, Samples } from './text.ts';
+import { type Histogram, labelsOf, Samples } from './text.ts';
 
 export interface Sources {
   readonly measured: Measured;
@@ -245,4 +244,117 @@ function* histograms(key: FamilyKey, all: readonly (readonly [string, Histogram]
     }
   }
   yield samples;
+}
+
+// What the service and the processes that it started use. Reading it costs a call of the system for each process.
+
+/** Milliseconds for which it counts. */
+const FRESH_MS = 1000;
+
+interface ProcessFigures {
+  /** Resident bytes by kind and engine; of the service itself without one. */
+  readonly memory: readonly (readonly [kind: string, engine: string, bytes: number])[];
+  readonly virtual: number | undefined;
+  readonly openFiles: number | undefined;
+}
+
+export class ProcessReader {
+  readonly #engines: () => Iterable<readonly [engine: string, EngineFigures]>;
+  #read: { readonly at: number; readonly figures: Promise<ProcessFigures> } | undefined;
+  #mostFiles: Promise<number | undefined> | undefined;
+
+  constructor(engines: () => Iterable<readonly [string, EngineFigures]>) {
+    this.#engines = engines;
+  }
+
+  /** As they are, or were within the last second. */
+  figures(): Promise<ProcessFigures> {
+    const at = uptime();
+    if (this.#read === undefined || at - this.#read.at >= FRESH_MS) this.#read = { at, figures: this.#readAll() };
+    return this.#read.figures;
+  }
+
+  /** Files that the service may have open; undefined where there is no end, or the system does not tell. */
+  mostFiles(): Promise<number | undefined> {
+    return (this.#mostFiles ??= readFile('/proc/self/limits', 'latin1').then(
+      (text) => numberIn(/^Max open files +(\d+)/m.exec(text)?.[1]),
+      () => undefined,
+    ));
+  }
+
+  async #readAll(): Promise<ProcessFigures> {
+    const memory: [string, string, number][] = [['service', '', process.memoryUsage.rss()]];
+    for (const [engine, { processes }] of this.#engines()) {
+      const kinds = new Map<string, number>();
+      for (const { kind, memory } of processes) kinds.set(kind, (kinds.get(kind) ?? 0) + memory());
+      for (const [kind, bytes] of kinds) memory.push([kind, engine, bytes]);
+    }
+    const [files, status] = await Promise.all([
+      readdir('/proc/self/fd').catch(() => undefined),
+      readFile('/proc/self/status', 'latin1').catch(() => ''),
+    ]);
+    const kilobytes = numberIn(/^VmSize:\s+(\d+) kB/m.exec(status)?.[1]);
+    return {
+      memory,
+      virtual: kilobytes === undefined ? undefined : kilobytes * 1024,
+      // One of them is the folder that was read.
+      openFiles: files && files.length - 1,
+    };
+  }
+}
+
+const numberIn = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
+
+// What lies on the shelf, and whether it can be read: looked at once a second at most, however often it is asked for.
+
+/** Milliseconds after which a shelf that says nothing cannot be read. */
+const LONGEST_WAIT_MS = 2000;
+
+interface ShelfFigures {
+  /** Undefined where it was never known. */
+  readonly kos: number | undefined;
+  readonly isReadable: boolean;
+}
+
+export class ShelfReader {
+  readonly #shelf: Pick<Shelf, 'check' | 'revision' | 'list'>;
+  readonly #longestWaitMs: number;
+  #counted: { readonly revision: number; readonly kos: number } | undefined;
+  #look: { readonly began: number; readonly figures: Promise<ShelfFigures> } | undefined;
+  #isLooking = false;
+
+  constructor(shelf: Pick<Shelf, 'check' | 'revision' | 'list'>, longestWaitMs = LONGEST_WAIT_MS) {
+    this.#shelf = shelf;
+    this.#longestWaitMs = longestWaitMs;
+  }
+
+  /** Never rejects, and waits for no disk that does not answer. */
+  async figures(): Promise<ShelfFigures> {
+    const began = uptime();
+    if (!this.#isLooking && (this.#look === undefined || began - this.#look.began >= FRESH_MS))
+      this.#look = { began, figures: this.#read() };
+    const late = new AbortController();
+    const unread = { kos: this.#counted?.kos, isReadable: false };
+    const left = Math.max(0, (this.#look?.began ?? began) + this.#longestWaitMs - began);
+    try {
+      return await Promise.race([this.#look?.figures ?? unread, wait(left, unread, { signal: late.signal })]);
+    } finally {
+      late.abort();
+    }
+  }
+
+  async #read(): Promise<ShelfFigures> {
+    this.#isLooking = true;
+    try {
+      await this.#shelf.check();
+      const revision = await this.#shelf.revision();
+      // A list of ten thousand is made only after a change.
+      if (this.#counted?.revision !== revision) this.#counted = { revision, kos: (await this.#shelf.list()).length };
+      return { kos: this.#counted.kos, isReadable: true };
+    } catch {
+      return { kos: this.#counted?.kos, isReadable: false };
+    } finally {
+      this.#isLooking = false;
+    }
+  }
 }

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Endpoint } from '../activation/endpoint.ts';
 import type { EndpointSet } from '../activation/endpoint-set.ts';
+import type { Endpoint } from '../activation/endpoint.ts';
 import type { KoName } from '../knowledge-object/id.ts';
-import { Executions } from './executions.ts';
-import { CALL_BOUNDS } from './histogram.ts';
-import { History } from './history.ts';
-import type { CallHistory } from './history.ts';
+import { type CallHistory, History } from './history.ts';
+import { Executions } from './measured.ts';
+import { CALL_BOUNDS } from './text.ts';
 
 const endpointOf = (name: string): Endpoint =>
   ({

@@ -3,11 +3,70 @@
  * the series that changed.
  */
 import { koKey } from '../knowledge-object/id.ts';
-import { uptime } from '../lib/uptime.ts';
-import type { EndpointSeries, Executions } from './executions.ts';
-import { add, callsOf, failedOf, newFigures, quantile, readSeries, rounded } from './history-figures.ts';
-import type { Figures } from './history-figures.ts';
-import { Track } from './history-track.ts';
+import { EXECUTION_ERRORS } from '../lib/errors.ts';
+import { uptime } from '../lib/time.ts';
+import type { EndpointSeries, Executions } from './measured.ts';
+import { CALL_BOUNDS } from './text.ts';
+
+// What is told of calls: how many there were, how many failed, and how long those that ran took.
+
+/** Calls, those that failed, and how many of those that ran took as long as each bucket says. */
+type Figures = Float64Array;
+
+const CALLS = 0;
+const FAILED = 1;
+/** Where the buckets begin, and how many there are. */
+const BUCKETS_AT = 2;
+const BUCKETS = CALL_BOUNDS.length + 1;
+
+const newFigures = (): Figures => new Float64Array(BUCKETS_AT + BUCKETS);
+const callsOf = (figures: Figures): number => figures[CALLS] ?? 0;
+const failedOf = (figures: Figures): number => figures[FAILED] ?? 0;
+
+/** As the alerts have it: what the caller did wrong is no failure of the service or of a knowledge object. */
+const FAILURES: ReadonlySet<string> = new Set([
+  ...EXECUTION_ERRORS.keys(),
+  ...['runtime-unreachable', 'runtime-silent', 'overloaded', 'internal'],
+]);
+/** Of calls that did not run nobody asks how long they took. */
+const RAN: ReadonlySet<string> = new Set(['done', ...EXECUTION_ERRORS.keys(), 'runtime-silent', 'internal']);
+
+/** All that was counted of a series, into `into`. */
+function readSeries(series: EndpointSeries, into: Figures): Figures {
+  into.fill(0);
+  for (const [outcome, { count, counts }] of series.outcomes()) {
+    into[CALLS] = callsOf(into) + count;
+    if (FAILURES.has(outcome)) into[FAILED] = failedOf(into) + count;
+    if (!RAN.has(outcome)) continue;
+    for (let i = 0; i < BUCKETS; i++) into[BUCKETS_AT + i] = (into[BUCKETS_AT + i] ?? 0) + (counts[i] ?? 0);
+  }
+  return into;
+}
+
+function add(to: Figures, figures: Figures, times = 1): Figures {
+  for (let i = 0; i < to.length; i++) to[i] = (to[i] ?? 0) + times * (figures[i] ?? 0);
+  return to;
+}
+
+/** Milliseconds within which that part of the calls came back, interpolated as Prometheus does; null where none ran. */
+function quantile(figures: Figures, part: number): number | null {
+  let all = 0;
+  for (let i = BUCKETS_AT; i < figures.length; i++) all += figures[i] ?? 0;
+  if (all === 0) return null;
+  const rank = part * all;
+  let below = 0;
+  for (let i = 0; i < CALL_BOUNDS.length; i++) {
+    const count = figures[BUCKETS_AT + i] ?? 0;
+    const upper = CALL_BOUNDS[i] ?? 0;
+    const lower = CALL_BOUNDS[i - 1] ?? 0;
+    if (count > 0 && below + count >= rank) return rounded(1000 * (lower + (upper - lower) * ((rank - below) / count)));
+    below += count;
+  }
+  // Nobody knows how much longer those beyond the last bound took.
+  return 1000 * (CALL_BOUNDS.at(-1) ?? 0);
+}
+
+const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 
 const STEP_SECONDS = 30;
 const STEP_MS = 1000 * STEP_SECONDS;
@@ -254,3 +313,99 @@ export class History implements Disposable {
 }
 
 const NOTHING: Figures = newFigures();
+
+// The last hour of one series, in steps. Only steps in which something changed are kept, each with the buckets that did: a
+// few words of 4 bytes, at most 20.
+
+/** Of a step: its number, calls, failures, and which buckets follow. */
+const HEAD = 4;
+const FIRST_WORDS = 32;
+
+class Track {
+  /** Of all steps that are kept. */
+  readonly sum = newFigures();
+  /** What was counted until the last step ended. */
+  readonly counted = newFigures();
+  #words = new Uint32Array(FIRST_WORDS);
+  #start = 0;
+  #end = 0;
+  /** Where the last step begins. */
+  #last = 0;
+
+  /** Bytes that it takes. */
+  get bytes(): number {
+    return this.#words.byteLength + this.sum.byteLength + this.counted.byteLength;
+  }
+
+  /** Steps come in their order. */
+  append(step: number, figures: Figures): void {
+    this.#makeRoom();
+    const words = this.#words;
+    let end = this.#end;
+    this.#last = end;
+    words[end++] = step;
+    words[end++] = callsOf(figures);
+    words[end++] = failedOf(figures);
+    const maskAt = end++;
+    let mask = 0;
+    for (let i = 0; i < BUCKETS; i++) {
+      const count = figures[BUCKETS_AT + i] ?? 0;
+      if (count === 0) continue;
+      mask |= 1 << i;
+      words[end++] = count;
+    }
+    words[maskAt] = mask;
+    this.#end = end;
+    add(this.sum, figures);
+  }
+
+  /** Lets go of the steps before that one. */
+  dropBefore(step: number): void {
+    const figures = newFigures();
+    while (this.#start < this.#end && (this.#words[this.#start] ?? 0) < step) {
+      this.#start = this.#read(this.#start, figures);
+      add(this.sum, figures, -1);
+    }
+  }
+
+  *steps(): Generator<readonly [step: number, figures: Figures], void, undefined> {
+    for (let at = this.#start; at < this.#end;) {
+      const figures = newFigures();
+      const step = this.#words[at] ?? 0;
+      at = this.#read(at, figures);
+      yield [step, figures];
+    }
+  }
+
+  /** Of the last step, where it is that one. */
+  lastIf(step: number): Figures | undefined {
+    if (this.#start === this.#end || this.#words[this.#last] !== step) return undefined;
+    const figures = newFigures();
+    this.#read(this.#last, figures);
+    return figures;
+  }
+
+  /** Gives where the next one begins. */
+  #read(start: number, into: Figures): number {
+    const words = this.#words;
+    let at = start + HEAD;
+    const mask = words[start + HEAD - 1] ?? 0;
+    into[0] = words[start + 1] ?? 0;
+    into[1] = words[start + 2] ?? 0;
+    for (let i = 0; i < BUCKETS; i++) into[BUCKETS_AT + i] = (mask & (1 << i)) === 0 ? 0 : (words[at++] ?? 0);
+    return at;
+  }
+
+  #makeRoom(): void {
+    if (this.#end + HEAD + BUCKETS <= this.#words.length) return;
+    const used = this.#end - this.#start;
+    const old = this.#words;
+    // What was let go at the front is used again, where it is much.
+    if (this.#start < old.length / 4 || used + HEAD + BUCKETS > old.length)
+      this.#words = new Uint32Array(Math.ceil(old.length * 1.5));
+    this.#words.set(old.subarray(this.#start, this.#end));
+    this.#last -= this.#start;
+    this.#start = 0;
+    this.#end = used;
+  }
+}

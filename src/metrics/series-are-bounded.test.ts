@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Endpoint } from '../activation/endpoint.ts';
 import type { EndpointSet } from '../activation/endpoint-set.ts';
+import type { Endpoint } from '../activation/endpoint.ts';
 import type { KoName } from '../knowledge-object/id.ts';
-import { Executions } from './executions.ts';
-import { Requests } from './requests.ts';
+import { Executions, Requests } from './measured.ts';
 
 const endpointOf = (name: string, version = 'v1', engine = 'javascript', path = 'run'): Endpoint =>
   ({ name: path, ko: { id: { naan: 'a', name, version } }, entry: { engine } }) as unknown as Endpoint;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ShelfEntry } from '../shelf/shelf.ts';
-import { ShelfReader } from './shelf-figures.ts';
+import { ShelfReader } from './collect.ts';
 
 const PATIENCE_MS = 20;
 

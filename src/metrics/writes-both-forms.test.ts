@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FAMILIES } from './families.ts';
-import type { Family } from './families.ts';
-import { CALL_BOUNDS, Histogram } from './histogram.ts';
-import { headOf, labelsOf, Samples } from './text.ts';
+import { FAMILIES, type Family } from './families.ts';
+import { CALL_BOUNDS, headOf, Histogram, labelsOf, Samples } from './text.ts';
 
 test('a label holds any text on one line, and equal texts after that mean one series', () => {
   assert.equal(labelsOf(['a', 'b'], ['x"y\\z\nw', '']), '{a="x\\"y\\\\z\\nw",b=""}');

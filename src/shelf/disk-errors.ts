@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { messageOf, ServiceError, shelfFull, shelfNotWritable, tooManyOpen } from '../lib/errors.ts';
-import { isOutOfHandles } from '../lib/out-of-handles.ts';
+import { isOutOfHandles } from '../lib/errors.ts';
 
 /** `ENOSPC` and the like; undefined for what is not an error of the system. */
 export function errnoOf(thrown: unknown): string | undefined {

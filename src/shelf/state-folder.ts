@@ -6,14 +6,14 @@ import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve, sep } from 'node:path';
-import { digestOf } from '../lib/digest.ts';
 import { startRefused } from '../lib/errors.ts';
+import { digestOf } from '../lib/text.ts';
 import { userCache } from '../lib/user-cache.ts';
 import { isFull, isMissing, isReadOnly, reasonOf, whyUnusable } from './disk-errors.ts';
-import { makeFolder, tryToWrite } from './store/durable-files.ts';
-import { ShelfInUse, takeOwnership, type Owner } from './store/owner-lock.ts';
-import { SHELF_HOME } from './store/shelf-layout.ts';
 import { clearSpool } from './import/spool.ts';
+import { makeFolder, tryToWrite } from './store/durable-files.ts';
+import { type Owner, ShelfInUse, takeOwnership } from './store/owner-lock.ts';
+import { SHELF_HOME } from './store/shelf-layout.ts';
 import { storeAt } from './stores.ts';
 
 export interface StateFolder extends Disposable {

@@ -5,13 +5,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { MAX_DEPTH } from '../../src/engines/call-headers.ts';
-import { ActivationFailure } from '../../src/engines/engine.ts';
-import type { Engine } from '../../src/engines/engine.ts';
+import { ActivationFailure, type Engine } from '../../src/engines/engine.ts';
 import { ENGINES } from '../../src/engines/table.ts';
 import { EXECUTION_ERRORS, ServiceError } from '../../src/lib/errors.ts';
-import { uptime } from '../../src/lib/uptime.ts';
-import { EngineHost } from './engine-host.ts';
-import type { Artifacts } from './engine-host.ts';
+import { uptime } from '../../src/lib/time.ts';
+import { type Artifacts, EngineHost } from './engine-host.ts';
 
 /** An engine that runs, with limits small enough to be met. */
 export interface EngineUnderTest extends AsyncDisposable {

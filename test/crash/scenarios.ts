@@ -1,4 +1,4 @@
-import { mapBounded } from '../../src/lib/map-bounded.ts';
+import { mapBounded } from '../../src/lib/fair-queue.ts';
 import type { Change } from './journal.ts';
 import { CrashSite, type Origin } from './rounds.ts';
 import type { StoreName } from './stores.ts';

@@ -6,7 +6,7 @@ import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
-import { mapBounded } from '../../src/lib/map-bounded.ts';
+import { mapBounded } from '../../src/lib/fair-queue.ts';
 import { openStorage } from '../../src/shelf/open-storage.ts';
 import { StoredShelf } from '../../src/shelf/store/stored-shelf.ts';
 import { kgrid } from '../cli/kgrid.ts';

@@ -4,7 +4,15 @@ import * as catalogue from '../../src/lib/errors.ts';
 import { loadInterface } from './support/interface.ts';
 
 /** No errors of callers: a start that is refused, and what reads errors. */
-const NO_ERRORS = ['EXECUTION_ERRORS', 'ServiceError', 'messageOf', 'outcomeOf', 'startRefused', 'toError'];
+const NO_ERRORS = [
+  'EXECUTION_ERRORS',
+  'ServiceError',
+  'isOutOfHandles',
+  'messageOf',
+  'outcomeOf',
+  'startRefused',
+  'toError',
+];
 
 test('the OpenAPI document lists every error with its code, status and title, and no other', () => {
   const made = Object.entries(catalogue)

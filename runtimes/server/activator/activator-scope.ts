@@ -1,7 +1,7 @@
 /** Calls that knowledge objects make of other endpoints: always through the activator, whatever runs them. */
-import type { CallScope, NestedCall } from '../../../src/engines/engine.ts';
 import { DEADLINE_HEADER, DEPTH_HEADER, TOKEN_HEADER } from '../../../src/engines/call-headers.ts';
-import { uptime } from '../../../src/lib/uptime.ts';
+import type { CallScope, NestedCall } from '../../../src/engines/engine.ts';
+import { uptime } from '../../../src/lib/time.ts';
 import { isUri } from '../lib/paths.ts';
 import type { ActivatorClient } from './client.ts';
 

@@ -1,7 +1,5 @@
 /** `POST /{uri}`: runs an endpoint. The body goes to the worker as text and its result comes back as JSON text. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { CallScope } from '../../../src/engines/engine.ts';
-import type { Endpoints } from '../activation/endpoints.ts';
 import {
   CALLS_TYPE,
   DEADLINE_HEADER,
@@ -9,14 +7,15 @@ import {
   REQUEST_ID_HEADER,
   TOKEN_HEADER,
 } from '../../../src/engines/call-headers.ts';
-import { notFound, overloaded } from '../../../src/lib/errors.ts';
-import type { ServiceError } from '../../../src/lib/errors.ts';
-import { isJson, mediaTypeOf } from '../../../src/lib/media-type.ts';
+import type { CallScope } from '../../../src/engines/engine.ts';
 import { CallFailure, type FailureKind } from '../../../src/engines/supervisor/call-failure.ts';
-import { uptime } from '../../../src/lib/uptime.ts';
+import { notFound, overloaded, type ServiceError } from '../../../src/lib/errors.ts';
+import { isJson, mediaTypeOf } from '../../../src/lib/media-type.ts';
+import { uptime } from '../../../src/lib/time.ts';
+import type { Endpoints } from '../activation/endpoints.ts';
 import type { CallOrigin } from '../activator/activator-scope.ts';
-import { answerCalls, takesFailuresAsJson, type Outcome, type Submit } from './calls-in-one-request.ts';
 import { readText, sendError, sendJson } from './body.ts';
+import { answerCalls, type Outcome, type Submit, takesFailuresAsJson } from './calls-in-one-request.ts';
 
 export interface ExecuteOptions {
   readonly executionTimeoutMs: number;

@@ -1,10 +1,10 @@
 /** The runtime's HTTP interface: one table of routes, and the secret that a supervised runtime asks for. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { sameSecret } from '../../../src/lib/same-secret.ts';
-import { secretHeader } from '../activator/client.ts';
 import { messageOf, methodNotAllowed, notFound, ServiceError } from '../../../src/lib/errors.ts';
-import { crossSite, toServiceError, unauthenticated } from '../lib/errors.ts';
+import { sameSecret } from '../../../src/lib/secret.ts';
 import type { Endpoint, Endpoints } from '../activation/endpoints.ts';
+import { secretHeader } from '../activator/client.ts';
+import { crossSite, toServiceError, unauthenticated } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import { sendError, sendJson } from './body.ts';
 import type { Execute } from './execute.ts';

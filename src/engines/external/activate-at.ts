@@ -1,14 +1,14 @@
 /** Activates an endpoint at one external runtime: `POST {runtime}/endpoints`, repeated while it is in processing. */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ActivationContext, EndpointPlan } from '../engine.ts';
-import type { ExternalOptions } from './external-options.ts';
 import { Backoff } from '../../lib/backoff.ts';
-import { MAX_URL_CHARACTERS, cutWords, oneLine, withoutEndSlashes, withoutStartSlashes } from '../../lib/text.ts';
+import { cutWords, MAX_URL_CHARACTERS, oneLine, withoutEndSlashes, withoutStartSlashes } from '../../lib/text.ts';
+import { uptime } from '../../lib/time.ts';
 import { withoutCredentials } from '../../lib/without-credentials.ts';
+import type { ActivationContext, EndpointPlan } from '../engine.ts';
 import { objectOf } from './answers.ts';
+import type { ExternalOptions } from './external-options.ts';
 import { RuntimeUnreachable } from './runtime-connections.ts';
 import type { Runtime } from './runtime.ts';
-import { uptime } from '../../lib/uptime.ts';
 
 /** A runtime registers before it listens, or while its port is still taken: it gets this long from then on to come up. */
 const STARTUP_TIMEOUT_MS = 15_000;

@@ -2,12 +2,12 @@
  * Sends many calls of one endpoint in one request, where the runtime offers it: what comes while two requests are
  * on their way forms the next one. Answers come as they are ready, so that a slow call holds up no other.
  */
-import { isJsonText } from '../../lib/json.ts';
 import { callerGone, invalidResult } from '../../lib/errors.ts';
-import { uptime } from '../../lib/uptime.ts';
-import { areAlike } from '../like-deadlines.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
+import { isJsonText } from '../../lib/json.ts';
+import { uptime } from '../../lib/time.ts';
 import type { CallSignal, CallTrace } from '../engine.ts';
+import { areAlike } from '../like-deadlines.ts';
 import { failureIn, failureOf } from './answers.ts';
 import { RuntimeUnreachable } from './runtime-connections.ts';
 

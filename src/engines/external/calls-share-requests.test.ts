@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { uptime } from '../../lib/time.ts';
 import type { CallTrace } from '../engine.ts';
-import { CallBatches } from './call-batches.ts';
-import type { BatchedCall } from './call-batches.ts';
-import { uptime } from '../../lib/uptime.ts';
+import { type BatchedCall, CallBatches } from './call-batches.ts';
 import { RuntimeUnreachable } from './runtime-connections.ts';
 
 /** A request on its way, to be answered by the test. */

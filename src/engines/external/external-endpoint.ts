@@ -1,5 +1,6 @@
 /** An endpoint at one external runtime that holds it. */
 import { executionFailed, messageOf, overloaded } from '../../lib/errors.ts';
+import { uptime } from '../../lib/time.ts';
 import {
   ANSWERS_ACCEPTED,
   CALLS_TYPE,
@@ -10,18 +11,15 @@ import {
   TOKEN_HEADER,
   TRACE_HEADER,
 } from '../call-headers.ts';
-import type { ActivationContext, Call, CallTrace, EndpointPlan } from '../engine.ts';
-import { activateAt } from './activate-at.ts';
-import type { ActivatedAt } from './activate-at.ts';
-import { failureIn, resultOf } from './answers.ts';
-import type { EndpointLocation } from './endpoint-location.ts';
 import { checkJson } from '../check-json.ts';
+import type { ActivationContext, Call, CallTrace, EndpointPlan } from '../engine.ts';
+import { activateAt, type ActivatedAt } from './activate-at.ts';
+import { failureIn, resultOf } from './answers.ts';
 import { CallBatches } from './call-batches.ts';
+import type { EndpointLocation } from './endpoint-location.ts';
 import type { ExternalOptions } from './external-options.ts';
-import { RuntimeSilent, RuntimeUnreachable } from './runtime-connections.ts';
+import { type RequestOptions, RuntimeSilent, RuntimeUnreachable } from './runtime-connections.ts';
 import type { Runtime } from './runtime.ts';
-import type { RequestOptions } from './runtime-connections.ts';
-import { uptime } from '../../lib/uptime.ts';
 
 const ACCEPT = 'application/json, */*;q=0.5';
 /** Bytes of an answer, or of a record of one, in addition to its result. */

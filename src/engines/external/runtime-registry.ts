@@ -1,15 +1,14 @@
 /** All external runtimes: which registered, which answer, and what a registration sets off. */
-import { notFound, malformedRequest } from '../../lib/errors.ts';
+import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
+import { malformedRequest, notFound } from '../../lib/errors.ts';
+import { withoutEndSlashes } from '../../lib/text.ts';
+import { uptime } from '../../lib/time.ts';
 import { withoutCredentialsIn } from '../../lib/without-credentials.ts';
 import type { EngineRegistry } from '../engine-registry.ts';
 import { engineName } from '../table.ts';
-import { RuntimeEngine } from './runtime-engine.ts';
 import type { ExternalOptions } from './external-options.ts';
-import { Runtime } from './runtime.ts';
-import type { Registration } from './runtime.ts';
-import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
-import { withoutEndSlashes } from '../../lib/text.ts';
-import { uptime } from '../../lib/uptime.ts';
+import { RuntimeEngine } from './runtime-engine.ts';
+import { type Registration, Runtime } from './runtime.ts';
 
 export interface RegistryOptions extends ExternalOptions {
   /** Receives the engines of runtimes, and emits their registrations. */

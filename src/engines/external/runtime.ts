@@ -1,11 +1,17 @@
 /** One external runtime: a server that runs endpoints of one engine. */
 import { withoutEndSlashes } from '../../lib/text.ts';
-import { uptime } from '../../lib/uptime.ts';
+import { uptime } from '../../lib/time.ts';
 import { engineName } from '../table.ts';
 import { objectOf } from './answers.ts';
 import { HeldEndpoints } from './held-endpoints.ts';
-import { RuntimeConnections, RuntimeSilent, RuntimeUnreachable } from './runtime-connections.ts';
-import type { OnChunk, RequestOptions, RuntimeAnswer } from './runtime-connections.ts';
+import {
+  type OnChunk,
+  type RequestOptions,
+  type RuntimeAnswer,
+  RuntimeConnections,
+  RuntimeSilent,
+  RuntimeUnreachable,
+} from './runtime-connections.ts';
 
 /** What a runtime said of itself when it registered: at least its engine and url, and whatever else it sent. */
 export interface Registration extends Readonly<Record<string, unknown>> {

@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { descendantsOf, gone } from '../../../test/runtimes/support/processes.ts';
 import { until } from '../../../test/runtimes/support/until.ts';
 import { TestJavascript } from '../../../test/support/javascript.ts';
-import { uptime } from '../../lib/uptime.ts';
+import { uptime } from '../../lib/time.ts';
 
 /** Milliseconds. */
 const LIMIT = 1000;

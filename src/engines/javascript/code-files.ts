@@ -1,8 +1,7 @@
 /** Reads the code of one endpoint: its artifacts, and what those import from the package, as JavaScript. */
-import { withoutMark } from '../../lib/byte-order-mark.ts';
-import { ActivationFailure } from '../engine.ts';
-import type { EndpointPlan } from '../engine.ts';
-import { CODE, JSON_FILE, TYPESCRIPT, candidatesFor, isRelative, pathOf, pathsIn } from './relative-imports.ts';
+import { withoutMark } from '../../lib/text.ts';
+import { ActivationFailure, type EndpointPlan } from '../engine.ts';
+import { candidatesFor, CODE, isRelative, JSON_FILE, pathOf, pathsIn, TYPESCRIPT } from './relative-imports.ts';
 import type { TypeStripper } from './typescript/type-stripper.ts';
 
 export interface CodeFiles {

@@ -1,38 +1,41 @@
 /** The `javascript` engine: code nobody vetted, in V8 isolates inside processes that may be ended at any time. */
 import { availableParallelism } from 'node:os';
 import type { Logger } from 'pino';
-import { digestOf } from '../../lib/digest.ts';
-import { messageOf } from '../../lib/errors.ts';
-import { Tally } from '../../lib/tally.ts';
-import type { ConsoleLines } from '../console-lines.ts';
-import { ActivationFailure } from '../engine.ts';
-import type { EndpointPlan, Engine, EngineFigures, EngineHealth, Executor, KnownLoads } from '../engine.ts';
-import { Endpoint } from '../supervisor/endpoint.ts';
-import type { Level } from '../supervisor/from-program.ts';
-import { REMOVALS } from '../supervisor/process-removal.ts';
-import type { Removal } from '../supervisor/process-removal.ts';
-import { neverStarted } from '../supervisor/never-started.ts';
-import { SandboxProcess } from '../supervisor/process.ts';
-import { realClock } from '../supervisor/clock.ts';
-import { policyFor, policyForRecords, policyForSome } from '../supervisor/policy.ts';
-import type { Policy } from '../supervisor/policy.ts';
-import { Scheduler } from '../supervisor/scheduler.ts';
-import type { SchedulerOptions } from '../supervisor/scheduler.ts';
 import { whyNothingStarts } from '../../confinement/launch.ts';
 import type { Kernel } from '../../confinement/walls.ts';
-import { uptime } from '../../lib/uptime.ts';
-import { placeIn } from './stack-place.ts';
-import { ConsoleBudget } from './console-budget.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { Tally } from '../../lib/tally.ts';
+import { digestOf } from '../../lib/text.ts';
+import { uptime } from '../../lib/time.ts';
+import type { ConsoleLines } from '../console-lines.ts';
+import {
+  ActivationFailure,
+  type EndpointPlan,
+  type Engine,
+  type EngineFigures,
+  type EngineHealth,
+  type Executor,
+  type KnownLoads,
+} from '../engine.ts';
+import { realClock } from '../supervisor/clock.ts';
+import { Endpoint } from '../supervisor/endpoint.ts';
+import type { Level } from '../supervisor/from-program.ts';
+import { neverStarted } from '../supervisor/never-started.ts';
+import { type Policy, policyFor, policyForRecords, policyForSome } from '../supervisor/policy.ts';
+import { type Removal, REMOVALS } from '../supervisor/process-removal.ts';
+import { SandboxProcess } from '../supervisor/process.ts';
+import { Scheduler, type SchedulerOptions } from '../supervisor/scheduler.ts';
 import { readCode } from './code-files.ts';
+import { ConsoleBudget } from './console-budget.ts';
 import { JavascriptExecutor } from './executor.ts';
 import { LaterExecutor } from './later-executor.ts';
 import type { LoadRequest } from './load-request.ts';
-import { ProcessGroups, mostGroups } from './process-groups.ts';
-import type { Isolation } from './process-groups.ts';
+import { type Isolation, mostGroups, ProcessGroups } from './process-groups.ts';
 import { sandboxCommand, sandboxProgram } from './program.ts';
 import { answersWithin } from './questions.ts';
-import { explainUnavailable } from './unavailable.ts';
+import { placeIn } from './stack-place.ts';
 import { TypeStripper } from './typescript/type-stripper.ts';
+import { explainUnavailable } from './unavailable.ts';
 
 export interface JavascriptOptions {
   /** Milliseconds a call may take. */

@@ -1,10 +1,9 @@
 /** Calls of one endpoint, on their way to the schedulers. */
 import { bodyNotReadable, executionFailed, toError } from '../../lib/errors.ts';
-import { uptime } from '../../lib/uptime.ts';
+import { uptime } from '../../lib/time.ts';
 import { MAX_DEPTH, tooDeep } from '../call-headers.ts';
 import type { Call, Executor, RecordsCall } from '../engine.ts';
-import { AnswersInOrder, resultLine, withLargeOnesApart } from '../records.ts';
-import type { RecordsAnswer } from '../records.ts';
+import { AnswersInOrder, type RecordsAnswer, resultLine, withLargeOnesApart } from '../records.ts';
 import { Endpoint } from '../supervisor/endpoint.ts';
 import type { Policy } from '../supervisor/policy.ts';
 import type { Scheduler } from '../supervisor/scheduler.ts';

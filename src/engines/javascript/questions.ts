@@ -1,10 +1,10 @@
 /** What code asks of the activator: which endpoint has an id, and what that answers. */
 import { messageOf } from '../../lib/errors.ts';
-import { uptime } from '../../lib/uptime.ts';
+import { uptime } from '../../lib/time.ts';
 import type { CallTarget } from '../engine.ts';
+import type { AskedQuestion } from '../supervisor/from-program.ts';
 import type { AnswerQuestion } from '../supervisor/lane-context.ts';
 import type { Lane } from '../supervisor/lane.ts';
-import type { AskedQuestion } from '../supervisor/from-program.ts';
 import { failureLine } from '../supervisor/messages.ts';
 import type { Work } from '../supervisor/work.ts';
 import { JavascriptExecutor } from './executor.ts';

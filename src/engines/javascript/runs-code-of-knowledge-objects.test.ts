@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { EXECUTION_TIMEOUT_MS, TestJavascript } from '../../../test/support/javascript.ts';
-import type { PlanParts } from '../../../test/support/javascript.ts';
-import { uptime } from '../../lib/uptime.ts';
+import { EXECUTION_TIMEOUT_MS, type PlanParts, TestJavascript } from '../../../test/support/javascript.ts';
+import { uptime } from '../../lib/time.ts';
 
 const javascript = new TestJavascript({ properties: { place: 'here' } });
 after(() => javascript[Symbol.asyncDispose]());

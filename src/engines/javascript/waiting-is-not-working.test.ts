@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../../test/runtimes/support/until.ts';
 import { TestJavascript } from '../../../test/support/javascript.ts';
-import { ServiceError } from '../../lib/errors.ts';
 import { NO_WALLS } from '../../confinement/walls.ts';
-import { uptime } from '../../lib/uptime.ts';
+import { ServiceError } from '../../lib/errors.ts';
+import { uptime } from '../../lib/time.ts';
 
 const LIMIT = 2000;
 const SPIN = 'function run(how) { if (how === "spin") for (;;); return how; }';

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { uptime } from '../../lib/uptime.ts';
+import { uptime } from '../../lib/time.ts';
 import type { CallScope } from '../engine.ts';
 import type { Endpoint } from './endpoint.ts';
+import { type CallParts, PendingCall } from './pending-call.ts';
 import { endpointWith } from './support/endpoints.ts';
-import { PendingCall } from './pending-call.ts';
 import { Work } from './work.ts';
-import type { CallParts } from './pending-call.ts';
 
 const SCOPE: CallScope = { find: () => undefined, call: () => Promise.reject(new Error('nothing is called')) };
 

@@ -1,5 +1,5 @@
 /** The time of the scheduler, which tests can set forward. */
-import { uptime } from '../../lib/uptime.ts';
+import { uptime } from '../../lib/time.ts';
 
 export interface Clock {
   /** Whole milliseconds that only grow. */

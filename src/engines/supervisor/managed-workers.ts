@@ -1,9 +1,9 @@
 /** The workers of one engine that the service runs itself. Nothing is started, or even loaded, before code is to run. */
 import { isJsonText } from '../../lib/json.ts';
 import type { Logger } from 'pino';
-import { digestOf } from '../../lib/digest.ts';
+import { digestOf } from '../../lib/text.ts';
 import { invalidResult, toError } from '../../lib/errors.ts';
-import { uptime } from '../../lib/uptime.ts';
+import { uptime } from '../../lib/time.ts';
 import { checkJson } from '../check-json.ts';
 import { ActivationFailure } from '../engine.ts';
 import type { ConsoleLines } from '../console-lines.ts';

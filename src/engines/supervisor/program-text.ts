@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
-import { digestOf } from '../../lib/digest.ts';
+import { digestOf } from '../../lib/text.ts';
 
 interface Module {
   readonly url: string;

@@ -4,11 +4,11 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { lstat, opendir, readdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { uptime } from '../../lib/uptime.ts';
-import { mapBounded } from '../../lib/map-bounded.ts';
+import { mapBounded } from '../../lib/fair-queue.ts';
+import { uptime } from '../../lib/time.ts';
 import { codeOf } from './packages/errors.ts';
-import type { WorkerPolicy } from './worker-policy.ts';
 import { removeTree } from './remove-tree.ts';
+import type { WorkerPolicy } from './worker-policy.ts';
 
 /** Times as long as the last look took: thousands of small files must not keep the service busy. */
 const RESTS = 4;

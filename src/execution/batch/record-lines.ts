@@ -1,11 +1,26 @@
 /** Cuts bytes into the records of NDJSON: "One record a line in, one line a record out". */
 import { isUtf8 } from 'node:buffer';
 import type { RecordBlock } from '../../engines/records.ts';
+import { bodyNotReadable, bodyTooLarge, type ServiceError } from '../../lib/errors.ts';
 import { GrowingBytes } from '../../lib/growing-bytes.ts';
-import { bodyNotReadable, bodyTooLarge } from '../../lib/errors.ts';
-import type { ServiceError } from '../../lib/errors.ts';
-import { noRoom } from '../held-bytes.ts';
-import type { HeldBytes } from '../held-bytes.ts';
+import { mediaTypeOf } from '../../lib/media-type.ts';
+import { type HeldBytes, noRoom } from '../held-bytes.ts';
+
+// The media types of NDJSON, of which each line is a call of its own.
+
+const RECORD_TYPES: ReadonlySet<string> = new Set([
+  'application/x-ndjson',
+  'application/ndjson',
+  'application/jsonl',
+  'application/fhir+ndjson',
+]);
+
+/** The type, without parameters and in lower case, where it is one of records. */
+export function recordTypeOf(contentType: string | undefined): string | undefined {
+  if (contentType === undefined || contentType === 'application/json') return undefined;
+  const type = mediaTypeOf(contentType);
+  return RECORD_TYPES.has(type) ? type : undefined;
+}
 
 const LINE_FEED = 0x0a;
 const SPACE = 0x20;

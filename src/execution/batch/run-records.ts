@@ -3,13 +3,12 @@
  * answers are taken decides how fast bytes are read.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { endOfLine } from '../../engines/records.ts';
-import type { RecordBlock, RecordsAnswer } from '../../engines/records.ts';
-import { uptime } from '../../lib/uptime.ts';
+import { endOfLine, type RecordBlock, type RecordsAnswer } from '../../engines/records.ts';
 import { bodyTooLarge, ServiceError } from '../../lib/errors.ts';
+import { Tally } from '../../lib/tally.ts';
+import { uptime } from '../../lib/time.ts';
 import type { HeldBytes } from '../held-bytes.ts';
-import { RecordLines } from './record-lines.ts';
-import type { CutRecords } from './record-lines.ts';
+import { type CutRecords, RecordLines } from './record-lines.ts';
 
 export interface BatchParts {
   readonly run: (records: RecordBlock) => Promise<RecordsAnswer>;
@@ -27,7 +26,7 @@ export interface BatchParts {
   readonly onProgress: () => void;
 }
 
-export interface BatchTotals {
+interface BatchTotals {
   readonly records: number;
   readonly failed: number;
 }
@@ -287,4 +286,45 @@ export class RecordBatch {
       };
     });
   }
+}
+
+// What is counted of batches, whatever protocol they come by.
+
+/** How a batch ended. */
+export type BatchOutcome = 'done' | 'client-gone' | 'broken-off';
+
+export interface BatchFigures {
+  readonly running: number;
+  /** By outcome, since the start. */
+  readonly batches: Iterable<readonly [outcome: string, count: number]>;
+  readonly records: Iterable<readonly [outcome: string, count: number]>;
+}
+
+export class BatchCounts {
+  readonly #running = new Set<RecordBatch>();
+  readonly #ended = new Tally<BatchOutcome>(['done', 'client-gone', 'broken-off']);
+  readonly #records = new Tally<string>(['done', 'failed']);
+
+  begin(batch: RecordBatch): void {
+    this.#running.add(batch);
+  }
+
+  end(batch: RecordBatch, outcome: BatchOutcome): void {
+    this.#running.delete(batch);
+    this.#ended.add(outcome);
+    addTotals(this.#records, batch.totals);
+  }
+
+  /** Records count as soon as they are answered. */
+  figures(): BatchFigures {
+    const records = new Tally<string>(['done', 'failed']);
+    for (const [outcome, count] of this.#records) records.add(outcome, count);
+    for (const { totals } of this.#running) addTotals(records, totals);
+    return { running: this.#running.size, batches: this.#ended, records };
+  }
+}
+
+function addTotals(records: Tally<string>, { records: all, failed }: BatchTotals): void {
+  records.add('done', all - failed);
+  records.add('failed', failed);
 }

@@ -2,19 +2,19 @@
  * One schema of a package with all that it refers to, in words that the validator may be given: nothing is fetched,
  * and what cannot be decided is allowed and noted. Schemas come from authors: their size, depth and cycles are bounded.
  */
-import { isObject } from '../../lib/fields.ts';
-import type { Fields } from '../../lib/fields.ts';
-import { readDocument } from './documents.ts';
-import type { Documents } from './documents.ts';
-import type { DialectOptions } from './dialect.ts';
-import { inNewWords } from './dialect.ts';
-import { at } from './find-schema.ts';
-import type { Path } from './find-schema.ts';
-import { IN_PLACE, KEYWORDS, TYPES } from './keywords.ts';
-import type { KeywordKind } from './keywords.ts';
-import { patternProblem } from './linear-pattern.ts';
+import { type Fields, isObject } from '../../lib/fields.ts';
+import { at, type Documents, type Path, readDocument } from './documents.ts';
+import {
+  type DialectOptions,
+  IN_PLACE,
+  inNewWords,
+  type KeywordKind,
+  KEYWORDS,
+  patternProblem,
+  readReference,
+  TYPES,
+} from './keywords.ts';
 import { FORMATS } from './make-ajv.ts';
-import { readReference } from './references.ts';
 import { relax } from './relax.ts';
 
 export type JsonSchema = boolean | { [key: string]: unknown };

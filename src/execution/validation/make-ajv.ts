@@ -1,10 +1,9 @@
 /** The validator: of the words of JSON Schema 2020-12, with bounds where a word could cost more than its value is long. */
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Format } from 'ajv';
-import { fullFormats } from 'ajv-formats/dist/formats.js';
-import type { FormatName } from 'ajv-formats/dist/formats.js';
+import { type FormatName, fullFormats } from 'ajv-formats/dist/formats.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { isObject } from '../../lib/fields.ts';
-import { linearPattern } from './linear-pattern.ts';
+import { linearPattern } from './keywords.ts';
 
 /** Those that say something of a value; others are words for people. */
 export const FORMATS: ReadonlySet<string> = new Set<FormatName>([

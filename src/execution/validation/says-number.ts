@@ -1,7 +1,7 @@
 /** What a schema says of one place in a value. */
 import { isObject } from '../../lib/fields.ts';
-import { at } from './find-schema.ts';
 import type { JsonSchema } from './bundle.ts';
+import { at } from './documents.ts';
 
 /** Keys and indexes that lead to it. */
 export type ValuePath = readonly (string | number)[];

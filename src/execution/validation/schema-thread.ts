@@ -1,13 +1,12 @@
-/** The thread of `schema-lane.ts`: makes schemas ready and checks values with them. */
+/** The thread of `schema-checks.ts`: makes schemas ready and checks values with them. */
 import { parentPort } from 'node:worker_threads';
+import type { ValidateFunction } from 'ajv';
 import { messageOf } from '../../lib/errors.ts';
-import { bundle, SchemaRefused, whereIs } from './bundle.ts';
-import { CompiledSchema } from './compiled-schema.ts';
-import { NeedsFile, readDocument, TextDocuments } from './documents.ts';
-import { operationOf, resultSchema, schemaOf } from './find-schema.ts';
-import type { Path } from './find-schema.ts';
-import type { ValuePath } from './says-number.ts';
-import type { Violations } from './violations.ts';
+import { bundle, type BundledSchema, SchemaRefused, whereIs } from './bundle.ts';
+import { NeedsFile, operationOf, type Path, readDocument, resultSchema, schemaOf, TextDocuments } from './documents.ts';
+import { makeAjv } from './make-ajv.ts';
+import { saysNumber, type ValuePath } from './says-number.ts';
+import { type Violations, violationsOf } from './violations.ts';
 
 /** Which schema is meant. */
 export interface SchemaQuestion {
@@ -132,3 +131,37 @@ function outcomeOf(schema: CompiledSchema, text: string): CheckOutcome {
 }
 
 const TOO_DEEP = 'it is nested too deeply';
+
+// A schema that was made ready, and what values break of it.
+
+/** Characters of a value of which only the first violation is told: all of them could be millions. */
+const LARGE_CHARACTERS = 1024 * 1024;
+
+export class CompiledSchema {
+  readonly #bundled: BundledSchema;
+  readonly #first: ValidateFunction;
+  #all: ValidateFunction | undefined;
+
+  /** @throws Error where it cannot be compiled. */
+  constructor(bundled: BundledSchema) {
+    this.#bundled = bundled;
+    this.#first = makeAjv(false).compile(bundled.schema);
+  }
+
+  /** Undefined for a value that is right. @throws RangeError for one that is nested too deeply. */
+  check(value: unknown, characters: number): Violations | undefined {
+    if (this.#first(value) === true) return undefined;
+    const { names } = this.#bundled;
+    if (characters > LARGE_CHARACTERS) return violationsOf(this.#first.errors ?? [], names);
+    this.#all ??= makeAjv(true).compile(this.#bundled.schema);
+    this.#all(value);
+    const found = violationsOf(this.#all.errors ?? [], names);
+    this.#all.errors = null;
+    return found;
+  }
+
+  /** Whether it has `type: number` for what stands there in a value. */
+  saysNumber(path: ValuePath): boolean {
+    return saysNumber(this.#bundled.schema, path);
+  }
+}

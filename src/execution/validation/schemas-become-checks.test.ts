@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bundle, SchemaRefused, whereIs } from './bundle.ts';
-import { CompiledSchema } from './compiled-schema.ts';
 import { NeedsFile, TextDocuments } from './documents.ts';
+import { CompiledSchema } from './schema-thread.ts';
 
 const FILE = 'service.yaml';
 

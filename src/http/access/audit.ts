@@ -1,14 +1,38 @@
 /** What each change leaves in the audit, whether its handler says so or not. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Audit } from '../../shelf/audit/audit.ts';
-import type { AuditRecord } from '../../shelf/audit/audit-store.ts';
-import { ChangeAuthor } from '../../shelf/change-author.ts';
+import type { BecameActive, ChangeOutcome } from '../../activation/became-active.ts';
+import { otherAtId } from '../../knowledge-object/metadata.ts';
+import { cutWords, someOf } from '../../lib/text.ts';
 import { pathOf } from '../../lib/url-path.ts';
+import type { AuditRecord } from '../../shelf/audit/audit-store.ts';
+import type { Audit } from '../../shelf/audit/audit.ts';
+import { ChangeAuthor } from '../../shelf/change-author.ts';
+import type { ShelfEntry } from '../../shelf/shelf.ts';
+
+// What an audit record says of an `@id` that is not the place of its knowledge object.
+
+/** KOs that an audit record names. */
+const MAX_NAMED = 100;
+
+interface AtId {
+  readonly atId?: string;
+}
+
+export function atIdOf({ id, metadata }: Pick<ShelfEntry, 'id' | 'metadata'>): AtId {
+  const atId = otherAtId(id, metadata);
+  return atId === undefined ? {} : { atId };
+}
+
+/** `<naan>/<name>/<version> <@id>, …`, of those that have two names. */
+export function atIdsOf(all: readonly { readonly ko: string; readonly atId?: string | undefined }[]): AtId {
+  const named = all.flatMap(({ ko, atId }) => (atId === undefined ? [] : [`${ko} ${atId}`]));
+  return named.length === 0 ? {} : { atId: cutWords(someOf(named, MAX_NAMED)) };
+}
 
 const MAX_PATH_LENGTH = 300;
 
 /** What a handler says of its change. */
-export type AuditEntry = Omit<AuditRecord, 'who' | 'login' | 'requestId' | 'remoteAddress'>;
+type AuditEntry = Omit<AuditRecord, 'who' | 'login' | 'requestId' | 'remoteAddress'>;
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -67,3 +91,30 @@ export const auditOnResponse = (
   if (!request.audited) audit(request, { ...askedIn(request), outcome });
   done();
 };
+
+/** What an audit record says of an activation: what is active since, and what could not be activated. */
+type Audited = Pick<AuditEntry, 'atId' | 'digest' | 'digests' | 'notActive' | 'outcome'>;
+
+/** `isNamed`: of one knowledge object that was asked for. */
+export const auditedActivation = (outcome: ChangeOutcome, isNamed: boolean): Audited => ({
+  ...digestsOf(outcome.active, isNamed),
+  ...howItEnded(outcome),
+});
+
+/** Which content is active since: of a KO that was named always, of all others where it is another than before. */
+function digestsOf(active: readonly BecameActive[], isNamed: boolean): Pick<AuditEntry, 'atId' | 'digest' | 'digests'> {
+  const told = isNamed ? active : active.filter(({ isNew }) => isNew);
+  const [first] = told;
+  if (first === undefined) return {};
+  if (isNamed && told.length === 1)
+    return { digest: first.digest, ...(first.atId === undefined ? {} : { atId: first.atId }) };
+  const all = told.map(({ ko, digest }) => `${ko} ${digest}`);
+  return { digests: someOf(all, MAX_NAMED), ...atIdsOf(told) };
+}
+
+/** What could not be activated is told, and the rest is active. */
+function howItEnded({ active, endpoints, failed }: ChangeOutcome): Pick<AuditEntry, 'notActive' | 'outcome'> {
+  if (failed.length === 0) return { outcome: 'done' };
+  const notActive = `${failed.length} of ${Math.max(endpoints, failed.length)}: ${someOf(failed, MAX_NAMED)}`;
+  return { notActive, outcome: active.length === 0 ? 'failed' : 'partly' };
+}

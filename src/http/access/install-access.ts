@@ -1,17 +1,49 @@
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import { hostname } from 'node:os';
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import type { Config } from '../../config/config.ts';
+import type { Identity, Resource } from '../../identity/identity.ts';
+import { isChange, isPermission, type Permission } from '../../identity/permissions.ts';
+import { ANONYMOUS, type Principal } from '../../identity/principal.ts';
 import { messageOf, ServiceError } from '../../lib/errors.ts';
+import { isLoopback } from '../../lib/host-port.ts';
+import type { AuditStore } from '../../shelf/audit/audit-store.ts';
 import { Audit } from '../../shelf/audit/audit.ts';
-import type { Resource } from '../../identity/identity.ts';
-import { isChange, isPermission } from '../../identity/permissions.ts';
-import type { Permission } from '../../identity/permissions.ts';
-import { ANONYMOUS } from '../../identity/principal.ts';
-import type { Principal } from '../../identity/principal.ts';
 import type { AccessOptions, LoginRefusal } from './access.ts';
 import { auditOnResponse, installAudit } from './audit.ts';
 import { createCors } from './cors.ts';
-import { createCrossSiteRule, createNameRule } from './cross-site.ts';
-import { askToPost, isFollowedLink } from './followed-link.ts';
+import { askToPost, createCrossSiteRule, createNameRule, isFollowedLink } from './cross-site.ts';
 import { allowanceOf, RefusedRequests } from './refused-requests.ts';
+
+interface AccessParts {
+  readonly identity: Identity;
+  readonly log: FastifyBaseLogger;
+  /** None on a read-only shelf. */
+  readonly auditStore: AuditStore | undefined;
+  readonly observe?: AccessOptions['observe'];
+}
+
+/** The access rules that the configuration asks for. */
+export const accessOptionsOf = (
+  config: Config,
+  { identity, log, auditStore, observe }: AccessParts,
+): AccessOptions => ({
+  identity,
+  profile: config.profile,
+  corsOrigins: config.cors,
+  loopbackOnly: isLoopback(config.host),
+  publicHosts: config.publicUrl === undefined ? [] : [new URL(config.publicUrl).host],
+  allowedHosts: [...config.allowedHosts, ...config.cors.map((origin) => new URL(origin).hostname), ...machineNames()],
+  log,
+  auditStore,
+  auditBytes: config.limits.audit,
+  observe,
+});
+
+/** With its domain and without. */
+function machineNames(): string[] {
+  const name = hostname();
+  return [name, name.split('.', 1)[0] ?? name];
+}
 
 /**
  * Puts the access rules on every route of `app`, its plugins included. Call it before the first route is added.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { RefusalCounter, type Allowance, type Refusals } from './refusals.ts';
+import { type Allowance, RefusalCounter, type Refusals } from './refused-requests.ts';
 
 const MINUTE = 60_000;
 

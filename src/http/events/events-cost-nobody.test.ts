@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { setImmediate as othersTurn } from 'node:timers/promises';
+import { type Listener, ServiceEvents } from '../service-events.ts';
 import type { AuditStore, KeptAuditRecord } from '../../shelf/audit/audit-store.ts';
-import type { Listener } from './listeners.ts';
-import { ServiceEvents } from './service-events.ts';
 
 mock.timers.enable({ apis: ['setInterval'] });
 

@@ -4,12 +4,12 @@
  */
 import type { Identity } from '../../identity/identity.ts';
 import { koKey, parseKoId } from '../../knowledge-object/id.ts';
+import { packageDigestOf } from '../../shelf/package-digest.ts';
 import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import type { FastPath } from '../fast-path.ts';
-import { packageDigestOf } from '../../shelf/package-digest.ts';
 import { PACKAGE_DIGEST_HEADER } from '../headers.ts';
 import type { RequestGate } from '../request-gate.ts';
-import { METADATA_HEADERS, metadataText } from './metadata-answer.ts';
+import { METADATA_HEADERS, metadataText } from './read-ko.ts';
 
 const PREFIX = '/kos/';
 /** Of the route whose answers these are. */

@@ -1,21 +1,21 @@
 /** `POST /kos/manifest` and `POST /kos/manifest-list`. */
-import type { ChangeAuthor } from '../../shelf/change-author.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import Negotiator from 'negotiator';
 import { koKey } from '../../knowledge-object/id.ts';
 import { bodyNotReadable, messageOf, ServiceError } from '../../lib/errors.ts';
-import { inTurns } from '../../lib/in-turns.ts';
+import { inTurns } from '../../lib/fair-queue.ts';
+import { STATUS_CODES } from '../../lib/http-module.ts';
+import { pathOf } from '../../lib/url-path.ts';
 import { withoutCredentials } from '../../lib/without-credentials.ts';
+import type { ChangeAuthor } from '../../shelf/change-author.ts';
 import type { ManifestOutcome, OnEntry } from '../../shelf/manifest-importer.ts';
 import { parseManifestText } from '../../shelf/manifest/parse-manifest.ts';
-import { audit, authorOf } from '../access/audit.ts';
-import { atIdsOf } from '../access/audited-names.ts';
+import { atIdsOf, audit, authorOf } from '../access/audit.ts';
 import { requireJson, textBody } from '../body.ts';
 import { ERROR_HEADER } from '../headers.ts';
 import type { Operation } from '../methods.ts';
+import { logReplaced, replaced } from './import-zip.ts';
 import type { KoParts } from './ko-context.ts';
-import { sendOutcome } from './manifest-answer.ts';
-import type { ManifestProblem } from './manifest-answer.ts';
-import { logReplaced, replaced } from './replaced.ts';
 
 type ManifestParts = Pick<KoParts, 'manifests' | 'events'>;
 type Run = (body: unknown, author: ChangeAuthor, onEntry: OnEntry) => Promise<readonly ManifestOutcome[]>;
@@ -86,3 +86,46 @@ function jsonOf(request: FastifyRequest): unknown {
     throw bodyNotReadable(`The body is not JSON: ${messageOf(thrown)}`, { cause: thrown });
   }
 }
+
+// What the caller of a manifest hears beside the list of what was imported.
+
+/** An entry that was not imported. */
+interface ManifestProblem {
+  readonly location: string;
+  readonly detail: string;
+}
+
+const PROBLEM = 'application/problem+json';
+/** The document is for reading; the log has all. */
+const MAX_PROBLEMS = 100;
+const MAX_CHARACTERS = 500;
+
+/** The list of what was imported, or, for whom `Accept` says so, a problem document (RFC 9457) with the reasons. */
+function sendOutcome(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  imported: readonly string[],
+  problems: readonly ManifestProblem[],
+): FastifyReply {
+  void reply.header('vary', 'Accept');
+  const wanted = new Negotiator(request).mediaType(['application/json', PROBLEM]);
+  if (wanted !== PROBLEM || (problems.length === 0 && imported.length > 0)) return reply.send(imported);
+  const all = imported.length + problems.length;
+  const document = {
+    type: 'about:blank',
+    title: STATUS_CODES[reply.statusCode],
+    status: reply.statusCode,
+    detail:
+      all === 0 ? 'The manifest lists no knowledge objects' : `${problems.length} of ${all} entries were not imported`,
+    instance: pathOf(request.url),
+    requestId: request.id,
+    imported,
+    errors: problems
+      .slice(0, MAX_PROBLEMS)
+      .map(({ location, detail }) => ({ location: cut(location), detail: cut(detail) })),
+    ...(problems.length > MAX_PROBLEMS ? { more: problems.length - MAX_PROBLEMS } : {}),
+  };
+  return reply.type(PROBLEM).send(Buffer.from(JSON.stringify(document)));
+}
+
+const cut = (text: string): string => (text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text);

@@ -1,8 +1,12 @@
 /** What the operations of the Shelf API work on. */
+import type { FastifyRequest } from 'fastify';
 import type { Activator } from '../../activation/activator.ts';
+import { isKoPart, type KoId, koKey } from '../../knowledge-object/id.ts';
+import { koNotFound } from '../../lib/errors.ts';
 import type { ImportTarget } from '../../shelf/import/import-zip.ts';
 import type { ManifestImporter } from '../../shelf/manifest-importer.ts';
-import type { ServiceEvents } from '../events/service-events.ts';
+import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
+import type { ServiceEvents } from '../service-events.ts';
 import type { KoLists } from './ko-lists.ts';
 
 export interface KoParts extends ImportTarget {
@@ -14,4 +18,29 @@ export interface KoParts extends ImportTarget {
 
 export interface KoContext extends KoParts {
   readonly lists: KoLists;
+}
+
+/** Which KO the path of a request names. */
+interface KoParams {
+  readonly naan: string;
+  readonly name: string;
+  readonly version?: string;
+  /** The path of a file. */
+  readonly '*'?: string;
+}
+
+export const paramsOf = (request: FastifyRequest): KoParams => request.params as KoParams;
+
+export function idOf(request: FastifyRequest): KoId {
+  const { naan, name, version = '' } = paramsOf(request);
+  return { naan, name, version };
+}
+
+export const isId = ({ naan, name, version }: KoId): boolean => isKoPart(naan) && isKoPart(name) && isKoPart(version);
+
+/** @throws koNotFound. */
+export async function requireKo(shelf: Shelf, id: KoId): Promise<ShelfEntry> {
+  const entry = await shelf.find(id);
+  if (entry === undefined) throw koNotFound(koKey(id));
+  return entry;
 }

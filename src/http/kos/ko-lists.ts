@@ -1,21 +1,15 @@
 /** Lists of the KOs on the shelf: "200 array of metadata", whole or in parts. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import { setImmediate as othersFirst } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../../activation/activator.ts';
-import { isKoPart, koKey, parseKoId } from '../../knowledge-object/id.ts';
-import { compareIds } from '../../knowledge-object/id-order.ts';
-import type { KoId, KoName } from '../../knowledge-object/id.ts';
+import { compareIds, isKoPart, type KoId, koKey, type KoName, parseKoId } from '../../knowledge-object/id.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
-import { wordsIn } from '../listings/endpoint-texts.ts';
-import type { EndpointTexts } from '../listings/endpoint-texts.ts';
-import { linkNext, listQueryOf } from '../listings/list-query.ts';
-import type { ListQuery } from '../listings/list-query.ts';
-import { pageOf } from '../listings/page-of.ts';
-import type { Page } from '../listings/page-of.ts';
+import { type EndpointTexts, wordsIn } from '../listings/endpoint-texts.ts';
+import { linkNext, type ListQuery, listQueryOf, type Page, pageOf } from '../listings/list-query.ts';
 import { isFoundBy, searchTextOf } from '../pages/search.js';
-import { metadataText, sendJson } from './metadata-answer.ts';
+import { metadataText, sendJson } from './read-ko.ts';
 
 /** KOs that are looked through before other requests have their turn. */
 const BLOCK_ENTRIES = 500;

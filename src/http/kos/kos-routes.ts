@@ -3,21 +3,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { notFound } from '../../lib/errors.ts';
 import { pathOf } from '../../lib/url-path.ts';
 import type { EndpointTexts } from '../listings/endpoint-texts.ts';
-import { declare } from '../methods.ts';
-import type { Handler, Operation } from '../methods.ts';
-import { deleteKo } from './delete-ko.ts';
+import { declare, type Handler, type Operation } from '../methods.ts';
+import { asFileNamed, deleteKo, replaceMetadata, restoreKo } from './change-ko.ts';
+import { KO_ROUTE } from './fast-reads.ts';
 import { importByManifest, importByManifestList } from './import-manifest.ts';
 import { importByZip } from './import-zip.ts';
-import { KO_ROUTE } from './fast-reads.ts';
-import type { KoContext, KoParts } from './ko-context.ts';
+import { type KoContext, type KoParts, paramsOf } from './ko-context.ts';
 import { KoLists } from './ko-lists.ts';
-import { paramsOf } from './ko-params.ts';
 import { orAtId, orRefusedAtId, refusedAtId } from './read-at-id.ts';
-import { orArk } from './read-ark.ts';
-import { readFile } from './read-file.ts';
-import { readAnyVersion, readKo } from './read-ko.ts';
-import { asFileNamed, restoreKo } from './restore-ko.ts';
-import { replaceMetadata } from './replace-metadata.ts';
+import { orArk, readAnyVersion, readFile, readKo } from './read-ko.ts';
 
 export function kosRoutes(app: FastifyInstance, imports: KoParts, texts: EndpointTexts): void {
   const { shelf, activator } = imports;

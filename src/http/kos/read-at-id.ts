@@ -1,23 +1,21 @@
 /** `/kos/<@id>`, `/kos/<@id>/service` and `/kos/<@id>/doc`: what is on the shelf, by its name instead of by its place. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { behindFirst, readingsOf, spellingsOf, textsOf } from '../../knowledge-object/at-id-path.ts';
 import { deployedServices } from '../../knowledge-object/deployed-services.ts';
-import { koKey, parseKoId } from '../../knowledge-object/id.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
+import { koKey, parseKoId } from '../../knowledge-object/id.ts';
 import { parseMetadata } from '../../knowledge-object/metadata.ts';
 import { binaryNotFound, methodNotAllowed, notFound, ServiceError } from '../../lib/errors.ts';
+import { pathOf } from '../../lib/url-path.ts';
 import { entryOfAtId } from '../../shelf/entry-of-at-id.ts';
+import { packageDigestOf } from '../../shelf/package-digest.ts';
 import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import { prefixOf } from '../address.ts';
-import { askedVersion } from '../asked-version.ts';
-import { behindFirst, readingsOf, spellingsOf, textsOf } from '../../knowledge-object/at-id-path.ts';
-import { pathOf } from '../../lib/url-path.ts';
+import { askedVersion, PACKAGE_DIGEST_HEADER } from '../headers.ts';
 import type { Handler } from '../methods.ts';
-import { packageDigestOf } from '../../shelf/package-digest.ts';
-import { PACKAGE_DIGEST_HEADER } from '../headers.ts';
 import { sendFile } from '../send-file.ts';
 import type { KoContext } from './ko-context.ts';
-import { madeDescriptor, withMadeDescriptor } from './made-descriptor.ts';
-import { sendKo } from './send-ko.ts';
+import { madeDescriptor, sendKo, withMadeDescriptor } from './read-ko.ts';
 
 /** What is there beside the metadata. */
 const PARTS = ['service', 'doc'] as const;

@@ -4,8 +4,7 @@ import { javascriptKo } from '../../../test/acceptance/support/ko.ts';
 import { endpointsOf, ManualEngine } from '../../../test/support/in-memory.ts';
 import { EndpointSet } from '../../activation/endpoint-set.ts';
 import { EndpointTexts } from './endpoint-texts.ts';
-import { pageOf } from './page-of.ts';
-import { WholeList } from './whole-list.ts';
+import { pageOf, WholeList } from './list-query.ts';
 
 const ADDRESS = 'http://127.0.0.1:8080';
 

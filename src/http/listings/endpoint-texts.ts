@@ -2,9 +2,8 @@
 import type { Endpoint } from '../../activation/endpoint.ts';
 import { LinkedObject } from '../../knowledge-object/linked-data.ts';
 import { parseObject } from '../../knowledge-object/metadata-text.ts';
-import { withoutMark } from '../../lib/byte-order-mark.ts';
+import { cutWords, withoutMark } from '../../lib/text.ts';
 import type { Verdict } from '../../shelf/package/signatures/verdict.ts';
-import { cutWords } from '../../lib/text.ts';
 import { searchTextOf } from '../pages/search.js';
 
 const CONTEXT = [

@@ -1,7 +1,12 @@
 /** What a question for a part of a list says: "`?limit=&after=` and `?q=` shorten them, a `Link` header leads on." */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { EndpointSet } from '../../activation/endpoint-set.ts';
+import type { Endpoint, EndpointStatus } from '../../activation/endpoint.ts';
+import { koKey, parseKoId } from '../../knowledge-object/id.ts';
 import { malformedRequest } from '../../lib/errors.ts';
+import { firstWhere } from '../../lib/first-where.ts';
 import { prefixOf } from '../address.ts';
+import type { EndpointTexts } from './endpoint-texts.ts';
 
 /** Entries of a page. */
 const MAX_LIMIT = 1000;
@@ -56,3 +61,74 @@ export function linkNext(request: FastifyRequest, reply: FastifyReply, path: str
   next.set('after', after);
   void reply.header('link', `<${prefixOf(request)}${path}?${next.toString()}>; rel="next"`);
 }
+
+/** A part of a list that is there as a whole, at the cost of the part. */
+export interface Page<T> {
+  readonly entries: readonly T[];
+  /** True where more follow. */
+  readonly more: boolean;
+}
+
+/** `isBehind`: false for the first entries of the list, and true for all others. `limit`: none where all are meant. */
+export function pageOf<T>(
+  list: readonly T[],
+  isBehind: (entry: T) => boolean,
+  isFound: (entry: T) => boolean,
+  limit = Infinity,
+): Page<T> {
+  const entries: T[] = [];
+  for (let i = firstWhere(list, isBehind); i < list.length; i++) {
+    const entry = list[i];
+    if (entry === undefined || !isFound(entry)) continue;
+    if (entries.length === limit) return { entries, more: true };
+    entries.push(entry);
+  }
+  return { entries, more: false };
+}
+
+/** Which knowledge object `?ko=` names, whether it is there or not. @throws malformedRequest. */
+export function koIn(request: FastifyRequest): string | undefined {
+  const text = textIn(request, 'ko');
+  if (text === undefined) return undefined;
+  const id = parseKoId(text);
+  if (id === undefined) throw malformedRequest('ko must be <naan>/<name>/<version>');
+  return koKey(id);
+}
+
+// The list of all endpoints, which is made anew only where something in it has changed.
+
+/** Addresses are the client's to choose: only so many are remembered. */
+const MAX_ADDRESSES = 8;
+
+interface Made {
+  readonly set: EndpointSet;
+  readonly bodies: Map<string, Buffer>;
+  /** Those that may change, with what was said of them. */
+  readonly open: readonly (readonly [endpoint: Endpoint, status: EndpointStatus, detail: string | undefined])[];
+}
+
+export class WholeList {
+  readonly #texts: EndpointTexts;
+  #made: Made | undefined;
+
+  constructor(texts: EndpointTexts) {
+    this.#texts = texts;
+  }
+
+  /** For clients that came by this address. */
+  of(set: EndpointSet, address: string): Buffer {
+    if (this.#made?.set !== set || !isAsItWas(this.#made)) this.#made = { set, bodies: new Map(), open: openIn(set) };
+    const { bodies } = this.#made;
+    const known = bodies.get(address);
+    if (known !== undefined) return known;
+    const body = Buffer.from(this.#texts.listOf(set.endpoints, address));
+    if (bodies.size < MAX_ADDRESSES) bodies.set(address, body);
+    return body;
+  }
+}
+
+const openIn = ({ endpoints }: EndpointSet): Made['open'] =>
+  endpoints.filter(({ mayChange }) => mayChange).map((each) => [each, each.status, each.detail]);
+
+const isAsItWas = ({ open }: Made): boolean =>
+  open.every(([{ status, detail }, before, saidBefore]) => status === before && detail === saidBefore);

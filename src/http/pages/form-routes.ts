@@ -1,16 +1,16 @@
 /** What a form for the endpoints of a knowledge object needs: `GET /doc/forms/{naan}/{name}/{version}`. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../../activation/activator.ts';
 import type { Endpoint } from '../../activation/endpoint.ts';
+import { Forms } from '../../execution/validation/forms.ts';
 import { koKey } from '../../knowledge-object/id.ts';
-import { digestOf } from '../../lib/digest.ts';
 import { notFound } from '../../lib/errors.ts';
 import { escapeSteering } from '../../lib/log.ts';
+import { digestOf } from '../../lib/text.ts';
 import type { Shelf } from '../../shelf/shelf.ts';
-import { Forms } from '../../execution/validation/forms.ts';
-import { matchesEtag } from '../conditional.ts';
-import { idOf, isId } from '../kos/ko-params.ts';
+import { matchesEtag } from '../headers.ts';
+import { idOf, isId } from '../kos/ko-context.ts';
 import { declare } from '../methods.ts';
 
 export interface FormRouteOptions {

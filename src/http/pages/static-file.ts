@@ -1,8 +1,8 @@
 /** Files that are sent as they are to browsers, with a strict policy. */
-import type { FastifyReply } from 'fastify';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { matchesEtag } from '../conditional.ts';
+import type { FastifyReply } from 'fastify';
+import { matchesEtag } from '../headers.ts';
 
 /** Nothing from elsewhere is loaded, asked, framed or run. */
 export const POLICY =

@@ -5,14 +5,34 @@
 import { setImmediate } from 'node:timers/promises';
 import { deserialize } from 'node:v8';
 import { importRefused } from '../../lib/errors.ts';
-import { LimitedThread, ThreadLimitPassed } from '../../lib/limited-thread.ts';
-import type { ThreadLimits } from '../../lib/limited-thread.ts';
-import type { Deployment } from './deployment.ts';
-import { PARSERS } from './descriptor-reader.ts';
-import type { DescriptorKinds, DescriptorReader } from './descriptor-reader.ts';
+import { LimitedThread, ThreadLimitPassed, type ThreadLimits } from '../../lib/limited-thread.ts';
+import { type Deployment, parseDeployment } from './deployment.ts';
 import type { Reading, ReadingJob } from './reader-thread.ts';
-import type { Service } from './service.ts';
+import { parseService, type Service } from './service.ts';
 import { hasMoreMarks } from './yaml-document.ts';
+
+/** Reads descriptors. All throw importRefused, with the file and, where there is one, the line. */
+export interface DescriptorReader {
+  service(text: string, file: string): Promise<Service>;
+  deployment(text: string, file: string): Promise<Deployment>;
+}
+
+/** What there is to read, and what it gives. */
+export interface DescriptorKinds {
+  readonly service: Service;
+  readonly deployment: Deployment;
+}
+
+export const PARSERS: { readonly [K in keyof DescriptorKinds]: (text: string, file: string) => DescriptorKinds[K] } = {
+  service: parseService,
+  deployment: parseDeployment,
+};
+
+/** On this thread: for programs in which nobody waits meanwhile, and in tests. */
+export const readHere: DescriptorReader = {
+  service: async (text, file) => Promise.resolve(parseService(text, file)),
+  deployment: async (text, file) => Promise.resolve(parseDeployment(text, file)),
+};
 
 export interface BackgroundReaderOptions {
   /** Milliseconds that a descriptor may take. */

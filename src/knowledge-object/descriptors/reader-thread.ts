@@ -1,10 +1,8 @@
 /** A thread of `background-reader.ts`: reads one descriptor after the other. */
 import { serialize } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
-import { importRefused, ServiceError } from '../../lib/errors.ts';
-import type { PackageProblem } from '../../lib/errors.ts';
-import { PARSERS } from './descriptor-reader.ts';
-import type { DescriptorKinds } from './descriptor-reader.ts';
+import { importRefused, type PackageProblem, ServiceError } from '../../lib/errors.ts';
+import { type DescriptorKinds, PARSERS } from './background-reader.ts';
 
 export interface ReadingJob {
   readonly kind: keyof DescriptorKinds;

@@ -1,10 +1,18 @@
-import { Composer, LineCounter, Parser, isAlias, visit } from 'yaml';
-import type { Alias, CST, Document, Node } from 'yaml';
-import { withoutMark } from '../../lib/byte-order-mark.ts';
+import {
+  type Alias,
+  Composer,
+  type CST,
+  type Document,
+  type ErrorCode,
+  isAlias,
+  LineCounter,
+  type Node,
+  Parser,
+  visit,
+} from 'yaml';
 import { importRefused } from '../../lib/errors.ts';
-import { hasMore } from '../../lib/text.ts';
+import { hasMore, withoutMark } from '../../lib/text.ts';
 import { escapeForMessage } from '../escape-for-message.ts';
-import { yamlHint } from './yaml-hints.ts';
 
 export type YamlNode = Node | null | undefined;
 
@@ -107,3 +115,21 @@ function* untilSecondDocument(tokens: Iterable<CST.Token>): Generator<CST.Token>
 
 const offsetOf = (place: Place): number =>
   typeof place === 'number' ? place : 'offset' in place ? place.offset : (place[0] ?? 0);
+
+/** What to do about the commonest errors of YAML, which the parser tells in words of its own. */
+const HINTS: Readonly<Record<string, string>> = {
+  BLOCK_AS_IMPLICIT_KEY: 'put a value that holds ": " in quotes, and indent the keys of one map alike',
+  BLOCK_IN_FLOW: 'within { } and [ ] put a comma between the items, and a value that holds ": " in quotes',
+  MULTILINE_IMPLICIT_KEY:
+    'write "key: value" with a space behind the colon, and within { } and [ ] a comma between items',
+  MISSING_CHAR: 'write "key: value", put a comma between items, and close each quote and bracket',
+  BAD_INDENT: 'indent the keys of one map alike, and close each { and [',
+  TAB_AS_INDENT: 'indent with spaces',
+  UNEXPECTED_TOKEN: 'where it is part of a text, put the text in quotes',
+  BAD_SCALAR_START: 'put the value in quotes',
+  BAD_ALIAS: 'put a value that begins with * in quotes',
+  BAD_DQ_ESCAPE: 'put the text in single quotes, where a backslash is one',
+} satisfies Partial<Record<ErrorCode, string>>;
+
+/** To stand behind the words of the parser; empty where these must do. */
+const yamlHint = (code: string): string => (HINTS[code] === undefined ? '' : `: ${HINTS[code]}`);

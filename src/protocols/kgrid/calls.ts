@@ -1,21 +1,19 @@
 /** Calls that come by HTTP: what their headers decide, and how their answers are written. How they run: `src/execution/calls.ts`. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Endpoint } from '../../activation/endpoint.ts';
 import type { EndpointSet } from '../../activation/endpoint-set.ts';
+import type { Endpoint } from '../../activation/endpoint.ts';
 import type { CallTrace } from '../../engines/engine.ts';
-import type { Principal } from '../../identity/principal.ts';
-import { withoutMark } from '../../lib/byte-order-mark.ts';
-import { bodyNotReadable, methodNotAllowed } from '../../lib/errors.ts';
-import { pathOf } from '../../lib/url-path.ts';
-import { CalledEndpoints } from '../../execution/called-endpoints.ts';
 import type { Execution } from '../../execution/execution.ts';
+import { type AnswerForm, Negotiation, WRAPPED } from '../../execution/negotiation.ts';
+import { CalledEndpoints, type ProvenCall } from '../../execution/provenance.ts';
+import { callOfRequest, ClientGone } from '../../http/protocol.ts';
 import type { RequestGate } from '../../http/request-gate.ts';
-import { callOfRequest, ClientGone } from '../../http/call-of-request.ts';
+import type { Principal } from '../../identity/principal.ts';
+import { bodyNotReadable, methodNotAllowed } from '../../lib/errors.ts';
+import { withoutMark } from '../../lib/text.ts';
+import { pathOf } from '../../lib/url-path.ts';
 import { EndpointAnswers } from './endpoint-answers.ts';
-import { Negotiation, WRAPPED } from '../../execution/negotiation.ts';
-import type { AnswerForm } from '../../execution/negotiation.ts';
-import type { ProvenCall } from '../../execution/provenance.ts';
 
 /** What the headers of a call decided, before its body is read. */
 export interface Target {

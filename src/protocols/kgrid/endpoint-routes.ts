@@ -1,23 +1,18 @@
 /** The Endpoint Resource API: what is loaded, and how it is. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../../activation/activator.ts';
+import { comparePlaces, type EndpointPlace, parsePlace, placeText } from '../../activation/endpoint-set.ts';
 import type { Endpoint, EndpointStatus } from '../../activation/endpoint.ts';
-import { comparePlaces, parsePlace, placeText } from '../../activation/endpoint-order.ts';
-import type { EndpointPlace } from '../../activation/endpoint-order.ts';
 import { engineName } from '../../engines/table.ts';
-import { endpointNotFound, malformedRequest } from '../../lib/errors.ts';
+import { keyOf, wantedByAtId } from '../../execution/find-endpoint.ts';
 import { addressOf } from '../../http/address.ts';
-import { askedVersion } from '../../http/asked-version.ts';
-import { behindFirst, spellingsOf, textsOf } from '../../knowledge-object/at-id-path.ts';
-import { wantedByAtId } from '../../execution/find-endpoint.ts';
-import { keyOf } from '../../execution/resolve-endpoint.ts';
+import { askedVersion } from '../../http/headers.ts';
 import type { EndpointTexts } from '../../http/listings/endpoint-texts.ts';
-import { linkNext, listQueryOf, textIn } from '../../http/listings/list-query.ts';
-import { pageOf } from '../../http/listings/page-of.ts';
-import { WholeList } from '../../http/listings/whole-list.ts';
-import { declare } from '../../http/methods.ts';
-import type { Operation } from '../../http/methods.ts';
+import { linkNext, listQueryOf, pageOf, textIn, WholeList } from '../../http/listings/list-query.ts';
+import { declare, type Operation } from '../../http/methods.ts';
 import { isFoundBy } from '../../http/pages/search.js';
+import { behindFirst, spellingsOf, textsOf } from '../../knowledge-object/at-id-path.ts';
+import { endpointNotFound, malformedRequest } from '../../lib/errors.ts';
 
 /** One path may have code and a resource. */
 const BOTH = ['post', 'get'] as const;

@@ -2,20 +2,22 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../../activation/activator.ts';
 import type { Endpoint } from '../../activation/endpoint.ts';
-import { binaryNotFound, endpointNotFound, methodNotAllowed } from '../../lib/errors.ts';
-import { koKey } from '../../knowledge-object/id.ts';
-import { askedVersion } from '../../http/asked-version.ts';
-import { pathOf } from '../../lib/url-path.ts';
-import { ROUTED } from '../../http/methods.ts';
-import type { Operation } from '../../http/methods.ts';
-import { packageDigestOf } from '../../shelf/package-digest.ts';
-import { PACKAGE_DIGEST_HEADER, EXECUTION_ID_HEADER } from '../../http/headers.ts';
+import {
+  allowedAt,
+  type EndpointFinder,
+  resourceAt,
+  type Wanted,
+  wantedByPath,
+} from '../../execution/find-endpoint.ts';
+import { askedVersion, EXECUTION_ID_HEADER, PACKAGE_DIGEST_HEADER } from '../../http/headers.ts';
+import { type Operation, ROUTED } from '../../http/methods.ts';
 import { sendFile } from '../../http/send-file.ts';
+import { koKey } from '../../knowledge-object/id.ts';
+import { binaryNotFound, endpointNotFound, methodNotAllowed } from '../../lib/errors.ts';
+import { pathOf } from '../../lib/url-path.ts';
+import { packageDigestOf } from '../../shelf/package-digest.ts';
 import type { Batches } from './batch/batches.ts';
 import type { HttpCalls, Target } from './calls.ts';
-import { wantedByPath } from '../../execution/find-endpoint.ts';
-import type { EndpointFinder, Wanted } from '../../execution/find-endpoint.ts';
-import { allowedAt, resourceAt } from '../../execution/resolve-endpoint.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

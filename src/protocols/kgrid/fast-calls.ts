@@ -4,14 +4,14 @@
  * route gives; what is not plain goes there.
  */
 import type { Activator } from '../../activation/activator.ts';
-import type { Identity } from '../../identity/identity.ts';
+import { recordTypeOf } from '../../execution/batch/record-lines.ts';
 import type { Bodies } from '../../http/body.ts';
+import type { FastPath } from '../../http/fast-path.ts';
+import { EXECUTION_ID_HEADER, PACKAGE_DIGEST_HEADER } from '../../http/headers.ts';
+import type { RequestGate } from '../../http/request-gate.ts';
+import type { Identity } from '../../identity/identity.ts';
 import { RESERVED_NAANS } from '../../knowledge-object/id.ts';
 import { packageDigestOf } from '../../shelf/package-digest.ts';
-import { PACKAGE_DIGEST_HEADER, EXECUTION_ID_HEADER } from '../../http/headers.ts';
-import type { FastPath } from '../../http/fast-path.ts';
-import type { RequestGate } from '../../http/request-gate.ts';
-import { recordTypeOf } from '../../execution/batch/record-types.ts';
 import type { HttpCalls, Target } from './calls.ts';
 import { EXECUTION_ROUTE } from './execution-routes.ts';
 

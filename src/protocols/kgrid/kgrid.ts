@@ -1,10 +1,9 @@
 /** The protocol of the specification: the Request API, batches, and the Endpoint Resource API. */
+import { wantedByAtId } from '../../execution/find-endpoint.ts';
+import { askedVersion } from '../../http/headers.ts';
 import type { EndpointTexts } from '../../http/listings/endpoint-texts.ts';
 import type { MakeProtocol } from '../../http/protocol.ts';
-import { wantedByAtId } from '../../execution/find-endpoint.ts';
-import { askedVersion } from '../../http/asked-version.ts';
-import { Batches } from './batch/batches.ts';
-import type { BatchLimits } from './batch/batches.ts';
+import { Batches, type BatchLimits } from './batch/batches.ts';
 import { HttpCalls } from './calls.ts';
 import { endpointRoutes } from './endpoint-routes.ts';
 import { EXECUTION_ROUTE, executionOperation, executionRoutes } from './execution-routes.ts';

@@ -1,19 +1,20 @@
-import { readHere } from '../../knowledge-object/descriptors/descriptor-reader.ts';
-import type { DescriptorReader } from '../../knowledge-object/descriptors/descriptor-reader.ts';
+import { type DeployedService, deployedServices, withPackagePaths } from '../../knowledge-object/deployed-services.ts';
+import { type DescriptorReader, readHere } from '../../knowledge-object/descriptors/background-reader.ts';
 import type { Deployment } from '../../knowledge-object/descriptors/deployment.ts';
 import type { Service } from '../../knowledge-object/descriptors/service.ts';
-import { withPackagePaths } from '../../knowledge-object/deployed-artifacts.ts';
-import { deployedServices } from '../../knowledge-object/deployed-services.ts';
-import type { DeployedService } from '../../knowledge-object/deployed-services.ts';
-import { RESERVED_NAANS } from '../../knowledge-object/id.ts';
-import { METADATA_FILE, metadataProblem, readMetadata, tooManyValues } from '../../knowledge-object/metadata.ts';
-import type { KoMetadata } from '../../knowledge-object/metadata.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
-import { ServiceError, importRefused } from '../../lib/errors.ts';
-import type { PackageProblem } from '../../lib/errors.ts';
-import type { PackageFile } from '../shelf.ts';
+import { RESERVED_NAANS } from '../../knowledge-object/id.ts';
+import {
+  type KoMetadata,
+  METADATA_FILE,
+  metadataProblem,
+  readMetadata,
+  tooManyValues,
+} from '../../knowledge-object/metadata.ts';
+import { importRefused, type PackageProblem, ServiceError } from '../../lib/errors.ts';
 import { bytes } from '../archive/archive.ts';
 import { textOfMetadata } from '../package/admit.ts';
+import type { PackageFile } from '../shelf.ts';
 import type { PackageLimits } from './limits.ts';
 
 export interface CheckedPackage {

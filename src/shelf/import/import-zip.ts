@@ -1,13 +1,13 @@
 import { lstat } from 'node:fs/promises';
-import type { ChangeAuthor } from '../change-author.ts';
 import type { Readable } from 'node:stream';
-import type { DescriptorReader } from '../../knowledge-object/descriptors/descriptor-reader.ts';
-import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
+import type { DescriptorReader } from '../../knowledge-object/descriptors/background-reader.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
+import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { importRefused, packageTooLarge } from '../../lib/errors.ts';
-import type { Shelf, ShelfEntry, Staging } from '../shelf.ts';
-import { bytes, type Archive } from '../archive/archive.ts';
+import { type Archive, bytes } from '../archive/archive.ts';
 import { openArchive } from '../archive/open-archive.ts';
+import type { ChangeAuthor } from '../change-author.ts';
+import type { Shelf, ShelfEntry, Staging } from '../shelf.ts';
 import { checkPackage } from './check-package.ts';
 import type { PackageLimits } from './limits.ts';
 import { spool } from './spool.ts';

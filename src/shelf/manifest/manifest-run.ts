@@ -1,16 +1,14 @@
-import type { ChangeAuthor } from '../change-author.ts';
 import type { Readable } from 'node:stream';
-import { withoutMark } from '../../lib/byte-order-mark.ts';
-import { importRefused, malformedRequest, outcomeOf, ServiceError } from '../../lib/errors.ts';
-import { GrowingBytes } from '../../lib/growing-bytes.ts';
-import { mapBounded } from '../../lib/map-bounded.ts';
 import { otherAtId } from '../../knowledge-object/metadata.ts';
-import { importZip } from '../import/import-zip.ts';
-import type { ImportTarget } from '../import/import-zip.ts';
-import type { ManifestOutcome, OnEntry } from '../manifest-importer.ts';
+import { importRefused, malformedRequest, outcomeOf, ServiceError } from '../../lib/errors.ts';
+import { mapBounded } from '../../lib/fair-queue.ts';
+import { GrowingBytes } from '../../lib/growing-bytes.ts';
+import { withoutMark } from '../../lib/text.ts';
 import { bytes } from '../archive/archive.ts';
-import { listIn, parseManifest, parseManifestText } from './parse-manifest.ts';
-import type { ManifestEntry } from './parse-manifest.ts';
+import type { ChangeAuthor } from '../change-author.ts';
+import { type ImportTarget, importZip } from '../import/import-zip.ts';
+import type { ManifestOutcome, OnEntry } from '../manifest-importer.ts';
+import { listIn, type ManifestEntry, parseManifest, parseManifestText } from './parse-manifest.ts';
 import { toReadableError } from './reasons.ts';
 import type { Sources } from './sources.ts';
 

@@ -1,16 +1,22 @@
 import { createHash } from 'node:crypto';
-import { open, type FileHandle } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline, Readable, Transform } from 'node:stream';
 import { koKey } from '../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
-import { binaryNotFound, packageDamaged, ServiceError, shelfNotReadable, tooManyOpen } from '../../lib/errors.ts';
-import { isOutOfHandles } from '../../lib/out-of-handles.ts';
-import type { KoPackage, ShelfEntry } from '../shelf.ts';
+import {
+  binaryNotFound,
+  isOutOfHandles,
+  packageDamaged,
+  ServiceError,
+  shelfNotReadable,
+  tooManyOpen,
+} from '../../lib/errors.ts';
 import { errnoOf, isTransient } from '../disk-errors.ts';
+import type { KoPackage, ShelfEntry } from '../shelf.ts';
 import { DamagedObject } from '../store/objects.ts';
 import { READ_REGULAR, readRegular } from './hash-file.ts';
-import { sha256, type HashedFile, type PackageContent } from './package-content.ts';
+import { type HashedFile, type PackageContent, sha256 } from './package-content.ts';
 
 /** Up to this size a file is read and verified before its first byte is given out. */
 const VERIFIED_FIRST_BYTES = 1024 * 1024;

@@ -1,5 +1,5 @@
 /** Reads every file of the packages of a shelf, and says what is damaged. */
-import { mapBounded } from '../../lib/map-bounded.ts';
+import { mapBounded } from '../../lib/fair-queue.ts';
 import { reasonOf } from '../disk-errors.ts';
 import type { HashedFile } from '../package/package-content.ts';
 import type { Database } from './database.ts';

@@ -1,6 +1,6 @@
 /** What the rows of `ko` say, held in memory: reads that serve calls are answered from here. */
 import { koKey, parseKoId, type KoId } from '../../knowledge-object/id.ts';
-import { compareIds, compareNames } from '../../knowledge-object/id-order.ts';
+import { compareIds, compareNames } from '../../knowledge-object/id.ts';
 import { plainAtId, threeParts } from '../../knowledge-object/places.ts';
 import { firstWhere } from '../../lib/first-where.ts';
 import type { ListRange, ShelfEntry } from '../shelf.ts';

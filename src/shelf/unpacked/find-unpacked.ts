@@ -1,10 +1,9 @@
 import { readdir, stat } from 'node:fs/promises';
-import { posix, join } from 'node:path';
+import { join, posix } from 'node:path';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
-import { tooManyOpen } from '../../lib/errors.ts';
-import { isOutOfHandles } from '../../lib/out-of-handles.ts';
-import type { ShelfDamage } from '../shelf.ts';
+import { isOutOfHandles, tooManyOpen } from '../../lib/errors.ts';
 import { isTransient, reasonOf, shelfUnreadable } from '../disk-errors.ts';
+import type { ShelfDamage } from '../shelf.ts';
 
 /** "a folder of any name, up to three levels deep, with a `metadata.json`". */
 const MAX_DEPTH = 3;

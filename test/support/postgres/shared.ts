@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
-import { digestOf } from '../../../src/lib/digest.ts';
+import { digestOf } from '../../../src/lib/text.ts';
 import { postgresPrograms } from './install.ts';
 
 export interface TestDatabase extends AsyncDisposable {

@@ -265,7 +265,7 @@ function drop(slot: number): void {
   loads.delete(slot);
 }
 
-/** See `lib/uptime.ts`, which is not among the files that a sandbox may read. */
+/** See `lib/time.ts`, which is not among the files that a sandbox may read. */
 const uptime = (): number => Math.floor(performance.now());
 const messageOf = (thrown: unknown): string =>
   (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, MAX_MESSAGE_CHARACTERS + 500);

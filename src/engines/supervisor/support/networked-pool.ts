@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HostPort } from '../../../lib/host-port.ts';
-import { uptime } from '../../../lib/uptime.ts';
+import { uptime } from '../../../lib/time.ts';
 import type { CallScope } from '../../engine.ts';
 import { Network } from '../../network/network.ts';
 import type { NetworkPermission } from '../../network/permission.ts';

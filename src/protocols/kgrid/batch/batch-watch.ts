@@ -1,6 +1,6 @@
 /** Ends a batch that goes on in neither direction, or that would keep the service from its end. */
 import type { ServerResponse } from 'node:http';
-import { uptime } from '../../../lib/uptime.ts';
+import { uptime } from '../../../lib/time.ts';
 import type { Lifecycle } from '../../../lifecycle.ts';
 import type { BatchSource } from './batch-source.ts';
 

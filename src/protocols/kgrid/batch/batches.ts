@@ -1,18 +1,16 @@
 /** Batches by HTTP: NDJSON in, NDJSON out, as long as both sides go on. What a batch is: `src/execution/batch`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { RecordBatch } from '../../../execution/batch/run-records.ts';
-import { Spool, SpoolRoom } from '../../../execution/batch/spool.ts';
-import type { BatchOutcome } from '../../../execution/batch/batch-counts.ts';
-import type { Execution } from '../../../execution/execution.ts';
 import type { CallScope } from '../../../engines/engine.ts';
+import { type BatchOutcome, RecordBatch } from '../../../execution/batch/run-records.ts';
+import { Spool, SpoolRoom } from '../../../execution/batch/spool.ts';
+import type { Execution } from '../../../execution/execution.ts';
+import { requestErrorBody, toServiceError } from '../../../http/errors.ts';
+import { PACKAGE_DIGEST_HEADER } from '../../../http/headers.ts';
+import { callOfRequest, ClientGone, type ProtocolService } from '../../../http/protocol.ts';
 import { bodyNotReadable, messageOf, ServiceError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
-import type { ProtocolService } from '../../../http/protocol.ts';
-import { requestErrorBody, toServiceError } from '../../../http/errors.ts';
 import { pathOf } from '../../../lib/url-path.ts';
 import { packageDigestOf } from '../../../shelf/package-digest.ts';
-import { PACKAGE_DIGEST_HEADER } from '../../../http/headers.ts';
-import { callOfRequest, ClientGone } from '../../../http/call-of-request.ts';
 import type { Target } from '../calls.ts';
 import { BatchAnswer } from './batch-answer.ts';
 import { BatchSource } from './batch-source.ts';

@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { koKey, parseKoId, type KoId } from '../../../knowledge-object/id.ts';
 import { METADATA_FILE } from '../../../knowledge-object/metadata.ts';
-import { mapBounded } from '../../../lib/map-bounded.ts';
+import { mapBounded } from '../../../lib/fair-queue.ts';
 import { isMissing, reasonOf } from '../../disk-errors.ts';
 import { admit } from '../../package/admit.ts';
 import { linesOf, sha256, type HashedFile, type PackageContent } from '../../package/package-content.ts';

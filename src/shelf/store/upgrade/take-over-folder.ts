@@ -8,7 +8,7 @@ import { copyFile, link, mkdir, open, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { METADATA_FILE } from '../../../knowledge-object/metadata.ts';
 import { startRefused } from '../../../lib/errors.ts';
-import { mapBounded } from '../../../lib/map-bounded.ts';
+import { mapBounded } from '../../../lib/fair-queue.ts';
 import { errnoOf } from '../../disk-errors.ts';
 import { hashFile } from '../../package/hash-file.ts';
 import type { HashedFile } from '../../package/package-content.ts';

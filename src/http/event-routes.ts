@@ -1,12 +1,12 @@
 /** `GET /actuator/events`: what happens in the service, as lines of JSON, as long as somebody reads them. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Lifecycle } from '../../lifecycle.ts';
-import { overloaded } from '../../lib/errors.ts';
-import { numberIn } from '../listings/list-query.ts';
-import { declare } from '../methods.ts';
+import { overloaded } from '../lib/errors.ts';
+import type { Lifecycle } from '../lifecycle.ts';
+import { numberIn } from './listings/list-query.ts';
+import { declare } from './methods.ts';
 import type { ServiceEvents } from './service-events.ts';
 
-export interface EventRouteOptions {
+interface EventRouteOptions {
   readonly events: ServiceEvents;
   readonly lifecycle: Pick<Lifecycle, 'left' | 'leaving'>;
 }
