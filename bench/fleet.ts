@@ -8,13 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { zipOf } from '../test/acceptance/support/ko.ts';
-import { startFleet } from '../test/fleet/support/fleet.ts';
-import type { TestFleet } from '../test/fleet/support/fleet.ts';
+import { startFleet, type TestFleet } from '../test/fleet/support/fleet.ts';
 import { startPgbouncer } from '../test/fleet/support/pgbouncer.ts';
 import { said, saying } from '../test/fleet/support/whole.ts';
-import { testDatabase } from '../test/support/postgres/shared.ts';
-import type { TestDatabase } from '../test/support/postgres/shared.ts';
-import { copyToDatabase } from './lib/database-shelf.ts';
+import { testDatabase, type TestDatabase } from '../test/support/postgres/shared.ts';
+import { copyShelf } from '../src/shelf/copy-shelf.ts';
+import { openShelf } from '../src/shelf/open-shelf.ts';
+import { openPostgresShelf } from '../src/shelf/store/postgres/open-postgres-shelf.ts';
 import { makeShelf, manyKos } from './lib/kos.ts';
 import { proportionalOf } from './lib/memory.ts';
 
@@ -77,7 +77,10 @@ async function fill({ url }: TestDatabase): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'kgrid-bench-fleet-'));
   try {
     const files = await makeShelf({ folder, signal: new AbortController().signal }, manyKos(kos));
-    await copyToDatabase(files, url, folder);
+    await using from = await openShelf(files);
+    await using to = await openPostgresShelf(url, { folder: join(folder, 'copy') });
+    const { failed } = await copyShelf(from, to, { overwrite: false, onCopied: () => undefined });
+    if (failed.length > 0) throw new Error(JSON.stringify(failed));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

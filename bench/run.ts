@@ -2,16 +2,41 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CASES } from './cases/all.ts';
+import { batch, batchMemory } from './cases/batch.ts';
+import { checks } from './cases/checks.ts';
+import { chain, execute, executeAsync, hundred, realistic } from './cases/execute.ts';
+import { idle } from './cases/idle.ts';
+import { reads } from './cases/reads.ts';
+import { node, python } from './cases/runtimes.ts';
+import { scale } from './cases/scale.ts';
+import { spinner } from './cases/spinner.ts';
 import type { Row } from './lib/bench.ts';
-import { ensureWrk } from './lib/install-wrk.ts';
 import { helpText, readOptions } from './lib/options.ts';
 import type { Options } from './lib/options.ts';
 import { machine, report } from './lib/report.ts';
+import { ensureWrk } from './lib/wrk.ts';
+
+/** In the order of the report. */
+const CASES = [
+  execute,
+  realistic,
+  executeAsync,
+  hundred,
+  chain,
+  reads,
+  node,
+  python,
+  checks,
+  batch,
+  batchMemory,
+  spinner,
+  scale,
+  idle,
+];
 
 async function main(options: Options, signal: AbortSignal): Promise<void> {
   const progress = (text: string): void => void process.stderr.write(`${text}\n`);
-  await ensureWrk(progress, signal);
+  ensureWrk(progress);
   const host = machine();
   const folder = await mkdtemp(join(tmpdir(), 'kgrid-bench-'));
   const rows: Row[] = [];

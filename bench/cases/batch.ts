@@ -1,15 +1,41 @@
 /** Batches of NDJSON: records a second beside single calls and a plain loop, and single calls beside a batch. */
 import { execFile, spawn } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { batchRate, curlArgs, recordsFile } from '../lib/batches.ts';
-import type { Bench, BenchCase, Row } from '../lib/bench.ts';
-import { greetingInNode, greetingInPython } from '../lib/greeting.ts';
+import { greetingInNode, greetingInPython } from './runtimes.ts';
 import { costOf } from '../../test/acceptance/support/process-tree.ts';
-import { benchKo, CLEARANCE, makeShelf } from '../lib/kos.ts';
-import type { BenchKo } from '../lib/kos.ts';
-import { startService } from '../lib/servers.ts';
+import type { Bench, BenchCase, Row } from '../lib/bench.ts';
+import { benchKo, type BenchKo, CLEARANCE, INPUT, makeShelf } from '../lib/kos.ts';
+import { peakWhile } from '../lib/memory.ts';
+import { type Service, startService } from '../lib/servers.ts';
 import { measure } from '../lib/wrk.ts';
+
+// Batches of NDJSON, as files and as they are sent.
+
+const LINES_A_PIECE = 1000;
+
+/** A file of so many records. */
+async function recordsFile(bench: Bench, count: number): Promise<string> {
+  const path = join(bench.folder, `${count}.ndjson`);
+  const piece = `${INPUT}\n`.repeat(LINES_A_PIECE);
+  await pipeline(Readable.from(Array.from({ length: count / LINES_A_PIECE }, () => piece)), createWriteStream(path));
+  return path;
+}
+
+const curlArgs = ({ url }: Service, { call }: BenchKo, file: string): string[] => [
+  ...['-sS', '--fail', '-o', '/dev/null', '-X', 'POST', '-H', 'Content-Type: application/x-ndjson', '-T', file],
+  url + call.path,
+];
+
+/** Records a second, by a client that is a process of its own. */
+async function batchRate(bench: Bench, service: Service, ko: BenchKo, file: string, count: number): Promise<number> {
+  const began = performance.now();
+  await promisify(execFile)('curl', curlArgs(service, ko, file), { signal: bench.signal });
+  return (count / (performance.now() - began)) * 1000;
+}
 
 const LOOP = join(import.meta.dirname, '../bare/loop.ts');
 
@@ -92,4 +118,28 @@ export const batch: BenchCase = {
       await fairness(bench, ko),
     ];
   },
+};
+
+/** The most memory that was seen under one batch, for batches of different lengths. */
+async function mostMemory(bench: Bench): Promise<Row[]> {
+  const ko = benchKo('clearance', CLEARANCE);
+  const rows: Row[] = [];
+  for (const count of bench.quick ? [10_000] : [10_000, 1_000_000, ...(bench.records ?? [])]) {
+    await using service = await startService(bench, await makeShelf(bench, [ko]));
+    const file = await recordsFile(bench, count);
+    const [rate, { own, tree }] = await peakWhile(service, batchRate(bench, service, ko, file, count));
+    rows.push({
+      case: 'batch-memory',
+      what: `${count.toLocaleString('en-US')} records`,
+      figures: { 'service MB': [own], 'with sandboxes MB': [tree], 'records/s': [rate] },
+      failed: 0,
+    });
+  }
+  return rows;
+}
+
+export const batchMemory: BenchCase = {
+  name: 'batch-memory',
+  about: 'NDJSON: the most memory under one batch of 10,000 records, of 1 million, and of --records',
+  run: mostMemory,
 };

@@ -9,10 +9,10 @@ import { memoryOf } from '../lib/memory.ts';
 
 export const scale: BenchCase = {
   name: 'scale',
-  about: 'starts, a reload and an import of one KO, and memory, with 100, 1,000 and 10,000 on the shelf (or --kos)',
+  about: 'starts, a reload and an import of one KO, and memory, with 1, 100, 1,000 and 10,000 on the shelf (or --kos)',
   async run(bench) {
     const rows: Row[] = [];
-    for (const count of bench.kos ?? (bench.quick ? [20] : [100, 1000, 10_000])) {
+    for (const count of bench.kos ?? (bench.quick ? [20] : [1, 100, 1000, 10_000])) {
       rows.push(await measured(bench, count));
     }
     return rows;

@@ -1,10 +1,10 @@
 /** Measures servers beside each other, in rounds of alternating order, so that what disturbs one disturbs all. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Bench, Row } from './bench.ts';
 import { costOf } from '../../test/acceptance/support/process-tree.ts';
-import type { Server } from './servers.ts';
-import { measure } from './wrk.ts';
-import type { BenchRequest, Measured } from './wrk.ts';
+import type { Bench, Row } from './bench.ts';
+import { type BenchKo, makeShelf } from './kos.ts';
+import { type Server, type ServiceOptions, startBareExecution, startService } from './servers.ts';
+import { type BenchRequest, measure, type Measured } from './wrk.ts';
 
 export interface Target {
   readonly name: string;
@@ -133,4 +133,42 @@ async function resultOf({ signal }: Bench, { name, server, requests }: Target): 
   if (!response.ok) throw new Error(`${name} answers ${response.status}: ${answer}`);
   const value: unknown = JSON.parse(answer);
   return typeof value === 'object' && value !== null && 'result' in value ? value.result : value;
+}
+
+interface Execution {
+  readonly case: string;
+  readonly kos: readonly BenchKo[];
+  /** Calls of them; each in turn when left out. */
+  readonly requests?: readonly BenchRequest[];
+  readonly connections: readonly number[];
+}
+
+/** Calls knowledge objects in the service and the same functions in a bare `node:http` server. */
+export async function besideBare(bench: Bench, execution: Execution): Promise<Row[]> {
+  const { kos, requests = kos.map(({ call }) => call), connections } = execution;
+  await using servers = new AsyncDisposableStack();
+  const bare = servers.use(
+    await startBareExecution(
+      bench,
+      kos.map((each) => each.bare),
+    ),
+  );
+  const targets = [{ name: 'bare node:http', server: bare, requests }];
+  for (const [name, options] of servicesOf(bench)) {
+    const server = servers.use(await startService(bench, await makeShelf(bench, kos), options));
+    targets.push({ name, server, requests });
+  }
+  const pairsWith = targets.length > 2 ? 'service' : undefined;
+  return await compare(bench, { case: execution.case, connections, targets, pairsWith });
+}
+
+/** The service, and what it is measured in pairs with. */
+function servicesOf({ before, options }: Bench): [string, ServiceOptions][] {
+  return [
+    ['service', {}],
+    ...(before === undefined ? [] : [['service before', { project: before }] satisfies [string, ServiceOptions]]),
+    ...(options.length === 0
+      ? []
+      : [[`service ${options.join(' ')}`, { more: options }] satisfies [string, ServiceOptions]]),
+  ];
 }

@@ -1,19 +1,10 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { BenchCase } from './bench.ts';
+import type { Bench, BenchCase } from './bench.ts';
 
-export interface Options {
+export interface Options extends Omit<Bench, 'folder' | 'signal' | 'progress'> {
   readonly help: boolean;
   readonly cases: readonly BenchCase[];
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly quick: boolean;
-  /** How many knowledge objects `scale` has on the shelf. */
-  readonly kos: readonly number[] | undefined;
-  /** How many records `batch-memory` sends, beside what it always sends. */
-  readonly records: readonly number[] | undefined;
-  readonly before: string | undefined;
-  readonly options: readonly string[];
   /** File for the figures of every round. */
   readonly json: string | undefined;
 }
@@ -57,10 +48,10 @@ Usage: npm run bench -- [options]
 Calls are measured with the processor time of the service and of what it started, for each request.
 
   --only NAME,…   These cases alone
-  --rounds N      How often each thing is measured (default 5); starts at most 3 times
+  --rounds N      How often each thing is measured (default 5)
   --seconds S     Length of one measurement (default 5)
   --quick         One round of one second, with fewer knowledge objects: to see that it runs
-  --kos N,…       How many knowledge objects scale has on the shelf, at most 100000 (default 100,1000,10000)
+  --kos N,…       How many knowledge objects scale has on the shelf, at most 100000 (default 1,100,1000,10000)
   --records N,…   How many records batch-memory also sends, at most 100000000
   --before DIR    Also measures the service of another working copy, in pairs: what a change gained
   --options 'TEXT'  Also measures the service with these options, in pairs: what a feature costs

@@ -1,10 +1,23 @@
 /** Loads a server with `wrk` and reads its figures. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Bench } from './bench.ts';
+
+/** Installs Debian's package where `wrk` is missing, as root or with sudo. @throws Error with what to do when it cannot. */
+export function ensureWrk(say: (text: string) => void): void {
+  // `wrk -v` ends with 1, so only that it starts is asked.
+  const isThere = (): boolean => spawnSync('wrk', ['-v']).error === undefined;
+  if (isThere()) return;
+  say("wrk is missing: installing Debian's package wrk with apt-get");
+  const sudo = process.getuid?.() === 0 ? '' : 'sudo ';
+  const install = `${sudo}apt-get install -y wrk`;
+  // Standard output is for the report alone.
+  spawnSync('sh', ['-c', `{ ${install} || { ${sudo}apt-get update && ${install}; }; } >&2`], { stdio: 'inherit' });
+  if (!isThere()) throw new Error('wrk could not be installed: put wrk on the PATH and start again');
+}
 
 /** One request of a load; several are sent in turn. The body is ASCII. */
 export interface BenchRequest {
