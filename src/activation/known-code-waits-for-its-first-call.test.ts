@@ -55,25 +55,6 @@ test('a second start runs no code that is known to load before somebody calls it
   assert.equal(await result(second, caller), 2);
 });
 
-test('what is active keeps its code when it is replaced or deleted before anybody called it', async () => {
-  await using folder = await temporaryFolder();
-  const all = ['replaced', 'renamed', 'deleted'].map((name) => ko(name, `return 'as it was';`));
-  const [replaced, renamed, deleted] = all as [Ko, Ko, Ko];
-  await startOnce(folder.path, ...all);
-
-  await using second = await startService({ shelf: folder.path, args: [...PATIENT, '--keep-removed', '0'] });
-  await second.add(ko('replaced', `return 'new';`));
-  assert.equal((await second.put(`/kos/${renamed.id}`, { ...renamed.metadata, title: 'New' })).status, 200);
-  assert.equal((await second.delete(`/kos/${deleted.id}`)).status, 204);
-  for (const each of all) assert.equal(await result(second, each), 'as it was', each.id);
-  const { status } = await second.get(`/proxy/artifacts/${deleted.id}/src/index.js`);
-  assert.equal(status, 200, 'files of what is active stay readable');
-
-  assert.equal((await second.get('/actuator/activation/reload')).status, 303);
-  assert.equal(await result(second, replaced), 'new');
-  assert.equal(await result(second, deleted), undefined);
-});
-
 test('a file that was damaged meanwhile is found without a call, and only its knowledge object ends', async () => {
   await using folder = await temporaryFolder();
   const [good, damaged] = [ko('good', 'return 1;'), ko('damaged', 'return 2;')];

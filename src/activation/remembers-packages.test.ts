@@ -73,14 +73,6 @@ test('that code loads is taken from an earlier start once, and no longer when it
   assert.equal((await KnownPackages.open(file, '1')).loads('code'), false);
 });
 
-test('another version of the service finds out anew', async () => {
-  const file = join(folder, 'versions');
-  const first = await KnownPackages.open(file, '1');
-  first.rememberLoad('code', true);
-  await first.save();
-  assert.equal((await KnownPackages.open(file, '2')).loads('code'), false);
-});
-
 test('packages that are gone are forgotten at the next change', async () => {
   const file = join(folder, 'gone');
   const first = await KnownPackages.open(file, '1');
@@ -94,22 +86,6 @@ test('packages that are gone are forgotten at the next change', async () => {
   assert.deepEqual(whole(third.reading(packageOf('new'))), whole(READING));
 });
 
-test('what is used stays when the file is written again', async () => {
-  const file = join(folder, 'stays');
-  const first = await KnownPackages.open(file, '1');
-  for (const name of ['a', 'b', 'c', 'd']) first.rememberReading(packageOf(name), READING, true);
-  first.rememberLoad('code', true);
-  await first.save();
-  const second = await KnownPackages.open(file, '1');
-  second.reading(packageOf('a'));
-  second.loads('code');
-  second.rememberReading(packageOf('e'), READING, true);
-  await second.save();
-  const third = await KnownPackages.open(file, '1');
-  const found = ['a', 'b', 'c', 'd', 'e'].filter((name) => third.reading(packageOf(name)) !== undefined);
-  assert.deepEqual([found, third.loads('code')], [['a', 'e'], true]);
-});
-
 test('of more than it may remember, the last used are remembered', async () => {
   const file = join(folder, 'most');
   const first = await KnownPackages.open(file, '1', 2);
@@ -120,49 +96,6 @@ test('of more than it may remember, the last used are remembered', async () => {
     ['a', 'b', 'c'].map((name) => second.reading(packageOf(name)) !== undefined),
     [false, true, true],
   );
-});
-
-test('of more code than it may remember, the last that was seen to load is remembered', async () => {
-  const file = join(folder, 'bounded');
-  const first = await KnownPackages.open(file, '1', 2);
-  for (const code of ['a', 'b', 'c']) first.rememberLoad(code, true);
-  await first.save();
-  const second = await KnownPackages.open(file, '1', 2);
-  assert.deepEqual(
-    ['a', 'b', 'c'].map((code) => second.loads(code)),
-    [false, true, true],
-  );
-});
-
-test('who waits for what is known to be kept waits for what is being written too', async () => {
-  const file = join(folder, 'waited-for');
-  const first = await KnownPackages.open(file, '1');
-  first.rememberReading(packageOf('a'), READING, true);
-  void first.save();
-  await first.save();
-  assert.deepEqual(whole((await KnownPackages.open(file, '1')).reading(packageOf('a'))), whole(READING));
-});
-
-test('what is new is added to what is kept, and what was cut off in the middle is found out again', async () => {
-  const file = join(folder, 'added-to');
-  const first = await KnownPackages.open(file, '1');
-  for (const name of ['a', 'b', 'c']) first.rememberReading(packageOf(name), READING, true);
-  await first.save();
-  const before = await readFile(file);
-  first.rememberReading(packageOf('d'), READING, true);
-  await first.save();
-  const after = await readFile(file);
-  assert.ok(after.subarray(0, before.length).equals(before));
-  assert.ok(after.length < before.length * 1.5);
-
-  await writeFile(file, after.subarray(0, -3));
-  const second = await KnownPackages.open(file, '1');
-  for (const name of ['a', 'b', 'c']) assert.deepEqual(whole(second.reading(packageOf(name))), whole(READING));
-  assert.equal(second.reading(packageOf('d')), undefined);
-  second.rememberReading(packageOf('d'), READING, true);
-  await second.save();
-  const third = await KnownPackages.open(file, '1');
-  for (const name of ['a', 'b', 'c', 'd']) assert.deepEqual(whole(third.reading(packageOf(name))), whole(READING));
 });
 
 test('a damaged or missing file is as good as none', async () => {

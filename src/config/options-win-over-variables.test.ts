@@ -33,36 +33,6 @@ test('an empty variable leaves its place to the next', () => {
   assert.equal(configOf([], { KGRID_PORT: '', SERVER_PORT: '9000' }).port, 9000);
 });
 
-test('every variable name is used once, and follows its option', () => {
-  const names = (SETTINGS as readonly Setting[]).flatMap(({ env, aliases }) => [env, ...(aliases ?? [])]);
-  assert.equal(new Set(names).size, names.length);
-  for (const { option, env } of SETTINGS) assert.equal(env, `KGRID_${option.toUpperCase().replaceAll('-', '_')}`);
-});
-
-test('the names that deployments of the original use have their meaning there', () => {
-  const config = configOf([], {
-    SERVER_PORT: '9000',
-    SERVER_ADDRESS: '0.0.0.0',
-    SPRING_PROFILES_ACTIVE: 'test, dev',
-    SPRING_SECURITY_USER_NAME: 'ann',
-    SPRING_SECURITY_USER_PASSWORD: 'secret',
-    KGRID_SHELF_CDOSTORE_URL: 'filesystem:file:///data/shelf',
-    KGRID_SHELF_MANIFEST: 'https://a.example/m.json,file:///b.json',
-    CORS_URL: 'https://app.example/',
-  });
-  assert.deepEqual(
-    [config.port, config.host, config.profile, config.shelf, config.cors],
-    [9000, '0.0.0.0', 'dev', '/data/shelf', ['https://app.example']],
-  );
-  assert.deepEqual([config.basic?.user, config.basic?.password.reveal()], ['ann', 'secret']);
-  assert.deepEqual(config.manifests, ['https://a.example/m.json', 'file:///b.json']);
-  for (const profiles of ['gateway', 'production,devel', 'secure']) {
-    assert.equal(configOf([], { SPRING_PROFILES_ACTIVE: profiles }).profile, 'secure', profiles);
-  }
-  assert.equal(configOf([], { KGRID_SHELF_LOCATION: '/first', KGRID_SHELF_CDOSTORE_URL: '/second' }).shelf, '/second');
-  assert.deepEqual(configOf([], { CORS_URL: '*' }).cors, [], 'the original’s default opens nothing here');
-});
-
 test('without a shelf it is dev, with one secure, unless a profile is given', () => {
   assert.equal(configOf([]).profile, 'dev');
   assert.equal(configOf([]).shelf, undefined);

@@ -2,15 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pino from 'pino';
 import type { Endpoint } from '../activation/endpoint.ts';
-import {
-  codeError,
-  executionFailed,
-  executionTimeout,
-  invalidInput,
-  invalidResult,
-  malformedRequest,
-  overloaded,
-} from '../lib/errors.ts';
+import { executionFailed, invalidInput, malformedRequest, overloaded } from '../lib/errors.ts';
 import { FailedCalls } from './failed-calls.ts';
 import type { Tells } from './failed-calls.ts';
 
@@ -36,56 +28,6 @@ function failures(tells: Tells = { messages: true }) {
 }
 
 const of = (name: string) => ({ ko: `a/${name}/v1`, endpoint: `a/${name}/1.0/run`, engine: 'python' });
-
-test('a line names the code, its place and the request, but nothing of the input', () => {
-  const { lines, note } = failures();
-  const error = executionFailed('ValueError: 173 is too much', { place: { file: 'src/main.py', line: 12 } });
-  note(error);
-  assert.equal(error.isLogged, true);
-  const fixed = { event: 'call-failed', ...of('b'), requestId: 'r', executionId: 'e' };
-  assert.deepEqual(lines, [
-    {
-      ...fixed,
-      level: 'warn',
-      code: 'execution-failed',
-      status: 500,
-      place: '(src/main.py line 12)',
-      msg: 'ValueError: … is too much',
-    },
-  ]);
-});
-
-test('what code says is told only where that is wanted, and its type and place always', () => {
-  const { lines, note, failed } = failures({});
-  const place = { file: 'src/main.py', line: 12 };
-  // Reformatted, and thus not to be found in the input.
-  note(codeError('ValueError: born on the 1st of February', { place }));
-  note(codeError('Jones is too old'));
-  note(invalidResult('the result holds NaN at result["Jones"]'));
-  note(executionTimeout('no result within the limit of 5 s'));
-  assert.deepEqual(
-    lines.map(({ msg, place: at }) => [msg, at]),
-    [
-      ['the code failed: ValueError', '(src/main.py line 12)'],
-      ['the code failed', undefined],
-      ['the result cannot be written as JSON, or is too large', undefined],
-      ['no result within the limit of 5 s', undefined],
-    ],
-  );
-  assert.doesNotMatch(JSON.stringify([lines, failed.groups.latest()]), /Jones|February/);
-  failed[Symbol.dispose]();
-});
-
-test('an input that code refuses is at info without its message, and what HTTP refuses leaves no line', () => {
-  const { lines, note } = failures();
-  note(invalidInput('173 is too much', 422));
-  note(malformedRequest('not JSON: 173'));
-  assert.deepEqual(
-    lines.map(({ level, code, status }) => [level, code, status]),
-    [['info', 'invalid-input', 422]],
-  );
-  assert.doesNotMatch(JSON.stringify(lines), /173/);
-});
 
 test('an error of the service itself leaves a line here, and its cause where it becomes an answer', () => {
   const { lines, note } = failures();

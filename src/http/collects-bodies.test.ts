@@ -8,8 +8,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'node:test';
-import { Bodies, installBodyParser, requireJson, textBody } from './body.ts';
-import { isJson, mediaTypeOf } from '../lib/media-type.ts';
+import { Bodies, installBodyParser } from './body.ts';
 import { sendError } from './errors.ts';
 import { HeldBytes } from '../execution/held-bytes.ts';
 
@@ -20,8 +19,6 @@ function serving(handler: (request: FastifyRequest) => unknown, limits = { bytes
   app.post('/', (request) => handler(request));
   return app;
 }
-
-const detailOf = (answer: LightMyRequestResponse): string => answer.json<{ Detail: string }>().Detail;
 
 test('a body of any type arrives as its bytes, whether its length is told or not', async () => {
   await using app = serving((request) => {
@@ -35,19 +32,6 @@ test('a body of any type arrives as its bytes, whether its length is told or not
     const chunks = Readable.from([bytes.subarray(0, 1), bytes.subarray(1)]);
     const chunked = await app.inject({ method: 'POST', url: '/', headers: { 'content-type': type }, payload: chunks });
     assert.equal(chunked.body, '00ff0ac3', type);
-  }
-});
-
-test('a body up to the limit passes, a larger one is 413, also when its length was not told', async () => {
-  await using app = serving((request) => String((request.body as Buffer).length));
-  const send = (payload: Buffer | Readable) =>
-    app.inject({ method: 'POST', url: '/', headers: { 'content-type': 'text/plain' }, payload });
-  assert.equal((await send(Buffer.alloc(100))).body, '100');
-  for (const payload of [Buffer.alloc(101), Readable.from([Buffer.alloc(60), Buffer.alloc(60)])]) {
-    const answer = await send(payload);
-    assert.equal(answer.statusCode, 413);
-    assert.equal(answer.headers['connection'], 'close');
-    assert.equal(detailOf(answer), 'The body is larger than the limit of 100 bytes (--max-body)');
   }
 });
 
@@ -114,40 +98,4 @@ test('large bodies find room or are 503, small ones find what these leave, and r
   gate.resolve();
   assert.equal((await held).body, String(large + 1));
   assert.equal((await send(Buffer.alloc(large))).statusCode, 200);
-});
-
-test('text is UTF-8 or 400, and no body is empty text', async () => {
-  await using app = serving((request) => ({ text: textBody(request) }));
-  const send = (payload?: Buffer) =>
-    app.inject({ method: 'POST', url: '/', headers: { 'content-type': 'text/plain' }, ...(payload && { payload }) });
-  assert.deepEqual((await send(Buffer.from('héllo'))).json(), { text: 'héllo' });
-  assert.deepEqual((await send()).json(), { text: '' });
-  const wrong = await send(Buffer.from([0xc3, 0x28]));
-  assert.equal(wrong.statusCode, 400);
-  assert.equal(detailOf(wrong), 'The request body is not valid UTF-8');
-});
-
-test('where JSON is required, other types are 415 and named', async () => {
-  await using app = serving((request) => {
-    requireJson(request);
-    return 'ok';
-  });
-  const send = (type: string) =>
-    app.inject({ method: 'POST', url: '/', headers: { 'content-type': type }, payload: '1' });
-  for (const type of ['application/json', 'Application/JSON; charset=x', 'application/ld+json', 'text/json']) {
-    assert.equal((await send(type)).statusCode, 200, type);
-  }
-  const refused = await send('text/plain; charset=utf-8');
-  assert.equal(refused.statusCode, 415);
-  assert.equal(detailOf(refused), 'The body must be JSON: send Content-Type: application/json instead of text/plain');
-});
-
-test('a media type is read without parameters, in lower case', () => {
-  assert.equal(mediaTypeOf(' Text/CSV ; charset=x; y'), 'text/csv');
-  assert.equal(mediaTypeOf(undefined), '');
-  assert.equal(mediaTypeOf(';x'), '');
-  for (const type of ['application/json', 'text/json', 'application/fhir+json']) assert.ok(isJson(type), type);
-  for (const type of ['application/jsonx', 'json', 'application/json5', 'text/plain+jsonx', '']) {
-    assert.ok(!isJson(type), type);
-  }
 });

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EndpointSet } from '../activation/endpoint-set.ts';
 import type { Endpoint } from '../activation/endpoint.ts';
-import type { KoName } from '../knowledge-object/id.ts';
 import { type CallHistory, History } from './history.ts';
 import { Executions } from './measured.ts';
 import { CALL_BOUNDS } from './text.ts';
@@ -13,11 +11,6 @@ const endpointOf = (name: string): Endpoint =>
     ko: { id: { naan: 'a', name, version: 'v1' } },
     entry: { engine: 'javascript' },
   }) as unknown as Endpoint;
-const setOf = (...endpoints: Endpoint[]): EndpointSet =>
-  ({
-    ofName: ({ name }: KoName) => endpoints.filter(({ ko }) => ko.id.name === name),
-    ofEngine: () => endpoints,
-  }) as unknown as EndpointSet;
 
 const STEP_MS = 30_000;
 const LIMIT = 1000;
@@ -112,42 +105,4 @@ test('what came is told until an hour has passed, as if each call were kept', ()
         );
     }
   }
-});
-
-test('what has left goes from the list of endpoints, and stays in the sums of all', () => {
-  const stay = endpointOf('stay');
-  const { executions, history, pass } = setup(10, (each) => each.keepOnly(setOf(stay)));
-  const leave = endpointOf('leave');
-  executions.observe(leave, 'done', 1, 5);
-  pass(STEP_MS);
-  executions.observe(leave, 'done', 1, 7);
-  executions.observe(stay, 'done', 1, 1);
-  executions.keepOnly(setOf(stay));
-  executions.observe(leave, 'done', 1, 100);
-  pass(STEP_MS);
-  const { calls, kos } = history.of(undefined, LIMIT);
-  assert.deepEqual(calls, [5, 108, 0]);
-  assert.deepEqual(
-    kos.map(({ ko, calls: each }) => [ko, each]),
-    [['a/stay/v1', 1]],
-  );
-  assert.deepEqual(history.of('a/leave/v1', LIMIT).calls, [0, 0, 0]);
-});
-
-test('an endpoint that is called all the time takes some kilobytes, and one that rests next to nothing', () => {
-  const endpoints = Array.from({ length: 50 }, (_, i) => endpointOf(`k${i}`));
-  const busy = setup();
-  for (let step = 0; step < 250; step++) {
-    for (const each of endpoints)
-      for (const seconds of [0.0001, 0.0007, 0.002, 0.004, 0.06]) busy.executions.observe(each, 'done', seconds, 3);
-    busy.pass(STEP_MS);
-  }
-  assert.ok(busy.history.bytes / endpoints.length < 9000, `${busy.history.bytes} bytes`);
-  // A day with a call now and then.
-  const rare = setup();
-  for (let step = 0; step < 2880; step++) {
-    if (step % 60 === 0) for (const each of endpoints) rare.executions.observe(each, 'done', 0.001, 1);
-    rare.pass(STEP_MS);
-  }
-  assert.ok(rare.history.bytes / endpoints.length < 600, `${rare.history.bytes} bytes`);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pathOf } from './support/knowledge-grid.ts';
-import { javascriptKo, ko as koOf, resourceKo, uniqueNaan, welcomeKo } from './support/ko.ts';
+import { javascriptKo, ko as koOf, uniqueNaan, welcomeKo } from './support/ko.ts';
 import type { Ko } from './support/ko.ts';
 import { theService } from './support/the-service.ts';
 
@@ -163,28 +163,6 @@ test('one path may have code and a resource, each with its method', async () => 
   assert.deepEqual(listed.list.map((each) => each['engine']).sort(), ['javascript', 'resource']);
 });
 
-test('hasPayload that is missing, names no file or is a list is no fault', async () => {
-  for (const hasPayload of [undefined, 'no/such/file.js', ['src/index.js', 'b.js'], null]) {
-    const ko = javascriptKo('function run() { return 1; }', { naan: uniqueNaan() });
-    const metadata = { ...ko.metadata, hasPayload };
-    await assertRuns({ ...ko, files: { ...ko.files, 'metadata.json': JSON.stringify(metadata) } });
-  }
-});
-
-test('schemas are neither fetched nor judged', async () => {
-  const naan = uniqueNaan();
-  const ko = javascriptKo('function run() { return 1; }', { naan });
-  const schemas = `
-components:
-  schemas:
-    input: {$ref: 'https://schemas.invalid/none.yaml#/input'}
-    odd: {properties: {untyped: {default: [1]}, number: {type: number, default: text}, strange: 5}}
-`;
-  const text = String(ko.files['service.yaml']).replace(/^components:[\s\S]*$/m, schemas.trimStart());
-  assert.match(text, /schemas\.invalid\/none/);
-  await assertRuns({ ...ko, files: { ...ko.files, 'service.yaml': text } });
-});
-
 test('a failed endpoint has all fields and a detail of one sentence', async () => {
   const ko = javascriptKo('function run( {', { naan: uniqueNaan() });
   await service.serve(ko);
@@ -195,17 +173,4 @@ test('a failed endpoint has all fields and a detail of one sentence', async () =
   assert.equal(endpoint['knowledgeObject'], `/kos/${ko.id}`);
   assert.equal(typeof endpoint['detail'], 'string');
   assert.ok(!String(endpoint['detail']).includes('\n'));
-});
-
-test('a KO that comes right is active after its reload', async () => {
-  const naan = uniqueNaan();
-  await whyItDoesNotRun(javascriptKo('function run( {', { naan }));
-  await assertRuns(javascriptKo('function run() { return 1; }', { naan }));
-  assert.equal((await service.endpoints(naan))[0]?.['detail'], undefined);
-});
-
-test('a resource whose artifacts are there is active', async () => {
-  const ko = resourceKo({ naan: uniqueNaan(), resources: { 'a.txt': 'a' } });
-  await service.serve(ko);
-  assert.equal((await service.endpoints(ko.naan))[0]?.['status'], 'ACTIVATED');
 });

@@ -106,18 +106,6 @@ for (const engine of ['javascript', 'node'] as const) {
     assert.equal(malformed.object['Title'], 'Http Message Not Readable');
   });
 
-  test(`${engine}: each record of a batch is judged by itself`, async () => {
-    const { lines } = await sendBatch(
-      service.url,
-      pathOf(kos[engine]),
-      ['{"any":1}', `{"any":${BIG}}`, `{"amount":${BIG}}`, '{"any":2}'].join('\n'),
-    );
-    assert.deepEqual(
-      lines.map(({ result, error }) => result ?? error?.Detail),
-      [{ any: 1 }, integers(engine, '/any'), { amount: Number(BIG) }, { any: 2 }],
-    );
-  });
-
   test(`${engine}: a body that is nested too deeply for its code is the fault of the caller`, async () => {
     const deep = `${'{"x":'.repeat(200_000)}1${'}'.repeat(200_000)}`;
     const { status, object } = await post(engine, `{"give":"deep","x":${deep}}`);

@@ -1,7 +1,7 @@
 /** What `check` says of descriptors and examples beyond what an activator reads of them. */
 import assert from 'node:assert/strict';
-import { dirname, join } from 'node:path';
-import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { edit, fromTemplate, kgrid, kgridJson, PROJECT, saidOf, temporaryFolder } from './kgrid.ts';
 
@@ -291,25 +291,3 @@ test('the examples of the project have nothing but the one mistake that is there
   const said = json.kos.flatMap(({ findings }) => findings).map(({ file, line }) => `${file}:${line ?? ''}`);
   assert.deepEqual(new Set(said), new Set(['deployment.yaml:8', 'service.yaml:56', 'src/syntax-error.js:3']));
 });
-
-test('what checks and comparisons need is loaded by no other command, nor by the service', async () => {
-  const [ofService, ofCommands] = await Promise.all([importedBy('src/main.ts'), importedBy('cli/commands/play.ts')]);
-  assert.ok(ofService.has('fastify') && ofCommands.has('fastify'), 'imports are found');
-  for (const each of ['ajv', 'ajv/dist/2020.js', 'ajv-formats', '@seriousme/openapi-schema-validator', 'diff'])
-    assert.ok(!ofService.has(each) && !ofCommands.has(each), each);
-});
-
-/** All packages that are loaded with a file. */
-async function importedBy(file: string, seen = new Set<string>()): Promise<ReadonlySet<string>> {
-  const found = new Set<string>();
-  const path = join(PROJECT, file);
-  if (seen.has(path)) return found;
-  seen.add(path);
-  for (const [, name = ''] of (await readFile(path, 'utf8')).matchAll(
-    /^(?:import (?!type)|export .* from |\} from )[^;]*?'(.+?)';/gm,
-  )) {
-    if (!name.startsWith('.')) found.add(name);
-    else for (const each of await importedBy(join(dirname(file), name), seen)) found.add(each);
-  }
-  return found;
-}

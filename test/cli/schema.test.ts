@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { openShelf } from '../../src/shelf/open-shelf.ts';
-import { temporaryFolder } from '../conformance/temporary-folder.ts';
 import { testDatabase } from '../support/postgres/shared.ts';
 import { kgrid } from './kgrid.ts';
 
@@ -33,25 +30,4 @@ test('the tables of a database are made, prepared and finished by an operator, a
   );
   await shared.run('DELETE FROM kgrid.node');
   assert.match((await schema('finish', shared.url)).join(' '), /^0 (?:step \d {2}finished 20\d\d-.*Z\n)+$/);
-});
-
-test('the tables of a folder are as far as the program that opened it last', async () => {
-  await using folder = await temporaryFolder();
-  const shelf = join(folder.path, 'shelf');
-  await (await openShelf(shelf))[Symbol.asyncDispose]();
-  for (const verb of ['status', 'finish'])
-    assert.match((await schema(verb, shelf)).join(' '), /^0 step 1 {2}finished /);
-  const [code, words] = await schema('status', join(folder.path, 'none'));
-  assert.equal(code, 3);
-  assert.match(words, /there is no database \.kgrid\/shelf\.db in/);
-  assert.equal((await schema('status'))[0], 2);
-});
-
-test('what cannot be reached or is of another program is said', async () => {
-  await shared.run('CREATE SCHEMA theirs; CREATE TABLE theirs.users ()');
-  const [code, words] = await schema('prepare', shared.url, '--fleet', 'theirs');
-  assert.equal(code, 3);
-  assert.match(words, /belongs to another program/);
-  const [away] = await schema('status', 'postgres://kgrid@127.0.0.1:1/x');
-  assert.equal(away, 3);
 });

@@ -57,30 +57,6 @@ test('a start without the database names the command that makes it again, and wi
   );
 });
 
-test('the command of before says in one line what does its work', async () => {
-  await using folder = await temporaryFolder();
-  const repaired = await kgrid(['shelf', 'repair', folder.path]);
-  assert.deepEqual(
-    [repaired.code, repaired.stderr],
-    [2, 'There is no kgrid shelf repair any more: kgrid shelf check --fix <folder> does what it did\n'],
-  );
-  assert.doesNotMatch((await kgrid(['shelf', '--help'])).stdout, /repair/);
-});
-
-test('a folder that is no shelf is not touched', async () => {
-  await using folder = await temporaryFolder();
-  const checked = await kgrid(['shelf', 'check', folder.path]);
-  assert.deepEqual(
-    [checked.code, checked.stderr],
-    [3, `${folder.path} is no shelf with imported knowledge objects: it has no .kgrid/objects\n`],
-  );
-  const cleaned = await kgrid(['shelf', 'clean', join(folder.path, 'none')]);
-  assert.equal(cleaned.code, 3);
-  assert.deepEqual(readdirSync(folder.path), []);
-  assert.equal((await kgrid(['shelf', 'check'])).code, 2);
-  assert.equal((await kgrid(['shelf', 'clean', folder.path, '--older-than', 'long'])).code, 2);
-});
-
 interface Cleaned {
   readonly deleted: string[];
   readonly stays: string[];

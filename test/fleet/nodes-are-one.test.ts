@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { jsonBody, upload } from '../acceptance/support/client.ts';
-import { openEvents } from '../acceptance/support/event-stream.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
-import { javascriptKo, resourceKo, uniqueNaan, zipOf } from '../acceptance/support/ko.ts';
+import { javascriptKo, uniqueNaan, zipOf } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
 import type { OwnService } from '../acceptance/support/service.ts';
 import { inRound } from '../support/round.ts';
@@ -21,31 +20,6 @@ const saying = (name: string, words: string): Ko =>
   javascriptKo(`function run() { return ${JSON.stringify(words)}; }`, { naan, name });
 const said = async (ko: Ko): Promise<unknown[]> =>
   Promise.all(fleet.nodes.map(async (node) => (await node.post(pathOf(ko), {})).object['result']));
-
-test('an import on one node is on the shelf of all when it is answered, with the same entity tag', async () => {
-  const [a, , c] = three();
-  const ko = saying('imported', 'one');
-  await a.add(ko);
-  const answers = await Promise.all(fleet.nodes.map((node) => node.get(`/kos/${ko.id}`)));
-  for (const answer of answers) {
-    assert.equal(answer.status, 200, answer.text);
-    assert.equal(answer.headers['etag'], answers[0]?.headers['etag']);
-    assert.equal(answer.headers['kgrid-package-digest'], answers[0]?.headers['kgrid-package-digest']);
-  }
-  // "Seen from any node": also its files and its export.
-  assert.equal((await c.get(`/kos/${ko.id}/service.yaml`)).text, ko.files['service.yaml']);
-});
-
-test('a reload on one node is one for all, and nothing before it changes what runs', async () => {
-  const [a, b, c] = three();
-  await a.serve(saying('reloaded', 'old'));
-  const ko = saying('reloaded', 'new');
-  await b.add(ko);
-  assert.deepEqual(await said(ko), ['old', 'old', 'old']);
-  const answer = await c.get(`/actuator/activation/reload/${ko.id}`);
-  assert.equal(answer.status, 303, answer.text);
-  assert.deepEqual(await said(ko), ['new', 'new', 'new']);
-});
 
 test('a change waits for a node that has not seen it, or says that this node is behind', async () => {
   const [a, b, c] = three();
@@ -93,37 +67,6 @@ test('If-Match holds over nodes, and a change is seen by the next condition anyw
   assert.equal((await put(b, 'late')).status, 412);
   const titles = await Promise.all(fleet.nodes.map(async (node) => (await node.get(`/kos/${ko.id}`)).object['title']));
   assert.equal(new Set(titles).size, 1);
-});
-
-test('what is deleted on one node leaves the shelf of all, and runs until it is reloaded', async () => {
-  const [a, b, c] = three();
-  const ko = saying('deleted', 'still here');
-  await b.serve(ko);
-  assert.equal((await c.delete(`/kos/${ko.id}`)).status, 204);
-  for (const node of fleet.nodes) assert.equal((await node.get(`/kos/${ko.id}`)).status, 404);
-  assert.equal((await a.get('/actuator/activation/reload')).status, 303);
-  for (const node of fleet.nodes) assert.equal((await node.post(pathOf(ko), {})).status, 404);
-});
-
-test('a refresh of one engine takes in on all nodes what is new of it, and lets go of what was deleted', async () => {
-  const [a, b, c] = three();
-  const [code, files] = [saying('ofCode', 'code'), resourceKo({ naan, name: 'ofFiles', resources: { 'a.txt': 'a' } })];
-  const ids = (): Promise<unknown[][]> =>
-    Promise.all(
-      fleet.nodes.map(async (node) => {
-        const all = (await node.endpoints(naan)).map((each) => String(each['@id']));
-        return all.filter((each) => each.includes('/of'));
-      }),
-    );
-  await a.add(code, files);
-  assert.equal((await b.get('/actuator/activation/refresh/javascript')).status, 303);
-  assert.deepEqual(await ids(), Array(3).fill([`${naan}/ofCode/1.0/run`]));
-  await c.get('/actuator/activation/refresh/resource');
-  await a.delete(`/kos/${code.id}`);
-  await a.get('/actuator/activation/refresh/resource');
-  assert.deepEqual(await ids(), Array(3).fill([`${naan}/ofCode/1.0/run`, `${naan}/ofFiles/1.0/files`]));
-  await a.get('/actuator/activation/refresh/javascript');
-  assert.deepEqual(await ids(), Array(3).fill([`${naan}/ofFiles/1.0/files`]));
 });
 
 test('a node that comes to a running fleet activates what is active, not what lies on the shelf', async () => {
@@ -178,43 +121,6 @@ test('/actuator/fleet tells each node and how far it is, and health that all is 
   >;
   assert.equal(components['fleet']?.status, 'UP', JSON.stringify(components['fleet']));
   assert.equal(components['fleet'].details['nodes'], 3);
-});
-
-test('the audit of all nodes is one', async () => {
-  const [a, b, c] = three();
-  const ko = saying('audited', 'x');
-  using events = await openEvents(c.url);
-  await events.seen(({ type }) => type === 'state');
-  await a.add(ko);
-  await b.reload(ko);
-  assert.equal((await c.delete(`/kos/${ko.id}`)).status, 204);
-  for (const node of fleet.nodes) {
-    const records = (await node.get(`/actuator/audit?ko=${naan}/audited`)).list;
-    assert.deepEqual(
-      records.map(({ action }) => action),
-      ['delete', 'reload', 'import'],
-    );
-  }
-  const told = (): string[] =>
-    events.events.flatMap(({ record }) => {
-      const { subject, action } = (record ?? {}) as Record<string, unknown>;
-      return subject === ko.id ? [String(action)] : [];
-    });
-  await events.seen(() => told().length === 3);
-  assert.deepEqual(told(), ['import', 'reload', 'delete']);
-});
-
-test('the figures of each say of which node they are', async () => {
-  const { nodes } = (await fleet.node(0).get('/actuator/fleet')).object as {
-    nodes: { id: string; name: string; address: string; generation: number }[];
-  };
-  for (const node of fleet.nodes) {
-    const it = nodes.find(({ address }) => address === node.url);
-    const { text } = await node.get('/actuator/prometheus');
-    assert.ok(it !== undefined);
-    assert.match(text, new RegExp(`^kgrid_fleet_node_info{fleet="kgrid",name="${it.name}",id="${it.id}"} 1$`, 'm'));
-    assert.match(text, /^kgrid_fleet_generation [1-9]/m);
-  }
 });
 
 test('an idle node asks the database less than five times a second', async () => {

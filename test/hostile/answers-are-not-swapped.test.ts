@@ -8,6 +8,7 @@ import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
+import { tryAgain } from '../support/try-again.ts';
 
 const service = await startService({ args: ['--execution-timeout', '1s'] });
 after(() => service[Symbol.asyncDispose]());
@@ -64,68 +65,14 @@ for (const [name, trick] of Object.entries(tricks)) {
         numbers.map(async (n) => {
           const honest = n % 3 !== 0;
           const input = JSON.stringify({ n, honest });
-          const answer = await service.post(pathOf(ko), input);
-          if (!honest) return;
+          if (!honest) return service.post(pathOf(ko), input);
+          // On a busy machine it may hear that no sandbox was free in the second that it has.
+          const answer = await tryAgain(() => service.post(pathOf(ko), input));
           assert.equal(answer.status, 200, answer.text);
           assert.deepEqual(answer.object, { result: { n }, info: { ko: ko.metadata, inputs: input } });
+          return answer;
         }),
       );
     }
   });
 }
-
-test('bodies that hold NUL or are no JSON are refused one by one, and shift no answer', async () => {
-  const ko = await served('return { n: -1 };');
-  const bodies = [
-    '\u0000',
-    '{"n":1,"honest":true}\u0000{"n":2,"honest":true}',
-    '{"n":"\u0000"}',
-    '{',
-    '',
-    '[1]\n[2]',
-    '"\n"',
-    `${'['.repeat(100_000)}`,
-  ];
-  for (let round = 0; round < ROUNDS; round++) {
-    await Promise.all([
-      ...bodies.map(async (body) => {
-        const { status, text } = await service.post(pathOf(ko), body);
-        assert.ok(status === 400, `${JSON.stringify(body.slice(0, 40))}: ${status} ${text.slice(0, 200)}`);
-      }),
-      ...Array.from({ length: TOGETHER }, async (_, n) => {
-        const answer = await service.post(pathOf(ko), { n, honest: true });
-        assert.deepEqual(answer.object['result'], { n });
-      }),
-    ]);
-  }
-});
-
-test('a text that holds NUL reaches its own call', async () => {
-  const ko = javascriptKo('function run(text) { return text.length; }', {
-    naan: uniqueNaan(),
-    consumes: ['text/plain'],
-  });
-  await service.serve(ko);
-  const texts = Array.from({ length: TOGETHER }, (_, i) => '\u0000\n"'.repeat(i + 1));
-  for (const [i, answer] of (
-    await Promise.all(texts.map((text) => service.post(pathOf(ko), text, { 'content-type': 'text/plain' })))
-  ).entries())
-    assert.equal(answer.object['result'], texts[i]?.length);
-});
-
-test('what an input brings along changes nobody’s objects', async () => {
-  const code =
-    'function run(input) { const o = Object.assign({}, input); return [({}).polluted === undefined, Object.keys(o).length, typeof o.polluted]; }';
-  const ko = javascriptKo(code, { naan: uniqueNaan() });
-  await service.serve(ko);
-  const bodies = [
-    '{"__proto__":{"polluted":1}}',
-    '{"constructor":{"prototype":{"polluted":1}}}',
-    '{"toString":1,"valueOf":1,"then":1}',
-  ];
-  for (const body of bodies) {
-    const { object } = await service.post(pathOf(ko), body);
-    assert.equal((object['result'] as unknown[])[0], true, body);
-    assert.equal((object['info'] as { inputs: string }).inputs, body);
-  }
-});

@@ -1,7 +1,6 @@
 /** Many knowledge objects, paths, methods and scrapes: series stay as few as they may be, and callers do not wait for them. */
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { readFileSync } from 'node:fs';
 import { METHODS } from 'node:http';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
@@ -17,10 +16,6 @@ import { scrape, seriesIn } from './support/series.ts';
 const KOS = inRound(50, 10_000);
 const OWN_SERIES = inRound(20, 1000);
 const PATHS = inRound(100, 5000);
-const SECONDS_OF_SCRAPES = inRound(1, 10);
-const SCRAPES_PER_SECOND = 50;
-/** Of a core, beside what is there without them: making the texts, and sending them. A second of a busy machine tells little. */
-const MOST_OF_A_CORE = inRound(1, 0.4);
 const AT_ONCE = 32;
 
 const kos = Array.from({ length: KOS }, (_, i) =>
@@ -35,23 +30,6 @@ while ((await service.get('/actuator/health/readiness')).status !== 200) await w
 after(async () => {
   await service[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
-});
-
-test('with many knowledge objects that are called, so many have series of their own as may', async () => {
-  await inTurns(kos, async ({ name }) => {
-    assert.equal(
-      (await fetch(`${service.url}/many/${name}/1.0/run`, { method: 'POST', body: '{}', headers: JSON_TYPE })).status,
-      200,
-    );
-  });
-  const series = await scrape(service);
-  const executed = [...series].filter(([name]) => name.startsWith('kgrid_executions_total'));
-  assert.equal(executed.length, OWN_SERIES + 1);
-  assert.equal(
-    executed.reduce((sum, [, count]) => sum + count, 0),
-    KOS,
-  );
-  assert.equal([...series.keys()].filter((name) => name.startsWith('kgrid_ko_info')).length, OWN_SERIES);
 });
 
 test('paths and methods of callers make no series', async () => {
@@ -91,43 +69,6 @@ test('what Prometheus gets is whole, with each series once', async () => {
     assert.deepEqual(promtool(['check', 'metrics'], text), { status: 0, said: '' });
   }
 });
-
-test('fifty scrapes a second by many cost a part of a core', async (t) => {
-  const before = processorSeconds();
-  await wait(SECONDS_OF_SCRAPES * 1000);
-  const idle = processorSeconds() - before;
-  const times: number[] = [];
-  const scrapes: Promise<unknown>[] = [];
-  const began = performance.now();
-  for (let i = 0; i < SECONDS_OF_SCRAPES * SCRAPES_PER_SECOND; i++) {
-    scrapes.push(
-      fetch(`${service.url}/actuator/prometheus`, { headers: { accept: 'application/openmetrics-text' } }).then(
-        (answer) => answer.arrayBuffer(),
-      ),
-    );
-    if (i % 10 === 0) {
-      const start = performance.now();
-      await fetch(`${service.url}/many/ko0/1.0/run`, { method: 'POST', body: '{}', headers: JSON_TYPE });
-      times.push(performance.now() - start);
-    }
-    await wait(Math.max(0, began + (i * 1000) / SCRAPES_PER_SECOND - performance.now()));
-  }
-  await Promise.all(scrapes);
-  const used = (processorSeconds() - before - idle - idle) / SECONDS_OF_SCRAPES;
-  times.sort((a, b) => a - b);
-  t.diagnostic(
-    `${used.toFixed(2)} of a core; calls meanwhile took ${times[times.length >> 1]?.toFixed(1)} ms, at most ${times.at(-1)?.toFixed(0)} ms`,
-  );
-  assert.ok(used < MOST_OF_A_CORE, `${used} of a core`);
-});
-
-const JSON_TYPE = { 'content-type': 'application/json' };
-
-/** Of the service itself. */
-function processorSeconds(): number {
-  const fields = readFileSync(`/proc/${service.pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
 
 /** As a person would put it on a shelf. */
 async function putFolder(shelf: string, { naan, name, version, files }: Ko): Promise<void> {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertRequestError } from '../acceptance/support/expectations.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
@@ -12,7 +11,7 @@ import { until } from './support/until.ts';
 import { theWorkersService } from './support/the-services.ts';
 
 const naan = uniqueNaan();
-const { service, registry } = await theWorkersService();
+const { service } = await theWorkersService();
 
 type Code = RuntimeKoParts['code'] | string;
 const nodeKo = (name: string, code: Code, parts: Partial<RuntimeKoParts> = {}): Ko =>
@@ -82,54 +81,6 @@ test('knowledge objects of one and of several files run in node and in python', 
   assert.equal(answer.object['result'], 'HÉLLO');
 });
 
-test('what code throws reaches the caller in the words of its engine', async () => {
-  const node = nodeKo('nodethrows', 'exports.run = (input) => input.missing.field;');
-  const python = pythonKo('pythonthrows', 'def run(x):\n    return 1 / x["zero"]\n');
-  await serve(node, python);
-  for (const [ko, detail] of [
-    [node, /^Code execution error: TypeError: Cannot read properties of undefined/],
-    [python, /^Code execution error: ZeroDivisionError: .*zero/],
-  ] as const) {
-    assertRequestError(await service.post(pathOf(ko), { zero: 0 }), {
-      status: 500,
-      path: pathOf(ko),
-      title: 'General Adapter Exception',
-      detail,
-    });
-  }
-});
-
-test('code that cannot be loaded fails the activation with file and line', async () => {
-  const node = nodeKo('nodesyntax', 'exports.run = () => {\n  return (;\n};\n');
-  const python = pythonKo('pythonsyntax', 'def run(x):\n    return (\n');
-  const missing = nodeKo('nofunction', 'exports.other = () => 1; exports.another = () => 2;');
-  const kos = [node, python, missing];
-  await service.add(...kos);
-  await Promise.all(kos.map((ko) => service.reload(ko)));
-  const detailOf = async ({ name }: Ko): Promise<string> => {
-    const endpoint = (await service.get(`/endpoints/${naan}/${name}/1.0/run`)).object;
-    assert.equal(endpoint['status'], 'FAILED_TO_ACTIVATE', JSON.stringify(endpoint));
-    return String(endpoint['detail']);
-  };
-  assert.match(await detailOf(node), /src\/index\.js.*\b2\b/);
-  assert.match(await detailOf(python), /src\/main\.py.*\b2\b/);
-  assert.match(await detailOf(missing), /\brun\b/);
-});
-
-const twoVersions = async (): Promise<void> => {
-  for (const version of ['1.0.0', '2.0.0']) await registry.publish('tiny', version, `module.exports = "${version}";`);
-  const kos = ['1.0.0', '2.0.0'].map((version) =>
-    nodeKo(`tiny${version.charAt(0)}`, {
-      'src/index.js': 'module.exports = () => require("tiny");',
-      'package.json': JSON.stringify({ dependencies: { tiny: version } }),
-    }),
-  );
-  await serve(...kos);
-  assert.deepEqual(await Promise.all(kos.map((ko) => resultOf(ko))), ['1.0.0', '2.0.0']);
-};
-// Of a runtime by itself it is tried in every run.
-if (inRound(false, true)) test('two knowledge objects use two versions of one npm package', twoVersions);
-
 test('a chain crosses the three engines in either direction', async () => {
   const context = 'from kgrid_python_runtime.context import Context\n';
   const executor = (id: string): string => `Context().get_executor_by_id("${naan}/${id}/1.0/run")`;
@@ -165,14 +116,20 @@ test('the error of a callee in another engine can be caught, or becomes the call
 });
 
 test('the depth of calls travels through every engine: 16 is the end', async () => {
-  const deeper = (id: string): string => `try { return await ${call(id, 'n + 1')}; } catch { return n; }`;
+  // Nothing else that a call fails with counts as the end.
+  const orThrow = 'catch (error) { if (!error.message.includes("16 deep")) throw error; return n; }';
+  const deployment = { timeout: '120s' };
   const javascript = javascriptKo(
-    `function run(n) {
-      try { return context.getExecutor("${naan}/down/1.0/run").execute(n + 1); } catch { return n; }
-    }`,
-    { naan, name: 'up' },
+    `function run(n) { try { return context.getExecutor("${naan}/down/1.0/run").execute(n + 1); } ${orThrow} }`,
+    { naan, name: 'up', deployment },
   );
-  const node = nodeKo('down', `exports.run = async (n) => { ${deeper('up')} };`);
+  const node = nodeKo(
+    'down',
+    `exports.run = async (n) => { try { return await ${call('up', 'n + 1')}; } ${orThrow} };`,
+    {
+      deployment,
+    },
+  );
   await serve(javascript, node);
   assert.equal(await resultOf(javascript, 0), 16);
   if (inRound(false, true)) assert.equal(await resultOf(node, 0), 16);
@@ -219,24 +176,4 @@ test('the time that is left travels with a call', async () => {
     [500, 500],
   );
   assert.ok(took >= 500 && took < promised(25_000), `${took} ms`);
-});
-
-test('many calls at the same time get each its own result', async () => {
-  const node = nodeKo('manynode', 'exports.run = async (n) => { await null; return -n; };');
-  const python = pythonKo('manypython', 'def run(n):\n    return -n\n');
-  const javascript = javascriptKo(
-    `function run(n) { return context.getExecutor("${naan}/manynode/1.0/run").execute(n); }`,
-    { naan, name: 'manymixed' },
-  );
-  await serve(node, python, javascript);
-  const numbers = Array.from({ length: inRound(30, 60) }, (_, i) => i + 1);
-  const expected = numbers.map((n) => -n);
-  const [ofNode, ofPython, mixed] = await Promise.all([
-    Promise.all(numbers.map((n) => resultOf(node, n))),
-    Promise.all(numbers.map((n) => resultOf(python, n))),
-    Promise.all(numbers.slice(0, 20).map((n) => resultOf(javascript, n))),
-  ]);
-  assert.deepEqual(ofNode, expected);
-  assert.deepEqual(ofPython, expected);
-  assert.deepEqual(mixed, expected.slice(0, 20));
 });

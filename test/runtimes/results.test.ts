@@ -33,29 +33,6 @@ function answering(respond: (response: ServerResponse) => void): void {
   };
 }
 
-test('JSON with a result is that result, other JSON is the result itself, anything else is a string', async () => {
-  const json = 'application/json';
-  const answers: [type: string | undefined, body: string, result: unknown][] = [
-    [json, '{"result": {"a": [1, null]}, "info": {}}', { a: [1, null] }],
-    ['application/json; charset=utf-8', '{"result": null}', null],
-    ['application/problem+json', '{"result": false}', false],
-    [json, '{"outcome": 1}', { outcome: 1 }],
-    [json, '[{"result": 1}]', [{ result: 1 }]],
-    [json, ' "text"\n', 'text'],
-    [json, 'null', null],
-    ['text/plain', '{"result": 1}', '{"result": 1}'],
-    ['text/html; charset=utf-8', '<b>é "1"</b>\n', '<b>é "1"</b>\n'],
-    [undefined, 'untyped', 'untyped'],
-  ];
-  for (const [type, body, result] of answers) {
-    answering((response) => response.writeHead(200, type === undefined ? {} : { 'content-type': type }).end(body));
-    const answer = await service.post(path, {});
-    assert.equal(answer.status, 200, answer.text);
-    assert.deepEqual(answer.object['result'], result, `${type ?? 'no type'}: ${body}`);
-    assert.deepEqual(Object.keys(answer.object), ['result', 'info']);
-  }
-});
-
 test('artifacts are at the public address where one is configured', () => {
   const [activation] = runtime.activations;
   assert.equal(activation?.['baseUrl'], `https://kgrid.example.org/grid/proxy/artifacts/${ko.id}/`);
@@ -87,16 +64,6 @@ test('credentials of the client do not reach a runtime', async () => {
   assert.equal((await service.send('POST', path, { headers, body: '1' })).status, 200);
   const call = runtime.calls.at(-1);
   assert.ok(call !== undefined && !('authorization' in call.headers) && !('cookie' in call.headers));
-});
-
-test('malformed JSON never reaches a runtime', async () => {
-  answering((response) => response.end('ok'));
-  const before = runtime.calls.length;
-  for (const body of ['', '{', "{'a': 1}", 'undefined']) {
-    const answer = await service.send('POST', path, { headers: { 'content-type': 'application/json' }, body });
-    assertRequestError(answer, { status: 400, path, title: 'Http Message Not Readable', detail: /JSON/ });
-  }
-  assert.equal(runtime.calls.length, before);
 });
 
 test('an error of a runtime is a failed execution with the words of the runtime', async () => {

@@ -90,20 +90,3 @@ test('code in runtimes that does not end is ended with the grace period, and not
   await assertGone(processes);
   for (const answer of await answers) assert.notEqual(answer?.status, 200);
 });
-
-test('a second signal ends it at once, and the runtimes with it', async () => {
-  await using service = await start(15_000);
-  using pace = new Pace();
-  const { answers } = await begin(service, 'spin');
-  const processes = await descendantsOf(service.pid);
-  const stopped = service.stop('SIGINT');
-  await service.logged((line) => line['event'] === 'stopping-takes-time');
-  const began = Date.now();
-  process.kill(service.pid, 'SIGTERM');
-  assert.equal((await stopped).code, 1);
-  const took = Date.now() - began;
-  assert.ok(took < pace.allowed(500, began, took), `${took} ms`);
-  // They end their calls in the time that a stop gives them.
-  await assertGone(processes);
-  await answers;
-});

@@ -127,34 +127,6 @@ describe('limits of calls and the faults of knowledge objects', () => {
     assert.deepEqual(statuses, [200, 200, 200, 500]);
   });
 
-  for (const [name, fault, description] of [
-    ['ends its process', 'exit', /^The process of the knowledge object ended unexpectedly \(exit code 7\)$/],
-    ['crashes it', 'abort', /^The process of the knowledge object ended unexpectedly \(SIG\w+\)$/],
-    ['fills the heap', 'heap', /^The knowledge object passed its memory limit of 64 MB$/],
-    ['fills memory outside of the heap', 'buffers', /^The knowledge object passed its memory limit of 64 MB$/],
-  ] as const) {
-    it(`survives a knowledge object that ${name}`, async () => {
-      const parallel = runtime.post(other, { do: 'slow', ms: 300, value: 'untouched' });
-      const [status, text] = await described(run({ do: fault }));
-      assert.equal(status, 500);
-      assert.match(String(text), description);
-      assert.equal(await result(parallel), 'untouched');
-      assert.equal(await result(run({ do: 'echo', value: 'again' })), 'again');
-    });
-  }
-
-  for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
-    it(`answers the calls of a worker that gets ${signal}`, async () => {
-      const pid = Number(await result(run({ do: 'pid' })));
-      const call = run({ do: 'slow', ms: 2000 }, { 'x-kgrid-deadline-ms': '1000' });
-      while (!((await result(run({ do: 'started' }))) as unknown[]).length);
-      process.kill(pid, signal);
-      assert.equal((await call).status, 500);
-      assert.equal(await result(run({ do: 'echo', value: 'again' })), 'again');
-      await gone(pid);
-    });
-  }
-
   it('bounds results and inputs', async () => {
     assert.deepEqual(await described(run({ do: 'large', size: 99_000 })), [200, undefined]);
     assert.deepEqual(await described(run({ do: 'large', size: 100_000 })), [
@@ -185,23 +157,6 @@ describe('limits of calls and the faults of knowledge objects', () => {
     const waiting = run({ do: 'echo' }, { 'x-kgrid-deadline-ms': '300' });
     assert.deepEqual(await described(waiting), [503, 'limits/ko/v1 was busy for the 0.29 s that the call could wait']);
     assert.ok((await Promise.all(slow)).every(({ status }) => status === 200));
-  });
-
-  it('logs what a knowledge object prints, cut and counted', async () => {
-    const printed = (stream: string) =>
-      runtime.lines.filter((line) => line['ko'] === 'limits/ko/v1' && line['stream'] === stream);
-    assert.equal(await result(run({ do: 'print', lines: 5_000 })), 'printed');
-    const dropped = await runtime.line(({ text }) => /more lines were dropped/.test(String(text)));
-    assert.deepEqual(dropped, { ko: 'limits/ko/v1', stream: 'stdout', text: '… 4900 more lines were dropped' });
-    assert.deepEqual(
-      printed('stdout')
-        .slice(0, 2)
-        .map(({ text }) => text),
-      ['line 0', 'line 1'],
-    );
-    assert.equal(await result(run({ do: 'longLine' })), 'printed');
-    const { text } = await runtime.line(({ text }) => String(text).startsWith('yyy'));
-    assert.equal(String(text).length, 4001);
   });
 });
 

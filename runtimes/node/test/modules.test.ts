@@ -155,42 +155,4 @@ describe('the forms that the code of a knowledge object may have', () => {
     assert.equal(malformed.status, 400);
     assert.match(String(malformed.body['description']), /^SyntaxError: /);
   });
-
-  it('reports what the code throws in one line, without paths of the host', async () => {
-    const uri = 'throws/ko/1.0/run';
-    const files = {
-      'src/index.js': `const fs = require('fs');
-        module.exports = (how) => ({
-          type: () => { null.x; },
-          lines: () => { throw new RangeError('one\\ntwo'); },
-          text: () => { throw 'a text'; },
-          nothing: () => { throw null; },
-          reject: async () => { throw new Error('later'); },
-          cycle: () => { const a = {}; a.a = a; return a; },
-          bigint: () => 1n,
-          getter: () => { throw { get message() { throw 1; } }; },
-          timer: () => new Promise(() => setTimeout(() => { throw new Error('in a timer'); })),
-          rejection: () => { Promise.reject(new Error('unhandled')); return new Promise(() => {}); },
-          file: () => fs.readFileSync(__dirname + '/none.txt'),
-        })[how]();`,
-    };
-    await runtime.activate({ uri, ko: 'throws/ko/v1', files });
-    for (const [how, description] of Object.entries({
-      type: /^TypeError: Cannot read properties of null \(reading 'x'\)$/,
-      lines: /^RangeError: one two$/,
-      text: /^Error: a text$/,
-      nothing: /^Error: null$/,
-      reject: /^Error: later$/,
-      cycle: /^TypeError: Converting circular structure to JSON [^\n]*$/,
-      bigint: /^the result holds a BigInt at result$/,
-      getter: /^Error: the thrown value cannot be read$/,
-      timer: /^Error: in a timer$/,
-      rejection: /^Error: unhandled$/,
-      file: /^Error: ENOENT: no such file or directory, open 'src\/none\.txt'$/,
-    })) {
-      const reply = await runtime.post(uri, JSON.stringify(how));
-      assert.equal(reply.status, /^(cycle|bigint)$/.test(how) ? 500 : 400, how);
-      assert.match(String(reply.body['description']), description);
-    }
-  });
 });

@@ -69,55 +69,6 @@ describe('calls of one knowledge object by another', () => {
     assert.deepEqual(tokens, [undefined, undefined, undefined]);
   });
 
-  it('go on under the names that their call has in logs, also where many came in one request', async () => {
-    const seen: unknown[] = [];
-    activator.onCall = ({ headers }) => {
-      seen.push([headers['x-request-id'], headers['traceparent']]);
-      return Promise.resolve({ status: 200, body: { result: 1 } });
-    };
-    const input = { do: 'call', uri: 'a/b/1.0/c', args: [1] };
-    const parent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
-    await run(input, { 'x-request-id': 'one', traceparent: parent });
-    await run(input, {});
-    await run(input, { 'x-request-id': 'not one', traceparent: '"' });
-    assert.deepEqual(seen.splice(0), [
-      ['one', parent],
-      [undefined, undefined],
-      [undefined, undefined],
-    ]);
-    await fetch(`${runtime.url}/${uri}`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/vnd.kgrid.calls',
-        'x-kgrid-runtime-secret': secret,
-        'x-request-id': 'two,three',
-        traceparent: `,${parent}`,
-      },
-      body: [input, input].map((each) => JSON.stringify(each)).join('\0'),
-    }).then((response) => response.text());
-    assert.deepEqual(seen.sort(), [
-      ['three', parent],
-      ['two', undefined],
-    ]);
-  });
-
-  it('keep their own depth and time where several calls run at the same time', async () => {
-    const arrived: (string | undefined)[] = [];
-    const both = Promise.withResolvers<undefined>();
-    activator.onCall = async ({ headers }) => {
-      if (arrived.push(String(headers['x-kgrid-depth'])) === 2) both.resolve(undefined);
-      await both.promise;
-      return { status: 200, body: { result: headers['x-kgrid-depth'] } };
-    };
-    const replies = await Promise.all(
-      [1, 8].map((depth) => run({ do: 'call', uri: 'a/b/c', args: [0] }, { 'x-kgrid-depth': String(depth) })),
-    );
-    assert.deepEqual(
-      replies.map(({ body }) => body['result']),
-      ['1', '8'],
-    );
-  });
-
   it('send inputs as JSON, and texts as what the content type says', async () => {
     activator.onCall = ({ body, headers }) =>
       Promise.resolve({ status: 200, body: { result: [body, headers['content-type']] } });
@@ -132,35 +83,6 @@ describe('calls of one knowledge object by another', () => {
     ]) {
       assert.deepEqual((await run({ do: 'call', uri: '/a/b/1.0/c', args })).body['result'], expected);
     }
-  });
-
-  it('fail with the reason that the activator gives', async () => {
-    activator.onCall = () => Promise.resolve({ status: 404, body: { Detail: 'No active endpoints found for a/b/c' } });
-    const { status, body } = await run({ do: 'call', uri: 'a/b/1.0/c', args: [1] });
-    assert.deepEqual([status, body['description']], [400, 'Error: No active endpoints found for a/b/c']);
-  });
-
-  it('fail where the activator is silent for the time that is left', async () => {
-    activator.onCall = () => new Promise(() => undefined);
-    const { status, body } = await run({ do: 'call', uri: 'a/b/1.0/c', args: [1] }, { 'x-kgrid-deadline-ms': '300' });
-    assert.equal(status === 400 || status === 500, true);
-    assert.match(String(body['description']), /time limit|did not answer within/);
-  });
-
-  it('take no place of the calls that they wait for', async () => {
-    activator.onCall = async ({ path, body, headers }) => {
-      if (path !== uri) return { status: 404, body: {} };
-      const rest = JSON.parse(body) as number;
-      if (rest === 0) return { status: 200, body: { result: 'end' } };
-      const next = { do: 'call', uri, args: [rest - 1] };
-      const reply = await run(next, { 'x-kgrid-depth': String(Number(headers['x-kgrid-depth']) + 1) });
-      return { status: reply.status, body: reply.body };
-    };
-    const chains = await Promise.all([6, 6, 6].map((length) => run({ do: 'call', uri, args: [length] })));
-    assert.deepEqual(
-      chains.map(({ body }) => body['result']),
-      ['end', 'end', 'end'],
-    );
   });
 
   it('reach endpoints only', async () => {

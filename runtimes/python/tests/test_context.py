@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 
 from tests.conftest import StartRuntime
 from tests.harness.activator import FakeActivator
-from tests.harness.patience import promised, wait_until
-from tests.harness.runtime import CALLS_TYPE, Runtime
+from tests.harness.patience import wait_until
+from tests.harness.runtime import Runtime
 
 CALLER = """
 from kgrid_python_runtime.context import Context, ExecutionError
@@ -78,53 +77,6 @@ def test_ids_that_would_lead_elsewhere_are_refused(runtime: Runtime, activator: 
     assert len(activator.seen) == before
 
 
-def test_depth_and_time_travel_with_the_call(runtime: Runtime, activator: FakeActivator) -> None:
-    runtime.add("context/echo/v1.0", ECHO)
-    path = runtime.add("context/caller/v1.0", CALLER)
-    value = {"uri": "context/echo/1.0/run"}
-    runtime.call(path, value, x_kgrid_depth="3", x_kgrid_deadline_ms="5000")
-    nested = activator.seen[-1].headers
-    assert nested["x-kgrid-depth"] == "3"
-    assert 4000 < int(nested["x-kgrid-deadline-ms"]) < 5000
-    # The runtime's own limit, where the caller has more time or says nothing.
-    for headers in ({"x_kgrid_deadline_ms": "100000"}, {}):
-        runtime.call(path, value, **headers)
-        assert 27000 < int(activator.seen[-1].headers["x-kgrid-deadline-ms"]) <= 29000
-
-
-def test_the_token_of_a_call_goes_back_with_what_it_calls(runtime: Runtime, activator: FakeActivator) -> None:
-    runtime.add("context/echo/v1.0", ECHO)
-    path = runtime.add("context/caller/v1.0", CALLER)
-    value = {"uri": "context/echo/1.0/run"}
-    runtime.call(path, value, x_kgrid_call_token="v1.one.1")
-    assert activator.seen[-1].headers["x-kgrid-call-token"] == "v1.one.1"
-    inputs = "\0".join([json.dumps(value)] * 2).encode()
-    before = len(activator.seen)
-    runtime.request("POST", path, inputs, {"Content-Type": CALLS_TYPE, "x-kgrid-call-token": "v1.many.2"})
-    assert [one.headers["x-kgrid-call-token"] for one in activator.seen[before:]] == ["v1.many.2"] * 2
-    for token in (None, "x" * 1025, "a b"):
-        runtime.call(path, value, **({} if token is None else {"x_kgrid_call_token": token}))
-        assert "x-kgrid-call-token" not in activator.seen[-1].headers
-
-
-def test_calls_go_on_under_the_names_that_they_have_in_logs(runtime: Runtime, activator: FakeActivator) -> None:
-    runtime.add("context/echo/v1.0", ECHO)
-    path = runtime.add("context/caller/v1.0", CALLER)
-    value = {"uri": "context/echo/1.0/run"}
-    parent = f"00-{'a' * 32}-{'b' * 16}-01"
-    names = ("x-request-id", "traceparent")
-    runtime.call(path, value, x_request_id="one", traceparent=parent)
-    assert [activator.seen[-1].headers.get(name) for name in names] == ["one", parent]
-    runtime.call(path, value, x_request_id="not one")
-    assert [activator.seen[-1].headers.get(name) for name in names] == [None, None]
-    inputs = "\0".join([json.dumps(value)] * 2).encode()
-    before = len(activator.seen)
-    headers = {"Content-Type": CALLS_TYPE, "x-request-id": "two,three", "traceparent": f",{parent}"}
-    runtime.request("POST", path, inputs, headers)
-    seen = sorted((one.headers.get(names[0]), one.headers.get(names[1])) for one in activator.seen[before:])
-    assert seen == [("three", parent), ("two", None)]
-
-
 def test_calls_side_by_side_keep_their_own_depth(runtime: Runtime, activator: FakeActivator) -> None:
     source = """
 import time
@@ -175,32 +127,6 @@ def main(value):
     assert late == {"got": 1}
 
 
-def test_an_endpoint_can_call_itself_until_the_activator_refuses(runtime: Runtime) -> None:
-    source = """
-from kgrid_python_runtime.context import Context
-def main(value):
-    return 0 if value == 0 else 1 + Context().get_executor_by_id("context/itself/1.0/run")(value - 1)
-"""
-    path = runtime.add("context/itself/v1.0", source)
-    assert runtime.call(path, 10).result == 10
-    answer = runtime.call(path, 30)
-    assert answer.description == "calls nest deeper than 16"
-    assert answer.seconds < promised(5)
-
-
-def test_many_callers_of_an_endpoint_that_calls_itself_do_not_block_each_other(start: StartRuntime) -> None:
-    runtime = start(KGRID_PYTHON_CONCURRENCY="2")
-    source = """
-from kgrid_python_runtime.context import Context
-def main(value):
-    return 0 if value == 0 else 1 + Context().get_executor_by_id("context/crowd/1.0/run")(value - 1)
-"""
-    path = runtime.add("context/crowd/v1.0", source)
-    assert runtime.call(path, 1).result == 1
-    calls = [runtime.call_later(path, 5) for _ in range(20)]
-    assert [call.result().result for call in calls] == [5] * 20
-
-
 def test_metadata_is_what_the_activator_says_about_the_endpoint(runtime: Runtime) -> None:
     source = """
 from kgrid_python_runtime.context import Context
@@ -211,26 +137,6 @@ def main(value):
     about = runtime.call(path, "context/metadata/1.0/run").result
     assert about == {"@id": "context/metadata/1.0/run", "status": "ACTIVATED"}
     assert runtime.call(path, "no/such/1.0/endpoint").description == "No endpoints found for no/such/1.0/endpoint"
-
-
-def test_an_activator_that_is_gone_is_an_error_of_the_call(start: StartRuntime) -> None:
-    runtime = start(KGRID_PROXY_ADAPTER_URL="http://user:secret@127.0.0.1:9")
-    path = runtime.add("context/caller/v1.0", CALLER)
-    error = runtime.call(path, {"uri": "context/echo/1.0/run"}).result["error"]
-    assert "127.0.0.1:9 could not be reached" in error
-    assert "secret" not in error
-
-
-def test_a_call_that_waits_for_another_ends_at_its_own_limit(start: StartRuntime) -> None:
-    # Loading has the same limit, on a busy machine too.
-    runtime = start(KGRID_PYTHON_EXECUTION_TIMEOUT="3")
-    runtime.add("context/slow/v1.0", "import time\ndef main(value):\n    time.sleep(60)\n")
-    path = runtime.add("context/caller/v1.0", CALLER)
-    started = time.monotonic()
-    answer = runtime.call(path, {"uri": "context/slow/1.0/run"})
-    assert time.monotonic() - started < promised(1.5)
-    error = answer.result["error"] if answer.status == 200 else answer.description
-    assert "did not answer" in error or "time limit" in error
 
 
 def test_credentials_never_reach_the_worker(start: StartRuntime, activator: FakeActivator) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import queue
 import socket
 from collections.abc import Generator
 
@@ -19,29 +18,6 @@ def activator() -> Generator[FakeActivator]:
     activator.close()
 
 
-def test_it_registers_when_it_listens_and_with_every_heartbeat(start: StartRuntime, activator: FakeActivator) -> None:
-    runtime = start(KGRID_PROXY_HEARTBEAT_INTERVAL="0.2")
-    first = activator.registrations.get(timeout=PATIENCE)
-    body = json.loads(first.body)
-    assert body == {
-        "engine": "python",
-        "app": "kgrid-python-runtime",
-        "version": "0.1.0",
-        "url": runtime.url,
-        "forceUpdate": True,
-    }
-    assert first.headers["content-type"] == "application/json"
-    later = [json.loads(activator.registrations.get(timeout=PATIENCE).body) for _ in range(2)]
-    assert later == [{**body, "forceUpdate": False}] * 2
-
-
-def test_without_a_heartbeat_it_registers_once(start: StartRuntime, activator: FakeActivator) -> None:
-    start(KGRID_PROXY_HEARTBEAT_INTERVAL="0")
-    activator.registrations.get(timeout=PATIENCE)
-    with pytest.raises(queue.Empty):
-        activator.registrations.get(timeout=0.5)
-
-
 def test_it_waits_for_an_activator_that_starts_later(start: StartRuntime) -> None:
     with socket.create_server(("127.0.0.1", 0)) as reserved:
         port = reserved.getsockname()[1]
@@ -55,14 +31,6 @@ def test_it_waits_for_an_activator_that_starts_later(start: StartRuntime) -> Non
         late.close()
     # Said once, however often it was tried.
     assert sum(line.get("event") == "not registered" for line in runtime.logged) <= 2
-
-
-def test_it_registers_at_once_when_it_is_asked_to(start: StartRuntime, activator: FakeActivator) -> None:
-    runtime = start()
-    activator.registrations.get(timeout=PATIENCE)
-    answer = runtime.request("GET", "/register")
-    assert answer.json["status"] == "new"
-    assert json.loads(activator.registrations.get(timeout=PATIENCE).body)["forceUpdate"] is True
 
 
 def test_it_tells_the_address_that_it_is_given(start: StartRuntime, activator: FakeActivator) -> None:

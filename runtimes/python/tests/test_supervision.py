@@ -5,23 +5,19 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
-import signal
 import socket
 import subprocess
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import StartRuntime
 from tests.harness.activator import FakeActivator
-from tests.harness.patience import PATIENCE, in_round, promised, wait_until
-from tests.harness.runtime import PROGRAM, Runtime, children_of, is_alive
+from tests.harness.patience import PATIENCE, promised, wait_until
+from tests.harness.runtime import PROGRAM, Runtime, is_alive
 
 JSON = {"Content-Type": "application/json"}
-HANG = "import time\ndef main(value):\n    print('begun')\n    time.sleep(1000)\n"
 SPIN = "def main(value):\n    print('begun')\n    while value:\n        pass\n    return 1\n"
 # Holds the interpreter: no thread of the worker runs, so that only the kernel can end it.
 SPIN_IN_C = "import re\ndef main(value):\n    print('begun')\n    return re.match('(a+)+$', 'a' * 99 + 'b')\n"
@@ -73,67 +69,6 @@ def ignore_activation_errors(runtime: Runtime) -> None:
         runtime.try_activate("supervision/pip/v1.0")
 
 
-@pytest.mark.parametrize("how", ["SIGTERM", "stdin"])
-def test_it_stops_when_it_is_told_to_and_answers_what_it_has_begun(start: StartRuntime, how: str) -> None:
-    runtime = start()
-    source = "import time\ndef main(value):\n    print('begun')\n    time.sleep(value)\n    return 1\n"
-    path = runtime.add("supervision/slow/v1.0", source)
-    calls = [runtime.begin(path, 0.7) for _ in range(2)]
-    workers = runtime.workers()
-    assert workers
-    if how == "stdin":
-        assert runtime.process.stdin is not None
-        runtime.process.stdin.close()
-    else:
-        runtime.process.send_signal(getattr(signal, how))
-    assert [call.result().result for call in calls] == [1, 1]
-    assert runtime.process.wait(PATIENCE) == 0
-    wait_until(lambda: not any(is_alive(worker) for worker in workers))
-
-
-def test_a_hanging_call_does_not_keep_it_from_stopping(start: StartRuntime) -> None:
-    runtime = start()
-    path = runtime.add("supervision/hang/v1.0", HANG)
-    runtime.begin(path, 1)
-    (worker,) = runtime.workers()
-    started = time.monotonic()
-    runtime.process.terminate()
-    assert runtime.process.wait(PATIENCE) == 0
-    assert time.monotonic() - started < promised(3)
-    wait_until(lambda: not is_alive(worker))
-
-
-def test_without_a_parent_on_stdin_it_goes_on(start: StartRuntime) -> None:
-    runtime = start(KGRID_RUNTIME_PARENT="")
-    assert runtime.process.stdin is not None
-    runtime.process.stdin.close()
-    time.sleep(0.2)
-    assert runtime.request("GET", "/info").status == 200
-    runtime.process.terminate()
-    assert runtime.process.wait(PATIENCE) == 0
-
-
-def test_it_says_where_it_listens_on_one_line(start: StartRuntime) -> None:
-    runtime = start()
-    assert runtime.listening == {"event": "listening", "url": runtime.url}
-    assert runtime.url.startswith("http://127.0.0.1:")
-    runtime.process.terminate()
-    assert runtime.process.stdout is not None
-
-
-def test_every_request_needs_the_secret(start: StartRuntime, activator: FakeActivator) -> None:
-    runtime = start(secret="right")
-    path = runtime.add("supervision/secret/v1.0", "def main(value):\n    return 1\n")
-    assert runtime.call(path, None).result == 1
-    for secret in ("", "wrong", "right "[:-2], "ríght"):
-        for method, target in (("GET", "/info"), ("POST", path), ("POST", "/endpoints"), ("GET", "/nothing")):
-            answer = runtime.request(method, target, b"{}", {"x-kgrid-runtime-secret": secret})
-            assert answer.status == 401, (secret, method, target)
-    # And the runtime shows it to the activator.
-    fetched = [one for one in activator.seen if one.path.endswith("supervision/secret/v1.0/src/main.py")]
-    assert fetched[0].headers["x-kgrid-runtime-secret"] == "right"
-
-
 def test_credentials_go_to_the_activator_alone(start: StartRuntime, activator: FakeActivator) -> None:
     url = activator.url.replace("http://", "http://me:p%40ss@")
     runtime = start(secret="hidden", KGRID_PROXY_ADAPTER_URL=url)
@@ -172,21 +107,3 @@ def test_a_cache_that_cannot_be_written_is_one_line_and_exit_1(tmp_path: Path) -
     assert ended.returncode == 1
     assert str(tmp_path / "file") in ended.stderr
     assert ended.stderr.count("\n") == 1
-
-
-def test_a_bad_setting_is_one_line_and_exit_2() -> None:
-    ended = run(KGRID_PYTHON_CACHE_STRATEGY="sometimes")
-    assert ended.returncode == 2
-    expected = "KGRID_PYTHON_CACHE_STRATEGY must be one of never, always, use_checksum, but is sometimes\n"
-    assert ended.stderr == expected
-
-
-def test_nothing_is_left_after_many_crashes(start: StartRuntime) -> None:
-    runtime = start()
-    path = runtime.add("supervision/crash/v1.0", "import os\ndef main(value):\n    os._exit(1)\n")
-    # Enough for one worker at a time, and not for many that leave something open.
-    resource.prlimit(runtime.process.pid, resource.RLIMIT_NOFILE, (40, 40))
-    for _ in range(in_round(28, 40)):
-        assert "ended unexpectedly (exit code 1)" in runtime.call(path, None).description
-    wait_until(lambda: children_of(runtime.process.pid) == [])
-    wait_until(lambda: not list(runtime.cache.glob("staging/scratch-*")))

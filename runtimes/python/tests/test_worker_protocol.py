@@ -16,23 +16,7 @@ from typing import Any
 
 import pytest
 
-from kgrid_python_runtime.worker.frames import (
-    ANSWER,
-    CALL,
-    ENDPOINT,
-    INVALID,
-    LOAD,
-    MEMORY,
-    NESTED,
-    PING,
-    REPLY,
-    RESULT,
-    SEALED,
-    THROWN,
-    Frame,
-    FrameBuffer,
-    frame,
-)
+from kgrid_python_runtime.worker.frames import ANSWER, CALL, ENDPOINT, PING, RESULT, SEALED, Frame, FrameBuffer, frame
 from tests.harness.patience import PATIENCE, wait_until
 
 _MAIN = Path(__file__).resolve().parent.parent / "kgrid_python_runtime/worker/main.py"
@@ -134,18 +118,6 @@ def other(text):
 """
 
 
-def test_calls_of_several_endpoints_and_kinds_of_input(start: Start) -> None:
-    worker = start(WAITS)
-    worker.define(1, "main.py", "other")
-    worker.data.sendall(frame(LOAD, 1, 1))
-    worker.data.sendall(frame(CALL, 2, 2, "grüß".encode()))
-    worker.call(3, {"a": "ü"})
-    assert worker.answer(1) == (RESULT, True)
-    assert worker.answer(2) == (RESULT, "GRÜSS")
-    assert worker.answer(3) == (RESULT, {"a": "ü"})
-    assert worker.begun == 3
-
-
 def test_a_call_that_waits_lets_others_in(start: Start, tmp_path: Path) -> None:
     worker = start(WAITS)
     gate = tmp_path / "gate"
@@ -191,15 +163,6 @@ def test_a_sealed_worker_ends_what_it_has_begun_and_begins_no_more(start: Start,
     assert [each for each in worker._frames if each[0] != PING] == []
 
 
-def test_it_asks_for_no_more_calls_when_memory_ran_out(start: Start) -> None:
-    worker = start("def main(value):\n    return len(bytes(10**10))\n")
-    worker.call(1, None)
-    kind, said = worker.answer(1)
-    assert kind == MEMORY
-    assert said["description"] == "MemoryError: the knowledge object passed its memory limit"
-    assert said["retire"] is True
-
-
 def test_it_answers_whether_it_is_alive_while_code_runs(start: Start) -> None:
     worker = start("def main(value):\n    while True:\n        pass\n")
     worker.call(1, None)
@@ -225,39 +188,6 @@ def test_code_that_holds_the_interpreter_is_seen_to_have_begun(start: Start) -> 
     assert any(is_seen() for _ in range(5))
 
 
-def test_calls_of_other_endpoints_and_their_metadata(start: Start) -> None:
-    worker = start("""
-from kgrid_python_runtime.context import Context
-def main(value):
-    context = Context()
-    return [context.get_executor_by_id("a/b/c/d")(value), context.get_metadata_by_id("a/b/c/d")]
-""")
-    worker.call(1, {"x": "ü"})
-    asked = worker.next(lambda one: one[0] == NESTED)
-    assert asked[2] == 1
-    said, body = asked[3].split(b"\n", 1)
-    assert json.loads(body) == {"x": "ü"}
-    assert json.loads(said) == {"what": "call", "id": "a/b/c/d", "contentType": "application/json"}
-    worker.control.sendall(frame(REPLY, asked[1], 200, '{"result": "ö", "info": {}}'.encode()))
-    asked = worker.next(lambda one: one[0] == NESTED)
-    assert json.loads(asked[3].split(b"\n", 1)[0]) == {"what": "metadata", "id": "a/b/c/d"}
-    worker.control.sendall(frame(REPLY, asked[1], 404, b'{"Detail": "there is none"}'))
-    kind, said = worker.answer(1)
-    assert (kind, said["description"]) == (THROWN, "there is none")
-    assert worker.process.poll() is None
-
-
-def test_what_is_invalid_input_has_a_kind_of_its_own(start: Start) -> None:
-    worker = start("""
-from kgrid_python_runtime import InvalidInputError
-def main(value):
-    raise InvalidInputError("no age", status=400)
-""")
-    worker.call(1, None)
-    kind, said = worker.answer(1)
-    assert (kind, said["status"], said["description"]) == (INVALID, 400, "no age")
-
-
 def test_an_endpoint_of_other_code_is_not_mixed_in(start: Start) -> None:
     worker = start(WAITS)
     worker.define(1, "main.py", "main", entry_folder="elsewhere")
@@ -265,30 +195,3 @@ def test_an_endpoint_of_other_code_is_not_mixed_in(start: Start) -> None:
     assert worker.answer(1)[1]["description"] == "The endpoint belongs to another worker"
     worker.call(2, {})
     assert worker.answer(2)[0] == RESULT
-
-
-def test_what_it_forks_answers_nothing_and_ends(start: Start, tmp_path: Path) -> None:
-    worker = start(f"""
-import os
-def main(value):
-    child = os.fork()
-    if child == 0:
-        return "twice"
-    os.waitpid(child, 0)
-    open({str(tmp_path / "ended")!r}, "w").close()
-    return "once"
-""")
-    worker.call(1, None)
-    assert worker.answer(1) == (RESULT, "once")
-    assert (tmp_path / "ended").exists()
-    worker.call(2, None)
-    assert worker.answer(2) == (RESULT, "once")
-    assert [each for each in worker._frames if each[0] != PING] == []
-
-
-def test_it_ends_with_its_pipes(start: Start) -> None:
-    worker = start("def main(value):\n    while True:\n        pass\n")
-    worker.call(1, None)
-    wait_until(lambda: worker.begun >= 1)
-    worker.control.shutdown(socket.SHUT_RDWR)
-    assert worker.process.wait(10) == 0

@@ -118,23 +118,6 @@ for (const walls of inRound(['auto'] as const, ['auto', 'off'] as const))
       endpoint.release();
     });
 
-    it('ends a worker that writes what is no frame of a worker', async () => {
-      const endpoint = await hostile();
-      for (const odd of [
-        frame(3, 1, 1, '{}'),
-
-        `ffffffff04${number(1)}${number(1)}`,
-        // One of these is its own number.
-        [1, 2, 3, 4].map((each) => frame(4, each, 9, '{}')).join(''),
-      ])
-        for (const fd of [3, 4]) {
-          const { message } = await failureOf(python.call(endpoint, ['write', fd, odd, 30]));
-          assert.equal(message, 'The knowledge object wrote to the pipe of its own process');
-          assert.equal(await python.call(endpoint, ['sleep', 0]), 0);
-        }
-      endpoint.release();
-    });
-
     it('believes forged frames no more than an answer of the code, and runs no call twice', async () => {
       const endpoint = await hostile();
       assert.equal(await python.call(endpoint, ['sleep', 0]), 0);
@@ -150,17 +133,6 @@ for (const walls of inRound(['auto'] as const, ['auto', 'off'] as const))
       while (!existsSync(path)) await wait(10);
       endpoint.release();
       while (existsSync(path)) await wait(10);
-    });
-
-    it('runs a hundred calls that wait for others', async () => {
-      const endpoint = await hostile();
-      const all = Array.from({ length: 100 }, (_, i) => i);
-      const answers = await Promise.all(all.map((i) => python.call(endpoint, ['ask', i])));
-      assert.deepEqual(
-        answers,
-        all.map((was) => ({ was })),
-      );
-      endpoint.release();
     });
   });
 

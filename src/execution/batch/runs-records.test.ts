@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { resultLine, textsOf } from '../../engines/records.ts';
 import type { RecordBlock, RecordsAnswer } from '../../engines/records.ts';
-import { bodyNotReadable } from '../../lib/errors.ts';
 import { HeldBytes } from '../held-bytes.ts';
 import { RecordBatch } from './run-records.ts';
 import type { BatchParts } from './run-records.ts';
@@ -33,34 +32,6 @@ async function* bytesOf(...texts: string[]): AsyncGenerator<Buffer> {
   }
 }
 
-const linesOf = (text: string): unknown[] =>
-  text
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as unknown);
-
-test('answers keep the order of the records, whichever ends first, with the lines of errors', async () => {
-  const { batch, text } = batchOf({
-    run: async (records) => {
-      const texts = textsOf(records);
-      for (let i = Number(texts[0]) % 7; i > 0; i--) await turn();
-      return texts.map((text) => (Number(text) % 10 === 3 ? new Error(`no ${text}`) : resultLine(text)));
-    },
-  });
-  const totals = await batch.process(bytesOf(Array.from({ length: 2000 }, (_, i) => `\n${i}`).join('\n')));
-  assert.deepEqual(totals, { records: 2000, failed: 200 });
-  assert.deepEqual(
-    linesOf(text()),
-    Array.from({ length: 2000 }, (_, i) => (i % 10 === 3 ? { error: `no ${i}`, line: 2 * i + 2 } : { result: i })),
-  );
-});
-
-test('a result that a runtime wrote in several lines is one line', async () => {
-  const { batch, text } = batchOf({ run: () => Promise.resolve([resultLine('{\r\n  "a": "x\\n"\n}')]) });
-  await batch.process(bytesOf('1\n'));
-  assert.deepEqual(linesOf(text()), [{ result: { a: 'x\n' } }]);
-});
-
 test('what is not read is not run: nothing is read on while an answer waits to be taken', async () => {
   const taken = Promise.withResolvers<void>();
   let ran = 0;
@@ -85,36 +56,11 @@ test('what is not read is not run: nothing is read on while an answer waits to b
   assert.deepEqual(await done, { records: 100_000, failed: 0 });
 });
 
-test('where the source fails, what came before is answered, and what its sender did wrong has a line', async () => {
-  const sources: [Error, unknown[]][] = [
-    [bodyNotReadable('no gzip'), [{ result: 1 }, { result: 2 }, { error: 'no gzip', line: 3 }]],
-    [new Error('gone'), [{ result: 1 }, { result: 2 }]],
-  ];
-  for (const [problem, expected] of sources) {
-    const { batch, text } = batchOf();
-    const source = (async function* () {
-      yield* bytesOf('1\n2\n3');
-      throw problem;
-    })();
-    await assert.rejects(batch.process(source), problem);
-    assert.deepEqual(linesOf(text()), expected);
-  }
-});
-
 test('bytes that never become a record end the batch', async () => {
   const { batch, text } = batchOf();
   const blank = Array<string>(20).fill('\n'.repeat(100));
   await assert.rejects(batch.process(bytesOf('1\n', ...blank)), /No record ends within 1000 bytes/);
   assert.match(text(), /^\{"result":1\}\n\{"error":"No record.*"line":1\d\d\d\}\n$/);
-});
-
-test('a line that never ends is one record, with one error', async () => {
-  const { batch, text } = batchOf();
-  const long = 'x'.repeat(1500);
-  await assert.rejects(batch.process(bytesOf('1\n', long, long)), /No record ends within 1000 bytes/);
-  const [first, second, ...others] = linesOf(text()) as { error?: string; line?: number }[];
-  assert.deepEqual([first, second?.line, others], [{ result: 1 }, 2, []]);
-  assert.match(String(second?.error), /larger than the limit of 1000 bytes/);
 });
 
 test('where the endpoint cannot be called the batch ends, and lets go of all that it held', async () => {

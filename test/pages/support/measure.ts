@@ -21,7 +21,3 @@ export interface Measured {
 const SCRIPT = readFileSync(join(import.meta.dirname, 'measure.js'), 'utf8');
 
 export const measure = (page: Page): Promise<Measured> => page.evaluate<Measured>(SCRIPT);
-
-/** Only the pixels that the page can be scrolled sideways, which is a small part of the work of `measure`. */
-export const sidewaysOf = (page: Page): Promise<number> =>
-  page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
