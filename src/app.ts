@@ -37,6 +37,7 @@ import { Collector, figuresOf, ProcessReader, ShelfReader } from './metrics/coll
 import { Exposition } from './metrics/exposition.ts';
 import { History } from './metrics/history.ts';
 import { Measured } from './metrics/measured.ts';
+import { cdsHooks } from './protocols/cds-hooks/cds-hooks.ts';
 import { kgrid } from './protocols/kgrid/kgrid.ts';
 import { discardRegularly } from './shelf/discard-regularly.ts';
 import type { ManifestImporter } from './shelf/manifest-importer.ts';
@@ -80,7 +81,7 @@ export interface AppOptions {
 }
 
 /** Of what is read of packages: raised when more is, so that none is taken from before. */
-const READINGS_FORM = 4;
+const READINGS_FORM = 5;
 
 /** Where it throws, all that was made before is ended. @throws startRefused. */
 export async function createApp({
@@ -274,7 +275,14 @@ export async function createApp({
     shelf,
     activator,
     execution,
-    protocols: [kgrid({ publicUrl: config.publicUrl, texts, batches }), ...protocols],
+    protocols: [
+      kgrid({ publicUrl: config.publicUrl, texts, batches }),
+      cdsHooks({
+        ...{ engines, publicUrl: config.publicUrl, database: shelf.database, ...config.cds },
+        observe: (service, client, outcome) => measured.hookAnswers.add(JSON.stringify([service, client, outcome])),
+      }),
+      ...protocols,
+    ],
     engines,
     walls,
     manifests,

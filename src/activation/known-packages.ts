@@ -216,6 +216,7 @@ function decodeRecords(bytes: Buffer): { readonly records: KnownRecord[]; readon
  */
 interface Head {
   readonly descriptor?: string | undefined;
+  readonly hooks: boolean;
   readonly isStored: boolean;
   readonly services: readonly ServiceHead[];
 }
@@ -226,9 +227,9 @@ type EntryHead = readonly [path: string, method: string, engine: string, timeout
 const HEAD_LENGTH_BYTES = 4;
 
 /** `isStored`: its files never change, and need not be read before somebody asks for one. */
-function encodeReading({ services, descriptor }: PackageReading, isStored: boolean): Buffer {
+function encodeReading({ services, descriptor, hooks }: PackageReading, isStored: boolean): Buffer {
   const head: Head = {
-    ...{ descriptor, isStored },
+    ...{ descriptor, isStored, hooks },
     services: services.map(({ apiVersion, of, deployment }) => [apiVersion, of, entriesOf(deployment).map(headOf)]),
   };
   const text = Buffer.from(JSON.stringify(head));
@@ -243,6 +244,7 @@ function headOf({ path, method, engine, timeout, note }: DeploymentEntry): Entry
 }
 
 class KnownReading implements PackageReading {
+  readonly hooks: boolean;
   readonly isStored: boolean;
   readonly descriptor: string | undefined;
   readonly declared: PackageReading['declared'];
@@ -251,8 +253,11 @@ class KnownReading implements PackageReading {
   /** `bytes`: as `encodeReading` made them. */
   constructor(bytes: Buffer) {
     const end = HEAD_LENGTH_BYTES + bytes.readUInt32LE();
-    const { descriptor, isStored, services } = JSON.parse(bytes.toString('utf8', HEAD_LENGTH_BYTES, end)) as Head;
+    const { descriptor, isStored, hooks, services } = JSON.parse(
+      bytes.toString('utf8', HEAD_LENGTH_BYTES, end),
+    ) as Head;
     this.isStored = isStored;
+    this.hooks = hooks;
     this.descriptor = descriptor;
     this.#services = bytes.subarray(end);
     this.declared = services.flatMap(([apiVersion, of, entries], at) => {

@@ -3,6 +3,7 @@ import { withEngineNames } from '../engines/table.ts';
 import { deployedServices, withPackagePaths } from '../knowledge-object/deployed-services.ts';
 import { type DescriptorReader, readHere } from '../knowledge-object/descriptors/background-reader.ts';
 import type { Deployment, DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
+import { HOOKS_FILE } from '../knowledge-object/descriptors/hooks.ts';
 import type { Service } from '../knowledge-object/descriptors/service.ts';
 import { isEndpointPart, type KoId, koKey } from '../knowledge-object/id.ts';
 import { type KoMetadata, METADATA_FILE, parseMetadata } from '../knowledge-object/metadata.ts';
@@ -35,6 +36,8 @@ export interface PackageReading {
   readonly declared: readonly { readonly from: LoadedService; readonly entry: DeploymentEntry }[];
   /** Path of its service descriptor, also where it deploys nothing. */
   readonly descriptor: string | undefined;
+  /** It offers CDS services. */
+  readonly hooks: boolean;
 }
 
 export interface LoadOptions {
@@ -273,7 +276,7 @@ async function readPackage(pkg: KoPackage, details: KoMetadata, reader: Descript
     const own = isEndpointPart(apiVersion) ? apiVersion : pkg.entry.id.version;
     services.push({ service, deployment, folder, of, apiVersion: own, missing: missingOf(deployment, pkg.files) });
   }
-  return { services, descriptor, declared: declaredBy(services) };
+  return { services, descriptor, declared: declaredBy(services), hooks: pkg.files.has(HOOKS_FILE) };
 }
 
 const declaredBy = (services: readonly LoadedService[]): PackageReading['declared'] =>

@@ -29,12 +29,14 @@ const READING: PackageReading = {
   services: SERVICES,
   declared: [...from.deployment.endpoints.values()].flat().map((entry) => ({ from, entry })),
   descriptor: 'service.yaml',
+  hooks: true,
 };
 /** All of it, as whoever looks at each part finds it. */
 const whole = (reading: PackageReading | undefined) =>
   reading && {
     services: reading.services,
     descriptor: reading.descriptor,
+    hooks: reading.hooks,
     declared: reading.declared.map(({ from: { service, deployment, folder, of, apiVersion, missing }, entry }) => [
       { service, deployment, folder, of, apiVersion, missing },
       ENTRY_PARTS.map((part) => entry[part]),

@@ -71,7 +71,7 @@ export function workedExampleFindings(
   return examples.flatMap((example) => {
     const index = String(items.findIndex((_, i) => places.lineOf([String(i)]) === example.line));
     const operation = operationOf(value, example.endpoint, example.method);
-    if (operation === undefined || example.expected.kind === 'error') return [];
+    if (operation === undefined || example.expected.kind !== 'result') return [];
     const tell = (key: string, schema: Path, { path, message }: SchemaError): Finding => {
       const words = path.length === 0 ? message.replace(/^the whole/, 'it') : message;
       const where = lineOf(schema);

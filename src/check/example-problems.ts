@@ -21,7 +21,12 @@ export function exampleProblems(ko: LoadedKo, examples: readonly WorkedExample[]
   });
 }
 
-function addressProblem({ services, library }: LoadedKo, { endpoint, method }: WorkedExample): string | undefined {
+function addressProblem(
+  { services, library }: LoadedKo,
+  { endpoint, method, hook }: WorkedExample,
+): string | undefined {
+  // What `cds-hooks.yaml` offers is found out when it is called.
+  if (hook !== undefined) return undefined;
   // Its functions are known when it is loaded.
   if (library !== undefined) return undefined;
   const deployments = services.map(({ deployment }) => deployment);

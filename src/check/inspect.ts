@@ -6,11 +6,12 @@ import { endpointProblems, koProblems, timeoutProblem } from '../activation/agre
 import { LoadedKo, type LoadedService } from '../activation/loaded-ko.ts';
 import { withEngineNames } from '../engines/table.ts';
 import type { Deployment, DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
+import { HOOKS_FILE, parseHooks } from '../knowledge-object/descriptors/hooks.ts';
 import { isEndpointPart, koKey } from '../knowledge-object/id.ts';
 import { type KoMetadata, METADATA_FILE, metadataProblem } from '../knowledge-object/metadata.ts';
 import { withoutDot } from '../knowledge-object/package-path.ts';
 import { EXAMPLES_FILE, parseWorkedExamples, type WorkedExample } from '../knowledge-object/worked-examples.ts';
-import type { PackageProblem } from '../lib/errors.ts';
+import { type PackageProblem, ServiceError } from '../lib/errors.ts';
 import { bytes } from '../shelf/archive/archive.ts';
 import { type CheckedService, type InspectedPackage, inspectPackage } from '../shelf/import/check-package.ts';
 import { DEFAULT_PACKAGE_LIMITS } from '../shelf/import/limits.ts';
@@ -71,6 +72,7 @@ export async function inspect(source: KoSource): Promise<Inspection> {
     }
     findings.push(...exampleProblems(ko, examples));
     findings.push(...authorWarnings(ko, source, examples));
+    findings.push(...(await hookProblems(source, ko, read)));
   }
   const descriptors = {
     services: [...new Set([...found.named, ...found.deployed.map(({ service }) => service)])],
@@ -91,6 +93,28 @@ export async function inspect(source: KoSource): Promise<Inspection> {
     // What else is said of a file that is no text only follows from that.
     findings: sorted([...readable, ...garbled]),
   };
+}
+
+/** What keeps its CDS services from being offered, but for their code. */
+async function hookProblems(
+  source: KoSource,
+  ko: LoadedKo,
+  read: (path: string) => Promise<Buffer>,
+): Promise<Finding[]> {
+  if (!source.files.has(HOOKS_FILE)) return [];
+  try {
+    const services = parseHooks((await read(HOOKS_FILE)).toString('utf8'));
+    return services.flatMap(({ line, endpoint, code }) => [
+      ...(source.files.has(code) ? [] : [problem(HOOKS_FILE, line, `the code ${code} is not in the package`)]),
+      ...(ko.declared.some(({ entry }) => entry.path === endpoint && entry.method === 'post')
+        ? []
+        : [problem(HOOKS_FILE, line, `the endpoint ${endpoint} is not deployed with post`)]),
+    ]);
+  } catch (thrown) {
+    if (!(thrown instanceof ServiceError)) throw thrown;
+    const [first] = thrown.problems;
+    return [problem(HOOKS_FILE, first?.line, first?.message ?? thrown.message)];
+  }
 }
 
 /**

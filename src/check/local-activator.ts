@@ -122,6 +122,9 @@ function settingsOf({ runtimes, port, env, settings = [] }: LocalOptions): Param
     String(port),
     // The inputs are the author's own.
     '--log-messages',
+    // What is slow on the author's machine need not be so in service.
+    '--cds-deadline',
+    '30s',
     ...started.flatMap((name) => ['--runtimes', name]),
     ...settings,
   ];

@@ -46,9 +46,11 @@ export async function runExamples(
   const results: ExampleResult[] = [];
   for (const example of examples) {
     onProgress(example.name);
-    const id =
-      idOf(listed, example.endpoint) ?? `${key.split('/').slice(0, 2).join('/')}/${apiVersion}${example.endpoint}`;
-    results.push(await runExample(client, id, example, places));
+    const [naan = '', name = ''] = key.split('/');
+    const id = idOf(listed, example.endpoint) ?? `${naan}/${name}/${apiVersion}${example.endpoint}`;
+    const { hook } = example;
+    const path = hook === undefined ? id : `cds-services/${[naan, name, hook].filter((part) => part !== '').join('-')}`;
+    results.push(await runExample(client, path, example, places));
   }
   return results;
 }
@@ -87,6 +89,12 @@ async function runExample(
       : fail(`expected an error with "${expected.detail}", got ${words()}`);
   }
   if (failed) return fail(words());
+  const withheld = answer.headers.get('kgrid-cards-withheld') ?? undefined;
+  if (expected.kind === 'withheld')
+    return withheld?.includes(expected.reason) === true
+      ? { name, line, passed: true, milliseconds }
+      : fail(`expected cards withheld for ${expected.reason}, got ${withheld ?? JSON.stringify(answer.body)}`);
+  if (withheld !== undefined) return fail(`the cards were withheld: ${withheld}`);
   const found = differences(expected.value, resultOf(answer.body), tolerance);
   return {
     name,

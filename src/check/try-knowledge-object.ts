@@ -37,7 +37,10 @@ export async function tryExamples(
     ko.library !== undefined &&
     ko.declared.every(({ entry }) => isHere(entry.engine, runtimes)) &&
     endpointOf(example) === undefined;
-  const runs = (example: WorkedExample): boolean => endpointOf(example)?.status === 'ACTIVATED' || isMissing(example);
+  const runs = (example: WorkedExample): boolean =>
+    endpointOf(example)?.status === 'ACTIVATED' ||
+    isMissing(example) ||
+    (example.hook !== undefined && endpoints.some(({ status }) => status === 'ACTIVATED'));
   const tried = examples.filter(
     (each) =>
       exampleProblems(ko, [each]).length === 0 &&

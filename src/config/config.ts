@@ -87,6 +87,14 @@ export interface Config {
   readonly cors: readonly string[];
   /** Names by which browsers reach the service, beside those that it knows. */
   readonly allowedHosts: readonly string[];
+  /** Who may call CDS services, and what these may read and refuse. */
+  readonly cds: {
+    readonly clients: readonly string[];
+    readonly servers: readonly string[];
+    /** Milliseconds. */
+    readonly deadline: number;
+    readonly strict: boolean;
+  };
   readonly limits: Limits;
   readonly sandboxes: number;
   /** Which knowledge objects share the processes of javascript. */
@@ -172,6 +180,12 @@ export function toConfig(raw: RawSettings): Config {
       .filter((origin) => origin !== '*')
       .map((origin) => toUrl(origin, `an origin of ${read.source('cors')}`)),
     allowedHosts: read.list('allow-host').map((name) => toHost(name.trim(), `a name of ${read.source('allow-host')}`)),
+    cds: {
+      clients: read.list('cds-clients'),
+      servers: read.list('cds-fetch'),
+      deadline: read.as('cds-deadline', toDuration),
+      strict: read.as('cds-strict', toFlag),
+    },
     limits: limitsOf(read),
     sandboxes: read.as('sandboxes', toCount),
     isolation: read.as('isolation', (value, source) => toChoice(value, source, ISOLATIONS)),

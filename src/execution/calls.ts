@@ -38,6 +38,8 @@ export interface CallInput {
   readonly caller: string | undefined;
   /** Who calls; undefined for a call by the code of another knowledge object in this service. */
   readonly principal?: Principal | undefined;
+  /** Milliseconds of `uptime()` by which a client wants the answer; no sooner than its engine's own limit where it is left out. */
+  readonly deadline?: number | undefined;
   /** Learns which endpoints its code asks for, which costs it the company of others in a batch. */
   readonly called?: CalledEndpoints | undefined;
 }
@@ -124,7 +126,7 @@ export class Calls {
       bytes = held.hold(body.length);
       const executor = endpoint.ready() ?? (await endpoint.executor());
       if (isAborted(signal)) throw callerGone('The client went away before its call began');
-      const { depth, deadline } = origin ?? OF_CLIENT;
+      const { depth, deadline } = origin ?? { ...OF_CLIENT, deadline: input.deadline ?? Infinity };
       const scope = input.called === undefined ? this.#scopeOf(set) : new SetScope(this, set, input.called);
       if (json && mayLoseDigits(endpoint.entry.engine, input.text)) {
         const refusal = await this.#inexact(endpoint, input.text, origin !== undefined, {

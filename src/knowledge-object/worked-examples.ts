@@ -2,6 +2,7 @@
 import { isJson, mediaTypeOf } from '../lib/media-type.ts';
 import { isMap, isSeq } from 'yaml';
 import type { YAMLMap } from 'yaml';
+import { fieldsOf, isObject } from '../lib/fields.ts';
 import { messageOf, ServiceError } from '../lib/errors.ts';
 import type { PackageProblem } from '../lib/errors.ts';
 import { endpointPath } from './descriptors/deployment.ts';
@@ -9,17 +10,20 @@ import { parseYaml } from './descriptors/yaml-document.ts';
 
 export const EXAMPLES_FILE = 'worked-examples.yaml';
 
-/** What the call must give: a result, or a failure whose `Detail` holds a text. */
+/** What the call must give: a result, no cards for a reason, or a failure whose `Detail` holds a text. */
 export type Expected =
   | { readonly kind: 'result'; readonly value: unknown }
+  | { readonly kind: 'withheld'; readonly reason: string }
   | { readonly kind: 'error'; readonly detail: string };
 
 export interface WorkedExample {
   readonly name: string;
   /** Where its numbers are from. */
   readonly source?: string;
-  /** Path as in the deployment descriptor, with a leading slash. */
+  /** Path as in the deployment descriptor, with a leading slash; empty for the request of a hook. */
   readonly endpoint: string;
+  /** Where it is a request of a CDS service: its id in `cds-hooks.yaml`, empty for the only one. */
+  readonly hook?: string;
   readonly method: 'post' | 'get';
   readonly contentType: string;
   /** The body of the call; undefined for `get`. */
@@ -35,12 +39,15 @@ const KEYS = new Set([
   'name',
   'source',
   'endpoint',
+  'hook',
+  'service',
   'method',
   'contentType',
   'input',
   'expect',
   'tolerance',
   'expectError',
+  'expectWithheld',
 ]);
 
 /** Reads the file; an entry that cannot be used is a problem, the others are kept. */
@@ -99,6 +106,7 @@ function readExample(fields: Record<string, unknown>, line: number, report: Repo
   }
   // What seems to be missing then is most often what was misspelt.
   if (unknown.length > 0) return undefined;
+  if ('hook' in fields) return readHookExample(fields, line, report);
   const { name, endpoint, contentType = 'application/json', tolerance = 0, input, expectError } = fields;
   const method = typeof fields['method'] === 'string' ? fields['method'].toLowerCase() : (fields['method'] ?? 'post');
   if (typeof name !== 'string' || name === '')
@@ -108,6 +116,8 @@ function readExample(fields: Record<string, unknown>, line: number, report: Repo
   if (method !== 'post' && method !== 'get') fail('method', 'method must be post or get');
   if (typeof contentType !== 'string') fail('contentType', 'contentType must be a media type such as text/plain');
   if (typeof tolerance !== 'number' || !(tolerance >= 0)) fail('tolerance', 'tolerance must be a number from 0 on');
+  for (const key of ['service', 'expectWithheld'])
+    if (key in fields) fail(key, `${key} is for requests of a CDS service: add hook, such as patient-view`);
   const hasResult = 'expect' in fields;
   if (hasResult === 'expectError' in fields) {
     fail('expectError', 'an example has either expect (the result) or expectError (a text in the Detail of the error)');
@@ -128,6 +138,48 @@ function readExample(fields: Record<string, unknown>, line: number, report: Repo
     contentType: String(contentType),
     body: method === 'get' ? undefined : json ? JSON.stringify(input) : String(input),
     expected: hasResult ? { kind: 'result', value: fields['expect'] } : { kind: 'error', detail: String(expectError) },
+    tolerance: Number(tolerance),
+    line,
+  };
+}
+
+/** Names the call of a hook in all examples. */
+const HOOK_INSTANCE = '00000000-0000-4000-8000-000000000000';
+
+/** A request of a CDS service: `input` holds its `context` and `prefetch`. Undefined when something in it was reported. */
+function readHookExample(fields: Record<string, unknown>, line: number, report: Report): WorkedExample | undefined {
+  const { name, hook, service = '', input, tolerance = 0, expectError, expectWithheld } = fields;
+  let usable = true;
+  const fail = (key: string, message: string): void => {
+    usable = false;
+    report(key, message);
+  };
+  if (typeof name !== 'string' || name === '')
+    fail('name', 'this example has no name: say in a few words what it shows');
+  if (typeof hook !== 'string') fail('hook', 'hook must be the name of a hook such as patient-view');
+  if (typeof service !== 'string') fail('service', 'service must be the id of a service in cds-hooks.yaml');
+  if (!isObject(input)) fail('input', 'input must hold the context and prefetch of the hook');
+  if (typeof tolerance !== 'number' || !(tolerance >= 0)) fail('tolerance', 'tolerance must be a number from 0 on');
+  for (const key of ['endpoint', 'method', 'contentType'])
+    if (key in fields) fail(key, `${key} has no meaning beside hook`);
+  const expected: Expected =
+    'expect' in fields
+      ? { kind: 'result', value: fields['expect'] }
+      : 'expectWithheld' in fields
+        ? { kind: 'withheld', reason: String(expectWithheld) }
+        : { kind: 'error', detail: String(expectError) };
+  if (['expect', 'expectWithheld', 'expectError'].filter((key) => key in fields).length !== 1)
+    fail('expect', 'the example of a hook has one of expect (the cards), expectWithheld (the reason) or expectError');
+  if (!usable) return undefined;
+  return {
+    name: String(name),
+    ...(typeof fields['source'] === 'string' && { source: fields['source'] }),
+    endpoint: '',
+    hook: String(service),
+    method: 'post',
+    contentType: 'application/json',
+    body: JSON.stringify({ hook, hookInstance: HOOK_INSTANCE, ...fieldsOf(input) }),
+    expected,
     tolerance: Number(tolerance),
     line,
   };

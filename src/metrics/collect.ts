@@ -169,6 +169,9 @@ export class Collector {
       of('imports', (samples) => {
         for (const [outcome, count] of measured.imports) samples.add(count, outcome);
       }),
+      of('hookAnswers', (samples) => {
+        for (const [key, count] of measured.hookAnswers) samples.add(count, ...(JSON.parse(key) as string[]));
+      }),
       of('loginsRefused', (samples) => {
         for (const [reason, count] of measured.loginsRefused) samples.add(count, reason);
       }),

@@ -177,6 +177,12 @@ export const FAMILIES = {
     labels: ['outcome'],
     help: 'Packages that were imported, by upload or manifest: done, or why not',
   },
+  hookAnswers: {
+    name: 'kgrid_cds_answers_total',
+    type: 'counter',
+    labels: ['service', 'client', 'outcome'],
+    help: 'Answers of CDS services: cards, no-cards, failed, or why cards were withheld',
+  },
   loginsRefused: {
     name: 'kgrid_logins_refused_total',
     type: 'counter',

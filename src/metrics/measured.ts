@@ -194,6 +194,8 @@ export class Measured {
   readonly requests: Requests;
   readonly imports = new Tally<string>(['done']);
   readonly loginsRefused = new Tally(LOGIN_REFUSALS);
+  /** Answers of CDS services, by a JSON array of service, client and outcome. */
+  readonly hookAnswers = new Tally<string>();
   /** Of endpoints, so far. */
   activationCount = 0;
   /** Packages that were read to find damage. */

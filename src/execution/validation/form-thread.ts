@@ -176,7 +176,10 @@ function ofWorked({ name, source, contentType, body, expected, tolerance }: Work
     ...textIn('summary', source),
     contentType,
     ...(body !== undefined && { input: isJson(mediaTypeOf(contentType)) ? (JSON.parse(body) as unknown) : body }),
-    expected: expected.kind === 'result' ? { result: expected.value, tolerance } : { error: expected.detail },
+    expected:
+      expected.kind === 'result'
+        ? { result: expected.value, tolerance }
+        : { error: expected.kind === 'error' ? expected.detail : expected.reason },
   };
 }
 

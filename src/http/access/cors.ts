@@ -21,6 +21,7 @@ const EXPOSED = [
     'Content-Location',
     'Content-Range',
     'ETag',
+    'KGrid-Cards-Withheld',
     'KGrid-Error',
     'KGrid-Execution-Id',
     'KGrid-Failed',

@@ -169,5 +169,19 @@ const fetched = ({ schema, types: { text, integer }, tableOptions }: Dialect): r
   )${tableOptions}`,
 ];
 
+/** - `hook_feedback`: what clients told of cards of CDS services. `detail` is a JSON array of texts, `told` their own time. */
+const hookFeedback = ({ schema, types: { text, integer }, tableOptions }: Dialect): readonly string[] => [
+  `CREATE TABLE ${schema}hook_feedback (
+    service ${text} NOT NULL,
+    card ${text} NOT NULL,
+    outcome ${text} NOT NULL,
+    detail ${text} NOT NULL,
+    told ${text} NOT NULL,
+    at ${integer} NOT NULL,
+    PRIMARY KEY (service, card)
+  )${tableOptions}`,
+  `CREATE INDEX hook_feedback_at ON ${schema}hook_feedback (at)`,
+];
+
 /** In order. A step that was released never changes. */
-export const STEPS: readonly Step[] = [{ prepare: first }, { prepare: fetched }];
+export const STEPS: readonly Step[] = [{ prepare: first }, { prepare: fetched }, { prepare: hookFeedback }];

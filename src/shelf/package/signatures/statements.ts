@@ -50,9 +50,9 @@ export const examplesStatement = (signed: Signed, examples: readonly WorkedExamp
   statement(signed, WORKED_EXAMPLES, { examples: exampleHashes(examples) });
 
 export const exampleHashes = (examples: readonly WorkedExample[]): ExampleHash[] =>
-  examples.map(({ name, endpoint, method, contentType, body = null, expected, tolerance }) => ({
+  examples.map(({ name, endpoint, hook, method, contentType, body = null, expected, tolerance }) => ({
     name,
-    call: hashOf({ endpoint, method, contentType, body }),
+    call: hashOf({ endpoint, ...(hook !== undefined && { hook }), method, contentType, body }),
     answer: hashOf({ expected, tolerance }),
   }));
 

@@ -20,12 +20,17 @@ const CODE = `function run(input) {
   while (Date.now() < end);
   return input;
 }`;
-export const code: Ko = javascriptKo(CODE, {
+const RUN: Ko = javascriptKo(CODE, {
   naan: NAAN,
   name: 'code',
   consumes: ['application/json', 'text/plain'],
   produces: ['application/json', 'text/plain'],
 });
+const HOOK = `{ hook: patient-view, endpoint: /run, code: src/cds.js, input: input, cards: cards, prefetch: { input: 'Basic/1' } }`;
+const CARDS = `
+const input = ({ prefetch }) => prefetch.input;
+const cards = ({ result }) => [{ summary: String(result.result.toFixed(0)), indicator: 'info' }];`;
+export const code: Ko = { ...RUN, files: { ...RUN.files, 'cds-hooks.yaml': HOOK, 'src/cds.js': CARDS } };
 export const files: Ko = resourceKo({ naan: NAAN, name: 'files', resources: { 'a/table.csv': 'x,y\n1,2\n' } });
 
 export const KO = '/kos/{naan}/{name}/{version}';
