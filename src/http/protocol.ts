@@ -38,7 +38,7 @@ export interface Protocol {
 export type MakeProtocol = (execution: Execution, service: ProtocolService) => Protocol;
 
 /** What every call takes from the request that it came by, whatever the protocol. */
-interface CallOfRequest {
+export interface CallOfRequest {
   readonly trace: CallTrace;
   readonly origin: CallOrigin | undefined;
   /** Address of the client. */
