@@ -1,4 +1,4 @@
-/** Hostile code from outside: the short round of `npm run test:hostile`, with a few cases of each of its tables. */
+/** Hostile code from outside: the short round of `npm run test:long hostile`, with a few cases of each of its tables. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as later } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** The unit of the folder deploy; `npm run test:image` starts it under systemd. */
+/** The unit of the folder deploy; `npm run test:long image` starts it under systemd. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

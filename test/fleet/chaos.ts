@@ -1,4 +1,4 @@
-/** `npm run test:chaos-fleet -- [--seconds 600] [--seed N]`: everything happens to three nodes and their database, and every answer is checked. */
+/** `npm run test:long chaos-fleet [-- --seconds 600 --seed N]`: everything happens to three nodes and their database, and every answer is checked. */
 import { parseArgs } from 'node:util';
 import { Chaos } from './support/chaos.ts';
 

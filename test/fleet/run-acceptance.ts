@@ -1,5 +1,5 @@
 /**
- * `npm run test:balanced`: the acceptance tests that share one service, against three nodes behind HAProxy, each request on
+ * `npm run test:long balanced`: the acceptance tests that share one service, against three nodes behind HAProxy, each request on
  * another node than the one before. Files given to it run in place of all.
  */
 import { spawn } from 'node:child_process';

@@ -1,5 +1,5 @@
 /**
- * Mixes single calls, batches and all else that clients do, checks every answer, and looks for what grows: `npm run test:soak --
+ * Mixes single calls, batches and all else that clients do, checks every answer, and looks for what grows: `npm run test:long soak --
  * [--seconds 600] [--seed N]`. A sixth of the time is for warming up; then the service comes to rest five times, for long enough
  * to give back what it does not need, and each time must be where it was the first time.
  */

@@ -1,21 +1,17 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Rings of their own: `npm run test:<name>`. */
-export const SLOW_RINGS = ['fleet', 'hostile', 'image', 'load', 'metrics', 'release', 'shutdown', 'walls'] as const;
+/** Folders whose files are long, but for those of `SHORT_ROUNDS`. */
+const LONG_FOLDERS = ['fleet', 'hostile', 'image', 'load', 'metrics', 'release', 'shutdown', 'walls'] as const;
 
-/**
- * Of those rings, the files that take a few seconds, or a short round (`inRound`), in every run. Of hostile code that is
- * `test/acceptance/hostile-code.test.ts`.
- */
-export const SHORT_ROUNDS = [
+/** Of those folders, the files that take a few seconds, or a short round (`inRound`), in every run. */
+const SHORT_ROUNDS = [
   'test/fleet/nodes-are-killed.test.ts',
   'test/fleet/nodes-are-one.test.ts',
   'test/image/image-is-complete.test.ts',
   'test/load/clock-jumps.test.ts',
   'test/load/slow-connections.test.ts',
   'test/load/soak.test.ts',
-  'test/load/waiting-calls.test.ts',
   'test/metrics/alerts-fire.test.ts',
   'test/metrics/many-of-everything.test.ts',
   'test/metrics/what-happens-is-counted.test.ts',
@@ -26,19 +22,11 @@ export const SHORT_ROUNDS = [
   'test/walls/javascript.test.ts',
 ];
 
-/** Files that take long and lie beside short ones, which say most of the same: those that run them, and what stays in every run. */
-export const LONG_FILES = {
-  'test:runtimes': [
-    // Stay: packages-are-built-without-network, specs-are-read-as-npm-reads-them, network-of-knowledge-objects.
-    'src/engines/node/packages-come-from-allowed-hosts.test.ts',
-    'src/engines/node/scripts-harm-only-their-own-installation.test.ts',
-    // Stays: large-bodies-run-apart.
-    'test/runtimes/large-bodies-in-runtimes.test.ts',
-    // Stay: tries-again-later, failures-that-pass.
-    'test/runtimes/packages-come-back.test.ts',
-  ],
-} as const;
-const isLong = new Set<string>(Object.values(LONG_FILES).flat());
+/** Files of the ring `runtimes` that take long and lie beside short ones, which say most of the same. */
+const LONG_FILES = [
+  'src/engines/node/packages-come-from-allowed-hosts.test.ts',
+  'src/engines/node/scripts-harm-only-their-own-installation.test.ts',
+];
 
 /** The files beside it, and those of the console, run in one process, by this one. */
 export const TOGETHER = 'test/pages/in-one-browser.test.ts';
@@ -54,10 +42,10 @@ export function testFiles(project: string): string[] {
     exclude: (name) => name === 'node_modules',
   });
   const isSlow = (path: string): boolean =>
-    !SHORT_ROUNDS.includes(path) && SLOW_RINGS.some((ring) => path.startsWith(`test/${ring}/`));
+    !SHORT_ROUNDS.includes(path) && LONG_FOLDERS.some((ring) => path.startsWith(`test/${ring}/`));
   const rank = (path: string): number => LONGEST.findIndex((start) => path.startsWith(start));
   return found
-    .filter((path) => !isSlow(path) && !isLong.has(path) && !isOfPages(path))
+    .filter((path) => !isSlow(path) && !LONG_FILES.includes(path) && !isOfPages(path))
     .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
     .map((path) => join(project, path));
 }

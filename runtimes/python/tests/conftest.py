@@ -14,7 +14,7 @@ StartRuntime = Callable[..., Runtime]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves what installs much to the long round, which is `npm run test:python`."""
+    """Leaves what installs much to the long round, which is `npm run test:long python`."""
     left = [item for item in items if item.get_closest_marker("long_round")] if in_round(True, False) else []
     config.hook.pytest_deselected(items=left)
     items[:] = [item for item in items if item not in left]

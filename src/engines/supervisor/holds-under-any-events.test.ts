@@ -1,4 +1,4 @@
-/** The scheduler with a clock and with processes that are made up; `npm run test:simulation` goes on for longer. */
+/** The scheduler with a clock and with processes that are made up; `npm run test:long simulation` goes on for longer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -14,7 +14,7 @@ import { Work } from './work.ts';
 
 const STEPS = 8_000;
 const FIRST_SEED = 1;
-/** The simulation of `npm run test:simulation` goes on where these end. */
+/** The simulation of `npm run test:long simulation` goes on where these end. */
 const ROUND = 5;
 /** In which each fault must be found. */
 const SEEDS = 12;

@@ -1,5 +1,5 @@
 /**
- * `npm run test:postgres-versions`: what uses a database, on the PostgreSQL of the system, and on the oldest and the newest
+ * `npm run test:long postgres-versions`: what uses a database, on the PostgreSQL of the system, and on the oldest and the newest
  * that the shelf is meant for; with numbers, such as `16 17`, on those in place of them. Options and files given to it go
  * to each `node --test`, in place of what it runs else.
  */
