@@ -8,7 +8,7 @@ import { Activations } from './activation/activations.ts';
 import { HostedCode } from '../../src/engines/supervisor/hosted-code.ts';
 import { CacheLimiter } from '../../src/engines/supervisor/packages/cache-limits.ts';
 import { Cache } from '../../src/engines/supervisor/packages/cache.ts';
-import { WorkerPool } from '../../src/engines/supervisor/worker-pool.ts';
+import { KoPools } from '../../src/engines/supervisor/ko-pools.ts';
 import { Endpoints } from './activation/endpoints.ts';
 import { ActivatorScope } from './activator/activator-scope.ts';
 import { ActivatorClient, fetchArtifact } from './activator/client.ts';
@@ -39,7 +39,7 @@ export async function startRuntime(settings: Settings, log: Log): Promise<Runtim
   const open = await engine.open(settings, cache, (text) => log.warn('installing', { text }));
   const { program, installer } = open;
   const activator = new ActivatorClient(settings.activatorUrl, settings.authorization, settings.secret);
-  const pool = new WorkerPool({
+  const pool = new KoPools({
     ...settings,
     loadLimitMs: settings.executionTimeoutMs,
     program,

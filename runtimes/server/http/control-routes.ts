@@ -3,7 +3,7 @@ import type { Activations } from '../activation/activations.ts';
 import { parseDescriptor } from '../activation/descriptor.ts';
 import type { EndpointAnswer, Endpoints } from '../activation/endpoints.ts';
 import type { Registration, RuntimeIdentity } from '../activator/registration.ts';
-import type { WorkerPool } from '../../../src/engines/supervisor/worker-pool.ts';
+import type { KoPools } from '../../../src/engines/supervisor/ko-pools.ts';
 import { malformedRequest, messageOf } from '../../../src/lib/errors.ts';
 import { isInProcessing } from '../lib/errors.ts';
 import type { OpenEngine } from '../engines.ts';
@@ -14,7 +14,7 @@ import { describeEndpoint, type Handler } from './server.ts';
 export interface ControlParts {
   readonly activations: Activations<EndpointAnswer>;
   readonly endpoints: Endpoints;
-  readonly pool: WorkerPool;
+  readonly pool: KoPools;
   readonly identity: RuntimeIdentity;
   /** Undefined where packages are fetched with a knowledge object only. */
   readonly fetchDependencies: OpenEngine['fetchDependencies'];

@@ -18,13 +18,14 @@ import {
   type KnownLoads,
 } from '../engine.ts';
 import { realClock } from '../supervisor/clock.ts';
+import { words } from '../supervisor/answers.ts';
 import { Endpoint } from '../supervisor/endpoint.ts';
 import type { Level } from '../supervisor/from-program.ts';
 import { neverStarted } from '../supervisor/never-started.ts';
 import { type Policy, policyFor, policyForRecords, policyForSome } from '../supervisor/policy.ts';
-import { type Removal, REMOVALS } from '../supervisor/process-removal.ts';
+import { type Removal, REMOVALS } from '../supervisor/calls-in-turn.ts';
 import { SandboxProcess } from '../supervisor/process.ts';
-import { Scheduler, type SchedulerOptions } from '../supervisor/scheduler.ts';
+import { Pool, type PoolOptions } from '../supervisor/pool.ts';
 import { readCode } from './code-files.ts';
 import { ConsoleBudget } from './console-budget.ts';
 import { JavascriptExecutor } from './executor.ts';
@@ -60,9 +61,9 @@ export interface JavascriptOptions {
 
 /** The processes of a group of knowledge objects. */
 export interface GroupProcesses extends Disposable {
-  readonly calls: Scheduler;
+  readonly calls: Pool;
   /** Of its own, so that no single call waits for a batch of them; it has no process while there are none. */
-  readonly records: Scheduler;
+  readonly records: Pool;
 }
 
 export class JavascriptEngine implements Engine {
@@ -102,7 +103,7 @@ export class JavascriptEngine implements Engine {
     const { sandboxes, isolateMemoryMb, queueLimit, kernel, log } = this.#options;
     let program: string | undefined;
     return (key) => {
-      const parts: SchedulerOptions = {
+      const parts: PoolOptions = {
         sandboxes,
         memoryMb: isolateMemoryMb,
         queueLimit,
@@ -113,13 +114,17 @@ export class JavascriptEngine implements Engine {
             return neverStarted(events, messageOf(thrown));
           }
         },
-        answer: answersWithin(key),
-        warn: (facts, message) => log.warn(facts, message),
-        removals: this.#removals,
+        conduct: {
+          inTurn: {
+            answer: answersWithin(key),
+            warn: (facts, message) => log.warn(facts, message),
+            removals: this.#removals,
+          },
+        },
         policy: this.#policy,
       };
-      const calls = new Scheduler(parts);
-      const records = new Scheduler({ ...parts, policy: this.#policyForRecords });
+      const calls = new Pool(parts);
+      const records = new Pool({ ...parts, policy: this.#policyForRecords });
       return {
         calls,
         records,
@@ -178,7 +183,7 @@ export class JavascriptEngine implements Engine {
   }
 
   figures(): EngineFigures {
-    const all = this.#schedulers().map((scheduler) => scheduler.figures());
+    const all = this.#schedulers().map((scheduler) => scheduler.figures('sandbox'));
     const sum = (key: 'waiting' | 'isolates'): number => all.reduce((total, each) => total + each[key], 0);
     return {
       waiting: sum('waiting') + this.#groups.waiting,
@@ -194,7 +199,7 @@ export class JavascriptEngine implements Engine {
     const schedulers = this.#schedulers();
     return {
       isolation: this.#options.isolation,
-      sandboxes: schedulers.reduce((sum, { processes }) => sum + processes, 0),
+      sandboxes: schedulers.reduce((sum, { workers }) => sum + workers.length, 0),
       quarantined: schedulers.reduce((sum, { quarantined }) => sum + quarantined, 0),
     };
   }
@@ -204,7 +209,7 @@ export class JavascriptEngine implements Engine {
     await this.#stripper[Symbol.asyncDispose]();
   }
 
-  #schedulers(): Scheduler[] {
+  #schedulers(): Pool[] {
     return this.#groups.all().flatMap(({ calls, records }) => [calls, records]);
   }
 
@@ -228,6 +233,7 @@ export class JavascriptEngine implements Engine {
     const { timeout } = plan.options;
     return new Endpoint(
       {
+        words,
         id: plan.id,
         slot: ++this.#slots,
         loadText: JSON.stringify(load),
@@ -264,7 +270,7 @@ export class JavascriptEngine implements Engine {
     return Math.min(plan.options.timeout ?? Infinity, this.#options.executionTimeout);
   }
 
-  #toErrorMessage(problem: string, plan: EndpointPlan, files: readonly string[], calls: Scheduler): string {
+  #toErrorMessage(problem: string, plan: EndpointPlan, files: readonly string[], calls: Pool): string {
     if (problem === 'timeout')
       return `the top level of ${plan.entry} does not end within ${this.#loadLimitOf(plan) / 1000} s; move long work into the function`;
     if (problem === 'memory')

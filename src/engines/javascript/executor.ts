@@ -6,7 +6,7 @@ import type { Call, Executor, RecordsCall } from '../engine.ts';
 import { AnswersInOrder, type RecordsAnswer, resultLine, withLargeOnesApart } from '../records.ts';
 import { Endpoint } from '../supervisor/endpoint.ts';
 import type { Policy } from '../supervisor/policy.ts';
-import type { Scheduler } from '../supervisor/scheduler.ts';
+import type { Pool } from '../supervisor/pool.ts';
 import { UNANSWERED_MS } from '../supervisor/unanswered-limit.ts';
 import type { GroupProcesses } from './engine.ts';
 import type { ProcessGroups } from './process-groups.ts';
@@ -42,7 +42,7 @@ export class JavascriptExecutor implements Executor {
     return this.#groups.run(this.group, wait, ({ calls }) => this.#submit(calls, call, input, beginBy));
   }
 
-  #submit(scheduler: Scheduler, call: Call, input: string, beginBy: number): Promise<string> {
+  #submit(scheduler: Pool, call: Call, input: string, beginBy: number): Promise<string> {
     const { deadline } = call;
     return new Promise((resolve, reject) => {
       scheduler.submit(this.endpoint, {
@@ -69,7 +69,7 @@ export class JavascriptExecutor implements Executor {
     }
   }
 
-  #submitRecords(scheduler: Scheduler, { records, scope, caller = '', signal }: RecordsCall): Promise<RecordsAnswer> {
+  #submitRecords(scheduler: Pool, { records, scope, caller = '', signal }: RecordsCall): Promise<RecordsAnswer> {
     const endpoint = this.#ofRecords();
     const { largeCharacters } = this.#policyForRecords;
     return new Promise((resolve) => {

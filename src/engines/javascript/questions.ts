@@ -2,9 +2,9 @@
 import { messageOf } from '../../lib/errors.ts';
 import { uptime } from '../../lib/time.ts';
 import type { CallTarget } from '../engine.ts';
+import type { AnswerQuestion } from '../supervisor/calls-in-turn.ts';
+import type { Worker } from '../supervisor/worker.ts';
 import type { AskedQuestion } from '../supervisor/from-program.ts';
-import type { AnswerQuestion } from '../supervisor/lane-context.ts';
-import type { Lane } from '../supervisor/lane.ts';
 import { failureLine } from '../supervisor/messages.ts';
 import type { Work } from '../supervisor/work.ts';
 import { JavascriptExecutor } from './executor.ts';
@@ -14,21 +14,21 @@ import type { Found, LoadRequest } from './load-request.ts';
 /** What code hears in the processes of that group. */
 export const answersWithin =
   (group: string): AnswerQuestion =>
-  (lane, work, question) => {
+  (worker, work, question) => {
     const target = work.calls[0]?.scope.find(question.id);
-    if (question.what === 'find') return { text: JSON.stringify(placeOf(lane, group, target)) };
+    if (question.what === 'find') return { text: JSON.stringify(placeOf(worker, group, target)) };
     if (target === undefined) return { text: failureLine(`${question.id} is not active`) };
     return { outside: () => callOutside(question, work) };
   };
 
-function placeOf(lane: Lane, group: string, target: CallTarget | undefined): Found {
+function placeOf(worker: Worker, group: string, target: CallTarget | undefined): Found {
   if (target === undefined) return { kind: 'none' };
   const ready = target.ready();
   const executor = ready instanceof LaterExecutor ? ready.loaded : ready;
   if (!(executor instanceof JavascriptExecutor) || executor.group !== group) return { kind: 'elsewhere' };
   const { endpoint } = executor;
-  const at = { kind: 'here' as const, slot: endpoint.slot, limit: endpoint.limit };
-  return lane.knows(endpoint) ? at : { ...at, load: JSON.parse(endpoint.parts.loadText) as LoadRequest };
+  const at = { kind: 'here' as const, slot: endpoint.index, limit: endpoint.limit };
+  return worker.knows(endpoint) ? at : { ...at, load: JSON.parse(endpoint.text) as LoadRequest };
 }
 
 /** A call of an endpoint in another engine or in other processes, or of one that is not activated or whose code is not read yet. */

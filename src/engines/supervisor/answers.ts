@@ -11,15 +11,10 @@ import {
   overloaded,
   processEnded,
 } from '../../lib/errors.ts';
-import type { Endpoint } from './endpoint.ts';
-import type { Line, ProgramFailure } from './from-program.ts';
-import type { PendingCall } from './pending-call.ts';
+import type { Endpoint, Words } from './endpoint.ts';
+import type { ProgramFailure } from './from-program.ts';
+import type { PendingCall } from './work.ts';
 import type { Work } from './work.ts';
-
-/** What a call hears by its line of an answer. */
-export function outcomeOf(line: Line, work: Work): string | Error {
-  return typeof line === 'string' ? line : errorOf(line, work);
-}
 
 export function errorOf({ kind, description, status, stack }: ProgramFailure, work: Work): Error {
   const { endpoint } = work;
@@ -35,29 +30,8 @@ function codeFailed(message: string, stack: string | undefined, { parts }: Endpo
   return codeError(parts.explain(message), found && { place: { file: found.file, line: found.line } });
 }
 
-/**
- * Takes away the calls that were abandoned or got no turn within their time, and answers them. `lost`: those that came until
- * then will get none.
- */
-export function expire(calls: PendingCall[], now: number, endpoint: Endpoint, lost: number): void {
-  for (let i = calls.length - 1; i >= 0; i--) {
-    const call = calls[i];
-    if (call === undefined || mayWait(call, now, lost)) continue;
-    calls.splice(i, 1);
-    call.giveUp(whyNoTurn(endpoint, call));
-  }
-}
-
-export const mayWait = (call: PendingCall, now: number, lost: number): boolean =>
-  call.beginBy > now && !call.isAbandoned && (call.came === undefined || call.came > lost);
-
-export function whyNoTurn(endpoint: Endpoint, call: PendingCall): Error {
-  if (call.isAbandoned) return abandoned(endpoint);
-  return call.came === undefined ? noTurn(endpoint, call) : noSandbox(endpoint);
-}
-
 /** Nobody waits for it any more. */
-export const abandoned = ({ id }: Pick<Endpoint, 'id'>): Error =>
+const abandoned = ({ id }: Pick<Endpoint, 'id'>): Error =>
   callerGone(`The client went away before its call of ${id} began`);
 
 /** "A call that got no turn within its time is 503 with `Retry-After`; one that ran beyond its limit is 500." */
@@ -69,7 +43,7 @@ export function noTurn({ id, limit }: Endpoint, { deadline }: PendingCall): Erro
 const noSandbox = ({ id }: Endpoint): Error =>
   overloaded(`no sandbox came to run records of ${id}, of which the log of the service tells more; try again later`);
 
-export const queueFull = ({ id }: Endpoint, limit: number): Error =>
+const queueFull = ({ id }: Endpoint, limit: number): Error =>
   overloaded(`${limit} calls wait for ${id} already; try again later`);
 
 export const ending = (): Error => overloaded('the service is stopping; try again later');
@@ -103,3 +77,11 @@ const timeLimit = ({ endpoint: { limit, parts }, isShortened }: Work): Error =>
       ? 'no result within the time that its caller had left'
       : `no result within the limit of ${limit / 1000} s (${parts.limitedBy})`,
   );
+
+export const words: Words = {
+  abandoned,
+  noTurn: (endpoint, call) => (call.came === undefined ? noTurn(endpoint, call) : noSandbox(endpoint)),
+  queueFull,
+  ending,
+  errorOf,
+};

@@ -3,9 +3,8 @@ import { test } from 'node:test';
 import { uptime } from '../../lib/time.ts';
 import type { CallScope } from '../engine.ts';
 import type { Endpoint } from './endpoint.ts';
-import { type CallParts, PendingCall } from './pending-call.ts';
 import { endpointWith } from './support/endpoints.ts';
-import { Work } from './work.ts';
+import { type CallParts, PendingCall, Work } from './work.ts';
 
 const SCOPE: CallScope = { find: () => undefined, call: () => Promise.reject(new Error('nothing is called')) };
 

@@ -47,7 +47,7 @@ for (const engine of ['node', 'python'] as const) {
       const stays = endpoint.call('stay');
       const others = QUICK.map((each) => endpoint.call(each));
       await begun;
-      const { pid = 0 } = networked.pool.host(KO, 'state').workers[0] ?? {};
+      const { pid = 0 } = networked.pool.host(KO, 'state').workers[0]?.process ?? {};
       process.kill(pid, 'SIGKILL');
       assert.match(String(await stays), /ended unexpectedly \(SIGKILL\)/);
       assert.deepEqual(await Promise.all(others), QUICK);

@@ -9,7 +9,11 @@ import { nodeWorkers } from '../node/program.ts';
 import { NO_NETWORK } from '../network/access.ts';
 import { prepareProgram } from '../node/program-files.ts';
 import { workerPolicy } from './worker-policy.ts';
+import { policyFor } from './policy.ts';
+import { Starts } from './starts.ts';
 import { Worker } from './worker.ts';
+
+const none = (): void => undefined;
 
 for (const signal of ['SIGKILL', 'SIGSEGV', 'SIGTERM'] as const) {
   test(`a worker that died by ${signal} is not usable`, async () => {
@@ -19,23 +23,23 @@ for (const signal of ['SIGKILL', 'SIGSEGV', 'SIGTERM'] as const) {
       ...{ permissions: true, environment: {} },
     });
     const home = { ko: 'a/b/c', root: '/', folders: [], scratch: folder, network: NO_NETWORK, processes: false };
-    const options = { program, bodyLimit: 1000, outputLimit: 1000, clock: realClock, policy: workerPolicy };
     const usable = await new Promise<boolean>((resolve) => {
-      const start = (events: ConstructorParameters<typeof SandboxProcess>[1]): SandboxProcess =>
-        new SandboxProcess(program.command(home), events);
-      const worker = new Worker(start, new Set(), options, {
-        freed: () => undefined,
-        asked: () => undefined,
-        spent: () => undefined,
-        gaveBack: () => undefined,
-        ended: (ended) => resolve(ended.usable),
-        notStarted: (ended) => resolve(ended.usable),
-        printed: () => undefined,
-        clean: (text) => text,
+      const worker = new Worker({
+        start: (events) => new SandboxProcess(program.command(home), events),
+        ...{ clock: realClock, policy: policyFor(1), starts: new Starts(realClock) },
+        beside: {
+          ...{ callsAtOnce: 1, repliesBy: 'data', keepsThreads: false, maxFrameBytes: 10_000, figures: workerPolicy },
+          ...{ printed: () => undefined, saysOutOfMemory: () => false },
+        },
+        events: {
+          ...{ onReady: none, onLoaded: none, onDone: none, onRecordsDone: none, onRecords: none, onFailed: none },
+          ...{ onAsk: none, onSpent: none, onFreed: none, onDrained: none },
+          onExit: (ended) => resolve(ended.isUsable),
+        },
       });
-      assert.equal(worker.usable, true);
-      assert.ok(worker.pid);
-      process.kill(worker.pid, signal);
+      assert.equal(worker.isUsable, true);
+      assert.ok(worker.process.pid);
+      process.kill(worker.process.pid, signal);
     });
     await rm(folder, { recursive: true });
     assert.equal(usable, false);

@@ -1,15 +1,26 @@
-/** One endpoint whose code runs in sandboxes: its waiting calls, and its track record. */
+/** What calls wait for and are judged by: an endpoint of an isolate, or all endpoints of a knowledge object in workers of its own. */
 import type { CodePlace } from '../../lib/code-place.ts';
 import { areAlike } from '../like-deadlines.ts';
-import { abandoned } from './answers.ts';
-import type { Level } from './from-program.ts';
+import type { Level, ProgramFailure } from './from-program.ts';
 import { batchSize } from './policy.ts';
-import type { Policy, TrackRecord } from './policy.ts';
-import { Counts } from './pending-call.ts';
-import type { PendingCall } from './pending-call.ts';
+import type { Policy, CostEstimate } from './policy.ts';
+import { Counts } from './work.ts';
+import type { Code, PendingCall, Work } from './work.ts';
+
+/** What callers are told, in the words of an engine. */
+export interface Words {
+  abandoned(endpoint: Endpoint): Error;
+  /** `problem`: why no worker can be started. */
+  noTurn(endpoint: Endpoint, call: PendingCall, problem: string | undefined): Error;
+  queueFull(endpoint: Endpoint, limit: number): Error;
+  ending(): Error;
+  /** What the program says of a call. */
+  errorOf(failure: ProgramFailure, work: Work): Error;
+}
 
 /** What an engine says of an endpoint. */
 export interface EndpointParts {
+  readonly words: Words;
   readonly id: string;
   /** By which sandboxes know its code, from 1. */
   readonly slot: number;
@@ -38,10 +49,11 @@ const MOST_WANTED = 1000;
 
 const BATCH_CHARACTERS = 128 * 1024;
 
-export class Endpoint implements TrackRecord {
+export class Endpoint implements CostEstimate, Code {
   readonly parts: EndpointParts;
   readonly id: string;
-  readonly slot: number;
+  readonly index: number;
+  readonly text: string;
   /** Milliseconds a call may take. */
   readonly limit: number;
   readonly counts = new Counts();
@@ -61,7 +73,8 @@ export class Endpoint implements TrackRecord {
   constructor(parts: EndpointParts, policy: Policy) {
     this.parts = parts;
     this.id = parts.id;
-    this.slot = parts.slot;
+    this.index = parts.slot;
+    this.text = parts.loadText;
     this.limit = parts.limit;
     this.#policy = policy;
     this.#wanted = policy.knownAfterCalls / 2;
@@ -80,12 +93,19 @@ export class Endpoint implements TrackRecord {
 
   /** True where a call waits. Those at the head of the queue that were abandoned leave it. */
   hasCalls(): boolean {
+    const { parts } = this;
     for (let next = this.queue[0]; next !== undefined; next = this.queue[0]) {
       if (!next.isAbandoned) return true;
       this.queue.shift();
-      next.giveUp(abandoned(this));
+      next.giveUp(parts.words.abandoned(this));
     }
     return false;
+  }
+
+  /** Takes the next call that another one waits for. */
+  takeNested(): PendingCall[] {
+    const at = this.queue.findIndex(({ depth, isAbandoned }) => depth > 0 && !isAbandoned);
+    return at < 0 ? [] : this.queue.splice(at, 1);
   }
 
   /** Takes the next calls that may share a batch: one that never ran, or is slow, goes alone. */

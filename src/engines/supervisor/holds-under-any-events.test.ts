@@ -6,10 +6,10 @@ import { FakeSandbox } from './support/fake-sandbox.ts';
 import { Simulation } from './support/simulation.ts';
 import { ProcessGroups } from '../javascript/process-groups.ts';
 import { Endpoint } from './endpoint.ts';
-import { Lane } from './lane.ts';
-import { Quarantine } from './quarantine.ts';
+import { Worker } from './worker.ts';
+import { Probation } from './probation.ts';
 import { WaitingWork } from './waiting-work.ts';
-import { PendingCall } from './pending-call.ts';
+import { PendingCall } from './work.ts';
 import { Work } from './work.ts';
 
 const STEPS = 8_000;
@@ -43,7 +43,7 @@ const faults: Readonly<Record<string, { found: RegExp; how: (t: TestContext) => 
   'work behind the one at fault is forgotten': {
     found: /counts|has waited for|not so after/,
     how: (t) => {
-      t.mock.method(Lane.prototype, 'takeRest', function (this: Lane) {
+      t.mock.method(Worker.prototype, 'takeUnbegun', function (this: Worker) {
         this.open.splice(1);
         return [];
       });
@@ -103,9 +103,9 @@ const faults: Readonly<Record<string, { found: RegExp; how: (t: TestContext) => 
   'the quarantine starts as many processes as it likes': {
     found: /processes live/,
     how: (t) => {
-      const nextCall = originalOf(Quarantine.prototype, 'nextCall');
-      t.mock.method(Quarantine.prototype, 'nextCall', function (this: Quarantine) {
-        this.lanes.start(5);
+      const nextCall = originalOf(Probation.prototype, 'nextCall');
+      t.mock.method(Probation.prototype, 'nextCall', function (this: Probation) {
+        this.workers.start(5);
         return nextCall.call(this);
       });
     },

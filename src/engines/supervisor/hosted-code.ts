@@ -2,14 +2,14 @@
 import { join } from 'node:path';
 import type { HostPort } from '../../lib/host-port.ts';
 import type { EndpointPlan } from '../engine.ts';
-import type { KoHost } from './ko-host.ts';
+import type { KoPool } from './ko-pool.ts';
 import { Artifacts } from './packages/artifacts.ts';
 import type { WantedArtifacts } from './packages/artifacts.ts';
 import type { Cache } from './packages/cache.ts';
 import { activationFailed } from './packages/errors.ts';
 import { installFailure } from './packages/install-failure.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
-import type { WorkerPool } from './worker-pool.ts';
+import type { KoPools } from './ko-pools.ts';
 import type { EndpointCode } from './adapter.ts';
 
 /** An endpoint that is to be run. */
@@ -62,19 +62,19 @@ export type Progress = (stage: string) => void;
 
 /** An endpoint that can be called, until it is released. */
 export interface HostedEndpoint {
-  readonly host: KoHost;
+  readonly host: KoPool;
   readonly uri: string;
   /** It loads; false where that was taken as known, so that its first call shows it. */
   readonly wasLoaded: boolean;
   /** Runs records in workers of their own, so that no single call waits for those, or falls to them. */
-  hostOfRecords(): Promise<KoHost>;
+  hostOfRecords(): Promise<KoPool>;
   /** Lets go of its code, whose calls come to their end. May be called twice. */
   release(): void;
 }
 
 export interface HostedCodeParts {
   readonly cache: Cache;
-  readonly pool: WorkerPool;
+  readonly pool: KoPools;
   readonly installer: Installer;
   /** Use what an endpoint had last, whatever its checksum is now. */
   readonly loadFromCache?: boolean;
@@ -87,7 +87,7 @@ export class HostedCode {
   readonly #parts: HostedCodeParts;
   readonly #artifacts: Artifacts;
   /** How many endpoints need each. */
-  readonly #hosts = new Map<KoHost, number>();
+  readonly #hosts = new Map<KoPool, number>();
   readonly #folders = new Map<string, number>();
   readonly #places = new FairQueue({ limit: AT_ONCE });
 
@@ -151,8 +151,8 @@ export class HostedCode {
     if (!known) await this.#load(host, code, progress);
     await cache.remember(wanted.uri, key);
     const all = needed.move();
-    let ofRecords: Promise<KoHost> | undefined;
-    const hostOfRecords = async (): Promise<KoHost> => {
+    let ofRecords: Promise<KoPool> | undefined;
+    const hostOfRecords = async (): Promise<KoPool> => {
       const made = await this.#hostFor(wanted.ko, state, true, all);
       made.define(definition);
       return made;
@@ -170,7 +170,7 @@ export class HostedCode {
     };
   }
 
-  async #hostFor(ko: string, state: string, forRecords: boolean, needed: AsyncDisposableStack): Promise<KoHost> {
+  async #hostFor(ko: string, state: string, forRecords: boolean, needed: AsyncDisposableStack): Promise<KoPool> {
     const { pool } = this.#parts;
     const host = pool.host(ko, state, forRecords);
     add(this.#hosts, host);
@@ -181,7 +181,7 @@ export class HostedCode {
     return host;
   }
 
-  async #load(host: KoHost, code: StoredCode, progress: Progress): Promise<void> {
+  async #load(host: KoPool, code: StoredCode, progress: Progress): Promise<void> {
     const problem = await this.#places.run('', () => {
       progress('loading');
       return host.load(code.wanted.uri);

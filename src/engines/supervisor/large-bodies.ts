@@ -2,14 +2,14 @@
  * Calls whose bodies are large run in processes of their own: what it takes to parse a body is its caller's doing, so it
  * holds up no small call, and says nothing of the code. Callers have their turns one after the other.
  */
-import { mayWait, whyNoTurn } from './answers.ts';
-import { DedicatedLanes } from './dedicated-lanes.ts';
-import type { DedicatedLane } from './dedicated-lanes.ts';
+import { mayWait } from './waiting-work.ts';
+import { ExclusiveWorkers } from './exclusive-workers.ts';
+import type { ExclusiveWorker } from './exclusive-workers.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { Lane } from './lane.ts';
-import type { LaneContext } from './lane-context.ts';
+import type { Worker } from './worker.ts';
+import type { WorkerContext } from './worker.ts';
 import { QUARANTINE_PRIORITY } from './policy.ts';
-import type { PendingCall } from './pending-call.ts';
+import type { PendingCall } from './work.ts';
 
 /** Very large is 1 MB: the worst of this size takes 100 ms, the worst of 10 MB some seconds. */
 const VERY_LARGE_TIMES = 16;
@@ -29,14 +29,14 @@ export class LargeBodies {
   readonly #veryLarge: Turns;
   readonly #veryLargeCharacters: number;
 
-  constructor(context: LaneContext, memoryMb: number) {
+  constructor(context: WorkerContext, memoryMb: number) {
     this.#large = new Turns(context, memoryMb);
     this.#veryLarge = new Turns(context, memoryMb);
     this.#veryLargeCharacters = VERY_LARGE_TIMES * context.policy.largeCharacters;
   }
 
-  get lanes(): readonly DedicatedLanes[] {
-    return [this.#large.lanes, this.#veryLarge.lanes];
+  get workers(): readonly ExclusiveWorkers[] {
+    return [this.#large.workers, this.#veryLarge.workers];
   }
 
   add(endpoint: Endpoint, call: PendingCall): void {
@@ -44,7 +44,7 @@ export class LargeBodies {
   }
 
   /** A call that may begin, taken out of its line, and the process for it. */
-  next(): (Waiting & { lanes: DedicatedLanes; dedicated: DedicatedLane }) | undefined {
+  next(): (Waiting & { workers: ExclusiveWorkers; exclusive: ExclusiveWorker }) | undefined {
     return this.#large.next() ?? this.#veryLarge.next();
   }
 
@@ -61,12 +61,12 @@ export class LargeBodies {
 }
 
 class Turns {
-  readonly lanes: DedicatedLanes;
+  readonly workers: ExclusiveWorkers;
   /** By caller, in the order of their turns. */
   readonly #waiting = new Map<string, Waiting[]>();
 
-  constructor(context: LaneContext, memoryMb: number) {
-    this.lanes = new DedicatedLanes(context, memoryMb);
+  constructor(context: WorkerContext, memoryMb: number) {
+    this.workers = new ExclusiveWorkers(context, memoryMb);
   }
 
   add(waiting: Waiting): void {
@@ -76,17 +76,17 @@ class Turns {
     else own.push(waiting);
   }
 
-  next(): (Waiting & { lanes: DedicatedLanes; dedicated: DedicatedLane }) | undefined {
+  next(): (Waiting & { workers: ExclusiveWorkers; exclusive: ExclusiveWorker }) | undefined {
     const next = this.#turn();
     if (next === undefined) return undefined;
-    const free = this.lanes.idling(QUARANTINE_PRIORITY);
-    const dedicated = free.find(({ lane }) => lane.ready);
-    if (dedicated === undefined) {
-      if (free.length === 0) this.lanes.start(QUARANTINE_PRIORITY);
+    const free = this.workers.idling(QUARANTINE_PRIORITY);
+    const exclusive = free.find(({ worker }) => worker.ready);
+    if (exclusive === undefined) {
+      if (free.length === 0) this.workers.start(QUARANTINE_PRIORITY);
       return undefined;
     }
     this.#take(next);
-    return { ...next, lanes: this.lanes, dedicated };
+    return { ...next, workers: this.workers, exclusive };
   }
 
   /** `lost`: those of an endpoint that came until then will get no turn. */
@@ -95,7 +95,8 @@ class Turns {
       const { endpoint, call } = waiting;
       if (mayWait(call, now, lost(endpoint))) continue;
       this.#take(waiting);
-      call.giveUp(whyNoTurn(endpoint, call));
+      const { words } = endpoint.parts;
+      call.giveUp(call.isAbandoned ? words.abandoned(endpoint) : words.noTurn(endpoint, call, undefined));
     }
   }
 
@@ -108,12 +109,12 @@ class Turns {
   /** The first call that may run now: of one caller, an endpoint has one process at a time. */
   #turn(): Waiting | undefined {
     if (this.#waiting.size === 0) return undefined;
-    const busy = this.lanes.busy();
-    if (busy.length >= LARGE_PROCESSES || busy.filter(({ lane }) => !lane.isWaiting).length >= LARGE_RUNNING)
+    const busy = this.workers.busy();
+    if (busy.length >= LARGE_PROCESSES || busy.filter(({ worker }) => !worker.isWaiting).length >= LARGE_RUNNING)
       return undefined;
     for (const own of this.#waiting.values()) {
       const next = own.find(
-        ({ endpoint, call }) => !call.isAbandoned && !busy.some(({ lane }) => isOf(lane, endpoint, call)),
+        ({ endpoint, call }) => !call.isAbandoned && !busy.some(({ worker }) => isOf(worker, endpoint, call)),
       );
       if (next !== undefined) return next;
     }
@@ -131,7 +132,7 @@ class Turns {
 }
 
 /** A call that waits for an answer from outside keeps no other of its caller from its turn: that may be what it waits for. */
-function isOf(lane: Lane, endpoint: Endpoint, { caller }: PendingCall): boolean {
-  const [work] = lane.open;
-  return !lane.isWaiting && work?.endpoint === endpoint && work.calls[0]?.caller === caller;
+function isOf(worker: Worker, endpoint: Endpoint, { caller }: PendingCall): boolean {
+  const { first, isWaiting } = worker;
+  return !isWaiting && first?.endpoint === endpoint && first.calls[0]?.caller === caller;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answers, kinds } from './messages.ts';
 import type { ProcessEvents } from './process.ts';
-import { Scheduler } from './scheduler.ts';
+import { Pool } from './pool.ts';
 import { endpointWith } from './support/endpoints.ts';
 
 test('a load asks whether the code loads, and leaves nothing of it in the process that loads', async () => {
@@ -21,19 +21,19 @@ test('a load asks whether the code loads, and leaves nothing of it in the proces
           else events.onFrame(kinds.answer, number, answers.unloaded, '{"description":"Error: it is odd"}');
         });
       },
+      write: () => undefined,
       kill: () => undefined,
       lowerPriority: () => undefined,
       memory: () => 0,
       processorTime: () => 0,
     };
   };
-  using scheduler = new Scheduler({
+  using scheduler = new Pool({
     sandboxes: 1,
     memoryMb: 32,
     queueLimit: 10,
     start,
-    answer: () => ({ text: '' }),
-    warn: () => undefined,
+    conduct: { inTurn: { answer: () => ({ text: '' }), warn: () => undefined } },
   });
   const endpoints = Array.from({ length: 40 }, (_, slot) =>
     endpointWith({ slot: slot + 1, log: (_level, text) => said.push(text) }, scheduler.policy),
@@ -44,7 +44,7 @@ test('a load asks whether the code loads, and leaves nothing of it in the proces
 
   assert.deepEqual(
     problems.map((problem) => problem === ''),
-    endpoints.map(({ slot }) => slot % 2 === 0),
+    endpoints.map(({ index }) => index % 2 === 0),
   );
   assert.equal(said.length, 40, 'what code says while it loads is heard');
   const count = (kind: number): number => sent.filter((each) => each === kind).length;

@@ -22,9 +22,9 @@ import { CallFailure } from './call-failure.ts';
 import { RecordChunks } from './record-chunks.ts';
 import type { ChunkOutcome } from './record-chunks.ts';
 import { toServiceError, wasUnloaded } from './service-errors.ts';
-import type { KoHost } from './ko-host.ts';
+import type { KoPool } from './ko-pool.ts';
 import type { Environment, Adapter } from './adapter.ts';
-import type { WorkerPool } from './worker-pool.ts';
+import type { KoPools } from './ko-pools.ts';
 
 export interface OwnWorkersOptions {
   /** Name of the engine. */
@@ -96,7 +96,7 @@ export class OwnWorkers implements AsyncDisposable {
   }
 
   /** Undefined before there is code to run. */
-  figures(): ReturnType<WorkerPool['figures']> | undefined {
+  figures(): ReturnType<KoPools['figures']> | undefined {
     return this.#opened?.pool.figures();
   }
 
@@ -269,7 +269,7 @@ export class OwnEndpoint implements EndpointLocation {
     return told;
   }
 
-  #call({ body, json, depth, scope, trace, signal, deadline }: Call, host: KoHost): Promise<string> {
+  #call({ body, json, depth, scope, trace, signal, deadline }: Call, host: KoPool): Promise<string> {
     const limit = uptime() + this.#parts.callTimeout;
     return new Promise((resolve, reject) => {
       if (json && !this.#parts.checksJson) checkJson(body);

@@ -8,11 +8,11 @@ import type { OwnWorkersOptions } from './managed-workers.ts';
 import { CacheLimiter } from './packages/cache-limits.ts';
 import { Cache } from './packages/cache.ts';
 import type { OpenAdapter } from './adapter.ts';
-import { WorkerPool } from './worker-pool.ts';
+import { KoPools } from './ko-pools.ts';
 
 export interface OpenWorkers {
   readonly kit: OpenAdapter;
-  readonly pool: WorkerPool;
+  readonly pool: KoPools;
   readonly code: HostedCode;
   readonly limiter: CacheLimiter;
 }
@@ -60,7 +60,7 @@ export async function openWorkers(options: OwnWorkersOptions): Promise<OpenWorke
     installTimeout: INSTALL_TIMEOUT_MS,
     onWarning: (text) => log.warn({ engine }, text),
   });
-  const pool = new WorkerPool({
+  const pool = new KoPools({
     ...{ program: open.program, bodyLimit, outputLimit, concurrency: kit.callsAtOnce, queue: queueLimit },
     ...{ loadLimitMs: callTimeout, idleTimeoutMs: IDLE_TIMEOUT_MS, idleWorkers: IDLE_WORKERS },
     scratch: join(cache.folder, 'staging'),

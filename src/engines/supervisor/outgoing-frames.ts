@@ -1,7 +1,12 @@
 /** What is written to a worker: calls of one turn of the event loop together, and no more batches at once than it can take. */
 import type { Clock } from './clock.ts';
-import type { Batch } from './open-work.ts';
 import type { WorkerPolicy } from './worker-policy.ts';
+
+/** Calls that were written together and are not answered yet. */
+export interface Batch {
+  calls: number;
+  isRecent: boolean;
+}
 
 export class OutgoingFrames {
   readonly #send: (bytes: Buffer) => void;

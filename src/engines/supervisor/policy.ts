@@ -1,5 +1,5 @@
 /**
- * The figures by which the scheduler judges, in one table, and pure functions that decide by them and by plain snapshots.
+ * The figures by which a pool judges, in one table, and pure functions that decide by them and by plain snapshots.
  * What is no judgement stands beside its use. Nothing here keeps a state or changes one.
  */
 import { LOWEST_PRIORITY } from './process.ts';
@@ -22,20 +22,20 @@ export const policyFor = (cores: number) => ({
   /** … and before, this is what one of its calls is expected to take. What takes less is quick. */
   unknownMicroseconds: 20_000,
 
-  /** Silence after which a sandbox of the fast lane is suspected, … */
+  /** Silence after which a shared worker is suspected, … */
   silentMs: 75,
-  /** … of work since then after which it is set aside where a call is among what it has, … */
+  /** … of work since then after which it is evicted where a call is among what it has, … */
   stuckMs: 50,
-  /** … and of silence after which it is set aside though it got no core to work on. A process that has work gets to one by then. */
+  /** … and of silence after which it is evicted though it got no core to work on. A process that has work gets to one by then. */
   starvedMs: 1000,
 
-  /** The spare, which takes some 45 MB, is ended so long after the last look at the clock. */
-  spareIdleMs: 30_000,
-  /** Place on the cores of the processes of the fast lane. */
+  /** The standby, which takes some 45 MB, is ended so long after the last look at the clock. */
+  standbyIdleMs: 30_000,
+  /** Place on the cores of the shared workers. */
   fastPriority: 0,
-  /** False where they are ended after a rest, as the spare is. */
+  /** False where they are ended after a rest, as the standby is. */
   keepsProcesses: true,
-  /** A spare stands by, and another process loads code. Otherwise there is none before there is work for it. */
+  /** One stands by, and another process loads code. Otherwise there is none before there is work for it. */
   hasHelpers: true,
 
   /** Processes of the quarantine that may use a core at once, so that one endless loop does not hold up all that is merely slow. */
@@ -47,7 +47,7 @@ export const policyFor = (cores: number) => ({
    */
   largeCharacters: 64 * KB,
 
-  /** A process of the fast lane above this is replaced. */
+  /** A shared worker above this is replaced. */
   processBytes: 1024 * MB,
 });
 
@@ -61,7 +61,7 @@ export const policyForRecords = (cores: number): Policy => ({
   // What a batch costs the main process is short beside what single calls wait for anyway.
   batchCalls: 1024,
   batchMicroseconds: 10_000,
-  spareIdleMs: 5000,
+  standbyIdleMs: 5000,
   fastPriority: QUARANTINE_PRIORITY,
   keepsProcesses: false,
 });
@@ -72,7 +72,7 @@ export const policyForSome = (policy: Policy): Policy => ({ ...policy, hasHelper
 // ----- who goes first -----
 
 /** What is known of an endpoint. */
-export interface TrackRecord {
+export interface CostEstimate {
   /** Calls that it answered since it was last found at fault. */
   readonly trust: number;
   /** Microseconds that one of its calls is expected to take. */
@@ -85,9 +85,9 @@ export interface TrackRecord {
  * What has a good record goes first: the next in line may be as bad as the one before. What is known to be slow goes
  * last, since it holds up all others.
  */
-export const byTrackRecord =
+export const byCostEstimate =
   ({ unknownMicroseconds }: Policy) =>
-  (a: TrackRecord, b: TrackRecord): number =>
+  (a: CostEstimate, b: CostEstimate): number =>
     Math.sign(a.pace - unknownMicroseconds) - Math.sign(b.pace - unknownMicroseconds) || b.trust - a.trust;
 
 /** Calls that may share a batch, of code whose calls take `mean` microseconds. */
@@ -97,7 +97,7 @@ export const batchSize = (mean: number, { batchCalls, batchMicroseconds }: Polic
 /** Calls of one endpoint in quarantine that may run at once: one process is left for others. */
 export const callsAtOnce = ({ quarantineRunning }: Policy): number => quarantineRunning - 1;
 
-export const priorityOf = ({ timedOut }: TrackRecord): number => (timedOut ? LAST_PRIORITY : QUARANTINE_PRIORITY);
+export const priorityOf = ({ timedOut }: CostEstimate): number => (timedOut ? LAST_PRIORITY : QUARANTINE_PRIORITY);
 
 /** Processes of the quarantine, with those whose code waits for an answer from outside. */
 export const quarantineProcesses = ({ quarantineRunning }: Policy): number => quarantineRunning + 16;
@@ -162,7 +162,7 @@ const UNUSED_BYTES = 192 * MB;
 /** … and than its isolates need: code keeps memory, and garbage that nobody collects. */
 const ISOLATE_BYTES = 4 * MB;
 
-/** Bytes that a process of the fast lane may have. */
+/** Bytes that a shared worker may have. */
 export const bytesAllowed = (unusedForMs: number, isolates: number, { processBytes }: Policy): number =>
   unusedForMs > UNUSED_MS ? UNUSED_BYTES + isolates * ISOLATE_BYTES : processBytes;
 

@@ -69,11 +69,15 @@ export interface ProcessEvents {
   onOutput?(name: 'stdout' | 'stderr', stream: Readable): void;
 }
 
-/** A process as a lane sees it. */
+/** A process as a worker sees it. */
 export interface Sandbox {
+  /** Undefined where it could not be started. */
+  readonly pid?: number | undefined;
   readonly alive: boolean;
   /** `encoding`: see `frame`. */
   send(kind: number, a: number, b: number, text: string, encoding?: 'latin1'): void;
+  /** Sends bytes as they are: frames that were put together, or what the second socket takes. */
+  write(bytes: Buffer, by?: 'data' | 'control'): void;
   /** Nothing is heard of it any more but its end. */
   kill(): void;
   /** Takes a later place on the machine's cores than the activator has, from 0 to `LAST_PLACE`. */

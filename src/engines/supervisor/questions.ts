@@ -1,11 +1,10 @@
 /** What code asks while it answers a call: results of other endpoints, and what the service says of them. */
 import type { Clock } from './clock.ts';
 import { questionOf } from './from-program.ts';
-import type { Open } from './open-work.ts';
 import { leftForOthers } from './worker-policy.ts';
 import type { WorkerPolicy } from './worker-policy.ts';
-import { hasEnded } from './settle-work.ts';
-import type { WorkerCall } from './worker-call.ts';
+import type { PendingCall } from './work.ts';
+import type { Open } from './worker.ts';
 
 export interface Reply {
   /** HTTP status. */
@@ -24,7 +23,7 @@ export async function answerTo(
   policy: WorkerPolicy,
 ): Promise<Reply> {
   const [call] = open?.work.calls ?? [];
-  if (open === undefined || call === undefined || hasEnded(open.work))
+  if (open === undefined || call === undefined || open.work.hasEnded)
     return refuse('Another endpoint can be called only while a call is being answered');
   const most = policy.mostQuestions * (call.sink?.count ?? 1);
   if (open.questions > most) return refuse(`One call waits for ${policy.mostQuestions} others already`);
@@ -32,7 +31,7 @@ export async function answerTo(
 }
 
 /** `call`: the one whose code asks; its scope answers, at its depth and within the time that it has left. Never rejects. */
-async function answerQuestion(call: WorkerCall, text: string, clock: Clock): Promise<Reply> {
+async function answerQuestion(call: PendingCall, text: string, clock: Clock): Promise<Reply> {
   try {
     const { what, id: uri, contentType, body } = questionOf(text);
     const id = uri.replace(/^(ark:)?\/*/, '');

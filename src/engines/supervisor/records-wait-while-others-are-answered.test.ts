@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Random } from '../../../test/support/random.ts';
 import type { RecordsAnswer } from '../records.ts';
 import type { Endpoint } from './endpoint.ts';
-import { Scheduler } from './scheduler.ts';
+import { Pool } from './pool.ts';
 import { endpointWith } from './support/endpoints.ts';
 import { UNANSWERED_MS } from './unanswered-limit.ts';
 import { FakeClock } from './support/fake-clock.ts';
@@ -32,7 +32,7 @@ function giveUp(start: 'exit' | 'never' | number): { endpoint: Endpoint; after: 
     onOver: () => undefined,
     onGone: (process: FakeSandbox) => void living.delete(process),
   };
-  using scheduler = new Scheduler({
+  using scheduler = new Pool({
     sandboxes: 1,
     memoryMb: 32,
     queueLimit: 10,
@@ -41,8 +41,7 @@ function giveUp(start: 'exit' | 'never' | number): { endpoint: Endpoint; after: 
       living.add(process);
       return process;
     },
-    answer: () => ({ text: '' }),
-    warn: () => undefined,
+    conduct: { inTurn: { answer: () => ({ text: '' }), warn: () => undefined } },
     clock,
   });
   const began = clock.now();

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Endpoint } from './endpoint.ts';
-import { IDLE_UNTIL_ASLEEP_MS } from './scheduler.ts';
+import { IDLE_UNTIL_ASLEEP_MS } from './pool.ts';
 import { POLICY, endpointWith } from './support/endpoints.ts';
 import { ANSWERS, Rig } from './support/rig.ts';
 
 const START_MS = 300;
 /** Without work, until the spare goes. */
-const REST_MS = IDLE_UNTIL_ASLEEP_MS + POLICY.spareIdleMs;
+const REST_MS = IDLE_UNTIL_ASLEEP_MS + POLICY.standbyIdleMs;
 const endpoint = (slot: number): Endpoint => endpointWith({ slot, loadText: ANSWERS });
 
 test('there is no process before there is code, and one for calls once there is', () => {

@@ -1,37 +1,40 @@
 /** Work that no process has, and the one place from which it is given to processes or back to which it comes. */
+import { loadPassedLimit } from './call-failure.ts';
 import type { Clock } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { FastLanes } from './fast-lanes.ts';
-import type { Lane } from './lane.ts';
-import type { Lanes } from './lanes.ts';
+import type { SharedWorkers } from './shared-workers.ts';
+import type { Worker, WorkerContext } from './worker.ts';
+import type { Workers } from './workers.ts';
 import type { LargeBodies } from './large-bodies.ts';
-import { byTrackRecord } from './policy.ts';
+import { byCostEstimate } from './policy.ts';
 import type { Policy } from './policy.ts';
-import type { Quarantine } from './quarantine.ts';
+import type { Probation } from './probation.ts';
 import { Work } from './work.ts';
-import type { PendingCall } from './pending-call.ts';
+import type { PendingCall } from './work.ts';
 
-/** Batches of one endpoint on their way to each process of the fast lane: the next is there when one is answered. */
+/** Batches of one endpoint on their way to each shared worker: the next is there when one is answered. */
 const BATCHES_IN_FLIGHT = 2;
 
 export class WaitingWork {
-  readonly #fast: FastLanes;
-  readonly #quarantine: Quarantine;
+  readonly #shared: SharedWorkers;
+  readonly #probation: Probation;
   readonly #large: LargeBodies;
   readonly #clock: Clock;
   readonly #policy: Policy;
+  readonly #areBeside: boolean;
   /** Endpoints with calls that came in this turn of the event loop. */
   readonly #due = new Set<Endpoint>();
-  /** Endpoints whose next call found no process of the fast lane. */
+  /** Endpoints whose next call found no shared worker. */
   readonly #pending = new Set<Endpoint>();
-  /** Loads that wait for a process of the fast lane. */
+  /** Loads that wait for a worker. */
   readonly #loads: Work[] = [];
   #isFlushing = false;
   #isClosed = false;
 
-  constructor({ fast, quarantine, large }: Lanes, clock: Clock, policy: Policy) {
-    this.#fast = fast;
-    this.#quarantine = quarantine;
+  constructor({ shared, probation, large }: Workers, { clock, policy, beside }: WorkerContext) {
+    this.#areBeside = beside !== undefined;
+    this.#shared = shared;
+    this.#probation = probation;
     this.#large = large;
     this.#clock = clock;
     this.#policy = policy;
@@ -53,6 +56,8 @@ export class WaitingWork {
       return;
     }
     endpoint.queue.push(call);
+    // They form no batches.
+    if (this.#areBeside) return this.#dispatch(endpoint);
     this.#due.add(endpoint);
     if (this.#isFlushing) return;
     this.#isFlushing = true;
@@ -63,21 +68,21 @@ export class WaitingWork {
   giveOut(): void {
     if (this.#isClosed) return;
     for (const work of this.#loads.splice(0)) {
-      const lane = work.endpoint.quarantined ? undefined : this.#fast.forLoad();
-      if (work.endpoint.quarantined) this.#quarantine.offerLoad(work);
-      else if (lane === undefined) this.#loads.push(work);
-      else this.#send(lane, work, false);
+      const worker = work.endpoint.quarantined ? undefined : this.#shared.forLoad();
+      if (work.endpoint.quarantined) this.#probation.offerLoad(work);
+      else if (worker === undefined) this.#loads.push(work);
+      else worker.send(work);
     }
     if (this.#pending.size > 0)
-      for (const endpoint of [...this.#pending].sort(byTrackRecord(this.#policy))) this.#dispatch(endpoint);
-    this.#giveOutQuarantined();
+      for (const endpoint of [...this.#pending].sort(byCostEstimate(this.#policy))) this.#dispatch(endpoint);
+    this.#giveOutOnProbation();
     this.#giveOutLarge();
   }
 
   /** What begins after an answer: with nothing else that waits, the next calls of the same endpoint. */
-  giveOutAfter(endpoint: Endpoint, wasInFastLane: boolean): void {
+  giveOutAfter(endpoint: Endpoint, wasShared: boolean): void {
     this.#pending.delete(endpoint);
-    const isAlone = wasInFastLane && this.#loads.length === 0 && this.#pending.size === 0;
+    const isAlone = wasShared && this.#loads.length === 0 && this.#pending.size === 0;
     this.offer(endpoint, isAlone);
     if (!isAlone || endpoint.quarantined) this.giveOut();
   }
@@ -115,7 +120,7 @@ export class WaitingWork {
 
   /** Takes away the loads that wait. */
   takeLoads(): Work[] {
-    return [...this.#loads.splice(0), ...this.#quarantine.takeLoads()];
+    return [...this.#loads.splice(0), ...this.#probation.takeLoads()];
   }
 
   /** From now on nothing is given out. */
@@ -128,46 +133,72 @@ export class WaitingWork {
     if (this.#isClosed) return;
     for (const each of this.#due) this.#dispatch(each);
     this.#due.clear();
-    this.#giveOutQuarantined();
+    this.#giveOutOnProbation();
   }
 
-  #giveOutQuarantined(): void {
-    const { lanes } = this.#quarantine;
-    for (let next = this.#quarantine.nextLoad(); next !== undefined; next = this.#quarantine.nextLoad()) {
-      lanes.begin(next.dedicated);
-      this.#send(next.dedicated.lane, next.work, true);
+  #giveOutOnProbation(): void {
+    const { workers } = this.#probation;
+    for (let next = this.#probation.nextLoad(); next !== undefined; next = this.#probation.nextLoad()) {
+      workers.begin(next.exclusive);
+      next.exclusive.worker.send(next.work, true);
     }
-    for (let next = this.#quarantine.nextCall(); next !== undefined; next = this.#quarantine.nextCall()) {
-      lanes.begin(next.dedicated);
+    for (let next = this.#probation.nextCall(); next !== undefined; next = this.#probation.nextCall()) {
+      workers.begin(next.exclusive);
       const { endpoint } = next;
-      this.#send(next.dedicated.lane, Work.ofCalls(endpoint, endpoint.take(true, this.#clock.now())), true);
+      next.exclusive.worker.send(Work.ofCalls(endpoint, endpoint.take(true, this.#clock.now())), true);
     }
   }
 
   #giveOutLarge(): void {
     for (let next = this.#large.next(); next !== undefined; next = this.#large.next()) {
-      next.lanes.begin(next.dedicated);
-      this.#send(next.dedicated.lane, Work.ofCalls(next.endpoint, [next.call], 'large'), true);
+      next.workers.begin(next.exclusive);
+      next.exclusive.worker.send(Work.ofCalls(next.endpoint, [next.call], 'large'), true);
     }
   }
 
-  /** Gives the calls that wait to processes of the fast lane, or to the quarantine, which gives them out next. */
+  /** Gives the calls that wait to shared workers, or to the probation, which gives them out next. */
   #dispatch(endpoint: Endpoint): void {
     this.#pending.delete(endpoint);
-    if (endpoint.quarantined) return this.#quarantine.offer(endpoint);
-    const most = BATCHES_IN_FLIGHT * this.#fast.count;
+    if (endpoint.quarantined) return this.#probation.offer(endpoint);
+    const most = this.#areBeside ? Infinity : BATCHES_IN_FLIGHT * this.#shared.count;
     while (endpoint.counts.inFlight < most && endpoint.hasCalls()) {
-      const lane = this.#fast.forCalls();
-      if (lane === undefined) return void this.#pending.add(endpoint);
-      this.#send(lane, Work.ofCalls(endpoint, endpoint.take(false, this.#clock.now())), false);
+      const worker = this.#shared.forCalls();
+      const calls = worker?.takesNestedOnly === true ? endpoint.takeNested() : undefined;
+      if (worker === undefined || calls?.length === 0) return void this.#pending.add(endpoint);
+      worker.send(Work.ofCalls(endpoint, calls ?? endpoint.take(false, this.#clock.now())));
     }
   }
 
-  #send(lane: Lane, work: Work, guard: boolean): void {
-    work.send();
-    lane.run(work, guard);
+  /** Answers calls and loads that waited for too long, or for nobody. `problem`: why no worker can be started. */
+  expire(endpoint: Endpoint, now: number, lost: number, problem: string | undefined): void {
+    expire(endpoint.queue, (call) => mayWait(call, now, lost), endpoint, problem);
+    if (!this.#areBeside) return;
+    for (const load of this.#loads.filter(({ deadline }) => deadline <= now)) {
+      this.#loads.splice(this.#loads.indexOf(load), 1);
+      load.endLoad(problem ?? loadPassedLimit(load.endpoint.limit));
+    }
   }
 }
+
+/** Takes away the calls that may not wait, and answers them. */
+function expire(
+  calls: PendingCall[],
+  may: (call: PendingCall) => boolean,
+  endpoint: Endpoint,
+  problem: string | undefined,
+): void {
+  for (let i = calls.length - 1; i >= 0; i--) {
+    const call = calls[i];
+    if (call === undefined || may(call)) continue;
+    calls.splice(i, 1);
+    const { words } = endpoint.parts;
+    call.giveUp(call.isAbandoned ? words.abandoned(endpoint) : words.noTurn(endpoint, call, problem));
+  }
+}
+
+/** `lost`: those that came until then, and have no limit of their own, get no turn. */
+export const mayWait = (call: PendingCall, now: number, lost: number): boolean =>
+  call.beginBy > now && !call.isAbandoned && (call.came === undefined || call.came > lost);
 
 /** Each record of a call that has several as a call of its own. */
 function apart(call: PendingCall): PendingCall[] {

@@ -5,8 +5,8 @@ import { Tally } from '../../lib/tally.ts';
 import { KILLED_FOR_MEMORY } from './memory-kills.ts';
 import { FakeClock } from './support/fake-clock.ts';
 import { sandboxEnded } from './answers.ts';
-import { REMOVALS } from './process-removal.ts';
-import { Scheduler } from './scheduler.ts';
+import { REMOVALS } from './calls-in-turn.ts';
+import { Pool } from './pool.ts';
 import { endpointWith } from './support/endpoints.ts';
 import { FakeSandbox } from './support/fake-sandbox.ts';
 
@@ -24,14 +24,14 @@ test('a sandbox that the kernel ended for want of memory is counted as such', ()
     },
     ...{ onRun: () => undefined, onOver: () => undefined, onGone: () => undefined },
   };
-  using scheduler = new Scheduler({
-    ...{ sandboxes: 1, memoryMb: 32, queueLimit: 10, clock, removals, warn: () => undefined },
+  using scheduler = new Pool({
+    ...{ sandboxes: 1, memoryMb: 32, queueLimit: 10, clock },
+    conduct: { inTurn: { answer: () => ({ text: '' }), warn: () => undefined, removals } },
     start: (events) => {
       const process = new FakeSandbox(environment, events);
       living.push(process);
       return process;
     },
-    answer: () => ({ text: '' }),
   });
   scheduler.prepare();
   const pass = (): void => {

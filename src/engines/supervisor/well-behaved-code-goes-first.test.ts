@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Endpoint } from './endpoint.ts';
-import { byTrackRecord } from './policy.ts';
+import { byCostEstimate } from './policy.ts';
 import { POLICY, endpointWith } from './support/endpoints.ts';
 
 /** One that answered so many calls, each in so many microseconds. */
@@ -29,6 +29,6 @@ test('work that waits goes on with known code, then code of which little is know
   const little = endpointThat(5, 100);
   const known = endpointThat(30, 100);
   const better = endpointThat(300, 100);
-  const order = [slow, fresh, little, known, better].sort(byTrackRecord(POLICY));
+  const order = [slow, fresh, little, known, better].sort(byCostEstimate(POLICY));
   assert.deepEqual(order, [better, known, little, fresh, slow]);
 });

@@ -1,168 +1,246 @@
-/** A worker process as its supervisor sees it: its sockets, the work it has, and how it ends. */
+/** One process with the work that it has: carries work to it and tells what comes of that. It decides nothing. */
 import type { Readable } from 'node:stream';
-import type { Clock } from './clock.ts';
-import { KILLED_FOR_MEMORY } from './memory-kills.ts';
-import { frame, OddFrame } from './frames.ts';
-import type { ProcessEvents, SandboxProcess } from './process.ts';
-import { CallFailure, uncaught } from './call-failure.ts';
-import { failureOf, mostBytesOfWorker, recordLinesOf } from './from-program.ts';
-import type { ProgramFailure } from './from-program.ts';
-import { answers, kinds, MAX_MESSAGE_CHARACTERS } from './messages.ts';
-import type { WorkerPolicy } from './worker-policy.ts';
-import { residentBytes } from './worker-policy.ts';
 import { isOfLauncher } from '../../confinement/launch.ts';
-import { OpenWork } from './open-work.ts';
+import type { Clock } from './clock.ts';
+import { OddFrame, frame } from './frames.ts';
+import { failureOf, linesOf, logLineOf, mostBytesOfSandbox, mostBytesOfWorker, recordLinesOf } from './from-program.ts';
+import type { Line, ProgramFailure, RecordsLine } from './from-program.ts';
+import { answers, kinds } from './messages.ts';
 import { OutgoingFrames } from './outgoing-frames.ts';
+import type { Batch } from './outgoing-frames.ts';
+import type { Policy } from './policy.ts';
 import { logPrintedLines } from './printed-lines.ts';
+import { diesWithActivator } from './process.ts';
+import type { Sandbox, StartSandbox } from './process.ts';
 import type { Reply } from './questions.ts';
-import { fail, hasEnded, settle } from './settle-work.ts';
-import type { WorkerEndpoint, WorkerWork } from './worker-call.ts';
-import type { WorkerProgram } from './adapter.ts';
+import type { Starts } from './starts.ts';
+import type { Code, Work } from './work.ts';
+import type { WorkerPolicy } from './worker-policy.ts';
 
-/** A process with two sockets, as a worker needs it. */
-export type WorkerProcess = Pick<SandboxProcess, 'pid' | 'alive' | 'write' | 'kill' | 'memory' | 'lowerPriority'>;
+/** Endpoints whose code an isolates' process has: about 3 MB each when used. */
+const MOST_ISOLATES = 300;
+/** Lines between two answers; a sandbox lets 100 through, and as many while it loads code. */
+const MOST_LOG_LINES = 200;
 
-export interface WorkerOptions {
-  readonly program: WorkerProgram;
-  /** Bytes of an input, and of a result. */
-  readonly bodyLimit: number;
-  readonly outputLimit: number;
-  readonly clock: Clock;
-  readonly policy: WorkerPolicy;
-}
-
-/** Why a worker ended. */
-export interface WorkerFault {
-  readonly kind: 'memory' | 'ended';
-  readonly why: string;
+/** How the calls of a process run beside each other; without it they run one after the other, as batches. */
+export interface Beside {
+  readonly callsAtOnce: number;
+  /** See `WorkerProgram`. */
+  readonly repliesBy: 'data' | 'control';
+  readonly keepsThreads: boolean;
+  /** Bytes of a frame. */
+  readonly maxFrameBytes: number;
+  readonly figures: WorkerPolicy;
+  printed(stream: 'stdout' | 'stderr', line: string): void;
+  saysOutOfMemory(printed: Buffer): boolean;
 }
 
 export interface WorkerEvents {
-  /** A call was answered, or waits for another endpoint: there may be a free place. */
-  freed(worker: Worker): void;
-  /** The code asks something for the work of that number, if that is open. */
-  asked(worker: Worker, number: number, callNumber: number, question: string): void;
+  onReady(): void;
+  /** `problem`: empty text when it worked. */
+  onLoaded(worker: Worker, work: Work, problem: string): void;
+  onDone(worker: Worker, work: Work, lines: readonly Line[], microseconds: number): void;
+  onRecordsDone(worker: Worker, work: Work, lines: readonly RecordsLine[], microseconds: number): void;
+  /** Answers to the next records of a call that has a sink. */
+  onRecords(worker: Worker, work: Work, lines: readonly RecordsLine[]): void;
+  onFailed(worker: Worker, work: Work, failure: ProgramFailure): void;
+  /** Its code asks: undefined where the work is not open. @throws OddFrame. */
+  onAsk(worker: Worker, open: Open | undefined, number: number, question: string): void;
   /** It should get no more calls. */
-  spent(worker: Worker): void;
-  /** It has said what it began, at any time after it was sealed: `unbegun` is the work that it will never begin. */
-  gaveBack(worker: Worker, unbegun: readonly WorkerWork[]): void;
-  /** `unbegun`: open work that had not begun; what had was failed before. `fault` says why, unless the end was wanted. */
-  ended(worker: Worker, unbegun: readonly WorkerWork[], fault: WorkerFault | undefined): void;
-  /** The process ended before its program was ready: nothing of its work has begun. */
-  notStarted(worker: Worker, works: readonly WorkerWork[], reason: string): void;
-  printed(stream: 'stdout' | 'stderr', line: string): void;
-  /** What the code says, without the paths of this machine. */
-  clean(text: string): string;
+  onSpent(worker: Worker): void;
+  /** A place is free, though nothing was answered. */
+  onFreed(worker: Worker): void;
+  /** It has said what it began, at any time after `drain`; `unbegun` is the work that it will never begin. */
+  onDrained(worker: Worker, unbegun: readonly Work[]): void;
+  /** The process ended; what it had not answered may have begun, or had not. */
+  onExit(worker: Worker, works: readonly Work[], unbegun: readonly Work[], reason: string): void;
 }
 
-const NO_MEMORY_LEFT = 'The kernel ended the process of the knowledge object, since no memory was left';
+/** What all workers of a pool share. */
+export interface WorkerContext {
+  readonly events: WorkerEvents;
+  readonly start: StartSandbox;
+  readonly clock: Clock;
+  readonly policy: Policy;
+  readonly starts: Starts;
+  readonly beside: Beside | undefined;
+}
+
+/** Work that it was given and that its program has not answered; it may have failed meanwhile, and its code runs on. */
+export interface Open {
+  readonly number: number;
+  readonly work: Work;
+  /** Questions of its code that have no answer yet. */
+  questions: number;
+  readonly batch: Batch | undefined;
+}
 
 export class Worker {
-  /** By number, in the order they were sent; also those that were failed meanwhile and whose code runs on. */
-  readonly open = new OpenWork();
-  /** Folders that its code may read. */
-  readonly folders: ReadonlySet<string>;
-  /** Endpoints that were loaded, by index. */
-  readonly loaded = new Set<number>();
+  readonly process: Sandbox;
+  /**
+   * In the order in which it was sent. No `Map`: the tables of one that is used like this keep each other in memory, with
+   * all that was in them, until all of it is collected.
+   */
+  readonly open: Open[] = [];
+  /** Milliseconds of the clock of the last sign of life, of the last answer with nothing behind it, and of the last ping. */
   lastHeard: number;
-  pingedAt = 0;
   idleSince: number;
-  /** Calls that wait for another endpoint and take no place meanwhile. */
-  #waiting = 0;
+  pingedAt = 0;
+  readonly startedAt: number;
+  ready = false;
+  /** Something that it was given was answered, or failed by its end. */
+  hasBegun = false;
+  /** Why it is ended, for the calls in it. */
+  reason: string | undefined;
+  /** It printed that its memory is full. */
+  isOutOfMemory = false;
+  /** Its code waits for a reply; calls that run one after the other wait with it. */
+  asks = false;
+  readonly #context: WorkerContext;
+  readonly #out: OutgoingFrames | undefined;
+  /** The code that its program has, by index, in the order of the last use. */
+  readonly #known = new Map<number, Code>();
+  #highestIndex = 0;
+  /** Number of the last work that it was given. */
   #last = 0;
-  #reason: string | undefined;
-  #outOfMemory = false;
-  #wanted = false;
-  #isReady = false;
-  #hasBegun = false;
-  #ended = false;
-  #onSealed: (() => void) | undefined;
-  readonly #options: WorkerOptions;
-  readonly #events: WorkerEvents;
-  readonly #process: WorkerProcess;
-  readonly #out: OutgoingFrames;
+  /** Signs of life that it owes: the one that it is there, and one for each endpoint that it was given. */
+  #signs = 1;
+  /** Number of the work of which it is to say that it begins; 0 for none. */
+  #toBegin = 0;
+  #logLines = 0;
+  /** Calls that wait for an answer from outside, and take no place meanwhile. */
+  #waiting = 0;
+  #isEnded = false;
+  #priority = 0;
+  /** Milliseconds of processor time that it had used when it was first found silent. */
+  #workAtSuspicion: number | undefined;
+  #onDrained: (() => void) | undefined;
 
-  constructor(
-    start: (events: ProcessEvents) => WorkerProcess,
-    folders: ReadonlySet<string>,
-    options: WorkerOptions,
-    events: WorkerEvents,
-  ) {
-    this.folders = folders;
-    this.#options = options;
-    this.#events = events;
-    this.lastHeard = this.idleSince = options.clock.now();
-    const largest = options.outputLimit + 2 * options.bodyLimit + options.policy.besideBodyBytes;
-    this.#process = start({
-      onFrame: (kind, a, b, text) => this.#take(kind, a, b, text),
-      mostOf: (kind) => mostBytesOfWorker(kind, largest),
+  constructor(context: WorkerContext) {
+    this.#context = context;
+    const { clock, beside } = context;
+    this.startedAt = this.lastHeard = this.idleSince = clock.now();
+    this.process = context.start({
+      onFrame: (kind, a, b, text) => this.#onFrame(kind, a, b, text),
+      mostOf: (kind) =>
+        beside === undefined
+          ? mostBytesOfSandbox(kind, this.first?.size ?? 0, this.first?.endpoint.parts.maxResult ?? 0)
+          : mostBytesOfWorker(kind, beside.maxFrameBytes),
       onExit: (reason, begun) => this.#onExit(reason, begun),
-      onOdd: (what) => {
-        const did = what.startsWith('it sent') ? 'wrote to' : 'closed';
-        this.#reason ??= `The knowledge object ${did} the pipe of its own process`;
-      },
-      onOutput: (name, stream) => this.#read(name, stream),
+      ...(beside !== undefined && {
+        onOdd: (what: string) => {
+          const did = what.startsWith('it sent') ? 'wrote to' : 'closed';
+          this.reason ??= `The knowledge object ${did} the pipe of its own process`;
+        },
+        onOutput: (name: 'stdout' | 'stderr', stream: Readable) => this.#read(beside, name, stream),
+      }),
     });
-    this.#out = new OutgoingFrames((bytes) => void this.#process.write(bytes), options);
+    const { process } = this;
+    if (beside !== undefined)
+      this.#out = new OutgoingFrames((bytes) => process.write(bytes), { clock, policy: beside.figures });
   }
 
-  /** Undefined where it could not be started. */
-  get pid(): number | undefined {
-    return this.#process.pid;
+  // ----- what it has -----
+
+  /** What runs, where calls run one after the other. */
+  get first(): Work | undefined {
+    return this.open[0]?.work;
   }
 
-  /** Some of its work was answered, or failed by its end. */
-  get hasBegun(): boolean {
-    return this.#hasBegun;
+  /** True where all that it was given has an answer. */
+  get isDone(): boolean {
+    return this.open.every(({ work }) => work.hasEnded);
   }
 
-  /** Calls that take a place. */
-  get active(): number {
-    return this.open.size - this.#waiting;
+  /** It may be given further work at all. */
+  get isUsable(): boolean {
+    const { beside } = this.#context;
+    return this.process.alive && this.reason === undefined && this.#last < (beside?.figures.mostCalls ?? Infinity);
   }
 
-  /** Calls of clients that it has, also those that wait for another endpoint. */
-  get outer(): number {
+  /** It may be given further work now. */
+  get hasPlace(): boolean {
+    const { beside, policy } = this.#context;
+    if (!this.isUsable) return false;
+    if (beside !== undefined) return this.open.length - this.#waiting < beside.callsAtOnce;
+    return this.ready && this.backlog < policy.backlogMicroseconds;
+  }
+
+  /** Calls of clients keep all its threads, also those that wait for another endpoint. */
+  get takesNestedOnly(): boolean {
+    const { beside } = this.#context;
+    if (beside?.keepsThreads !== true) return false;
+    let outer = 0;
+    for (const { work } of this.open) if (work.calls[0]?.depth === 0) outer++;
+    return outer >= beside.callsAtOnce;
+  }
+
+  /** Its code waits for an answer from outside, and uses no core meanwhile. */
+  get isWaiting(): boolean {
+    return this.first?.state === 'asking';
+  }
+
+  /** A call is among its work, running or waiting. */
+  get holdsUpCalls(): boolean {
+    return this.open.some(({ work }) => work.kind !== 'load');
+  }
+
+  /** Microseconds until all its work is done, by what is expected of it. */
+  get backlog(): number {
     let sum = 0;
-    for (const { work } of this.open) if (work.calls[0]?.depth === 0) sum++;
+    for (const { work } of this.open) sum += work.size * work.endpoint.pace;
     return sum;
   }
 
-  /** False when it is ending or has ended, or has used up the numbers of calls. */
-  get usable(): boolean {
-    return this.#reason === undefined && this.#process.alive && this.#last < this.#options.policy.mostCalls;
+  /** Endpoints whose code it has. */
+  get isolates(): number {
+    return this.#known.size;
   }
 
-  lowerPriority(): void {
-    this.#process.lowerPriority(this.#options.policy.recordsPriority);
+  has(index: number): boolean {
+    return this.#known.has(index);
   }
 
-  define({ index, code }: WorkerEndpoint): void {
-    const { file, root, more } = code;
-    this.#out.addUrgent(
-      frame(kinds.define, index, 0, JSON.stringify({ file, root, function: code.function, ...more })),
-    );
+  /** True when its program has the code; marks it as known, since the caller sends it now. */
+  knows(code: Code): boolean {
+    const known = this.#known.delete(code.index);
+    this.#known.set(code.index, code);
+    if (code.index > this.#highestIndex) this.#highestIndex = code.index;
+    const [oldest] = this.#known.values();
+    if (this.#context.beside === undefined && this.#known.size > MOST_ISOLATES && oldest !== undefined)
+      this.forget(oldest);
+    return known;
   }
 
-  send(work: WorkerWork): void {
+  forget(code: Code): void {
+    if (this.#known.delete(code.index)) this.process.send(kinds.drop, code.index, 0, '');
+  }
+
+  // ----- what is done with it -----
+
+  /**
+   * `guard`: the program itself ends the code at its limit, which costs a little and saves the process. Such work runs
+   * alone, and its time begins when the program says that it has begun, however late it comes to a core.
+   */
+  send(work: Work, guard = false): void {
+    const now = this.#context.clock.now();
     const number = ++this.#last;
-    const { index } = work.endpoint;
-    if (this.open.size === 0) this.lastHeard = this.#options.clock.now();
     work.send();
-    for (const { trace } of work.calls) trace?.span?.begins();
-    this.loaded.add(index);
-    const [call] = work.calls;
-    this.open.add({ number, work, questions: 0, batch: call && this.#out.batch });
-    if (call === undefined) return this.#out.addUrgent(frame(kinds.load, number, index * 2, ''));
-    if (call.sink !== undefined)
-      return this.#out.addCall(frame(kinds.records, number, index * 2, call.input, 'latin1'));
-    this.#out.addCall(frame(kinds.call, number, index * 2 + (call.json ? 1 : 0), call.input));
+    if (this.open.length === 0) this.lastHeard = now;
+    const out = this.#out;
+    if (out === undefined) this.#sendInTurn(work, number, guard, now);
+    else this.#sendBeside(work, number, out);
   }
 
-  /** Answers a question. */
-  reply(number: number, callNumber: number, { status, body }: Reply): void {
-    const open = this.open.get(callNumber);
-    if (open && (open.questions -= 1) === 0) {
+  /** Answers what code asks, where calls run one after the other. */
+  reply(text: string): void {
+    this.asks = false;
+    this.process.send(kinds.reply, 0, 0, text);
+  }
+
+  /** … and where they run beside each other. */
+  replyTo(open: Open | undefined, number: number, { status, body }: Reply): void {
+    if (open !== undefined && this.open.includes(open) && (open.questions -= 1) === 0) {
       this.#waiting -= 1;
       if (open.work.state === 'asking') open.work.hear();
     }
@@ -170,166 +248,303 @@ export class Worker {
   }
 
   ping(): void {
-    this.pingedAt = this.#options.clock.now();
+    this.pingedAt = this.#context.clock.now();
     this.#tell(frame(kinds.ping, 0, 0, ''));
   }
 
   /**
-   * From here on no call begins. Settles once the worker has said what began (see `gaveBack`), or after `sealMs`: one
-   * that is busy or still starting says it later.
+   * From here on no call begins. Settles once the worker has said what began (see `onDrained`), or after `sealMs`: one that
+   * is busy or still starting says it later.
    */
-  seal(): Promise<void> {
+  drain(): Promise<void> {
+    const { clock, beside } = this.#context;
     return new Promise((resolve) => {
-      this.#onSealed = resolve;
-      this.#process.write(frame(kinds.sealed, 0, 0, ''), 'control');
-      this.#options.clock.after(this.#options.policy.sealMs, resolve);
+      this.#onDrained = resolve;
+      this.process.write(frame(kinds.sealed, 0, 0, ''), 'control');
+      clock.after(beside?.figures.sealMs ?? 0, resolve);
     });
   }
 
-  /** Takes out the work that has not begun, in its order. */
-  #takeBack(lastBegun: number): WorkerWork[] {
+  /** Takes out the work that has not begun, in its order. `lastBegun`: number of the last that has. */
+  takeUnbegun(lastBegun = this.open[0]?.number ?? 0): Work[] {
     // The code may have made up what it says of others: what has asked something has begun.
-    const taken = [...this.open].filter(
-      ({ number, work }) => number > lastBegun && work.state === 'sent' && !work.calledOut,
-    );
-    for (const each of taken) this.open.delete(each);
+    const isUnbegun = ({ number, work }: Open): boolean =>
+      number > lastBegun && work.state === 'sent' && !work.calledOut;
+    const taken = this.open.filter(isUnbegun);
+    for (const each of taken) this.#remove(each);
     return taken.map(({ work }) => work);
   }
 
-  /** Ends it where it is not needed any more. */
-  stop(): void {
-    this.#wanted = true;
-    this.kill('The process of the knowledge object was stopped');
+  /** Ends the process; nobody is told. */
+  end(): void {
+    this.#isEnded = true;
+    this.process.kill();
   }
 
   /** `reason`: what the calls in it are told. */
   kill(reason: string): void {
-    this.#reason ??= reason;
-    this.#process.kill();
+    this.reason ??= reason;
+    this.process.kill();
   }
 
-  /** Resident bytes. */
-  memory(): number {
-    return this.#process.memory();
+  /** Takes a later place on the machine's cores, once it has come up. */
+  lowerPriority(places: number): void {
+    this.#priority = places;
+    if (this.ready) this.process.lowerPriority(places);
   }
 
-  /** Whether what runs in it counts it or not. */
-  usesTooMuchMemory(): boolean {
-    const { memoryMb, besideMemoryMb } = this.#options.program;
-    return this.memory() > residentBytes(memoryMb, besideMemoryMb);
+  /** Milliseconds of processor time since it was suspected, which it is now. */
+  suspect(): number {
+    const used = this.process.processorTime();
+    this.#workAtSuspicion ??= used;
+    return used - this.#workAtSuspicion;
   }
 
-  memoryReason(): string {
-    return `The knowledge object passed its memory limit of ${this.#options.program.memoryMb} MB`;
+  get isSuspected(): boolean {
+    return this.#workAtSuspicion !== undefined;
+  }
+
+  clearOfSuspicion(): void {
+    this.#workAtSuspicion = undefined;
+  }
+
+  // ----- what it is sent -----
+
+  #sendInTurn(work: Work, number: number, guard: boolean, now: number): void {
+    const { calls, code } = work;
+    this.open.push({ number, work, questions: 0, batch: undefined });
+    if (this.open.length === 1) {
+      if (guard) work.awaitTurn(latestBegin(work, now, this.#context.policy));
+      else work.begin(now);
+    }
+    if (guard) this.#toBegin = number;
+    const first = calls[0];
+    if (first === undefined) return this.#load(number, code, guard);
+    const wasBrought = this.#bring(code, guard ? number : 0);
+    const says = guard && !wasBrought ? 1 : 0;
+    const left = Math.max(1, work.endIfBegunAt(now) - now);
+    const head = `${first.depth},${left},${guard || !diesWithActivator ? 1 : 0}\n`;
+    if (first.records !== undefined)
+      return this.process.send(kinds.records, number, 2 * code.index + says, head + first.input, 'latin1');
+    let inputs = first.input;
+    for (let i = 1; i < calls.length; i++) inputs += '\0' + (calls[i]?.input ?? '');
+    this.process.send(kinds.batch, number, 2 * code.index + says, head + inputs);
+  }
+
+  #sendBeside(work: Work, number: number, out: OutgoingFrames): void {
+    const { calls, code } = work;
+    for (const { trace } of calls) trace?.span?.begins();
+    if (!this.#known.has(code.index)) {
+      this.#known.set(code.index, code);
+      out.addUrgent(frame(kinds.define, code.index, 0, code.text));
+    }
+    const [call] = calls;
+    this.open.push({ number, work, questions: 0, batch: call && out.batch });
+    const index = code.index * 2;
+    if (call === undefined) out.addUrgent(frame(kinds.load, number, index, ''));
+    else if (call.sink !== undefined) out.addCall(frame(kinds.records, number, index, call.input, 'latin1'));
+    else out.addCall(frame(kinds.call, number, index + (call.isText ? 0 : 1), call.input));
+  }
+
+  /** True where it had to be sent. `number`: of the work for which it is sent, which begins with it; 0 where nobody asks. */
+  #bring(code: Code, number: number): boolean {
+    if (this.knows(code)) return false;
+    this.#signs++;
+    this.process.send(kinds.define, code.index, number, code.text);
+    return true;
+  }
+
+  /** Without `guard` it finds out beside other code whether it can be loaded, which costs a fraction of loading it. */
+  #load(number: number, code: Code, guard: boolean): void {
+    if (guard) this.knows(code);
+    else if (code.index > this.#highestIndex) this.#highestIndex = code.index;
+    this.process.send(guard ? kinds.load : kinds.check, number, 2 * code.index + (guard ? 1 : 0), code.text);
   }
 
   #tell(message: Buffer): void {
-    if (this.#options.program.repliesBy === 'control') this.#process.write(message, 'control');
-    else this.#out.addUrgent(message);
+    if (this.#context.beside?.repliesBy === 'control') this.process.write(message, 'control');
+    else this.#out?.addUrgent(message);
   }
 
-  #read(name: 'stdout' | 'stderr', stream: Readable): void {
-    const { program } = this.#options;
-    if (name === 'stderr')
-      stream.on('data', (chunk: Buffer) => (this.#outOfMemory ||= program.saysOutOfMemory?.(chunk) === true));
+  // ----- what it says -----
+
+  #read(beside: Beside, name: 'stdout' | 'stderr', stream: Readable): void {
+    if (name === 'stderr') stream.on('data', (chunk: Buffer) => (this.isOutOfMemory ||= beside.saysOutOfMemory(chunk)));
     logPrintedLines(stream, (line) => {
-      if (this.#isReady || !isOfLauncher(line)) this.#events.printed(name, line);
+      if (this.ready || !isOfLauncher(line)) beside.printed(name, line);
     });
   }
 
-  #take(kind: number, a: number, b: number, body: string): void {
-    this.lastHeard = this.#options.clock.now();
-    this.#isReady = true;
-    if (kind === kinds.answer) this.#takeAnswer(a, b, body);
-    else if (kind === kinds.lines) this.#takeLines(a, b > 0, body);
-    else if (kind === kinds.ask) {
-      const open = this.open.get(b);
-      if (open && (open.questions += 1) === 1) {
-        this.#waiting += 1;
-        if (open.work.state === 'sent') open.work.ask();
-      }
-      this.#events.asked(this, a, b, body);
-      this.#events.freed(this);
-    } else if (kind === kinds.sealed) this.#takeSealed(a);
-    else if (kind === kinds.fatal) this.#reason ??= uncaught(body.slice(0, MAX_MESSAGE_CHARACTERS));
+  /** @throws OddFrame. */
+  #onFrame(kind: number, a: number, b: number, text: string): void {
+    const { events, clock, beside } = this.#context;
+    // Where calls run one after the other, questions and log lines are no sign that the code will end.
+    if (beside === undefined && kind === kinds.ask) return events.onAsk(this, this.#asking(b), a, text);
+    if (kind === kinds.log) return this.#onLog(a, text);
+    this.lastHeard = clock.now();
+    this.#workAtSuspicion = undefined;
+    if (kind === kinds.ping || beside !== undefined) this.#onSign(beside !== undefined);
+    if (kind === kinds.begun) this.#onBegun(a);
+    else if (kind === kinds.answer) this.#onAnswer(a, b, text);
+    else if (kind === kinds.results) this.#onResults(a, b, text);
+    else if (kind === kinds.lines) this.#onLines(a, b, text);
+    else if (kind === kinds.ask) this.#onAskBeside(a, b, text);
+    else if (kind === kinds.sealed && this.#onDrained !== undefined) {
+      events.onDrained(this, this.takeUnbegun(a));
+      this.#onDrained();
+    } else if (kind === kinds.fatal) this.reason ??= uncaught(text);
   }
 
-  #takeSealed(lastBegun: number): void {
-    // The code may have made it up.
-    if (this.#onSealed === undefined) return;
-    this.#events.gaveBack(this, this.#takeBack(lastBegun));
-    this.#onSealed();
+  /** The work that is answered; undefined where it has gone. @throws OddFrame when nobody asked for it. */
+  #answered(number: number): Open | undefined {
+    const open = this.open.find((each) => each.number === number);
+    if (this.#context.beside === undefined && (open === undefined || open !== this.open[0] || this.asks))
+      throw new OddFrame('nobody asked for an answer');
+    return open;
   }
 
-  #takeAnswer(number: number, kind: number, body: string): void {
-    const isOfRecords = this.open.get(number)?.work.calls[0]?.sink !== undefined;
-    if (isOfRecords && kind === answers.result) throw new OddFrame('records are answered by lines');
-    this.#answer(number, kind, body);
+  #onResults(number: number, microseconds: number, text: string): void {
+    const open = this.#answered(number);
+    if (open === undefined || open.work.kind === 'load' || open.work.calls[0]?.records !== undefined)
+      throw new OddFrame('an answer is of another kind');
+    const lines = linesOf(text, open.work.calls.length);
+    this.#close(open);
+    this.#context.events.onDone(this, open.work, lines, microseconds);
   }
 
-  #answer(number: number, kind: number, body: string): void {
-    const open = this.open.get(number);
-    if (!open) return;
-    const failure = kind === answers.result ? undefined : this.#failureOf(failureOf(kind, body));
-    this.open.delete(open);
-    this.#hasBegun = true;
-    if (open.batch) this.#out.answered(open.batch);
-    if (open.questions > 0) this.#waiting -= 1;
-    if (this.open.size === 0) this.idleSince = this.lastHeard;
-    settle(open.work, failure ?? body);
-    if (failure?.retires === true) this.#events.spent(this);
-    this.#events.freed(this);
-  }
-
-  #takeLines(number: number, areLast: boolean, text: string): void {
-    const open = this.open.get(number);
-    if (!open || hasEnded(open.work)) return;
-    const [call] = open.work.calls;
-    if (call?.sink === undefined) throw new OddFrame('nobody asked for answers to records');
-    const parts = recordLinesOf(text, 0, call.left, true).map((part) =>
-      'lines' in part ? part : this.#failureOf(part),
-    );
-    for (const part of parts) call.left -= part instanceof Error ? 1 : part.count;
-    call.sink.take(parts);
-    if (areLast && call.left > 0) throw new OddFrame('records have no answers');
-    if (areLast) this.#answer(number, answers.result, '');
-    if (parts.some((part) => part instanceof CallFailure && part.retires)) this.#events.spent(this);
-  }
-
-  #failureOf({ kind, description, status, place, retire }: ProgramFailure): CallFailure {
-    const said = this.#events.clean(description).slice(0, MAX_MESSAGE_CHARACTERS);
-    return new CallFailure(kind, said, {
-      ...(status !== undefined && { status }),
-      ...(place && { place }),
-      retires: retire === true,
-    });
-  }
-
-  /** `begun`: where it is not known, all may have begun. */
-  #onExit(reason: string, begun = Infinity): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    if (this.#reason === undefined && !this.#isReady) {
-      const works = [...this.open].map(({ work }) => work);
-      this.open.clear();
-      return this.#events.notStarted(this, works, reason);
+  /** `last`: the microseconds, or of a sink whether all have come. */
+  #onLines(number: number, last: number, text: string): void {
+    const { events, beside } = this.#context;
+    const open = this.#answered(number);
+    if (beside !== undefined && (open === undefined || open.work.hasEnded)) return;
+    const [call] = open?.work.calls ?? [];
+    if (open === undefined || (beside === undefined ? call?.records : call?.sink) === undefined)
+      throw new OddFrame('nobody asked for answers to records');
+    const { work } = open;
+    if (call?.sink === undefined) {
+      const lines = recordLinesOf(text, work.size, work.size, false);
+      this.#close(open);
+      return events.onRecordsDone(this, work, lines, last);
     }
-    const unbegun = this.#takeBack(begun);
-    const [how = ''] = reason.split(':', 1);
-    const unexpected = `The process of the knowledge object ended unexpectedly (${how})`;
-    const forMemory = this.#outOfMemory
-      ? this.memoryReason()
-      : reason.includes(KILLED_FOR_MEMORY)
-        ? NO_MEMORY_LEFT
-        : undefined;
-    const reached = this.#reason ?? forMemory ?? unexpected;
-    const why = this.#events.clean(reached);
-    const works = [...this.open].map(({ work }) => work);
-    this.open.clear();
-    if (works.length > 0) this.#hasBegun = true;
-    const kind = reached === forMemory || reached === this.memoryReason() ? 'memory' : 'ended';
-    const failure = new CallFailure(kind, why, { isOfOthers: works.length > 1 });
-    for (const work of works) fail(work, failure);
-    this.#events.ended(this, unbegun, this.#wanted ? undefined : { kind, why });
+    const lines = recordLinesOf(text, 0, call.left, true);
+    for (const line of lines) call.left -= 'lines' in line ? line.count : 1;
+    events.onRecords(this, work, lines);
+    if (lines.some((line) => 'retire' in line && line.retire === true)) events.onSpent(this);
+    if (last === 0) return;
+    if (call.left > 0) throw new OddFrame('records have no answers');
+    this.#close(open);
+    events.onDone(this, work, [''], 0);
+  }
+
+  #onAnswer(number: number, answer: number, text: string): void {
+    const { events, beside } = this.#context;
+    const open = this.#answered(number);
+    if (open === undefined) return;
+    const { work } = open;
+    const isWell = answer === answers.result && (beside !== undefined || text === '');
+    if (isWell && beside === undefined && work.kind !== 'load') throw new OddFrame('a call has no result');
+    if (isWell && work.calls[0]?.sink !== undefined) throw new OddFrame('records are answered by lines');
+    const failure = isWell ? undefined : failureOf(answer, text);
+    if (beside === undefined && (failure?.kind === 'unloaded' || (work.kind === 'load' && failure !== undefined)))
+      this.#known.delete(work.code.index);
+    const hadEnded = work.hasEnded;
+    this.#close(open);
+    if (hadEnded) events.onFreed(this);
+    else if (work.kind === 'load')
+      events.onLoaded(this, work, failure === undefined ? '' : problemOf(failure, beside !== undefined));
+    else if (failure === undefined) events.onDone(this, work, [text], 0);
+    else events.onFailed(this, work, failure);
+    if (failure?.retire === true) events.onSpent(this);
+  }
+
+  /** It is answered; the next in line has its turn now. */
+  #close(open: Open): void {
+    this.#remove(open);
+    this.hasBegun = true;
+    if (open.batch !== undefined) this.#out?.answered(open.batch);
+    if (open.work.state === 'asking') open.work.hear();
+    this.#logLines = 0;
+    if (this.open.length === 0) this.idleSince = this.lastHeard;
+    if (this.#context.beside === undefined) this.first?.begin(this.lastHeard);
+  }
+
+  #remove(open: Open): void {
+    const at = this.open.indexOf(open);
+    if (at === 0) this.open.shift();
+    else if (at > 0) this.open.splice(at, 1);
+    if (open.questions > 0 && at >= 0) this.#waiting -= 1;
+  }
+
+  #onSign(isAnyFrame: boolean): void {
+    if (!isAnyFrame && this.#signs-- <= 0) throw new OddFrame('nobody asked whether it is alive');
+    if (this.ready) return;
+    this.ready = true;
+    if (this.#priority > 0) this.process.lowerPriority(this.#priority);
+    this.#context.events.onReady();
+  }
+
+  #onBegun(number: number): void {
+    const [open] = this.open;
+    if (open === undefined || open.number !== number || this.#toBegin !== number)
+      throw new OddFrame('it begins what nobody gave to it');
+    this.#toBegin = 0;
+    open.work.begin(this.lastHeard);
+  }
+
+  #asking(number: number): Open {
+    const [open] = this.open;
+    if (open === undefined || open.work.calls[0] === undefined || open.number !== number || this.asks)
+      throw new OddFrame('nothing runs that could ask');
+    return open;
+  }
+
+  #onAskBeside(number: number, ofWork: number, text: string): void {
+    const open = this.open.find((each) => each.number === ofWork);
+    if (open !== undefined && (open.questions += 1) === 1) {
+      this.#waiting += 1;
+      if (open.work.state === 'sent') open.work.ask();
+    }
+    this.#context.events.onAsk(this, open, number, text);
+  }
+
+  #onLog(index: number, text: string): void {
+    if (index === 0 || index > this.#highestIndex) throw new OddFrame('what has no code logs');
+    if (++this.#logLines > MOST_LOG_LINES) throw new OddFrame('it logs more lines than a sandbox lets through');
+    const { level, line } = logLineOf(text);
+    const { first } = this;
+    const endpoint = first?.code.index === index ? first.endpoint : this.#known.get(index);
+    if (endpoint !== undefined && 'parts' in endpoint) (endpoint as Work['endpoint']).parts.log(level, line);
+  }
+
+  /** `begun`: number of the last that it began; where it is not known, all may have begun. */
+  #onExit(reason: string, begun = Infinity): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    const neverBegan = !this.ready && this.reason === undefined;
+    const unbegun = this.takeUnbegun(
+      neverBegan ? 0 : this.#context.beside === undefined ? this.open[0]?.number : begun,
+    );
+    const works = this.open.splice(0).map(({ work }) => work);
+    if (works.length > 0) this.hasBegun = true;
+    this.#context.events.onExit(this, works, unbegun, reason);
   }
 }
+
+/** Why an endpoint cannot be loaded. */
+const problemOf = ({ kind, description }: ProgramFailure, isBeside: boolean): string =>
+  isBeside || kind === 'unloaded' ? description : kind;
+
+/** A worker that is ready begins soon, or it has no core. */
+function latestBegin({ calls, endpoint }: Work, now: number, { starvedMs }: Policy): number {
+  let latest = now + Math.min(starvedMs, endpoint.limit);
+  for (const { beginBy } of calls) if (beginBy > latest) latest = beginBy;
+  return latest;
+}
+
+const MAX_REASON_CHARACTERS = 4000;
+const UNCAUGHT = ' (it was not caught and ended the process of the knowledge object)';
+/** `description`: of an exception, as its process gave it. */
+const uncaught = (description: string): string => description.slice(0, MAX_REASON_CHARACTERS) + UNCAUGHT;
+/** For the log: what code says may be about its input. */
+export const withoutUncaught = (reason: string): string =>
+  reason.endsWith(UNCAUGHT) ? `an exception was not caught and ended the process of the knowledge object` : reason;

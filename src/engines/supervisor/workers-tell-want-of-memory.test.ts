@@ -31,7 +31,7 @@ for (const [what, kills, says, counted] of [
     const called = endpoint.call(null);
     await begun.promise;
     count += kills;
-    process.kill(networked.pool.host('a/b/1', 'state').workers[0]?.pid ?? 0, 'SIGKILL');
+    process.kill(networked.pool.host('a/b/1', 'state').workers[0]?.process.pid ?? 0, 'SIGKILL');
     assert.match(String(await called), says);
     assert.deepEqual(lost(networked), [['worker', counted, 1]]);
   });

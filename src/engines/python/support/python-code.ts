@@ -11,7 +11,7 @@ import type { CallFailure } from '../../supervisor/call-failure.ts';
 import { HostedCode, type HostedEndpoint, type Progress, type WantedCode } from '../../supervisor/hosted-code.ts';
 import { Cache } from '../../supervisor/packages/cache.ts';
 import { SandboxProcess } from '../../supervisor/process.ts';
-import { WorkerPool } from '../../supervisor/worker-pool.ts';
+import { KoPools } from '../../supervisor/ko-pools.ts';
 import { findPython } from '../find-python.ts';
 import { PythonInstaller } from '../installer.ts';
 import { pythonWorkers } from '../program.ts';
@@ -23,7 +23,7 @@ export interface PythonCode extends AsyncDisposable {
   readonly printed: readonly string[];
   /** Why workers ended that were not meant to. */
   readonly ended: readonly string[];
-  readonly pool: WorkerPool;
+  readonly pool: KoPools;
   readonly installer: PythonInstaller;
   /** An endpoint of a knowledge object of its own, with the function `main` in `src/main.py`. */
   activate(
@@ -59,7 +59,7 @@ export async function pythonCode(walls: WallsMode): Promise<PythonCode> {
   });
   const printed: string[] = [];
   const ended: string[] = [];
-  const pool = new WorkerPool({
+  const pool = new KoPools({
     ...{ bodyLimit: MB, outputLimit: MB, concurrency: 8, queue: 100, loadLimitMs: LIMIT_MS },
     ...{ idleTimeoutMs: 60_000, idleWorkers: 4, scratch: join(folder, 'staging') },
     program: pythonWorkers({

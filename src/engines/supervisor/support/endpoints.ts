@@ -1,4 +1,5 @@
 /** Endpoints without an engine, for tests of the scheduler and its parts. */
+import { words } from '../answers.ts';
 import { Endpoint } from '../endpoint.ts';
 import type { EndpointParts } from '../endpoint.ts';
 import { policyFor } from '../policy.ts';
@@ -9,6 +10,7 @@ export const POLICY = policyFor(2);
 export const endpointWith = (more: Partial<EndpointParts> = {}, policy: Policy = POLICY): Endpoint =>
   new Endpoint(
     {
+      words,
       id: 'a/b/1.0/run',
       slot: 1,
       loadText: '',

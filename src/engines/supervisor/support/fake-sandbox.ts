@@ -73,6 +73,10 @@ export class FakeSandbox implements Sandbox {
     this.#later(0, () => this.#next());
   }
 
+  write(): void {
+    this.#environment.fault('bytes for a program whose calls run one after the other');
+  }
+
   kill(): void {
     this.#end('SIGKILL');
   }

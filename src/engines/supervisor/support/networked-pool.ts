@@ -16,8 +16,8 @@ import { prepareProgram } from '../../node/program-files.ts';
 import { findPython } from '../../python/find-python.ts';
 import { pythonWorkers } from '../../python/program.ts';
 import type { WorkerPolicy } from '../worker-policy.ts';
-import { WorkerPool } from '../worker-pool.ts';
-import type { PoolOptions } from '../worker-pool.ts';
+import { KoPools } from '../ko-pools.ts';
+import type { PoolOptions } from '../ko-pools.ts';
 import type { WorkerProgram } from '../adapter.ts';
 
 export interface NetworkedPoolOptions {
@@ -44,7 +44,7 @@ export interface DefinedEndpoint {
 }
 
 export interface NetworkedPool extends AsyncDisposable {
-  readonly pool: WorkerPool;
+  readonly pool: KoPools;
   /** Folder in which workers get theirs. */
   readonly scratch: string;
   /** What was logged of the network. */
@@ -85,7 +85,7 @@ export async function networkedPool(options: NetworkedPoolOptions): Promise<Netw
   });
   const program = await programOf(options, folder);
   const { command = (same: Command): Command => same } = options;
-  const pool = new WorkerPool({
+  const pool = new KoPools({
     program: { ...program, command: (home) => command(program.command(home)) },
     ...(kernel && { kernel }),
     ...(policy && { policy }),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Random } from '../../../../test/support/random.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { Scheduler } from '../scheduler.ts';
+import { Pool } from '../pool.ts';
 import { FakeSandbox } from './fake-sandbox.ts';
 
 /** What the code of a call, or its top level, does. */
@@ -12,7 +12,7 @@ export const ANSWERS = scriptThat('answer', 1);
 
 export class Rig implements Disposable {
   readonly clock = new FakeClock();
-  readonly scheduler: Scheduler;
+  readonly scheduler: Pool;
   /** Processes that live. */
   readonly living = new Set<FakeSandbox>();
   started = 0;
@@ -35,7 +35,7 @@ export class Rig implements Disposable {
       onOver: () => undefined,
       onGone: (process: FakeSandbox) => void living.delete(process),
     };
-    this.scheduler = new Scheduler({
+    this.scheduler = new Pool({
       sandboxes: 1,
       memoryMb: 32,
       queueLimit: 10,
@@ -45,8 +45,7 @@ export class Rig implements Disposable {
         living.add(process);
         return process;
       },
-      answer: () => ({ text: '' }),
-      warn: () => undefined,
+      conduct: { inTurn: { answer: () => ({ text: '' }), warn: () => undefined } },
       clock,
     });
   }

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../../lib/errors.ts';
 import type { Random } from '../../../../test/support/random.ts';
 import type { AskedQuestion } from '../from-program.ts';
-import type { CallParts } from '../pending-call.ts';
+import type { CallParts } from '../work.ts';
 import type { Work } from '../work.ts';
 import type { FakeClock } from './fake-clock.ts';
 import { scriptOf } from './simulated-endpoints.ts';

@@ -7,10 +7,10 @@
 import type { Endpoint } from '../endpoint.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import { ProcessGroups } from '../../javascript/process-groups.ts';
-import type { CallParts } from '../pending-call.ts';
+import type { CallParts } from '../work.ts';
 import { policyFor, policyForSome } from '../policy.ts';
 import type { Policy } from '../policy.ts';
-import { Scheduler } from '../scheduler.ts';
+import { Pool } from '../pool.ts';
 import { endpointWith } from './endpoints.ts';
 import { FakeClock } from './fake-clock.ts';
 import { SimulatedCalls } from './simulated-calls.ts';
@@ -25,7 +25,7 @@ export class Simulation {
   readonly report: Report;
   readonly #processes: SimulatedProcesses;
   readonly #policy: Policy;
-  readonly #groups: ProcessGroups<Scheduler>;
+  readonly #groups: ProcessGroups<Pool>;
   /** After so many steps the service stops, with all that it is at. */
   readonly #stopsAfter: number;
   readonly #endpoints: SimulatedEndpoint[] = [];
@@ -69,14 +69,15 @@ export class Simulation {
     this.#groups = new ProcessGroups({
       ...{ isolation, most: mostGroups, queueLimit: this.#queueLimit, clock: this.clock },
       open: () =>
-        new Scheduler({
+        new Pool({
           ...{ sandboxes, memoryMb: 32, queueLimit: this.#queueLimit, clock: this.clock, policy: this.#policy },
           start: (events) => {
             this.report.processes++;
             return this.#processes.add(events);
           },
-          answer: (_lane, work, question) => this.#calls.answer(work, question),
-          warn: () => undefined,
+          conduct: {
+            inTurn: { answer: (_worker, work, question) => this.#calls.answer(work, question), warn: () => undefined },
+          },
         }),
     });
     this.#calls = new SimulatedCalls({
@@ -278,7 +279,7 @@ export class Simulation {
     const { shared } = this.#groups;
     if (shared !== undefined) return shared.submit(endpoint, parts);
     const wait = { id: endpoint.id, by: parts.beginBy, isNested: parts.depth > 0 };
-    const use = (scheduler: Scheduler): Promise<string> =>
+    const use = (scheduler: Pool): Promise<string> =>
       new Promise((resolve, reject) => scheduler.submit(endpoint, { ...parts, resolve, reject }));
     // A fault that is thrown there is kept, and thrown again where somebody hears of it.
     void this.#groups

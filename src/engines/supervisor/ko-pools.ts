@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
 import type { Network } from '../network/network.ts';
 import { neverStarted } from './never-started.ts';
 import { SandboxProcess } from './process.ts';
-import type { Command, ProcessEvents } from './process.ts';
+import type { Command, ProcessEvents, Sandbox } from './process.ts';
 import { Starts } from './starts.ts';
 import type { Kernel } from '../../confinement/walls.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -12,13 +12,12 @@ import { Tally } from '../../lib/tally.ts';
 import type { EngineFigures } from '../engine.ts';
 import { codeOf } from './packages/errors.ts';
 import { checkThreads } from './check-threads.ts';
-import { KoHost } from './ko-host.ts';
-import type { HostOptions } from './host-options.ts';
+import { KoPool } from './ko-pool.ts';
+import type { KoPoolOptions } from './ko-pool.ts';
 import { workerPolicy } from './worker-policy.ts';
 import type { WorkerPolicy } from './worker-policy.ts';
 import { ScratchFolders } from './scratch-folders.ts';
 import type { WorkerHome, WorkerProgram } from './adapter.ts';
-import type { WorkerProcess } from './worker.ts';
 import { WORKER_LOSSES } from './worker-losses.ts';
 import type { WorkerLoss } from './worker-losses.ts';
 
@@ -57,26 +56,25 @@ export interface PoolOptions extends WorkerLimits {
   readonly clock?: Clock;
   readonly policy?: WorkerPolicy;
   /** In place of real processes. */
-  readonly startProcess?: (command: Command, events: ProcessEvents) => WorkerProcess;
+  readonly startProcess?: (command: Command, events: ProcessEvents) => Sandbox;
 }
 
-export class WorkerPool {
+export class KoPools {
   readonly #options: PoolOptions;
-  readonly #hostOptions: HostOptions;
+  readonly #koOptions: KoPoolOptions;
   readonly #scratch: ScratchFolders;
-  readonly #hosts = new Map<string, KoHost>();
-  readonly #closing = new Set<KoHost>();
+  readonly #hosts = new Map<string, KoPool>();
+  readonly #closing = new Set<KoPool>();
   readonly #losses = new Tally<WorkerLoss>(WORKER_LOSSES);
   #pace: 'asleep' | 'idle' | 'busy' = 'asleep';
   #stopWatch: () => void = () => undefined;
-  #memoryAt = 0;
   #scratchAt = 0;
 
   constructor(options: PoolOptions) {
     const { clock = realClock, policy = workerPolicy } = options;
     this.#options = options;
     this.#scratch = new ScratchFolders(options.scratch, policy);
-    this.#hostOptions = {
+    this.#koOptions = {
       ...options,
       clock,
       policy,
@@ -91,7 +89,7 @@ export class WorkerPool {
    * `state`: what tells apart two states of one version, such as its checksum. `forRecords`: for calls of which nobody
    * waits for one alone, which come after all others on the cores.
    */
-  host(ko: string, state: string, forRecords = false): KoHost {
+  host(ko: string, state: string, forRecords = false): KoPool {
     const key = `${ko} ${state}${forRecords ? ' records' : ''}`;
     const known = this.#hosts.get(key);
     if (known) return known;
@@ -100,13 +98,13 @@ export class WorkerPool {
       printed: (stream: 'stdout' | 'stderr', line: string) => log.printed(ko, stream, line),
       failed: (reason: string) => log.ended(ko, reason),
     };
-    const host = new KoHost(ko, { ...this.#hostOptions, isBehindOthers: forRecords }, told, () => this.#watch('busy'));
+    const host = new KoPool(ko, { ...this.#koOptions, isBehindOthers: forRecords }, told, () => this.#watch('busy'));
     this.#hosts.set(key, host);
     return host;
   }
 
   /** Lets go of all but these; what runs in the others comes to its end. */
-  keepOnly(used: ReadonlySet<KoHost>): void {
+  keepOnly(used: ReadonlySet<KoPool>): void {
     for (const [key, host] of this.#hosts) {
       if (used.has(host)) continue;
       this.#hosts.delete(key);
@@ -125,7 +123,7 @@ export class WorkerPool {
       waiting: hosts.reduce((sum, { waiting }) => sum + waiting, 0),
       longestQueue: hosts.reduce((most, { waiting }) => Math.max(most, waiting), 0),
       processes: hosts.flatMap(({ workers }) =>
-        workers.map((worker) => ({ kind: 'worker' as const, memory: () => worker.memory() })),
+        workers.map((worker) => ({ kind: 'worker' as const, memory: () => worker.process.memory() })),
       ),
       restarts: [...this.#losses].map(([reason, count]) => ['worker', reason, count]),
     };
@@ -133,7 +131,7 @@ export class WorkerPool {
 
   /** Why no worker can be started, while that is so. */
   get problem(): string | undefined {
-    return this.#hostOptions.starts.problem;
+    return this.#koOptions.starts.problem;
   }
 
   /** Folders in which workers write. */
@@ -153,7 +151,7 @@ export class WorkerPool {
     await this.#scratch.clear();
   }
 
-  #start(home: Omit<WorkerHome, 'scratch'>, events: ProcessEvents): WorkerProcess {
+  #start(home: Omit<WorkerHome, 'scratch'>, events: ProcessEvents): Sandbox {
     let scratch = '';
     try {
       scratch = this.#scratch.make();
@@ -164,9 +162,9 @@ export class WorkerPool {
     }
   }
 
-  #startIn(scratch: string, home: Omit<WorkerHome, 'scratch'>, events: ProcessEvents): WorkerProcess {
+  #startIn(scratch: string, home: Omit<WorkerHome, 'scratch'>, events: ProcessEvents): Sandbox {
     const { program, kernel, startProcess = startBehind(kernel) } = this.#options;
-    const { starts } = this.#hostOptions;
+    const { starts } = this.#koOptions;
     const process = startProcess(program.command({ ...home, scratch }), {
       ...events,
       onFrame: (...frame) => {
@@ -182,7 +180,7 @@ export class WorkerPool {
     return process;
   }
 
-  #all(): KoHost[] {
+  #all(): KoPool[] {
     return [...this.#hosts.values(), ...this.#closing];
   }
 
@@ -190,7 +188,7 @@ export class WorkerPool {
     if (pace === this.#pace) return;
     this.#stopWatch();
     this.#pace = pace;
-    const { clock, policy } = this.#hostOptions;
+    const { clock, policy } = this.#koOptions;
     this.#stopWatch =
       pace === 'asleep'
         ? () => undefined
@@ -198,18 +196,11 @@ export class WorkerPool {
   }
 
   #look(): void {
-    const { clock, policy } = this.#hostOptions;
+    const { clock, policy } = this.#koOptions;
     const now = clock.now();
     const hosts = this.#all();
-    for (const host of hosts) host.expire(now);
-    if (now - this.#memoryAt >= policy.memoryCheckMs) {
-      this.#memoryAt = now;
-      for (const host of hosts) {
-        host.checkMemory();
-        host.checkBlocked(now);
-      }
-      this.#stopIdle(hosts, now);
-    }
+    for (const host of hosts) host.look();
+    this.#stopIdle(hosts, now);
     if (now - this.#scratchAt >= policy.scratchCheckMs) {
       this.#scratchAt = now;
       const endFor =
@@ -217,14 +208,14 @@ export class WorkerPool {
         (pid: number, reason: string): void =>
           hosts.forEach((host) => host.endFor(loss, pid, reason));
       void this.#scratch.check(endFor('scratch'));
-      const pids = hosts.flatMap(({ workers }) => workers.flatMap(({ pid }) => pid ?? []));
+      const pids = hosts.flatMap(({ workers }) => workers.flatMap(({ process }) => process.pid ?? []));
       checkThreads(pids, policy.mostThreads, endFor('threads'));
     }
     const isBusy = hosts.some(({ hasWork }) => hasWork);
     this.#watch(isBusy ? 'busy' : hosts.some(({ workers }) => workers.length > 0) ? 'idle' : 'asleep');
   }
 
-  #stopIdle(hosts: readonly KoHost[], now: number): void {
+  #stopIdle(hosts: readonly KoPool[], now: number): void {
     const idle = hosts
       .flatMap((host) => (host.idleWorker ? [{ host, since: host.idleWorker.idleSince }] : []))
       .sort((one, other) => one.since - other.since);
@@ -237,5 +228,5 @@ export class WorkerPool {
 
 const startBehind =
   (kernel: Kernel | undefined) =>
-  (command: Command, events: ProcessEvents): WorkerProcess =>
+  (command: Command, events: ProcessEvents): Sandbox =>
     new SandboxProcess(command, events, kernel);
