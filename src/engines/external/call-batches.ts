@@ -7,7 +7,7 @@ import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import { isJsonText } from '../../lib/json.ts';
 import { uptime } from '../../lib/time.ts';
 import type { CallSignal, CallTrace } from '../engine.ts';
-import { areAlike } from '../like-deadlines.ts';
+import { areAlike } from '../supervisor/endpoint.ts';
 import { failureIn, failureOf } from './answers.ts';
 import { RuntimeUnreachable } from './runtime-connections.ts';
 

@@ -9,7 +9,8 @@ import type { Conduct, PoolParts } from './pool.ts';
 import { answerTo } from './questions.ts';
 import type { Work } from './work.ts';
 import { withoutUncaught } from './worker.ts';
-import type { Beside, Open, Worker } from './worker.ts';
+import type { Worker } from './worker.ts';
+import type { Beside, Open } from './worker-context.ts';
 import type { WorkerLoss, WorkerLosses } from './worker-losses.ts';
 import { ifBlocked, residentBytes } from './worker-policy.ts';
 

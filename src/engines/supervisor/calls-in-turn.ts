@@ -7,7 +7,8 @@ import { afterCrash, isStarved, MOST_ATTEMPTS } from './policy.ts';
 import type { Conduct, PoolParts } from './pool.ts';
 import type { Tally } from '../../lib/tally.ts';
 import type { Work } from './work.ts';
-import type { Open, Worker } from './worker.ts';
+import type { Worker } from './worker.ts';
+import type { Open } from './worker-context.ts';
 
 /** Why a process leaves: it ended, could not be started, was silent, has grown, or its call passed a limit. */
 export const REMOVALS = ['ended', 'start-failed', 'silent', 'grown', 'timeout', 'memory'] as const;

@@ -1,6 +1,5 @@
 /** What calls wait for and are judged by: an endpoint of an isolate, or all endpoints of a knowledge object in workers of its own. */
 import type { CodePlace } from '../../lib/code-place.ts';
-import { areAlike } from '../like-deadlines.ts';
 import type { Level, ProgramFailure } from './from-program.ts';
 import { batchSize } from './policy.ts';
 import type { Policy, CostEstimate } from './policy.ts';
@@ -156,3 +155,15 @@ export class Endpoint implements CostEstimate, Code {
     this.#mean = undefined;
   }
 }
+
+/** Milliseconds by which the deadlines of calls in a batch may differ. */
+const MAX_APART_MS = 100;
+/** Divisor of the time left, by which they may differ too. */
+const PART = 20;
+
+/**
+ * Whether two calls may share a batch, since all of it ends with the first of them. In milliseconds of `uptime()`;
+ * Infinity where there is no end.
+ */
+export const areAlike = (one: number, other: number, now: number): boolean =>
+  one === other || Math.abs(one - other) <= Math.min(MAX_APART_MS, Math.max(0, Math.min(one, other) - now) / PART);

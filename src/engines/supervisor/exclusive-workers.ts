@@ -1,7 +1,7 @@
 /** Workers that take no further work, or one piece of it at a time, each ended by itself at its limit or by SIGKILL just after. */
 import type { Endpoint } from './endpoint.ts';
 import { Worker } from './worker.ts';
-import type { WorkerContext } from './worker.ts';
+import type { WorkerContext } from './worker-context.ts';
 import { growthAllowed } from './policy.ts';
 
 /** A process that is not up by then never comes up. */

@@ -33,7 +33,8 @@ import { Starts } from './starts.ts';
 import { UnansweredLimit } from './unanswered-limit.ts';
 import { WaitingWork } from './waiting-work.ts';
 import { PendingCall, Work, type CallParts, type Code } from './work.ts';
-import type { Open, Worker, WorkerContext } from './worker.ts';
+import type { Worker } from './worker.ts';
+import type { Open, WorkerContext } from './worker-context.ts';
 import { Workers } from './workers.ts';
 
 /** Between two looks at the clock. */
@@ -125,7 +126,7 @@ export class Pool implements Disposable {
         onRecords: (_worker, work, lines) => this.#onRecords(work, lines),
         onFailed: (worker, work, failure) => this.#conduct.onFailed(worker, work, failure),
         onAsk: (worker, open, number, question) => this.#conduct.onAsk(worker, open, number, question),
-        onSpent: (worker) => this.#beside?.retire(worker),
+        onSpent: (worker) => void this.#beside?.retire(worker),
         onFreed: (worker) => this.#onFreed(worker),
         onDrained: (worker, unbegun) => {
           this.#waiting.takeBack(unbegun);

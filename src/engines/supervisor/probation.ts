@@ -3,7 +3,7 @@ import { ExclusiveWorkers } from './exclusive-workers.ts';
 import type { ExclusiveWorker } from './exclusive-workers.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Worker } from './worker.ts';
-import type { WorkerContext } from './worker.ts';
+import type { WorkerContext } from './worker-context.ts';
 import { callsAtOnce, mayBegin, priorityOf, QUARANTINE_PRIORITY } from './policy.ts';
 import type { Work } from './work.ts';
 

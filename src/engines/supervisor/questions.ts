@@ -4,7 +4,7 @@ import { questionOf } from './from-program.ts';
 import { leftForOthers } from './worker-policy.ts';
 import type { WorkerPolicy } from './worker-policy.ts';
 import type { PendingCall } from './work.ts';
-import type { Open } from './worker.ts';
+import type { Open } from './worker-context.ts';
 
 export interface Reply {
   /** HTTP status. */

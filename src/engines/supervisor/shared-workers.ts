@@ -5,7 +5,7 @@
 import { STARTING_MS } from './exclusive-workers.ts';
 import { bytesAllowed, isStuck } from './policy.ts';
 import { Worker } from './worker.ts';
-import type { WorkerContext } from './worker.ts';
+import type { WorkerContext } from './worker-context.ts';
 
 /** The warm-up worker is ended where nothing is to be loaded for so long. */
 const WARM_UP_IDLE_MS = 2000;

@@ -3,7 +3,7 @@ import { loadPassedLimit } from './call-failure.ts';
 import type { Clock } from './clock.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { SharedWorkers } from './shared-workers.ts';
-import type { Worker, WorkerContext } from './worker.ts';
+import type { WorkerContext } from './worker-context.ts';
 import type { Workers } from './workers.ts';
 import type { LargeBodies } from './large-bodies.ts';
 import { byCostEstimate } from './policy.ts';
