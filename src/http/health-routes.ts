@@ -10,7 +10,7 @@ import type { EngineRegistry } from '../engines/engine-registry.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import { messageOf } from '../lib/errors.ts';
-import { preferredType } from '../lib/media-type.ts';
+import { preferredType } from '../lib/preferred-type.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import { declare, type Operation } from './methods.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { parse } from 'yaml';
-import { preferredType } from '../lib/media-type.ts';
+import { preferredType } from '../lib/preferred-type.ts';
 import { addressOf } from './address.ts';
 import { declare } from './methods.ts';
 import { sendPage } from './pages/send-page.ts';

@@ -1,5 +1,3 @@
-import Negotiator from 'negotiator';
-
 /** The header `Content-Type`, as requests have it. */
 
 /** Media type without its parameters, in lower case. */
@@ -19,8 +17,3 @@ export const boundedAccept = (accept: string): string =>
   accept.length <= MAX_ACCEPT_CHARACTERS
     ? accept
     : accept.slice(0, Math.max(0, accept.lastIndexOf(',', MAX_ACCEPT_CHARACTERS)));
-
-/** Of these media types the one that the client likes best; undefined for none. */
-export function preferredType(accept: string | undefined, types: string[]): string | undefined {
-  return new Negotiator({ headers: accept === undefined ? {} : { accept: boundedAccept(accept) } }).mediaType(types);
-}

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../../activation/activator.ts';
 import { koKey } from '../../knowledge-object/id.ts';
 import { binaryNotFound, koNotFound, ServiceError } from '../../lib/errors.ts';
-import { preferredType } from '../../lib/media-type.ts';
+import { preferredType } from '../../lib/preferred-type.ts';
 import { digestOf, withoutMark } from '../../lib/text.ts';
 import { exportPackage } from '../../shelf/export/export-package.ts';
 import { packageDigestOf } from '../../shelf/package-digest.ts';
