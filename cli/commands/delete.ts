@@ -1,13 +1,10 @@
 import { Command } from 'commander';
 import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
+import { fieldsOf } from '../../src/lib/json.ts';
+import { notThere, refusal } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
-import { EXIT, usageFailure } from '../lib/exit.ts';
-import type { ExitCode } from '../lib/exit.ts';
-import { fieldsOf } from '../lib/fields.ts';
-import { toKey } from '../lib/named-ko.ts';
-import { notThere, refusal } from '../lib/refusal.ts';
-import { connect, withRemoteOptions } from '../lib/remote.ts';
-import type { RemoteOptions } from '../lib/remote.ts';
+import { EXIT, type ExitCode, usageFailure } from '../lib/exit.ts';
+import { connect, type RemoteOptions, toKey, withRemoteOptions } from '../lib/remote.ts';
 import { isActive } from '../lib/report-endpoints.ts';
 import { count } from '../lib/terminal.ts';
 

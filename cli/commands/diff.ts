@@ -2,15 +2,13 @@ import { Command } from 'commander';
 import { Unavailable } from '../../src/check/findings.ts';
 import { inspect } from '../../src/check/inspect.ts';
 import { koKey } from '../../src/knowledge-object/id.ts';
+import { notThere } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
 import { CommandFailure, EXIT, type ExitCode, usageFailure } from '../lib/exit.ts';
-import { findKey } from '../lib/named-ko.ts';
 import { openSource } from '../lib/open-sources.ts';
-import { packageDifferences, textDifference } from '../lib/package-differences.ts';
-import { notThere } from '../lib/refusal.ts';
+import { packageDifferences, printDifferences, printPatch, textDifference } from '../lib/package-differences.ts';
 import { fetchPackage } from '../lib/remote-package.ts';
-import { connect, type RemoteOptions, withRemoteOptions } from '../lib/remote.ts';
-import { printDifferences, printPatch } from '../lib/report-differences.ts';
+import { connect, findKey, type RemoteOptions, withRemoteOptions } from '../lib/remote.ts';
 
 interface DiffOptions extends RemoteOptions {
   readonly text: boolean;

@@ -1,13 +1,11 @@
 import { Command } from 'commander';
-import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
 import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
+import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
 import type { ListedEndpoint, ListedKo } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
-import { connect, withRemoteOptions } from '../lib/remote.ts';
-import type { RemoteOptions } from '../lib/remote.ts';
+import { connect, type RemoteOptions, withRemoteOptions } from '../lib/remote.ts';
 import { summaryOf } from '../lib/report-endpoints.ts';
-import { columns } from '../lib/table.ts';
-import { count } from '../lib/terminal.ts';
+import { columns, count } from '../lib/terminal.ts';
 
 interface Row extends ListedKo {
   /** False of one that was deleted and is active until a refresh. */

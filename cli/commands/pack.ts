@@ -2,18 +2,15 @@ import { createHash } from 'node:crypto';
 import { stat, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { Command } from 'commander';
+import { examineAll } from '../../src/check/examine.ts';
+import { inspect, type Inspection } from '../../src/check/inspect.ts';
+import { openFolder } from '../../src/check/ko-source.ts';
 import { koKey } from '../../src/knowledge-object/id.ts';
 import { messageOf } from '../../src/lib/errors.ts';
 import type { Context } from '../lib/context.ts';
-import { examineAll } from '../../src/check/examine.ts';
-import { EXIT, ioFailure, usageFailure } from '../lib/exit.ts';
-import type { ExitCode } from '../lib/exit.ts';
-import { printFindings } from '../lib/print-findings.ts';
-import { inspect } from '../../src/check/inspect.ts';
-import type { Inspection } from '../../src/check/inspect.ts';
-import { openFolder } from '../../src/check/ko-source.ts';
-import { pack } from '../lib/pack.ts';
-import type { Packed } from '../lib/pack.ts';
+import { EXIT, type ExitCode, ioFailure, usageFailure } from '../lib/exit.ts';
+import { pack, type Packed } from '../lib/pack.ts';
+import { printFindings } from '../lib/report-checked.ts';
 import { count } from '../lib/terminal.ts';
 
 interface PackOptions {

@@ -1,17 +1,27 @@
+import { type FSWatcher, watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { runtimesFor } from '../../src/check/activate-sources.ts';
-import type { Context } from '../lib/context.ts';
-import { ioFailure, usageFailure } from '../lib/exit.ts';
-import { FolderWatcher } from '../lib/folder-watcher.ts';
+import { foreignEngines } from '../../src/check/engines.ts';
+import { type Finding, sorted } from '../../src/check/findings.ts';
 import { inspect } from '../../src/check/inspect.ts';
 import { LocalActivator } from '../../src/check/local-activator.ts';
-import { findPlayed } from '../lib/played-folders.ts';
-import type { PlayedFolders } from '../lib/played-folders.ts';
-import { activateChanges, Playground } from '../lib/playground.ts';
-import type { Changes } from '../lib/playground.ts';
-import { reportChanges } from '../lib/report-changes.ts';
-import { count } from '../lib/terminal.ts';
+import type { ExampleResult } from '../../src/check/run-examples.ts';
+import { activationProblems, type Trial, tryExamples } from '../../src/check/try-knowledge-object.ts';
+import type { Context } from '../lib/context.ts';
+import { ioFailure, usageFailure } from '../lib/exit.ts';
+import {
+  activateChanges,
+  type Change,
+  type Changes,
+  findPlayed,
+  nameOf,
+  type PlayedFolders,
+  Playground,
+} from '../lib/playground.ts';
+import { printExample, printFindings } from '../lib/report-checked.ts';
+import { count, type Terminal } from '../lib/terminal.ts';
 
 interface PlayOptions {
   readonly port: number;
@@ -145,3 +155,174 @@ function toPort(value: string): number {
   if (/^\d{1,5}$/.test(value) && Number(value) <= 65535) return Number(value);
   throw new InvalidArgumentError('It must be a port from 0 to 65535.');
 }
+
+/** Saving writes several times; what comes this close together is one change. */
+const SETTLE_MS = 40;
+const POLL_MS = 500;
+
+/** Tells when something below a folder may have changed. Where the system cannot tell, looks twice a second. */
+class FolderWatcher implements Disposable {
+  readonly #root: string;
+  readonly #onChange: () => void;
+  readonly #watchers = new Map<string, FSWatcher>();
+  #settling: NodeJS.Timeout | undefined;
+  #polling: NodeJS.Timeout | undefined;
+
+  constructor(root: string, onChange: () => void, { poll }: { readonly poll: boolean }) {
+    this.#root = root;
+    this.#onChange = onChange;
+    if (poll) this.#poll();
+  }
+
+  /** Watches exactly these folders, relative to the root; a folder that is new may hold files already. */
+  watch(folders: readonly string[]): void {
+    if (this.#polling !== undefined) return;
+    const wanted = new Set(folders);
+    for (const [folder, watcher] of this.#watchers) {
+      if (wanted.has(folder)) continue;
+      watcher.close();
+      this.#watchers.delete(folder);
+    }
+    for (const folder of wanted) {
+      if (this.#watchers.has(folder)) continue;
+      try {
+        const watcher = watch(join(this.#root, folder), () => this.#changed());
+        // A folder that is removed reports an error; its parent tells of it.
+        watcher.on('error', () => this.#changed());
+        this.#watchers.set(folder, watcher);
+        this.#changed();
+      } catch (thrown) {
+        const { code } = thrown as NodeJS.ErrnoException;
+        if (code !== 'ENOENT' && code !== 'ENOTDIR') this.#poll();
+      }
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#settling);
+    clearInterval(this.#polling);
+    for (const watcher of this.#watchers.values()) watcher.close();
+    this.#watchers.clear();
+  }
+
+  #changed(): void {
+    clearTimeout(this.#settling);
+    this.#settling = setTimeout(this.#onChange, SETTLE_MS);
+  }
+
+  /** Also where the system's watchers are used up. */
+  #poll(): void {
+    this.#polling ??= setInterval(this.#onChange, POLL_MS);
+  }
+}
+
+/** What `play` says of each change. */
+interface Session {
+  readonly activator: LocalActivator;
+  readonly terminal: Terminal;
+  readonly runtimes: readonly string[];
+  readonly runsTests: boolean;
+}
+
+type Endpoints = ReturnType<LocalActivator['endpointsOf']>;
+
+interface Outcome {
+  readonly change: Change;
+  /** Milliseconds from the save until it was active. */
+  readonly active: number;
+  readonly problems: readonly Finding[];
+  readonly results: readonly ExampleResult[];
+  readonly endpoints: Endpoints;
+}
+
+/**
+ * Reports what is decided.
+ * @param somethingNew resolves when it is not worth waiting for slow activations any longer.
+ * @returns what is not decided yet.
+ */
+async function reportChanges(
+  session: Session,
+  { changed, gone }: Changes,
+  somethingNew: Promise<void>,
+): Promise<Change[]> {
+  const { activator, terminal } = session;
+  for (const key of gone) {
+    terminal.print(`${now(terminal)} ${key}: no longer there`);
+    terminal.json({ event: 'gone', ko: key });
+  }
+  const looked = changed.map(async (change) => {
+    const endpoints = endpointsOf(change, session);
+    const decided = activator.decided(endpoints, (text) => terminal.progress(text));
+    // An installation of packages may take minutes: what is saved meanwhile goes first.
+    await Promise.race([decided, somethingNew]);
+    return { change, endpoints, active: Math.round(Date.now() - change.saved) };
+  });
+  const undecided: Change[] = [];
+  for (const { change, endpoints, active } of await Promise.all(looked)) {
+    if (endpoints.some(({ status }) => status === 'LOADED')) {
+      undecided.push(change);
+      continue;
+    }
+    const trial = trialOf(change, session);
+    const ofEndpoints =
+      trial === undefined
+        ? []
+        : [
+            ...trial.ko.services.flatMap(({ deployment }) => foreignEngines(deployment, [])),
+            ...(await activationProblems(trial)),
+          ];
+    const problems = sorted([...change.findings.filter(({ severity }) => severity === 'problem'), ...ofEndpoints]);
+    const runs = trial !== undefined && session.runsTests;
+    const results = runs ? await tryExamples(trial, (name) => terminal.progress(`${name} …`)) : [];
+    const outcome = { change, active, problems, results, endpoints };
+    print(outcome, session);
+    terminal.json(asEvent(outcome));
+  }
+  return undecided;
+}
+
+/** Nothing to try where what was saved is not what is served. */
+function trialOf({ inspection, isServed }: Change, { activator, runtimes }: Session): Trial | undefined {
+  const { source, ko, examples } = inspection;
+  return ko === undefined || !isServed ? undefined : { source, ko, examples, activator, runtimes };
+}
+
+const keptAsBefore = ({ isNew, isServed }: Change): boolean => !isNew && !isServed;
+
+const endpointsOf = ({ inspection: { ko }, isServed }: Change, { activator }: Session): Endpoints =>
+  ko === undefined || !isServed ? [] : activator.endpointsOf(ko.key);
+
+function print({ change, active, problems, results, endpoints }: Outcome, { activator, terminal }: Session): void {
+  const { source } = change.inspection;
+  const running = endpoints.filter(({ status }) => status === 'ACTIVATED');
+  const failed = results.filter(({ passed }) => !passed);
+  const facts = [
+    ...(!change.isNew && change.isServed && running.length > 0 ? [`active ${active} ms after it was saved`] : []),
+    ...(problems.length > 0 ? [terminal.bad(count(problems.length, 'problem'))] : []),
+    ...(keptAsBefore(change) ? ['what was active before stays active'] : []),
+    ...(results.length > failed.length
+      ? [terminal.good(`${count(results.length - failed.length, 'worked example')} passed`)]
+      : []),
+    ...(failed.length > 0 ? [terminal.bad(`${count(failed.length, 'worked example')} failed`)] : []),
+  ];
+  printFindings(source, problems, terminal);
+  const line = [terminal.bold(nameOf(change)), ...(facts.length > 0 ? [facts.join(', ')] : [])].join(': ');
+  terminal.print(change.isNew ? line : `${now(terminal)} ${line}`);
+  if (change.isNew) {
+    for (const { entry, id } of running) terminal.print(`  ${entry.method.toUpperCase()} ${activator.url}/${id}`);
+  }
+  for (const result of failed) printExample(source, result, terminal);
+}
+
+const asEvent = ({ change, active, problems, results, endpoints }: Outcome): unknown => ({
+  event: change.isNew ? 'loaded' : 'changed',
+  source: change.inspection.source.label,
+  ko: nameOf(change),
+  ...(change.isNew ? {} : { milliseconds: active }),
+  keptAsBefore: keptAsBefore(change),
+  endpoints: endpoints.map(({ id, status, detail }) => ({ id, status, ...(detail === undefined ? {} : { detail }) })),
+  problems,
+  examples: results,
+});
+
+const now = (terminal: Terminal): string => terminal.dim(new Date().toTimeString().slice(0, 8));

@@ -1,31 +1,24 @@
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { activateSources, runtimesFor } from '../../src/check/activate-sources.ts';
-import { checkKnowledgeObject } from '../../src/check/check-knowledge-object.ts';
-import type { Checked } from '../../src/check/check-knowledge-object.ts';
-import type { ActivatorClient, ListedEndpoint } from '../lib/client.ts';
+import { type Checked, checkKnowledgeObject } from '../../src/check/check-knowledge-object.ts';
 import { activationProblem } from '../../src/check/compile.ts';
-import type { Context } from '../lib/context.ts';
 import { examineAll } from '../../src/check/examine.ts';
-import { EXIT, CommandFailure } from '../lib/exit.ts';
-import type { ExitCode } from '../lib/exit.ts';
-import { printFindings } from '../lib/print-findings.ts';
-import { inspectAll } from '../../src/check/inspect.ts';
-import type { Inspection } from '../../src/check/inspect.ts';
+import { inspectAll, type Inspection } from '../../src/check/inspect.ts';
+import { type KoSource, placeIn } from '../../src/check/ko-source.ts';
+import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
+import type { ActivatorClient, ListedEndpoint } from '../lib/client.ts';
+import type { Context } from '../lib/context.ts';
+import { CommandFailure, EXIT, type ExitCode, usageFailure } from '../lib/exit.ts';
 import { openSources } from '../lib/open-sources.ts';
-import type { KoSource } from '../../src/check/ko-source.ts';
 import { pack } from '../lib/pack.ts';
-import { enginesAt, lookBefore, requireEngines } from '../lib/before-push.ts';
-import type { Before } from '../lib/before-push.ts';
-import { LeftOut } from '../lib/left-out.ts';
-import { activate, upload } from '../lib/publish.ts';
-import type { Ready } from '../lib/publish.ts';
-import { connect, withRemoteOptions } from '../lib/remote.ts';
-import type { RemoteOptions } from '../lib/remote.ts';
-import { printChecked } from '../lib/report-checked.ts';
+import { type FileDifference, packageDifferences, printDifferences } from '../lib/package-differences.ts';
+import { activate, type Ready, upload } from '../lib/publish.ts';
+import { fetchPackage } from '../lib/remote-package.ts';
+import { connect, type EngineState, readHealth, type RemoteOptions, withRemoteOptions } from '../lib/remote.ts';
+import { printChecked, printFindings } from '../lib/report-checked.ts';
 import { isActive } from '../lib/report-endpoints.ts';
-import { count } from '../lib/terminal.ts';
-import type { Terminal } from '../lib/terminal.ts';
+import { count, type Terminal } from '../lib/terminal.ts';
 
 interface PushOptions extends RemoteOptions {
   readonly test: boolean;
@@ -197,4 +190,133 @@ async function printEndpoint(
   if (isActive(endpoint) || declared === undefined) return;
   const { from, entry } = declared;
   printFindings(source, [await activationProblem(source, from.deployment, entry, detail)], terminal);
+}
+
+// What is looked at at an activator before anything is uploaded to it.
+
+/**
+ * The engines of the activator; undefined where it does not tell them, which one that asks for a login first does not.
+ * @throws CommandFailure when it cannot be reached.
+ */
+async function enginesAt(client: ActivatorClient): Promise<readonly EngineState[] | undefined> {
+  const answer = await client.send('/actuator/health');
+  return answer.status === 200 ? (await readHealth(client)).engines : undefined;
+}
+
+/** @throws CommandFailure that names all engines that are needed and not there. */
+function requireEngines(ready: readonly Ready[], engines: readonly EngineState[], { url }: ActivatorClient): void {
+  const missing = ready.flatMap(({ source, ko }) =>
+    ko.declared.flatMap(({ from: { deployment }, entry: { engine, line } }) => {
+      const why = absence(engines, engine);
+      return why === undefined
+        ? []
+        : [`${placeIn(source, deployment.file, line)}: the engine ${escapeForMessage(engine)} ${why}`];
+    }),
+  );
+  if (missing.length === 0) return;
+  const known = engines
+    .filter(({ name }) => absence(engines, name) === undefined)
+    .map(({ name }) => escapeForMessage(name));
+  throw new CommandFailure(
+    EXIT.problems,
+    [
+      ...missing,
+      `Nothing was uploaded, since ${url} has only the engines ${known.join(', ')}: start a runtime for the other there, or say --any-engine to upload all the same`,
+    ].join('\n'),
+  );
+}
+
+function absence(engines: readonly EngineState[], wanted: string): string | undefined {
+  const engine = engines.find(({ name }) => name.toLowerCase() === wanted);
+  if (engine === undefined) return 'is not there';
+  if (engine.runtimes !== 0 || engine.starting) return undefined;
+  return `has no runtime there${engine.problem === undefined ? '' : ` (${engine.problem})`}`;
+}
+
+type Before = 'new' | 'same' | 'other';
+
+/** By key, what is on the shelf of the activator already. @throws CommandFailure where it must not be replaced. */
+async function lookBefore(
+  ready: readonly Ready[],
+  client: ActivatorClient,
+  terminal: Terminal,
+  replace: boolean,
+): Promise<ReadonlyMap<string, Before>> {
+  const before = new Map<string, Before>();
+  const others: { key: string; found: readonly FileDifference[] }[] = [];
+  for (const { source, ko } of ready) {
+    terminal.progress(`comparing ${ko.key} …`);
+    await using there = await fetchPackage(client, ko.key);
+    const found = there === undefined ? undefined : await packageDifferences(there.source, source);
+    before.set(ko.key, found === undefined ? 'new' : found.length === 0 ? 'same' : 'other');
+    if (found !== undefined && found.length > 0) others.push({ key: ko.key, found });
+  }
+  if (others.length === 0 || replace) return before;
+  for (const { key, found } of others) {
+    terminal.print(`${client.url} has another ${key}:`);
+    printDifferences(found, terminal);
+  }
+  const [one] = others;
+  const what = others.length === 1 ? (one?.key ?? '') : `these ${others.length} knowledge objects`;
+  const answer = await terminal.confirm(`Replace ${what} at ${client.url}?`);
+  if (answer === true) return before;
+  throw usageFailure(
+    answer === false
+      ? 'Nothing was uploaded'
+      : `Nothing was uploaded, since ${client.url} has another ${others.map(({ key }) => key).join(', ')}: say --replace to replace what is there, or give a new version; "kgrid diff" shows what differs`,
+  );
+}
+
+/** What a push leaves out, and goes on, where it is told to keep going. */
+interface NotPushed {
+  readonly source: string;
+  readonly cause: string;
+}
+
+class LeftOut {
+  readonly all: NotPushed[] = [];
+  readonly #keepsGoing: boolean;
+  readonly #terminal: Terminal;
+
+  constructor(keepsGoing: boolean, terminal: Terminal) {
+    this.#keepsGoing = keepsGoing;
+    this.#terminal = terminal;
+  }
+
+  has(source: string): boolean {
+    return this.all.some((each) => each.source === source);
+  }
+
+  add(source: string, cause: string): void {
+    this.all.push({ source, cause });
+  }
+
+  /**
+   * Does something to all of them, or, where it keeps going, to one after the other; gives those with which it went well.
+   * @throws CommandFailure of the first where it does not keep going, and where the activator is out of reach.
+   */
+  async without(ready: readonly Ready[], work: (some: readonly Ready[]) => Promise<void>): Promise<readonly Ready[]> {
+    if (!this.#keepsGoing) {
+      await work(ready);
+      return ready;
+    }
+    const well: Ready[] = [];
+    for (const each of ready) {
+      try {
+        await work([each]);
+        well.push(each);
+      } catch (thrown) {
+        if (!(thrown instanceof CommandFailure) || thrown.exitCode === EXIT.unreachable) throw thrown;
+        this.add(each.source.label, thrown.message);
+      }
+    }
+    return well;
+  }
+
+  print(): void {
+    if (this.all.length === 0) return;
+    const terminal = this.#terminal;
+    terminal.print(terminal.bad(`${count(this.all.length, 'knowledge object')} not pushed:`));
+    for (const { source, cause } of this.all) terminal.print(`  ${source}: ${cause}`);
+  }
 }

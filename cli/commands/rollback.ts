@@ -1,19 +1,14 @@
 import { Command } from 'commander';
-import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
 import { wordsOf } from '../../src/check/answers.ts';
-import type { ActivatorClient } from '../lib/client.ts';
+import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
+import { fieldsOf } from '../../src/lib/json.ts';
+import { type ActivatorClient, refusal } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
-import { CommandFailure, EXIT, usageFailure } from '../lib/exit.ts';
-import type { ExitCode } from '../lib/exit.ts';
-import { fieldsOf } from '../lib/fields.ts';
-import { toKey } from '../lib/named-ko.ts';
+import { CommandFailure, EXIT, type ExitCode, usageFailure } from '../lib/exit.ts';
 import { activate } from '../lib/publish.ts';
-import { refusal } from '../lib/refusal.ts';
-import { remoteActivator, withRemoteOptions } from '../lib/remote.ts';
-import type { RemoteOptions } from '../lib/remote.ts';
+import { remoteActivator, type RemoteOptions, toKey, withRemoteOptions } from '../lib/remote.ts';
 import { isActive } from '../lib/report-endpoints.ts';
-import { count } from '../lib/terminal.ts';
-import type { Terminal } from '../lib/terminal.ts';
+import { count, type Terminal } from '../lib/terminal.ts';
 
 interface RollbackOptions extends RemoteOptions {
   readonly to?: string;

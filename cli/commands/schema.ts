@@ -1,12 +1,10 @@
 import { Command } from 'commander';
-import { finishSchema, migrate, schemaStatus, type SchemaStatus } from '../../src/shelf/store/schema.ts';
 import type { Database } from '../../src/shelf/store/database.ts';
+import { finishSchema, migrate, schemaStatus, type SchemaStatus } from '../../src/shelf/store/schema.ts';
 import { storeAt } from '../../src/shelf/stores.ts';
 import { accessOf } from '../lib/audit-place.ts';
 import type { Context } from '../lib/context.ts';
-import { EXIT, usageFailure } from '../lib/exit.ts';
-import type { ExitCode } from '../lib/exit.ts';
-import { orShelfFailure } from '../lib/shelf-failure.ts';
+import { EXIT, type ExitCode, orShelfFailure, usageFailure } from '../lib/exit.ts';
 import type { Terminal } from '../lib/terminal.ts';
 import { buildOfProject } from '../lib/version.ts';
 

@@ -1,16 +1,13 @@
-import { resolve } from 'node:path';
+import { realpath, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { messageOf } from '../../src/lib/errors.ts';
 import { folderOfShelf } from '../../src/shelf/open-shelf.ts';
 import { backupShelf } from '../../src/shelf/store/backup-shelf.ts';
 import { restoreShelf } from '../../src/shelf/store/restore-shelf.ts';
 import type { Context } from '../lib/context.ts';
-import { EXIT, ioFailure } from '../lib/exit.ts';
-import type { ExitCode } from '../lib/exit.ts';
-import { shelfAt } from '../lib/shelf-at.ts';
-import { orShelfFailure } from '../lib/shelf-failure.ts';
-import { count } from '../lib/terminal.ts';
-import type { Terminal } from '../lib/terminal.ts';
+import { EXIT, type ExitCode, ioFailure, orShelfFailure } from '../lib/exit.ts';
+import { count, type Terminal } from '../lib/terminal.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -81,4 +78,13 @@ async function restore(context: Context, file: string, folder: string, options: 
 
 function tellDamage(terminal: Terminal, damaged: readonly { readonly where: string; readonly cause: string }[]): void {
   for (const { where, cause } of damaged) terminal.print(`${terminal.bad('damaged')}  ${where}: ${cause}`);
+}
+
+/** The path of the folder of a shelf. @param part of it that must be there. @throws CommandFailure. */
+export async function shelfAt(location: string, part = '.'): Promise<string> {
+  const folder = await orShelfFailure(() => folderOfShelf(location));
+  const found = await stat(join(folder, part)).catch(() => undefined);
+  if (found?.isDirectory() === true) return realpath(folder);
+  if (part === '.') throw ioFailure(`There is no folder ${folder}`);
+  throw ioFailure(`${folder} is no shelf with imported knowledge objects: it has no ${part}`);
 }

@@ -1,15 +1,13 @@
 import { Command } from 'commander';
 import { readPassword } from '../../src/config/secret-file.ts';
+import { type CopiedAudit, copyAudit } from '../../src/shelf/audit/copy-audit.ts';
 import { copyShelf } from '../../src/shelf/copy-shelf.ts';
 import { openShelf } from '../../src/shelf/open-shelf.ts';
-import { copyAudit, type CopiedAudit } from '../../src/shelf/audit/copy-audit.ts';
 import type { StoredShelf } from '../../src/shelf/store/stored-shelf.ts';
-import { storeAt, type StoreAccess } from '../../src/shelf/stores.ts';
+import { type StoreAccess, storeAt } from '../../src/shelf/stores.ts';
 import type { Context } from '../lib/context.ts';
-import { EXIT, usageFailure } from '../lib/exit.ts';
-import type { ExitCode } from '../lib/exit.ts';
+import { EXIT, type ExitCode, orShelfFailure, usageFailure } from '../lib/exit.ts';
 import { requireFolder } from '../lib/require-folder.ts';
-import { orShelfFailure } from '../lib/shelf-failure.ts';
 import { count } from '../lib/terminal.ts';
 
 interface CopyOptions {

@@ -1,16 +1,13 @@
 import { Command } from 'commander';
-import { deleteRemoved, listRemoved, type RemovedEntry } from '../../src/shelf/unpacked/clean-removed.ts';
+import { bytes } from '../../src/shelf/archive/archive.ts';
 import { fixShelf } from '../../src/shelf/store/check-shelf.ts';
 import { storeAt } from '../../src/shelf/stores.ts';
+import { deleteRemoved, listRemoved, type RemovedEntry } from '../../src/shelf/unpacked/clean-removed.ts';
 import { accessOf } from '../lib/audit-place.ts';
-import { bytes } from '../../src/shelf/archive/archive.ts';
 import type { Context } from '../lib/context.ts';
-import { EXIT, usageFailure } from '../lib/exit.ts';
-import type { ExitCode } from '../lib/exit.ts';
-import { shelfAt } from '../lib/shelf-at.ts';
-import { orShelfFailure } from '../lib/shelf-failure.ts';
+import { EXIT, type ExitCode, orShelfFailure, usageFailure } from '../lib/exit.ts';
 import { count } from '../lib/terminal.ts';
-import { shelfBackupCommand, shelfRestoreCommand } from './shelf-backup.ts';
+import { shelfAt, shelfBackupCommand, shelfRestoreCommand } from './shelf-backup.ts';
 import { shelfCopyCommand } from './shelf-copy.ts';
 
 interface CheckOptions {

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { fullVersion } from '../../src/build.ts';
+import { inspect } from '../../src/check/inspect.ts';
 import { koKey } from '../../src/knowledge-object/id.ts';
 import { messageOf } from '../../src/lib/errors.ts';
 import { bundleText } from '../../src/shelf/package/signatures/bundle-file.ts';
@@ -9,13 +10,11 @@ import { SignatureRefused } from '../../src/shelf/package/signatures/refused.ts'
 import { signStatement } from '../../src/shelf/package/signatures/sign.ts';
 import { examplesStatement, provenanceStatement } from '../../src/shelf/package/signatures/statements.ts';
 import type { Context } from '../lib/context.ts';
-import { EXIT, ioFailure, usageFailure, type ExitCode } from '../lib/exit.ts';
-import { printFindings } from '../lib/print-findings.ts';
-import { inspect } from '../../src/check/inspect.ts';
+import { EXIT, type ExitCode, ioFailure, usageFailure } from '../lib/exit.ts';
 import { openSource } from '../lib/open-sources.ts';
+import { printFindings } from '../lib/report-checked.ts';
 import { buildOfProject } from '../lib/version.ts';
-import { readKeyText } from '../signatures/files.ts';
-import { listSource, placesOf } from '../signatures/signed-source.ts';
+import { listSource, placesOf, readKeyText } from '../signatures/files.ts';
 
 interface Options {
   readonly key: string;

@@ -1,20 +1,12 @@
 import { Command } from 'commander';
 import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
-import type { ActivatorClient } from '../lib/client.ts';
+import { fieldsOf } from '../../src/lib/json.ts';
+import { type ActivatorClient, notThere } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
-import { EXIT } from '../lib/exit.ts';
-import type { ExitCode } from '../lib/exit.ts';
-import { fieldsOf } from '../lib/fields.ts';
-import { findKey } from '../lib/named-ko.ts';
-import { notThere } from '../lib/refusal.ts';
-import { connect, withRemoteOptions } from '../lib/remote.ts';
-import type { RemoteOptions } from '../lib/remote.ts';
-import { readHealth } from '../lib/remote-health.ts';
-import type { Health } from '../lib/remote-health.ts';
+import { EXIT, type ExitCode } from '../lib/exit.ts';
+import { connect, findKey, type Health, readHealth, type RemoteOptions, withRemoteOptions } from '../lib/remote.ts';
 import { isActive, printListed, summaryOf } from '../lib/report-endpoints.ts';
-import { columns } from '../lib/table.ts';
-import { count } from '../lib/terminal.ts';
-import type { Terminal } from '../lib/terminal.ts';
+import { columns, count, type Terminal } from '../lib/terminal.ts';
 
 export function statusCommand(context: Context): Command {
   const command = new Command('status')

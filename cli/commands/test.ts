@@ -14,9 +14,8 @@ import { ActivatorClient } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT, type ExitCode } from '../lib/exit.ts';
 import { openSources } from '../lib/open-sources.ts';
-import { printFindings } from '../lib/print-findings.ts';
 import { remoteActivator, type RemoteOptions, withRemoteOptions } from '../lib/remote.ts';
-import { printExample } from '../lib/report-examples.ts';
+import { printExample, printFindings } from '../lib/report-checked.ts';
 import { count, type Terminal } from '../lib/terminal.ts';
 
 interface TestOptions extends RemoteOptions {

@@ -5,11 +5,10 @@ import { Command } from 'commander';
 import { messageOf } from '../../src/lib/errors.ts';
 import { parseBundle } from '../../src/shelf/package/signatures/bundle-file.ts';
 import { SignatureRefused } from '../../src/shelf/package/signatures/refused.ts';
-import { verifyBundle, type Subject } from '../../src/shelf/package/signatures/verify.ts';
+import { type Subject, verifyBundle } from '../../src/shelf/package/signatures/verify.ts';
 import type { Context } from '../lib/context.ts';
-import { EXIT, ioFailure, type ExitCode } from '../lib/exit.ts';
-import { readBundleFile, signerOf, type SignerOptions } from '../signatures/files.ts';
-import { withSignerOptions } from '../signatures/signer-options.ts';
+import { EXIT, type ExitCode, ioFailure } from '../lib/exit.ts';
+import { readBundleFile, signerOf, type SignerOptions, withSignerOptions } from '../signatures/files.ts';
 
 interface Options extends SignerOptions {
   readonly bundle: string;

@@ -1,18 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Command } from 'commander';
-import { messageOf } from '../../src/lib/errors.ts';
+import { type KoSource, readSource } from '../../src/check/ko-source.ts';
 import { EXAMPLES_FILE, parseWorkedExamples } from '../../src/knowledge-object/worked-examples.ts';
+import { messageOf } from '../../src/lib/errors.ts';
 import { parseBundle, requireLatest } from '../../src/shelf/package/signatures/bundle-file.ts';
 import { SignatureRefused } from '../../src/shelf/package/signatures/refused.ts';
 import { exampleHashes, PROVENANCE, WORKED_EXAMPLES } from '../../src/shelf/package/signatures/statements.ts';
 import { verifyBundle } from '../../src/shelf/package/signatures/verify.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT, type ExitCode } from '../lib/exit.ts';
-import { readSource, type KoSource } from '../../src/check/ko-source.ts';
 import { openSource } from '../lib/open-sources.ts';
-import { signerOf, type SignerOptions } from '../signatures/files.ts';
-import { bundlesOf, listSource } from '../signatures/signed-source.ts';
-import { withSignerOptions } from '../signatures/signer-options.ts';
+import { bundlesOf, listSource, signerOf, type SignerOptions, withSignerOptions } from '../signatures/files.ts';
 
 interface Options extends SignerOptions {
   readonly json?: boolean;

@@ -2,14 +2,13 @@
 import { readPassword } from '../../src/config/secret-file.ts';
 import { messageOf } from '../../src/lib/errors.ts';
 import type { AuditStore } from '../../src/shelf/audit/audit-store.ts';
-import { AuditTable } from '../../src/shelf/audit/audit-table.ts';
 import { AuditTableToVerify } from '../../src/shelf/audit/audit-table-to-verify.ts';
-import type { Database } from '../../src/shelf/store/database.ts';
-import { storeAt, type StoreAccess } from '../../src/shelf/stores.ts';
+import { AuditTable } from '../../src/shelf/audit/audit-table.ts';
 import type { AuditToVerify } from '../../src/shelf/audit/verify-audit.ts';
+import type { Database } from '../../src/shelf/store/database.ts';
+import { type StoreAccess, storeAt } from '../../src/shelf/stores.ts';
 import type { Environment } from './context.ts';
-import { ioFailure } from './exit.ts';
-import { orShelfFailure } from './shelf-failure.ts';
+import { ioFailure, orShelfFailure } from './exit.ts';
 
 export interface AuditPlace {
   readonly shelf: string;

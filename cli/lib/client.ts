@@ -2,15 +2,13 @@
 import { createWriteStream } from 'node:fs';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { type Answer, readAnswer, type Sent, wordsOf } from '../../src/check/answers.ts';
 import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
 import { messageOf } from '../../src/lib/errors.ts';
+import { type Fields, fieldsOf } from '../../src/lib/json.ts';
 import { withoutEndSlashes } from '../../src/lib/text.ts';
 import { bytes } from '../../src/shelf/archive/archive.ts';
-import { readAnswer, wordsOf } from '../../src/check/answers.ts';
-import type { Answer, Sent } from '../../src/check/answers.ts';
-import { ioFailure } from './exit.ts';
-import { fieldsOf } from './fields.ts';
-import type { Fields } from './fields.ts';
+import { CommandFailure, EXIT, ioFailure } from './exit.ts';
 
 /** One endpoint as `GET /endpoints` shows it. */
 export interface ListedEndpoint {
@@ -181,3 +179,24 @@ function upTo(limit: number, what: string): Transform {
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+// What to say where an activator does not do what it is asked.
+
+/** @param what such as `does not take <id>`. */
+export function refusal(answer: Answer, { url, login }: ActivatorClient, what: string): CommandFailure {
+  const words = wordsOf(answer);
+  if (answer.status === 401) {
+    return ioFailure(
+      login === undefined
+        ? `${url} asks for a login: set KGRID_USER and KGRID_PASSWORD, or KGRID_TOKEN (${words})`
+        : `${url} refused the login of ${login}: check it (${words})`,
+    );
+  }
+  if (answer.status === 403) return ioFailure(`${url} does not let this login do that (${words})`);
+  const isOurs = answer.status === 400 || answer.status === 413;
+  return new CommandFailure(isOurs ? EXIT.problems : EXIT.unreachable, `${url} ${what}: ${words}`);
+}
+
+/** A knowledge object that an activator does not have. */
+export const notThere = (key: string, { url }: ActivatorClient): CommandFailure =>
+  new CommandFailure(EXIT.problems, `There is no ${key} at ${url}: "kgrid list" says what there is`);

@@ -1,3 +1,5 @@
+import { messageOf, ServiceError } from '../../src/lib/errors.ts';
+
 /** How a command ends. The numbers stand in `docs/authoring-commands.md` and in `kgrid --help`. */
 export const EXIT = {
   ok: 0,
@@ -26,3 +28,15 @@ export const usageFailure = (message: string): CommandFailure => new CommandFail
 
 export const ioFailure = (message: string, cause?: unknown): CommandFailure =>
   new CommandFailure(EXIT.unreachable, message, { cause });
+
+/** What a shelf throws, in the words of a command. @throws CommandFailure. */
+export async function orShelfFailure<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (thrown instanceof CommandFailure) throw thrown;
+    const words =
+      thrown instanceof ServiceError ? thrown.message.replace(/^--shelf: |; stop it or .*$/g, '') : messageOf(thrown);
+    throw ioFailure(words, thrown);
+  }
+}

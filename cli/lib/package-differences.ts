@@ -1,9 +1,10 @@
 /** In what two packages of a knowledge object differ, file by file. */
 import { isUtf8 } from 'node:buffer';
 import { isDeepStrictEqual } from 'node:util';
+import { type KoSource, readSource } from '../../src/check/ko-source.ts';
+import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
-import { readSource } from '../../src/check/ko-source.ts';
-import type { KoSource } from '../../src/check/ko-source.ts';
+import type { Terminal } from './terminal.ts';
 
 export interface FileDifference {
   readonly path: string;
@@ -82,4 +83,24 @@ function withSortedKeys(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(entries.map(([key, each]) => [key, withSortedKeys(each)]));
+}
+
+export function printDifferences(found: readonly FileDifference[], terminal: Terminal): void {
+  for (const { path, kind } of found)
+    terminal.print(`  ${terminal[STYLE[kind]](kind.padEnd(7))}  ${escapeForMessage(path)}`);
+}
+
+const STYLE = { added: 'good', removed: 'bad', changed: 'warning' } as const;
+
+/** A unified diff. */
+export function printPatch(patch: readonly string[], terminal: Terminal): void {
+  terminal.print();
+  let inHunk = false;
+  for (const line of patch) {
+    inHunk ||= line.startsWith('@@');
+    if (!inHunk) terminal.print(terminal.bold(line));
+    else if (line.startsWith('+')) terminal.print(terminal.good(line));
+    else if (line.startsWith('-')) terminal.print(terminal.bad(line));
+    else terminal.print(line.startsWith('@@') ? terminal.dim(line) : line);
+  }
 }

@@ -1,9 +1,8 @@
 /** Brings packed knowledge objects to an activator elsewhere. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { LoadedKo } from '../../src/activation/loaded-ko.ts';
-import type { ActivatorClient, ListedEndpoint } from './client.ts';
 import type { KoSource } from '../../src/check/ko-source.ts';
-import { refusal } from './refusal.ts';
+import { type ActivatorClient, type ListedEndpoint, refusal } from './client.ts';
 import type { Terminal } from './terminal.ts';
 
 /** A knowledge object that is fit to be uploaded. */

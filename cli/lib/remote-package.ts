@@ -1,12 +1,10 @@
 /** The package of a knowledge object as an activator exports it. */
 import { join } from 'node:path';
-import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
-import type { ActivatorClient } from './client.ts';
-import { ioFailure } from './exit.ts';
-import { openArchiveFile } from '../../src/check/ko-source.ts';
-import type { KoSource } from '../../src/check/ko-source.ts';
-import { refusal } from './refusal.ts';
+import { type KoSource, openArchiveFile } from '../../src/check/ko-source.ts';
 import { temporaryFolder } from '../../src/check/temporary-folder.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
+import { type ActivatorClient, refusal } from './client.ts';
+import { ioFailure } from './exit.ts';
 
 export interface RemotePackage extends AsyncDisposable {
   /** The zip itself. */

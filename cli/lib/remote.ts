@@ -1,7 +1,9 @@
 /** The activator that a command is pointed at, and the login there. A password or token is never an option's value. */
 import type { Command } from 'commander';
+import { koKey, parseArk, parseKoId } from '../../src/knowledge-object/id.ts';
 import { isLoopback } from '../../src/lib/host-port.ts';
-import { ActivatorClient, type Login } from './client.ts';
+import { fieldsOf } from '../../src/lib/json.ts';
+import { ActivatorClient, type Login, notThere, refusal } from './client.ts';
 import type { Context, Environment } from './context.ts';
 import { usageFailure } from './exit.ts';
 import type { Terminal } from './terminal.ts';
@@ -69,3 +71,85 @@ function secret(variable: string | undefined, standard: string, env: Environment
 }
 
 const present = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
+
+// How a person names a knowledge object at an activator.
+
+/** `<naan>/<name>/<version>` of such an id, or of its ARK. @throws CommandFailure when it is none. */
+export function toKey(named: string): string {
+  const id = parseArk(named) ?? parseKoId(named);
+  if (id === undefined) throw usageFailure(`${named} is no id: write it like hello/welcome/v1.0`);
+  return koKey(id);
+}
+
+/** The same; without a version it is the newest there. @throws CommandFailure also when there is none. */
+export async function findKey(named: string, client: ActivatorClient): Promise<string> {
+  const [naan = '', name = '', ...rest] = named.replace(/^ark:\/?/, '').split('/');
+  if (rest.join('') !== '' || parseKoId(`${naan}/${name}/v`) === undefined) return toKey(named);
+  const answer = await client.send(`/kos/${naan}/${name}`);
+  if (answer.status === 404) throw notThere(`${naan}/${name}`, client);
+  if (answer.status !== 200) throw refusal(answer, client, `does not give ${naan}/${name}`);
+  const id = parseKoId(String(fieldsOf(answer.body)['@id']));
+  // It names folders and further requests: only what was asked for will do.
+  if (id?.naan !== naan || id.name !== name) throw client.strange(`GET /kos/${naan}/${name}`, answer);
+  return koKey(id);
+}
+
+/** `GET /actuator/health` of an activator. */
+export interface EngineState {
+  readonly name: string;
+  readonly status: string;
+  /** How many runtimes registered; undefined for engines without runtimes. */
+  readonly runtimes: number | undefined;
+  /** One that the activator brings is on its way. */
+  readonly starting: boolean;
+  /** Why it is not there. */
+  readonly problem: string | undefined;
+}
+
+interface HealthFailure {
+  readonly what: string;
+  readonly cause: string;
+  /** When the activator tries it again by itself, where it does: ISO 8601. */
+  readonly triedAgainAt?: string;
+}
+
+export interface Health {
+  readonly status: string;
+  /** On the shelf. This and the engines are undefined where the login does not show them. */
+  readonly kos: number | undefined;
+  readonly engines: readonly EngineState[] | undefined;
+  /** Packages that cannot be served. */
+  readonly failures: readonly HealthFailure[];
+}
+
+/** @throws CommandFailure when the answer is not that of an activator. */
+export async function readHealth(client: ActivatorClient): Promise<Health> {
+  const answer = await client.send('/actuator/health');
+  const { status, components } = fieldsOf(answer.body);
+  if (![200, 503].includes(answer.status) || typeof status !== 'string')
+    throw client.strange('GET /actuator/health', answer);
+  if (components === undefined) return { status, kos: undefined, engines: undefined, failures: [] };
+  const parts = Object.values(fieldsOf(components)).map(fieldsOf);
+  const { kos, failures } = fieldsOf(fieldsOf(fieldsOf(components)['activationService'])['details']);
+  return {
+    status,
+    kos: typeof kos === 'number' ? kos : undefined,
+    engines: parts.flatMap((part) => {
+      const { engines, runtimes, starting, problem } = fieldsOf(part['details']);
+      return (Array.isArray(engines) ? engines : []).map((name) => ({
+        name: String(name),
+        status: String(part['status']),
+        runtimes: typeof runtimes === 'number' ? runtimes : undefined,
+        starting: starting === true,
+        problem: typeof problem === 'string' ? problem : undefined,
+      }));
+    }),
+    failures: (Array.isArray(failures) ? failures : [])
+      .map(fieldsOf)
+      .map(({ knowledgeObject, onShelf, cause, triedAgainAt }) => ({
+        what: String(knowledgeObject ?? onShelf),
+        cause: String(cause),
+        ...(typeof triedAgainAt === 'string' ? { triedAgainAt } : {}),
+      })),
+  };
+}

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { storeAt } from '../../src/shelf/stores.ts';
-import { ioFailure } from './exit.ts';
-import { orShelfFailure } from './shelf-failure.ts';
+import { ioFailure, orShelfFailure } from './exit.ts';
 
 /** A shelf in a folder is made where there is none, and one that is to be read would be empty. @throws CommandFailure. */
 export async function requireFolder(location: string): Promise<void> {

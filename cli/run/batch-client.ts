@@ -1,13 +1,12 @@
 /** Sends records as NDJSON, a piece of them in one request, and sends again what was not answered. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { Agent, request } from 'undici';
-import type { Dispatcher } from 'undici';
+import { Agent, type Dispatcher, request } from 'undici';
 import { messageOf } from '../../src/lib/errors.ts';
 import { STATUS_CODES } from '../../src/lib/http-module.ts';
-import { fieldsOf } from '../lib/fields.ts';
+import { fieldsOf, jsonOr } from '../../src/lib/json.ts';
 import { count } from '../lib/terminal.ts';
 import { DIGEST_HEADER, isOfRecords, RECORDS_TYPE } from './endpoint.ts';
-import { RunStopped } from './run-stopped.ts';
+import { RunStopped } from './output.ts';
 
 export interface BatchClientOptions {
   readonly url: string;
@@ -218,12 +217,4 @@ function reasonOf(line: string): string {
 function detailOf(text: string): string {
   const { Detail: detail } = fieldsOf(jsonOr(text));
   return typeof detail === 'string' ? `: ${detail}` : '';
-}
-
-function jsonOr(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

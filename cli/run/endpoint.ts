@@ -1,12 +1,9 @@
 /** The endpoint that a run calls: where it is, which package it is of, and what its descriptor says of it. */
-import { wordsOf } from '../../src/check/answers.ts';
-import type { ActivatorClient } from '../lib/client.ts';
-import type { Answer } from '../../src/check/answers.ts';
+import { type Answer, wordsOf } from '../../src/check/answers.ts';
+import { fieldsOf } from '../../src/lib/json.ts';
+import { type ActivatorClient, refusal } from '../lib/client.ts';
 import { usageFailure } from '../lib/exit.ts';
-import { fieldsOf } from '../lib/fields.ts';
-import { refusal } from '../lib/refusal.ts';
-import { schemasOfEndpoint } from './schema-fields.ts';
-import type { EndpointSchemas } from './schema-fields.ts';
+import { type EndpointSchemas, schemasOfEndpoint } from './schema-fields.ts';
 
 export const DIGEST_HEADER = 'kgrid-package-digest';
 export const RECORDS_TYPE = 'application/x-ndjson';

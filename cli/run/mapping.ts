@@ -1,9 +1,7 @@
 /** Which column is which input, and what of a record stands beside its result. */
+import { isObject, jsonOr } from '../../src/lib/json.ts';
 import { usageFailure } from '../lib/exit.ts';
-import { isObject } from '../lib/fields.ts';
-import { cellReader } from './cell-values.ts';
-import type { CellReader } from './cell-values.ts';
-import type { SchemaNode } from './schema-fields.ts';
+import type { JsonTypes, SchemaNode } from './schema-fields.ts';
 import type { ColumnKind, RawRecord, Source } from './source.ts';
 
 /** A record as it is sent, and what stands beside its result. */
@@ -228,4 +226,50 @@ function assign(target: Container, path: readonly (string | number)[], value: un
         ? (inner as Container)
         : (holder[key] = typeof path[i + 1] === 'number' ? [] : (Object.create(null) as Container));
   }
+}
+
+// "Text from a CSV becomes the number, boolean or array that the schema says"; what does not fit stays text.
+
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
+
+/** Gives the value that a cell stands for. */
+type CellReader = (cell: unknown) => unknown;
+
+function cellReader(types: JsonTypes): CellReader {
+  const read = textReader(types);
+  const isText = types.has('string') && !types.has('number') && !types.has('integer');
+  return (cell) => {
+    if (typeof cell === 'string') return read(cell);
+    // A number would lose digits.
+    if (typeof cell === 'bigint') return String(cell);
+    return isText && typeof cell === 'number' ? String(cell) : cell;
+  };
+}
+
+function textReader(types: JsonTypes): (text: string) => unknown {
+  const hasNumbers = types.has('number') || types.has('integer');
+  const isWhole = types.has('integer') && !types.has('number');
+  const hasBooleans = types.has('boolean');
+  const hasParts = types.has('array') || types.has('object');
+  if (!hasNumbers && !hasBooleans && !hasParts) return (text) => text;
+  return (text) => {
+    const bare = text.trim();
+    if (hasNumbers && NUMBER.test(bare)) {
+      const number = Number(bare);
+      // A number that loses digits is another number.
+      const isExact = !Number.isInteger(number) || Number.isSafeInteger(number) || /[.e]/i.test(bare);
+      if (Number.isFinite(number) && isExact && (!isWhole || Number.isInteger(number))) return number;
+    }
+    if (hasBooleans) {
+      const word = bare.toLowerCase();
+      if (word === 'true') return true;
+      if (word === 'false') return false;
+    }
+    if (hasParts && /^[[{]/.test(bare)) {
+      const value = jsonOr(bare);
+      if (types.has('array') ? Array.isArray(value) || (types.has('object') && isObject(value)) : isObject(value))
+        return value;
+    }
+    return text;
+  };
 }

@@ -2,15 +2,11 @@
 import { createWriteStream } from 'node:fs';
 import { Writable } from 'node:stream';
 import type { Terminal } from '../lib/terminal.ts';
-import { Failures } from './failures.ts';
-import { PIPE } from './formats.ts';
-import type { Form } from './formats.ts';
-import type { RunState } from './journal.ts';
 import type { Mapping } from './mapping.ts';
-import { openFileTarget, streamTarget } from './output.ts';
-import type { ByteTarget, Output } from './output.ts';
-import type { ResultColumns } from './result-columns.ts';
-import type { RunSettings } from './settings.ts';
+import { type ByteTarget, openFileTarget, type Output, streamTarget } from './output.ts';
+import type { RunState } from './run-files.ts';
+import type { ResultColumns } from './schema-fields.ts';
+import { type Form, PIPE, type RunSettings } from './settings.ts';
 import { CsvOutput, NdjsonOutput } from './text-output.ts';
 
 export interface OutputParts {
@@ -35,11 +31,7 @@ async function parquetOutput(
   { settings, mapping, columns, from }: OutputParts,
   pipe: () => ByteTarget,
 ): Promise<Output> {
-  const [{ parquetColumns }, { ParquetOutput }, { PartFolder, PartPipe }] = await Promise.all([
-    import('./parquet-columns.ts'),
-    import('./parquet-output.ts'),
-    import('./part-stores.ts'),
-  ]);
+  const { parquetColumns, ParquetOutput, PartFolder, PartPipe } = await import('./parquet-output.ts');
   const all = parquetColumns(mapping.beside, mapping.kinds, columns.columns);
   if (settings.files === undefined) return new ParquetOutput(all, columns, new PartPipe(pipe(), all), '');
   const folder = new PartFolder(settings.files, from.parts);
@@ -77,4 +69,52 @@ function linesTo(print: (line: string) => void): Writable {
       done();
     },
   });
+}
+
+// Records without a result, as NDJSON: the line of each, what identifies it, and why.
+
+const DRAIN_CHARACTERS = 64 * 1024;
+
+export class Failures {
+  readonly #target: ByteTarget;
+  readonly #idName: string | undefined;
+  #text = '';
+
+  /** `idName`: of the first value beside a result, where that identifies its record. */
+  constructor(target: ByteTarget, idName: string | undefined) {
+    this.#target = target;
+    this.#idName = idName;
+  }
+
+  add(line: number, [id]: readonly unknown[], error: Readonly<Record<string, unknown>>): void {
+    const { Status: status, Title: title, Detail: reason } = error;
+    this.#text += `${JSON.stringify({
+      line,
+      ...(this.#idName === undefined || id === undefined
+        ? {}
+        : { [this.#idName]: typeof id === 'bigint' ? String(id) : id }),
+      status: Number.parseInt(String(status), 10) || undefined,
+      title,
+      reason,
+    })}\n`;
+  }
+
+  async drain(): Promise<void> {
+    if (this.#text.length >= DRAIN_CHARACTERS) await this.#write();
+  }
+
+  async keep(): Promise<number> {
+    await this.#write();
+    return (await this.#target.keep()).output;
+  }
+
+  close(): Promise<void> {
+    return this.#target.close();
+  }
+
+  async #write(): Promise<void> {
+    // What cannot be written stays: nothing that was not written may count as kept.
+    if (this.#text !== '') await this.#target.write(this.#text);
+    this.#text = '';
+  }
 }

@@ -1,8 +1,11 @@
 /** Where results go. */
-import { open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { usageFailure } from '../lib/exit.ts';
-import { RunStopped } from './run-stopped.ts';
+
+/** A run that cannot go on; what was done of it stands. */
+export class RunStopped extends Error {
+  override readonly name = 'RunStopped';
+}
 
 export interface Kept {
   /** Files that are whole, where the output consists of several. */

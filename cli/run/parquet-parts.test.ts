@@ -5,15 +5,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { parquetReadObjects } from 'hyparquet';
 import { temporaryFolder } from '../../test/cli/kgrid.ts';
-import { START } from './journal.ts';
-import type { RunState } from './journal.ts';
 import type { Kept } from './output.ts';
-import { parquetColumns } from './parquet-columns.ts';
-import { ParquetOutput } from './parquet-output.ts';
-import { PartFolder } from './part-stores.ts';
-import { ResultColumns } from './result-columns.ts';
-import { filesOf } from './run-files.ts';
-import { SchemaNode } from './schema-fields.ts';
+import { parquetColumns, ParquetOutput, PartFolder } from './parquet-output.ts';
+import { filesOf, type RunState, START } from './run-files.ts';
+import { ResultColumns, SchemaNode } from './schema-fields.ts';
 
 const ROWS = 14;
 const GROUP_ROWS = 5;

@@ -1,11 +1,11 @@
 /** CSV as RFC 4180 has it: quotes may go across lines, the first record names the columns. */
-import { TextDecoder } from 'node:util';
-import { CsvError, parse } from 'csv-parse';
-import type { InfoRecord, Parser } from 'csv-parse';
 import { Readable } from 'node:stream';
+import { TextDecoder } from 'node:util';
+import { CsvError, type InfoRecord, parse, type Parser } from 'csv-parse';
+import { RecordLines } from '../../src/execution/batch/record-lines.ts';
+import { HeldBytes } from '../../src/execution/held-bytes.ts';
 import { usageFailure } from '../lib/exit.ts';
 import { count } from '../lib/terminal.ts';
-import { MOST_RECORD_BYTES } from './read-ndjson.ts';
 import type { Bytes, RawRecord, Source } from './source.ts';
 
 interface Parsed {
@@ -184,4 +184,39 @@ function checkHeader(columns: readonly string[], line: number, name: string, del
     throw usageFailure(
       `${name}:${line}: the header is one column, "${only.slice(0, 60)}": if its columns end with ${other[1]}, say --delimiter ${other[1]}`,
     );
+}
+
+/** Most bytes of a record; the service has a lower limit of its own and reports it for the record. */
+const MOST_RECORD_BYTES = 64 * 1024 * 1024;
+
+/** One JSON text a line. */
+export function readNdjson({ size, stream }: Bytes): Source {
+  let position = 0;
+  return {
+    columns: undefined,
+    size,
+    get position() {
+      return position;
+    },
+    notes: [],
+    async *records(skip) {
+      using lines = new RecordLines(MOST_RECORD_BYTES, new HeldBytes(Infinity));
+      let toSkip = skip;
+      const rest = (found: readonly RawRecord[]): readonly RawRecord[] => {
+        const skipped = Math.min(toSkip, found.length);
+        toSkip -= skipped;
+        return skipped === 0 ? found : found.slice(skipped);
+      };
+      const rawOf = ({ line, record }: { line: number; record: string | Error }): RawRecord => ({
+        line,
+        value: typeof record === 'string' && record.endsWith('\r') ? record.slice(0, -1) : record,
+      });
+      for await (const chunk of stream()) {
+        position += chunk.length;
+        const found = rest(Array.from(lines.push(chunk), rawOf));
+        if (found.length > 0) yield found;
+      }
+      yield rest(Array.from(lines.end(), rawOf));
+    },
+  };
 }

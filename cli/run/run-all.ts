@@ -7,18 +7,27 @@ import type { RemoteOptions } from '../lib/remote.ts';
 import type { Terminal } from '../lib/terminal.ts';
 import { BatchClient } from './batch-client.ts';
 import { openEndpoint, type RunEndpoint } from './endpoint.ts';
-import { PIPE } from './formats.ts';
-import { Journal, type RunPlan, type RunState, START } from './journal.ts';
 import { LINE_COLUMN, type Mapping, mappingOf } from './mapping.ts';
-import { openInput } from './open-input.ts';
 import { openFailures, openOutput } from './open-output.ts';
+import { RunStopped } from './output.ts';
 import { RunReport } from './report.ts';
-import { ResultColumns } from './result-columns.ts';
-import { beginAt, checkFiles, exists, forget, ownFiles, publish, tidy } from './run-files.ts';
+import {
+  beginAt,
+  checkFiles,
+  exists,
+  forget,
+  Journal,
+  ownFiles,
+  publish,
+  type RunPlan,
+  type RunState,
+  START,
+  tidy,
+} from './run-files.ts';
 import { Run } from './run-records.ts';
-import { RunStopped } from './run-stopped.ts';
-import { type RunOptions, type RunSettings, settingsOf } from './settings.ts';
-import { factsOf, fileSize, type Source } from './source.ts';
+import { ResultColumns } from './schema-fields.ts';
+import { PIPE, type RunOptions, type RunSettings, settingsOf } from './settings.ts';
+import { factsOf, fileSize, openInput, type Source } from './source.ts';
 import { openTarget } from './target.ts';
 
 interface Task {

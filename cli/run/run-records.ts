@@ -1,12 +1,9 @@
 /** Brings records through an endpoint: many pieces on their way at once, results in the order of the records. */
-import { fieldsOf } from '../lib/fields.ts';
-import type { Failures } from './failures.ts';
-import type { Journal, RunState } from './journal.ts';
+import { fieldsOf } from '../../src/lib/json.ts';
 import type { InputRecord, Mapping } from './mapping.ts';
-import { UnfitResult } from './output.ts';
-import type { Output } from './output.ts';
-import { ReadAhead } from './read-ahead.ts';
-import { RunStopped } from './run-stopped.ts';
+import type { Failures } from './open-output.ts';
+import { type Output, RunStopped, UnfitResult } from './output.ts';
+import type { Journal, RunState } from './run-files.ts';
 import type { Source } from './source.ts';
 
 export interface RunParts {
@@ -201,5 +198,65 @@ export class Run {
 
   #checkStopped(): void {
     if (this.#parts.signal.aborted) throw new RunStopped('It was interrupted');
+  }
+}
+
+/** Reads a source before anybody asks for it, up to a bound. */
+class ReadAhead<T> {
+  readonly #ready: T[] = [];
+  readonly #most: number;
+  readonly #sizeOf: (item: T) => number;
+  #size = 0;
+  #isDone = false;
+  #isOver = false;
+  #failure: { readonly thrown: unknown } | undefined;
+  #changed: (() => void)[] = [];
+
+  constructor(source: AsyncIterable<T>, most: number, sizeOf: (item: T) => number) {
+    this.#most = most;
+    this.#sizeOf = sizeOf;
+    void this.#pump(source);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
+    try {
+      for (;;) {
+        const item = this.#ready.shift();
+        if (item !== undefined) {
+          this.#size -= this.#sizeOf(item);
+          this.#tell();
+          yield item;
+        } else if (this.#failure !== undefined) throw this.#failure.thrown;
+        else if (this.#isDone) return;
+        else await this.#change();
+      }
+    } finally {
+      this.#isOver = true;
+      this.#tell();
+    }
+  }
+
+  async #pump(source: AsyncIterable<T>): Promise<void> {
+    try {
+      for await (const item of source) {
+        this.#ready.push(item);
+        this.#size += this.#sizeOf(item);
+        this.#tell();
+        while (this.#size > this.#most && !this.#isOver) await this.#change();
+        if (this.#isOver) return;
+      }
+      this.#isDone = true;
+    } catch (thrown) {
+      this.#failure = { thrown };
+    }
+    this.#tell();
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => this.#changed.push(resolve));
+  }
+
+  #tell(): void {
+    for (const each of this.#changed.splice(0)) each();
   }
 }

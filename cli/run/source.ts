@@ -5,6 +5,8 @@ import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { messageOf } from '../../src/lib/errors.ts';
 import { usageFailure } from '../lib/exit.ts';
+import { readCsv, readNdjson } from './read-csv.ts';
+import { type Form, PIPE } from './settings.ts';
 
 /** One record as it stands there: JSON text, the cells of a row, or why it cannot be read. */
 export interface RawRecord {
@@ -67,3 +69,30 @@ export async function factsOf(path: string, size: number): Promise<InputFacts> {
   }
   return { size, sha256: hash.digest('hex') };
 }
+
+const READ_BYTES = 256 * 1024;
+
+/** @param size of a file; undefined of a pipe. @throws CommandFailure. */
+export async function openInput(
+  path: string,
+  size: number | undefined,
+  { format, delimiter }: Form,
+  stdin: NodeJS.ReadableStream,
+): Promise<Source> {
+  if (format === 'parquet') {
+    if (size === undefined) throw usageFailure(`Parquet is read from its end: write ${nameOf(path)} to a file first`);
+    return (await import('./read-parquet.ts')).readParquet(path, size);
+  }
+  const bytes: Bytes = {
+    name: nameOf(path),
+    size,
+    stream: () =>
+      path === PIPE
+        ? (stdin as NodeJS.ReadableStream & AsyncIterable<Buffer>)
+        : createReadStream(path, { highWaterMark: READ_BYTES }),
+  };
+  if (format === 'csv') return readCsv(bytes, delimiter);
+  return readNdjson(bytes);
+}
+
+const nameOf = (path: string): string => (path === PIPE ? 'standard input' : path);

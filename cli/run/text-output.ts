@@ -1,7 +1,6 @@
 /** Results as NDJSON or CSV: one a line. */
 import type { ByteTarget, Kept, Output } from './output.ts';
-import type { ResultColumns } from './result-columns.ts';
-import { resultOf } from './result-columns.ts';
+import { type ResultColumns, resultOf } from './schema-fields.ts';
 
 const DRAIN_CHARACTERS = 256 * 1024;
 const RESULT = '{"result":';

@@ -1,9 +1,17 @@
 /** The files that commands about signatures read: bounded, and refused in one sentence. */
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import type { KoSource } from '../../src/check/ko-source.ts';
 import { messageOf } from '../../src/lib/errors.ts';
+import { withoutEndSlashes } from '../../src/lib/text.ts';
+import { hashFile } from '../../src/shelf/package/hash-file.ts';
 import { MAX_BUNDLE_BYTES } from '../../src/shelf/package/signatures/bundle-file.ts';
 import { readPublicKey } from '../../src/shelf/package/signatures/keys.ts';
+import { isBundlePath, type Listing, listingOf } from '../../src/shelf/package/signatures/subject.ts';
 import { MAX_ROOT_BYTES, parseTrustedRoot } from '../../src/shelf/package/signatures/trusted-root.ts';
+import type { NamedBundle } from '../../src/shelf/package/signatures/verdict.ts';
 import type { Signer } from '../../src/shelf/package/signatures/verify.ts';
 import type { Environment } from '../lib/context.ts';
 import { ioFailure, usageFailure } from '../lib/exit.ts';
@@ -70,3 +78,48 @@ async function parsed<T>(path: string, read: () => Promise<T>): Promise<T> {
     throw thrown;
   }
 }
+
+/** A package whose signature is asked for: its listing, and the bundles that come with it. */
+interface SignaturePlaces {
+  readonly package: string;
+  readonly examples: string;
+  readonly listing: string;
+}
+
+/** In a folder bundles are at its root, where they go with the package; the bytes of a zip stay as they are. */
+export function placesOf({ path, isArchive }: KoSource): SignaturePlaces {
+  const base = withoutEndSlashes(path);
+  return {
+    package: isArchive ? `${base}.sigstore.json` : join(path, 'package.sigstore.json'),
+    examples: isArchive ? `${base}.examples.sigstore.json` : join(path, 'examples.sigstore.json'),
+    // Inside the folder it would be part of what it lists.
+    listing: `${base}.sha256sums`,
+  };
+}
+
+export async function listSource(source: KoSource): Promise<Listing> {
+  const files = [];
+  for (const { path, size } of source.files.values())
+    if (!isBundlePath(path)) files.push({ path, size, sha256: await hashFile(join(source.folder, path), size) });
+  return listingOf(files);
+}
+
+export async function bundlesOf(source: KoSource): Promise<NamedBundle[]> {
+  const inside = [...source.files.keys()].filter(isBundlePath).map((path) => join(source.folder, path));
+  const { package: own, examples } = placesOf(source);
+  const beside = source.isArchive ? [own, examples].filter((path) => existsSync(path)) : [];
+  const bundles = [];
+  for (const path of [...beside, ...inside]) {
+    const name = path.startsWith(source.folder) ? path.slice(source.folder.length).replace(/^\//, '') : path;
+    bundles.push({ name, bytes: await readBundleFile(path) });
+  }
+  return bundles;
+}
+
+/** As public conformance suites of Sigstore name them. */
+export const withSignerOptions = (command: Command): Command =>
+  command
+    .option('--key <file>', 'the public key of who must have signed it')
+    .option('--certificate-identity <identity>', 'or the identity in the certificate, exactly')
+    .option('--certificate-oidc-issuer <url>', 'and who vouches for that identity')
+    .option('--trusted-root <file>', 'the authorities and logs that are believed; KGRID_TRUSTED_ROOT when left out');

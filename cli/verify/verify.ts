@@ -1,25 +1,27 @@
 /** `kgrid verify-answer`: runs again what gave an answer, and compares. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { isDeepStrictEqual } from 'node:util';
 import { activateSources, runtimesFor } from '../../src/check/activate-sources.ts';
-import { ActivatorClient } from '../lib/client.ts';
-import { wordsOf } from '../../src/check/answers.ts';
-import type { Answer } from '../../src/check/answers.ts';
-import { differences } from '../../src/knowledge-object/compare-results.js';
-import type { Difference } from '../../src/knowledge-object/compare-results.js';
-import type { Context } from '../lib/context.ts';
-import { EXIT, ioFailure, usageFailure } from '../lib/exit.ts';
-import type { ExitCode } from '../lib/exit.ts';
-import { fieldsOf } from '../lib/fields.ts';
+import { type Answer, wordsOf } from '../../src/check/answers.ts';
 import { inspectAll } from '../../src/check/inspect.ts';
-import { openSources } from '../lib/open-sources.ts';
-import { remoteActivator } from '../lib/remote.ts';
-import type { RemoteOptions } from '../lib/remote.ts';
 import { temporaryFolder } from '../../src/check/temporary-folder.ts';
-import { count } from '../lib/terminal.ts';
-import type { Terminal } from '../lib/terminal.ts';
+import { type Difference, differences } from '../../src/knowledge-object/compare-results.js';
+import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
+import { messageOf } from '../../src/lib/errors.ts';
+import { fieldsOf, isObject } from '../../src/lib/json.ts';
+import { openShelf } from '../../src/shelf/open-shelf.ts';
+import type { KoPackage, Shelf } from '../../src/shelf/shelf.ts';
+import { ActivatorClient } from '../lib/client.ts';
+import type { Context, Environment } from '../lib/context.ts';
+import { EXIT, type ExitCode, ioFailure, orShelfFailure, usageFailure } from '../lib/exit.ts';
+import { openSources } from '../lib/open-sources.ts';
+import { remoteActivator, type RemoteOptions } from '../lib/remote.ts';
+import { requireFolder } from '../lib/require-folder.ts';
+import { count, type Terminal } from '../lib/terminal.ts';
 import { DIGEST_HEADER } from '../run/endpoint.ts';
-import { answerOf, readAnswerFile } from './answer-file.ts';
-import type { KeptAnswer, Place } from './answer-file.ts';
-import { packagesOfShelf } from './packages-of-shelf.ts';
+import { PIPE } from '../run/settings.ts';
 
 export interface VerifyOptions extends RemoteOptions {
   readonly ko?: string;
@@ -173,4 +175,158 @@ function packagesThatDiffer({ provenance }: KeptAnswer, { headers, body }: Answe
   });
   const more = [...now].filter(([key]) => knowsCalls && !before.has(key));
   return [...differs, ...more.map(([knowledgeObject, is]) => ({ knowledgeObject, was: 'none', is }))];
+}
+
+// An answer of an activator as a person kept it.
+
+/** An endpoint and what it was. */
+interface Place {
+  readonly endpoint: string;
+  /** `<naan>/<name>/<version>`. */
+  readonly knowledgeObject: string;
+  /** The value of `KGrid-Package-Digest`. */
+  readonly digest: string;
+}
+
+interface KeptAnswer {
+  readonly result: unknown;
+  /** The body as it was sent. */
+  readonly inputs: string;
+  /** The metadata of the knowledge object. */
+  readonly metadata: unknown;
+  /** Undefined where the activator did not tell. */
+  readonly provenance: KeptProvenance | undefined;
+}
+
+interface KeptProvenance extends Place {
+  readonly contentType: string | undefined;
+  readonly engine: string;
+  readonly time: string;
+  readonly calls: readonly Place[];
+}
+
+/** @throws CommandFailure where the file cannot be read, or holds no answer that can be had again. */
+async function readAnswerFile(path: string, stdin: NodeJS.ReadableStream): Promise<KeptAnswer> {
+  let value: unknown;
+  const content = await readText(path, stdin);
+  try {
+    value = JSON.parse(content);
+  } catch (thrown) {
+    throw usageFailure(`${path} is not JSON, so it is no answer of an activator: ${messageOf(thrown)}`);
+  }
+  return answerOf(value, path);
+}
+
+async function readText(path: string, stdin: NodeJS.ReadableStream): Promise<string> {
+  try {
+    return path === PIPE ? await text(stdin) : await readFile(path, 'utf8');
+  } catch (thrown) {
+    throw ioFailure(`${path} cannot be read: ${messageOf(thrown)}`, thrown);
+  }
+}
+
+function answerOf(value: unknown, path: string): KeptAnswer {
+  const info = fieldsOf(fieldsOf(value)['info']);
+  const { inputs, ko: metadata, provenance } = info;
+  if (!isObject(value) || !('result' in value))
+    throw usageFailure(`${path} holds no result: keep the whole answer of a call, {"result": …, "info": …}`);
+  if (typeof inputs !== 'string')
+    throw usageFailure(`${path} does not tell its inputs: keep the whole answer, without Accept …;profile="minimal"`);
+  return { result: value['result'], inputs, metadata, provenance: provenanceOf(provenance, path) };
+}
+
+function provenanceOf(value: unknown, path: string): KeptProvenance | undefined {
+  if (value === undefined) return undefined;
+  const said = fieldsOf(value);
+  const { contentType, time, calls } = said;
+  const { name, version } = fieldsOf(said['engine']);
+  const place = placeOf(value);
+  const called = Array.isArray(calls) ? calls.map(placeOf) : undefined;
+  if (place === undefined || called === undefined || called.includes(undefined))
+    throw usageFailure(`info.provenance of ${path} is not that of an activator`);
+  return {
+    ...place,
+    contentType: typeof contentType === 'string' ? contentType : undefined,
+    engine: `${String(name)} ${String(version)}`,
+    time: String(time),
+    calls: called.filter((each) => each !== undefined),
+  };
+}
+
+function placeOf(value: unknown): Place | undefined {
+  const { endpoint, knowledgeObject, digest } = fieldsOf(value);
+  return typeof endpoint === 'string' && typeof knowledgeObject === 'string' && typeof digest === 'string'
+    ? { endpoint, knowledgeObject, digest }
+    : undefined;
+}
+
+/** Takes from a shelf the packages by which an answer was given, those too that were deleted or replaced since. */
+interface ShelfToRead {
+  readonly location: string;
+  readonly fleet: string | undefined;
+  readonly env: Environment;
+}
+
+/** Writes them below a folder, and gives their folders: that of the answer first. @throws CommandFailure. */
+async function packagesOfShelf(
+  { location, fleet = 'kgrid', env }: ShelfToRead,
+  answer: KeptAnswer,
+  folder: string,
+  terminal: Terminal,
+): Promise<readonly string[]> {
+  await requireFolder(location);
+  await using shelf = await orShelfFailure(() =>
+    openShelf(location, {
+      ...{ fleet, isNode: false, passwords: { environment: env } },
+      onWarning: (message) => terminal.note(message),
+    }),
+  );
+  await orShelfFailure(() => shelf.ready());
+  const wanted = await placesIn(shelf, answer, location);
+  const folders: string[] = [];
+  for (const [key, digest] of wanted) {
+    const pkg = await openAs(shelf, key, digest);
+    if (pkg === undefined) throw ioFailure(`${key} is not on the shelf ${location}, nor kept there with its digest`);
+    const to = join(folder, String(folders.length));
+    await write(pkg, to).finally(() => pkg.release());
+    folders.push(to);
+  }
+  return folders;
+}
+
+/** Keys with digests. */
+async function placesIn(
+  shelf: Shelf,
+  { provenance, metadata }: KeptAnswer,
+  location: string,
+): Promise<ReadonlyMap<string, string>> {
+  if (provenance !== undefined) {
+    const places = new Map([[provenance.knowledgeObject, provenance.digest]]);
+    for (const { knowledgeObject, digest } of provenance.calls)
+      if (!places.has(knowledgeObject)) places.set(knowledgeObject, digest);
+    return places;
+  }
+  const entries = await shelf.list();
+  const found = entries.find((entry) => isDeepStrictEqual(JSON.parse(entry.metadata), metadata));
+  if (found === undefined)
+    throw usageFailure(`No knowledge object on the shelf ${location} has the metadata that the answer tells`);
+  return new Map([[koKey(found.id), `sha256:${found.digest}`]]);
+}
+
+async function openAs(shelf: Shelf, key: string, named: string): Promise<KoPackage | undefined> {
+  const id = parseKoId(key);
+  if (id === undefined) return undefined;
+  const digest = named.replace(/^sha256:/, '');
+  const present = await shelf.find(id);
+  if (present?.digest === digest) return shelf.open(id);
+  const kept = (await shelf.removed(id)).find((each) => each.digest === digest);
+  return kept === undefined ? shelf.open(id) : shelf.openRemoved(id, digest);
+}
+
+async function write(pkg: KoPackage, to: string): Promise<void> {
+  for (const path of pkg.files.keys()) {
+    const file = join(to, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, await pkg.read(path));
+  }
 }

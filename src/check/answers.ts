@@ -1,6 +1,6 @@
 /** What an activator answers, as those who call it over HTTP see it. */
-import { fieldsOf } from '../lib/fields.ts';
 import { STATUS_CODES } from '../lib/http-module.ts';
+import { fieldsOf, jsonOr } from '../lib/json.ts';
 
 export interface Answer {
   readonly status: number;
@@ -15,7 +15,8 @@ export interface Sent {
 }
 
 export async function readAnswer(response: Response): Promise<Answer> {
-  return { status: response.status, headers: response.headers, body: jsonOr(await response.text()) };
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: jsonOr(text, text) };
 }
 
 /** What an error answer says to a person. */
@@ -24,12 +25,4 @@ export function wordsOf({ status, body }: Pick<Answer, 'status' | 'body'>): stri
   const words = fields['Detail'] ?? fields['Error'];
   const title = `${status} ${STATUS_CODES[status] ?? ''}`.trim();
   return typeof words === 'string' ? `${title}: ${words}` : title;
-}
-
-function jsonOr(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
 }

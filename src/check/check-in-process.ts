@@ -5,10 +5,9 @@
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type { Readable } from 'node:stream';
-import { isObject } from '../lib/fields.ts';
-import type { Fields } from '../lib/fields.ts';
+import { fileURLToPath } from 'node:url';
+import { type Fields, isObject } from '../lib/json.ts';
 
 const PROGRAM = fileURLToPath(new URL('./check-archive.ts', import.meta.url));
 /** Of coreutils: what it starts begins with the later place, all its threads and processes too. */

@@ -1,8 +1,8 @@
 /** What the descriptors of an inspected knowledge object say beyond what an activator reads of them. */
 import { EXAMPLES_FILE } from '../knowledge-object/worked-examples.ts';
 import { didYouMean, wordLike } from '../lib/did-you-mean.ts';
-import { type Fields, fieldsOf, isObject } from '../lib/fields.ts';
 import { parseHostPort, STANDARD_PORT } from '../lib/host-port.ts';
+import { type Fields, fieldsOf, isObject } from '../lib/json.ts';
 import { ENGINES, foreignEngines } from './engines.ts';
 import type * as Examples from './example-findings.ts';
 import { type Finding, type PlacedData, readPlaced, sorted, warning } from './findings.ts';

@@ -14,7 +14,7 @@ import {
 import { makeAjv } from '../execution/validation/make-ajv.ts';
 import { endpointPath } from '../knowledge-object/descriptors/deployment.ts';
 import { EXAMPLES_FILE, type WorkedExample } from '../knowledge-object/worked-examples.ts';
-import { type Fields, fieldsOf, isObject } from '../lib/fields.ts';
+import { type Fields, fieldsOf, isObject } from '../lib/json.ts';
 import { mediaTypeOf } from '../lib/media-type.ts';
 import { type Finding, type PlacedData, problem, warning } from './findings.ts';
 import { innerSchemas, type SchemaError, schemaErrors, type SchemaFiles, schemasOf } from './schema-errors.ts';

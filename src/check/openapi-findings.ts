@@ -5,7 +5,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { wordLike } from '../lib/did-you-mean.ts';
-import { type Fields, fieldsOf, isObject } from '../lib/fields.ts';
+import { type Fields, fieldsOf, isObject } from '../lib/json.ts';
 import { type Finding, type PlacedData, warning } from './findings.ts';
 import { innerSchemas, type SchemaError, schemaErrors, schemasOf } from './schema-errors.ts';
 

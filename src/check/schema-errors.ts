@@ -2,7 +2,7 @@
 import type { ErrorObject } from 'ajv';
 import { readReference } from '../execution/validation/keywords.ts';
 import { wordLike } from '../lib/did-you-mean.ts';
-import { type Fields, fieldsOf, isObject } from '../lib/fields.ts';
+import { type Fields, fieldsOf, isObject } from '../lib/json.ts';
 import { readPlaced } from './findings.ts';
 
 export interface SchemaError {

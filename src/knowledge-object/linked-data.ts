@@ -2,8 +2,7 @@
  * JSON-LD in its usual spellings: terms with or without a prefix or as full addresses, values as text, in a list, or as
  * `{"@id"}` and `{"@value"}`. The vocabularies are those of the contexts that knowledge objects name; none is fetched.
  */
-import { isObject } from '../lib/fields.ts';
-import type { Fields } from '../lib/fields.ts';
+import { type Fields, isObject } from '../lib/json.ts';
 
 /** Where a term comes from; empty for one that is written without a prefix. */
 export type Vocabulary = '' | 'koio' | 'dc' | 'schema';

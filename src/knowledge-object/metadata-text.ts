@@ -1,10 +1,8 @@
 /** The text of a `metadata.json` as a JSON object, and where in it something is wrong. */
-import { messageOf } from '../lib/errors.ts';
-import type { PackageProblem } from '../lib/errors.ts';
+import { messageOf, type PackageProblem } from '../lib/errors.ts';
+import { type Fields, isObject } from '../lib/json.ts';
 import { hasMore } from '../lib/text.ts';
 import { lineOfField, placeOfSyntaxError, reasonOfSyntaxError } from './json-place.ts';
-import { isObject } from '../lib/fields.ts';
-import type { Fields } from '../lib/fields.ts';
 
 /** The name of the metadata file, at the root of every package. */
 export const METADATA_FILE = 'metadata.json';

@@ -1,6 +1,6 @@
 /** `metadata.json`: what a knowledge object says of itself. */
 import { importRefused, type PackageProblem } from '../lib/errors.ts';
-import type { Fields } from '../lib/fields.ts';
+import type { Fields } from '../lib/json.ts';
 import { withoutEndSlashes, withoutMark } from '../lib/text.ts';
 import { escapeForMessage } from './escape-for-message.ts';
 import { type KoId, koKey, NEVER_NAANS, parseArk, parseKoId } from './id.ts';

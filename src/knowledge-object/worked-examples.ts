@@ -2,7 +2,7 @@
 import { isJson, mediaTypeOf } from '../lib/media-type.ts';
 import { isMap, isSeq } from 'yaml';
 import type { YAMLMap } from 'yaml';
-import { fieldsOf, isObject } from '../lib/fields.ts';
+import { fieldsOf, isObject } from '../lib/json.ts';
 import { messageOf, ServiceError } from '../lib/errors.ts';
 import type { PackageProblem } from '../lib/errors.ts';
 import { endpointPath } from './descriptors/deployment.ts';

@@ -1,5 +1,4 @@
 /** What the answer of a runtime means. */
-import { isObject } from '../../lib/fields.ts';
 import type { CodePlace } from '../../lib/code-place.ts';
 import {
   codeError,
@@ -10,6 +9,7 @@ import {
   messageOf,
   overloaded,
 } from '../../lib/errors.ts';
+import { isObject } from '../../lib/json.ts';
 import { cutWords } from '../../lib/text.ts';
 import type { RuntimeAnswer } from './runtime-connections.ts';
 

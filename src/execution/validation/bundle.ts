@@ -2,7 +2,7 @@
  * One schema of a package with all that it refers to, in words that the validator may be given: nothing is fetched,
  * and what cannot be decided is allowed and noted. Schemas come from authors: their size, depth and cycles are bounded.
  */
-import { type Fields, isObject } from '../../lib/fields.ts';
+import { type Fields, isObject } from '../../lib/json.ts';
 import { at, type Documents, type Path, readDocument } from './documents.ts';
 import {
   type DialectOptions,

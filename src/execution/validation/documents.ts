@@ -2,7 +2,7 @@
 import { endpointPath } from '../../knowledge-object/descriptors/deployment.ts';
 import { pointerKey } from '../../knowledge-object/descriptors/service.ts';
 import { readYamlTree } from '../../knowledge-object/descriptors/yaml-tree.ts';
-import { type Fields, fieldsOf, isObject } from '../../lib/fields.ts';
+import { type Fields, fieldsOf, isObject } from '../../lib/json.ts';
 import { mediaTypeOf } from '../../lib/media-type.ts';
 
 export interface SchemaDocument {

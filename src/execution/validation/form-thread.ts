@@ -2,7 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { EXAMPLES_FILE, parseWorkedExamples, type WorkedExample } from '../../knowledge-object/worked-examples.ts';
 import { messageOf } from '../../lib/errors.ts';
-import { type Fields, fieldsOf, isObject } from '../../lib/fields.ts';
+import { type Fields, fieldsOf, isObject } from '../../lib/json.ts';
 import { isJson, mediaTypeOf } from '../../lib/media-type.ts';
 import {
   at,

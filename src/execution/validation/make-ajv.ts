@@ -2,7 +2,7 @@
 import type { Format } from 'ajv';
 import { type FormatName, fullFormats } from 'ajv-formats/dist/formats.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { isObject } from '../../lib/fields.ts';
+import { isObject } from '../../lib/json.ts';
 import { linearPattern } from './keywords.ts';
 
 /** Those that say something of a value; others are words for people. */

@@ -1,5 +1,5 @@
 /** Lets pass what may be right: where a part of a schema is not known, "exactly one" and "not" cannot be decided. */
-import { isObject } from '../../lib/fields.ts';
+import { isObject } from '../../lib/json.ts';
 
 type Schemas = Readonly<Record<string, unknown>>;
 

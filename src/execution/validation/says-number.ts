@@ -1,5 +1,5 @@
 /** What a schema says of one place in a value. */
-import { isObject } from '../../lib/fields.ts';
+import { isObject } from '../../lib/json.ts';
 import type { JsonSchema } from './bundle.ts';
 import { at } from './documents.ts';
 

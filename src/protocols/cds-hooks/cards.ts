@@ -1,6 +1,6 @@
 /** Cards on their way to a client: completed where the specification wants more than the code said, then held to its rules. */
-import { isObject } from '../../lib/fields.ts';
-import type { Fields } from '../../lib/fields.ts';
+import { isObject } from '../../lib/json.ts';
+import type { Fields } from '../../lib/json.ts';
 
 /** What stands in cards that name no source. */
 export interface CardSource {

@@ -1,6 +1,6 @@
 /** What became of cards, as clients tell: kept in the database of the shelf, so that all nodes count the same. */
 import { bodyNotReadable, malformedRequest, overloaded } from '../../lib/errors.ts';
-import { isObject } from '../../lib/fields.ts';
+import { isObject } from '../../lib/json.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
 import type { Database } from '../../shelf/store/database.ts';
 

@@ -1,5 +1,5 @@
 /** The data of a hook request, and what is missing of it. "Absent", null and an OperationOutcome are three cases. */
-import { isObject } from '../../lib/fields.ts';
+import { isObject } from '../../lib/json.ts';
 import type { HookService } from '../../knowledge-object/descriptors/hooks.ts';
 import type { FhirReader } from './fhir-reader.ts';
 import type { HookRequest } from './hook-request.ts';

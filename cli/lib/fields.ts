@@ -1,2 +1,0 @@
-export { fieldsOf, isObject } from '../../src/lib/fields.ts';
-export type { Fields } from '../../src/lib/fields.ts';
