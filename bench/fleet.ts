@@ -13,7 +13,7 @@ import { startPgbouncer } from '../test/fleet/support/pgbouncer.ts';
 import { said, saying } from '../test/fleet/support/whole.ts';
 import { testDatabase, type TestDatabase } from '../test/support/postgres/shared.ts';
 import { copyShelf } from '../src/shelf/copy-shelf.ts';
-import { openShelf } from '../src/shelf/open-shelf.ts';
+import { openShelf } from '../src/shelf/stores.ts';
 import { openPostgresShelf } from '../src/shelf/store/postgres/open-postgres-shelf.ts';
 import { makeShelf, manyKos } from './lib/kos.ts';
 import { proportionalOf } from './lib/memory.ts';

@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import { Activator } from './activation/activator.ts';
 import { judgeAgain } from './activation/judge-again.ts';
 import { KnownPackages } from './activation/known-packages.ts';
-import { type Build, fullVersion } from './build.ts';
-import { type Config, packageLimitsOf } from './config/config.ts';
+import { fullVersion, type Build } from './build.ts';
+import { packageLimitsOf, type Config } from './config/config.ts';
 import { findKernel } from './confinement/find-kernel.ts';
 import { logWalls, reportWalls } from './confinement/report-walls.ts';
 import { CallTokens } from './engines/call-token.ts';
@@ -39,13 +39,11 @@ import { History } from './metrics/history.ts';
 import { Measured } from './metrics/measured.ts';
 import { cdsHooks } from './protocols/cds-hooks/cds-hooks.ts';
 import { kgrid } from './protocols/kgrid/kgrid.ts';
-import { discardRegularly } from './shelf/discard-regularly.ts';
-import type { ManifestImporter } from './shelf/manifest-importer.ts';
-import { createManifestImporter } from './shelf/manifest/create-manifest-importer.ts';
+import { discardRegularly, scrub } from './shelf/scrub.ts';
+import { createManifestImporter, type ManifestImporter } from './shelf/manifest/create-manifest-importer.ts';
 import { openStorage } from './shelf/open-storage.ts';
 import { Trust } from './shelf/package/signatures/trust.ts';
-import { scrub } from './shelf/scrub.ts';
-import type { SharedShelf } from './shelf/shared-shelf.ts';
+import type { SharedShelf } from './shelf/store/stored-shelf.ts';
 import { openTracer } from './tracing/open-tracer.ts';
 import { traceCalls, traceEntries, traceShelf } from './tracing/tracer.ts';
 
@@ -183,7 +181,7 @@ export async function createApp({
   );
   trust.onChange = () => void judgeAgain({ activator, shelf, onWarning });
   const discardRemoved = async (): Promise<number> => {
-    await auditStore?.trim?.();
+    await auditStore?.trim();
     return shelf.discardRemoved();
   };
   owned.use(discardRegularly({ discardRemoved }, onWarning));

@@ -2,14 +2,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { App } from './app.ts';
 import type { Config } from './config/config.ts';
-import { koKey } from './knowledge-object/id.ts';
-import type { KoId } from './knowledge-object/id.ts';
+import { koKey, type KoId } from './knowledge-object/id.ts';
 import { ServiceError, startRefused, toError } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
 import { withoutCredentials } from './lib/without-credentials.ts';
-import type { ManifestOutcome } from './shelf/manifest-importer.ts';
-import { whyFailed } from './start-manifests.ts';
-import type { StartManifests } from './start-manifests.ts';
+import type { ManifestOutcome } from './shelf/manifest/create-manifest-importer.ts';
+import { whyFailed, type StartManifests } from './start-manifests.ts';
 
 const IMPORTED_AGAIN_AFTER_MS = 1000;
 const UNTIL_THE_DATABASE_IS_BACK: ReadonlySet<string> = new Set(['shelf-unavailable', 'outcome-unknown']);

@@ -6,15 +6,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createApp } from './app.ts';
-import type { App } from './app.ts';
+import { createApp, type App } from './app.ts';
 import { toConfig } from './config/config.ts';
 import type { RawSettings } from './config/read-settings.ts';
 import { Lifecycle } from './lifecycle.ts';
-import { createLog } from './lib/log.ts';
-import type { Logger } from './lib/log.ts';
+import { createLog, type Logger } from './lib/log.ts';
 import { Output } from './lib/output.ts';
-import { openShelf } from './shelf/open-shelf.ts';
+import { openShelf } from './shelf/stores.ts';
 
 /** What lives on where nobody ends it, also where it does not keep the process from ending. */
 const LIVING = new Set(['Timeout', 'PROCESSWRAP', 'TCPSERVERWRAP', 'PIPESERVERWRAP', 'WORKER', 'FSEVENTWRAP']);

@@ -1,12 +1,17 @@
 /** Knowledge objects made in code, and shelves filled with them. */
-import { mkdtemp } from 'node:fs/promises';
+import { mkdir, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { METADATA_FILE, parseMetadata } from '../../src/knowledge-object/metadata.ts';
 import { mapBounded } from '../../src/lib/fair-queue.ts';
-import { importZip } from '../../src/shelf/import/import-zip.ts';
-import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
-import { openShelf } from '../../src/shelf/open-shelf.ts';
-import { javascriptKo, type Ko, zipOf } from '../../test/acceptance/support/ko.ts';
+import { admit } from '../../src/shelf/package/admit.ts';
+import { sha256 } from '../../src/shelf/package/package-content.ts';
+import { DurableFiles } from '../../src/shelf/store/durable-files.ts';
+import { makeDatabase } from '../../src/shelf/store/make-database.ts';
+import { ObjectsFolder } from '../../src/shelf/store/objects-folder.ts';
+import { databaseIn } from '../../src/shelf/store/open-stored-shelf.ts';
+import { textsOf } from '../../src/shelf/store/package-listing.ts';
+import { shelfLayout } from '../../src/shelf/store/shelf-layout.ts';
+import { javascriptKo, type Ko } from '../../test/acceptance/support/ko.ts';
 import type { Bench } from './bench.ts';
 import type { BareKo } from './servers.ts';
 import type { BenchRequest } from './wrk.ts';
@@ -74,19 +79,25 @@ export const endpointId = (name: string): string => `${NAAN}/${name}/1.0/run`;
 export const manyKos = (count: number): BenchKo[] =>
   Array.from({ length: count }, (_, i) => benchKo(`ko${i}`, CLEARANCE));
 
-const CONCURRENT_IMPORTS = 8;
+const AT_ONCE = 8;
 
-/** A new shelf that holds them, taken in as an upload is. */
+/** A new shelf that holds them, written directly: to import tens of thousands would take longer than to measure them. */
 export async function makeShelf(bench: Pick<Bench, 'folder' | 'signal'>, kos: readonly BenchKo[]): Promise<string> {
   const folder = await mkdtemp(join(bench.folder, 'shelf-'));
-  await using shelf = await openShelf(folder);
-  await mapBounded(kos, CONCURRENT_IMPORTS, async ({ ko }) => {
+  const layout = shelfLayout(folder);
+  for (const each of [layout.objects, layout.staging]) await mkdir(each, { recursive: true });
+  const disk = new DurableFiles(undefined, { syncs: false });
+  const objects = new ObjectsFolder({ folder: layout.objects, staging: layout.staging, disk });
+  const packages = await mapBounded(kos, AT_ONCE, async ({ ko }) => {
     bench.signal.throwIfAborted();
-    await importZip(Readable.from([await zipOf(ko.files)]), {
-      shelf,
-      spool: bench.folder,
-      limits: DEFAULT_PACKAGE_LIMITS,
-    });
+    const sources = Object.entries(ko.files).map(([path, content]) => ({
+      ...{ path, size: Buffer.byteLength(content), sha256: sha256(content), from: { text: String(content) } },
+    }));
+    const metadata = String(ko.files[METADATA_FILE]);
+    const content = admit(parseMetadata(metadata, NAAN).id, metadata, sources);
+    await objects.put([...textsOf(content), ...sources], () => Promise.resolve(true));
+    return { content, why: undefined, at: 0 };
   });
+  await makeDatabase(databaseIn(layout), folder, packages);
   return folder;
 }

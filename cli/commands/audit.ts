@@ -7,7 +7,7 @@ import {
   type NotedHash,
   verifyAudit,
 } from '../../src/shelf/audit/verify-audit.ts';
-import { type AuditPlace, auditToRead, auditToVerify } from '../lib/audit-place.ts';
+import { type AuditPlace, auditToRead, databaseOf } from '../lib/audit-place.ts';
 import { type ActivatorClient, refusal } from '../lib/client.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT, type ExitCode, usageFailure } from '../lib/exit.ts';
@@ -92,8 +92,8 @@ async function verifyStore(context: Context, named: string | undefined, options:
   const terminal = context.terminal(options);
   const noted = (options.noted ?? []).map(toNoted);
   const place = placeOf(context, named ?? present(context.env['KGRID_SHELF']), options);
-  await using audit = await auditToVerify(place);
-  const verdict = await verifyAudit(audit, noted);
+  await using database = await databaseOf(place);
+  const verdict = await verifyAudit(database, noted);
   report(verdict, terminal);
   const ok = verdict.problems.length === 0;
   terminal.json({ ok, ...verdict });

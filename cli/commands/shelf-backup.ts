@@ -2,7 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { messageOf } from '../../src/lib/errors.ts';
-import { folderOfShelf } from '../../src/shelf/open-shelf.ts';
+import { folderOfShelf } from '../../src/shelf/stores.ts';
 import { backupShelf } from '../../src/shelf/store/backup-shelf.ts';
 import { restoreShelf } from '../../src/shelf/store/restore-shelf.ts';
 import type { Context } from '../lib/context.ts';

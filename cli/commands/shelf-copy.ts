@@ -1,10 +1,9 @@
 import { Command } from 'commander';
 import { readPassword } from '../../src/config/secret-file.ts';
-import { type CopiedAudit, copyAudit } from '../../src/shelf/audit/copy-audit.ts';
+import { type CopiedAudit, copyAudit } from '../../src/shelf/audit/audit-table.ts';
 import { copyShelf } from '../../src/shelf/copy-shelf.ts';
-import { openShelf } from '../../src/shelf/open-shelf.ts';
+import { openShelf, type StoreAccess, storeAt } from '../../src/shelf/stores.ts';
 import type { StoredShelf } from '../../src/shelf/store/stored-shelf.ts';
-import { type StoreAccess, storeAt } from '../../src/shelf/stores.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT, type ExitCode, orShelfFailure, usageFailure } from '../lib/exit.ts';
 import { requireFolder } from '../lib/require-folder.ts';

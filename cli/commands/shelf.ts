@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { bytes } from '../../src/shelf/archive/archive.ts';
 import { fixShelf } from '../../src/shelf/store/check-shelf.ts';
 import { storeAt } from '../../src/shelf/stores.ts';
-import { deleteRemoved, listRemoved, type RemovedEntry } from '../../src/shelf/unpacked/clean-removed.ts';
+import { deleteRemoved, listRemoved, type RemovedEntry } from '../../src/shelf/unpacked/removed-folder.ts';
 import { accessOf } from '../lib/audit-place.ts';
 import type { Context } from '../lib/context.ts';
 import { EXIT, type ExitCode, orShelfFailure, usageFailure } from '../lib/exit.ts';

@@ -2,9 +2,7 @@
 import { readPassword } from '../../src/config/secret-file.ts';
 import { messageOf } from '../../src/lib/errors.ts';
 import type { AuditStore } from '../../src/shelf/audit/audit-store.ts';
-import { AuditTableToVerify } from '../../src/shelf/audit/audit-table-to-verify.ts';
 import { AuditTable } from '../../src/shelf/audit/audit-table.ts';
-import type { AuditToVerify } from '../../src/shelf/audit/verify-audit.ts';
 import type { Database } from '../../src/shelf/store/database.ts';
 import { type StoreAccess, storeAt } from '../../src/shelf/stores.ts';
 import type { Environment } from './context.ts';
@@ -19,10 +17,6 @@ export interface AuditPlace {
 }
 
 /** @throws CommandFailure where there is none. */
-export const auditToVerify = async (place: AuditPlace): Promise<AuditToVerify> =>
-  new AuditTableToVerify(await databaseOf(place));
-
-/** @throws CommandFailure where there is none. */
 export async function auditToRead(place: AuditPlace): Promise<AuditStore & AsyncDisposable> {
   const database = await databaseOf(place);
   return Object.assign(new AuditTable(database, Number.MAX_SAFE_INTEGER), {
@@ -30,7 +24,8 @@ export async function auditToRead(place: AuditPlace): Promise<AuditStore & Async
   });
 }
 
-async function databaseOf(place: AuditPlace): Promise<Database> {
+/** @throws CommandFailure where there is none. */
+export async function databaseOf(place: AuditPlace): Promise<Database> {
   const store = await orShelfFailure(() => storeAt(place.shelf));
   return orNotRead(place, () => store.openDatabase(place.shelf, accessOf(place), 'to read'));
 }

@@ -5,7 +5,7 @@ import { join, posix, resolve } from 'node:path';
 import { type KoSource, openArchiveFile, openFolder } from '../../src/check/ko-source.ts';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
 import { messageOf } from '../../src/lib/errors.ts';
-import { findUnpacked } from '../../src/shelf/unpacked/find-unpacked.ts';
+import { findUnpacked } from '../../src/shelf/unpacked/unpacked-folder.ts';
 import { ioFailure } from './exit.ts';
 import type { Terminal } from './terminal.ts';
 

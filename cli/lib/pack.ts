@@ -4,14 +4,10 @@ import { hash } from 'node:crypto';
 import { METADATA_FILE } from '../../src/knowledge-object/metadata.ts';
 import { exportPackage } from '../../src/shelf/export/export-package.ts';
 import { packageDigest } from '../../src/shelf/package/package-content.ts';
-import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
-import { bytes } from '../../src/shelf/archive/archive.ts';
-import type { ArchiveKind } from '../../src/shelf/archive/archive.ts';
+import { DEFAULT_PACKAGE_LIMITS, bytes, type ArchiveKind } from '../../src/shelf/archive/archive.ts';
 import { CommandFailure, EXIT } from './exit.ts';
-import { packageOf } from '../../src/check/inspect.ts';
-import type { Inspection } from '../../src/check/inspect.ts';
-import { readSource } from '../../src/check/ko-source.ts';
-import type { KoSource } from '../../src/check/ko-source.ts';
+import { packageOf, type Inspection } from '../../src/check/inspect.ts';
+import { readSource, type KoSource } from '../../src/check/ko-source.ts';
 
 export interface Packed {
   /** Digest of the content, the same as an activator's `KGrid-Package-Digest`. */

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { type KoSource, openArchiveFile } from '../../src/check/ko-source.ts';
 import { temporaryFolder } from '../../src/check/temporary-folder.ts';
-import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/archive/archive.ts';
 import { type ActivatorClient, refusal } from './client.ts';
 import { ioFailure } from './exit.ts';
 

@@ -2,7 +2,7 @@
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fieldsOf, jsonOr } from '../../src/lib/json.ts';
-import { lockFolder } from '../../src/shelf/store/folder-lock.ts';
+import { lockFolder } from '../../src/shelf/store/owner-lock.ts';
 import { usageFailure } from '../lib/exit.ts';
 import { explain, type Kept } from './output.ts';
 

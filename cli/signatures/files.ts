@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import type { KoSource } from '../../src/check/ko-source.ts';
 import { messageOf } from '../../src/lib/errors.ts';
 import { withoutEndSlashes } from '../../src/lib/text.ts';
-import { hashFile } from '../../src/shelf/package/hash-file.ts';
+import { hashFile } from '../../src/shelf/package/package-content.ts';
 import { MAX_BUNDLE_BYTES } from '../../src/shelf/package/signatures/bundle-file.ts';
 import { readPublicKey } from '../../src/shelf/package/signatures/keys.ts';
 import { isBundlePath, type Listing, listingOf } from '../../src/shelf/package/signatures/subject.ts';

@@ -11,7 +11,7 @@ import { type Difference, differences } from '../../src/knowledge-object/compare
 import { koKey, parseKoId } from '../../src/knowledge-object/id.ts';
 import { messageOf } from '../../src/lib/errors.ts';
 import { fieldsOf, isObject } from '../../src/lib/json.ts';
-import { openShelf } from '../../src/shelf/open-shelf.ts';
+import { openShelf } from '../../src/shelf/stores.ts';
 import type { KoPackage, Shelf } from '../../src/shelf/shelf.ts';
 import { ActivatorClient } from '../lib/client.ts';
 import type { Context, Environment } from '../lib/context.ts';

@@ -12,7 +12,7 @@ import type { KoId } from '../knowledge-object/id.ts';
 import { scrub } from '../shelf/scrub.ts';
 import { openStoredShelf } from '../shelf/store/open-stored-shelf.ts';
 import { importZip } from '../shelf/import/import-zip.ts';
-import { DEFAULT_PACKAGE_LIMITS } from '../shelf/import/limits.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../shelf/archive/archive.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import { Activator } from './activator.ts';
 import { KnownPackages } from './known-packages.ts';

@@ -6,7 +6,7 @@ import { METADATA_FILE } from '../knowledge-object/metadata.ts';
 import { messageOf, type ServiceError } from '../lib/errors.ts';
 import { mapBounded } from '../lib/fair-queue.ts';
 import type { Verdict } from '../shelf/package/signatures/verdict.ts';
-import type { SharedShelf } from '../shelf/shared-shelf.ts';
+import type { SharedShelf } from '../shelf/store/stored-shelf.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 import type { ActiveKos, ListedKo } from './active-kos.ts';
 import { disagreementIn } from './agreement.ts';

@@ -8,19 +8,18 @@ import { withEngineNames } from '../engines/table.ts';
 import type { Deployment, DeploymentEntry } from '../knowledge-object/descriptors/deployment.ts';
 import { HOOKS_FILE, parseHooks } from '../knowledge-object/descriptors/hooks.ts';
 import { isEndpointPart, koKey } from '../knowledge-object/id.ts';
-import { type KoMetadata, METADATA_FILE, metadataProblem } from '../knowledge-object/metadata.ts';
+import { METADATA_FILE, metadataProblem, type KoMetadata } from '../knowledge-object/metadata.ts';
 import { withoutDot } from '../knowledge-object/package-path.ts';
 import { EXAMPLES_FILE, parseWorkedExamples, type WorkedExample } from '../knowledge-object/worked-examples.ts';
 import { type PackageProblem, ServiceError } from '../lib/errors.ts';
-import { bytes } from '../shelf/archive/archive.ts';
+import { bytes, DEFAULT_PACKAGE_LIMITS } from '../shelf/archive/archive.ts';
 import { type CheckedService, type InspectedPackage, inspectPackage } from '../shelf/import/check-package.ts';
-import { DEFAULT_PACKAGE_LIMITS } from '../shelf/import/limits.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
 import { descriptorWarnings } from './descriptor-warnings.ts';
-import { type EngineFacts, engineLike, ENGINES, foreignEngine } from './engines.ts';
+import { engineLike, ENGINES, foreignEngine, type EngineFacts } from './engines.ts';
 import { exampleProblems } from './example-problems.ts';
-import { type Finding, problem, sorted, warning } from './findings.ts';
-import { type KoSource, readSource } from './ko-source.ts';
+import { problem, sorted, warning, type Finding } from './findings.ts';
+import { readSource, type KoSource } from './ko-source.ts';
 
 export interface Inspection {
   readonly source: KoSource;

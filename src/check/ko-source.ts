@@ -7,12 +7,11 @@ import { escapeForMessage } from '../knowledge-object/escape-for-message.ts';
 import { METADATA_FILE } from '../knowledge-object/metadata.ts';
 import { importRefused, messageOf, ServiceError } from '../lib/errors.ts';
 import { withoutEndSlashes } from '../lib/text.ts';
-import type { Archive } from '../shelf/archive/archive.ts';
+import { DEFAULT_PACKAGE_LIMITS, type Archive } from '../shelf/archive/archive.ts';
 import { openArchive } from '../shelf/archive/open-archive.ts';
 import { packageRoot } from '../shelf/import/import-zip.ts';
-import { DEFAULT_PACKAGE_LIMITS } from '../shelf/import/limits.ts';
 import { Unavailable } from './findings.ts';
-import { type FolderFile, type FolderListing, type LeftOut, listPackageFiles } from './package-files.ts';
+import { listPackageFiles, type FolderFile, type FolderListing, type LeftOut } from './package-files.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 export interface KoSource extends AsyncDisposable {

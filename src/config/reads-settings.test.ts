@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { folderOfShelf } from '../shelf/open-shelf.ts';
+import { folderOfShelf } from '../shelf/stores.ts';
 import { configOf } from './support/config-of.ts';
 
 test('the shelf of the original may be absolute or lie beside the service', () => {

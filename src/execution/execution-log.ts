@@ -1,7 +1,7 @@
 /** A line in the log for each call, where the operator asks for that; nothing of what was sent, unless he asks for that too. */
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { CallTrace } from '../engines/engine.ts';
-import { packageDigestOf } from '../shelf/package-digest.ts';
+import { packageDigestOf } from '../shelf/package/package-content.ts';
 import { factsOf } from './failed-calls.ts';
 
 /** By which lines of the log about a call are found. */

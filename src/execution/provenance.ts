@@ -1,7 +1,7 @@
 /** What an answer says of how it came about, so that it can be had again. */
 import type { Endpoint } from '../activation/endpoint.ts';
 import type { CallTrace } from '../engines/engine.ts';
-import { packageDigestOf } from '../shelf/package-digest.ts';
+import { packageDigestOf } from '../shelf/package/package-content.ts';
 
 export interface ProvenanceOptions {
   /** Of this service. */

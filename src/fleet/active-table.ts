@@ -4,15 +4,22 @@
  */
 import type { About } from '../activation/selection.ts';
 import type { Change } from '../activation/activator.ts';
-import { recordOf, subjectOf } from './audited-change.ts';
-import type { Became } from './audited-change.ts';
 import { koKey, nameKey, parseKoId, type KoId, type KoName } from '../knowledge-object/id.ts';
 import { koNotFound } from '../lib/errors.ts';
 import type { ChangeAuthor } from '../shelf/change-author.ts';
 import { appendAudit } from '../shelf/audit/audit-table.ts';
-import { pagesOf, type Database, type Dialect, type Query, type Row } from '../shelf/store/database.ts';
-import type { Transaction, Value } from '../shelf/store/database.ts';
+import {
+  pagesOf,
+  type Database,
+  type Dialect,
+  type Query,
+  type Row,
+  type Transaction,
+  type Value,
+} from '../shelf/store/database.ts';
 import { advance, readState } from '../shelf/store/state.ts';
+import { someOf } from '../lib/text.ts';
+import type { AuditRecord } from '../shelf/audit/audit-store.ts';
 
 /** A change of what is active, with the generation that it led to. */
 export interface Activation {
@@ -257,4 +264,53 @@ export class ActiveTable {
 export function namesOf(about: About): readonly KoName[] | undefined {
   if (about.what === 'ko') return [{ naan: about.naan, name: about.name }];
   return about.what === 'kos' ? about.kos : undefined;
+}
+
+/** A KO of which a change makes a package active. */
+interface Became {
+  /** `<naan>/<name>/<version>`. */
+  readonly ko: string;
+  /** Of the package: hex. */
+  readonly digest: string;
+  readonly atId: string | null;
+}
+
+/** KOs that a record names. */
+const MOST_NAMED = 100;
+
+/** What a change is about, in the words of the audit: as the request named it. */
+function subjectOf(about: About): string {
+  switch (about.what) {
+    case 'all':
+      return 'all';
+    case 'engine':
+      return about.engine;
+    case 'ko':
+      return [about.naan, about.name, about.version].filter((part) => part !== undefined).join('/');
+    case 'kos':
+      return someOf(about.kos.map(koKey), MOST_NAMED);
+  }
+}
+
+/** `became`: of a KO that was named all that is active, of others what is another package than before. */
+function recordOf(author: ChangeAuthor, action: Change, about: About, became: readonly Became[]): AuditRecord {
+  const [first] = became;
+  const atIds = became.flatMap(({ ko, atId }) => (atId === null ? [] : [`${ko} ${atId}`]));
+  const isOne = about.what === 'ko' && became.length === 1;
+  return {
+    ...author.facts,
+    action,
+    subject: subjectOf(about),
+    ...(isOne && first?.atId != null && { atId: first.atId }),
+    ...(!isOne && atIds.length > 0 && { atId: someOf(atIds, MOST_NAMED) }),
+    ...(isOne && first !== undefined && { digest: first.digest }),
+    ...(!isOne &&
+      became.length > 0 && {
+        digests: someOf(
+          became.map(({ ko, digest }) => `${ko} ${digest}`),
+          MOST_NAMED,
+        ),
+      }),
+    outcome: 'done',
+  };
 }

@@ -1,10 +1,10 @@
 /** A node whose state folder was copied finds that out, and nothing else changes what runs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NodeId } from '../shelf/store/node-id.ts';
+import { NodeId } from '../shelf/store/nodes.ts';
 import { ActiveTable } from './active-table.ts';
 import { enterFleet } from './enter-fleet.ts';
-import { Heartbeat } from './heartbeat.ts';
+import { Heartbeat } from './nodes.ts';
 import { onEachDatabase } from './support/fleet-database.ts';
 
 onEachDatabase((fleet) => {

@@ -1,12 +1,11 @@
 /** A node becomes one of its fleet. */
 import { requireKnown } from '../shelf/store/schema.ts';
-import { lives } from '../shelf/store/node-lives.ts';
+import { lives } from '../shelf/store/nodes.ts';
 import { parseKoId } from '../knowledge-object/id.ts';
 import type { Row, Transaction } from '../shelf/store/database.ts';
-import type { SharedShelf } from '../shelf/shared-shelf.ts';
+import type { SharedShelf } from '../shelf/store/stored-shelf.ts';
 import type { ActiveTable } from './active-table.ts';
-import type { NodeFacts } from './heartbeat.ts';
-import { JOINING } from './nodes.ts';
+import { JOINING, type NodeFacts } from './nodes.ts';
 
 export interface Entered {
   /** With which this node begins. */

@@ -1,11 +1,9 @@
 /** What installations of packages fetched, kept in the database of the fleet: a package is fetched once for all nodes. */
 import { copyFile, lstat, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MOST_SHARED_BYTES } from '../engines/supervisor/packages/shared-fetches.ts';
-import type { Fetched, SharedFetches } from '../engines/supervisor/packages/shared-fetches.ts';
+import { MOST_SHARED_BYTES, type Fetched, type SharedFetches } from '../engines/supervisor/packages/shared-fetches.ts';
 import { messageOf } from '../lib/errors.ts';
-import { hashFile } from '../shelf/package/hash-file.ts';
-import type { HashedFile } from '../shelf/package/package-content.ts';
+import { hashFile, type HashedFile } from '../shelf/package/package-content.ts';
 import type { Database } from '../shelf/store/database.ts';
 import type { Objects } from '../shelf/store/objects.ts';
 import { parseFiles, renderFiles } from '../shelf/store/package-listing.ts';

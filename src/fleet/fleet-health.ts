@@ -1,6 +1,6 @@
 /** What a fleet says of itself: how far each of its nodes is, and what is not as it should be. */
 import { messageOf } from '../lib/errors.ts';
-import { LIVE_FOR_MS } from '../shelf/store/node-lives.ts';
+import { LIVE_FOR_MS } from '../shelf/store/nodes.ts';
 import { differencesOf } from './nodes.ts';
 import type { FleetNode } from './nodes.ts';
 

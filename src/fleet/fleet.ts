@@ -10,28 +10,28 @@ import type { About } from '../activation/selection.ts';
 import type { SharedFetches } from '../engines/supervisor/packages/shared-fetches.ts';
 import type { RuntimeSharing } from '../engines/external/runtime-sharing.ts';
 import type { RuntimeRegistry } from '../engines/external/runtime-registry.ts';
-import { koKey } from '../knowledge-object/id.ts';
-import type { KoId } from '../knowledge-object/id.ts';
+import { koKey, type KoId } from '../knowledge-object/id.ts';
 import { messageOf, notFound, overloaded, ServiceError, shelfNotReadable } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { errnoOf, writing } from '../shelf/disk-errors.ts';
 import type { KoPackage } from '../shelf/shelf.ts';
-import type { SharedShelf } from '../shelf/shared-shelf.ts';
+import type { SharedShelf } from '../shelf/store/stored-shelf.ts';
 import { ActiveTable, namesOf } from './active-table.ts';
-import { comeOrGone } from './come-or-gone.ts';
-import { enterFleet, ownName } from './enter-fleet.ts';
-import type { Entered, StartsWith } from './enter-fleet.ts';
-import { healthOf, reportOf } from './fleet-health.ts';
-import type { FleetFigures, FleetHealth, FleetReport, Late } from './fleet-health.ts';
+import { comeOrGone, SharedKos } from './shared-kos.ts';
+import { enterFleet, ownName, type Entered, type StartsWith } from './enter-fleet.ts';
+import {
+  healthOf,
+  reportOf,
+  type FleetFigures,
+  type FleetHealth,
+  type FleetReport,
+  type Late,
+} from './fleet-health.ts';
 import { FetchedPackages } from './fetched-packages.ts';
-import { Heartbeat } from './heartbeat.ts';
-import type { NodeFacts, NodeState } from './heartbeat.ts';
+import { Heartbeat, JOINING, Nodes, type NodeFacts, type NodeState, type NodeFailure } from './nodes.ts';
 import { History } from './history.ts';
 import { retryTransient, withLease } from './lease.ts';
-import { JOINING, Nodes } from './nodes.ts';
-import type { NodeFailure } from './nodes.ts';
 import { SharedActivation } from './shared-activation.ts';
-import { SharedKos } from './shared-kos.ts';
 import { SharedRuntimes } from './shared-runtimes.ts';
 
 export interface FleetOptions {

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { messageOf, ServiceError } from '../lib/errors.ts';
 import type { Database } from '../shelf/store/database.ts';
 
-/** Milliseconds after which a holder that says nothing any more has lost it. */
+/** Milliseconds after which a holder that says nothing any more has lost it, as one has whose clock was another. */
 const HELD_FOR_MS = 10_000;
 const RENEWED_EVERY_MS = 3000;
 const ASKED_EVERY_MS = 250;
@@ -23,7 +23,7 @@ export async function withLease<T>(
     const { count } = await database.query(
       `INSERT INTO ${schema}lease AS l (name, holder, until) VALUES ($1, $2, ${now} + ${String(HELD_FOR_MS)})
         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-        WHERE l.holder = excluded.holder OR l.until < ${now}`,
+        WHERE l.holder = excluded.holder OR l.until < ${now} OR l.until > ${now} + ${String(2 * HELD_FOR_MS)}`,
       [name, node],
     );
     return count > 0;

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { ActivatedAt } from '../engines/external/activate-at.ts';
 import type { EndpointPlan } from '../engines/engine.ts';
 import { Runtime } from '../engines/external/runtime.ts';
-import { NodeId } from '../shelf/store/node-id.ts';
+import { NodeId } from '../shelf/store/nodes.ts';
 import { SharedRuntimes } from './shared-runtimes.ts';
 import { onEachDatabase } from './support/fleet-database.ts';
 

@@ -1,12 +1,13 @@
 /** The KOs that are meant to be active on every node, as this node knows them: the packages that its activator reads. */
-import type { Change } from '../activation/activator.ts';
+import type { Change, Activator } from '../activation/activator.ts';
 import type { ActiveKos } from '../activation/active-kos.ts';
-import { type About, selectionOf } from '../activation/selection.ts';
-import { compareIds, type KoId, koKey, type KoName, nameKey } from '../knowledge-object/id.ts';
+import { selectionOf, type About } from '../activation/selection.ts';
+import { compareIds, koKey, nameKey, type KoId, type KoName } from '../knowledge-object/id.ts';
 import { koNotFound } from '../lib/errors.ts';
-import type { SharedShelf } from '../shelf/shared-shelf.ts';
-import type { KoPackage, ShelfDamage, ShelfEntry } from '../shelf/shelf.ts';
+import type { SharedShelf } from '../shelf/store/stored-shelf.ts';
+import type { KoPackage, ShelfDamage, ShelfEntry, Shelf } from '../shelf/shelf.ts';
 import type { ActiveKo, ActiveTable } from './active-table.ts';
+import { mapBounded } from '../lib/fair-queue.ts';
 
 export class SharedKos implements ActiveKos {
   readonly #table: ActiveTable;
@@ -101,4 +102,40 @@ export class SharedKos implements ActiveKos {
   damage(): readonly ShelfDamage[] {
     return this.#shelf.damage();
   }
+}
+
+const OPENED_AT_A_TIME = 16;
+
+/**
+ * What a refresh of one engine takes in from the shelf, or lets go with it. Only packages tell of which engines they are, so
+ * the node that is asked finds it out for all.
+ * @returns the KOs with that engine of which the shelf has a first package, or none any more. @throws DatabaseError.
+ */
+export async function comeOrGone(
+  engine: string,
+  {
+    shelf,
+    kos,
+    activator,
+  }: {
+    readonly shelf: Pick<Shelf, 'list' | 'open'>;
+    readonly kos: SharedKos;
+    readonly activator: Pick<Activator, 'enginesOf' | 'set'>;
+  },
+): Promise<readonly KoId[]> {
+  await kos.catchUp();
+  const stored = await shelf.list();
+  const found: KoId[] = [];
+  const fresh = stored.filter(({ id }) => kos.find(id) === undefined);
+  await mapBounded(fresh, OPENED_AT_A_TIME, async ({ id }) => {
+    const pkg = await shelf.open(id);
+    // What cannot be loaded has no endpoint of any engine.
+    const engines = pkg === undefined ? [] : await activator.enginesOf(pkg).catch(() => []);
+    if (engines.includes(engine)) found.push(id);
+  });
+  const keys = new Set(stored.map(({ id }) => koKey(id)));
+  const gone = (await kos.list()).filter(({ id }) => !keys.has(koKey(id)));
+  const isOfEngine = ({ id }: { readonly id: KoId }): boolean =>
+    activator.set.ofName(id).some((each) => each.ko.key === koKey(id) && each.entry.engine === engine);
+  return [...found, ...gone.filter(isOfEngine).map(({ id }) => id)];
 }

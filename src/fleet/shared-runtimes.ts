@@ -10,7 +10,7 @@ import type { SharedRegistration } from '../engines/external/runtime-registry.ts
 import type { RuntimeSharing } from '../engines/external/runtime-sharing.ts';
 import type { Registration, Runtime } from '../engines/external/runtime.ts';
 import type { Database, Dialect, Query, Row, Value } from '../shelf/store/database.ts';
-import type { NodeId } from '../shelf/store/node-id.ts';
+import type { NodeId } from '../shelf/store/nodes.ts';
 
 export interface SharedRuntimesOptions {
   readonly database: Database;
@@ -194,9 +194,11 @@ export class SharedRuntimes implements RuntimeSharing {
   #claim(runtime: Runtime, plan: EndpointPlan, key: Key): Promise<ActivatedAt | 'ours' | 'theirs'> {
     const { database, node } = this.#options;
     const { now, forUpdate } = this.#dialect;
+    // A time so far ahead is from before somebody set the clock of the database back.
+    const isOver = (until: string): string => `(${until} <= ${now} OR ${until} > ${now} + ${String(2 * LEAVING_MS)})`;
     return database.transaction(async ({ query }) => {
       const { rows } = await query<EndpointRow>(
-        `SELECT generation, checksum, state, uri, CASE WHEN until > ${now} AND holder <> $3 THEN 1 ELSE 0 END AS held
+        `SELECT generation, checksum, state, uri, CASE WHEN NOT ${isOver('until')} AND holder <> $3 THEN 1 ELSE 0 END AS held
           FROM ${this.#schema}runtime_endpoint WHERE runtime = $1 AND endpoint = $2${forUpdate}`,
         [runtime.url, plan.id, node.value],
       );
@@ -211,7 +213,7 @@ export class SharedRuntimes implements RuntimeSharing {
             FROM ${this.#schema}runtime WHERE id = $1
           ON CONFLICT (runtime, endpoint) DO UPDATE SET generation = excluded.generation, checksum = excluded.checksum,
             state = excluded.state, uri = NULL, holder = excluded.holder, until = excluded.until
-          WHERE e.until IS NULL OR e.until < ${now} OR e.holder = excluded.holder`,
+          WHERE e.until IS NULL OR ${isOver('e.until')} OR e.holder = excluded.holder`,
         [runtime.url, plan.id, key.generation, checksumOf(key), node.value],
       );
       // It registered just now, and its row is not there yet; or another node was quicker.

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { beforeEach, test } from 'node:test';
-import { Heartbeat } from './heartbeat.ts';
-import { Nodes } from './nodes.ts';
+import { Heartbeat, Nodes } from './nodes.ts';
 import { onEachDatabase } from './support/fleet-database.ts';
 
 onEachDatabase((fleet) => {
@@ -57,5 +56,13 @@ onEachDatabase((fleet) => {
     assert.deepEqual(await nodes.behind(2), ['lives']);
     await database.query(`UPDATE ${fleet.schema}node SET heartbeat = heartbeat - 80000`);
     assert.deepEqual(await nodes.behind(2), []);
+  });
+
+  test('who died before the clock of the database was set back is not waited for, and who lives is', async () => {
+    const lives = await join({ name: 'lives', silentFor: 0 });
+    await join({ name: 'died', silentFor: -3600 });
+    await lives.beat();
+    await database.query(`UPDATE ${fleet.schema}node SET heartbeat = heartbeat - 6000 WHERE name = 'died'`);
+    assert.deepEqual(await nodes.behind(2), ['lives']);
   });
 });

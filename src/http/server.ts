@@ -1,7 +1,7 @@
 /** The HTTP service: access rules first, then the routes, then the fast paths before them. */
 import type { Socket } from 'node:net';
-import type { ServiceEvents, ServiceState } from './service-events.ts';
 import type { FastifyInstance } from 'fastify';
+import type { ServiceEvents, ServiceState } from './service-events.ts';
 import type { Activator } from '../activation/activator.ts';
 import type { Build } from '../build.ts';
 import type { Config } from '../config/config.ts';
@@ -23,13 +23,13 @@ import type { History } from '../metrics/history.ts';
 import type { Measured } from '../metrics/measured.ts';
 import type { AuditStore } from '../shelf/audit/audit-store.ts';
 import type { ImportTarget } from '../shelf/import/import-zip.ts';
-import type { ManifestImporter } from '../shelf/manifest-importer.ts';
+import type { ManifestImporter } from '../shelf/manifest/create-manifest-importer.ts';
 import type { Shelf } from '../shelf/shelf.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { accessOptionsOf, installAccess } from './access/install-access.ts';
 import { Bodies, installBodyParser } from './body.ts';
 import { closeSilentConnections, createFastify } from './create-fastify.ts';
-import { type FastPath, installFastPaths } from './fast-path.ts';
+import { installFastPaths, type FastPath } from './fast-path.ts';
 import { hostProblem, refuseOddHosts } from './host-header.ts';
 import { fastReads, KO_ROUTE } from './kos/fast-reads.ts';
 import type { EndpointTexts } from './listings/endpoint-texts.ts';

@@ -5,7 +5,7 @@ import { contentOf, contentOn, filesOf, koId, put } from '../../test/conformance
 import { temporaryFolder } from '../../test/conformance/temporary-folder.ts';
 import { testDatabase } from '../../test/support/postgres/shared.ts';
 import { copyShelf, type CopyReport } from './copy-shelf.ts';
-import { openShelf } from './open-shelf.ts';
+import { openShelf } from './stores.ts';
 import type { Shelf } from './shelf.ts';
 
 const database = await testDatabase();

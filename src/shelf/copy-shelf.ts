@@ -4,7 +4,7 @@
  */
 import { koKey, type KoId } from '../knowledge-object/id.ts';
 import { messageOf } from '../lib/errors.ts';
-import { copyFiles } from './package/rules-of-changes.ts';
+import { copyFiles } from './package/staged-package.ts';
 import type { KoPackage, RemovedPackage, Shelf } from './shelf.ts';
 
 export interface CopyReport {

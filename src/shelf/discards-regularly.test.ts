@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { discardRegularly } from './discard-regularly.ts';
+import { discardRegularly } from './scrub.ts';
 
 test('it is done again and again, also after it failed, and not once the shelf is closed', async () => {
   const warnings: string[] = [];

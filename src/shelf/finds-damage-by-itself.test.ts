@@ -6,13 +6,24 @@ import { filesOf, metadataOf, put } from '../../test/conformance/shelf-packages.
 import { temporaryFolder } from '../../test/conformance/temporary-folder.ts';
 import { objectOf } from '../../test/support/stored-packages.ts';
 import { testDatabase } from '../../test/support/postgres/shared.ts';
-import { openShelf } from './open-shelf.ts';
+import { openShelf } from './stores.ts';
 import { scrub } from './scrub.ts';
 import type { Shelf, ShelfDamage } from './shelf.ts';
 
 const shared = await testDatabase();
 after(() => shared[Symbol.asyncDispose]());
 const DAMAGE = /^its file a\.js is (?:missing|not what was stored); import it again$/;
+
+test('a clock that stands still, or goes back, keeps nobody from reading', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'] });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const entry = { id: { naan: 'a', name: 'b', version: 'v1' }, metadata: '', digest: '', etag: '' };
+  const shelf = { list: () => Promise.resolve([entry]), verify: () => Promise.resolve(undefined) };
+  const scrubbing = scrub({ shelf, pass: 1, onRead: resolve, onDamage: () => undefined });
+  t.mock.timers.setTime(1);
+  await promise;
+  scrubbing[Symbol.dispose]();
+});
 
 async function foundIn(shelf: Shelf): Promise<{ found: ShelfDamage; read: number }> {
   const { promise, resolve } = Promise.withResolvers<ShelfDamage>();

@@ -2,11 +2,10 @@
 import { resolve } from 'node:path';
 import type { AuditStore } from './audit/audit-store.ts';
 import { AuditTable } from './audit/audit-table.ts';
-import { openShelf } from './open-shelf.ts';
+import { openShelf, storeAt, type ShelfOptions } from './stores.ts';
 import type { StoredShelf } from './store/stored-shelf.ts';
 import { takeOverAudit } from './store/upgrade/take-over-audit.ts';
 import { openState, type StateFolder } from './state-folder.ts';
-import { storeAt, type ShelfOptions } from './stores.ts';
 
 export interface Storage extends AsyncDisposable {
   readonly shelf: StoredShelf;
@@ -35,7 +34,7 @@ export async function openStorage({ location, folder, maxAudit, ...options }: St
   const stateFolder = folder === undefined ? undefined : resolve(folder);
   const shelf = owned.use(await openShelf(location, { ...options, copies: first?.copies, state: stateFolder }));
   const state = first ?? owned.use(await openFolder());
-  const audit = owned.use(await openAudit(shelf, state, maxAudit));
+  const audit = await openAudit(shelf, state, maxAudit);
   const all = owned.move();
   return { shelf, state, audit, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }

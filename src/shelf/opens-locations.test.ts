@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { contentOn, filesOf, put } from '../../test/conformance/shelf-packages.ts';
 import { temporaryFolder } from '../../test/conformance/temporary-folder.ts';
-import { folderOfShelf, openShelf } from './open-shelf.ts';
+import { folderOfShelf, openShelf } from './stores.ts';
 
 const ID = 'a/b/v1';
 

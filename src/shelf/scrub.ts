@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { KoId } from '../knowledge-object/id.ts';
 import type { Shelf, ShelfDamage } from './shelf.ts';
 
-export interface ScrubOptions {
+interface ScrubOptions {
   readonly shelf: Pick<Shelf, 'list' | 'verify'>;
   /** What a start took as known is read once and soon: then its damage is found as if the start had read it. */
   readonly first?: Promise<readonly KoId[]>;
@@ -24,9 +24,10 @@ const LEAST_PAUSE_MS = 1000;
 export function scrub({ shelf, first, pass, onRead, onDamage }: ScrubOptions): Disposable {
   const ended = new AbortController();
   const rest = async (milliseconds: number): Promise<void> => {
-    const until = Date.now() + milliseconds;
+    // Somebody may set the clock of the machine.
+    const until = performance.now() + milliseconds;
     // Timers take no more than 24 days.
-    for (let left = milliseconds; left > 0; left = until - Date.now())
+    for (let left = milliseconds; left > 0; left = until - performance.now())
       await wait(Math.min(left, LONGEST_TIMER_MS), undefined, { ref: false, signal: ended.signal });
   };
   async function read(id: KoId): Promise<void> {
@@ -42,7 +43,7 @@ export function scrub({ shelf, first, pass, onRead, onDamage }: ScrubOptions): D
       await Promise.all(soon.slice(at, at + FIRST_AT_ONCE).map(read));
     }
     while (pass > 0) {
-      const began = Date.now();
+      const began = performance.now();
       const entries = await shelf.list().catch(() => []);
       // Starts may come more often than a pass ends: each begins elsewhere.
       const begin = Math.floor(Math.random() * entries.length);
@@ -51,7 +52,7 @@ export function scrub({ shelf, first, pass, onRead, onDamage }: ScrubOptions): D
         await rest(Math.min(pause, LONGEST_PAUSE_MS));
         await read(id);
       }
-      await rest(Math.max(LEAST_PAUSE_MS, began + pass - Date.now()));
+      await rest(Math.max(LEAST_PAUSE_MS, began + pass - performance.now()));
     }
   }
   void run().catch(() => undefined);
@@ -60,3 +61,37 @@ export function scrub({ shelf, first, pass, onRead, onDamage }: ScrubOptions): D
 
 const LONGEST_TIMER_MS = 86_400_000;
 const LONGEST_PAUSE_MS = 60_000;
+
+const FIRST_AFTER_MILLISECONDS = 60_000;
+const EVERY_MILLISECONDS = 3_600_000;
+
+interface Intervals {
+  readonly first: number;
+  readonly every: number;
+}
+
+/** Gives back the space of what is kept for too long, as long as the shelf is open; a start itself takes nothing away. */
+export function discardRegularly(
+  shelf: Pick<Shelf, 'discardRemoved'>,
+  onWarning: (message: string, cause?: unknown) => void,
+  { first, every }: Intervals = { first: FIRST_AFTER_MILLISECONDS, every: EVERY_MILLISECONDS },
+): Disposable {
+  let timer = setTimeout(discard, first).unref();
+  let ended = false;
+  function discard(): void {
+    shelf
+      .discardRemoved()
+      .catch((thrown: unknown) => {
+        if (!ended) onWarning('What is kept beyond its bounds could not be given back; it is tried again', thrown);
+      })
+      .finally(() => {
+        if (!ended) timer = setTimeout(discard, every).unref();
+      });
+  }
+  return {
+    [Symbol.dispose]() {
+      ended = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { put } from '../../test/conformance/shelf-packages.ts';
 import { temporaryFolder } from '../../test/conformance/temporary-folder.ts';
-import { openShelf } from './open-shelf.ts';
+import { openShelf } from './stores.ts';
 import { openState, type StateFolder } from './state-folder.ts';
 
 const onWarning = (message: string): void => assert.fail(message);

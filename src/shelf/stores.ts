@@ -3,7 +3,7 @@ import { startRefused } from '../lib/errors.ts';
 import type { StoredShelfOptions } from './store/open-stored-shelf.ts';
 import { folderStore } from './store/folder-store.ts';
 import type { PostgresShelfOptions } from './store/postgres/open-postgres-shelf.ts';
-import type { PasswordSources } from './store/postgres/passwords.ts';
+import type { PasswordSources } from './store/postgres/connection.ts';
 import { postgresStore } from './store/postgres/postgres-store.ts';
 import type { ShelfReport } from './store/check-shelf.ts';
 import type { Database } from './store/database.ts';
@@ -56,5 +56,19 @@ export function storeAt(location: string): ShelfStore {
   const known = STORES.toReversed().map(({ written }) => written);
   throw startRefused(
     `--shelf: a shelf at ${kind.toLowerCase()}: cannot be opened: supported are ${known.join(', and ')}`,
+  );
+}
+
+/** The shelf of a location. @throws startRefused where there is none, or no store is known for it. */
+export const openShelf = async (location: string, options: ShelfOptions = {}): Promise<StoredShelf> =>
+  storeAt(location).open(location, options);
+
+/** The absolute path of the folder that a location names. @throws startRefused where it names something else. */
+export function folderOfShelf(location: string): string {
+  const store = storeAt(location);
+  const folder = store.folderAt(location);
+  if (folder !== undefined) return folder;
+  throw startRefused(
+    `--shelf: ${store.labelAt(location)} is no folder, and this is done in folders only; back up a database with its own programs, such as pg_dump`,
   );
 }

@@ -6,15 +6,12 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { koKey } from '../../src/knowledge-object/id.ts';
 import { ServiceError } from '../../src/lib/errors.ts';
-import { openShelf } from '../../src/shelf/open-shelf.ts';
+import { openShelf } from '../../src/shelf/stores.ts';
 import { shelfLayout } from '../../src/shelf/store/shelf-layout.ts';
-import { importZip } from '../../src/shelf/import/import-zip.ts';
-import type { ImportTarget } from '../../src/shelf/import/import-zip.ts';
-import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
-import type { PackageLimits } from '../../src/shelf/import/limits.ts';
+import { importZip, type ImportTarget } from '../../src/shelf/import/import-zip.ts';
+import { DEFAULT_PACKAGE_LIMITS, type PackageLimits } from '../../src/shelf/archive/archive.ts';
 import type { Shelf, ShelfEntry } from '../../src/shelf/shelf.ts';
-import { koFiles, zipOf } from './ko.ts';
-import type { Files } from './ko.ts';
+import { koFiles, zipOf, type Files } from './ko.ts';
 
 // Of the processor, so that other work on the machine does not count.
 const MAX_CPU_MS = 2_000;

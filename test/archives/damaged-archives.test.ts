@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../src/lib/errors.ts';
-import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/archive/archive.ts';
 import { openZip } from '../../src/shelf/zip/open-zip.ts';
 import { inRound } from '../support/round.ts';
 import { assertFitToPrint } from './bench.ts';

@@ -1,4 +1,4 @@
-import { openShelf } from '../../src/shelf/open-shelf.ts';
+import { openShelf } from '../../src/shelf/stores.ts';
 import { packagesIn } from '../support/stored-packages.ts';
 import type { ShelfStorage } from './shelf.ts';
 import { temporaryFolder } from './temporary-folder.ts';

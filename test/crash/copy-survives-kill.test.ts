@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
-import { openShelf } from '../../src/shelf/open-shelf.ts';
+import { openShelf } from '../../src/shelf/stores.ts';
 import type { Shelf } from '../../src/shelf/shelf.ts';
 import { LAUNCHER } from '../cli/kgrid.ts';
 import { contentOn, filesOf, put } from '../conformance/shelf-packages.ts';

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { parseKoId, type KoId } from '../../src/knowledge-object/id.ts';
 import { openStoredShelf } from '../../src/shelf/store/open-stored-shelf.ts';
 import { openPostgresShelf } from '../../src/shelf/store/postgres/open-postgres-shelf.ts';
-import { openShelf } from '../../src/shelf/open-shelf.ts';
+import { openShelf } from '../../src/shelf/stores.ts';
 import type { Shelf } from '../../src/shelf/shelf.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkShelf, type Findings } from './check-shelf.ts';

@@ -1,19 +1,16 @@
 /** What a client had begun when the stop came is answered, and clients who begin nothing hold nothing up. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { Agent, request, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { setTimeout as later } from 'node:timers/promises';
 import { parseKoId } from '../../src/knowledge-object/id.ts';
-import { openShelf } from '../../src/shelf/open-shelf.ts';
+import { openShelf } from '../../src/shelf/stores.ts';
 import { Answer, jsonBody, upload } from '../acceptance/support/client.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
-import { javascriptKo, resourceKo, uniqueNaan, welcomeKo, zipOf } from '../acceptance/support/ko.ts';
-import { startService } from '../acceptance/support/service.ts';
-import type { Ko } from '../acceptance/support/ko.ts';
-import type { OwnService } from '../acceptance/support/service.ts';
+import { javascriptKo, resourceKo, uniqueNaan, welcomeKo, zipOf, type Ko } from '../acceptance/support/ko.ts';
+import { startService, type OwnService } from '../acceptance/support/service.ts';
 import { footprintOf } from '../hostile/support/footprint.ts';
 import { Pace } from '../hostile/support/pace.ts';
 import { RawClient, postHead } from '../load/support/raw-client.ts';

@@ -8,11 +8,10 @@ import { parseService } from '../../src/knowledge-object/descriptors/service.ts'
 import { readMetadata } from '../../src/knowledge-object/metadata.ts';
 import { ServiceError } from '../../src/lib/errors.ts';
 import { checkPackage } from '../../src/shelf/import/check-package.ts';
-import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/import/limits.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../../src/shelf/archive/archive.ts';
 import { createManifestImporter } from '../../src/shelf/manifest/create-manifest-importer.ts';
 import type { Shelf } from '../../src/shelf/shelf.ts';
-import { javascriptKo } from '../acceptance/support/ko.ts';
-import type { Ko } from '../acceptance/support/ko.ts';
+import { javascriptKo, type Ko } from '../acceptance/support/ko.ts';
 import { MemoryPackage } from '../support/in-memory.ts';
 
 /** Milliseconds of the processor that this thread takes. */

@@ -5,9 +5,8 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { readRegular } from '../../shelf/package/hash-file.ts';
-import { MOST_SHARED_BYTES } from '../supervisor/packages/shared-fetches.ts';
-import type { Fetched } from '../supervisor/packages/shared-fetches.ts';
+import { readRegular } from '../../shelf/package/package-content.ts';
+import { MOST_SHARED_BYTES, type Fetched } from '../supervisor/packages/shared-fetches.ts';
 
 interface LockedPackage {
   readonly resolved?: string;

@@ -3,12 +3,12 @@ import type { FastifyRequest } from 'fastify';
 import { koKey } from '../../knowledge-object/id.ts';
 import { tooManyValues } from '../../knowledge-object/metadata.ts';
 import { koNotFound, malformedRequest, messageOf, metadataNotReadable } from '../../lib/errors.ts';
-import { packageDigestOf } from '../../shelf/package-digest.ts';
+import { packageDigestOf } from '../../shelf/package/package-content.ts';
 import { atIdOf, audit, authorOf } from '../access/audit.ts';
 import { requireJson, textBody } from '../body.ts';
 import { PACKAGE_DIGEST_HEADER } from '../headers.ts';
 import type { Handler, Operation } from '../methods.ts';
-import { idOf, isId, type KoContext, requireKo } from './ko-context.ts';
+import { idOf, isId, requireKo, type KoContext } from './ko-context.ts';
 import { expectedTags, metadataText, sendJson } from './read-ko.ts';
 
 export const deleteKo = ({ shelf, activator }: KoContext): Operation => ({

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { FastifyRequest } from 'fastify';
 import { put } from '../../../test/conformance/shelf-packages.ts';
 import { temporaryFolder } from '../../../test/conformance/temporary-folder.ts';
-import { openShelf } from '../../shelf/open-shelf.ts';
+import { openShelf } from '../../shelf/stores.ts';
 import { refusedAtId } from './read-at-id.ts';
 
 test('a KO that came to its place after it was missed there is no @id that refuses changes', async () => {

@@ -4,7 +4,7 @@
  */
 import type { Identity } from '../../identity/identity.ts';
 import { koKey, parseKoId } from '../../knowledge-object/id.ts';
-import { packageDigestOf } from '../../shelf/package-digest.ts';
+import { packageDigestOf } from '../../shelf/package/package-content.ts';
 import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import type { FastPath } from '../fast-path.ts';
 import { PACKAGE_DIGEST_HEADER } from '../headers.ts';

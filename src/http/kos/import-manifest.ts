@@ -1,6 +1,6 @@
 /** `POST /kos/manifest` and `POST /kos/manifest-list`. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { koKey } from '../../knowledge-object/id.ts';
 import { bodyNotReadable, messageOf, ServiceError } from '../../lib/errors.ts';
 import { inTurns } from '../../lib/fair-queue.ts';
@@ -8,7 +8,7 @@ import { STATUS_CODES } from '../../lib/http-module.ts';
 import { pathOf } from '../../lib/url-path.ts';
 import { withoutCredentials } from '../../lib/without-credentials.ts';
 import type { ChangeAuthor } from '../../shelf/change-author.ts';
-import type { ManifestOutcome, OnEntry } from '../../shelf/manifest-importer.ts';
+import type { ManifestOutcome, OnEntry } from '../../shelf/manifest/create-manifest-importer.ts';
 import { parseManifestText } from '../../shelf/manifest/parse-manifest.ts';
 import { atIdsOf, audit, authorOf } from '../access/audit.ts';
 import { requireJson, textBody } from '../body.ts';

@@ -1,10 +1,10 @@
 /** What the operations of the Shelf API work on. */
 import type { FastifyRequest } from 'fastify';
 import type { Activator } from '../../activation/activator.ts';
-import { isKoPart, type KoId, koKey } from '../../knowledge-object/id.ts';
+import { isKoPart, koKey, type KoId } from '../../knowledge-object/id.ts';
 import { koNotFound } from '../../lib/errors.ts';
 import type { ImportTarget } from '../../shelf/import/import-zip.ts';
-import type { ManifestImporter } from '../../shelf/manifest-importer.ts';
+import type { ManifestImporter } from '../../shelf/manifest/create-manifest-importer.ts';
 import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import type { ServiceEvents } from '../service-events.ts';
 import type { KoLists } from './ko-lists.ts';

@@ -8,7 +8,7 @@ import { parseMetadata } from '../../knowledge-object/metadata.ts';
 import { binaryNotFound, methodNotAllowed, notFound, ServiceError } from '../../lib/errors.ts';
 import { pathOf } from '../../lib/url-path.ts';
 import { entryOfAtId } from '../../shelf/entry-of-at-id.ts';
-import { packageDigestOf } from '../../shelf/package-digest.ts';
+import { packageDigestOf } from '../../shelf/package/package-content.ts';
 import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import { prefixOf } from '../address.ts';
 import { askedVersion, PACKAGE_DIGEST_HEADER } from '../headers.ts';

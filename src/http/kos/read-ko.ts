@@ -7,13 +7,13 @@ import { binaryNotFound, koNotFound, ServiceError } from '../../lib/errors.ts';
 import { preferredType } from '../../lib/preferred-type.ts';
 import { digestOf, withoutMark } from '../../lib/text.ts';
 import { exportPackage } from '../../shelf/export/export-package.ts';
-import { packageDigestOf } from '../../shelf/package-digest.ts';
+import { packageDigestOf } from '../../shelf/package/package-content.ts';
 import type { KoPackage, Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import { prefixOf } from '../address.ts';
 import { askedVersion, matchesEtag, PACKAGE_DIGEST_HEADER, tagsOf } from '../headers.ts';
 import type { Handler } from '../methods.ts';
 import { sendFile } from '../send-file.ts';
-import { idOf, isId, type KoContext, paramsOf, requireKo } from './ko-context.ts';
+import { idOf, isId, paramsOf, requireKo, type KoContext } from './ko-context.ts';
 
 export const readKo =
   ({ shelf }: KoContext): Handler =>

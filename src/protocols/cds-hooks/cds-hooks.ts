@@ -21,7 +21,7 @@ import type { CallOfRequest } from '../../http/protocol.ts';
 import { EXECUTION_ID_HEADER, PACKAGE_DIGEST_HEADER } from '../../http/headers.ts';
 import { declare } from '../../http/methods.ts';
 import type { MakeProtocol } from '../../http/protocol.ts';
-import { packageDigestOf } from '../../shelf/package-digest.ts';
+import { packageDigestOf } from '../../shelf/package/package-content.ts';
 import type { Database } from '../../shelf/store/database.ts';
 import { answerOf, CardFault } from './cards.ts';
 import type { HookAnswer } from './cards.ts';

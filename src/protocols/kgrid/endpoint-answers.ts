@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import type { HeaderList } from '../../http/access/cors.ts';
 import type { HeldBytes } from '../../execution/held-bytes.ts';
-import { packageDigestOf } from '../../shelf/package-digest.ts';
+import { packageDigestOf } from '../../shelf/package/package-content.ts';
 import { PACKAGE_DIGEST_HEADER, PACKAGE_SIGNER_HEADER } from '../../http/headers.ts';
 import { policyFor } from '../../http/send-file.ts';
 import type { AnswerForm } from '../../execution/negotiation.ts';

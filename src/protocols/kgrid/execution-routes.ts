@@ -4,18 +4,18 @@ import type { Activator } from '../../activation/activator.ts';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import {
   allowedAt,
-  type EndpointFinder,
   resourceAt,
-  type Wanted,
   wantedByPath,
+  type EndpointFinder,
+  type Wanted,
 } from '../../execution/find-endpoint.ts';
 import { askedVersion, EXECUTION_ID_HEADER, PACKAGE_DIGEST_HEADER } from '../../http/headers.ts';
-import { type Operation, ROUTED } from '../../http/methods.ts';
+import { ROUTED, type Operation } from '../../http/methods.ts';
 import { sendFile } from '../../http/send-file.ts';
 import { koKey } from '../../knowledge-object/id.ts';
 import { binaryNotFound, endpointNotFound, methodNotAllowed } from '../../lib/errors.ts';
 import { pathOf } from '../../lib/url-path.ts';
-import { packageDigestOf } from '../../shelf/package-digest.ts';
+import { packageDigestOf } from '../../shelf/package/package-content.ts';
 import type { Batches } from './batch/batches.ts';
 import type { HttpCalls, Target } from './calls.ts';
 

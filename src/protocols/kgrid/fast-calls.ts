@@ -11,7 +11,7 @@ import { EXECUTION_ID_HEADER, PACKAGE_DIGEST_HEADER } from '../../http/headers.t
 import type { RequestGate } from '../../http/request-gate.ts';
 import type { Identity } from '../../identity/identity.ts';
 import { RESERVED_NAANS } from '../../knowledge-object/id.ts';
-import { packageDigestOf } from '../../shelf/package-digest.ts';
+import { packageDigestOf } from '../../shelf/package/package-content.ts';
 import type { HttpCalls, Target } from './calls.ts';
 import { EXECUTION_ROUTE } from './execution-routes.ts';
 

@@ -19,7 +19,7 @@ test('a store that keeps nothing for a while is given so many records, and one l
     },
     read: () => Promise.resolve({ records: [], more: false }),
     follow: () => Promise.resolve({ next: () => Promise.resolve([]) }),
-    [Symbol.dispose]: () => undefined,
+    trim: () => Promise.resolve(),
   };
   const lines: Record<string, unknown>[] = [];
   const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) });

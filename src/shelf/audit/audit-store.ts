@@ -60,11 +60,11 @@ export interface AuditPage {
   readonly more: boolean;
 }
 
-export interface AuditStore extends Disposable {
-  /** Keeps a record before it returns, or before what it returns resolves. @throws Error when it cannot be kept. */
-  append(record: AuditRecord): void | Promise<void>;
-  /** Gives back the space of records beyond the bound of the store, where that is not done with each. */
-  trim?(): Promise<void>;
+export interface AuditStore {
+  /** The record is kept when this resolves. @throws Error when it cannot be kept. */
+  append(record: AuditRecord): Promise<void>;
+  /** Gives back the space of records beyond the bound of the store. */
+  trim(): Promise<void>;
   read(query: AuditQuery): Promise<AuditPage>;
   /** Those who follow it ask again and again: it costs little where there is nothing new. */
   follow(): Promise<AuditFollower>;

@@ -1,8 +1,15 @@
 /** The audit as one table and one chain of hashes, which is computed here, in the transaction of what is recorded. */
 import { chained, chainOf, type ChainEnd } from './audit-chain.ts';
-import { fits } from './audit-store.ts';
-import type { AuditFollower, AuditPage, AuditQuery, AuditRecord, AuditStore, KeptAuditRecord } from './audit-store.ts';
-import type { Database, Dialect, Query, Row } from '../store/database.ts';
+import {
+  fits,
+  type AuditFollower,
+  type AuditPage,
+  type AuditQuery,
+  type AuditRecord,
+  type AuditStore,
+  type KeptAuditRecord,
+} from './audit-store.ts';
+import { pagesOf, placesOf, type Database, type Dialect, type Query, type Row } from '../store/database.ts';
 
 /** How far the chain is. */
 export interface AuditHead extends Row {
@@ -14,16 +21,30 @@ export interface AuditHead extends Row {
   readonly now: number;
 }
 
-interface AuditRow extends Row {
+export interface AuditRow extends Row {
   readonly id: number;
   readonly at: number;
+  readonly who: string;
   readonly record: string;
 }
 
+/** How far a writer is, and what went at its beginning. */
+export interface ChainRow extends Row {
+  readonly writer: string;
+  readonly number: number;
+  readonly hash: string;
+  readonly trimmed: number;
+  readonly trimmed_hash: string;
+}
+
 /** The action of a record that tells up to where the oldest went. */
-export const TRIM = 'trim audit';
+const TRIM = 'trim audit';
+/** Columns. */
+export const RECORD = ['id', 'at', 'who', 'record'];
+export const CHAIN = ['writer', 'number', 'hash', 'trimmed', 'trimmed_hash'];
+const HEAD = [...CHAIN, 'last_id', 'bytes'];
 /** Rows that are looked through at a time. */
-const PAGE = 1000;
+export const PAGE = 1000;
 
 /** @param head where it was just read. @param record is added at the end of the chain. In an exclusive transaction. */
 export async function appendAudit(
@@ -105,16 +126,12 @@ export class AuditTable implements AuditStore {
     let last = rows[0]?.last ?? 0;
     return {
       next: async () => {
-        const sql = `SELECT id, at, record FROM ${schema}audit WHERE id > $1 ORDER BY id LIMIT ${String(PAGE)}`;
+        const sql = `SELECT ${RECORD.join(', ')} FROM ${schema}audit WHERE id > $1 ORDER BY id LIMIT ${String(PAGE)}`;
         const { rows } = await this.#database.query<AuditRow>(sql, [last]);
         last = rows.at(-1)?.id ?? last;
         return rows.map(recordOf);
       },
     };
-  }
-
-  [Symbol.dispose](): void {
-    // The shelf closes the database.
   }
 
   /** The oldest records go where all together are larger than they may be. The head says which went, and so does a record. */
@@ -125,7 +142,7 @@ export class AuditTable implements AuditStore {
     if (bytes <= this.#most) return;
     // A part of them at a time, so that not each record takes one away.
     const goal = this.#most - this.#most / 16;
-    const sql = `SELECT id, at, record FROM ${schema}audit ORDER BY id LIMIT ${String(PAGE)}`;
+    const sql = `SELECT ${RECORD.join(', ')} FROM ${schema}audit ORDER BY id LIMIT ${String(PAGE)}`;
     // Of each chain: those of version 0.1 come first.
     const ends = new Map<string, ChainEnd>();
     while (bytes > goal) {
@@ -153,7 +170,7 @@ export class AuditTable implements AuditStore {
 
   async #page({ newerThan, since, ko, who }: AuditQuery, after: number): Promise<readonly AuditRow[]> {
     const { rows } = await this.#database.query<AuditRow>(
-      `SELECT id, at, record FROM ${this.#database.dialect.schema}audit
+      `SELECT ${RECORD.join(', ')} FROM ${this.#database.dialect.schema}audit
         WHERE id < $1 AND at >= $2 AND id > $3 AND who = coalesce($4, who) AND record LIKE '%' || $5 || '%'
         ORDER BY id DESC LIMIT ${String(PAGE)}`,
       [after, since ?? 0, newerThan ?? 0, who ?? null, ko ?? ''],
@@ -178,3 +195,44 @@ const recordOf = ({ id, at, record }: AuditRow): KeptAuditRecord => ({
   ...{ id, time: new Date(at).toISOString() },
   ...(JSON.parse(record) as AuditRecord),
 });
+
+/** `other`: the target has records of its own, which stay alone. */
+export type CopiedAudit = 'copied' | 'present' | 'other' | 'none';
+
+/** Records that are copied at a time. */
+const COPIED_AT_ONCE = 500;
+
+/** @param from that of a shelf whose activator may go on. @param to that of a shelf which this process may write. */
+export async function copyAudit(from: Database, to: Database): Promise<CopiedAudit> {
+  const table = (name: string): string => `${from.dialect.schema}${name}`;
+  const target = (name: string): string => `${to.dialect.schema}${name}`;
+  const headOf = async (query: Query, name: string): Promise<ChainRow & { readonly last_id: number }> => {
+    const { rows } = await query<ChainRow & { readonly last_id: number }>(`SELECT ${HEAD.join(', ')} FROM ${name}`);
+    if (rows[0] === undefined) throw new Error('the audit has no head');
+    return rows[0];
+  };
+  return to.transaction(
+    async ({ query }) => {
+      const source = await headOf(from.query, table('audit_head'));
+      const there = await headOf(query, target('audit_head'));
+      if (source.last_id === 0) return 'none';
+      if (there.last_id > 0) return there.writer === source.writer ? 'present' : 'other';
+      const insert = async (name: string, columns: readonly string[], rows: readonly Row[]): Promise<void> => {
+        const values = rows.map((row) => columns.map((column) => row[column] ?? null));
+        const sql = `INSERT INTO ${target(name)} (${columns.join(', ')}) VALUES ${placesOf(values)}`;
+        if (rows.length > 0) await query(sql, values.flat());
+      };
+      const records = `SELECT ${RECORD.join(', ')} FROM ${table('audit')} WHERE id <= $1`;
+      for await (const rows of pagesOf<Row>(from.query, records, 'id', COPIED_AT_ONCE, [source.last_id]))
+        await insert('audit', RECORD, rows);
+      const earlier = await from.query(`SELECT ${CHAIN.join(', ')} FROM ${table('audit_earlier')}`);
+      await insert('audit_earlier', CHAIN, earlier.rows);
+      await query(
+        `UPDATE ${target('audit_head')} SET ${HEAD.map((name, at) => `${name} = $${String(at + 1)}`).join(', ')}`,
+        HEAD.map((name) => source[name] ?? null),
+      );
+      return 'copied';
+    },
+    { isExclusive: true },
+  );
+}

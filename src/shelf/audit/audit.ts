@@ -41,27 +41,19 @@ export class Audit {
       this.lost++;
       return;
     }
-    try {
-      const kept = this.#store.append(record);
-      if (kept !== undefined) this.#await(kept, record);
-    } catch (thrown) {
-      this.#notKept(record, thrown);
-    }
-  }
-
-  /** Resolves when nothing is on its way any more. */
-  async settled(): Promise<void> {
-    await Promise.all(this.#pending);
-  }
-
-  #await(kept: Promise<void>, record: AuditRecord): void {
-    const settled = kept
+    const settled = this.#store
+      .append(record)
       .catch((thrown: unknown) => this.#notKept(record, thrown))
       .then(() => {
         this.#pending.delete(settled);
         this.#tellDropped();
       });
     this.#pending.add(settled);
+  }
+
+  /** Resolves when nothing is on its way any more. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#pending);
   }
 
   /** Once for all of them, when there is room again. */

@@ -11,7 +11,6 @@ import { migrate } from '../store/schema.ts';
 import { SqliteDatabase } from '../store/sqlite/sqlite-database.ts';
 import type { AuditRecord } from './audit-store.ts';
 import { appendAudit, AuditTable } from './audit-table.ts';
-import { AuditTableToVerify } from './audit-table-to-verify.ts';
 import { verifyAudit, type AuditVerdict, type NotedHash } from './verify-audit.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'kgrid-audit-'));
@@ -65,7 +64,7 @@ async function keptIn(database: Database): Promise<Kept> {
         ]);
       }
     },
-    verify: (noted) => verifyAudit(new AuditTableToVerify(database), noted),
+    verify: (noted) => verifyAudit(database, noted),
   };
 }
 
@@ -155,7 +154,7 @@ test('PostgreSQL: what several processes write at once, in transactions that fai
     await assert.rejects(work, /no/);
   });
   await Promise.all([...writing, ...failing]);
-  const { problems, writers } = await verifyAudit(new AuditTableToVerify(database));
+  const { problems, writers } = await verifyAudit(database);
   assert.deepEqual(problems, []);
   assert.deepEqual(
     writers.map(({ number, records }) => [number, records]),
@@ -163,15 +162,15 @@ test('PostgreSQL: what several processes write at once, in transactions that fai
   );
   for (let i = 0; i < 100; i++) await stores[i % 3]?.append(record(`a/b/v${i}`));
   await stores[0]?.trim();
-  const trimmed = await verifyAudit(new AuditTableToVerify(database));
+  const trimmed = await verifyAudit(database);
   assert.deepEqual(trimmed.problems, []);
   assert.ok(trimmed.writers.every((each) => each.trimmed > 0 && each.trimmed + each.records === each.number));
   await database.query(`DELETE FROM ${schema}audit WHERE id = (SELECT min(id) FROM ${schema}audit)`);
   assert.deepEqual(
-    (await verifyAudit(new AuditTableToVerify(database))).problems.map(({ kind }) => kind),
+    (await verifyAudit(database)).problems.map(({ kind }) => kind),
     ['removed'],
   );
   await database.query(`UPDATE ${schema}audit SET who = 'eve' WHERE id = (SELECT max(id) FROM ${schema}audit)`);
-  const { problems: found } = await verifyAudit(new AuditTableToVerify(database));
+  const { problems: found } = await verifyAudit(database);
   assert.ok(found.some(({ why }) => why === 'its column who is not as its text says'));
 });

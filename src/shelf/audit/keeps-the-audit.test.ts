@@ -6,7 +6,6 @@ import { migrate } from '../store/schema.ts';
 import { SqliteDatabase } from '../store/sqlite/sqlite-database.ts';
 import type { AuditQuery, AuditRecord } from './audit-store.ts';
 import { AuditTable } from './audit-table.ts';
-import { AuditTableToVerify } from './audit-table-to-verify.ts';
 import { verifyAudit } from './verify-audit.ts';
 
 const MOST = 64 * 1024;
@@ -91,7 +90,7 @@ test('no more is kept than may be, the oldest goes first, and a record of it sta
     ids,
     Array.from(ids, (_, i) => (ids[0] ?? 0) - i),
   );
-  const verdict = await verifyAudit(new AuditTableToVerify(database));
+  const verdict = await verifyAudit(database);
   assert.deepEqual(verdict.problems, []);
   assert.ok((verdict.writers[0]?.trimmed ?? 0) > 0);
 });
@@ -103,7 +102,7 @@ test('an audit whose records were deleted does not verify, whatever its head say
   for (let i = 1; i <= 9; i++) await store.append(record(`a/b/v${i}`));
   await database.query('DELETE FROM audit');
   await database.query('UPDATE audit_head SET trimmed = number, trimmed_hash = hash, bytes = 0');
-  const { problems } = await verifyAudit(new AuditTableToVerify(database));
+  const { problems } = await verifyAudit(database);
   assert.match(
     problems.map(({ why }) => why).join(),
     /numbers 1 to 9 are not there, and no record says that they went/,

@@ -1,34 +1,16 @@
 /** Holds the records of an audit to their chain of hashes. */
+import { pagesOf, type Database } from '../store/database.ts';
 import { chainOf, BEGIN, type ChainEnd } from './audit-chain.ts';
+import { CHAIN, PAGE, RECORD, type AuditRow, type ChainRow } from './audit-table.ts';
 
-/** A record as it is kept. */
-export interface StoredRecord {
-  /** Its `id`; of a line that cannot be read, its place. */
-  readonly id: number | string;
-  readonly text: string;
-  /** What beside the text is not as the text says. */
-  readonly contradiction?: string | undefined;
-}
-
-/** What a store knows of a writer beside its records. */
-export interface KnownWriter {
+/** What the head says of a writer beside its records. */
+interface KnownWriter {
   readonly end: ChainEnd;
   /** Up to where the oldest went because there were too many. */
   readonly trimmed: ChainEnd;
 }
 
-export interface KnownWriters {
-  readonly writers: ReadonlyMap<string, KnownWriter>;
-  /** The first id that must be in a chain; undefined where that is not known. */
-  readonly from: number | undefined;
-}
-
-export interface AuditToVerify extends AsyncDisposable {
-  /** Asked before the records are read, and once more behind them, since a service may go on writing. */
-  known(): Promise<KnownWriters>;
-  /** The oldest first. */
-  records(): AsyncIterable<StoredRecord>;
-}
+type KnownWriters = ReadonlyMap<string, KnownWriter>;
 
 export type ProblemKind = 'changed' | 'removed' | 'inserted' | 'reordered' | 'unknown';
 
@@ -37,7 +19,7 @@ export interface AuditProblem {
   readonly writer?: string;
   /** Of that writer, where one is meant. */
   readonly number?: number;
-  readonly id?: number | string;
+  readonly id?: number;
   readonly why: string;
 }
 
@@ -79,16 +61,52 @@ interface Chain {
   /** Numbers that did not come yet. */
   gaps: Gap[];
   /** The first record that is there. */
-  first: { readonly number: number; readonly previous: string; readonly id: number | string } | undefined;
+  first: { readonly number: number; readonly previous: string; readonly id: number } | undefined;
   /** Hashes of those numbers that are known beside the records. */
   readonly seen: Map<number, string>;
 }
 
-export async function verifyAudit(audit: AuditToVerify, noted: readonly NotedHash[] = []): Promise<AuditVerdict> {
-  const before = await audit.known();
-  const verifier = new Verifier(before, noted);
-  for await (const record of audit.records()) verifier.read(record);
-  return verifier.close(await audit.known());
+/** A service may go on writing. */
+export async function verifyAudit(
+  database: Pick<Database, 'query' | 'dialect'>,
+  noted: readonly NotedHash[] = [],
+): Promise<AuditVerdict> {
+  const verifier = new Verifier(await knownWriters(database), noted);
+  const all = `SELECT ${RECORD.join(', ')} FROM ${database.dialect.schema}audit WHERE 1 = 1`;
+  for await (const rows of pagesOf<AuditRow>(database.query, all, 'id', PAGE))
+    for (const row of rows) verifier.read(row);
+  return verifier.close(await knownWriters(database));
+}
+
+async function knownWriters({ query, dialect }: Pick<Database, 'query' | 'dialect'>): Promise<KnownWriters> {
+  const { rows } = await query<ChainRow>(
+    ['audit_head', 'audit_earlier']
+      .map((table) => `SELECT ${CHAIN.join(', ')} FROM ${dialect.schema}${table}`)
+      .join(' UNION ALL '),
+  );
+  return new Map(
+    rows.map(({ writer, number, hash, trimmed, trimmed_hash: hashOfTrimmed }) => [
+      writer,
+      { end: { number, hash }, trimmed: { number: trimmed, hash: hashOfTrimmed } },
+    ]),
+  );
+}
+
+/** The columns by which records are chosen say the same as the record. */
+function contradictionIn({ record, at, who }: AuditRow): string | undefined {
+  const said = fieldsIn(record);
+  const columns = { who, time: new Date(at).toISOString() };
+  const other = Object.entries(columns).find(([name, value]) => said[name] !== undefined && said[name] !== value);
+  return other && `its column ${other[0]} is not as its text says`;
+}
+
+function fieldsIn(record: string): Record<string, unknown> {
+  try {
+    const value = JSON.parse(record) as unknown;
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
 }
 
 class Verifier {
@@ -106,7 +124,8 @@ class Verifier {
     this.#noted = noted;
   }
 
-  read({ id, text, contradiction }: StoredRecord): void {
+  read(row: AuditRow): void {
+    const { id, record: text } = row;
     const found = chainOf(text);
     if (found === undefined) {
       this.#readOutside(id);
@@ -119,8 +138,8 @@ class Verifier {
     chain.records++;
     const problem = (kind: ProblemKind, why: string): void =>
       this.#add({ kind, writer, number: found.number, id, why });
-    if (!isWhole) problem('changed', 'its text does not have its hash');
-    else if (contradiction !== undefined) problem('changed', contradiction);
+    const contradiction = isWhole ? contradictionIn(row) : 'its text does not have its hash';
+    if (contradiction !== undefined) problem('changed', contradiction);
     const { end } = chain;
     // What is changed may have another number than it had.
     const number = !isWhole && previous === end.hash && chain.first !== undefined ? end.number + 1 : found.number;
@@ -138,11 +157,11 @@ class Verifier {
     if (this.#isKnown(writer, number)) chain.seen.set(number, hash);
   }
 
-  close({ writers }: KnownWriters): AuditVerdict {
-    for (const [writer, known] of this.#before.writers) this.#closeWriter(writer, writers.get(writer) ?? known);
+  close(writers: KnownWriters): AuditVerdict {
+    for (const [writer, known] of this.#before) this.#closeWriter(writer, writers.get(writer) ?? known);
     for (const [writer, { trimmed }] of writers) this.#requireTrim(writer, trimmed);
     for (const [writer, chain] of this.#chains) {
-      if (this.#before.writers.has(writer)) continue;
+      if (this.#before.has(writer)) continue;
       const known = writers.get(writer);
       if (known !== undefined) this.#closeWriter(writer, known);
       else {
@@ -171,9 +190,8 @@ class Verifier {
       this.#addRemoved(writer, 1, number, 'and no record says that they went because there were too many');
   }
 
-  #readOutside(id: number | string): void {
-    const { from } = this.#before;
-    if (typeof id === 'number' && (from === undefined ? this.#chains.size === 0 : id < from)) this.#older++;
+  #readOutside(id: number): void {
+    if (this.#chains.size === 0) this.#older++;
     else
       this.#add({
         ...{ kind: 'inserted', id },
@@ -183,7 +201,7 @@ class Verifier {
 
   #closeWriter(writer: string, { end, trimmed }: KnownWriter): void {
     const chain = this.#chainOf(writer);
-    const known = this.#before.writers.get(writer)?.end ?? BEGIN;
+    const known = this.#before.get(writer)?.end ?? BEGIN;
     const { first } = chain;
     if (first?.number === trimmed.number + 1 && first.previous !== trimmed.hash)
       this.#add({
@@ -232,7 +250,7 @@ class Verifier {
 
   #isKnown(writer: string, number: number): boolean {
     return (
-      this.#before.writers.get(writer)?.end.number === number ||
+      this.#before.get(writer)?.end.number === number ||
       this.#noted.some((noted) => noted.writer === writer && noted.number === number)
     );
   }

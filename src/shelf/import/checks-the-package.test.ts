@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../lib/errors.ts';
-import { koFiles } from '../../../test/archives/ko.ts';
-import type { Files, KoSpec } from '../../../test/archives/ko.ts';
-import { checkPackage } from './check-package.ts';
-import type { CheckedPackage } from './check-package.ts';
-import { DEFAULT_PACKAGE_LIMITS } from './limits.ts';
+import { koFiles, type Files, type KoSpec } from '../../../test/archives/ko.ts';
+import { checkPackage, type CheckedPackage } from './check-package.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../archive/archive.ts';
 
 function check(files: Files): Promise<CheckedPackage> {
   const sizes = Object.entries(files).map(([path, data]) => [path, { path, size: Buffer.byteLength(data) }] as const);

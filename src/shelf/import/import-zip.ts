@@ -4,12 +4,11 @@ import type { DescriptorReader } from '../../knowledge-object/descriptors/backgr
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { importRefused, packageTooLarge } from '../../lib/errors.ts';
-import { type Archive, bytes } from '../archive/archive.ts';
+import { bytes, type Archive, type PackageLimits } from '../archive/archive.ts';
 import { openArchive } from '../archive/open-archive.ts';
 import type { ChangeAuthor } from '../change-author.ts';
 import type { Shelf, ShelfEntry, Staging } from '../shelf.ts';
 import { checkPackage } from './check-package.ts';
-import type { PackageLimits } from './limits.ts';
 import { spool } from './spool.ts';
 
 /** By which rules packages are taken in. */

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { koFiles } from '../../../test/archives/ko.ts';
-import type { Files } from '../../../test/archives/ko.ts';
+import { koFiles, type Files } from '../../../test/archives/ko.ts';
 import { inspectPackage } from './check-package.ts';
-import { DEFAULT_PACKAGE_LIMITS } from './limits.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../archive/archive.ts';
 
 async function placesOf(files: Files): Promise<string[]> {
   const sizes = Object.entries(files).map(([path, data]) => [path, { path, size: Buffer.byteLength(data) }] as const);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkedLookup } from './addresses.ts';
+import { checkedLookup } from './http-client.ts';
 
 const resolvesTo =
   (...addresses: string[]): Parameters<typeof checkedLookup>[1] =>

@@ -3,16 +3,14 @@ import type { Config } from '../../config/config.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ImportTarget } from '../import/import-zip.ts';
-import type { ImportedFor, ManifestImporter, ManifestOutcome } from '../manifest-importer.ts';
-import type { Lookup } from './addresses.ts';
-import { MANIFEST_LIMITS, ManifestRun } from './manifest-run.ts';
-import type { AroundEntry, ManifestLimits } from './manifest-run.ts';
-import { resolveLocation } from './parse-manifest.ts';
-import type { ManifestEntry } from './parse-manifest.ts';
-import { Sources } from './sources.ts';
-import type { LocationPolicy } from './sources.ts';
+import type { Lookup } from './http-client.ts';
+import { MANIFEST_LIMITS, ManifestRun, type AroundEntry, type ManifestLimits } from './manifest-run.ts';
+import { resolveLocation, type ManifestEntry } from './parse-manifest.ts';
+import { Sources, type LocationPolicy } from './sources.ts';
+import type { ChangeAuthor } from '../change-author.ts';
+import type { KoId } from '../../knowledge-object/id.ts';
 
-export interface ManifestImporterOptions {
+interface ManifestImporterOptions {
   readonly config: Pick<Config, 'profile' | 'fileManifests' | 'privateManifests'>;
   readonly target: ImportTarget;
   readonly log: Pick<Logger, 'debug'>;
@@ -60,3 +58,30 @@ export function createManifestImporter(options: ManifestImporterOptions): Manife
 /** A URL, or a path from where the service was started. */
 const namedLocation = (location: string): ManifestEntry =>
   /^[a-z][a-z\d+.-]*:/i.test(location) ? resolveLocation(location) : { location, url: pathToFileURL(location) };
+
+export interface ManifestOutcome {
+  readonly location: string;
+  readonly id?: KoId;
+  /** Its `@id`, where that is another text. */
+  readonly atId?: string | undefined;
+  /** `sha256:<old>, sha256:<new>`, where the content of a version that was there is now another. */
+  readonly digests?: string;
+  readonly error?: Error;
+}
+
+/** Hears of each entry when it is done: the how-manieth, of how many. */
+export type OnEntry = (outcome: ManifestOutcome, done: number, total: number) => void;
+
+interface ImportedFor {
+  readonly author?: ChangeAuthor | undefined;
+  readonly onEntry?: OnEntry | undefined;
+}
+
+export interface ManifestImporter {
+  /** A body of `POST /kos/manifest`. */
+  importPosted(body: unknown, by?: ImportedFor): Promise<readonly ManifestOutcome[]>;
+  /** A body of `POST /kos/manifest-list`: locations of manifests. */
+  importPostedList(body: unknown, by?: ImportedFor): Promise<readonly ManifestOutcome[]>;
+  /** A manifest that the operator named at the start. */
+  importNamed(location: string): Promise<readonly ManifestOutcome[]>;
+}

@@ -7,10 +7,9 @@ import { setImmediate } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { Bench } from '../../../test/archives/bench.ts';
 import { koFiles, zipOf } from '../../../test/archives/ko.ts';
-import { web } from '../../../test/archives/web.ts';
-import type { Answer, Web } from '../../../test/archives/web.ts';
-import { DEFAULT_PACKAGE_LIMITS } from '../import/limits.ts';
-import type { Lookup } from './addresses.ts';
+import { web, type Answer, type Web } from '../../../test/archives/web.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../archive/archive.ts';
+import type { Lookup } from './http-client.ts';
 import { createManifestImporter } from './create-manifest-importer.ts';
 import { MANIFEST_LIMITS } from './manifest-run.ts';
 

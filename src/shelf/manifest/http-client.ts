@@ -1,16 +1,15 @@
-import { isIP } from 'node:net';
-import { pipeline } from 'node:stream';
-import type { Readable, Transform } from 'node:stream';
+import { isIP, type LookupFunction } from 'node:net';
+import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
 import type { Agent } from 'undici';
-import { importRefused } from '../../lib/errors.ts';
+import { importRefused, type ServiceError } from '../../lib/errors.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
 import { untilStopped } from '../../lib/until-stopped.ts';
-import { addressProblem, checkedLookup } from './addresses.ts';
-import type { Lookup } from './addresses.ts';
 import { isHttp } from './parse-manifest.ts';
+import { addressKind } from '../../lib/address-kind.ts';
 
-export interface HttpClientOptions {
+interface HttpClientOptions {
   /** Whether private and loopback addresses may be asked. */
   readonly privateAddresses: boolean;
   readonly redirects: number;
@@ -111,3 +110,39 @@ function decoded(body: Readable, encoding: string | string[] | undefined): Reada
   }
   return pipeline(body, decoder(), () => undefined);
 }
+
+/** Why an address may not be asked; undefined when it may. */
+function addressProblem(address: string, privateIsAllowed: boolean): ServiceError | undefined {
+  const kind = addressKind(address);
+  if (kind === 'never')
+    return importRefused('is at an address that is never asked (link-local, multicast or reserved)');
+  if (kind === 'public' || privateIsAllowed) return undefined;
+  return importRefused('is at a private or loopback address: allow these with --allow-private-manifests');
+}
+
+/** The signature of `dns.lookup` with `all`. */
+export type Lookup = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+/**
+ * Resolves a name to those of its addresses that may be asked. It is used for the connection itself, so that no
+ * second answer of the name's server can lead elsewhere than what was checked.
+ */
+export const checkedLookup =
+  (privateIsAllowed: boolean, lookup: Lookup = systemLookup): LookupFunction =>
+  (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, []);
+      const [problem] = addresses
+        .map(({ address }) => addressProblem(address, privateIsAllowed))
+        .filter((p) => p !== undefined);
+      const allowed = addresses.filter(({ address }) => addressProblem(address, privateIsAllowed) === undefined);
+      const [first] = allowed;
+      if (first === undefined) return callback(problem ?? importRefused('has no address'), []);
+      if (options.all === true) callback(null, allowed);
+      else callback(null, first.address, first.family);
+    });
+  };

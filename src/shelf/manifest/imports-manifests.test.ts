@@ -6,13 +6,11 @@ import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { Bench } from '../../../test/archives/bench.ts';
 import { koFiles, zipOf } from '../../../test/archives/ko.ts';
-import { web } from '../../../test/archives/web.ts';
-import type { Answer } from '../../../test/archives/web.ts';
+import { web, type Answer } from '../../../test/archives/web.ts';
 import { koKey } from '../../knowledge-object/id.ts';
 import { ServiceError, shelfNotWritable } from '../../lib/errors.ts';
-import type { ManifestImporter, ManifestOutcome } from '../manifest-importer.ts';
+import { createManifestImporter, type ManifestImporter, type ManifestOutcome } from './create-manifest-importer.ts';
 import type { Shelf } from '../shelf.ts';
-import { createManifestImporter } from './create-manifest-importer.ts';
 import { MANIFEST_LIMITS } from './manifest-run.ts';
 
 const bench = await Bench.open();

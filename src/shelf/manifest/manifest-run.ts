@@ -6,11 +6,10 @@ import { GrowingBytes } from '../../lib/growing-bytes.ts';
 import { withoutMark } from '../../lib/text.ts';
 import { bytes } from '../archive/archive.ts';
 import type { ChangeAuthor } from '../change-author.ts';
-import { type ImportTarget, importZip } from '../import/import-zip.ts';
-import type { ManifestOutcome, OnEntry } from '../manifest-importer.ts';
-import { listIn, type ManifestEntry, parseManifest, parseManifestText } from './parse-manifest.ts';
-import { toReadableError } from './reasons.ts';
-import type { Sources } from './sources.ts';
+import { importZip, type ImportTarget } from '../import/import-zip.ts';
+import type { ManifestOutcome, OnEntry } from './create-manifest-importer.ts';
+import { listIn, parseManifest, parseManifestText, type ManifestEntry } from './parse-manifest.ts';
+import { toReadableError, type Sources } from './sources.ts';
 
 /** How much one run may ask for. */
 export interface ManifestLimits {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type FileHandle, open } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline, Readable, Transform } from 'node:stream';
 import { koKey } from '../../knowledge-object/id.ts';
@@ -15,8 +15,7 @@ import {
 import { errnoOf, isTransient } from '../disk-errors.ts';
 import type { KoPackage, ShelfEntry } from '../shelf.ts';
 import { DamagedObject } from '../store/objects.ts';
-import { READ_REGULAR, readRegular } from './hash-file.ts';
-import { type HashedFile, type PackageContent, sha256 } from './package-content.ts';
+import { READ_REGULAR, readRegular, sha256, type HashedFile, type PackageContent } from './package-content.ts';
 
 /** Up to this size a file is read and verified before its first byte is given out. */
 const VERIFIED_FIRST_BYTES = 1024 * 1024;

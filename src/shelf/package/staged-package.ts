@@ -5,8 +5,8 @@ import type { Readable } from 'node:stream';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import type { KoId } from '../../knowledge-object/id.ts';
 import { escapeForMessage } from '../../knowledge-object/escape-for-message.ts';
-import { binaryNotFound, importRefused } from '../../lib/errors.ts';
-import type { ShelfEntry, Staging } from '../shelf.ts';
+import { binaryNotFound, importRefused, preconditionFailed } from '../../lib/errors.ts';
+import type { ShelfEntry, Staging, KoPackage } from '../shelf.ts';
 import { asWriteError, errnoOf, writing } from '../disk-errors.ts';
 import type { DurableFiles } from '../store/durable-files.ts';
 import { admit, requirePath } from './admit.ts';
@@ -117,3 +117,16 @@ const isOf = (content: Readable | Buffer, thrown: unknown): boolean =>
   !Buffer.isBuffer(content) && content.errored === thrown;
 
 const isConflict = (thrown: unknown): boolean => ['EEXIST', 'ENOTDIR', 'EISDIR'].includes(errnoOf(thrown) ?? '');
+
+/** Copies a package, with other metadata where they are given. */
+export async function copyFiles(from: KoPackage, to: Staging, metadata = from.entry.metadata): Promise<void> {
+  for (const path of from.files.keys())
+    await to.write(path, path === METADATA_FILE ? Buffer.from(metadata) : await from.stream(path));
+}
+
+/** @throws preconditionFailed unless the KO has one of these entity tags. */
+export function requireMatch(entry: ShelfEntry | undefined, ifMatch: readonly string[] | undefined): void {
+  if (ifMatch === undefined || (entry !== undefined && ifMatch.some((tag) => tag === entry.etag || tag === '*')))
+    return;
+  throw preconditionFailed('The knowledge object has changed meanwhile: its entity tag is not one of If-Match.');
+}

@@ -6,8 +6,7 @@ import { changeRecord, type ChangeAction, type ChangeAuthor } from '../change-au
 import type { PackageContent } from '../package/package-content.ts';
 import type { ShelfEntry } from '../shelf.ts';
 import type { Database, Query } from './database.ts';
-import type { NodeId } from './node-id.ts';
-import { mayLive, nodesWhere, untilNone } from './node-lives.ts';
+import { mayLive, nodesWhere, untilNone, type NodeId } from './nodes.ts';
 import type { Objects } from './objects.ts';
 import { renderListing } from './package-listing.ts';
 import { addPackage, removeUnused } from './packages.ts';

@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import { METADATA_FILE } from '../../knowledge-object/metadata.ts';
 import { isMissing, isTransient } from '../disk-errors.ts';
 import { makeFolder, syncFolder, type DurableFiles } from './durable-files.ts';
-import { hashFile } from '../package/hash-file.ts';
-import type { HashedFile } from '../package/package-content.ts';
+import { hashFile, type HashedFile } from '../package/package-content.ts';
 import { DamagedObject, type Objects, type Source, type Stored } from './objects.ts';
 
 export interface FoundObject {

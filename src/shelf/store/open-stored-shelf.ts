@@ -1,6 +1,5 @@
 /** Opens the shelf that lies in a folder, and makes the folder where it is missing. */
-import type { Stats } from 'node:fs';
-import { constants, existsSync } from 'node:fs';
+import { constants, existsSync, type Stats } from 'node:fs';
 import { access, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -16,10 +15,10 @@ import type { KeepRemoved } from '../shelf.ts';
 import type { ImportRules } from '../import/import-zip.ts';
 import { PlacedArchives } from '../unpacked/placed-archives.ts';
 import { ShelfChanges } from './changes.ts';
-import { NodeId } from './node-id.ts';
+import { NodeId } from './nodes.ts';
 import { ObjectsFolder } from './objects-folder.ts';
 import { filesOf, namedObjects } from './packages.ts';
-import { ReadOnlyCopy } from './read-only-copy.ts';
+import { ReadOnlyCopy } from './snapshot.ts';
 import { Retained } from './retained.ts';
 import { migrate } from './schema.ts';
 import { ShelfFollower } from './shelf-follower.ts';

@@ -1,8 +1,9 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync, closeSync, constants, openSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
+import { spawnSync } from 'node:child_process';
 import { ServiceError, startRefused } from '../../lib/errors.ts';
-import { lockFolder, type FolderLock } from './folder-lock.ts';
 import type { Warn } from './stored-shelf.ts';
+import { loadNative } from '../../lib/native.ts';
 
 /** A folder that one process alone may change. */
 export interface OwnedPlace {
@@ -134,3 +135,34 @@ export function readOwnerNote(place: OwnedPlace): { pid: number; since: string; 
 }
 
 const nounOf = ({ option }: OwnedPlace): string => (option === '--shelf' ? 'shelf folder' : 'state folder');
+
+interface FolderLock {
+  release(): void;
+}
+
+/** `LOCK_EX | LOCK_NB` of flock(2). */
+const EXCLUSIVE_AT_ONCE = 6;
+/** Far more than a busy machine takes to start a program: a lock that is late is a lock all the same. */
+const TIMEOUT_MS = 60_000;
+const TAKEN = 1;
+
+/**
+ * Locks a folder itself. The lock is the kernel's and hangs on the folder's inode: nothing inside can be deleted to get past
+ * it, and it ends with this process, however that ends.
+ * @returns `taken` by somebody else; `unavailable` where the file system, or this machine, knows no such lock.
+ */
+export function lockFolder(path: string): FolderLock | 'taken' | 'unavailable' {
+  const folder = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  const flock = loadNative()?.func('int flock(int, int)');
+  if (flock !== undefined && flock(folder, EXCLUSIVE_AT_ONCE) === 0) return { release: () => closeSync(folder) };
+  // The program locks the descriptor that it inherits; the lock stays with what was opened when it has ended.
+  const { status, stderr } = spawnSync('flock', ['-x', '-n', '3'], {
+    stdio: ['ignore', 'ignore', 'pipe', folder],
+    env: {},
+    timeout: TIMEOUT_MS,
+  });
+  if (status === 0) return { release: () => closeSync(folder) };
+  closeSync(folder);
+  // Whatever else goes wrong is told in words.
+  return status === TAKEN && stderr.length === 0 ? 'taken' : 'unavailable';
+}

@@ -1,7 +1,7 @@
 /** Brings the tables of a shelf to what this program knows, step by step (`tables.ts`); never back. */
 import { startRefused } from '../../lib/errors.ts';
 import type { Database, Dialect, Query, Row } from './database.ts';
-import { lives } from './node-lives.ts';
+import { lives } from './nodes.ts';
 import { STEPS, type Step } from './tables.ts';
 import { ASIDE, copyTables, isOfVersion01, putTablesAside } from './upgrade/take-over-tables.ts';
 

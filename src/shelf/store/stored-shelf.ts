@@ -12,10 +12,9 @@ import type { FolderPackages } from '../unpacked/folder-packages.ts';
 import type { PlacedArchives } from '../unpacked/placed-archives.ts';
 import { sha256, type HashedFile, type PackageContent } from '../package/package-content.ts';
 import { admit, requirePlace } from '../package/admit.ts';
-import { copyFiles, requireMatch } from '../package/rules-of-changes.ts';
+import { copyFiles, requireMatch, StagedPackage, type Publish } from '../package/staged-package.ts';
 import type { JudgedPackage, Trust } from '../package/signatures/trust.ts';
 import type { Verdict } from '../package/signatures/verdict.ts';
-import { StagedPackage, type Publish } from '../package/staged-package.ts';
 import type {
   KoPackage,
   ListRange,
@@ -30,7 +29,7 @@ import type {
 } from '../shelf.ts';
 import type { OpenChange, ShelfChanges } from './changes.ts';
 import type { Database } from './database.ts';
-import type { NodeId } from './node-id.ts';
+import type { NodeId } from './nodes.ts';
 import type { Objects, Stored } from './objects.ts';
 import { textsOf } from './package-listing.ts';
 import { forgetRemoved, isNamed, storedAt } from './packages.ts';
@@ -555,3 +554,10 @@ export class StoredShelf implements Shelf {
     return Promise.reject(shelfNotReadable('The shelf cannot be read at the moment: try again later.', new Error(why)));
   }
 }
+
+/** A shelf as the activators need it that share it, or the one that has it for itself: its database beside the contract. */
+export type SharedShelf = Shelf &
+  Pick<
+    StoredShelf,
+    'database' | 'objects' | 'node' | 'reached' | 'openedAt' | 'openPackage' | 'onChange' | 'onOtherHistory'
+  >;

@@ -1,4 +1,4 @@
-import { nameProblem } from '../zip/entry-name.ts';
+import { nameProblem } from '../zip/entry-rules.ts';
 import { refusalsOf } from '../archive/archive.ts';
 
 export const BLOCK_BYTES = 512;

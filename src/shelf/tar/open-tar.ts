@@ -1,10 +1,15 @@
-import { open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { isContent, refusalsOf } from '../archive/archive.ts';
-import type { Archive, ArchiveLimits, UnpackedFile } from '../archive/archive.ts';
-import { checkEntries, ratioProblem } from '../archive/check-entries.ts';
-import type { NamedEntry } from '../archive/check-entries.ts';
+import {
+  isContent,
+  refusalsOf,
+  checkEntries,
+  ratioProblem,
+  type Archive,
+  type ArchiveLimits,
+  type UnpackedFile,
+  type NamedEntry,
+} from '../archive/archive.ts';
 import { gunzip, isGzip, readFrom } from './gunzip.ts';
 import { isTar } from './header.ts';
 import { readTar } from './read-tar.ts';

@@ -1,11 +1,5 @@
-import { bytes, refusalsOf } from '../archive/archive.ts';
-import type { ArchiveLimits } from '../archive/archive.ts';
-import { tooLarge } from '../archive/check-entries.ts';
-import type { NamedEntry } from '../archive/check-entries.ts';
-import { ByteReader } from './byte-reader.ts';
-import { BLOCK_BYTES, entryName, isZero, readHeader } from './header.ts';
-import type { Header } from './header.ts';
-import { SPARSE, readExtended } from './pax.ts';
+import { bytes, refusalsOf, tooLarge, type ArchiveLimits, type NamedEntry } from '../archive/archive.ts';
+import { BLOCK_BYTES, entryName, isZero, readHeader, type Header } from './header.ts';
 
 const refused = refusalsOf('tar');
 
@@ -134,3 +128,90 @@ function checkedEntry(header: Header, path: Buffer | undefined, limits: ArchiveL
   if (size > limits.file) throw refused.entry(name, `unpacks to ${bytes(size)}; a file may have ${bytes(limits.file)}`);
   return { name, isFolder, size };
 }
+
+/** What an extended header of POSIX says of the next entry that matters here. */
+interface Extended {
+  readonly path?: Buffer;
+}
+
+const LINE_FEED = 0x0a;
+const UTF8 = 'ISO-IR 10646 2000 UTF-8';
+
+/** "%d %s=%s\n", the length of the whole record first. @throws importRefused for what changes what an entry is. */
+function readExtended({ shown, size: headerSize, type }: Header, data: Buffer, next?: Header): Extended {
+  const refuse = (why: string): never => {
+    throw refused.entry(next?.shown ?? shown, why);
+  };
+  const found = new Map<string, Buffer>();
+  for (let at = 0; at < headerSize;) {
+    const [, length = '', key = ''] = RECORD.exec(data.toString('latin1', at, at + MAX_KEY_BYTES)) ?? [];
+    const end = at + Number(length);
+    const value = data.subarray(at + length.length + key.length + 2, end - 1);
+    if (key === '' || end > data.length || value.length + length.length + key.length + 3 !== Number(length))
+      return refuse('has a damaged extended header');
+    if (data[end - 1] !== LINE_FEED) return refuse('has a damaged extended header');
+    if (found.has(key)) return refuse(`has an extended header that says ${key} twice`);
+    found.set(key, value);
+    at = end;
+  }
+  if (type === 'g') {
+    for (const key of found.keys())
+      if (key !== 'comment') refuse(`is a global header that says ${key} of all entries: make the tar without it`);
+    return {};
+  }
+  const text = (key: string): string | undefined => found.get(key)?.toString('latin1');
+  for (const key of found.keys()) {
+    if (key.startsWith('GNU.sparse.') || key === 'SCHILY.realsize') refuse(SPARSE);
+    if (key === 'linkpath') refuse('is a link: only files and folders can be stored');
+  }
+  if (![undefined, UTF8].includes(text('hdrcharset'))) refuse('has a name that is not UTF-8');
+  // Only sizes beyond 8 GB need it, and readers differ in which of two they take.
+  if (next !== undefined && ![undefined, String(next.size)].includes(text('size'))) refuse('has two different sizes');
+  const path = found.get('path');
+  return path === undefined ? {} : { path };
+}
+
+const SPARSE = 'is a sparse file: make the tar without --sparse';
+const MAX_KEY_BYTES = 300;
+const RECORD = /^([1-9]\d{0,6}) ([^=\n\0]{1,200})=/;
+
+/** Takes bytes from a source in the portions that are asked for, and holds no more than one chunk of it. */
+class ByteReader implements AsyncDisposable {
+  readonly #source: AsyncIterator<Buffer>;
+  #chunk: Buffer = NOTHING;
+
+  constructor(source: AsyncIterable<Buffer>) {
+    this.#source = source[Symbol.asyncIterator]();
+  }
+
+  /** So many bytes. @throws what `cut` gives where there are fewer. */
+  async exactly(count: number, cut: () => Error): Promise<Buffer> {
+    const parts: Buffer[] = [];
+    for (let left = count; left > 0;) {
+      const part = await this.upTo(left);
+      if (part.length === 0) throw cut();
+      left -= part.length;
+      parts.push(part);
+    }
+    return parts.length === 1 ? (parts[0] ?? NOTHING) : Buffer.concat(parts);
+  }
+
+  /** Lets go of the source, also before its end. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#source.return?.();
+  }
+
+  /** Some bytes; none at the end. */
+  async upTo(count: number): Promise<Buffer> {
+    while (this.#chunk.length === 0) {
+      const next = await this.#source.next();
+      if (next.done === true) return NOTHING;
+      this.#chunk = next.value;
+    }
+    const part = this.#chunk.subarray(0, count);
+    this.#chunk = this.#chunk.subarray(part.length);
+    return part;
+  }
+}
+
+const NOTHING = Buffer.alloc(0);

@@ -6,9 +6,8 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { openArchive } from '../archive/open-archive.ts';
-import { DEFAULT_PACKAGE_LIMITS } from '../import/limits.ts';
-import { writeTarGz } from './write-tar.ts';
-import type { TarSource } from './write-tar.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../archive/archive.ts';
+import { writeTarGz, type TarSource } from './write-tar.ts';
 
 const dir = await mkdtemp(join(tmpdir(), 'kgrid-tar-'));
 after(() => rm(dir, { recursive: true }));

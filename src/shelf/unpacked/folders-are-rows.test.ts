@@ -7,7 +7,7 @@ import { koFiles, zipOf } from '../../../test/archives/ko.ts';
 import { contentOn, failsWith, filesOf, koId, metadataOf, put } from '../../../test/conformance/shelf-packages.ts';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/conformance/temporary-folder.ts';
 import { koKey } from '../../knowledge-object/id.ts';
-import { DEFAULT_PACKAGE_LIMITS } from '../import/limits.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../archive/archive.ts';
 import type { Shelf } from '../shelf.ts';
 import { openStoredShelf } from '../store/open-stored-shelf.ts';
 import { folderStamp, stampFolder } from './unpacked-folder.ts';

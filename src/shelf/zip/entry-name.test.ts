@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isPackagePath } from '../../knowledge-object/package-path.ts';
 import { ServiceError } from '../../lib/errors.ts';
-import { nameProblem, readName } from './entry-name.ts';
+import { nameProblem, readName } from './entry-rules.ts';
 
 const piece = fc.oneof(
   fc.constantFrom(

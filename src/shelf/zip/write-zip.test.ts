@@ -7,10 +7,9 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { test } from 'node:test';
-import { DEFAULT_PACKAGE_LIMITS } from '../import/limits.ts';
+import { DEFAULT_PACKAGE_LIMITS } from '../archive/archive.ts';
 import { openZip } from './open-zip.ts';
-import { writeZip } from './write-zip.ts';
-import type { ZipSource } from './write-zip.ts';
+import { writeZip, type ZipSource } from './write-zip.ts';
 
 const files: Record<string, Buffer> = {
   'b/größe.bin': randomBytes(200_000),

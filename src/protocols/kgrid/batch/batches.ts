@@ -1,7 +1,7 @@
 /** Batches by HTTP: NDJSON in, NDJSON out, as long as both sides go on. What a batch is: `src/execution/batch`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CallScope } from '../../../engines/engine.ts';
-import { type BatchOutcome, RecordBatch } from '../../../execution/batch/run-records.ts';
+import { RecordBatch, type BatchOutcome } from '../../../execution/batch/run-records.ts';
 import { Spool, SpoolRoom } from '../../../execution/batch/spool.ts';
 import type { Execution } from '../../../execution/execution.ts';
 import { requestErrorBody, toServiceError } from '../../../http/errors.ts';
@@ -10,7 +10,7 @@ import { callOfRequest, ClientGone, type ProtocolService } from '../../../http/p
 import { bodyNotReadable, messageOf, ServiceError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { pathOf } from '../../../lib/url-path.ts';
-import { packageDigestOf } from '../../../shelf/package-digest.ts';
+import { packageDigestOf } from '../../../shelf/package/package-content.ts';
 import type { Target } from '../calls.ts';
 import { BatchAnswer } from './batch-answer.ts';
 import { BatchSource } from './batch-source.ts';

@@ -1,11 +1,13 @@
 /** One connection to one server. Whatever the network or the server does, nothing on it waits without a bound. */
 import { Socket } from 'node:net';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ConnectionOptions } from 'node:tls';
 import pg from 'pg';
 import type { Result, Row, Value } from '../database.ts';
 import { DatabaseError, toDatabaseError } from './database-error.ts';
 import type { DatabaseHost, DatabaseLocation } from './location.ts';
-import { passwordFor, type PasswordSources } from './passwords.ts';
-import type { Attempt } from './tls.ts';
+import { messageOf } from '../../../lib/errors.ts';
 
 export interface ConnectOptions {
   readonly location: DatabaseLocation;
@@ -152,3 +154,97 @@ function requireUsable({ version, encoding }: Facts): void {
 }
 
 const late = (message: string): DatabaseError => new DatabaseError('timeout', message, { isBroken: true });
+
+export interface PasswordSources {
+  /** Reads `--shelf-password-file`. @throws startRefused. */
+  readonly file?: (() => string) | undefined;
+  /** Of the process: `PGPASSWORD`, `PGPASSFILE`, and `HOME` for `~/.pgpass`. */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+/** Undefined where there is none: the server may let this user in without. */
+async function passwordFor(
+  location: DatabaseLocation,
+  host: DatabaseHost,
+  { file, environment = {} }: PasswordSources,
+): Promise<string | undefined> {
+  if (file !== undefined) return file();
+  if (location.password !== undefined) return location.password.reveal();
+  const given = environment['PGPASSWORD'];
+  if (given !== undefined && given !== '') return given;
+  const home = environment['HOME'];
+  const path = environment['PGPASSFILE'] ?? (home === undefined ? undefined : join(home, '.pgpass'));
+  if (path === undefined || (await isOpenToOthers(path))) return undefined;
+  const text = await readFile(path, 'utf8').catch(() => '');
+  return passwordIn(text, host, location);
+}
+
+/** The first line that fits `host:port:database:user:password`, of which each may be `*`. */
+export function passwordIn(
+  text: string,
+  { host, port }: DatabaseHost,
+  { database, user }: Pick<DatabaseLocation, 'database' | 'user'>,
+): string | undefined {
+  const wanted = [host.startsWith('/var/run/postgresql') ? 'localhost' : host, String(port), database, user];
+  for (const line of text.split(/\r?\n/)) {
+    if (line.startsWith('#')) continue;
+    const fields = line.match(FIELD)?.map((each) => each.replace(/\\(.)/g, '$1')) ?? [];
+    const password = fields[wanted.length]?.slice(1);
+    const fits = wanted.every((each, index) => {
+      const field = index === 0 ? fields[0] : fields[index]?.slice(1);
+      return field === '*' || field === each;
+    });
+    if (fits && password !== undefined) return password;
+  }
+  return undefined;
+}
+
+/** The first, or one with the colon before it. */
+const FIELD = /(?:^|:)(?:[^:\\]|\\.)*/g;
+
+/** As PostgreSQL's own programs do, a file that others may read is not used. */
+async function isOpenToOthers(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found === undefined || !found.isFile() || (found.mode & 0o077) !== 0;
+}
+
+/** How a connection is tried: with TLS by these options, or plain. */
+type Attempt = ConnectionOptions | false;
+
+/** In order: the next is tried where the server does not want the one before. @throws DatabaseError for files that cannot be read. */
+export async function attemptsFor(location: DatabaseLocation, host: string): Promise<readonly Attempt[]> {
+  const { sslMode } = location;
+  // Unix sockets carry no TLS.
+  if (sslMode === 'disable' || host.startsWith('/')) return [false];
+  const tls = await tlsOptions(location);
+  if (sslMode === 'allow') return [false, tls];
+  return sslMode === 'prefer' ? [tls, false] : [tls];
+}
+
+async function tlsOptions({ sslMode, sslRootCert, sslCert, sslKey }: DatabaseLocation): Promise<ConnectionOptions> {
+  const [ca, cert, key] = await Promise.all([
+    sslRootCert === undefined || sslRootCert === 'system' ? undefined : read(sslRootCert, 'sslrootcert'),
+    sslCert === undefined ? undefined : read(sslCert, 'sslcert'),
+    sslKey === undefined ? undefined : read(sslKey, 'sslkey'),
+  ]);
+  return {
+    // With an authority named, `require` verifies it too.
+    rejectUnauthorized: sslMode.startsWith('verify') || (sslMode === 'require' && ca !== undefined),
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(sslMode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
+  };
+}
+
+async function read(path: string, parameter: string): Promise<Buffer> {
+  try {
+    const bytes = await readFile(path);
+    if (!bytes.includes('-----BEGIN ')) throw new Error('it holds nothing in the form PEM');
+    return bytes;
+  } catch (thrown) {
+    throw new DatabaseError('tls', `${parameter} names ${path}, which cannot be used: ${messageOf(thrown)}`, {
+      cause: thrown,
+    });
+  }
+}

@@ -1,10 +1,9 @@
 /** A few connections to the host that can be written to, in a pool of the driver. */
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
-import { Connection, type ConnectOptions, type Server } from './connection.ts';
+import { Connection, attemptsFor, type ConnectOptions, type Server } from './connection.ts';
 import { DatabaseError, toDatabaseError } from './database-error.ts';
 import type { DatabaseHost } from './location.ts';
-import { attemptsFor } from './tls.ts';
 
 export interface ConnectionsOptions extends ConnectOptions {
   /** How many at most, beside those that are opened apart. */

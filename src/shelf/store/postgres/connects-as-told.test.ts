@@ -6,9 +6,9 @@ import { kgrid } from '../../../../test/cli/kgrid.ts';
 import { put } from '../../../../test/conformance/shelf-packages.ts';
 import { temporaryFolder } from '../../../../test/conformance/temporary-folder.ts';
 import { testDatabase } from '../../../../test/support/postgres/shared.ts';
-import { openShelf } from '../../open-shelf.ts';
+import { openShelf } from '../../stores.ts';
 import { parseLocation } from './location.ts';
-import { passwordIn, type PasswordSources } from './passwords.ts';
+import { passwordIn, type PasswordSources } from './connection.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 
 const shared = await testDatabase();

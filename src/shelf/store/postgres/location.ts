@@ -2,8 +2,8 @@
 import { startRefused, type ServiceError } from '../../../lib/errors.ts';
 import { Secret } from '../../../lib/secret.ts';
 
-export const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
-export type SslMode = (typeof SSL_MODES)[number];
+const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
+type SslMode = (typeof SSL_MODES)[number];
 
 export interface DatabaseHost {
   /** A name, an address, or the folder of a Unix socket. */
@@ -145,3 +145,18 @@ const refused = (why: string): ServiceError =>
   startRefused(
     `--shelf: ${why}; write it like postgres://user@host:5432/database?sslmode=verify-full&sslrootcert=ca.pem`,
   );
+
+export const STANDARD_FLEET = 'kgrid';
+
+const NAME = /^[a-z][a-z0-9_-]{0,39}$/;
+/** Schemas that PostgreSQL or everybody has. */
+const TAKEN = /^(?:public|information_schema|pg_.*)$/;
+
+/** Of the schema of a fleet. @throws startRefused. */
+export function schemaName(fleet: string): string {
+  if (!NAME.test(fleet) || TAKEN.test(fleet))
+    throw startRefused(
+      `--fleet is ${JSON.stringify(fleet.slice(0, 60))}, but must be 1 to 40 lower-case letters, digits, hyphens and underscores that begin with a letter, and be none of PostgreSQL's own schemas`,
+    );
+  return fleet;
+}

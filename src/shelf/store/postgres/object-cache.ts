@@ -4,8 +4,7 @@
  */
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { hashFile } from '../../package/hash-file.ts';
-import { packageDigest, type HashedFile } from '../../package/package-content.ts';
+import { hashFile, packageDigest, type HashedFile } from '../../package/package-content.ts';
 import { parseFiles, renderFiles } from '../package-listing.ts';
 
 export interface ObjectCacheOptions {

@@ -8,7 +8,7 @@ import { messageOf, ServiceError, startRefused } from '../../../lib/errors.ts';
 import type { KeepRemoved } from '../../shelf.ts';
 import { ShelfChanges } from '../changes.ts';
 import { DurableFiles } from '../durable-files.ts';
-import { NodeId, nodeIdIn } from '../node-id.ts';
+import { NodeId, nodeIdIn } from '../nodes.ts';
 import { filesOf } from '../packages.ts';
 import { Retained } from '../retained.ts';
 import { migrate } from '../schema.ts';
@@ -17,10 +17,10 @@ import { StoredKos } from '../stored-kos.ts';
 import { StoredShelf, type Warn } from '../stored-shelf.ts';
 import { asServiceError, stopsStart, toDatabaseError, type DatabaseError } from './database-error.ts';
 import { ObjectCache, PackageLists } from './object-cache.ts';
-import type { PasswordSources } from './passwords.ts';
+import type { PasswordSources } from './connection.ts';
 import { Pieces } from './pieces.ts';
 import { PostgresDatabase } from './postgres-database.ts';
-import { STANDARD_FLEET } from './schema-name.ts';
+import { STANDARD_FLEET } from './location.ts';
 
 export interface PostgresShelfOptions {
   /** Where files of packages are kept on this machine, and who it is; made where it is missing. Of one node alone. */

@@ -13,13 +13,11 @@ import type {
   TransactionOptions,
   Value,
 } from '../database.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, PasswordSources } from './connection.ts';
 import { Connections } from './connections.ts';
 import { asServiceError, DatabaseError, isTransient, toDatabaseError } from './database-error.ts';
-import { parseLocation, type DatabaseLocation } from './location.ts';
+import { parseLocation, schemaName, type DatabaseLocation } from './location.ts';
 import { DatabaseFollower } from './database-follower.ts';
-import type { PasswordSources } from './passwords.ts';
-import { schemaName } from './schema-name.ts';
 
 export interface PostgresOptions {
   /** Name of the fleet, which is that of its schema. */

@@ -9,7 +9,6 @@ import { until } from '../../../../test/runtimes/support/until.ts';
 import { testDatabase, type TestDatabase } from '../../../../test/support/postgres/shared.ts';
 import { koKey } from '../../../knowledge-object/id.ts';
 import { AuditTable } from '../../audit/audit-table.ts';
-import { AuditTableToVerify } from '../../audit/audit-table-to-verify.ts';
 import { verifyAudit, type AuditVerdict } from '../../audit/verify-audit.ts';
 import { openPostgresShelf } from '../postgres/open-postgres-shelf.ts';
 import { PostgresDatabase } from '../postgres/postgres-database.ts';
@@ -64,8 +63,8 @@ async function take(url: string): Promise<void> {
 }
 
 async function verified(url: string): Promise<AuditVerdict> {
-  await using audit = new AuditTableToVerify(new PostgresDatabase(url, { fleet: 'kgrid' }));
-  return await verifyAudit(audit);
+  await using database = new PostgresDatabase(url, { fleet: 'kgrid' });
+  return await verifyAudit(database);
 }
 
 async function opened(url: string, folder: string): Promise<StoredShelf> {

@@ -4,7 +4,6 @@ import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync,
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fixShelf } from '../check-shelf.ts';
-import { AuditTableToVerify } from '../../audit/audit-table-to-verify.ts';
 import { openToRead } from '../folder-store.ts';
 import { openStoredShelf } from '../open-stored-shelf.ts';
 import { StoredShelf } from '../stored-shelf.ts';
@@ -69,8 +68,8 @@ async function assertTakenOver(shelf: StoredShelf): Promise<void> {
 }
 
 async function assertAudit(dir: string): Promise<void> {
-  await using audit = new AuditTableToVerify(await openToRead(dir, undefined));
-  const { problems, older, writers } = await verifyAudit(audit);
+  await using database = await openToRead(dir, undefined);
+  const { problems, older, writers } = await verifyAudit(database);
   assert.deepEqual(problems, []);
   assert.equal(older, OLDER);
   assert.deepEqual(
