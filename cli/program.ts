@@ -32,6 +32,8 @@ export const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   delete: async () => (await import('./commands/delete.ts')).deleteCommand,
   runtime: async () => (await import('./commands/runtime.ts')).runtimeCommand,
   audit: async () => (await import('./commands/audit.ts')).auditCommand,
+  user: async () => (await import('./commands/user.ts')).userCommand,
+  key: async () => (await import('./commands/key.ts')).keyCommand,
   schema: async () => (await import('./commands/schema.ts')).schemaCommand,
   shelf: async () => (await import('./commands/shelf.ts')).shelfCommand,
 };

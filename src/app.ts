@@ -27,6 +27,7 @@ import { MEASURED_METHODS } from './http/methods.ts';
 import type { MakeProtocol } from './http/protocol.ts';
 import { createServer } from './http/server.ts';
 import { ServiceEvents, ServiceState } from './http/service-events.ts';
+import { Accounts } from './identity/accounts.ts';
 import { Identity } from './identity/identity.ts';
 import { BackgroundReader } from './knowledge-object/descriptors/background-reader.ts';
 import { messageOf } from './lib/errors.ts';
@@ -157,6 +158,7 @@ export async function createApp({
       maxResult: config.limits.result,
       queueLimit: config.limits.queue,
       tokens,
+      areFilesClosed: config.anonymous === 'none',
       expiry: config.limits.runtimeExpiry,
       sharing: () => fleet.sharing,
       stopped: lifecycle.stopped,
@@ -213,12 +215,17 @@ export async function createApp({
     }),
   );
   const callLog = log.child({ part: 'calls' });
+  const accounts = owned.use(
+    await Accounts.open(shelf.database, (cause) =>
+      log.warn({ part: 'access', event: 'accounts-not-read', cause }, 'users and keys count as they were known last'),
+    ),
+  );
   const texts = new EndpointTexts();
   const execution = owned.use(
     new Execution({
       activator,
       shelf,
-      identity: new Identity({ ...config, tokens, log }),
+      identity: new Identity({ ...config, accounts, tokens, log }),
       checks,
       mostHeld: config.limits.held,
       arriving: () => lifecycle.manifests.arriving,
@@ -294,6 +301,8 @@ export async function createApp({
     failures,
     auditStore,
     runtimes,
+    tokens,
+    accounts,
     fleet: sharing,
     measured,
     exposition: new Exposition(() => collector.all()),

@@ -111,7 +111,7 @@ function warnOfOpenAccess(config: Config, log: Logger): void {
       '--trust-proxy without a value means one proxy: say how many stand in front, or better their addresses or networks',
     );
   }
-  if (config.profile === 'dev' && !isLoopback(config.host)) {
+  if (config.anonymous === 'operator' && !isLoopback(config.host)) {
     log.warn(
       `The dev profile is open to everybody who reaches ${config.host}: use --profile secure outside of development`,
     );

@@ -3,6 +3,8 @@ import { resolve } from 'node:path';
 import { WALLS_MODES, type WallsMode } from '../confinement/walls.ts';
 import { ISOLATIONS, type Isolation } from '../engines/javascript/process-groups.ts';
 import type { NetworkPermission, NetworkPermissions } from '../engines/network/permission.ts';
+import { ANONYMOUS_LEVELS, type AnonymousLevel } from '../identity/identity.ts';
+import type { OauthOptions } from '../identity/login.ts';
 import { RUNTIME_NAMES } from '../engines/table.ts';
 import { VALIDATION_MODES, type ValidationMode } from '../knowledge-object/validation-mode.ts';
 import { startRefused } from '../lib/errors.ts';
@@ -11,6 +13,7 @@ import { Secret } from '../lib/secret.ts';
 import type { PackageLimits } from '../shelf/archive/archive.ts';
 import { toProxyTrust, type ProxyTrust } from './proxy-trust.ts';
 import { changedSettings, type ChangedSetting, type RawSettings } from './read-settings.ts';
+import { oauthOf } from './oauth-settings.ts';
 import { RETIRED_SETTINGS } from './retired-settings.ts';
 import { readKey, readPassword } from './secret-file.ts';
 import type { Setting } from './setting.ts';
@@ -80,10 +83,11 @@ export interface Config {
   readonly fileManifests: readonly string[];
   readonly privateManifests: boolean;
   readonly basic: BasicLogin | undefined;
-  readonly oauth: { readonly issuer: string; readonly audience: string; readonly scope?: string } | undefined;
+  readonly oauth: OauthOptions | undefined;
   /** Key of call tokens; undefined: a key of this process alone. */
   readonly callKey: Buffer | undefined;
-  readonly secureExecution: boolean;
+  /** What everybody may. */
+  readonly anonymous: AnonymousLevel;
   readonly cors: readonly string[];
   /** Names by which browsers reach the service, beside those that it knows. */
   readonly allowedHosts: readonly string[];
@@ -173,7 +177,7 @@ export function toConfig(raw: RawSettings): Config {
     basic: basicOf(read),
     oauth: oauthOf(read),
     callKey: read.optional('call-key-file', readKey),
-    secureExecution: read.as('secure-execution', toFlag),
+    anonymous: anonymousOf(read, profile),
     // The original's default: reads and calls are open to every origin anyway, and nothing else may be.
     cors: read
       .list('cors')
@@ -222,6 +226,18 @@ export function toConfig(raw: RawSettings): Config {
     openMetrics: read.as('open-metrics', toFlag),
   };
   return Object.freeze(config);
+}
+
+/** `--secure-execution` is the older word for readers; in dev it never closed anything. */
+function anonymousOf(read: SettingReader, profile: Config['profile']): AnonymousLevel {
+  const isSecure = read.as('secure-execution', toFlag);
+  const level = read.optional('anonymous', (value, source) => toChoice(value, source, ANONYMOUS_LEVELS));
+  if (level === undefined) return profile === 'dev' ? 'operator' : isSecure ? 'reader' : 'caller';
+  if (isSecure && (level === 'operator' || level === 'caller'))
+    throw startRefused(
+      `${read.source('secure-execution')} asks for a login for calls, and ${read.source('anonymous')} ${level} for none: leave one out`,
+    );
+  return level;
 }
 
 /** Settings that decide what an answer is. */
@@ -277,19 +293,6 @@ function basicOf(read: SettingReader): Config['basic'] {
   }
   const again = (): Secret => new Secret(readPassword(path ?? '', read.source('password-file')));
   return { user, password: new Secret(password), ...(path === undefined ? {} : { again }) };
-}
-
-function oauthOf(read: SettingReader): Config['oauth'] {
-  const issuer = read.optional('oauth-issuer', toUrl);
-  const audience = read.text('oauth-audience');
-  const scope = read.text('oauth-scope');
-  if (issuer === undefined && audience === undefined && scope === undefined) return undefined;
-  if (issuer === undefined || audience === undefined) {
-    throw startRefused(
-      `--${issuer === undefined ? 'oauth-issuer' : 'oauth-audience'} is missing: bearer tokens need both an issuer and an audience`,
-    );
-  }
-  return { issuer, audience, ...(scope === undefined ? {} : { scope }) };
 }
 
 function runtimesOf(names: readonly string[], source: string): Config['runtimes'] {

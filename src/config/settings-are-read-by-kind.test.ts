@@ -46,7 +46,7 @@ test('sizes are in B, KB, MB or GB of 1024, and bytes without a unit', () => {
 test('flags, choices, ports and counts', () => {
   const flags = { true: true, YES: true, on: true, 1: true, false: false, No: false, off: false, 0: false };
   table(({ provenance }) => provenance, 'provenance', flags);
-  assert.equal(configOf(['--provenance', '--secure-execution']).secureExecution, true, 'a flag alone is true');
+  assert.equal(configOf(['--provenance', '--open-metrics']).openMetrics, true, 'a flag alone is true');
   table(({ profile }) => profile, 'profile', { dev: 'dev', Secure: 'secure' });
   table(({ port }) => port, 'port', { 0: 0, 8080: 8080, 65535: 65535 });
   table(({ sandboxes }) => sandboxes, 'sandboxes', { 1: 1, 16: 16 });

@@ -1,4 +1,5 @@
 import { WALLS_MODES } from '../confinement/walls.ts';
+import { ANONYMOUS_LEVELS } from '../identity/identity.ts';
 import { ISOLATIONS } from '../engines/javascript/process-groups.ts';
 import { RUNTIME_NAMES } from '../engines/table.ts';
 import { VALIDATION_MODES } from '../knowledge-object/validation-mode.ts';
@@ -115,7 +116,7 @@ const OBSERVABILITY_SETTINGS = [
     kind: 'flag',
     default: 'false',
     group: 'Metrics',
-    help: 'Give /actuator/prometheus without a login',
+    help: 'Give /actuator/prometheus without a login: everybody has the role metrics',
   },
 ] as const satisfies readonly Setting[];
 
@@ -335,23 +336,45 @@ export const SETTINGS = [
   {
     option: 'oauth-issuer',
     env: 'KGRID_OAUTH_ISSUER',
-    kind: 'text',
+    kind: 'list',
     group: 'Access',
-    help: 'Issuer of OAuth 2.0 bearer tokens, as its URL',
+    help: 'Issuer of OAuth 2.0 bearer tokens, as its URL; may repeat',
   },
   {
     option: 'oauth-audience',
     env: 'KGRID_OAUTH_AUDIENCE',
+    kind: 'list',
+    group: 'Access',
+    help: 'Audience that a token must name: one for all issuers, or one for each in their order',
+  },
+  {
+    option: 'oauth-grant',
+    env: 'KGRID_OAUTH_GRANT',
+    kind: 'list',
+    group: 'Access',
+    help: 'claim:value=role or claim:value=role@place, what tokens with that value give; with an issuer and a space in front, of that issuer alone; may repeat',
+  },
+  {
+    option: 'oauth-name-claim',
+    env: 'KGRID_OAUTH_NAME_CLAIM',
     kind: 'text',
     group: 'Access',
-    help: 'Audience that a token must name',
+    help: 'Claim that names the caller in logs and audit (default: sub, else client_id)',
   },
   {
     option: 'oauth-scope',
     env: 'KGRID_OAUTH_SCOPE',
     kind: 'text',
     group: 'Access',
-    help: 'Scope that a token must have to write, activate or register',
+    help: 'Scope that a token must have to write, activate or register: one that has it is an operator',
+  },
+  {
+    option: 'anonymous',
+    env: 'KGRID_ANONYMOUS',
+    kind: 'choice',
+    choices: ANONYMOUS_LEVELS,
+    group: 'Access',
+    help: 'What everybody may without a login: all, call endpoints, read, or nothing (default: operator in the dev profile, else caller)',
   },
   {
     option: 'secure-execution',
@@ -359,7 +382,7 @@ export const SETTINGS = [
     kind: 'flag',
     default: 'false',
     group: 'Access',
-    help: 'Ask for a login for calls of endpoints too',
+    help: 'Ask for a login for calls of endpoints too: the same as --anonymous reader',
   },
   {
     option: 'cors',

@@ -55,6 +55,15 @@ export class CallTokens {
     return left > 0 ? { depth, deadline: uptime() + left } : undefined;
   }
 
+  /** Proves to whoever has the key that this text came from here; it never expires, and is no token. */
+  proofOf(text: string): string {
+    return this.#signatureOf(`proof ${text}`);
+  }
+
+  proves(text: string, proof: string): boolean {
+    return isSame(proof, this.proofOf(text));
+  }
+
   #signatureOf(text: string): string {
     return createHmac('sha256', this.#key).update(text).digest('base64url');
   }

@@ -14,6 +14,7 @@ import { callerGone, endpointNotFound, notAuthorized, outcomeOf, type ServiceErr
 import { mapBounded } from '../lib/fair-queue.ts';
 import type { CallChecks, CheckedCall, EndpointChecks } from './call-checks.ts';
 import { asFaultOfInput, checkResult, inexactInput, mayLoseDigits, withoutInfinite } from './exact-numbers.ts';
+import { visibleSet } from '../identity/visible.ts';
 import type { ExecutionLog } from './execution-log.ts';
 import type { FailedCalls } from './failed-calls.ts';
 import type { HeldBytes } from './held-bytes.ts';
@@ -99,7 +100,7 @@ export interface CallsOptions {
 
 export class Calls {
   readonly #options: CallsOptions;
-  #scope: SetScope | undefined;
+  readonly #scopes = new WeakMap<EndpointSet, SetScope>();
 
   constructor(options: CallsOptions) {
     this.#options = options;
@@ -111,7 +112,8 @@ export class Calls {
    * @throws ServiceError as of executors, and where the endpoint cannot be called.
    */
   async invoke(target: CallTarget, input: CallInput, signal?: CallSignal): Promise<string> {
-    const { endpoint, set } = target;
+    const { endpoint } = target;
+    const set = callable(target.set, input.principal);
     const { body, contentType, json, origin, caller } = input;
     const { held, failures, observe, executions, tracer } = this.#options;
     const start = performance.now();
@@ -236,8 +238,8 @@ export class Calls {
   }
 
   /** For calls that go on for long: what they call in turn stays until its end, also when it is replaced meanwhile. */
-  holdingScope(set: EndpointSet): CallScope & Disposable {
-    return new HoldingScope(this, set);
+  holdingScope(set: EndpointSet, principal?: Principal): CallScope & Disposable {
+    return new HoldingScope(this, callable(set, principal));
   }
 
   /** What the service says of an endpoint, as JSON text. */
@@ -261,10 +263,15 @@ export class Calls {
 
   /** One for each set: calls in one scope may run together. */
   #scopeOf(set: EndpointSet): SetScope {
-    if (this.#scope?.set !== set) this.#scope = new SetScope(this, set);
-    return this.#scope;
+    let scope = this.#scopes.get(set);
+    if (scope === undefined) this.#scopes.set(set, (scope = new SetScope(this, set)));
+    return scope;
   }
 }
+
+/** Code has the rights of whoever called it: to it, all else is not active. */
+const callable = (set: EndpointSet, principal: Principal | undefined): EndpointSet =>
+  principal === undefined ? set : visibleSet(set, principal.grants, 'execution');
 
 const isAborted = (signal: CallSignal | undefined): boolean => signal?.aborted === true;
 

@@ -8,6 +8,8 @@ import { isKoPart, koKey, NEVER_NAANS, RESERVED_NAANS } from '../knowledge-objec
 import { endpointNotActive, endpointNotFound, notFound, overloaded } from '../lib/errors.ts';
 import { someOf, withoutSlashes } from '../lib/text.ts';
 import { badUrl } from '../lib/url-path.ts';
+import type { Principal } from '../identity/principal.ts';
+import { type ReadableShelf, visibleSet, visibleShelf } from '../identity/visible.ts';
 import { entryOfAtId } from '../shelf/entry-of-at-id.ts';
 import type { Shelf, ShelfEntry } from '../shelf/shelf.ts';
 
@@ -67,62 +69,68 @@ export class EndpointFinder {
     this.#options = options;
   }
 
-  /** One that can be called. @throws endpointNotFound; overloaded. */
-  async require(wanted: Wanted): Promise<Endpoint> {
-    const endpoint = await this.find(wanted, 'post');
+  /** One that can be called; of those that somebody may read. @throws endpointNotFound; overloaded. */
+  async require(wanted: Wanted, principal?: Principal): Promise<Endpoint> {
+    const endpoint = await this.find(wanted, 'post', principal);
     if (endpoint !== undefined && endpoint.status !== 'FAILED_TO_ACTIVATE') return endpoint;
-    const refusal = await this.missing(wanted, 'post');
+    const refusal = await this.missing(wanted, 'post', principal);
     if (endpoint !== undefined) this.#options.onNotActive(endpoint, refusal);
     throw refusal;
   }
 
   /** Once it is decided. What could not be read before is tried again by a call. */
-  async find(wanted: Wanted, method: EndpointMethod): Promise<Endpoint | undefined> {
+  async find(wanted: Wanted, method: EndpointMethod, principal?: Principal): Promise<Endpoint | undefined> {
     const { activator } = this.#options;
     if (!activator.loaded) await activator.whenLoaded();
-    const endpoint = await this.#decided(wanted, method);
+    const endpoint = await this.#decided(wanted, method, principal);
     if (endpoint !== undefined && endpoint.status !== 'FAILED_TO_ACTIVATE') return endpoint;
     const [naan = '', name = ''] = endpoint?.address.split('/', 2) ?? wanted.key.split('/', 2);
+    if (principal?.grants.allow('read', { naan, name }) === false) return endpoint;
     if (activator.unreadable(naan, name) === undefined) return endpoint;
     await activator.tryAgain();
-    return this.#decided(wanted, method);
+    return this.#decided(wanted, method, principal);
   }
 
   /** Why nothing can be called there. */
-  async missing(wanted: Wanted, method: EndpointMethod): Promise<Error> {
-    const { activator, arriving, shelf } = this.#options;
-    const { set } = activator;
+  async missing(wanted: Wanted, method: EndpointMethod, principal?: Principal): Promise<Error> {
+    const { activator, arriving } = this.#options;
+    const set = seen(activator.set, principal);
+    const shelf = principal === undefined ? this.#options.shelf : visibleShelf(this.#options.shelf, principal.grants);
     const { version } = wanted;
     const asked = wanted.in(set, method);
-    const key = (asked === undefined ? await this.#keyByAtId(wanted) : undefined) ?? wanted.key;
+    const key = (asked === undefined ? await this.#keyByAtId(shelf, wanted) : undefined) ?? wanted.key;
     const [naan = '', name = ''] = key.split('/');
     if (NEVER_NAANS.has(naan)) return nothingAt(wanted.path);
     if (arriving() && asked === undefined)
       throw overloaded(`${key} is not known yet: the manifests of the start are being imported; try again later`, 2);
-    const unreadable = activator.unreadable(naan, name);
+    const mayRead = principal?.grants.allow('read', { naan, name }) !== false;
+    const unreadable = mayRead ? activator.unreadable(naan, name) : undefined;
     if (unreadable !== undefined)
       throw overloaded(`${naan}/${name} cannot be read at the moment and is tried again: ${unreadable}`, 2);
     return nothingActive(set, { key, version, asked }, await shelf.versions(naan, name));
   }
 
   /** Where the KO stands whose `@id` was asked for. */
-  async #keyByAtId({ readings = [] }: Wanted): Promise<string | undefined> {
+  async #keyByAtId(shelf: ReadableShelf, { readings = [] }: Wanted): Promise<string | undefined> {
     for (const { atId, rest } of readings) {
-      const entry = await entryOfAtId(this.#options.shelf, atId);
+      const entry = await entryOfAtId(shelf, atId);
       if (entry !== undefined) return `${koKey(entry.id)}/${rest}`;
     }
     return undefined;
   }
 
   /** "A request meets either the old or the new set, none is dropped": what was replaced while a call waited is not its end. */
-  async #decided(wanted: Wanted, method: EndpointMethod): Promise<Endpoint | undefined> {
+  async #decided(wanted: Wanted, method: EndpointMethod, principal?: Principal): Promise<Endpoint | undefined> {
     for (;;) {
       const { set } = this.#options.activator;
-      const endpoint = await decidedIn(set, wanted, method);
+      const endpoint = await decidedIn(seen(set, principal), wanted, method);
       if (endpoint?.ready() !== undefined || set === this.#options.activator.set) return endpoint;
     }
   }
 }
+
+const seen = (set: EndpointSet, principal: Principal | undefined): EndpointSet =>
+  principal === undefined ? set : visibleSet(set, principal.grants);
 
 /** "A call to it is moved to the front and waits for its activation." */
 async function decidedIn(set: EndpointSet, wanted: Wanted, method: EndpointMethod): Promise<Endpoint | undefined> {

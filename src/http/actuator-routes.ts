@@ -7,6 +7,8 @@ import type { Activator } from '../activation/activator.ts';
 import type { ChangedSetting } from '../config/read-settings.ts';
 import type { FailureGroup, FailureGroups } from '../execution/failure-groups.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import type { Grants } from '../identity/grants.ts';
+import { visibleSet } from '../identity/visible.ts';
 import { koKey } from '../knowledge-object/id.ts';
 import { malformedRequest, notFound } from '../lib/errors.ts';
 import { escapeSteering } from '../lib/log.ts';
@@ -106,10 +108,11 @@ export function failureRoutes(app: FastifyInstance, { failures, shelf }: Failure
     const ko = koIn(request);
     const limit = numberIn(request, 'limit', MAX_FAILURES) ?? DEFAULT_LIMIT;
     await failures.keepOnly(async (id) => (await shelf.find(id)) !== undefined);
+    const own = failures.latest(ko).filter(({ id }) => request.principal.grants.allow('ko-details', id));
     void reply.header('cache-control', 'no-store').type('application/json; charset=utf-8');
-    return escapeSteering(JSON.stringify(failures.latest(ko).slice(0, limit).map(toShown)));
+    return escapeSteering(JSON.stringify(own.slice(0, limit).map(toShown)));
   };
-  declare(app, '/actuator/failures', { GET: { access: 'info', handler: read } });
+  declare(app, '/actuator/failures', { GET: { access: 'ko-details', handler: read } });
 }
 
 const toShown = ({
@@ -151,16 +154,20 @@ export function problemRoutes(app: FastifyInstance, activator: Activator, shelf:
   const read = (request: FastifyRequest, reply: FastifyReply): unknown => {
     const limit = numberIn(request, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT;
     void reply.header('cache-control', 'no-store');
-    const all = problemsOf(activator, shelf);
+    const all = problemsOf(activator, shelf, request.principal.grants);
     return { total: all.length, problems: all.slice(0, limit) };
   };
-  declare(app, PROBLEMS_PATH, { GET: { access: 'info', handler: read } });
+  declare(app, PROBLEMS_PATH, { GET: { access: 'ko-details', handler: read } });
 }
 
-function problemsOf({ set }: Activator, shelf: Shelf): Problem[] {
-  const { endpoints, failures, withoutEndpoints } = set;
+function problemsOf(activator: Activator, shelf: Shelf, grants: Grants): Problem[] {
+  const { endpoints, failures, withoutEndpoints } = visibleSet(activator.set, grants, 'ko-details');
   return [
-    ...shelf.damage().map(({ where, cause }) => ({ where, status: 'UNREADABLE', detail: cause })),
+    ...(grants.everywhere('ko-details') ? shelf.damage() : []).map(({ where, cause }) => ({
+      where,
+      status: 'UNREADABLE',
+      detail: cause,
+    })),
     ...failures.map(({ id, cause }) => ({ ko: koKey(id), status: 'FAILED_TO_ACTIVATE', detail: cause })),
     ...endpoints
       .filter(({ status }) => status === 'FAILED_TO_ACTIVATE')
@@ -197,8 +204,6 @@ export function settingsRoutes(app: FastifyInstance, changed: readonly ChangedSe
 /** Gives the series to Prometheus, in the form that it asks for. */
 interface MetricsRouteOptions {
   readonly exposition: Pick<Exposition, 'text'>;
-  /** Without a login. */
-  readonly isOpen: boolean;
 }
 
 /** Bytes from which it is worth the work. */
@@ -206,7 +211,7 @@ const LEAST_ZIPPED_BYTES = 2048;
 /** Quick: the texts repeat themselves. */
 const ZIP_LEVEL = 1;
 
-export function metricsRoutes(app: FastifyInstance, { exposition, isOpen }: MetricsRouteOptions): void {
+export function metricsRoutes(app: FastifyInstance, { exposition }: MetricsRouteOptions): void {
   const zipped = new WeakMap<Buffer, Promise<Buffer>>();
   const zip = (text: Buffer): Promise<Buffer> => {
     let bytes = zipped.get(text);
@@ -215,7 +220,7 @@ export function metricsRoutes(app: FastifyInstance, { exposition, isOpen }: Metr
   };
   declare(app, '/actuator/prometheus', {
     GET: {
-      access: isOpen ? 'open' : 'info',
+      access: 'metrics',
       handler: async (request, reply) => {
         const format = formatFor(request.headers.accept);
         const text = await exposition.text(format);

@@ -26,7 +26,7 @@ export function healthRoutes(app: FastifyInstance, options: HealthRoutesOptions)
 }
 
 const probe = (isUp: () => boolean): Operation => ({
-  access: 'open',
+  access: 'public',
   handler: (_request, reply) =>
     reply
       .code(isUp() ? 200 : 503)
@@ -56,7 +56,7 @@ const readHealth = (options: HealthOptions): Operation => ({
       request.log.error({ requestId: request.id, problem }, 'health is DOWN');
       return reply.code(503).send({ status: 'DOWN' });
     }
-    if (request.principal.kind === 'anonymous') return { status: 'UP' };
+    if (!request.principal.grants.everywhere('info')) return { status: 'UP' };
     return { status: 'UP', components: await componentsOf(options) };
   },
 });

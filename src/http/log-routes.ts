@@ -44,7 +44,7 @@ export function logRoutes(app: FastifyInstance, { activator, shelf, consoles, le
     // Whoever reads this at a terminal must not be steered by code nobody vetted.
     return escapeSteering(JSON.stringify({ knowledgeObject: key, lines: shown, lost }));
   };
-  declare(app, '/actuator/logs/:naan/:name/:version', { GET: { access: 'info', handler: readConsole } });
+  declare(app, '/actuator/logs/:naan/:name/:version', { GET: { access: 'ko-details', handler: readConsole } });
 
   const readAll = (_request: FastifyRequest, reply: FastifyReply): unknown => {
     void reply.header('cache-control', 'no-store');

@@ -83,7 +83,7 @@ export function declare(
   app.route({
     method: ROUTED.filter((method) => !allowed.includes(method)),
     url,
-    config: { access: 'open', errors },
+    config: { access: 'public', errors },
     onRequest: async (request) => {
       throw (await refusal?.(request)) ?? methodNotAllowed(request.method, pathOf(request.url), allowed);
     },

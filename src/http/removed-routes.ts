@@ -19,7 +19,9 @@ export function removedRoutes(app: FastifyInstance, shelf: Shelf, audit: AuditSt
     const limit = numberIn(request, 'limit', MAX_LIMIT) ?? DEFAULT_LIMIT;
     const [ko, after] = [textIn(request, 'ko'), textIn(request, 'after')];
     const asked = (await shelf.removed()).filter(
-      (each) => ko === undefined || `${koKey(each.id)}/`.startsWith(`${ko}/`),
+      (each) =>
+        request.principal.grants.allow('ko-details', each.id) &&
+        (ko === undefined || `${koKey(each.id)}/`.startsWith(`${ko}/`)),
     );
     const from = after === undefined ? 0 : asked.findIndex((each) => placeOf(each) === after) + 1;
     // What was there a page ago may have been brought back, or have become too old.
@@ -31,7 +33,7 @@ export function removedRoutes(app: FastifyInstance, shelf: Shelf, audit: AuditSt
     const records = await recordsSince(audit, last);
     return page.map((each) => answerOf(each, records));
   };
-  declare(app, PATH, { GET: { access: 'info', handler: read } });
+  declare(app, PATH, { GET: { access: 'ko-details', handler: read } });
 }
 
 /** Of a KO no two were removed at one time. */

@@ -26,7 +26,7 @@ export function rootRoutes(app: FastifyInstance, publicUrl: string | undefined):
       links: LINKS.map(([rel, path]) => ({ rel, href: `${address}${path}` })),
     };
   };
-  declare(app, '/', { GET: { access: 'open', handler } });
+  declare(app, '/', { GET: { access: 'public', handler } });
 }
 
 // The description of the service's own interface, `openapi/service.yaml`, in both forms.
@@ -39,7 +39,7 @@ export function openapiRoutes(app: FastifyInstance): void {
   let json: string | undefined;
   const send = (type: string, content: () => string): Parameters<typeof declare>[2] => ({
     GET: {
-      access: 'open',
+      access: 'public',
       handler: (_request, reply) =>
         reply.headers({ 'content-type': type, 'cache-control': 'no-cache' }).send(content()),
     },

@@ -2,6 +2,8 @@
 import multipart from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
 import type { Permission } from '../identity/permissions.ts';
+import { Passwords } from '../identity/passwords.ts';
+import { accountRoutes } from './account-routes.ts';
 import { activationRoutes } from './activation-routes.ts';
 import {
   auditRoutes,
@@ -46,7 +48,7 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   formRoutes(app, { activator, shelf });
   openapiRoutes(app);
   activationRoutes(app, activator);
-  proxyRoutes(app, { activator, runtimes: parts.runtimes, publicUrl, fleet: parts.fleet });
+  proxyRoutes(app, { activator, runtimes: parts.runtimes, publicUrl, fleet: parts.fleet, tokens: parts.tokens });
   auditRoutes(app, parts.auditStore);
   fleetRoutes(app, parts.fleet);
   removedRoutes(app, shelf, parts.auditStore);
@@ -66,8 +68,9 @@ export async function addRoutes(app: FastifyInstance, parts: RouteParts): Promis
   historyRoutes(app, parts.history);
   failureRoutes(app, { failures: parts.failures, shelf });
   eventRoutes(app, { events: parts.events, lifecycle });
+  accountRoutes(app, { accounts: parts.accounts, passwords: new Passwords(), operator: config.basic?.user });
   settingsRoutes(app, config.changed);
-  metricsRoutes(app, { exposition: parts.exposition, isOpen: config.openMetrics });
+  metricsRoutes(app, { exposition: parts.exposition });
   await app.register(async (scope) => {
     await scope.register(multipart);
     checkRoute(scope, { target: parts.imports, lifecycle });

@@ -6,6 +6,7 @@ import type { Activator } from '../activation/activator.ts';
 import type { Build } from '../build.ts';
 import type { Config } from '../config/config.ts';
 import type { WallsReport } from '../confinement/report-walls.ts';
+import type { CallTokens } from '../engines/call-token.ts';
 import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
 import type { ConsoleLines } from '../engines/console-lines.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
@@ -13,6 +14,7 @@ import type { RuntimeRegistry } from '../engines/external/runtime-registry.ts';
 import type { Execution } from '../execution/execution.ts';
 import type { FailureGroups } from '../execution/failure-groups.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import type { Accounts } from '../identity/accounts.ts';
 import { overloaded } from '../lib/errors.ts';
 import type { LogLevels } from '../lib/log-levels.ts';
 import type { Logger } from '../lib/log.ts';
@@ -49,6 +51,8 @@ export interface ServerOptions {
   readonly manifests: ManifestImporter;
   readonly imports: ImportTarget;
   readonly runtimes: RuntimeRegistry;
+  readonly tokens: CallTokens;
+  readonly accounts: Accounts;
   readonly fleet: Fleet | undefined;
   /** Of requests and logins. */
   readonly measured: Pick<Measured, 'requests' | 'loginsRefused'>;

@@ -1,11 +1,17 @@
 /** HTTP Basic (RFC 7617). */
 import { messageOf, startRefused } from '../lib/errors.ts';
 import { sameSecret } from '../lib/secret.ts';
+import { Grants } from './grants.ts';
 import type { BasicOptions } from './login.ts';
 import type { Principal } from './principal.ts';
 
-/** Gives the principal for what follows `Basic ` in an `Authorization` header; undefined when it does not fit. */
-export type BasicCheck = (credentials: string) => Principal | undefined;
+export interface BasicCredentials {
+  readonly user: string;
+  readonly password: string;
+}
+
+/** Gives the principal of the user in the settings; undefined when it does not fit. */
+export type BasicCheck = (given: BasicCredentials) => Principal | undefined;
 
 /** Milliseconds for which the password of a file counts before it is looked at again. */
 const COUNTS_FOR_MS = 1000;
@@ -26,20 +32,15 @@ export function createBasicCheck(
 
   const isUser = sameSecret(composed(options.user));
   const isPassword = presentPassword(password, options.again, onProblem);
-  const principal: Principal = { name: options.user, kind: 'basic', scopes: [] };
+  const principal: Principal = { name: options.user, kind: 'basic', grants: Grants.of(['operator']) };
 
-  return (credentials) => {
-    const given = parse(credentials);
-    if (given === undefined) return undefined;
+  return (given) => {
     // A wrong name takes as long as a wrong password: both comparisons always run, and `&` waits for both.
     const user = isUser(composed(given.user));
     const secret = isPassword()(composed(given.password));
     return Number(user) & Number(secret) ? principal : undefined;
   };
 }
-
-/** The name in credentials; undefined where they cannot be read. */
-export const userIn = (credentials: string): string | undefined => parse(credentials)?.user;
 
 /** Compares with the password as it is now. */
 function presentPassword(
@@ -71,7 +72,8 @@ function presentPassword(
 /** One letter may be typed as one code point or as two, so both sides are compared composed (RFC 8265). */
 const composed = (text: string): string => text.normalize('NFC');
 
-function parse(credentials: string): { user: string; password: string } | undefined {
+/** What follows `Basic ` in an `Authorization` header; undefined where it cannot be read. */
+export function parseBasic(credentials: string): BasicCredentials | undefined {
   // `Buffer.from` skips what is not base64; a header must be read in one way only.
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(credentials)) return undefined;
   const text = Buffer.from(credentials, 'base64').toString();

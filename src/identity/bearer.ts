@@ -1,6 +1,7 @@
 /** OAuth 2.0 bearer tokens (RFC 6750) that are signed JWTs. */
 import type * as Jose from 'jose';
-import type { OauthOptions } from './login.ts';
+import { grantsOf, nameOf } from './claims.ts';
+import type { Issuer, OauthOptions } from './login.ts';
 import { createIssuer, withoutSlash } from './issuer.ts';
 import type { Principal } from './principal.ts';
 
@@ -23,7 +24,6 @@ const ALGORITHMS = [
 ];
 const CLOCK_SKEW_SECONDS = 60;
 const MAX_TOKEN_LENGTH = 8_192;
-const MAX_NAME_LENGTH = 200;
 const KEY_COOLDOWN_MS = 10_000;
 
 /**
@@ -36,25 +36,33 @@ export type BearerCheck = (token: string) => Promise<{ principal: Principal } | 
 export function createBearerCheck(options: OauthOptions, keyCooldownMs = KEY_COOLDOWN_MS): BearerCheck {
   // Loaded for those who configure it, and before the first token comes.
   const loading = import('jose');
-  const keysOfIssuer = createIssuer(options.issuer, keyCooldownMs);
+  const issuers = new Map(
+    [options, ...(options.others ?? [])].map((each) => [
+      withoutSlash(each.issuer),
+      { audience: each.audience, keys: createIssuer(each.issuer, keyCooldownMs) },
+    ]),
+  );
 
   return async (token) => {
     const jose = await loading;
     try {
       // What cannot be right in any case is refused before the issuer gets asked, so that nobody can make this
       // service send requests by sending it garbage.
-      const fault = faultOf(token, options.issuer, jose);
-      if (fault !== undefined) return { refused: fault };
-      const { issuer, key } = await keysOfIssuer();
+      const read = issuerIn(token, jose);
+      if ('fault' in read) return { refused: read.fault };
+      const known = issuers.get(read.issuer);
+      if (known === undefined) return { refused: 'the token is of another issuer' };
+      const { issuer, key } = await known.keys();
       const { payload } = await jose.jwtVerify(token, key, {
         issuer,
-        audience: options.audience,
+        audience: known.audience,
         algorithms: ALGORITHMS,
         clockTolerance: CLOCK_SKEW_SECONDS,
         requiredClaims: ['exp'],
       });
       const until = 1000 * ((payload.exp ?? 0) + CLOCK_SKEW_SECONDS);
-      return { principal: { name: nameOf(payload), kind: 'oauth', scopes: scopesOf(payload), until } };
+      const grants = grantsOf(payload, read.issuer, options);
+      return { principal: { name: nameOf(payload, options.nameClaim), kind: 'oauth', grants, until } };
     } catch (error) {
       if (error instanceof jose.errors.JOSEError) return { refused: error.message };
       throw error;
@@ -62,34 +70,21 @@ export function createBearerCheck(options: OauthOptions, keyCooldownMs = KEY_COO
   };
 }
 
-function faultOf(token: string, issuer: string, jose: typeof Jose): string | undefined {
-  if (token.length > MAX_TOKEN_LENGTH) return `the token is longer than ${MAX_TOKEN_LENGTH} characters`;
-  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return 'the token is not a signed JWT';
+/** The issuer that a token names, which nothing proves yet, without a slash at its end. */
+function issuerIn(token: string, jose: typeof Jose): Pick<Issuer, 'issuer'> | { fault: string } {
+  if (token.length > MAX_TOKEN_LENGTH) return { fault: `the token is longer than ${MAX_TOKEN_LENGTH} characters` };
+  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return { fault: 'the token is not a signed JWT' };
   let algorithm: unknown;
   let claims: Jose.JWTPayload;
   try {
     algorithm = jose.decodeProtectedHeader(token).alg;
     claims = jose.decodeJwt(token);
   } catch {
-    return 'the token is not a signed JWT';
+    return { fault: 'the token is not a signed JWT' };
   }
   if (!ALGORITHMS.some((allowed) => allowed === algorithm))
-    return 'the token is signed by an algorithm that is not allowed';
-  if (typeof claims.iss !== 'string' || withoutSlash(claims.iss) !== withoutSlash(issuer)) {
-    return 'the token is of another issuer';
-  }
-  return undefined;
-}
-
-function nameOf(claims: Jose.JWTPayload): string {
-  const name = [claims.sub, claims['client_id'], claims['azp']].find((claim) => typeof claim === 'string');
-  return typeof name === 'string' ? name.slice(0, MAX_NAME_LENGTH) : 'unnamed';
-}
-
-/** `scope` is text divided by spaces (RFC 9068); some issuers write `scp`, as text or as a list. */
-function scopesOf(claims: Jose.JWTPayload): string[] {
-  return [claims['scope'], claims['scp']]
-    .flat()
-    .flatMap((claim) => (typeof claim === 'string' ? claim.split(' ') : []))
-    .filter((scope) => scope !== '');
+    return { fault: 'the token is signed by an algorithm that is not allowed' };
+  return typeof claims.iss === 'string'
+    ? { issuer: withoutSlash(claims.iss) }
+    : { fault: 'the token is of another issuer' };
 }

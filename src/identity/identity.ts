@@ -2,54 +2,73 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { DEADLINE_HEADER, TOKEN_HEADER } from '../engines/call-headers.ts';
 import type { CallTokens } from '../engines/call-token.ts';
-import type { KoId } from '../knowledge-object/id.ts';
 import type { ServiceError } from '../lib/errors.ts';
 import { uptime } from '../lib/time.ts';
-import { createLogin, type Identified, type Login, type LoginOptions } from './login.ts';
-import { isChange, needsLogin, type Permission } from './permissions.ts';
+import { Grants, type Resource } from './grants.ts';
+import { type Credentials, type Identified, Login, type LoginOptions } from './login.ts';
+import type { Permission, Role } from './permissions.ts';
 import { ANONYMOUS, DEV, type Principal } from './principal.ts';
 
+export type { Resource } from './grants.ts';
+
+/** What everybody may. */
+export const ANONYMOUS_LEVELS = ['operator', 'caller', 'reader', 'none'] as const satisfies readonly (Role | 'none')[];
+export type AnonymousLevel = (typeof ANONYMOUS_LEVELS)[number];
+
 export interface IdentityOptions extends LoginOptions {
-  /** "In dev mode […], secured endpoints are not secured, and full health information is exposed." */
   readonly profile: 'dev' | 'secure';
-  readonly secureExecution: boolean;
+  readonly anonymous: AnonymousLevel;
+  /** Metrics are for everybody. */
+  readonly openMetrics?: boolean;
   readonly tokens: CallTokens;
 }
-
-/** The knowledge objects that a permission is asked for: a version, all of a name or naan, or, empty, the whole service. */
-export type Resource = Partial<KoId>;
 
 const MILLISECONDS = /^\d{1,12}$/;
 
 export class Identity {
   /** Who sends a request without credentials. */
   readonly anybody: Principal;
-  /**
-   * Whether somebody may do something to a resource. No rule tells knowledge objects apart yet; whoever asks names them,
-   * so that one can.
-   */
+  /** Whether somebody may do something to a resource. */
   readonly allows: (principal: Principal, permission: Permission, resource: Resource) => boolean;
   readonly #tokens: CallTokens;
-  /** None in the dev profile. */
+  /** None where everybody is an operator. */
   readonly #login: Login | undefined;
+  /** By principal as it was verified: with what everybody may. */
+  readonly #whole = new WeakMap<Principal, Principal>();
 
   /** @throws startRefused for settings with which no login can work. */
   constructor(options: IdentityOptions) {
-    const isDev = options.profile === 'dev';
-    this.anybody = isDev ? DEV : ANONYMOUS;
+    const { profile, anonymous, openMetrics = false } = options;
     this.#tokens = options.tokens;
-    const login = isDev ? undefined : createLogin(options);
-    this.#login = login;
-    this.allows = (principal, permission) => {
-      if (login === undefined || !needsLogin(permission, options.secureExecution)) return true;
-      if (principal.kind === 'anonymous' || principal.kind === 'call') return false;
-      return !isChange(permission) || login.hasScopes(principal);
-    };
+    const isOpen = anonymous === 'operator';
+    const level = anonymous === 'none' ? [] : [anonymous];
+    const grants = Grants.of([...level, ...(openMetrics ? ['metrics'] : [])]);
+    this.anybody = isOpen && profile === 'dev' ? DEV : Object.freeze({ ...ANONYMOUS, grants });
+    this.#login = isOpen ? undefined : new Login(options);
+    this.allows = (principal, permission, resource) => principal.grants.allow(permission, resource);
   }
 
-  /** Reads an `Authorization` header. @throws loginUnavailable when a token cannot be checked, because its issuer does not answer. */
-  async identify(authorization: string | undefined): Promise<Identified> {
-    return this.#login === undefined ? { principal: this.anybody } : this.#login.identify(authorization);
+  /** Whether a login makes a difference. */
+  get hasLogin(): boolean {
+    return this.#login !== undefined;
+  }
+
+  /**
+   * Reads who asks. @throws loginUnavailable when a token cannot be checked, because its issuer does not answer;
+   * tooManyTries.
+   */
+  async identify(credentials: Credentials): Promise<Identified> {
+    if (this.#login === undefined) return { principal: this.anybody };
+    const identified = await this.#login.identify(credentials);
+    const { principal } = identified;
+    return principal === undefined ? identified : { ...identified, principal: this.#withAnybodys(principal) };
+  }
+
+  /** Who was verified a moment ago with the same credentials, without anything to wait for. */
+  known(authorization: string): Principal | undefined {
+    if (this.#login === undefined) return this.anybody;
+    const principal = this.#login.verified(authorization);
+    return principal === undefined ? undefined : this.#withAnybodys(principal);
   }
 
   /**
@@ -69,7 +88,18 @@ export class Identity {
 
   /** What somebody gets who may not. `authorization` is the header that came, undefined for none. */
   refusal(principal: Principal | undefined, authorization: string | undefined): ServiceError {
-    if (this.#login === undefined) throw new Error('The dev profile refuses nobody');
-    return principal === undefined ? this.#login.refusal(authorization) : this.#login.scopeRefusal();
+    if (this.#login === undefined) throw new Error('Where everybody is an operator, nobody is refused');
+    return principal === undefined || principal === this.anybody
+      ? this.#login.refusal(authorization)
+      : this.#login.grantRefusal(principal);
+  }
+
+  #withAnybodys(principal: Principal): Principal {
+    let whole = this.#whole.get(principal);
+    if (whole === undefined) {
+      whole = Object.freeze({ ...principal, grants: principal.grants.and(this.anybody.grants) });
+      this.#whole.set(principal, whole);
+    }
+    return whole;
   }
 }

@@ -146,6 +146,18 @@ export const notAuthenticated = define('not-authenticated', 401, 'Unauthorized')
 export const loginUnavailable = define('login-unavailable', 503, 'Service Unavailable');
 export const notAuthorized = define('not-authorized', 403, 'Forbidden');
 export const crossSiteRefused = define('cross-site-refused', 403, 'Forbidden');
+/** Wrong logins of this account came from this address, or too many passwords are being checked. */
+export const tooManyTries = (retryAfterSeconds: number): ServiceError =>
+  new ServiceError(
+    'too-many-tries',
+    429,
+    'Too Many Requests',
+    `Too many logins were tried; try again in ${retryAfterSeconds} s`,
+    { headers: { 'retry-after': String(retryAfterSeconds) } },
+  );
+/** More requests, or calls at once, than a principal may have. */
+export const tooManyRequests = define('too-many-requests', 429, 'Too Many Requests');
+export const conflict = define('conflict', 409, 'Conflict');
 
 // Shelf
 export const koNotFound = (id: string): ServiceError =>

@@ -13,8 +13,17 @@ export class ChangeAuthor {
   readonly facts: Facts;
   readonly #kept = new Set<string>();
 
-  constructor(facts: Facts) {
+  readonly #require: (id: KoId) => void;
+
+  /** `require`: throws where the author may not change this knowledge object. */
+  constructor(facts: Facts, require: (id: KoId) => void = () => undefined) {
     this.facts = facts;
+    this.#require = require;
+  }
+
+  /** For a package whose place is known only once it was read. @throws notAuthorized. */
+  requireMayChange(id: KoId): void {
+    this.#require(id);
   }
 
   /** The record of that change is kept already. */

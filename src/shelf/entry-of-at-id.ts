@@ -4,7 +4,11 @@ import { parseMetadata } from '../knowledge-object/metadata.ts';
 import type { Shelf, ShelfEntry } from './shelf.ts';
 
 /** Of several versions with one `@id` the given one, or the newest. */
-export async function entryOfAtId(shelf: Shelf, atId: string, version?: string): Promise<ShelfEntry | undefined> {
+export async function entryOfAtId(
+  shelf: Pick<Shelf, 'withAtId'>,
+  atId: string,
+  version?: string,
+): Promise<ShelfEntry | undefined> {
   const entries = (await shelf.withAtId(atId)).filter(isAtHome);
   return version === undefined ? entries.at(-1) : entries.find(({ id }) => id.version === version);
 }

@@ -41,7 +41,6 @@ export const PROTECTED = [
 
 const DEFAULTS = {
   profile: 'secure',
-  secureExecution: false,
   tokens: new CallTokens(),
   corsOrigins: [],
   loopbackOnly: true,
@@ -62,7 +61,8 @@ export function createAccessApp(
       lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ audit }) => audit === true),
     handled: 0,
   };
-  const all = { ...DEFAULTS, log, ...options };
+  const anonymous = options.anonymous ?? (options.profile === 'dev' ? 'operator' : 'caller');
+  const all = { ...DEFAULTS, log, ...options, anonymous };
   install(app, { identity: new Identity(all), ...all });
 
   app.setErrorHandler((error, _request, reply) => {
@@ -71,15 +71,15 @@ export function createAccessApp(
     return reply.send(error);
   });
   const tell = (request: FastifyRequest): object => ({
-    principal: request.principal,
+    principal: { ...request.principal, grants: undefined },
     seesDetails: request.principal.kind !== 'anonymous',
   });
   const guarded = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     accessApp.handled++;
     return reply.send(tell(request));
   };
-  app.get('/kos', { config: { access: 'open' } }, tell);
-  app.get('/kos/:naan/:name/:version', { config: { access: 'open' } }, tell);
+  app.get('/kos', { config: { access: 'read' } }, tell);
+  app.get('/kos/:naan/:name/:version', { config: { access: 'read' } }, tell);
   app.get('/actuator/health', { config: { access: 'health' } }, tell);
   app.post('/:naan/:name/:version/:endpoint', { config: { access: 'execution' } }, tell);
   app.post('/kos', { config: { access: 'shelf-write' } }, guarded);

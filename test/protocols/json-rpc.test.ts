@@ -20,6 +20,7 @@ import { callOfRequest, ClientGone, type MakeProtocol } from '../../src/http/pro
 import { Identity } from '../../src/identity/identity.ts';
 import { ANONYMOUS, type Principal } from '../../src/identity/principal.ts';
 import { bodyNotReadable, methodNotAllowed, type ServiceError } from '../../src/lib/errors.ts';
+import { Grants } from '../../src/identity/grants.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { Output } from '../../src/lib/output.ts';
 import { Lifecycle } from '../../src/lifecycle.ts';
@@ -169,7 +170,7 @@ test('the core asks who calls, also where a route asks nobody', async () => {
   await service.serve(...first.kos);
   const endpoint = app.activator.set.find(first.path.slice(1));
   assert.ok(endpoint !== undefined);
-  const identity = new Identity({ profile: 'secure', secureExecution: true, tokens: new CallTokens(), log });
+  const identity = new Identity({ profile: 'secure', anonymous: 'reader', tokens: new CallTokens(), log });
   const observed: string[] = [];
   const failures = new FailedCalls({ info: () => undefined, warn: () => undefined });
   const calls = new Calls({
@@ -188,7 +189,7 @@ test('the core asks who calls, also where a route asks nobody', async () => {
     );
   await assert.rejects(call(ANONYMOUS), /^ServiceError: anonymous may not call/);
   await assert.rejects(call({ ...ANONYMOUS, kind: 'call', origin: { depth: 1, deadline: Infinity } }), /may not call/);
-  await call({ name: 'ada', kind: 'basic', scopes: [] });
+  await call({ name: 'ada', kind: 'basic', grants: Grants.of(['caller']) });
   await call(undefined);
   assert.deepEqual(observed, ['not-authorized', 'not-authorized', 'done', 'done']);
   failures[Symbol.dispose]();

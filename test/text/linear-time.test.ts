@@ -23,7 +23,7 @@ import type { Runtime } from '../../src/engines/external/runtime.ts';
 import { allowedAt, endpointAt, keyOf, nothingActive, resourceAt } from '../../src/execution/find-endpoint.ts';
 import { Negotiation } from '../../src/execution/negotiation.ts';
 import { matchesEtag } from '../../src/http/headers.ts';
-import { createLogin } from '../../src/identity/login.ts';
+import { Login } from '../../src/identity/login.ts';
 import { parseDeployment } from '../../src/knowledge-object/descriptors/deployment.ts';
 import { parseService, type Service } from '../../src/knowledge-object/descriptors/service.ts';
 import { escapeForMessage } from '../../src/knowledge-object/escape-for-message.ts';
@@ -130,7 +130,7 @@ const registry = new RuntimeRegistry({
   engines: new EngineRegistry(),
   expiry: 60_000,
 });
-const login = createLogin({
+const login = new Login({
   oauth: { issuer: 'http://127.0.0.1:1', audience: 'a' },
   log,
 });
@@ -162,8 +162,8 @@ const rows: Parser[] = [
   row('Accept', ['', 'a/b;c=d,', ''], (text) => preferredType(text, ['application/json', 'application/zip'])),
   row('Content-Type', ['a', '/', ''], (text) => negotiation().readsJson(text)),
   row('If-None-Match', ['', '"a",', ''], (text) => matchesEtag(text, '"b"')),
-  row('Authorization', ['Bearer ', ' ', '\n'], (authorization) => login.identify(authorization)),
-  row('a bearer token', ['Bearer a', '.a', '!'], (authorization) => login.identify(authorization)),
+  row('Authorization', ['Bearer ', ' ', '\n'], (authorization) => login.identify({ authorization })),
+  row('a bearer token', ['Bearer a', '.a', '!'], (authorization) => login.identify({ authorization })),
 
   // Packages
   row('parseKoId', ['a/b/c', '/', ''], parseKoId),

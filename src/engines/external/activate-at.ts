@@ -5,6 +5,7 @@ import { cutWords, MAX_URL_CHARACTERS, oneLine, withoutEndSlashes, withoutStartS
 import { uptime } from '../../lib/time.ts';
 import { withoutCredentials } from '../../lib/without-credentials.ts';
 import type { ActivationContext, EndpointPlan } from '../engine.ts';
+import type { CallTokens } from '../call-token.ts';
 import { objectOf } from './answers.ts';
 import type { ExternalOptions } from './external-options.ts';
 import { RuntimeUnreachable } from './runtime-connections.ts';
@@ -12,6 +13,8 @@ import type { Runtime } from './runtime.ts';
 
 /** A runtime registers before it listens, or while its port is still taken: it gets this long from then on to come up. */
 const STARTUP_TIMEOUT_MS = 15_000;
+/** What stands before a proof in the address of files. */
+export const PROVEN_FILES = '/proxy/files';
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 3000;
@@ -42,7 +45,8 @@ async function activateHere(
 ): Promise<ActivatedAt> {
   const began = uptime();
   const artifacts = options.sharing?.()?.artifactsOf(plan) ?? artifactsOf(plan);
-  const body = JSON.stringify(requestOf(plan, runtime.activator + artifacts));
+  const proven = options.areFilesClosed === true ? provenPath(artifacts, options.tokens) : artifacts;
+  const body = JSON.stringify(requestOf(plan, runtime.activator + proven));
   const backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   const ends = AbortSignal.any([context.signal, options.stopped]);
   for (;;) {
@@ -81,6 +85,9 @@ async function activateHere(
 
 const artifactsOf = ({ ko: { naan, name, version } }: EndpointPlan): string =>
   `/proxy/artifacts/${naan}/${name}/${version}/`;
+
+/** The whole path stands behind the proof: runtimes take the place of a package from what follows `/proxy/artifacts/`. */
+const provenPath = (path: string, tokens: CallTokens): string => `${PROVEN_FILES}/${tokens.proofOf(path)}${path}`;
 
 /** `artifact` always a list, `entry` and `function` always present, `baseUrl` always with a slash at its end, `timeout` in milliseconds. */
 function requestOf(plan: EndpointPlan, baseUrl: string): Record<string, unknown> {

@@ -13,6 +13,8 @@ export interface ExternalOptions {
   readonly maxResult: number;
   /** Go out with each request that runs code. */
   readonly tokens: CallTokens;
+  /** Files are not for everybody: the address of those of an activation carries a proof. */
+  readonly areFilesClosed?: boolean | undefined;
   /** Present where several activators use the same runtimes. */
   readonly sharing?: (() => RuntimeSharing | undefined) | undefined;
   /** Aborted when the service stops: no connection is waited for any more. */

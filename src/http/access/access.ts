@@ -13,7 +13,7 @@ declare module 'fastify' {
     access: Permission;
   }
   interface FastifyRequest {
-    /** On routes that need no login this is anonymous also for callers who sent credentials, except on `health`. */
+    /** On routes that everybody may use this is anonymous also for who sent credentials, except for calls and on `health`. */
     principal: Principal;
   }
 }

@@ -3,6 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { BecameActive, ChangeOutcome } from '../../activation/became-active.ts';
 import { otherAtId } from '../../knowledge-object/metadata.ts';
 import { cutWords, someOf } from '../../lib/text.ts';
+import { koKey } from '../../knowledge-object/id.ts';
+import { notAuthorized } from '../../lib/errors.ts';
 import { pathOf } from '../../lib/url-path.ts';
 import type { AuditRecord } from '../../shelf/audit/audit-store.ts';
 import type { Audit } from '../../shelf/audit/audit.ts';
@@ -54,7 +56,10 @@ export function installAudit(app: FastifyInstance, audit: Audit): void {
 
 /** Who makes the changes of a request, for whatever keeps their records. */
 export const authorOf = (request: FastifyRequest): ChangeAuthor =>
-  (request.author ??= new ChangeAuthor(factsOf(request)));
+  (request.author ??= new ChangeAuthor(factsOf(request), (id) => {
+    const { grants, name } = request.principal;
+    if (!grants.allow('shelf-write', id)) throw notAuthorized(`${name} may not change ${koKey(id)}`);
+  }));
 
 const factsOf = ({ principal, id, ip }: FastifyRequest): ChangeAuthor['facts'] => ({
   who: principal.name,

@@ -1,11 +1,22 @@
 import { hostname } from 'node:os';
-import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import type {
+  DoneFuncWithErrOrRes,
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  RouteOptions,
+} from 'fastify';
 import type { Config } from '../../config/config.ts';
+import { certificateOf } from '../../identity/certificate.ts';
 import type { Identity, Resource } from '../../identity/identity.ts';
-import { isChange, isPermission, type Permission } from '../../identity/permissions.ts';
+import type { Credentials, Identified } from '../../identity/login.ts';
+import { isAskedForEach, isChange, isPermission, type Permission } from '../../identity/permissions.ts';
 import { ANONYMOUS, type Principal } from '../../identity/principal.ts';
-import { messageOf, ServiceError } from '../../lib/errors.ts';
+import { koKey } from '../../knowledge-object/id.ts';
+import { koNotFound, messageOf, ServiceError } from '../../lib/errors.ts';
 import { isLoopback } from '../../lib/host-port.ts';
+import { withoutEndSlashes } from '../../lib/text.ts';
 import type { AuditStore } from '../../shelf/audit/audit-store.ts';
 import { Audit } from '../../shelf/audit/audit.ts';
 import type { AccessOptions, LoginRefusal } from './access.ts';
@@ -28,7 +39,7 @@ export const accessOptionsOf = (
   { identity, log, auditStore, observe }: AccessParts,
 ): AccessOptions => ({
   identity,
-  profile: config.profile,
+  profile: config.anonymous === 'operator' ? 'dev' : 'secure',
   corsOrigins: config.cors,
   loopbackOnly: isLoopback(config.host),
   publicHosts: config.publicUrl === undefined ? [] : [new URL(config.publicUrl).host],
@@ -64,13 +75,18 @@ export function installAccess(app: FastifyInstance, options: AccessOptions): voi
     auditBytes === undefined ? undefined : allowanceOf(auditBytes),
   );
   const authenticate = createAuthentication(options, refused);
+  const { identity } = options;
 
   installAudit(app, audit);
   app.addHook('onClose', () => refused[Symbol.asyncDispose]());
   app.decorateRequest('principal');
-  app.addHook('onRoute', declareAccess);
+  app.addHook('onRoute', (route) => {
+    declareAccess(route);
+    if (route.config?.access !== 'read' || !identity.hasLogin || !varies(route.url, identity)) return;
+    route.onSend = [...[route.onSend ?? []].flat(), varyByLogin];
+  });
   app.addHook('onRequest', (request, reply, done) => {
-    request.principal = options.identity.anybody;
+    request.principal = identity.anybody;
     request.audited = false;
     const access = accessOf(request);
     if (request.method === 'OPTIONS') return cors.answerOptions(request, reply);
@@ -114,13 +130,30 @@ function declareAccess(route: RouteOptions): void {
 function accessOf(request: FastifyRequest): Permission {
   const access: Permission | undefined = request.routeOptions.config.access;
   if (access !== undefined) return access;
-  if (request.is404) return 'open';
+  if (request.is404) return 'public';
   throw new Error('A route was added before its access could be checked');
 }
 
+/** Lists are what their reader sees; all else differs only where not everybody may read it. */
+const varies = (url: string, { anybody }: AccessOptions['identity']): boolean =>
+  !anybody.grants.everywhere('read') || LISTS.has(url);
+
+const LISTS: ReadonlySet<string> = new Set(['/kos', '/kos/:naan', '/endpoints', '/endpoints/:engine']);
+
+function varyByLogin(
+  _request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  done: DoneFuncWithErrOrRes,
+): void {
+  const before = reply.getHeader('vary');
+  void reply.header('vary', before === undefined ? 'Authorization' : `${String(before)}, Authorization`);
+  done(null, payload);
+}
+
 /** The knowledge objects that the path of a request names. */
-function resourceOf({ params }: FastifyRequest): Resource {
-  const { naan, name, version } = (params ?? {}) as Resource;
+function resourceOf({ params, query }: FastifyRequest): Resource {
+  const { naan, name, version = versionIn(query) } = (params ?? {}) as Resource;
   return {
     ...(naan !== undefined && { naan }),
     ...(name !== undefined && { name }),
@@ -128,11 +161,17 @@ function resourceOf({ params }: FastifyRequest): Resource {
   };
 }
 
+function versionIn(query: unknown): string | undefined {
+  const { v } = (query ?? {}) as { readonly v?: unknown };
+  return typeof v === 'string' ? v : undefined;
+}
+
 /** Sets the principal, and rejects for one that may not go on; undefined where there is nothing to wait for. */
 function createAuthentication(
   { identity, observe }: AccessOptions,
   refused: RefusedRequests,
 ): (request: FastifyRequest, access: Permission) => Promise<void> | undefined {
+  const { anybody } = identity;
   const note = (request: FastifyRequest, access: Permission, why: LoginRefusal): void => {
     observe?.(why);
     if (isChange(access)) refused.change(request, why);
@@ -140,12 +179,12 @@ function createAuthentication(
 
   const identify = async (request: FastifyRequest, access: Permission): Promise<Principal | undefined> => {
     try {
-      const { principal, wrong } = await identity.identify(request.headers.authorization);
+      const { principal, wrong } = await identity.identify(credentialsOf(request));
       if (wrong !== undefined) refused.login(request, 'wrong', wrong);
       if (principal === undefined) note(request, access, wrong === undefined ? 'missing' : 'wrong');
       return principal;
     } catch (thrown) {
-      if (thrown instanceof ServiceError) refused.login(request, 'unchecked', { cause: messageOf(thrown.cause) });
+      if (thrown instanceof ServiceError) refused.login(request, 'unchecked', { cause: causeOf(thrown) });
       note(request, access, 'unchecked');
       throw thrown;
     }
@@ -157,18 +196,41 @@ function createAuthentication(
     if (principal === undefined) throw identity.refusal(principal, authorization);
     request.principal = principal;
     if (identity.allows(principal, access, resource)) return;
+    // The handler asks again, with the knowledge object at hand.
+    if (access === 'read' || access === 'execution') return;
+    const { naan, name = '', version = '' } = resource;
+    if (naan === undefined && isAskedForEach(access) && principal.grants.somewhere(access)) return;
     note(request, access, 'scope');
+    // What one may not read is like what is not there.
+    if (naan !== undefined && !identity.allows(principal, 'read', resource))
+      throw koNotFound(withoutEndSlashes(koKey({ naan, name, version })));
     throw identity.refusal(principal, authorization);
   };
   /** "Wrong credentials are 401 on secured paths; on open ones they count as none." */
-  const recognise = async (request: FastifyRequest): Promise<void> => {
-    request.principal = (await identify(request, 'health').catch(() => undefined)) ?? ANONYMOUS;
+  const recognise = async (request: FastifyRequest, access: Permission): Promise<void> => {
+    const identified =
+      access === 'health' ? identify(request, access) : identity.identify(credentialsOf(request)).then(toPrincipal);
+    request.principal = (await identified.catch(() => undefined)) ?? anybody;
   };
 
   return (request, access) => {
     const resource = resourceOf(request);
-    if (!identity.allows(identity.anybody, access, resource)) return require(request, access, resource);
-    const tells = access === 'health' && identity.anybody === ANONYMOUS;
-    return tells && request.headers.authorization !== undefined ? recognise(request) : undefined;
+    if (!identity.allows(anybody, access, resource)) return require(request, access, resource);
+    const tells = (access === 'health' && !anybody.grants.everywhere('info')) || access === 'execution';
+    return tells && hasCredentials(request) ? recognise(request, access) : undefined;
   };
 }
+
+const toPrincipal = ({ principal }: Identified): Principal | undefined => principal;
+
+const credentialsOf = ({ headers, ip, raw }: FastifyRequest): Credentials => ({
+  authorization: headers.authorization,
+  address: ip,
+  certificate: certificateOf(raw.socket),
+});
+
+const hasCredentials = ({ headers, raw }: FastifyRequest): boolean =>
+  headers.authorization !== undefined || certificateOf(raw.socket) !== undefined;
+
+/** Too many tries have none. */
+const causeOf = ({ cause, message }: ServiceError): string => (cause === undefined ? message : messageOf(cause));

@@ -9,7 +9,7 @@ import { installAccess } from './install-access.ts';
 
 const log = pino({ level: 'silent' });
 const options: AccessOptions = {
-  identity: new Identity({ profile: 'secure', secureExecution: false, tokens: new CallTokens(), log }),
+  identity: new Identity({ profile: 'secure', anonymous: 'caller', tokens: new CallTokens(), log }),
   profile: 'secure',
   corsOrigins: [],
   loopbackOnly: true,
@@ -39,7 +39,7 @@ test('a route that declares no access stops the start and is named', async () =>
 test('the HEAD route that Fastify derives has the access of its GET', async () => {
   const app = createApp();
   app.get('/secret', { config: { access: 'info' } }, handler);
-  app.get('/plain', { config: { access: 'open' } }, handler);
+  app.get('/plain', { config: { access: 'public' } }, handler);
   assert.equal((await app.inject({ method: 'HEAD', url: '/secret' })).statusCode, 401);
   assert.equal((await app.inject({ method: 'HEAD', url: '/plain' })).statusCode, 200);
 });

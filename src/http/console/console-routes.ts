@@ -38,7 +38,7 @@ const PACKAGES: ReadonlyMap<string, string> = new Map([
 export function consoleRoutes(app: FastifyInstance): void {
   const policy = policyOf(staticFile(PAGE).content.toString());
   declare(app, '/console', {
-    GET: { access: 'open', handler: (_request, reply) => sendStaticFile(reply, PAGE, policy) },
+    GET: { access: 'public', handler: (_request, reply) => sendStaticFile(reply, PAGE, policy) },
   });
   const own = readdirSync(WEB, { recursive: true, encoding: 'utf8' }).filter((path) => /\.(?:js|css)$/.test(path));
   const files = new Map([...PACKAGES, ...own.map((path) => [path, join(WEB, path)] as const)]);
@@ -48,7 +48,7 @@ export function consoleRoutes(app: FastifyInstance): void {
     if (file === undefined) throw notFound(`The console has no file ${escapeForMessage(path)}`);
     return sendStaticFile(reply, file);
   };
-  declare(app, '/console/*', { GET: { access: 'open', handler: sendFile } });
+  declare(app, '/console/*', { GET: { access: 'public', handler: sendFile } });
 }
 
 /** That of all pages, and the import map, which cannot be a file, by its hash. */

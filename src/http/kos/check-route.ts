@@ -18,6 +18,8 @@ import { spool } from '../../shelf/import/spool.ts';
 import { packageDigest, type HashedFile } from '../../shelf/package/package-content.ts';
 import type { KoPackage, Shelf } from '../../shelf/shelf.ts';
 import { auditNothing } from '../access/audit.ts';
+import type { ChangeAuthor } from '../../shelf/change-author.ts';
+import { authorOf } from '../access/audit.ts';
 import { declare } from '../methods.ts';
 import { aboutUpload, mustBeForm, uploadedPackage } from './import-zip.ts';
 
@@ -49,7 +51,7 @@ export function checkRoute(app: FastifyInstance, { target, lifecycle }: CheckRou
     try {
       const upload = Readable.from(uploadedPackage(request, target.limits.zipped));
       await using file = await spool(target.spool, upload, target.limits.zipped);
-      const found = await turns.run('check', () => checked(target, file.path, signal));
+      const found = await turns.run('check', () => checked(target, file.path, signal, authorOf(request)));
       void reply.header('cache-control', 'no-store').type('application/json; charset=utf-8');
       return escapeSteering(JSON.stringify(found));
     } catch (thrown) {
@@ -63,7 +65,12 @@ export function checkRoute(app: FastifyInstance, { target, lifecycle }: CheckRou
   declare(app, '/actuator/check', { POST: { access: 'shelf-write', options: mustBeForm, handler: check } });
 }
 
-async function checked(target: ImportTarget, archive: string, signal: AbortSignal): Promise<object> {
+async function checked(
+  target: ImportTarget,
+  archive: string,
+  signal: AbortSignal,
+  author: ChangeAuthor,
+): Promise<object> {
   const { shelf, limits } = target;
   let content;
   try {
@@ -73,6 +80,7 @@ async function checked(target: ImportTarget, archive: string, signal: AbortSigna
     if (!(thrown instanceof ServiceError) || thrown.status >= 500) throw thrown;
     return { ko: null, digest: null, present: null, ...asFound({ failure: thrown.message }), differences: [] };
   }
+  if (content.id !== undefined) author.requireMayChange(content.id);
   const present = await presentPackage(shelf, content.id);
   try {
     const differences = present === undefined ? [] : await differencesFrom(present, content);

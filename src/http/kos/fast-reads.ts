@@ -33,7 +33,7 @@ export function fastReads(shelf: Shelf, identity: Identity, gate: RequestGate): 
     const start = performance.now();
     const isPlain = method === 'GET' && isAny(headers.accept) && headers['if-none-match'] === undefined;
     const id = isPlain && url.startsWith(PREFIX) ? parseKoId(url.slice(PREFIX.length)) : undefined;
-    if (id === undefined || !identity.allows(identity.anybody, 'open', id)) return next(request, response);
+    if (id === undefined || !identity.allows(identity.anybody, 'read', id)) return next(request, response);
     const onFound = (entry: ShelfEntry | undefined): void => {
       if (entry === undefined) return next(request, response);
       const requestId = gate.enter(request);

@@ -7,6 +7,7 @@ import type { ImportTarget } from '../../shelf/import/import-zip.ts';
 import type { ManifestImporter } from '../../shelf/manifest/create-manifest-importer.ts';
 import type { Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import type { ServiceEvents } from '../service-events.ts';
+import { type ReadableShelf, visibleShelf } from '../../identity/visible.ts';
 import type { KoLists } from './ko-lists.ts';
 
 export interface KoParts extends ImportTarget {
@@ -15,6 +16,10 @@ export interface KoParts extends ImportTarget {
   /** Are told how far an import has come. */
   readonly events: Pick<ServiceEvents, 'tell'>;
 }
+
+/** The shelf as whoever asks sees it. */
+export const shelfFor = ({ principal }: FastifyRequest, shelf: Shelf): ReadableShelf =>
+  visibleShelf(shelf, principal.grants);
 
 export interface KoContext extends KoParts {
   readonly lists: KoLists;
@@ -39,7 +44,7 @@ export function idOf(request: FastifyRequest): KoId {
 export const isId = ({ naan, name, version }: KoId): boolean => isKoPart(naan) && isKoPart(name) && isKoPart(version);
 
 /** @throws koNotFound. */
-export async function requireKo(shelf: Shelf, id: KoId): Promise<ShelfEntry> {
+export async function requireKo(shelf: Pick<Shelf, 'find'>, id: KoId): Promise<ShelfEntry> {
   const entry = await shelf.find(id);
   if (entry === undefined) throw koNotFound(koKey(id));
   return entry;

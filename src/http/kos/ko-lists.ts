@@ -10,9 +10,19 @@ import { type EndpointTexts, wordsIn } from '../listings/endpoint-texts.ts';
 import { linkNext, type ListQuery, listQueryOf, type Page, pageOf } from '../listings/list-query.ts';
 import { isFoundBy, searchTextOf } from '../pages/search.js';
 import { metadataText, sendJson } from './read-ko.ts';
+import type { ReadableShelf } from '../../identity/visible.ts';
+import { shelfFor } from './ko-context.ts';
 
+/** Whole lists that are kept, each as somebody sees it. */
+const MOST_WHOLE = 8;
 /** KOs that are looked through before other requests have their turn. */
 const BLOCK_ENTRIES = 500;
+
+interface Whole {
+  readonly revision: number;
+  readonly body: Buffer;
+  readonly etag: string;
+}
 
 export interface KoListsOptions {
   readonly shelf: Shelf;
@@ -25,7 +35,8 @@ export class KoLists {
   readonly #activator: Activator;
   readonly #texts: EndpointTexts;
   readonly #searched = new WeakMap<ShelfEntry, string>();
-  #whole: { readonly revision: number; readonly body: Buffer; readonly etag: string } | undefined;
+  /** By the grants of whoever sees it so. */
+  readonly #whole = new Map<string, Whole>();
 
   constructor({ shelf, activator, texts }: KoListsOptions) {
     this.#shelf = shelf;
@@ -36,24 +47,31 @@ export class KoLists {
   /** `GET /kos`: "200 array of metadata of all KOs on the shelf", or the part that the query asks for. */
   async all(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const query = listQueryOf(request, parseKoId);
-    if (query !== undefined) return sendPage(request, reply, await this.#find(query), '/kos');
+    const shelf = shelfFor(request, this.#shelf);
+    if (query !== undefined) return sendPage(request, reply, await this.#find(shelf, query), '/kos');
+    const { grants } = request.principal;
+    const key = grants.everywhere('read') ? '' : grants.key;
     // Asked for before the list: what changes in between is then looked at again.
-    const revision = await this.#shelf.revision();
-    if (this.#whole?.revision !== revision) {
-      const body = bodyOf(await this.#shelf.list());
-      this.#whole = { revision, body, etag: etagOf(body) };
+    const revision = await shelf.revision();
+    let whole = this.#whole.get(key);
+    if (whole?.revision !== revision) {
+      const body = bodyOf(await shelf.list());
+      whole = { revision, body, etag: etagOf(body) };
+      if (this.#whole.size >= MOST_WHOLE) this.#whole.clear();
+      this.#whole.set(key, whole);
     }
-    return sendJson(request, reply, this.#whole.body, this.#whole.etag);
+    return sendJson(request, reply, whole.body, whole.etag);
   }
 
   /** Those of one naan. @throws notFound where there is none. */
   async ofNaan(request: FastifyRequest, reply: FastifyReply, naan: string): Promise<FastifyReply> {
     const query = listQueryOf(request, parsePlaceOf(naan)) ?? ALL;
     const start = { naan, name: '', version: '' };
-    const [first] = isKoPart(naan) ? await this.#shelf.list({ after: start, limit: 1 }) : [];
+    const shelf = shelfFor(request, this.#shelf);
+    const [first] = isKoPart(naan) ? await shelf.list({ after: start, limit: 1 }) : [];
     if (first?.id.naan !== naan)
       throw notFound(`There is no knowledge object of ${naan}: use /kos/<naan>/<name>/<version>, or /kos for all`);
-    const page = await this.#find({ ...query, after: query.after ?? start }, naan);
+    const page = await this.#find(shelf, { ...query, after: query.after ?? start }, naan);
     return sendPage(request, reply, page, `/kos/${naan}`);
   }
 
@@ -73,11 +91,15 @@ export class KoLists {
   }
 
   /** Looks through the shelf part by part, for as long as the page needs it. */
-  async #find({ after, limit = Infinity, search }: ListQuery<KoId>, naan?: string): Promise<Page<ShelfEntry>> {
+  async #find(
+    shelf: ReadableShelf,
+    { after, limit = Infinity, search }: ListQuery<KoId>,
+    naan?: string,
+  ): Promise<Page<ShelfEntry>> {
     const entries: ShelfEntry[] = [];
     for (let place = after; ; await othersFirst()) {
       const many = search === '' ? Math.min(BLOCK_ENTRIES, limit - entries.length + 1) : BLOCK_ENTRIES;
-      const part = await this.#shelf.list({ after: place, limit: many });
+      const part = await shelf.list({ after: place, limit: many });
       for (const entry of part) {
         if (naan !== undefined && entry.id.naan !== naan) return { entries, more: false };
         if (!this.#isFound(entry, search)) continue;

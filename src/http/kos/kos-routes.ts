@@ -18,12 +18,12 @@ export function kosRoutes(app: FastifyInstance, imports: KoParts, texts: Endpoin
   const lists = new KoLists({ shelf, activator, texts });
   const context: KoContext = { ...imports, lists };
 
-  declare(app, '/kos', { GET: open((request, reply) => lists.all(request, reply)), POST: importByZip(imports) }, SHELF);
+  declare(app, '/kos', { GET: read((request, reply) => lists.all(request, reply)), POST: importByZip(imports) }, SHELF);
   declare(app, '/kos/manifest', { POST: importByManifest(imports) }, SHELF);
   declare(app, '/kos/manifest-list', { POST: importByManifestList(imports) }, SHELF);
   const refusal = (request: FastifyRequest): Promise<Error | undefined> => refusedAtId(shelf, request);
   const byAtId = (url: string, handler: Handler): void =>
-    declare(app, url, { GET: open(orAtId(context, handler)) }, { ...SHELF, refusal });
+    declare(app, url, { GET: read(orAtId(context, handler)) }, { ...SHELF, refusal });
   byAtId('/kos/:naan', (request, reply) => lists.ofNaan(request, reply, paramsOf(request).naan));
   byAtId('/kos/:naan/:name', orArk(context, readAnyVersion(context)));
   const replace = replaceMetadata(context);
@@ -32,7 +32,7 @@ export function kosRoutes(app: FastifyInstance, imports: KoParts, texts: Endpoin
     app,
     KO_ROUTE,
     {
-      GET: open(orAtId(context, orArk(context, readKo(context)))),
+      GET: read(orAtId(context, orArk(context, readKo(context)))),
       PUT: { ...replace, handler: orRefusedAtId(context, replace.handler) },
       DELETE: { ...remove, handler: orRefusedAtId(context, remove.handler) },
     },
@@ -46,7 +46,7 @@ export function kosRoutes(app: FastifyInstance, imports: KoParts, texts: Endpoin
     app,
     '/kos/:naan/:name/:version/restore',
     {
-      GET: open(orAtId(context, asFileNamed('restore', orArk(context, readFile(context))))),
+      GET: read(orAtId(context, asFileNamed('restore', orArk(context, readFile(context))))),
       POST: restoreKo(context),
     },
     { ...SHELF, refusal },
@@ -55,4 +55,4 @@ export function kosRoutes(app: FastifyInstance, imports: KoParts, texts: Endpoin
 
 const SHELF = { errors: 'shelf' } as const;
 
-const open = (handler: Handler): Operation => ({ access: 'open', handler });
+const read = (handler: Handler): Operation => ({ access: 'read', handler });

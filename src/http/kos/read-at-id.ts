@@ -14,6 +14,7 @@ import { prefixOf } from '../address.ts';
 import { askedVersion, PACKAGE_DIGEST_HEADER } from '../headers.ts';
 import type { Handler } from '../methods.ts';
 import { sendFile } from '../send-file.ts';
+import { shelfFor } from './ko-context.ts';
 import type { KoContext } from './ko-context.ts';
 import { madeDescriptor, sendKo, withMadeDescriptor } from './read-ko.ts';
 
@@ -73,7 +74,8 @@ export const orRefusedAtId =
 const isMissing = (thrown: unknown): boolean => thrown instanceof ServiceError && MISSING.has(thrown.code);
 const MISSING: ReadonlySet<string> = new Set(['ko-not-found', 'binary-not-found', 'not-found']);
 
-async function namedBy(shelf: Shelf, request: FastifyRequest): Promise<Named | undefined> {
+async function namedBy(all: Shelf, request: FastifyRequest): Promise<Named | undefined> {
+  const shelf = shelfFor(request, all);
   const written = behindFirst(request.url);
   const v = askedVersion(request);
   for (const atId of textsOf(written).flatMap(spellingsOf)) {
@@ -95,6 +97,7 @@ async function send(
   reply: FastifyReply,
   { entry, part }: Named,
 ): Promise<unknown> {
+  // It was found among what the request may see.
   if (part === undefined) return sendKo(request, reply, shelf, entry);
   const key = koKey(entry.id);
   const pkg = await shelf.open(entry.id);

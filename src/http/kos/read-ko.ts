@@ -13,21 +13,24 @@ import { prefixOf } from '../address.ts';
 import { askedVersion, matchesEtag, PACKAGE_DIGEST_HEADER, tagsOf } from '../headers.ts';
 import type { Handler } from '../methods.ts';
 import { sendFile } from '../send-file.ts';
-import { idOf, isId, paramsOf, requireKo, type KoContext } from './ko-context.ts';
+import { idOf, isId, paramsOf, requireKo, shelfFor, type KoContext } from './ko-context.ts';
 
 export const readKo =
   ({ shelf }: KoContext): Handler =>
-  async (request, reply) =>
-    sendKo(request, reply, shelf, await requireKo(shelf, idOf(request)));
+  async (request, reply) => {
+    const seen = shelfFor(request, shelf);
+    return sendKo(request, reply, seen, await requireKo(seen, idOf(request)));
+  };
 
 export const readAnyVersion =
   ({ shelf }: KoContext): Handler =>
   async (request, reply) => {
     const { naan, name } = paramsOf(request);
     const v = askedVersion(request);
+    const seen = shelfFor(request, shelf);
     const entry =
-      v === undefined ? (await shelf.versions(naan, name)).at(-1) : await shelf.find({ naan, name, version: v });
-    if (entry !== undefined) return sendKo(request, reply, shelf, entry);
+      v === undefined ? (await seen.versions(naan, name)).at(-1) : await seen.find({ naan, name, version: v });
+    if (entry !== undefined) return sendKo(request, reply, seen, entry);
     const missing = koNotFound([naan, name, v ?? ''].filter((part) => part !== '').join('/'));
     // "Currently 500 server error if the KO is not found."
     throw v !== undefined && wantsZip(request)
@@ -45,7 +48,12 @@ export const orArk =
   (request, reply) =>
     paramsOf(request).naan.startsWith(PREFIX) ? readArk(context, request, reply) : handler(request, reply);
 
-async function readArk({ shelf, lists }: KoContext, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+async function readArk(
+  { shelf: all, lists }: KoContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const shelf = shelfFor(request, all);
   const { naan: first, name: second, version: third = '', '*': rest = '' } = paramsOf(request);
   const parts = [first.slice(PREFIX.length), second, third, rest].filter((part) => part !== '');
   const [naan = '', name = '', version] = parts;
@@ -67,7 +75,7 @@ export const readFile =
   async (request, reply) => {
     const { '*': path = '' } = paramsOf(request);
     const id = idOf(request);
-    const opened = isId(id) ? await shelf.open(id) : undefined;
+    const opened = isId(id) ? await shelfFor(request, shelf).open(id) : undefined;
     const pkg = opened?.files.has(path) === false ? withMadeDescriptor(activator, opened, path) : opened;
     if (pkg === undefined) {
       opened?.release();
@@ -104,7 +112,7 @@ export function withMadeDescriptor(activator: Loaded, pkg: KoPackage, path: stri
 export async function sendKo(
   request: FastifyRequest,
   reply: FastifyReply,
-  shelf: Shelf,
+  shelf: Pick<Shelf, 'open'>,
   entry: ShelfEntry,
 ): Promise<unknown> {
   if (!wantsZip(request)) {

@@ -101,7 +101,6 @@ export function koIn(request: FastifyRequest): string | undefined {
 const MAX_ADDRESSES = 8;
 
 interface Made {
-  readonly set: EndpointSet;
   readonly bodies: Map<string, Buffer>;
   /** Those that may change, with what was said of them. */
   readonly open: readonly (readonly [endpoint: Endpoint, status: EndpointStatus, detail: string | undefined])[];
@@ -109,7 +108,7 @@ interface Made {
 
 export class WholeList {
   readonly #texts: EndpointTexts;
-  #made: Made | undefined;
+  readonly #made = new WeakMap<EndpointSet, Made>();
 
   constructor(texts: EndpointTexts) {
     this.#texts = texts;
@@ -117,8 +116,9 @@ export class WholeList {
 
   /** For clients that came by this address. */
   of(set: EndpointSet, address: string): Buffer {
-    if (this.#made?.set !== set || !isAsItWas(this.#made)) this.#made = { set, bodies: new Map(), open: openIn(set) };
-    const { bodies } = this.#made;
+    let made = this.#made.get(set);
+    if (made === undefined || !isAsItWas(made)) this.#made.set(set, (made = { bodies: new Map(), open: openIn(set) }));
+    const { bodies } = made;
     const known = bodies.get(address);
     if (known !== undefined) return known;
     const body = Buffer.from(this.#texts.listOf(set.endpoints, address));

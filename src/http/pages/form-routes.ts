@@ -5,6 +5,7 @@ import type { Activator } from '../../activation/activator.ts';
 import type { Endpoint } from '../../activation/endpoint.ts';
 import { Forms } from '../../execution/validation/forms.ts';
 import { koKey } from '../../knowledge-object/id.ts';
+import { visibleSet, visibleShelf } from '../../identity/visible.ts';
 import { notFound } from '../../lib/errors.ts';
 import { escapeSteering } from '../../lib/log.ts';
 import { digestOf } from '../../lib/text.ts';
@@ -26,9 +27,14 @@ export function formRoutes(app: FastifyInstance, { activator, shelf }: FormRoute
     if (!activator.loaded) await activator.whenLoaded();
     const id = idOf(request);
     const key = koKey(id);
-    const endpoints = isId(id) ? activator.set.ofName(id).filter(({ ko }) => ko.key === key) : [];
+    const { grants } = request.principal;
+    const endpoints = isId(id)
+      ? visibleSet(activator.set, grants)
+          .ofName(id)
+          .filter(({ ko }) => ko.key === key)
+      : [];
     const [first] = endpoints;
-    if (first === undefined && (!isId(id) || (await shelf.find(id)) === undefined))
+    if (first === undefined && (!isId(id) || (await visibleShelf(shelf, grants).find(id)) === undefined))
       throw notFound(`There is no knowledge object ${key} on the shelf`);
     const states = endpoints.map(({ id: endpoint, status }) => `${endpoint} ${status}\n`).join('');
     const digest = first?.ko.entry.digest ?? '';
@@ -60,7 +66,7 @@ export function formRoutes(app: FastifyInstance, { activator, shelf }: FormRoute
     }
   };
 
-  declare(app, '/doc/forms/:naan/:name/:version', { GET: { access: 'open', handler: read } });
+  declare(app, '/doc/forms/:naan/:name/:version', { GET: { access: 'read', handler: read } });
 }
 
 /** `text`: a JSON object. */

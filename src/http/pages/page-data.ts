@@ -2,6 +2,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../../activation/activator.ts';
 import { isKoPart, koKey } from '../../knowledge-object/id.ts';
+import { visibleSet, visibleShelf } from '../../identity/visible.ts';
+import { digestOf } from '../../lib/text.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { KoPackage, Shelf, ShelfEntry } from '../../shelf/shelf.ts';
 import { matchesEtag } from '../headers.ts';
@@ -25,15 +27,18 @@ export function pageDataRoutes(app: FastifyInstance, { activator, shelf, login, 
   /** Says that something has a problem, never which: whoever may see details reads them in the health of the service. */
   const overview = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     if (!activator.loaded) await activator.whenLoaded();
-    return send(request, reply, await catalogue(), async () => {
-      const { failures, withoutEndpoints } = activator.set;
-      const entries = await shelf.list();
+    const { grants } = request.principal;
+    const state = grants.everywhere('read') ? '' : `-${digestOf(grants.key).slice(0, 16)}`;
+    return send(request, reply, `${await catalogue()}${state}`, async () => {
+      const { failures, withoutEndpoints } = visibleSet(activator.set, grants);
+      const seen = visibleShelf(shelf, grants);
+      const entries = await seen.list();
       return {
         problems: failures.map(({ id }) => koKey(id)),
         withoutEndpoints: withoutEndpoints.map(({ id }) => koKey(id)),
         places: placesOf(entries),
         pages: await ownPages.among(entries),
-        unreadable: shelf.damage().length,
+        unreadable: seen.damage().length,
         login,
       };
     });
@@ -43,7 +48,8 @@ export function pageDataRoutes(app: FastifyInstance, { activator, shelf, login, 
     (what: string, tell: (pkg: KoPackage, made: string | undefined) => object) =>
     async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       const { naan = '', name = '', version = '' } = request.params as Record<string, string>;
-      const pkg = [naan, name, version].every(isKoPart) ? await shelf.open({ naan, name, version }) : undefined;
+      const seen = visibleShelf(shelf, request.principal.grants);
+      const pkg = [naan, name, version].every(isKoPart) ? await seen.open({ naan, name, version }) : undefined;
       if (pkg === undefined) throw notFound(`There is no knowledge object ${naan}/${name}/${version} on the shelf`);
       try {
         const made = madeDescriptor(activator, pkg);
@@ -55,12 +61,12 @@ export function pageDataRoutes(app: FastifyInstance, { activator, shelf, login, 
     };
   const filesOf = ({ files }: KoPackage): object => [...files.values()].map(({ path, size }) => ({ path, size }));
 
-  declare(app, '/doc/overview.json', { GET: { access: 'open', handler: overview } });
+  declare(app, '/doc/overview.json', { GET: { access: 'read', handler: overview } });
   declare(app, '/doc/files/:naan/:name/:version', {
-    GET: { access: 'open', handler: ofPackage('files', filesOf) },
+    GET: { access: 'read', handler: ofPackage('files', filesOf) },
   });
   declare(app, '/doc/about/:naan/:name/:version', {
-    GET: { access: 'open', handler: ofPackage('about', aboutAnswer) },
+    GET: { access: 'read', handler: ofPackage('about', aboutAnswer) },
   });
 }
 

@@ -35,9 +35,9 @@ export function sendPage(reply: FastifyReply, name: (typeof OWN)[number] | (type
 
 /** The editor at `/doc?url=<path of a service descriptor>`, and the files that the pages are made of. */
 export function pageRoutes(app: FastifyInstance): void {
-  declare(app, '/doc', { GET: { access: 'open', handler: (_request, reply) => sendPage(reply, 'doc.html') } });
+  declare(app, '/doc', { GET: { access: 'public', handler: (_request, reply) => sendPage(reply, 'doc.html') } });
   for (const name of [...OWN, ...EDITOR]) {
     if (name.endsWith('.html')) continue;
-    declare(app, `/doc/${name}`, { GET: { access: 'open', handler: (_request, reply) => sendPage(reply, name) } });
+    declare(app, `/doc/${name}`, { GET: { access: 'public', handler: (_request, reply) => sendPage(reply, name) } });
   }
 }

@@ -74,13 +74,20 @@ export const cdsHooks =
     const reader = options.servers.length === 0 ? undefined : new FhirReader(options.servers);
     const feedback = new FeedbackStore(options.database);
     // Clients that prove themselves by a JWT have no login here.
-    const access = clients === undefined ? 'execution' : 'open';
+    const access = clients === undefined ? 'execution' : 'public';
     const urlOf = (request: FastifyRequest, id: string, more = ''): string =>
       `${addressOf(request, options.publicUrl)}/cds-services/${id}${more}`;
+    const { identity } = execution;
     const requireHook = async (request: FastifyRequest): Promise<ActiveHook> => {
       const { id = '' } = request.params as { readonly id?: string };
+      const { principal, headers } = request;
       const hook = await catalogue.find(id);
-      if (hook !== undefined) return hook;
+      // Clients that prove themselves have no other login.
+      if (hook !== undefined && clients !== undefined) return hook;
+      if (hook !== undefined && identity.allows(principal, 'read', hook.ko.id)) {
+        if (identity.allows(principal, 'execution', hook.ko.id)) return hook;
+        throw identity.refusal(principal, headers.authorization);
+      }
       throw notFound(
         `There is no CDS service ${escapeForMessage(id.slice(0, 200))}: GET /cds-services lists those that are active`,
       );
@@ -88,8 +95,9 @@ export const cdsHooks =
     const requireClient = async (request: FastifyRequest, url: string): Promise<string | undefined> =>
       clients?.require(request.headers.authorization, url);
 
-    const discover = async (_request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-      const services = (await catalogue.all()).map(describe);
+    const discover = async ({ principal }: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+      const seen = (await catalogue.all()).filter(({ ko }) => identity.allows(principal, 'read', ko.id));
+      const services = seen.map(describe);
       void reply.header('cache-control', 'no-cache');
       return { services };
     };
@@ -154,7 +162,7 @@ export const cdsHooks =
 
     return {
       addRoutes(app) {
-        declare(app, '/cds-services', { GET: { access: 'open', handler: discover } });
+        declare(app, '/cds-services', { GET: { access: 'read', handler: discover } });
         declare(app, '/cds-services/:id', { POST: { access, handler: call } }, { refusal: onlyPost });
         declare(app, '/cds-services/:id/feedback', {
           GET: { access: 'info', handler: tell },

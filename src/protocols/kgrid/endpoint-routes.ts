@@ -3,6 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Activator } from '../../activation/activator.ts';
 import { comparePlaces, type EndpointPlace, parsePlace, placeText } from '../../activation/endpoint-set.ts';
 import type { Endpoint, EndpointStatus } from '../../activation/endpoint.ts';
+import type { EndpointSet } from '../../activation/endpoint-set.ts';
+import { visibleSet } from '../../identity/visible.ts';
 import { engineName } from '../../engines/table.ts';
 import { keyOf, wantedByAtId } from '../../execution/find-endpoint.ts';
 import { addressOf } from '../../http/address.ts';
@@ -40,7 +42,7 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
     reply.type('application/json; charset=utf-8').send(body);
   const get = (handler: (request: FastifyRequest, reply: FastifyReply) => unknown) => ({
     GET: {
-      access: 'open' as const,
+      access: 'read' as const,
       handler: async (request: FastifyRequest, reply: FastifyReply) => {
         if (!activator.loaded) await activator.whenLoaded();
         return handler(request, reply);
@@ -48,10 +50,13 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
     },
   });
 
+  /** Those that whoever asks may read. */
+  const setFor = ({ principal }: FastifyRequest): EndpointSet => visibleSet(activator.set, principal.grants);
+
   /** All endpoints of the KO whose `@id` the path is. */
   const ofKo = (request: FastifyRequest): readonly Endpoint[] => {
     for (const atId of textsOf(behindFirst(request.url)).flatMap(spellingsOf)) {
-      const all = activator.set.ofAtId(atId);
+      const all = setFor(request).ofAtId(atId);
       if (all.length > 0) return all.filter(({ ko }) => ko === all[0]?.ko);
     }
     return [];
@@ -81,7 +86,7 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
     app,
     '/endpoints',
     get((request, reply) => {
-      const { set } = activator;
+      const set = setFor(request);
       if (listQueryOf(request, parsePlace) === undefined && statusIn(request) === undefined)
         return send(reply, whole.of(set, addressOf(request, publicUrl)));
       return sendList(request, reply, { endpoints: set.endpoints, path: '/endpoints' });
@@ -93,7 +98,7 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
     '/endpoints/:engine',
     get((request, reply) => {
       const { engine = '' } = request.params as { engine?: string };
-      const ofEngine = activator.set.ofEngine(engineName(engine));
+      const ofEngine = setFor(request).ofEngine(engineName(engine));
       const endpoints = ofEngine.length > 0 ? ofEngine : ofKo(request);
       return sendList(request, reply, { endpoints, path: `/endpoints/${encodeURIComponent(engine)}` });
     }),
@@ -102,20 +107,21 @@ export function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOpti
     ...get((request, reply) => {
       const v = askedVersion(request);
       const key = keyOf(behindFirst(request.url));
-      const exact = activator.set.versioned(key);
+      const set = setFor(request);
+      const exact = set.versioned(key);
       if (exact !== undefined) return send(reply, texts.of(exact, addressOf(request, publicUrl)));
       const [naan = '', name = ''] = key.split('/');
-      const versions = activator.set.versions(key);
+      const versions = set.versions(key);
       const wanted =
         v === undefined
           ? versions
           : versions.filter((each) =>
-              BOTH.some((method) => each === activator.set.versioned(`${naan}/${name}/${v}/${each.name}`, method)),
+              BOTH.some((method) => each === set.versioned(`${naan}/${name}/${v}/${each.name}`, method)),
             );
       const path = `/endpoints/${key.split('/').map(encodeURIComponent).join('/')}`;
       if (wanted.length > 0) return sendList(request, reply, { endpoints: wanted, path, descending: true });
       // "GET under `/endpoints` […] first mean what the specification says […], then the `@id`."
-      const named = wantedByAtId(request.url, v, activator.set).in(activator.set, 'post');
+      const named = wantedByAtId(request.url, v, set).in(set, 'post');
       if (named !== undefined) return send(reply, texts.of(named, addressOf(request, publicUrl)));
       const all = ofKo(request);
       const atId = all[0]?.ko.atId;

@@ -18,6 +18,8 @@ import { pathOf } from '../../lib/url-path.ts';
 import { packageDigestOf } from '../../shelf/package/package-content.ts';
 import type { Batches } from './batch/batches.ts';
 import type { HttpCalls, Target } from './calls.ts';
+import type { Identity } from '../../identity/identity.ts';
+import { visibleSet } from '../../identity/visible.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -30,6 +32,7 @@ export const EXECUTION_ROUTE = '/:naan/:name/*';
 
 export interface ExecutionOptions {
   readonly activator: Activator;
+  readonly identity: Identity;
   readonly finder: EndpointFinder;
   readonly calls: HttpCalls;
   readonly batches: Batches;
@@ -37,7 +40,7 @@ export interface ExecutionOptions {
 
 /** Runs an endpoint, wherever the request names it. */
 export function executionOperation(
-  { activator, finder, calls, batches }: ExecutionOptions,
+  { activator, identity, finder, calls, batches }: ExecutionOptions,
   wantedBy: (request: FastifyRequest) => Wanted,
 ): Operation {
   return {
@@ -45,7 +48,8 @@ export function executionOperation(
     options: {
       onRequest: async (request, reply) => {
         if (!activator.loaded) await activator.whenLoaded();
-        const endpoint = await finder.require(wantedBy(request));
+        const endpoint = await finder.require(wantedBy(request), request.principal);
+        requireMayCall(identity, request, endpoint);
         void reply.header(PACKAGE_DIGEST_HEADER, packageDigestOf(endpoint.ko.entry));
         request.target = calls.accept(request.raw, endpoint, activator.set, request.id, request.principal);
         request.isStreamed = request.target.records !== undefined;
@@ -63,22 +67,25 @@ export function executionOperation(
 }
 
 export function executionRoutes(app: FastifyInstance, options: ExecutionOptions): void {
-  const { activator, finder, calls } = options;
+  const { activator, identity, finder, calls } = options;
 
   const read = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const wanted = wantedOf(request);
-    const endpoint = await finder.find(wanted, 'get');
-    const { set } = activator;
+    const { principal } = request;
+    const endpoint = await finder.find(wanted, 'get', principal);
+    const set = visibleSet(activator.set, principal.grants);
     if (endpoint?.entry.method === 'get' && endpoint.status === 'ACTIVATED') {
+      requireMayCall(identity, request, endpoint);
       await calls.list(request.raw, reply.raw, endpoint, set, request.id, request.principal);
       return reply.hijack();
     }
     const found = resourceAt(set, wanted.key, wanted.version);
+    if (found !== undefined) requireMayCall(identity, request, found.endpoint);
     if (found !== undefined) await found.endpoint.executor();
     if (found !== undefined) return sendArtifact(request, reply, found.endpoint, found.artifact);
     if (endpoint?.entry.method === 'post' && endpoint.status === 'ACTIVATED')
       throw methodNotAllowed(request.method, pathOf(request.url), ['POST']);
-    throw await finder.missing(wanted, 'get');
+    throw await finder.missing(wanted, 'get', principal);
   };
 
   const { options: before, handler: execute } = executionOperation(options, wantedOf);
@@ -89,15 +96,21 @@ export function executionRoutes(app: FastifyInstance, options: ExecutionOptions)
   app.route({
     method: ROUTED.filter((method) => !['GET', 'HEAD', 'POST'].includes(method)),
     url: EXECUTION_ROUTE,
-    config: { access: 'open' },
+    config: { access: 'read' },
     onRequest: async (request) => {
       const wanted = wantedOf(request);
-      const allowed = allowedAt(activator.set, wanted.key, wanted.version);
-      if (allowed.length === 0) throw await finder.missing(wanted, 'get');
+      const { principal } = request;
+      const allowed = allowedAt(visibleSet(activator.set, principal.grants), wanted.key, wanted.version);
+      if (allowed.length === 0) throw await finder.missing(wanted, 'get', principal);
       throw methodNotAllowed(request.method, pathOf(request.url), allowed);
     },
     handler: (_request, reply) => reply,
   });
+}
+
+/** What one may read and not call is 403. @throws notAuthorized; notAuthenticated. */
+function requireMayCall(identity: Identity, { principal, headers }: FastifyRequest, { ko }: Endpoint): void {
+  if (!identity.allows(principal, 'execution', ko.id)) throw identity.refusal(principal, headers.authorization);
 }
 
 const wantedOf = (request: FastifyRequest): Wanted => wantedByPath(pathOf(request.url), askedVersion(request));

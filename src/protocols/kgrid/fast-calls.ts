@@ -4,7 +4,10 @@
  * route gives; what is not plain goes there.
  */
 import type { Activator } from '../../activation/activator.ts';
+import type { IncomingMessage } from 'node:http';
 import { recordTypeOf } from '../../execution/batch/record-lines.ts';
+import { certificateOf } from '../../identity/certificate.ts';
+import type { Principal } from '../../identity/principal.ts';
 import type { Bodies } from '../../http/body.ts';
 import type { FastPath } from '../../http/fast-path.ts';
 import { EXECUTION_ID_HEADER, PACKAGE_DIGEST_HEADER } from '../../http/headers.ts';
@@ -23,6 +26,13 @@ export interface FastCallsOptions {
   readonly gate: RequestGate;
 }
 
+/** Undefined where that is not known yet. */
+function knownIn(identity: Identity, { headers: { authorization }, socket }: IncomingMessage): Principal | undefined {
+  if (!identity.hasLogin) return identity.anybody;
+  if (authorization !== undefined) return identity.known(authorization);
+  return certificateOf(socket) === undefined ? identity.anybody : undefined;
+}
+
 export function fastCalls({ activator, identity, calls, bodies, gate }: FastCallsOptions): FastPath {
   const series = gate.seriesOf(EXECUTION_ROUTE, 'POST');
   return (request, response, next) => {
@@ -33,8 +43,10 @@ export function fastCalls({ activator, identity, calls, bodies, gate }: FastCall
     const { set } = activator;
     const endpoint = set.versioned(url.slice(1));
     if (endpoint?.ready() === undefined || RESERVED_NAANS.has(endpoint.ko.id.naan)) return next(request, response);
-    // Credentials are for the route, which waits for their check.
-    if (!identity.allows(identity.anybody, 'execution', endpoint.ko.id)) return next(request, response);
+    // Credentials that were not verified a moment ago are for the route, which waits for their check.
+    const principal = knownIn(identity, request);
+    if (principal === undefined || !identity.allows(principal, 'execution', endpoint.ko.id))
+      return next(request, response);
     const start = performance.now();
     const id = gate.enter(request);
 
@@ -46,7 +58,7 @@ export function fastCalls({ activator, identity, calls, bodies, gate }: FastCall
         ...(target && { [EXECUTION_ID_HEADER]: target.trace.executionId }),
       });
     try {
-      const accepted = (target = calls.accept(request, endpoint, set, id, identity.anybody));
+      const accepted = (target = calls.accept(request, endpoint, set, id, principal));
       bodies.collect(request, (error, body) => {
         // Called from the socket: nobody else would catch what is thrown.
         try {

@@ -22,7 +22,7 @@ export const kgrid =
     const { gate, bodies } = service;
     const calls = new HttpCalls(execution, gate);
     const batches = new Batches(execution, service, limits);
-    const executing = { activator, finder, calls, batches };
+    const executing = { activator, identity, finder, calls, batches };
     const executeByAtId = executionOperation(executing, (request) =>
       wantedByAtId(request.url, askedVersion(request), activator.set),
     );

@@ -40,7 +40,7 @@ export interface Imported {
 export async function importZip(content: Readable, target: ImportTarget, author?: ChangeAuthor): Promise<Imported> {
   await using staging = await target.shelf.stage(author);
   await using file = await spool(target.spool, content, target.limits.zipped);
-  return await unpackInto(staging, file.path, target.shelf, target);
+  return await unpackInto(staging, file.path, target.shelf, target, author);
 }
 
 /** Does the same for an archive that lies on this machine. @throws as `importZip`. */
@@ -54,7 +54,7 @@ export async function importArchive(
   if ((await lstat(file)).size > zipped)
     throw packageTooLarge(`The package is larger than the limit of ${bytes(zipped)}.`);
   await using staging = await shelf.stage(author);
-  return await unpackInto(staging, file, shelf, rules);
+  return await unpackInto(staging, file, shelf, rules, author);
 }
 
 async function unpackInto(
@@ -62,12 +62,14 @@ async function unpackInto(
   file: string,
   { defaultNaan }: Shelf,
   { limits, descriptors }: ImportRules,
+  author: ChangeAuthor | undefined,
 ): Promise<Imported> {
   await using archive = await openArchive(file, limits);
   const root = packageRoot(archive);
   for await (const { path, content } of archive.unpack()) await staging.write(path.slice(root.length), content);
   const read = (path: string): Promise<Buffer> => staging.read(path);
   const { metadata } = await checkPackage(read, staging.files, limits, { descriptors, defaultNaan });
+  author?.requireMayChange(metadata.id);
   const entry = await staging.commit(metadata.id);
   return { entry, digests: staging.replaced && `sha256:${staging.replaced}, sha256:${entry.digest}` };
 }

@@ -183,5 +183,48 @@ const hookFeedback = ({ schema, types: { text, integer }, tableOptions }: Dialec
   `CREATE INDEX hook_feedback_at ON ${schema}hook_feedback (at)`,
 ];
 
+/**
+ * - `app_user`, `api_key`: who may log in, with hashes of passwords and keys; `grants` is a JSON array of texts.
+ *   `access_state`: one row, whose `revision` grows with each change of them.
+ * - `limit_use`: what each node asked for of the limits of a principal lately.
+ */
+const access = ({ schema, types: { text, integer }, tableOptions }: Dialect): readonly string[] => [
+  `CREATE TABLE ${schema}app_user (
+    name ${text} PRIMARY KEY,
+    password ${text} NOT NULL,
+    grants ${text} NOT NULL,
+    created ${integer} NOT NULL,
+    changed ${integer} NOT NULL
+  )${tableOptions}`,
+  `CREATE TABLE ${schema}api_key (
+    prefix ${text} PRIMARY KEY,
+    note ${text} NOT NULL,
+    hash ${text} NOT NULL,
+    grants ${text} NOT NULL,
+    created_by ${text} NOT NULL,
+    created ${integer} NOT NULL,
+    expires ${integer},
+    revoked ${integer}
+  )${tableOptions}`,
+  `CREATE TABLE ${schema}access_state (
+    one ${integer} PRIMARY KEY CHECK (one = 1),
+    revision ${integer} NOT NULL
+  )${tableOptions}`,
+  `INSERT INTO ${schema}access_state (one, revision) VALUES (1, 0)`,
+  `CREATE TABLE ${schema}limit_use (
+    principal ${text} NOT NULL,
+    node ${text} NOT NULL,
+    rate ${integer} NOT NULL,
+    calls ${integer} NOT NULL,
+    at ${integer} NOT NULL,
+    PRIMARY KEY (principal, node)
+  )${tableOptions}`,
+];
+
 /** In order. A step that was released never changes. */
-export const STEPS: readonly Step[] = [{ prepare: first }, { prepare: fetched }, { prepare: hookFeedback }];
+export const STEPS: readonly Step[] = [
+  { prepare: first },
+  { prepare: fetched },
+  { prepare: hookFeedback },
+  { prepare: access },
+];

@@ -5,6 +5,7 @@ import type { Setting } from '../../../src/config/setting.ts';
 import { SETTINGS } from '../../../src/config/settings.ts';
 import { FAMILIES } from '../../../src/metrics/families.ts';
 import type { Family } from '../../../src/metrics/families.ts';
+import { accessRows } from './access-rows.ts';
 import { cellsOf } from './markdown.ts';
 import type { Row } from './markdown.ts';
 import { read } from './project.ts';
@@ -43,6 +44,16 @@ const TABLES: Readonly<Record<string, readonly Table[]>> = {
       rows: settings
         .filter(({ group }) => group === 'Limits')
         .map((each) => ({ Option: code(`--${each.option}`), Default: code(each.default) })),
+    },
+  ],
+  'docs/security.md': [
+    {
+      firstColumn: 'Route',
+      keys: ['Route', 'Method'],
+      rows: (await accessRows()).map(({ method, route, access, cells }) => ({
+        ...{ Route: code(route), Method: method, Permission: code(access), 'no login': cells.none },
+        ...Object.fromEntries(Object.entries(cells)),
+      })),
     },
   ],
   'docs/migration.md': [

@@ -67,7 +67,7 @@ export class Batches {
     // Also when it is replaced or deleted meanwhile: a batch ends on what it began with.
     using owned = new DisposableStack();
     owned.use(target.endpoint.hold());
-    const scope = owned.use(calls.holdingScope(target.set));
+    const scope = owned.use(calls.holdingScope(target.set, target.principal));
     using watch = new BatchWatch(source, response, lifecycle, this.#limits);
     await using spool = new Spool(this.#limits.spool, this.#room);
     const answer = new BatchAnswer(response, spool, watch.onProgress);
