@@ -147,7 +147,8 @@ export class EndpointChecks {
       ({ path, expected, came }) => `${path === '' ? 'the input' : path}: expected ${expected}, came ${came}`,
     );
     if (more > 0) words.push(`and ${more} more`);
-    return invalidInput(`The input breaks the schema of ${id}: ${words.join('; ')}`);
+    const inputs = told.map(({ path, expected }) => ({ pointer: path, expected }));
+    return invalidInput(`The input breaks the schema of ${id}: ${words.join('; ')}`, 400, inputs);
   }
 
   #log(schema: KnownSchema, part: Part, texts: readonly string[], call: CheckedCall): void {

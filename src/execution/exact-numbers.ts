@@ -181,6 +181,8 @@ function refusal(engine: string, { literal, path }: WrittenNumber): ServiceError
     isInfinite(literal)
       ? `${place} is larger than any number that the ${engine} engine holds`
       : `${place} is an integer with more digits than the ${engine} engine holds exactly: send it as a string, or declare \`type: number\` there where the nearest number will do`,
+    400,
+    [{ pointer: pointerOf(path), expected: 'a number that a double holds exactly' }],
   );
 }
 

@@ -5,14 +5,18 @@ import { notAcceptable, unsupportedMediaType } from '../lib/errors.ts';
 import { boundedAccept, isJson, mediaTypeOf } from '../lib/media-type.ts';
 import { recordTypeOf } from './batch/record-lines.ts';
 
-/** How the answer is written: with its metadata, the result alone, also in a declared type of JSON, or a text of a declared type. */
+/** How the answer is written: with its metadata, in its envelope without them, the result alone, also in a declared type of JSON, or a text of a declared type. */
 export type AnswerForm =
   | { readonly kind: 'wrapped' }
+  | { readonly kind: 'bare' }
   | { readonly kind: 'minimal' }
   | { readonly kind: 'json'; readonly type: string }
   | { readonly kind: 'text'; readonly type: string };
 
 export const WRAPPED: AnswerForm = { kind: 'wrapped' };
+const BARE: AnswerForm = { kind: 'bare' };
+/** Of a header `Prefer` (RFC 7240). */
+const WITHOUT_INFO = /(?:^|,)\s*return\s*=\s*"?minimal"?\s*(?:[;,]|$)/i;
 const MINIMAL: AnswerForm = { kind: 'minimal' };
 const MINIMAL_TYPE = 'application/json;profile=minimal';
 /** Parameters of a media range that change nothing here, such as `charset` and `version`: all but `q` and the one profile. */
@@ -70,8 +74,13 @@ export class Negotiation {
     return type;
   }
 
-  /** @throws notAcceptable. */
-  answerForm(accept: string | undefined): AnswerForm {
+  /** `prefer`: the header; `return=minimal` leaves `info` out. @throws notAcceptable. */
+  answerForm(accept: string | undefined, prefer?: string): AnswerForm {
+    const form = this.#formOf(accept);
+    return prefer !== undefined && form === WRAPPED && WITHOUT_INFO.test(prefer.slice(0, 200)) ? BARE : form;
+  }
+
+  #formOf(accept: string | undefined): AnswerForm {
     if (accept === undefined || accept === '*/*' || accept.trim() === '') return WRAPPED;
     return this.#forms.get(accept) ?? keep(this.#forms, accept, this.#negotiate(accept));
   }
@@ -88,6 +97,8 @@ export class Negotiation {
       type.includes('*') ? named.filter((each) => matches(type, each.toLowerCase())) : [type],
     );
     const [best] = negotiator.mediaTypes(['application/json', MINIMAL_TYPE, ...declared]);
+    // Who names only the form of errors takes the usual answer.
+    if (best === undefined && named.includes('application/problem+json')) return WRAPPED;
     if (best === undefined) {
       const offered = [...new Set(['application/json', ...responds])];
       throw notAcceptable(

@@ -1,11 +1,13 @@
 /** The one place where errors become answers, in the form that the route declares. */
 import type { FastifyBaseLogger, FastifyContextConfig, FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import Negotiator from 'negotiator';
 import { REQUEST_ID_HEADER } from '../engines/call-headers.ts';
 import { isOutOfHandles, ServiceError, tooManyOpen, unsupportedMediaType } from '../lib/errors.ts';
+import { boundedAccept } from '../lib/media-type.ts';
 import { STATUS_CODES } from '../lib/http-module.ts';
 import { humanTime } from '../lib/time.ts';
 import { pathOf } from '../lib/url-path.ts';
-import { ERROR_HEADER } from './headers.ts';
+import { ERROR_HEADER, EXECUTION_ID_HEADER } from './headers.ts';
 
 /** "Request API errors (JSON object, keys capitalized)". */
 export function requestErrorBody(
@@ -45,6 +47,33 @@ export interface ErrorForm {
   body(error: ServiceError, path: string): string;
 }
 
+export const PROBLEM_TYPE = 'application/problem+json';
+
+/** Whether a client would rather have a problem document (RFC 9457) than the JSON of the specification. */
+export const wantsProblem = (accept: string | undefined): boolean =>
+  accept !== undefined &&
+  accept.includes(PROBLEM_TYPE) &&
+  new Negotiator({ headers: { accept: boundedAccept(accept) } }).mediaType(['application/json', PROBLEM_TYPE]) ===
+    PROBLEM_TYPE;
+
+/** RFC 9457. `executionId` names the call, where there was one. */
+export function problemBody(error: ServiceError, path: string, ids: Readonly<Record<string, string>> = {}): string {
+  const { code, status, title, inputs } = error;
+  return JSON.stringify({
+    type: `urn:kgrid:error:${code}`,
+    status,
+    title,
+    // What came stands in the message, and may be data of a patient.
+    detail:
+      inputs.length === 0
+        ? error.message
+        : `The input is not what the endpoint takes, at ${inputs.length} of its places`,
+    instance: path,
+    ...ids,
+    ...(inputs.length > 0 && { errors: inputs }),
+  });
+}
+
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** The two forms of the specification. */
 const FORMS = {
@@ -72,25 +101,41 @@ export interface ErrorAnswer {
   readonly body: string;
 }
 
-/** Logs an error where operators must hear of it, and gives its answer. `requestId` names the request in the log. */
+/** Where an error is answered. */
+interface ErrorPlace {
+  readonly url: string;
+  /** Names the request in the log. */
+  readonly requestId: string;
+  readonly executionId?: string | undefined;
+  readonly errors?: DeclaredErrors;
+  /** The header of the request. */
+  readonly accept?: string | undefined;
+}
+
+/** Logs an error where operators must hear of it, and gives its answer. */
 export function answerOf(
   thrown: unknown,
-  { url, requestId, errors }: { readonly url: string; readonly requestId: string; readonly errors?: DeclaredErrors },
+  { url, requestId, executionId, errors, accept }: ErrorPlace,
   log: FastifyBaseLogger,
 ): ErrorAnswer {
   const error = toServiceError(thrown, requestId);
   if (error.status >= 500 && !error.isLogged) log.error({ requestId, err: thrown, code: error.code }, error.message);
+  const isProblem = typeof errors !== 'object' && wantsProblem(accept);
   const form = formOf(errors);
+  const path = pathOf(url);
   return {
     status: error.status,
     headers: {
       ...error.headers,
       [ERROR_HEADER]: error.code,
-      'content-type': form.type,
+      'content-type': isProblem ? PROBLEM_TYPE : form.type,
+      ...(isProblem && { vary: 'Accept' }),
       'x-content-type-options': 'nosniff',
       [REQUEST_ID_HEADER]: requestId,
     },
-    body: form.body(error, pathOf(url)),
+    body: isProblem
+      ? problemBody(error, path, { requestId, ...(executionId !== undefined && { executionId }) })
+      : form.body(error, path),
   };
 }
 
@@ -98,7 +143,10 @@ export function answerOf(
 export function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): FastifyReply {
   const { originalUrl: url, id: requestId, routeOptions } = request;
   const { errors } = routeOptions.config;
-  const { status, headers, body } = answerOf(thrown, { url, requestId, errors }, request.log);
+  const { accept } = request.headers;
+  const sent = reply.getHeader(EXECUTION_ID_HEADER);
+  const executionId = typeof sent === 'string' ? sent : undefined;
+  const { status, headers, body } = answerOf(thrown, { url, requestId, executionId, errors, accept }, request.log);
   for (const header of [
     'content-disposition',
     'content-length',

@@ -125,7 +125,11 @@ export class RequestGate {
     more: OutgoingHttpHeaders = {},
   ): void {
     try {
-      const { status, headers, body } = answerOf(thrown, { url: request.url ?? '', requestId: id }, this.#options.log);
+      const { status, headers, body } = answerOf(
+        thrown,
+        { url: request.url ?? '', requestId: id, executionId: idIn(more), accept: request.headers.accept },
+        this.#options.log,
+      );
       const cors = corsHeadersFor(request);
       for (let i = 1; i < cors.length; i += 2) response.setHeader(String(cors[i - 1]), String(cors[i]));
       response.writeHead(status, { ...headers, ...more, 'content-length': Buffer.byteLength(body) });
@@ -154,3 +158,8 @@ export class RequestGate {
     response.destroy();
   }
 }
+
+const idIn = (headers: OutgoingHttpHeaders): string | undefined => {
+  const id = headers[EXECUTION_ID_HEADER];
+  return typeof id === 'string' ? id : undefined;
+};

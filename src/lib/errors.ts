@@ -17,6 +17,8 @@ export class ServiceError extends Error {
   readonly headers: Readonly<Record<string, string>>;
   /** All that the message says of a package, each with its place. */
   readonly problems: readonly PackageProblem[];
+  /** What is wrong with an input, each with its place: nothing of the input itself. */
+  readonly inputs: readonly InputProblem[];
   /**
    * Where the code of a `codeError` threw. For the log and for authors, in the words of `formatPlace`; never part
    * of an answer.
@@ -33,6 +35,7 @@ export class ServiceError extends Error {
     this.title = title;
     this.headers = more.headers ?? {};
     this.problems = more.problems ?? [];
+    this.inputs = more.inputs ?? [];
     this.place = more.place;
   }
 }
@@ -41,7 +44,15 @@ export interface ErrorMore {
   cause?: unknown;
   headers?: Readonly<Record<string, string>>;
   problems?: readonly PackageProblem[];
+  inputs?: readonly InputProblem[];
   place?: CodePlace | undefined;
+}
+
+/** Something wrong with an input, for a program. */
+export interface InputProblem {
+  /** JSON pointer (RFC 6901); empty for the whole input. */
+  readonly pointer: string;
+  readonly expected: string;
 }
 
 /** Something wrong in a package, for its author: a sentence that names the place too. */
@@ -111,12 +122,17 @@ export const EXECUTION_ERRORS: ReadonlyMap<string, typeof executionFailed> = new
  * The code itself says that what it was given is at fault, by an error named `InvalidInputError` with one of these
  * statuses; never for an error that came out of a nested call.
  */
-export const invalidInput = (message: string, status: 400 | 422 = 400): ServiceError =>
+export const invalidInput = (
+  message: string,
+  status: 400 | 422 = 400,
+  inputs: readonly InputProblem[] = [],
+): ServiceError =>
   new ServiceError(
     'invalid-input',
     status === 422 ? 422 : 400,
     'Invalid Input',
     message.slice(0, MAX_DETAIL_CHARACTERS),
+    { inputs },
   );
 /** Characters that code may say to a caller. */
 const MAX_DETAIL_CHARACTERS = 4000;

@@ -33,6 +33,7 @@ const EXPOSED = [
     'KGrid-Still-Active',
     'Link',
     'Location',
+    'Preference-Applied',
     'Retry-After',
     'WWW-Authenticate',
     'X-Request-Id',
@@ -46,7 +47,7 @@ const ANY_ORIGIN: HeaderList = ['access-control-allow-origin', '*', ...EXPOSED];
  */
 const PREFLIGHT: HeaderList = [
   'access-control-allow-headers',
-  'Accept, Authorization, Content-Encoding, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, Range, Traceparent, Tracestate, X-Request-Id, X-Requested-With',
+  'Accept, Authorization, Content-Encoding, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, Prefer, Range, Traceparent, Tracestate, X-Request-Id, X-Requested-With',
   'access-control-max-age',
   '600',
 ];

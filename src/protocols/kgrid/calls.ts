@@ -54,11 +54,11 @@ export class HttpCalls {
     if (endpoint.entry.method !== 'post') throw methodNotAllowed('POST', pathOf(request.url ?? ''), ['GET', 'HEAD']);
     const { negotiation } = this.#knownOf(endpoint);
     const trace = this.#gate.ids.traceOf(request, requestId);
-    const { 'content-type': type, accept } = request.headers;
+    const { 'content-type': type, accept, prefer } = request.headers;
     const records = negotiation.recordType(type, accept);
     if (records !== undefined) return { endpoint, set, json: true, form: WRAPPED, trace, records, principal };
     const json = negotiation.readsJson(type);
-    const form = negotiation.answerForm(accept);
+    const form = negotiation.answerForm(accept, typeof prefer === 'string' ? prefer : undefined);
     return { endpoint, set, json, form, trace, records, principal };
   }
 

@@ -50,6 +50,15 @@ export class EndpointAnswers {
       const type = form.kind === 'minimal' ? JSON_TYPE : ['content-type', form.type];
       return this.#send(response, held, answer, type, result, Buffer.byteLength(result));
     }
+    if (form.kind === 'bare')
+      return this.#send(
+        response,
+        held,
+        answer,
+        BARE_TYPE,
+        `${START}${result}}`,
+        START.length + 1 + Buffer.byteLength(result),
+      );
     const inputs = JSON.stringify(answer.inputs);
     const bytes = this.#fixedBytes + Buffer.byteLength(result) + Buffer.byteLength(inputs);
     if (provenance === undefined)
@@ -84,3 +93,4 @@ export class EndpointAnswers {
 }
 
 const JSON_TYPE: HeaderList = ['content-type', 'application/json'];
+const BARE_TYPE: HeaderList = [...JSON_TYPE, 'preference-applied', 'return=minimal', 'vary', 'Prefer'];
