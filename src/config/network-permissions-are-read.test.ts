@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NetworkPermission } from '../engines/network/permission.ts';
 import { formatHostPort } from '../lib/host-port.ts';
-import { configOf, refusalOf } from './support/config-of.ts';
+import { configOf, refusalOf } from '../../test/support/config/config-of.ts';
 
 const shown = ({ any, hosts, ports }: NetworkPermission): string =>
   [...(any ? ['any'] : []), ...hosts.map(formatHostPort), ...ports.map((port) => `*:${String(port)}`)].join(' ');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { readSettings } from './read-settings.ts';
 import { SETTINGS } from './settings.ts';
 import type { Setting } from './setting.ts';
-import { configOf } from './support/config-of.ts';
+import { configOf } from '../../test/support/config/config-of.ts';
 
 /** The value under one of the names, as it was read, and where. */
 function readOf(option: string, argv: readonly string[], env: NodeJS.ProcessEnv) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { folderOfShelf } from '../shelf/stores.ts';
-import { configOf } from './support/config-of.ts';
+import { configOf } from '../../test/support/config/config-of.ts';
 
 test('the shelf of the original may be absolute or lie beside the service', () => {
   const folders = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SETTINGS } from './settings.ts';
-import { configOf } from './support/config-of.ts';
+import { configOf } from '../../test/support/config/config-of.ts';
 
 test('a setting that became a constant still counts, and the warning says what takes its place', () => {
   const { limits, retired } = configOf(['--queue-limit', '7'], { KGRID_MAX_ENTRIES: '9' });

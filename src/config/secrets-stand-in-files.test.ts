@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { configOf, refusalOf } from './support/config-of.ts';
+import { configOf, refusalOf } from '../../test/support/config/config-of.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'kgrid-secrets-'));
 after(() => rm(folder, { recursive: true }));

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Config } from './config.ts';
 import { SETTINGS } from './settings.ts';
 import type { Setting } from './setting.ts';
-import { configOf, refusalOf } from './support/config-of.ts';
+import { configOf, refusalOf } from '../../test/support/config/config-of.ts';
 
 const table = <T>(read: (config: Config) => T, option: string, values: Readonly<Record<string, T>>): void => {
   for (const [written, value] of Object.entries(values)) {

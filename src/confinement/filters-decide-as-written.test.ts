@@ -6,7 +6,7 @@ import type { Rule, Test } from './bpf.ts';
 import * as judgedCalls from './judged-calls.ts';
 import { ALLOWED_IN_SANDBOX } from './sandbox-calls.ts';
 import { sandboxFilter, startFilter } from './seccomp.ts';
-import { interpret } from './support/interpret-filter.ts';
+import { interpret } from '../../test/support/confinement/interpret-filter.ts';
 import { LAST_KNOWN, systemCalls } from './system-calls.ts';
 import type { Walls } from './walls.ts';
 

@@ -9,9 +9,9 @@ import { test } from 'node:test';
 import { gone } from '../../test/runtimes/support/processes.ts';
 import { launchOf } from './launch.ts';
 import { nodeFiles, packagesAbove } from './needed-files.ts';
-import { kernel, nodeWalls, run, temporaryFolder } from './support/behind-walls.ts';
+import { kernel, nodeWalls, run, temporaryFolder } from '../../test/support/confinement/behind-walls.ts';
 
-const STILL_THERE = fileURLToPath(new URL('./support/still-there.js', import.meta.url));
+const STILL_THERE = fileURLToPath(new URL('../../test/support/confinement/still-there.js', import.meta.url));
 
 interface Told {
   readonly pid: number;

@@ -10,7 +10,7 @@ import { findKernel, toKernel } from './find-kernel.ts';
 import type { Found } from './find-kernel.ts';
 import type { LaunchPolicy } from './launch.ts';
 import { logWalls, reportWalls } from './report-walls.ts';
-import { kernel, temporaryFolder } from './support/behind-walls.ts';
+import { kernel, temporaryFolder } from '../../test/support/confinement/behind-walls.ts';
 import { LAST_KNOWN, systemCalls } from './system-calls.ts';
 import { NO_WALLS } from './walls.ts';
 import type { Kernel, WallsMode } from './walls.ts';

@@ -7,12 +7,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { before, test } from 'node:test';
-import { kernel, nodeWalls, run, temporaryFolder, withLandlock } from './support/behind-walls.ts';
+import { kernel, nodeWalls, run, temporaryFolder, withLandlock } from '../../test/support/confinement/behind-walls.ts';
 import { packagesAbove } from './needed-files.ts';
 import { systemCalls } from './system-calls.ts';
 import type { Kernel, Walls } from './walls.ts';
 
-const ATTEMPTS = fileURLToPath(new URL('./support/attempts.js', import.meta.url));
+const ATTEMPTS = fileURLToPath(new URL('../../test/support/confinement/attempts.js', import.meta.url));
 /** What only root may do elsewhere too. */
 const OF_ROOT = [
   'load a program into the kernel',

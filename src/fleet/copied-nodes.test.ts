@@ -5,7 +5,7 @@ import { NodeId } from '../shelf/store/nodes.ts';
 import { ActiveTable } from './active-table.ts';
 import { enterFleet } from './enter-fleet.ts';
 import { Heartbeat } from './nodes.ts';
-import { onEachDatabase } from './support/fleet-database.ts';
+import { onEachDatabase } from '../../test/support/fleet/fleet-database.ts';
 
 onEachDatabase((fleet) => {
   const { database } = fleet;

@@ -7,7 +7,7 @@ import type { EndpointPlan } from '../engines/engine.ts';
 import { Runtime } from '../engines/external/runtime.ts';
 import { NodeId } from '../shelf/store/nodes.ts';
 import { SharedRuntimes } from './shared-runtimes.ts';
-import { onEachDatabase } from './support/fleet-database.ts';
+import { onEachDatabase } from '../../test/support/fleet/fleet-database.ts';
 
 onEachDatabase((fleet) => {
   const { database } = fleet;

@@ -11,7 +11,7 @@ import { DatabaseError } from '../shelf/store/postgres/database-error.ts';
 import { ActiveTable } from './active-table.ts';
 import { SharedActivation } from './shared-activation.ts';
 import { SharedKos } from './shared-kos.ts';
-import { onEachDatabase } from './support/fleet-database.ts';
+import { onEachDatabase } from '../../test/support/fleet/fleet-database.ts';
 
 onEachDatabase((fleet) => {
   const { database } = fleet;

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../shelf/store/database.ts';
 import { DatabaseError } from '../shelf/store/postgres/database-error.ts';
 import { withLease } from './lease.ts';
-import { onEachDatabase } from './support/fleet-database.ts';
+import { onEachDatabase } from '../../test/support/fleet/fleet-database.ts';
 
 onEachDatabase((fleet) => {
   const { database } = fleet;

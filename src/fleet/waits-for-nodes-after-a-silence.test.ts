@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { beforeEach, test } from 'node:test';
 import { Heartbeat, Nodes } from './nodes.ts';
-import { onEachDatabase } from './support/fleet-database.ts';
+import { onEachDatabase } from '../../test/support/fleet/fleet-database.ts';
 
 onEachDatabase((fleet) => {
   const { database } = fleet;

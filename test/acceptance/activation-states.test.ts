@@ -195,23 +195,6 @@ test('a reload of a KO that nobody has is 404', async () => {
   assert.equal((await service.get(`/actuator/activation/reload/${naan}/ko/?v=v1.0`)).status, 404);
 });
 
-test('HEAD on activation paths is 405 and does nothing', async () => {
-  const ko = welcomeKo({ naan: uniqueNaan() });
-  await service.add(ko);
-  const paths = ['refresh', 'refresh/javascript', 'reload', `reload/${ko.id}`, `reload/${ko.naan}/ko/?v=v1.0`];
-  for (const path of [
-    ...paths.map((p) => `/actuator/activation/${p}`),
-    '/actuator/refresh',
-    '/actuator/reload',
-    `/actuator/reload/${ko.id}`,
-  ]) {
-    const answer = await service.send('HEAD', path);
-    assert.equal(answer.status, 405, path);
-    assert.match(String(answer.headers.allow), /GET/);
-  }
-  assert.deepEqual(await service.endpoints(ko.naan), []);
-});
-
 test('no request is dropped while everything is reloaded', async () => {
   const naan = uniqueNaan();
   const ko = javascriptKo('function run(n) { return n; }', { naan });
@@ -251,16 +234,4 @@ test('a running call finishes on what it started with', async () => {
   assert.equal(answer.status, 200, answer.text);
   const title = ((answer.object['info'] as { ko: unknown }).ko as { title: unknown }).title;
   assert.deepEqual([answer.object['result'], title], ['old', 'Old']);
-});
-
-test('refresh and reload at the same time wait for each other', async () => {
-  const kos = Array.from({ length: 6 }, () => welcomeKo({ naan: uniqueNaan() }));
-  await service.add(...kos);
-  const paths = [
-    '/actuator/activation/reload',
-    '/actuator/activation/refresh',
-    ...kos.map((ko) => `/actuator/activation/reload/${ko.id}`),
-  ];
-  await Promise.all(paths.map(assertRedirects));
-  for (const ko of kos) assert.deepEqual(await statusOf(ko.naan), ['ACTIVATED']);
 });

@@ -81,46 +81,6 @@ test('POST /endpoints/… takes what the rules of execution take, of the first g
   }
 });
 
-test('… and answers errors as an execution does', async () => {
-  const at = `/endpoints/${encodeURIComponent(address)}/bmi`;
-  const path = (answer: { text: string }): string => answer.text;
-  const detail = /./;
-  assertRequestError(await service.post(at, 'x', { 'content-type': 'text/csv' }), {
-    status: 415,
-    path: at,
-    title: 'Unsupported Media Type',
-    detail,
-  });
-  assertRequestError(await service.post(at, ADA, { accept: 'image/png' }), {
-    status: 406,
-    path: at,
-    title: 'Http MediaType not acceptable',
-    detail,
-  });
-  assertRequestError(await service.post(at, '{'), {
-    status: 400,
-    path: at,
-    title: 'Http Message Not Readable',
-    detail,
-  });
-  const put = await service.put(at, {});
-  assert.deepEqual([put.status, put.headers['allow']], [405, 'GET, HEAD, POST'], path(put));
-  const minimal = await service.post(at, ADA, { accept: 'application/json;profile="minimal"' });
-  assert.equal(minimal.text, '22.9');
-});
-
-test('of several versions with one @id the newest answers, or the one in v', async () => {
-  const atId = uniqueWord();
-  for (const version of ['v1.0', 'v10.0', 'v9.0'])
-    await serve(bmiKo(atId, { 'dc:version': version }, { 'bmi.js': `const bmi = () => '${version}'` }));
-  const result = async (query: string): Promise<unknown> =>
-    (await service.post(`/endpoints/${atId}/bmi${query}`, ADA)).object['result'];
-  assert.deepEqual([await result(''), await result('?v=v9.0'), await result('?v=v1.0')], ['v10.0', 'v9.0', 'v1.0']);
-  assert.equal((await service.get(`/kos/${atId}`)).object['dc:version'], 'v10.0');
-  assert.equal((await service.get(`/kos/${atId}?v=v9.0`)).object['dc:version'], 'v9.0');
-  assert.equal((await service.post(`/endpoints/${atId}/bmi?v=v7`, ADA)).status, 404);
-});
-
 test('GET below /endpoints gives the endpoints of an @id, after all that the specification says', async () => {
   for (const [atId, place] of places) {
     const own = (await service.get('/endpoints')).list.find((each) => each['knowledgeObject'] === `/kos/${place}`);
@@ -189,13 +149,6 @@ test('/kos/<@id>/service is the descriptor and /kos/<@id>/doc the page', async (
     }
     assert.equal((await service.get(`/kos/${place}/service`)).text, own.text);
   }
-});
-
-test('a file of that name wins', async () => {
-  const place = await serve(bmiKo(`${uniqueNaan()}/bmi/v1.0`, {}, { service: 'a file', 'doc/x.txt': 'y' }));
-  assert.equal((await service.get(`/kos/${place}/service`)).text, 'a file');
-  assert.equal((await service.get(`/kos/${place}/doc`)).status, 302);
-  assert.equal((await service.get(`/kos/${place}/doc/x.txt`)).text, 'y');
 });
 
 test('PUT and DELETE at an @id are 405 and name the place', async () => {

@@ -88,19 +88,6 @@ test('a string with a JSON content type is parsed for the callee', async () => {
   ]);
 });
 
-test('an executor awaits an async callee and is used by async callers', async () => {
-  const naan = uniqueNaan();
-  const callee = ko(naan, 'callee', 'async function run(n) { await null; return n + 1; }');
-  const get = `context.getExecutor("${naan}/callee/1.0/run")`;
-  const caller = ko(
-    naan,
-    'caller',
-    `async function run(n) { const a = ${get}.execute(n); await null; return ${get}.execute(a); }`,
-  );
-  await service.serve(callee, caller);
-  assert.equal(await resultOf(caller, 1), 3);
-});
-
 test('an executor of a resource gives its artifacts', async () => {
   const naan = uniqueNaan();
   const files = resourceKo({ naan, name: 'res', resources: { 'a.txt': 'a', 'b.txt': 'b' } });
@@ -130,34 +117,6 @@ test('the error of a callee can be caught, or becomes the caller’s', async () 
   assert.match(String(answer.object['Detail']), /^Code execution error: .*inner trouble/);
 });
 
-test('a chain of KOs gives its result', async () => {
-  const naan = uniqueNaan();
-  const link = (n: number): Ko =>
-    ko(
-      naan,
-      `link${n}`,
-      n === 0
-        ? 'function run(x) { return [x]; }'
-        : `function run(x) { return [...context.getExecutor("${naan}/link${n - 1}/1.0/run").execute(x + 1), x]; }`,
-    );
-  const links = [0, 1, 2, 3, 4].map(link);
-  await service.serve(...links);
-  assert.deepEqual(await resultOf(links[4] ?? link(4), 1), [5, 4, 3, 2, 1]);
-});
-
-test('self-recursion ends with a result', async () => {
-  const naan = uniqueNaan();
-  const self = ko(
-    naan,
-    'self',
-    `function run(n) { return n <= 1 ? 1 : n * context.getExecutor("${naan}/self/1.0/run").execute(n - 1); }`,
-  );
-  await service.serve(self);
-  assert.equal(await resultOf(self, 5), 120);
-  const all = await Promise.all(Array.from({ length: 10 }, () => resultOf(self, 6)));
-  assert.ok(all.every((result) => result === 720));
-});
-
 test('depth 16 is the end of nesting', async () => {
   const naan = uniqueNaan();
   const self = ko(
@@ -184,15 +143,4 @@ test('a cycle of KOs ends with an error, never a deadlock', async () => {
     assert.equal(answer.status, 500);
     assert.match(String(answer.object['Detail']), /^Code execution error: /);
   }
-});
-
-test('two opposite chains at the same time both end', async () => {
-  const naan = uniqueNaan();
-  const end = `if (n === 0) return "end"; const stop = Date.now() + 5; while (Date.now() < stop);`;
-  const to = (name: string): string =>
-    `function run(n) { ${end} return context.getExecutor("${naan}/${name}/1.0/run").execute(n - 1); }`;
-  const [a, b] = [ko(naan, 'a', to('b')), ko(naan, 'b', to('a'))];
-  await service.serve(a, b);
-  const all = await Promise.all(Array.from({ length: 16 }, (_, i) => resultOf(i % 2 === 0 ? a : b, 6)));
-  assert.ok(all.every((result) => result === 'end'));
 });

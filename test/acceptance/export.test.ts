@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertShelfError } from './support/expectations.ts';
-import { uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
+import { uniqueNaan, welcomeKo } from './support/ko.ts';
 import { theService } from './support/the-service.ts';
 import { unzip } from './support/unzip.ts';
 
@@ -52,19 +52,6 @@ test('the zip holds every file under one top folder, byte for byte, sorted, at o
     assert.deepEqual(entry.bytes, Buffer.from(original), entry.path);
   }
   assert.equal(new Set(entries.map((entry) => entry.time.getTime())).size, 1);
-});
-
-test('the same KO always gives the same bytes', async () => {
-  const ko = welcomeKo({ naan: uniqueNaan(), files: { 'b.txt': 'b', 'a.txt': 'a' } });
-  await service.add(ko);
-  const first = await service.get(`/kos/${ko.id}`, ZIP);
-  assert.deepEqual((await service.get(`/kos/${ko.id}`, ZIP)).bytes, first.bytes);
-  await service.delete(`/kos/${ko.id}`);
-  const reversed = Object.fromEntries(Object.entries(ko.files).reverse());
-  assert.equal((await service.importZip(await zipOf(reversed, 'folder/'))).status, 200);
-  const again = await service.get(`/kos/${ko.id}`, ZIP);
-  assert.deepEqual(again.bytes, first.bytes);
-  assert.equal(again.headers.etag, first.headers.etag);
 });
 
 test('an export has metadata.json as the shelf now has it', async () => {
@@ -134,28 +121,4 @@ test('metadata and zip have different ETags, of which If-Match takes either', as
   const headers = { 'content-type': 'application/json', 'if-match': zip };
   const put = await service.send('PUT', path, { headers, body: JSON.stringify(ko.metadata) });
   assert.equal(put.status, 200, put.text);
-});
-
-test('HEAD follows GET for a zip', async () => {
-  const ko = welcomeKo({ naan: uniqueNaan() });
-  await service.add(ko);
-  const [get, head] = [
-    await service.get(`/kos/${ko.id}`, ZIP),
-    await service.send('HEAD', `/kos/${ko.id}`, { headers: ZIP }),
-  ];
-  assert.equal(head.status, 200);
-  assert.equal(head.bytes.length, 0);
-  for (const name of ['content-type', 'content-disposition', 'etag'])
-    assert.equal(head.headers[name], get.headers[name]);
-});
-
-test('JSON is given where Accept prefers it to a zip', async () => {
-  const ko = welcomeKo({ naan: uniqueNaan() });
-  await service.add(ko);
-  const type = async (accept: string): Promise<unknown> =>
-    (await service.get(`/kos/${ko.id}`, { accept })).headers['content-type'];
-  assert.match(String(await type('application/json')), /^application\/json/);
-  assert.match(String(await type('*/*')), /^application\/json/);
-  assert.equal(await type('application/zip, */*;q=0.1'), 'application/zip');
-  assert.match(String((await service.get(`/kos/${ko.id}`)).headers.vary), /accept/i, 'a cache tells them apart');
 });

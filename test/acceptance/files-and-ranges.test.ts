@@ -135,15 +135,6 @@ test('a range beyond the file is 416', async () => {
   assert.equal(answer.headers['content-range'], 'bytes */10');
 });
 
-test('a range that is not understood gives the whole file', async () => {
-  const ko = await withFiles({ 'a.txt': '0123456789' });
-  for (const range of ['lines=1-2', 'bytes', 'nonsense']) {
-    const answer = await service.get(`/kos/${ko.id}/a.txt`, { range });
-    assert.equal(answer.status, 200, range);
-    assert.equal(answer.text, '0123456789');
-  }
-});
-
 test('If-Range gives the part only of the same file', async () => {
   const ko = await withFiles({ 'a.txt': '0123456789' });
   const path = `/kos/${ko.id}/a.txt`;
@@ -161,14 +152,6 @@ test('a missing file is 404 and the text names it (S-SHELF-FILE-404-TEXT)', asyn
   const missing = `${uniqueNaan()}/ko/v1.0`;
   const other = `/kos/${missing}/src/none.js`;
   assertShelfError(await service.get(other), { status: 404, path: other, error: /not found/ });
-});
-
-test('a folder is 404', async () => {
-  const ko = await withFiles({ 'a/b/c.txt': 'x' });
-  for (const folder of ['a', 'a/b', 'src', 'a/']) {
-    const path = `/kos/${ko.id}/${folder}`;
-    assertShelfError(await service.get(path), { status: 404, path, error: /^Binary resource not found shelf\// });
-  }
 });
 
 test('a path that leaves the KO is 404', async () => {

@@ -83,12 +83,6 @@ test('liveness and readiness are only a status', async () => {
   }
 });
 
-test('HEAD follows GET on health', async () => {
-  const head = await service.send('HEAD', '/actuator/health');
-  assert.equal(head.status, 200);
-  assert.equal(head.bytes.length, 0);
-});
-
 test('info is a map in JSON, or in YAML by Accept (S-INFO-GET)', async () => {
   const json = await service.get('/actuator/info');
   assert.equal(json.status, 200);

@@ -100,14 +100,6 @@ test('metadata.json or a descriptor beyond its limit is 400 and named', async ()
   await assertImportRefused(longer('deployment.yaml'), 400, /deployment\.yaml/);
 });
 
-test('metadata that is put obeys the limit too', async () => {
-  const ko = withFiles({});
-  await service.add(ko);
-  const answer = await service.put(`/kos/${ko.id}`, { ...ko.metadata, description: 'x'.repeat(4000) });
-  assertShelfError(answer, { status: answer.status === 413 ? 413 : 400, path: `/kos/${ko.id}`, error: /./ });
-  assert.deepEqual((await service.get(`/kos/${ko.id}`)).json, ko.metadata);
-});
-
 test('a request body beyond its limit is 413', async () => {
   const ko = javascriptKo('function run(input) { return input.length; }', {
     naan: uniqueNaan(),

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from './support/client.ts';
-import { exchange } from './support/client.ts';
 import { assertRequestError } from './support/expectations.ts';
 import { ko as koOf, resourceKo, uniqueNaan, welcomeKo } from './support/ko.ts';
 import { theService } from './support/the-service.ts';
@@ -106,22 +105,6 @@ test('the swaggerLink opens an editor with the descriptor on the address that th
   assert.equal((await linkAt('grid.example.org:8443')).host, 'grid.example.org:8443');
 });
 
-test('a client that names no host gets links to the address it came to', async () => {
-  const ko = welcomeKo({ naan: uniqueNaan() });
-  await service.serve(ko);
-  const answer = await exchange(service.url, `GET /endpoints/${ko.naan}/ko/1.0/welcome HTTP/1.0\r\n\r\n`);
-  const { swaggerLink } = JSON.parse(answer.split('\r\n\r\n')[1] ?? '') as { swaggerLink: string };
-  assert.equal(new URL(swaggerLink).origin, new URL(service.url).origin);
-});
-
-test('forwarded headers are not believed', async () => {
-  const ko = welcomeKo({ naan: uniqueNaan() });
-  await service.serve(ko);
-  const forwarded = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' };
-  const answer = await service.get(`/endpoints/${ko.naan}/ko/1.0/welcome`, forwarded);
-  assert.ok(!answer.text.includes('evil.example'));
-});
-
 test('the listing has all endpoints of all KOs (S-END-ALL)', async () => {
   const naan = uniqueNaan();
   const post = (name: string) => ({
@@ -161,12 +144,6 @@ test('the listing of an engine has its endpoints only, whatever the case of its 
     assert.ok(answer.list.every((endpoint) => endpoint['engine'] === 'javascript'));
   }
   assert.deepEqual(idsOf((await service.get('/endpoints/resource')).list, naan), [`${naan}/res/1.0/files`]);
-});
-
-test('the listing of an engine that nobody has is empty', async () => {
-  const answer = await service.get('/endpoints/cobol');
-  assert.equal(answer.status, 200);
-  assert.deepEqual(answer.json, []);
 });
 
 test('the listing of one endpoint has every API version, or the one of v (S-END-VERSIONS, S-END-VERSION-QUERY)', async () => {

@@ -7,7 +7,6 @@ import { assertShelfError } from './support/expectations.ts';
 import { uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
 import type { Ko } from './support/ko.ts';
 import { servePlaces } from './support/places.ts';
-import type { Respond } from './support/places.ts';
 import { temporaryFolder } from './support/service.ts';
 import { theService } from './support/the-service.ts';
 
@@ -75,26 +74,6 @@ test('the answer keeps the order of the manifest, failures are skipped', async (
   const answer = await service.post('/kos/manifest', { manifest });
   assert.equal(answer.status, 200, answer.text);
   assert.deepEqual(answer.json, added(...kos));
-});
-
-test('entries load in parallel', async () => {
-  const kos = someKos(4);
-  const zips = await Promise.all(kos.map(zipped));
-  let open = 0;
-  let most = 0;
-  const slow =
-    (zip: Buffer): Respond =>
-    (_, response) => {
-      most = Math.max(most, ++open);
-      setTimeout(() => {
-        open--;
-        response.end(zip);
-      }, 200);
-    };
-  await using web = await servePlaces(Object.fromEntries(zips.map((zip, i) => [`/${i}.zip`, slow(zip)])));
-  const answer = await service.post('/kos/manifest', { manifest: zips.map((_, i) => `${web.url}/${i}.zip`) });
-  assert.deepEqual(answer.json, added(...kos));
-  assert.ok(most > 1, `${most} at once`);
 });
 
 test('a manifest of which nothing can be loaded is 400 with an empty array (S-SHELF-MANIFEST-EMPTY)', async () => {
@@ -181,59 +160,9 @@ test('the /kos listing of another activator is itself a manifest', async () => {
   }
 });
 
-test('three redirects are followed, not four, and none to where it is forbidden', async () => {
-  const ko = welcomeKo({ naan: uniqueNaan() });
-  const zip = await zipped(ko);
-  const to =
-    (location: string): Respond =>
-    (_, response) =>
-      void response.writeHead(302, { location }).end();
-  await using web = await servePlaces({
-    '/4': to('/3'),
-    '/3': to('/2'),
-    '/2': to('/1'),
-    '/1': to('/ko.zip'),
-    '/ko.zip': zip,
-    '/loop': to('/loop'),
-    '/link-local': to('http://169.254.169.254/latest/meta-data/'),
-    '/file': to('file:///etc/passwd'),
-    '/data': to(`data:application/zip;base64,${zip.toString('base64')}`),
-  });
-  const load = async (path: string): Promise<number> => (await service.post('/kos/manifest', [web.url + path])).status;
-  assert.equal(await load('/3'), 200);
-  for (const path of ['/4', '/loop', '/link-local', '/file', '/data']) assert.equal(await load(path), 400, path);
-});
-
-test('link-local addresses and odd schemes are refused at once', async () => {
-  const entries = [
-    'http://169.254.169.254/ko.zip',
-    'http://[fe80::1]/ko.zip',
-    'http://[::ffff:169.254.169.254]/ko.zip',
-    'http://2852039166/ko.zip',
-    'ftp://127.0.0.1/ko.zip',
-    'data:application/zip;base64,AAAA',
-    'javascript:1',
-  ];
-  const answer = await service.post('/kos/manifest', entries);
-  assert.equal(answer.status, 400);
-  assert.deepEqual(answer.json, []);
-  const asked = await service.post('/kos/manifest', entries, { accept: 'application/problem+json' });
-  const { errors } = asked.json as { errors: { location: string; detail: string }[] };
-  assert.equal(errors.length, entries.length);
-  // By what is written there: nobody was asked, who could have kept it waiting.
-  for (const { location, detail } of errors) assert.match(detail, /never asked|has the protocol/, location);
-});
-
 test('import by manifest alone activates nothing (S-STATE-IMPORTED)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   await using web = await servePlaces({ '/ko.zip': await zipped(ko) });
   assert.equal((await service.post('/kos/manifest', { manifest: [`${web.url}/ko.zip`] })).status, 200);
   assert.deepEqual(await service.endpoints(ko.naan), []);
-});
-
-test('more than 10,000 entries are refused', async () => {
-  await using web = await servePlaces({});
-  const answer = await service.post('/kos/manifest', { manifest: Array(10_001).fill(`${web.url}/ko.zip`) });
-  assert.ok(answer.status === 400 || answer.status === 413, String(answer.status));
-  assert.equal(web.asked.length, 0);
 });

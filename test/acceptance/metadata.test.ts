@@ -132,26 +132,6 @@ test('metadata reads carry an ETag that changes with the metadata', async () => 
   assert.notEqual(await read(), first);
 });
 
-test('HEAD follows GET for metadata', async () => {
-  const ko = welcomeKo({ naan: uniqueNaan() });
-  await service.add(ko);
-  const path = `/kos/${ko.id}`;
-  const [get, head] = [await service.get(path), await service.send('HEAD', path)];
-  assert.equal(head.status, 200);
-  assert.equal(head.bytes.length, 0);
-  for (const name of ['etag', 'content-type', 'content-length'])
-    assert.equal(head.headers[name], get.headers[name], name);
-  assert.equal((await service.send('HEAD', `/kos/${uniqueNaan()}/ko/v1.0`)).status, 404);
-});
-
-test('the listing works with a trailing slash', async () => {
-  const ko = welcomeKo({ naan: uniqueNaan() });
-  await service.add(ko);
-  const answer = await service.get('/kos/');
-  assert.equal(answer.status, 200);
-  assert.ok(answer.list.some((metadata) => metadata['@id'] === ko.id));
-});
-
 test('a deletion answers 204 without a body and the KO is gone (S-SHELF-DELETE)', async () => {
   const ko = welcomeKo({ naan: uniqueNaan() });
   const kept = welcomeKo({ naan: ko.naan, version: 'v2.0' });
@@ -165,13 +145,4 @@ test('a deletion answers 204 without a body and the KO is gone (S-SHELF-DELETE)'
   assert.equal((await service.get(`/kos/${ko.id}/src/index.js`)).status, 404);
   assert.equal((await service.get(`/kos/${kept.id}`)).status, 200);
   assert.ok(!(await service.get('/kos')).list.some((metadata) => metadata['@id'] === ko.id));
-});
-
-test('a deleted KO can be imported again', async () => {
-  const ko = welcomeKo({ naan: uniqueNaan() });
-  await service.add(ko);
-  await service.delete(`/kos/${ko.id}`);
-  await service.serve(ko);
-  assert.equal((await service.get(`/kos/${ko.id}`)).status, 200);
-  assert.equal((await service.endpoints(ko.naan))[0]?.['status'], 'ACTIVATED');
 });

@@ -227,13 +227,6 @@ test('profile="minimal" gives only the result', async () => {
   }
 });
 
-test('an endpoint that is missing is 404 before all else', async () => {
-  const path = `/${uniqueNaan()}/ko/1.0/run`;
-  const headers = { 'content-type': 'nonsense', accept: 'image/png' };
-  assert.equal((await service.send('POST', path, { headers, body: '{' })).status, 404);
-  assert.equal((await service.send('POST', path)).status, 404);
-});
-
 test('an endpoint that failed to activate is 404 for any method', async () => {
   const ko = await served('this is no code');
   for (const method of ['GET', 'POST', 'DELETE']) {
@@ -273,30 +266,4 @@ test('POST on a resource endpoint is 405 with Allow', async () => {
   const answer = await service.post(path, {});
   assertRequestError(answer, { status: 405, path, title: 'Method Not Allowed', detail: /./ });
   assert.match(String(answer.headers.allow), /\bGET\b/);
-});
-
-test('local references of the descriptor are followed for media types', async () => {
-  const naan = uniqueNaan();
-  const service_ = `openapi: 3.0.2
-info: {version: "1.0", title: t}
-servers: [{url: /${naan}/ko}]
-paths:
-  /run:
-    post:
-      requestBody: {$ref: '#/components/requestBodies/rows'}
-      responses:
-        '200': {$ref: '#/components/responses/rows'}
-components:
-  requestBodies:
-    rows: {content: {text/csv: {schema: {type: string}}}}
-  responses:
-    rows: {description: ok, content: {text/csv: {schema: {type: string}}}}
-`;
-  const ko = javascriptKo('function run(input) { return input; }', { naan, files: { 'service.yaml': service_ } });
-  await service.serve(ko);
-  assert.equal((await post(ko, '{}')).status, 415);
-  const answer = await post(ko, 'a,b', { 'content-type': 'text/csv', accept: 'text/csv' });
-  assert.equal(answer.status, 200, answer.text);
-  assert.match(String(answer.headers['content-type']), /^text\/csv/);
-  assert.equal(answer.text, 'a,b');
 });

@@ -75,14 +75,6 @@ test('an answer names package, engine, activator, time, and what was called with
   });
 });
 
-test('calls at the same time name each what they called themselves', async () => {
-  const all = await Promise.all(Array.from({ length: 40 }, (_, i) => call(i % 2 === 0 ? outer : inner, String(i))));
-  for (const [i, { answer }] of all.entries()) {
-    assert.deepEqual(answer.result, { twice: 2 * i, list: [i] });
-    assert.equal((answer.info.provenance['calls'] as unknown[]).length, i % 2 === 0 ? 2 : 0);
-  }
-});
-
 test('a list of files has it, the result alone has not, and without the option nothing has', async () => {
   const list = JSON.parse((await service.get(pathOf(files, 'files'))).bytes.toString()) as Proven;
   assert.equal(list.info.provenance['knowledgeObject'], files.id);

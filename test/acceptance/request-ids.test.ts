@@ -101,14 +101,6 @@ test('the lines that a request leaves in the log name it', async () => {
   assert.deepEqual([failed['level'], failed['traceparent']], ['warn', parent]);
 });
 
-test('a page of any origin may send an id and read the one that came', async () => {
-  const preflight = await service.send('OPTIONS', pathOf(well), { headers: { origin: 'https://page.example' } });
-  const allowed = String(preflight.headers['access-control-allow-headers']).toLowerCase().split(', ');
-  for (const header of ['x-request-id', 'traceparent', 'tracestate']) assert.ok(allowed.includes(header), header);
-  const answer = await service.send('POST', pathOf(well), page);
-  assert.match(String(answer.headers['access-control-expose-headers']), /\bX-Request-Id\b/);
-});
-
 test('a runtime gets the id and the trace of the call, and what it calls goes on under them', async () => {
   const ko = runtimeKo({ naan, name: 'remote', engine: 'traced', code: { 'src/index.txt': '' } });
   await using runtime = await RecordedNodeRuntime.start(service, 'traced');

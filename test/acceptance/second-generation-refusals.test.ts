@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { uniqueNaan, welcomeKo } from './support/ko.ts';
-import { ACTIVATION, BMI, api, deployment, secondClient, secondKo, uniqueWord } from './support/second-generation.ts';
+import { BMI, api, deployment, secondClient, secondKo, uniqueWord } from './support/second-generation.ts';
 import type { Files } from './support/second-generation.ts';
 import { theService } from './support/the-service.ts';
 
@@ -88,24 +88,4 @@ test('ids of the form of the first generation must agree, and the address may be
   const lenient = { 'dc:identifier': 'ark:/99999/fk4/v9.9', 'dc:version': 'v3.0' };
   const place = await serve(secondKo({ atId: uniqueWord(), metadata: lenient, files }));
   assert.equal(await bmiAt(place), 22.9, 'an identifier cannot contradict a word');
-});
-
-test('metadata put with another @id leave the KO where it is, and it does not run', async () => {
-  const word = uniqueWord();
-  const files = secondKo({
-    atId: word,
-    metadata: { hasService: { implementedBy: { '@type': ACTIVATION } } },
-    files: { 'bmi.js': BMI, 'deployment.yaml': deployment() },
-  });
-  const place = await serve(files);
-  const put = await service.put(`/kos/${place}`, { '@id': `${word}-other`, 'koio:kgrid': '2' });
-  assert.equal(put.status, 200, put.text);
-  assert.equal((await service.get(`/actuator/activation/reload/${place}`)).status, 303);
-  const [endpoint] = await endpointsAt(place);
-  assert.equal(endpoint?.['status'], 'FAILED_TO_ACTIVATE');
-  assert.match(
-    String(endpoint['detail']),
-    /^@id in metadata\.json is bmi-.*-other, which is kgrid\/.*, but the knowledge object is on the shelf as kgrid\//,
-  );
-  assert.equal(await bmiAt(await serve(files)), 22.9, 'imported again');
 });

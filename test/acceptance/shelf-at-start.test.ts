@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertShelfError } from './support/expectations.ts';
 import { explode } from './support/folders.ts';
 import { pathOf } from './support/knowledge-grid.ts';
 import type { Client } from './support/knowledge-grid.ts';
-import { objectOf } from '../support/stored-packages.ts';
-import { javascriptKo, uniqueNaan, WELCOME, welcomeKo, zipOf } from './support/ko.ts';
+import { javascriptKo, uniqueNaan, welcomeKo, zipOf } from './support/ko.ts';
 import type { Ko } from './support/ko.ts';
 import { IN_DATABASE, runToEnd, startService, temporaryFolder } from './support/service.ts';
 
@@ -122,19 +121,6 @@ test('archives on the shelf are imported once, and a refused one is named', asyn
   );
 });
 
-test('a refresh takes in folders that are new', async () => {
-  await using folder = await temporaryFolder();
-  const naan = uniqueNaan();
-  const [first, second] = [welcomeKo({ naan, name: 'first' }), welcomeKo({ naan, name: 'second' })];
-  await explode(first, folder.path, 'first');
-  await using service = await startService({ shelf: folder.path });
-  await explode({ ...first, files: { ...first.files, 'src/index.js': 'function welcome(' } }, folder.path, 'first');
-  await explode(second, folder.path, 'second');
-  assert.equal((await service.get('/actuator/activation/refresh')).status, 303);
-  assert.equal(await greet(service, second), 200);
-  assert.equal(await greet(service, first), 200, 'a change takes effect only after a reload');
-});
-
 test('damaged and inconsistent KOs are reported and the rest serve', async () => {
   await using folder = await temporaryFolder();
   const naan = uniqueNaan();
@@ -164,25 +150,6 @@ test('damaged and inconsistent KOs are reported and the rest serve', async () =>
   assert.equal(await greet(service, good), 200);
 });
 
-test('a package that was damaged by hand harms only itself', async () => {
-  await using folder = await temporaryFolder();
-  const naan = uniqueNaan();
-  // Equal files of two are stored once.
-  const kos = [
-    welcomeKo({ naan, name: 'one', files: { 'src/index.js': `${WELCOME}\n// one` } }),
-    welcomeKo({ naan, name: 'two' }),
-  ] as const;
-  {
-    await using service = await startService({ shelf: folder.path });
-    await service.add(...kos);
-  }
-  await rm(objectOf(folder.path, kos[0].id, 'src/index.js'));
-  await using service = await startService({ shelf: folder.path });
-  assert.equal(await greet(service, kos[1]), 200);
-  assert.equal((await service.get('/actuator/health')).object['status'], 'UP');
-  assert.notEqual(await greet(service, kos[0]), 200);
-});
-
 test('a read-only shelf serves, and writes say that it is read-only', async () => {
   await using folder = await temporaryFolder();
   const ko = welcomeKo({ naan: uniqueNaan() });
@@ -209,26 +176,6 @@ test('a read-only shelf serves, and writes say that it is read-only', async () =
 });
 
 const skip = IN_DATABASE && 'activators share a shelf in a database';
-test(
-  'an activator that reads the shelf of another serves with each reload what was changed there',
-  { skip },
-  async () => {
-    await using state = await temporaryFolder();
-    await using writer = await startService();
-    const [old, kept, fresh] = ['old', 'kept', 'fresh'].map((name) => welcomeKo({ naan: uniqueNaan(), name }));
-    assert.ok(old !== undefined && kept !== undefined && fresh !== undefined);
-    await writer.serve(old, kept);
-    const args = ['--read-only', '--state', state.path];
-    await using reader = await startService({ shelf: writer.shelf, args });
-    for (const ko of [old, kept]) assert.equal(await greet(reader, ko), 200);
-    assert.equal((await writer.delete(`/kos/${old.id}`)).status, 204);
-    await writer.serve(fresh);
-    assert.equal((await reader.get(`/actuator/activation/reload/${fresh.id}`)).status, 303);
-    for (const ko of [old, kept, fresh]) assert.equal(await greet(reader, ko), 200);
-    assert.equal((await reader.get('/actuator/activation/reload')).status, 303);
-    assert.deepEqual(await Promise.all([old, kept, fresh].map((ko) => greet(reader, ko))), [404, 200, 200]);
-  },
-);
 
 test('a second activator on the same shelf refuses to start and names the first', { skip }, async () => {
   await using service = await startService();

@@ -64,21 +64,6 @@ test('an unknown option stops the start with one line that names it', async () =
   ]);
 });
 
-test('a bad value stops the start with one line that names it and what is allowed', async () => {
-  await Promise.all([
-    assertRefused({ args: ['--port', '70000'] }, /port/i, /70000/, /65535/),
-    assertRefused({ profile: 'production' }, /profile/i, /production/, /dev/, /secure/),
-    assertRefused({ profile: false, env: { KGRID_PROFILE: 'x' } }, /KGRID_PROFILE/, /dev/, /secure/),
-  ]);
-});
-
-test('a shelf that is a file stops the start', async () => {
-  await using folder = await temporaryFolder();
-  const shelf = join(folder.path, 'file');
-  await writeFile(shelf, 'x');
-  await assertRefused({ shelf }, /shelf/i);
-});
-
 test('a shelf folder that is not there is made, and holds all that is kept', async () => {
   await using place = await temporaryFolder();
   const [home, shelf] = [join(place.path, 'home'), join(place.path, 'new', 'shelf')];
@@ -197,17 +182,6 @@ const configured = startService({
 });
 after(async () => (await configured)[Symbol.asyncDispose]());
 
-test('Time is in the zone of the service', async () => {
-  const service = await configured;
-  const ko = welcomeKo({ naan: uniqueNaan() });
-  await service.serve(ko);
-  const time = String((await service.get('/kos/a/b/c')).object['Time']);
-  assert.match(time, / E[SD]T \d{4}$/);
-  const activated = String((await service.endpoints(ko.naan))[0]?.['activated']);
-  const hours = (Date.now() - Date.parse(`${activated.slice(0, 23)}Z`)) / 3_600_000;
-  assert.equal(Math.round(hours), time.includes('EST') ? 5 : 4);
-});
-
 test('--public-url is the address in links', async () => {
   const service = await configured;
   const ko = welcomeKo({ naan: uniqueNaan() });
@@ -216,14 +190,6 @@ test('--public-url is the address in links', async () => {
   assert.ok(link.startsWith('https://grid.example.org/activator/'), link);
   const shown = new URL(new URL(link).searchParams.get('url') ?? '', link);
   assert.equal(shown.href, `https://grid.example.org/activator/kos/${ko.id}/service.yaml`);
-});
-
-test('--property is what code may read of the configuration', async () => {
-  const service = await configured;
-  const code = 'function run() { return ["greeting", "b", "PATH"].map((name) => context.getProperty(name) ?? null); }';
-  const ko = javascriptKo(code, { naan: uniqueNaan() });
-  await service.serve(ko);
-  assert.deepEqual((await service.post(pathOf(ko), {})).object['result'], ['hello=you', '2', null]);
 });
 
 test('what code writes to the console is in the log, under its KO', async () => {

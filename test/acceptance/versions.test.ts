@@ -64,27 +64,6 @@ test('of two KO versions with one API version the newest has the id and both are
   assert.deepEqual(await idsOf(naan), [`${naan}/ko/1.0/run`]);
 });
 
-test('versions that YAML would read as numbers are text', async () => {
-  const naan = uniqueNaan();
-  const unquoted = (version: string): Ko => {
-    const ko = saying(version, { naan, version: `v${version}`, apiVersion: version });
-    const text = String(ko.files['service.yaml']).replace(/version: "?[\d.e_]+"?/, `version: ${version}`);
-    return { ...ko, files: { ...ko.files, 'service.yaml': text } };
-  };
-  const versions = ['1.0', '1.1', '1.10', '2', '1e3'];
-  const kos = versions.map(unquoted);
-  assert.match(String(kos[2]?.files['service.yaml']), /^ {2}version: 1\.10$/m);
-  await service.serve(...kos);
-  assert.deepEqual(await idsOf(naan), versions.map((version) => `${naan}/ko/${version}/run`).sort());
-  for (const version of versions) assert.equal(await result(`/${naan}/ko/${version}/run`), version);
-});
-
-test('API versions and endpoint names may have underscores, tildes and hyphens', async () => {
-  const ko = saying('yes', { naan: uniqueNaan(), apiVersion: '1.0-rc_1~x', endpoint: 'my_end-point~1.x' });
-  await service.serve(ko);
-  assert.equal(await result(pathOf(ko, 'my_end-point~1.x')), 'yes');
-});
-
 test('an API version or endpoint name with other characters does not run', async () => {
   for (const parts of [
     { apiVersion: '1 0' },

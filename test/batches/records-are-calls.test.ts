@@ -4,12 +4,11 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { exchange } from '../acceptance/support/client.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan } from '../acceptance/support/ko.ts';
 import { api, BMI, deployment, secondClient, secondKo, uniqueWord } from '../acceptance/support/second-generation.ts';
 import { inRound } from '../support/round.ts';
-import { linesOf, NDJSON, openBatch, read, readAnswer, sendBatch } from './support/batch-client.ts';
+import { linesOf, NDJSON, openBatch, readAnswer, sendBatch } from './support/batch-client.ts';
 import { theBatchService } from './support/well.ts';
 
 const COUNT = inRound(2000, 5000);
@@ -116,14 +115,6 @@ test('every form of an address takes records', async () => {
   assert.deepEqual(byAtId.lines, [{ result: 22.9 }, { result: 20 }]);
 });
 
-test('an empty body and one of blank lines have an empty answer', async () => {
-  for (const body of ['', '\n', '\n'.repeat(inRound(2e5, 1e6)), '\u{feff}', ' \r\n\t\n']) {
-    const answer = await sendBatch(url, path, body);
-    assert.deepEqual([answer.status, answer.text, answer.isWhole], [200, '', true]);
-    assert.equal(answer.trailers['kgrid-records'], '0');
-  }
-});
-
 test('a request that is wrong as a whole is answered as a single call is', async () => {
   const plain = async (at: string, headers = {}): Promise<{ status: number; text: string }> =>
     service.send('POST', at, { headers: { 'content-type': NDJSON, ...headers }, body: '1\n' });
@@ -151,14 +142,6 @@ test('an endpoint that declares the type itself gets the body untouched', async 
   assert.equal(other.status, 415);
 });
 
-test('records may call other knowledge objects', async () => {
-  const { lines } = await sendBatch(url, pathOf(nested), Array.from({ length: 300 }, (_, i) => i).join('\n'));
-  assert.deepEqual(
-    lines.map(({ result }) => result),
-    Array.from({ length: 300 }, (_, i) => 2 * i + 1),
-  );
-});
-
 test('answers come while records are still on their way, and connections go on to serve', async () => {
   const outgoing = openBatch(url, path);
   outgoing.write('1\n');
@@ -171,32 +154,6 @@ test('answers come while records are still on their way, and connections go on t
   outgoing.end('6');
   const rest = await readAnswer(incoming);
   assert.deepEqual([rest.lines, rest.isWhole], [twice(6), true]);
-});
-
-test('one connection carries batches and calls one after the other', async () => {
-  const batch = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: ${NDJSON}\r\nContent-Length: 4\r\n\r\n1\n2\n`;
-  const call = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1\r\nConnection: close\r\n\r\n3`;
-  const text = await exchange(url, batch + batch + call);
-  assert.equal(text.match(/^HTTP\/1\.1 200/gm)?.length, 3);
-  assert.equal(text.match(/KGrid-Records: 2\r\nKGrid-Failed: 0\r\n\r\n/g)?.length, 2);
-  assert.match(text, /\{"result":\{"twice":6\},"info"/);
-});
-
-test('a client of HTTP/1.0 gets the lines without chunks, and Expect is met', async () => {
-  const head = `POST ${path}?summary=true HTTP/1.0\r\nContent-Type: ${NDJSON}\r\nContent-Length: 4\r\n\r\n1\n2\n`;
-  const text = await exchange(url, head);
-  assert.match(text, /^HTTP\/1\.1 200 OK\r\n/);
-  assert.match(
-    text,
-    /\r\n\r\n\{"result":\{"twice":2\}\}\n\{"result":\{"twice":4\}\}\n\{"summary":\{"records":2,"failed":0\}\}\n$/,
-  );
-  assert.doesNotMatch(text, /trailer/i);
-  const outgoing = openBatch(url, path, { expect: '100-continue' });
-  const answer = read(outgoing);
-  outgoing.flushHeaders();
-  await once(outgoing, 'continue');
-  outgoing.end('7\n');
-  assert.deepEqual((await answer).lines, twice(7));
 });
 
 test('a body in gzip is inflated as it comes, members behind each other too', async () => {

@@ -1,14 +1,12 @@
 /** Records of the engines whose code runs in workers: many share a piece of work, and each stands for itself. */
 import assert from 'node:assert/strict';
-import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
 import { uniqueNaan } from '../acceptance/support/ko.ts';
 import { runtimeKo } from '../runtimes/support/runtime-ko.ts';
-import { once } from 'node:events';
 import { inRound } from '../support/round.ts';
-import { openBatch, readAnswer, sendBatch } from './support/batch-client.ts';
+import { sendBatch } from './support/batch-client.ts';
 import { theWorkerService, withInput } from './support/workers.ts';
 
 const naan = uniqueNaan();
@@ -125,43 +123,4 @@ for (const [engine, ko, hasty] of [
     const answer = await slow;
     assert.deepEqual([answer.status, answer.object['result']], [200, 5], before);
   });
-
-  test(`${engine}: records may wait, and call other endpoints`, async () => {
-    const records = Array.from({ length: 300 }, (_, n) =>
-      n % 3 === 0
-        ? `{"n":${n},"later":${(n * 7) % 20}}`
-        : n % 3 === 1
-          ? `{"n":${n},"nested":"${pathOf(ko).slice(1)}"}`
-          : String(n),
-    );
-    assert.deepEqual(
-      await said(ko, records.join('\n')),
-      records.map((_, n) => (n % 3 === 1 ? [n] : n)),
-    );
-  });
 }
-
-test('what records call stays for their batch, also when it is deleted meanwhile', async () => {
-  const callee = runtimeKo({
-    naan,
-    name: 'callee',
-    engine: 'node',
-    code: { 'src/index.js': 'exports.run = (n) => ({ from: n });' },
-  });
-  await service.serve(callee);
-  const record = (n: number): string => `{"n":${n},"nested":"${pathOf(callee).slice(1)}"}\n`;
-  const outgoing = openBatch(url, pathOf(node));
-  outgoing.write(record(1));
-  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
-  const answer = readAnswer(incoming);
-  const [first] = (await once(incoming, 'data')) as [string];
-  assert.equal(first, '{"result":[{"from":1}]}\n');
-  assert.equal((await service.delete(`/kos/${callee.id}`)).status, 204);
-  await service.get('/actuator/activation/reload');
-  assert.equal((await service.post(pathOf(callee), 1)).status, 404);
-  outgoing.end(record(2));
-  assert.deepEqual(
-    (await answer).lines.map(({ result }) => result),
-    [[{ from: 1 }], [{ from: 2 }]],
-  );
-});

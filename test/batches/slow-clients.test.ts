@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { readdir, readlink } from 'node:fs/promises';
 import { after, test } from 'node:test';
 import { footprintOf, MEGABYTE } from '../hostile/support/footprint.ts';
 import { RawClient, postHead } from '../load/support/raw-client.ts';
@@ -68,20 +67,6 @@ test('where the disk has no room for answers, reading pauses and nothing is lost
     assert.equal(lines.length, records + 1);
     assert.equal(lines.at(-1)?.result, 'last');
   }
-});
-
-test('answers lie on disk without a name, and a disk that is full is no room', async () => {
-  const outgoing = openBatch(url, path);
-  const response = once(outgoing, 'response') as Promise<[IncomingMessage]>;
-  outgoing.end(Array.from({ length: 300 }, () => '{"large":100000}\n').join(''));
-  const [incoming] = await response;
-  await until('answers are on disk', async () => {
-    const fds = await readdir(`/proc/${service.pid}/fd`);
-    const links = await Promise.all(fds.map((fd) => readlink(`/proc/${service.pid}/fd/${fd}`).catch(() => '')));
-    return links.some((link) => /answers-.* \(deleted\)$/.test(link)) ? true : undefined;
-  });
-  const { lines } = await readAnswer(incoming);
-  assert.equal(lines.length, 300);
 });
 
 test('a batch on which nothing moves is broken off, one whose record works is not', async () => {

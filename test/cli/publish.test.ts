@@ -245,32 +245,6 @@ async function atTerminal(answer: string, { cwd, env }: Required<Pick<RunOptions
   return text(child.stdout);
 }
 
-test('push uploads nothing that needs an engine which the activator does not have', async () => {
-  await using folder = await temporaryFolder();
-  const cwd = folder.path;
-  await fromTemplate('javascript', cwd, 'map');
-  const foreign = await fromTemplate('javascript', cwd, 'foreign');
-  await edit(join(foreign, 'deployment.yaml'), 'engine: javascript', 'engine: julia');
-  await fromTemplate('node', cwd, 'model');
-  const service = await emptyService();
-  const options = { cwd, env: { KGRID_URL: service.url } };
-  const { code, stderr } = await kgrid(['push', 'map', 'foreign', 'model', '--no-test'], options);
-  assert.equal(code, 1);
-  const local = ENGINES.filter((each) => each.builtIn).map(({ name }) => name);
-  assert.deepEqual(stderr.split('\n').slice(0, -1), [
-    'foreign/deployment.yaml:3: the engine julia is not there',
-    'model/deployment.yaml:3: the engine node has no runtime there',
-    `Nothing was uploaded, since ${service.url} has only the engines ${local.join(', ')}: start a runtime for the other there, or say --any-engine to upload all the same`,
-  ]);
-  assert.deepEqual((await service.get('/kos')).list, []);
-
-  await using runtime = await answering(() => ({ engine: 'julia', status: 'up' }));
-  const body = { engine: 'julia', url: runtime.url, status: 'up' };
-  await service.post('/proxy/environments', body);
-  await kgrid(['push', 'map', 'foreign', '--no-test'], options);
-  assert.deepEqual((await service.get('/kos')).list.length, 2, 'with the runtime of others it is taken');
-});
-
 /** A runtime of others. */
 async function answering(answer: () => unknown): Promise<AsyncDisposable & { url: string }> {
   const server = createServer((_, response) => {

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import type { SchemaElement } from 'hyparquet';
 import { parquetWriteBuffer } from 'hyparquet-writer';
@@ -144,22 +143,6 @@ test('CSV, Parquet and pipes give the same results, and --resume goes on between
   assert.ok(good !== undefined && torn?.equals(good));
 });
 
-test('each compression but those that few write is read', async () => {
-  const columnData: ColumnSource[] = [{ name: 'age', data: [1, 2, 3], type: 'INT32' }];
-  const compressors = {
-    GZIP: (input: Uint8Array) => gzipSync(input),
-    ZSTD: (input: Uint8Array) => zstdCompressSync(input),
-    LZ4_RAW: (input: Uint8Array) => input,
-  };
-  for (const codec of ['UNCOMPRESSED', 'SNAPPY', 'GZIP', 'ZSTD'] as const) {
-    await put('packed.parquet', parquet({ codec, compressors, columnData }));
-    const { code, stdout } = await run('packed.parquet', '--to', 'csv');
-    assert.deepEqual([code, stdout.split('\n').length], [0, 5], codec);
-  }
-  await put('packed.parquet', parquet({ codec: 'LZ4_RAW', compressors, columnData }));
-  assert.match((await run('packed.parquet')).stderr, /^packed\.parquet is compressed by LZ4_RAW.*with Snappy/m);
-});
-
 test('a file that is no whole Parquet file does nothing, and says what is wrong', async () => {
   const good = cohort(2000);
   const twice: SchemaElement[] = [
@@ -202,21 +185,6 @@ test('a file that is no whole Parquet file does nothing, and says what is wrong'
   }
   const piped = await run('-', '--from', 'parquet');
   assert.match(piped.stderr, /^Parquet is read from its end: write standard input to a file first$/m);
-});
-
-test('rows before a place that is damaged have their results', async () => {
-  const good = cohort(2000);
-  const { row_groups: groups } = (await import('hyparquet')).parquetMetadata(new Uint8Array(good));
-  const at = Number(groups[2]?.columns[1]?.meta_data?.data_page_offset);
-  good.fill(0xff, at, at + 60);
-  await put('damaged.parquet', good);
-  const { code, stderr } = await run('damaged.parquet', '-o', 'before.parquet');
-  assert.match(
-    stderr,
-    /^damaged\.parquet: rows 1401 to 2000 of the column age cannot be read, the file is damaged there/m,
-  );
-  assert.match(stderr, /1400 records of damaged\.parquet are done and kept/);
-  assert.equal(code, 1);
 });
 
 test('any delimiter and any of the formats go together with --map, --join and --id-column', async () => {

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { startService } from '../acceptance/support/service.ts';
 import { cohortKo, people } from './cohort.ts';
-import { kgrid, kgridJson, temporaryFolder } from './kgrid.ts';
+import { kgrid, temporaryFolder } from './kgrid.ts';
 import type { Ended } from './kgrid.ts';
 
 const shelf = await temporaryFolder();
@@ -179,20 +179,6 @@ test('a wrong call does nothing, and says what is wrong, where and what to do', 
   assert.deepEqual([gone.code, /nothing listens there/.test(gone.stderr)], [2, true], gone.stderr);
 });
 
-test('nothing is overwritten unasked, and a disk that is full says so', async () => {
-  await using folder = await temporaryFolder();
-  const args = [ENDPOINT, 'in.csv', '-o', 'out.csv'];
-  const first = await runIn(folder.path, { 'in.csv': people(10), 'out.csv': 'mine' }, args);
-  assert.deepEqual([first.code, first.files['out.csv']], [2, 'mine']);
-  assert.match(first.stderr, /^out\.csv is there already: choose another name, or say --force/m);
-  const forced = await runIn(folder.path, {}, [...args, '--force']);
-  assert.deepEqual([forced.code, forced.files['out.csv']?.split('\n').length], [0, 12]);
-  const full = await runIn(folder.path, {}, [ENDPOINT, 'in.csv', '-o', '/dev/full', '--to', 'csv']);
-  assert.match(full.stderr, /^\/dev\/full cannot be written: the disk is full$/m);
-  assert.match(full.stderr, /^Nothing was done$/m);
-  assert.equal(full.code, 2);
-});
-
 test('--max-failures stops a run, and --resume goes on with it', async () => {
   await using folder = await temporaryFolder();
   const args = [ENDPOINT, 'in.csv', '-o', 'out.csv', '--max-failures'];
@@ -300,17 +286,4 @@ test('where no record is answered any more, a run says what it waits for, and en
     busy.closeAllConnections();
     busy.close();
   }
-});
-
-test('the result as JSON says how many failed', async () => {
-  await using folder = await temporaryFolder();
-  await writeFile(join(folder.path, 'in.csv'), people(200));
-  const { json, code } = await kgridJson<Record<string, unknown>>(['run', ENDPOINT, 'in.csv', '-o', 'out.csv'], {
-    cwd: folder.path,
-    env,
-  });
-  assert.deepEqual(
-    [code, { ...json, seconds: 0 }],
-    [1, { ok: false, records: 200, failed: 2, output: 'out.csv', failures: 'out.csv.failed.ndjson', seconds: 0 }],
-  );
 });

@@ -115,21 +115,6 @@ longTest('examples run at an activator elsewhere, also where two versions share 
   assert.deepEqual([code, json.passed, json.failed], [0, 6, 0]);
 });
 
-test('two folders of one id cannot be on one shelf', async () => {
-  await using folder = await temporaryFolder();
-  const one = await fromTemplate('javascript', folder.path, 'same');
-  const other = await fromTemplate('javascript', join(folder.path, 'copy'), 'same');
-  const { code, json } = await kgridJson<Tested>(['test', one, other]);
-  assert.equal(code, 1);
-  assert.deepEqual(
-    json.kos.map(({ problems, examples }) => [problems.map(({ message }) => message), examples]),
-    [other, one].map((twin) => [
-      [`@id is test/same/v1.0, as in ${twin}: give one of them another name or version`],
-      [],
-    ]),
-  );
-});
-
 test('why an endpoint does not run stands before the examples that fail for it, as check says it', async () => {
   await using folder = await temporaryFolder();
   const cwd = folder.path;

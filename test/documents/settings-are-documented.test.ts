@@ -9,7 +9,7 @@ import { SETTINGS } from '../../src/config/settings.ts';
 import type { Setting } from '../../src/config/setting.ts';
 import { codesIn, tableOf } from './support/markdown.ts';
 import { PROJECT, markdownFiles, read } from './support/project.ts';
-import { configOf } from '../../src/config/support/config-of.ts';
+import { configOf } from '../support/config/config-of.ts';
 
 const settings: readonly Setting[] = SETTINGS;
 const document = read('docs/settings.md');

@@ -68,22 +68,6 @@ test('a runtime that lost the endpoint activates it again, once for all calls, a
   assert.equal(runtime.calls.length, 16, 'each was tried twice');
 });
 
-test('a runtime that answers 404 also after it activated the endpoint again fails the call', async () => {
-  const { runtime, path } = await running('lost', (response) => response.writeHead(404).end('{}'));
-  await assertFails(path, 500, /^Code execution error: /, LIMIT);
-  assert.equal(runtime.activations.length, 2);
-});
-
-test('a runtime that lost the endpoint and refuses it has its words in the error', async () => {
-  const { runtime, path } = await running('refusing');
-  runtime.forget();
-  runtime.intercept = ({ path: at }, response) => {
-    if (at === '/endpoints') response.writeHead(500).end('{"description": "no space left for packages"}');
-    return at === '/endpoints';
-  };
-  await assertFails(path, 500, /^Code execution error: .*lost the endpoint.*no space left for packages/, LIMIT);
-});
-
 test('a runtime that is not there is 502 at once, and other engines go on', async () => {
   const { runtime, path } = await running('gone');
   const { path: other } = await running('healthy');
@@ -97,11 +81,6 @@ test('a runtime that is not there is 502 at once, and other engines go on', asyn
   assert.equal(health['status'], 'UP', 'one adapter that is DOWN leaves the whole UP');
   const components = health['components'] as Record<string, { status: string }>;
   assert.deepEqual([components['goneEngine']?.status, components['healthyEngine']?.status], ['DOWN', 'UP']);
-});
-
-test('a runtime that ends during a call is 502', async () => {
-  const { path } = await running('crashing', (response) => response.socket?.destroy());
-  await assertFails(path, 502, /^Code execution error: /, LIMIT);
 });
 
 test('a runtime that ends in the middle of its answer is 502, and never half a result', async () => {

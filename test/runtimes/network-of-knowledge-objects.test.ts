@@ -1,7 +1,7 @@
 /** What code of the engines `node` and `python` reaches over the network, at a service that runs it itself. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { AUTHORITY, echo, http, https } from '../../src/engines/network/support/proxied.ts';
+import { AUTHORITY, echo, http, https } from '../support/network/proxied.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';

@@ -7,7 +7,7 @@ import { clientOf, pathOf } from '../acceptance/support/knowledge-grid.ts';
 import type { Client } from '../acceptance/support/knowledge-grid.ts';
 import { uniqueNaan } from '../acceptance/support/ko.ts';
 import type { Ko } from '../acceptance/support/ko.ts';
-import { startService, temporaryFolder } from '../acceptance/support/service.ts';
+import { startService } from '../acceptance/support/service.ts';
 import { RecordedNodeRuntime } from './support/recorded-node-runtime.ts';
 import { runtimeKo } from './support/runtime-ko.ts';
 import { until } from './support/until.ts';
@@ -105,13 +105,6 @@ test('a registration without an engine or an address is 400 and says so', async 
   assert.deepEqual((await service.get(`${PLACE}/wrong`)).status, 404);
 });
 
-test('the engines of the service itself and what is no name cannot be registered', async () => {
-  for (const engine of ['javascript', 'resource', 'JavaScript', '../up', 'a b', '-', 'x'.repeat(33)]) {
-    const answer = await register({ engine, url: 'http://127.0.0.1:1' });
-    assertRequestError(answer, { status: 400, path: PLACE, title: 'Bad Request', detail: /^Not registered: / });
-  }
-});
-
 test('an engine that nobody knew is there as soon as a runtime brings it', async () => {
   await service.serve(koOf('r'));
   const path = `/endpoints/${naan}/r/1.0/run`;
@@ -153,35 +146,6 @@ test('a heartbeat of a runtime that had been lost activates its endpoints', asyn
   assert.equal(runtime.activations.length, 2, 'it is lost no longer');
 });
 
-test('a runtime under a new address is new', async () => {
-  await using old = await running('moved');
-  await using moved = await RecordedNodeRuntime.start(service, 'moved');
-  moved.run = () => 'moved';
-  const call = async (): Promise<unknown> => (await service.post(pathOf(koOf('moved')), 1)).object['result'];
-  await until('it is called', async () => ((await call()) === 'moved' ? true : undefined));
-  assert.equal(moved.activations.length, 1);
-  await old.kill();
-  for (let i = 0; i < 4; i++) assert.equal(await call(), 'moved');
-});
-
-test('a runtime that registers during an activation takes part in it', async () => {
-  await using silent = await RecordedNodeRuntime.start(service, 'late');
-  const asked = Promise.withResolvers<void>();
-  silent.intercept = ({ path }) => {
-    if (path === '/endpoints') asked.resolve();
-    return path === '/endpoints';
-  };
-  await service.add(koOf('late'));
-  const reloaded = service.reload(koOf('late'));
-  await asked.promise;
-  await using runtime = await RecordedNodeRuntime.start(service, 'late');
-  await reloaded;
-  assert.equal(await statusOf(service, 'late'), 'ACTIVATED');
-  assert.equal((await service.post(pathOf(koOf('late')), 5)).object['result'], 5);
-  assert.equal(runtime.calls.length, 1);
-  await settled();
-});
-
 test('an engine that comes while its first endpoints are being loaded runs them', async () => {
   await using slow = await RecordedNodeRuntime.start(service, 'holdup');
   const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -206,22 +170,6 @@ test('an engine that comes while its first endpoints are being loaded runs them'
     return endpoint['status'] === 'ACTIVATED' ? true : undefined;
   });
   assert.equal(runtime.activations.length, 1);
-});
-
-test('an activator that was restarted takes a heartbeat as new', async () => {
-  await using shelf = await temporaryFolder();
-  const first = await startService({ shelf: shelf.path });
-  await using runtime = await RecordedNodeRuntime.start(first, 'restarted');
-  await first.serve(koOf('restarted'));
-  assert.equal(await statusOf(first, 'restarted'), 'ACTIVATED');
-  await first[Symbol.asyncDispose]();
-
-  await using second = await startService({ shelf: shelf.path });
-  assert.equal(await statusOf(second, 'restarted'), 'FAILED_TO_ACTIVATE');
-  runtime.activator = second;
-  assert.equal((await runtime.register(false)).object['status'], 'new');
-  await activated('restarted', second);
-  assert.equal((await second.post(pathOf(koOf('restarted')), 2)).object['result'], 2);
 });
 
 test('environments are what registered, with what each says of itself now', async () => {

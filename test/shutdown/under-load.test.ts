@@ -132,44 +132,6 @@ test('SIGTERM under load', async (t) => {
   });
 });
 
-test('a second signal ends it at once', async () => {
-  const pairs = [
-    ['SIGTERM', 'SIGTERM'],
-    ['SIGINT', 'SIGINT'],
-    ['SIGINT', 'SIGTERM'],
-  ] as const;
-  for (const [first, second] of pairs) {
-    await using service = await start();
-    using stack = new DisposableStack();
-    const pace = stack.use(new Pace());
-    await startClients(service, stack);
-    const hopeless = [service.post(pathOf(spinner), 1).catch(lost), service.post(pathOf(native), 1).catch(lost)];
-    await later(300);
-    const { children } = await footprintOf(service.pid);
-    const stopped = service.stop(first);
-    await service.logged((line) => line['event'] === 'stopping-takes-time');
-    const began = Date.now();
-    process.kill(service.pid, second);
-    const { code } = await stopped;
-    const took = Date.now() - began;
-    assert.equal(code, 1);
-    assert.ok(took < pace.allowed(500, began, took), `${took} ms`);
-    await Promise.all(hopeless);
-    await assertGone(children);
-  }
-});
-
-test('a service that is killed leaves no sandbox, not even one in a native loop', async () => {
-  await using service = await start();
-  const hopeless = [spinner, native, slow].map((ko) => service.post(pathOf(ko), 1).catch(lost));
-  await later(600);
-  const { children } = await footprintOf(service.pid);
-  assert.ok(children.length >= 4, `${children.length} children`);
-  await service.stop('SIGKILL');
-  await Promise.all(hopeless);
-  await assertGone(children);
-});
-
 test('a service that is stopped while it starts ends too', async () => {
   const top = javascriptKo('while (true); function run() {}', { naan: uniqueNaan() });
   await using first = await startService();

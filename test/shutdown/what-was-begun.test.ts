@@ -2,16 +2,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
-import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { setTimeout as later } from 'node:timers/promises';
 import { parseKoId } from '../../src/knowledge-object/id.ts';
 import { openShelf } from '../../src/shelf/stores.ts';
-import { Answer, jsonBody, upload } from '../acceptance/support/client.ts';
+import { jsonBody, upload } from '../acceptance/support/client.ts';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
 import { javascriptKo, resourceKo, uniqueNaan, welcomeKo, zipOf, type Ko } from '../acceptance/support/ko.ts';
 import { startService, type OwnService } from '../acceptance/support/service.ts';
-import { footprintOf } from '../hostile/support/footprint.ts';
 import { Pace } from '../hostile/support/pace.ts';
 import { RawClient, postHead } from '../load/support/raw-client.ts';
 import { promised } from '../support/promised.ts';
@@ -112,36 +110,6 @@ test('requests of which a part had arrived are answered when the rest comes', as
   const stored = await shelf.open(parseKoId(uploaded.id) ?? assert.fail());
   assert.equal(String(await stored?.read('src/index.js')), uploaded.files['src/index.js']);
   stored?.release();
-});
-
-/** A call of which the service has the head, and says so; what is given sends the rest. */
-async function beginCall(service: OwnService, n: number): Promise<() => Promise<Answer>> {
-  const { hostname, port } = new URL(service.url);
-  const { headers = {}, body = '' } = jsonBody(n);
-  const call = { hostname, port, agent: false, method: 'POST', path: pathOf(steady) };
-  const length = { 'content-length': Buffer.byteLength(body), expect: '100-continue' };
-  const asked = request({ ...call, headers: { ...headers, ...length } });
-  const came = once(asked, 'response') as Promise<[IncomingMessage]>;
-  asked.flushHeaders();
-  await once(asked, 'continue');
-  return async () => {
-    asked.end(body);
-    const [answer] = await came;
-    return new Answer(answer.statusCode ?? 0, answer.headers, await buffer(answer));
-  };
-}
-
-test('Ctrl-C, which a terminal sends to every process, lets calls finish too', async () => {
-  await using service = await start(steady);
-  const begun = await Promise.all(Array.from({ length: 20 }, (_, n) => beginCall(service, n)));
-  const calls = begun.map((complete) => complete());
-  await service.logged(({ msg }) => msg === 'it runs');
-  const { children } = await footprintOf(service.pid);
-  assert.ok(children.length >= 2);
-  for (const pid of [...children, service.pid]) process.kill(pid, 'SIGINT');
-  for (const [n, answer] of (await Promise.all(calls)).entries()) assert.equal(answer.object['result'], n, answer.text);
-  // It was told already: this only waits.
-  assert.deepEqual(await service.stop('SIGCONT'), { code: 0, signal: null });
 });
 
 test('connections on which nothing is asked do not hold it up, and one on which one request follows the other ends with an answer', async () => {

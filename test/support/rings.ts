@@ -110,7 +110,7 @@ export const RINGS: Readonly<Record<string, Ring>> = {
   shutdown: { tries: 'each way to stop', files: ['test/shutdown/*.test.ts'], inTurn: true },
   simulation: {
     tries: 'the scheduler, through millions of simulated steps (--steps N, --seed N)',
-    programs: [['node', 'src/engines/supervisor/support/simulate.ts']],
+    programs: [['node', 'test/support/supervisor/simulate.ts']],
     inTurn: true,
   },
   soak: {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { pathOf } from '../acceptance/support/knowledge-grid.ts';
-import { javascriptKo, uniqueNaan, welcomeKo, zipOf } from '../acceptance/support/ko.ts';
+import { javascriptKo, uniqueNaan, welcomeKo } from '../acceptance/support/ko.ts';
 import { startService } from '../acceptance/support/service.ts';
 import { RecordedNodeRuntime } from '../runtimes/support/recorded-node-runtime.ts';
 import { runtimeKo } from '../runtimes/support/runtime-ko.ts';
@@ -144,45 +144,3 @@ test('a request of a client that does not want to be traced is not', async () =>
     [],
   );
 });
-
-test('changes of the shelf and entries of manifests are in the trace of their request', async () => {
-  const ko = welcomeKo({ naan, name: 'shelved' });
-  const entry = welcomeKo({ naan, name: 'listed' });
-  await service.serve(ko);
-  const removal = begun();
-  await service.send('DELETE', `/kos/${ko.id}`, { headers: removal.headers });
-  const removed = await ofTrace(removal.traceId);
-  assert.equal(named(removed, 'shelf delete').parentSpanId, named(removed, 'DELETE /kos/:naan/:name/:version').spanId);
-  assert.equal(named(removed, 'shelf delete').attributes['kgrid.ko'], ko.id);
-
-  await using web = await zipServer(await zipOf(entry.files));
-  const { traceId, headers } = begun();
-  const body = JSON.stringify({ manifest: [{ '@id': 'good', url: web.url }, `${web.url}none`] });
-  const sent = { headers: { ...headers, 'content-type': 'application/json' }, body };
-  const answer = await service.send('POST', '/kos/manifest', sent);
-  assert.ok(answer.status < 300, answer.text);
-  const spans = await ofTrace(traceId);
-  const entries = spans.filter(({ name }) => name === 'manifest entry');
-  assert.deepEqual(entries.map(({ status }) => status).sort(), [0, 2]);
-  const good = entries.find(({ status }) => status === 0);
-  assert.equal(named(spans, 'shelf import').parentSpanId, good?.spanId);
-  assert.ok(entries.every(({ parentSpanId }) => parentSpanId === named(spans, 'POST /kos/manifest').spanId));
-});
-
-async function zipServer(zip: Buffer): Promise<AsyncDisposable & { url: string }> {
-  const { createServer } = await import('node:http');
-  const server = createServer((request, response) => {
-    if (request.url === '/none') response.writeHead(404).end();
-    else response.writeHead(200, { 'content-type': 'application/zip' }).end(zip);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  return {
-    url: `http://127.0.0.1:${String(port)}/`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}

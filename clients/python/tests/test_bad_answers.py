@@ -24,18 +24,7 @@ from kgrid_client import (
     records,
     wire,
 )
-from tests.harness.fake import (
-    LAST_CHUNK,
-    OK_RECORDS,
-    FakeServer,
-    Script,
-    chunk,
-    fake_server,
-    is_silent,
-    read_body,
-    says,
-    whole,
-)
+from tests.harness.fake import LAST_CHUNK, OK_RECORDS, FakeServer, Script, chunk, fake_server, is_silent, says, whole
 from tests.harness.service import PROJECT
 
 TLS = PROJECT / "test" / "support" / "tls"
@@ -129,22 +118,6 @@ def test_answers_may_come_in_any_pieces_and_compressed() -> None:
         assert (second.status, second.index, str(second)) == (418, 1, "Record 1: 418 I")
 
 
-def test_neither_side_waits_for_the_other() -> None:
-    with fake_server(echoes) as server:
-        assert sum(endpoint_of(server).map(LARGE)) == len(LARGE)
-
-
-def test_what_stands_between_may_want_all_before_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "_SILENCE_SECONDS", 0.01)
-
-    def waits_for_all(connection: socket.socket) -> None:
-        count = read_body(connection).count(b"\n")
-        connection.sendall(OK_RECORDS + chunk(RESULT * count) + LAST_CHUNK)
-
-    with fake_server(waits_for_all) as server:
-        assert sum(endpoint_of(server).map(LARGE[:1500])) == 1500
-
-
 def test_a_refusal_comes_before_all_is_sent() -> None:
     refusal = whole("415 Unsupported Media Type", b'{"Status": "415", "Title": "T", "Detail": "D"}')
 
@@ -196,16 +169,6 @@ def test_a_service_that_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         list(endpoint_of(server, timeout=3).map(LARGE))
     released.set()
     assert raised.value.answered == 1
-
-
-def test_a_service_that_drips_passes_the_time_of_a_call() -> None:
-    def drips(connection: socket.socket) -> None:
-        for byte in whole("200 OK", b"7" * 1000):
-            connection.sendall(bytes([byte]))
-            time.sleep(0.02)
-
-    with fake_server(drips) as server, pytest.raises(TimedOut):
-        endpoint_of(server, timeout=0.3, retries=0)({})
 
 
 BUSY = whole("503 Service Unavailable", b"{}", "Retry-After: 0")

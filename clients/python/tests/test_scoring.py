@@ -83,21 +83,6 @@ def test_an_activator_that_failed_is_asked_last_for_a_while() -> None:
     assert (len(first.asked), len(second.asked)) == (1, 3)
 
 
-def test_several_activators_share_the_work() -> None:
-    first, second = Activator(), Activator()
-    with fake_server(first.script) as one, fake_server(second.script) as two:
-        scorer = Scorer(scoring_of(one.url, two.url))
-        for _ in range(4):
-            scorer.outcomes_of(NUMBERS, 5)
-    assert (len(first.asked), len(second.asked)) == (2, 2)
-
-
-def test_one_that_is_not_there_is_passed_over(pauses: list[float]) -> None:
-    with fake_server(Activator().script) as two:
-        assert run(scoring_of(refused(), two.url)) == [0, 10, 20, 30, 40]
-    assert pauses == []
-
-
 def test_where_none_answers_the_task_fails(pauses: list[float]) -> None:
     with pytest.raises(Unreachable):
         run(scoring_of(refused(), refused()))

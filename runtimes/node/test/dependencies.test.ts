@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { inRound } from '../../../test/support/round.ts';
 import { TestActivator } from './activator.ts';
 import { TestRegistry } from './registry.ts';
-import { gone, stop, temporaryFolder, TestRuntime, type Activation } from './runtime.ts';
+import { stop, temporaryFolder, TestRuntime, type Activation } from './runtime.ts';
 
 const needs = (version: string, more: Record<string, string> = {}): Record<string, string> => ({
   'package.json': JSON.stringify({ dependencies: { tiny: version } }),
@@ -81,29 +81,6 @@ describe('packages that knowledge objects depend on', () => {
     assert.equal(await resultOf('scripted', files), 'no script ran');
   });
 
-  it('name those whose scripts did not run, where the code does not load', async () => {
-    const files = {
-      'package.json': JSON.stringify({ dependencies: { scripted: '1.0.0' } }),
-      'src/index.js': "require('scripted'); require('./missing.node');",
-    };
-    const said = String(await resultOf('unbuilt', files));
-    assert.match(
-      said,
-      /the install scripts of scripted did not run; --allow-source-builds deps\/unbuilt permits that\)$/,
-    );
-  });
-
-  it('are not named where the code has a fault of its own', async () => {
-    const files = {
-      'package.json': JSON.stringify({ dependencies: { scripted: '1.0.0' } }),
-      'src/index.js': "require('scripted'); null.x;",
-    };
-    assert.match(
-      String(await resultOf('faulty', files)),
-      /^TypeError: [^(]* \(reading 'x'\) \(src\/index\.js line 1\)$/,
-    );
-  });
-
   it('run their scripts where that is permitted, once all is fetched and without what may hold credentials', async () => {
     const tell = `node -p "'module.exports = ' + JSON.stringify(process.env)" > index.js`;
     await registry.publish('builds', '1.0.0', '', { scripts: { install: tell } });
@@ -148,51 +125,6 @@ describe('packages that knowledge objects depend on', () => {
       String(await resultOf('broken', needs('1', { 'package.json': '{' }))),
       /^package\.json is not valid JSON: /,
     );
-  });
-
-  it('let the activator ask again while they are being installed', async () => {
-    const open = Promise.withResolvers<undefined>();
-    registry.gate = open.promise;
-    await registry.publish('slow', '1.0.0', 'module.exports = "slow";');
-    const files = {
-      'package.json': JSON.stringify({ dependencies: { slow: '1.0.0' } }),
-      'src/index.js': "module.exports = () => require('slow');",
-    };
-    const descriptor = runtime.descriptor({ uri: 'deps/slow/1.0/run', ko: 'deps/slow/v1', files });
-    const processing = {
-      status: 'Endpoint is in processing, try again later.',
-      description: 'installing dependencies',
-    };
-    for (;;) {
-      const { status, body, headers } = await runtime.post('endpoints', descriptor);
-      assert.deepEqual([status, headers.get('retry-after')], [503, '1']);
-      if (body['description'] !== 'installing dependencies') continue;
-      assert.deepEqual(body, processing);
-      break;
-    }
-    const [first, second] = await Promise.all([1, 2].map(() => runtime.post('endpoints', descriptor)));
-    assert.deepEqual([first?.status, second?.status], [503, 503]);
-    open.resolve(undefined);
-    assert.equal(await resultOf('slow', files), 'slow');
-  });
-
-  it('are given up after a while, and their installer ends with the runtime', async () => {
-    registry.gate = new Promise(() => undefined);
-    await registry.publish('stuck', '1.0.0', '');
-    const files = { 'package.json': JSON.stringify({ dependencies: { stuck: '1.0.0' } }), 'src/index.js': '' };
-    const settings = { ...registry.settings, KGRID_NODE_ACTIVATION_WAIT: '0.2' };
-    await using impatient = await TestRuntime.start(activator, { ...settings, KGRID_NODE_INSTALL_TIMEOUT: '1' });
-    assert.equal(await resultOf('stuck', files, impatient), 'Installing packages passed the limit of 1 s');
-
-    await using killed = await TestRuntime.start(activator, settings);
-    const descriptor = killed.descriptor({ uri: 'deps/stuck/1.0/run', ko: 'deps/stuck/v1', files });
-    while ((await killed.post('endpoints', descriptor)).body['description'] !== 'installing dependencies');
-    let installer: number | undefined;
-    // It is said to be installing a moment before it has a process for that.
-    while (installer === undefined) [installer] = await killed.workers();
-    killed.child.kill('SIGKILL');
-    await gone(installer);
-    registry.gate = Promise.resolve();
   });
 
   it('can be fetched ahead', async () => {

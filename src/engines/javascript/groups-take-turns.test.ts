@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FakeClock } from '../supervisor/support/fake-clock.ts';
+import { FakeClock } from '../../../test/support/supervisor/fake-clock.ts';
 import { ProcessGroups } from './process-groups.ts';
 import type { Isolation } from './process-groups.ts';
 

@@ -16,7 +16,7 @@ const program = join(folder, 'node');
 const compiled = join(import.meta.dirname, '../../../node_modules/.cache/compiled');
 await writeFile(
   program,
-  `#!/bin/sh\nNODE_COMPILE_CACHE=${compiled} exec ${node} ${join(import.meta.dirname, 'support/odd-sandbox.ts')}\n`,
+  `#!/bin/sh\nNODE_COMPILE_CACHE=${compiled} exec ${node} ${join(import.meta.dirname, '../../../test/support/javascript/odd-sandbox.ts')}\n`,
 );
 await chmod(program, 0o755);
 process.execPath = program;

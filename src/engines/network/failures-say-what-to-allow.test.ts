@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { explainFailure } from './explain.ts';
 import type { NetworkState } from './explain.ts';
 import { Refusal } from './refusal.ts';
-import { target } from './support/proxied.ts';
+import { target } from '../../../test/support/network/proxied.ts';
 
 const NONE: NetworkState = { name: 'a/b', wanted: [] };
 const permission = { any: false, hosts: [target('api.example:443')], ports: [] };

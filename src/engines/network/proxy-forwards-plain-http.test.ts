@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { http, proxied, send, tcp } from './support/proxied.ts';
-import type { Proxied } from './support/proxied.ts';
+import { http, proxied, send, tcp } from '../../../test/support/network/proxied.ts';
+import type { Proxied } from '../../../test/support/network/proxied.ts';
 
 /** @param lines behind the first one. */
 const ask = ({ proxy, authorization }: Proxied, line: string, lines: readonly string[] = [], body = '') =>

@@ -4,7 +4,17 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
-import { connectText, echo, getByTls, https, names, proxied, send, tcp, tunnel } from './support/proxied.ts';
+import {
+  connectText,
+  echo,
+  getByTls,
+  https,
+  names,
+  proxied,
+  send,
+  tcp,
+  tunnel,
+} from '../../../test/support/network/proxied.ts';
 
 test('TLS goes through to the host that is allowed, and nothing to others', async () => {
   await using server = await https((_, response) => response.end('hello'));

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { formatHostPort } from '../../lib/host-port.ts';
 import { Refusal } from './refusal.ts';
 import { Resolver } from './resolve.ts';
-import { names, target } from './support/proxied.ts';
+import { names, target } from '../../../test/support/network/proxied.ts';
 
 const known = {
   'api.example': ['93.184.215.14', '2606:2800::1'],

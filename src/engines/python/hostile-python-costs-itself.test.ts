@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { inRound } from '../../../test/support/round.ts';
-import { failureOf, pythonCode } from './support/python-code.ts';
-import type { PythonCode } from './support/python-code.ts';
+import { failureOf, pythonCode } from '../../../test/support/python/python-code.ts';
+import type { PythonCode } from '../../../test/support/python/python-code.ts';
 
 /** Does as its input says. */
 const HOSTILE = `

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { inRound } from '../../../test/support/round.ts';
 import { PYTHON_PROGRAMS } from './program.ts';
-import { failureOf, pythonCode } from './support/python-code.ts';
-import type { PythonCode } from './support/python-code.ts';
+import { failureOf, pythonCode } from '../../../test/support/python/python-code.ts';
+import type { PythonCode } from '../../../test/support/python/python-code.ts';
 
 for (const walls of ['auto', 'off'] as const)
   describe(`code of the engine python in workers of the service, walls ${walls}`, () => {

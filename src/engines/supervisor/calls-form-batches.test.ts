@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { uptime } from '../../lib/time.ts';
 import type { CallScope } from '../engine.ts';
 import type { Endpoint } from './endpoint.ts';
-import { endpointWith } from './support/endpoints.ts';
+import { endpointWith } from '../../../test/support/supervisor/endpoints.ts';
 import { type CallParts, PendingCall, Work } from './work.ts';
 
 const SCOPE: CallScope = { find: () => undefined, call: () => Promise.reject(new Error('nothing is called')) };

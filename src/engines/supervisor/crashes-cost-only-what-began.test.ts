@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { findKernel } from '../../confinement/find-kernel.ts';
 import { NO_WALLS } from '../../confinement/walls.ts';
 import { workerPolicy } from './worker-policy.ts';
-import { networkedPool } from './support/networked-pool.ts';
+import { networkedPool } from '../../../test/support/supervisor/networked-pool.ts';
 
 const KO = 'naan/crash/v1';
 /** Stays, and lets nothing else of its process run; or says that it ran. */

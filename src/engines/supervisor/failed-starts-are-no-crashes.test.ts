@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { findKernel } from '../../confinement/find-kernel.ts';
-import { networkedPool } from './support/networked-pool.ts';
+import { networkedPool } from '../../../test/support/supervisor/networked-pool.ts';
 
 const kernel = await findKernel('require');
 const KO = 'naan/start/v1';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { policyFor } from './policy.ts';
-import { POLICY, endpointWith } from './support/endpoints.ts';
-import { ANSWERS, Rig, scriptThat } from './support/rig.ts';
+import { POLICY, endpointWith } from '../../../test/support/supervisor/endpoints.ts';
+import { ANSWERS, Rig, scriptThat } from '../../../test/support/supervisor/rig.ts';
 
 const START_MS = 150;
 

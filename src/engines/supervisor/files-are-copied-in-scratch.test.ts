@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findKernel } from '../../confinement/find-kernel.ts';
-import { networkedPool } from './support/networked-pool.ts';
+import { networkedPool } from '../../../test/support/supervisor/networked-pool.ts';
 
 const kernel = await findKernel('require');
 const CODES = {

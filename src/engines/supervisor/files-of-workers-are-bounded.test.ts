@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findKernel } from '../../confinement/find-kernel.ts';
 import { workerPolicy } from './worker-policy.ts';
-import { networkedPool } from './support/networked-pool.ts';
+import { networkedPool } from '../../../test/support/supervisor/networked-pool.ts';
 
 const kernel = await findKernel('require');
 /** It takes no place on the disk. */

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { gone } from '../../../test/runtimes/support/processes.ts';
 import { nodeFiles, PROGRAMS } from '../../confinement/needed-files.ts';
-import { kernel, nodeWalls, temporaryFolder } from '../../confinement/support/behind-walls.ts';
+import { kernel, nodeWalls, temporaryFolder } from '../../../test/support/confinement/behind-walls.ts';
 import { NO_WALLS } from '../../confinement/walls.ts';
 
 const module = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { FakeSandbox } from './support/fake-sandbox.ts';
-import { Simulation } from './support/simulation.ts';
+import { FakeSandbox } from '../../../test/support/supervisor/fake-sandbox.ts';
+import { Simulation } from '../../../test/support/supervisor/simulation.ts';
 import { ProcessGroups } from '../javascript/process-groups.ts';
 import { Endpoint } from './endpoint.ts';
 import { Worker } from './worker.ts';

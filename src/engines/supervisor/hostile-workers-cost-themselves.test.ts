@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { inRound } from '../../../test/support/round.ts';
 import { findKernel } from '../../confinement/find-kernel.ts';
 import { workerPolicy } from './worker-policy.ts';
-import { networkedPool } from './support/networked-pool.ts';
+import { networkedPool } from '../../../test/support/supervisor/networked-pool.ts';
 
 const kernel = await findKernel('require');
 const MB = 2 ** 20;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { answers, kinds } from './messages.ts';
 import type { ProcessEvents } from './process.ts';
 import { Pool } from './pool.ts';
-import { endpointWith } from './support/endpoints.ts';
+import { endpointWith } from '../../../test/support/supervisor/endpoints.ts';
 
 test('a load asks whether the code loads, and leaves nothing of it in the process that loads', async () => {
   const sent: number[] = [];

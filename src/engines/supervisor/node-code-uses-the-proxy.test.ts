@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
-import { AUTHORITY, http, https, target } from '../network/support/proxied.ts';
-import { networkedPool } from './support/networked-pool.ts';
+import { AUTHORITY, http, https, target } from '../../../test/support/network/proxied.ts';
+import { networkedPool } from '../../../test/support/supervisor/networked-pool.ts';
 
 const server = await https((request, response) =>
   response.end(`${request.method ?? ''} ${request.headers.host ?? ''}`),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, test } from 'node:test';
-import { AUTHORITY, http, https, target } from '../network/support/proxied.ts';
-import { networkedPool } from './support/networked-pool.ts';
+import { AUTHORITY, http, https, target } from '../../../test/support/network/proxied.ts';
+import { networkedPool } from '../../../test/support/supervisor/networked-pool.ts';
 
 const server = await https((request, response) =>
   response.end(`${request.method ?? ''} ${request.headers.host ?? ''}`),

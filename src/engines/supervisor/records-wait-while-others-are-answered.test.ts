@@ -4,10 +4,10 @@ import { Random } from '../../../test/support/random.ts';
 import type { RecordsAnswer } from '../records.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Pool } from './pool.ts';
-import { endpointWith } from './support/endpoints.ts';
+import { endpointWith } from '../../../test/support/supervisor/endpoints.ts';
 import { UNANSWERED_MS } from './unanswered-limit.ts';
-import { FakeClock } from './support/fake-clock.ts';
-import { FakeSandbox } from './support/fake-sandbox.ts';
+import { FakeClock } from '../../../test/support/supervisor/fake-clock.ts';
+import { FakeSandbox } from '../../../test/support/supervisor/fake-sandbox.ts';
 
 const LIMIT_MS = 5000;
 const COUNT = 3;

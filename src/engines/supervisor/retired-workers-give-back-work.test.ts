@@ -10,7 +10,7 @@ import { realClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 import type { Command } from './process.ts';
 import { workerPolicy } from './worker-policy.ts';
-import { networkedPool } from './support/networked-pool.ts';
+import { networkedPool } from '../../../test/support/supervisor/networked-pool.ts';
 
 const run = promisify(execFile);
 const KO = 'naan/retired/v1';

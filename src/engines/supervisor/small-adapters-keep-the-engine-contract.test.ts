@@ -1,5 +1,5 @@
 /** An engine needs no more than a program and an adapter: with frames by a socket, and by standard input and output. */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { engineConformance } from '../../../test/conformance/engine.ts';
 import { ownWorkers } from '../../../test/conformance/workers-host.ts';
 import { findKernel } from '../../confinement/find-kernel.ts';
@@ -9,12 +9,13 @@ import { findPython } from '../python/find-python.ts';
 import type { Adapter, WorkerHome } from './adapter.ts';
 import type { Command } from './process.ts';
 
+const PROGRAM = join(import.meta.dirname, '../../../test/support/supervisor/small-program');
 const OWN = [
   import.meta.dirname,
+  dirname(PROGRAM),
   join(import.meta.dirname, '../../lib'),
   join(import.meta.dirname, '../../../package.json'),
 ];
-const PROGRAM = join(import.meta.dirname, 'support/small-program');
 const python = await findPython({ PATH: process.env['PATH'] ?? '' });
 if (typeof python === 'string') throw new Error(python);
 const kernel = await findKernel('require');
@@ -37,7 +38,7 @@ const COMMANDS: Readonly<Record<string, (home: WorkerHome, outputLimit: number) 
     frames: 'stdio',
     cwd: home.root,
     isWorker: true,
-    walls: pythonWalls(python, import.meta.dirname, home),
+    walls: pythonWalls(python, dirname(PROGRAM), home),
   }),
 };
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Endpoint } from './endpoint.ts';
 import { IDLE_UNTIL_ASLEEP_MS } from './pool.ts';
-import { POLICY, endpointWith } from './support/endpoints.ts';
-import { ANSWERS, Rig } from './support/rig.ts';
+import { POLICY, endpointWith } from '../../../test/support/supervisor/endpoints.ts';
+import { ANSWERS, Rig } from '../../../test/support/supervisor/rig.ts';
 
 const START_MS = 300;
 /** Without work, until the spare goes. */

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { Random } from '../../../test/support/random.ts';
 import { Tally } from '../../lib/tally.ts';
 import { KILLED_FOR_MEMORY } from './memory-kills.ts';
-import { FakeClock } from './support/fake-clock.ts';
+import { FakeClock } from '../../../test/support/supervisor/fake-clock.ts';
 import { sandboxEnded } from './answers.ts';
 import { REMOVALS } from './calls-in-turn.ts';
 import { Pool } from './pool.ts';
-import { endpointWith } from './support/endpoints.ts';
-import { FakeSandbox } from './support/fake-sandbox.ts';
+import { endpointWith } from '../../../test/support/supervisor/endpoints.ts';
+import { FakeSandbox } from '../../../test/support/supervisor/fake-sandbox.ts';
 
 test('a sandbox that the kernel ended for want of memory is counted as such', () => {
   const clock = new FakeClock();

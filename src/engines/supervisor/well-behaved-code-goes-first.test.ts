@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Endpoint } from './endpoint.ts';
 import { byCostEstimate } from './policy.ts';
-import { POLICY, endpointWith } from './support/endpoints.ts';
+import { POLICY, endpointWith } from '../../../test/support/supervisor/endpoints.ts';
 
 /** One that answered so many calls, each in so many microseconds. */
 function endpointThat(answered: number, microseconds: number): Endpoint {

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { memoryKills } from './memory-kills.ts';
 import { SandboxProcess } from './process.ts';
-import { networkedPool } from './support/networked-pool.ts';
-import type { NetworkedPool } from './support/networked-pool.ts';
+import { networkedPool } from '../../../test/support/supervisor/networked-pool.ts';
+import type { NetworkedPool } from '../../../test/support/supervisor/networked-pool.ts';
 
 const STAY = `export const run = () => { console.log('begun'); while (true); };`;
 /** Has no turn in which the service could look at its memory before V8 gives up. */

@@ -7,7 +7,7 @@ import { ServiceError } from '../../lib/errors.ts';
 import { SchemaChecks } from './schema-checks.ts';
 import type { KnownSchema } from './schema-checks.ts';
 
-const program = new URL('./support/ending-thread.ts', import.meta.url);
+const program = new URL('../../../test/support/validation/ending-thread.ts', import.meta.url);
 const ending = (): SchemaChecks => new SchemaChecks({ quick: { program }, slow: { program } });
 const REFUSED = { kind: 'failed', reason: 'checks by it ended the thread that checks, twice' };
 
@@ -65,7 +65,7 @@ test('a thread that ended once is started again, and the schema in it is tried a
 });
 
 test('where no thread can be started the call is told to try again, and no schema is refused', async () => {
-  const missing = new URL('./support/missing.ts', import.meta.url);
+  const missing = new URL('./missing.ts', import.meta.url);
   await using checks = new SchemaChecks({ quick: { program: missing }, slow: { program: missing } });
   const schema = schemaOf(checks, 'good.yaml');
   for (let i = 0; i < 3; i++)

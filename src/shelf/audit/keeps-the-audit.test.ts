@@ -24,24 +24,6 @@ async function opened(folder: string): Promise<SqliteDatabase> {
 const subjects = async (store: AuditTable, query: Partial<AuditQuery> = {}): Promise<string[]> =>
   (await store.read({ limit: 100, ...query })).records.map(({ subject }) => subject);
 
-test('records are read in pages, the newest first, and by knowledge object, person and time', async () => {
-  await using dir = await temporaryFolder();
-  await using database = await opened(dir.path);
-  const store = new AuditTable(database, MOST);
-  for (const subject of ['a/b/v1', 'a/b/v2', 'a/bc/v1', 'DELETE /kos/a/b/v1', 'x/y/v1/ a/b/v1/'])
-    await store.append(record(subject));
-  await store.append(record('all', { who: 'bob' }));
-  const first = await store.read({ limit: 4 });
-  assert.deepEqual([first.records.map(({ id }) => id), first.more], [[6, 5, 4, 3], true]);
-  const second = await store.read({ limit: 4, after: 3 });
-  assert.deepEqual([second.records.map(({ id }) => id), second.more], [[2, 1], false]);
-  assert.deepEqual(await subjects(store, { ko: 'a/b/v1' }), ['x/y/v1/ a/b/v1/', 'DELETE /kos/a/b/v1', 'a/b/v1']);
-  assert.equal((await subjects(store, { ko: 'a/b' })).length, 4);
-  assert.deepEqual(await subjects(store, { who: 'bob' }), ['all']);
-  assert.deepEqual(await subjects(store, { since: Date.now() + 1000 }), []);
-  assert.equal((await subjects(store, { since: Date.now() - 100_000 })).length, 6);
-});
-
 test('a record is read as soon as it is on its way, and who follows hears of it', async () => {
   await using dir = await temporaryFolder();
   await using database = await opened(dir.path);
@@ -56,24 +38,6 @@ test('a record is read as soon as it is on its way, and who follows hears of it'
     ['now'],
   );
   assert.deepEqual(await follower.next(), []);
-});
-
-test('a next start goes on where the last one ended', async () => {
-  await using dir = await temporaryFolder();
-  for (const subject of ['one', 'two', 'three']) {
-    await using database = await opened(dir.path);
-    await new AuditTable(database, MOST).append(record(subject));
-  }
-  await using database = await opened(dir.path);
-  const { records } = await new AuditTable(database, MOST).read({ limit: 10 });
-  assert.deepEqual(
-    records.map(({ id, number, subject }) => [id, number, subject]),
-    [
-      [3, 3, 'three'],
-      [2, 2, 'two'],
-      [1, 1, 'one'],
-    ],
-  );
 });
 
 test('no more is kept than may be, the oldest goes first, and a record of it stays in the chain', async () => {

@@ -6,9 +6,9 @@ import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { Bench } from '../../../test/archives/bench.ts';
 import { koFiles, zipOf } from '../../../test/archives/ko.ts';
-import { web, type Answer } from '../../../test/archives/web.ts';
+import { web } from '../../../test/archives/web.ts';
 import { koKey } from '../../knowledge-object/id.ts';
-import { ServiceError, shelfNotWritable } from '../../lib/errors.ts';
+import { shelfNotWritable } from '../../lib/errors.ts';
 import { createManifestImporter, type ManifestImporter, type ManifestOutcome } from './create-manifest-importer.ts';
 import type { Shelf } from '../shelf.ts';
 import { MANIFEST_LIMITS } from './manifest-run.ts';
@@ -37,105 +37,6 @@ function importer(
 
 const results = (outcomes: readonly ManifestOutcome[]): string[] =>
   outcomes.map(({ id, error }) => (id === undefined ? `! ${error?.message ?? 'no error'}` : koKey(id)));
-
-const json = (value: unknown): string => JSON.stringify(value);
-const redirect =
-  (to: string): Answer =>
-  (_request, response) =>
-    response.writeHead(302, { location: to }).end();
-
-test('outcomes keep the order of the entries, one bad entry does not stop the others', async () => {
-  await using host = await web({
-    '/slow.zip': (_request, response) => setTimeout(() => response.end(zip('m/slow/v1')), 100),
-    '/fast.zip': zip('m/fast/v1'),
-    '/bad.zip': 'no zip',
-    '/broken.zip': zipOf(koFiles({ service: '- a' })),
-  });
-  const names = ['slow.zip', 'none.zip', 'bad.zip', 'fast.zip', 'broken.zip'];
-  const outcomes = await importer().importPosted([...names.map((name) => `${host.url}/${name}`), 'x.zip', {}]);
-  assert.deepEqual(results(outcomes), [
-    'm/slow/v1',
-    '! answered with the status 404',
-    '! The zip file is not a zip file',
-    'm/fast/v1',
-    '! service.yaml must hold a map ("key: value" lines), but it holds a list',
-    '! is not absolute: give an http, https or file URL',
-    '! is neither a location nor an object with a "url" or an "@id"',
-  ]);
-  assert.deepEqual(outcomes.map(({ location }) => location).slice(3, 6), [
-    `${host.url}/fast.zip`,
-    `${host.url}/broken.zip`,
-    'x.zip',
-  ]);
-  assert.deepEqual(await bench.staged(), []);
-});
-
-test('the listing of another activator is a manifest, with or without a slash, and through a redirect', async () => {
-  const asked: unknown[] = [];
-  const listing = json([{ '@id': 'm/one/v1.0', title: 'x' }, { '@id': 'm/two/v1.0' }]);
-  const ko =
-    (id: string): Answer =>
-    (request, response) => {
-      asked.push(request.headers.accept, request.headers['accept-encoding']);
-      response.end(zip(id));
-    };
-  await using other = await web({
-    '/kos': listing,
-    '/kos/': listing,
-    '/old': redirect('/kos'),
-    '/kos/m/one/v1.0': ko('m/one/v1.0'),
-    '/kos/m/two/v1.0': ko('m/two/v1.0'),
-  });
-  for (const path of ['/kos', '/kos/', '/old']) {
-    const outcomes = await importer().importPostedList([`${other.url}${path}`]);
-    assert.deepEqual(results(outcomes), ['m/one/v1.0', 'm/two/v1.0'], path);
-  }
-  assert.deepEqual(asked.slice(0, 2), ['application/zip, */*;q=0.1', 'identity']);
-});
-
-test('a list of manifests: relative entries, in the order of the list; what cannot be read is one outcome', async () => {
-  await writeFile(join(folder, 'local.zip'), zip('m/local/v1'));
-  await writeFile(join(folder, 'manifest.json'), `\uFEFF${json({ manifest: ['local.zip', './none.zip'] })}`);
-  await using host = await web({
-    '/a/manifest.json': json({ manifest: [{ url: '../b.zip' }, 'c.zip'] }),
-    '/b.zip': zip('m/b/v1'),
-    '/a/c.zip': zip('m/c/v1'),
-    '/text': 'text',
-    '/empty': '{}',
-  });
-  const list = ['/a/manifest.json', '/none', '/text', '/empty'].map((path) => host.url + path);
-  const outcomes = await importer().importPostedList([...list, pathToFileURL(join(folder, 'manifest.json')).href]);
-  assert.deepEqual(results(outcomes), [
-    'm/b/v1',
-    'm/c/v1',
-    '! answered with the status 404',
-    '! is not a manifest: it is not valid JSON',
-    'm/local/v1',
-    '! names no file',
-  ]);
-});
-
-test('an operator names a manifest by a path or a URL', async () => {
-  const path = join(folder, 'odd #%20 name.json');
-  await writeFile(join(folder, 'named.zip'), zip('m/named/v1'));
-  await writeFile(path, json({ manifest: ['named.zip'] }));
-  for (const location of [path, pathToFileURL(path).href]) {
-    assert.deepEqual(results(await importer({ secure: true }).importNamed(location)), ['m/named/v1']);
-  }
-  await using host = await web({ '/m.json': json({ manifest: [pathToFileURL(join(folder, 'named.zip')).href] }) });
-  assert.deepEqual(results(await importer({ secure: true }).importNamed(`${host.url}/m.json`)), ['m/named/v1']);
-  assert.deepEqual(results(await importer().importNamed(join(folder, 'none.json'))), ['! names no file']);
-});
-
-test('too many entries are refused, also those of listed manifests', async () => {
-  const refused = (thrown: unknown): boolean => thrown instanceof ServiceError && thrown.status === 400;
-  await assert.rejects(importer({ entries: 2 }).importPosted(['a', 'b', 'c']), refused);
-  await assert.rejects(importer({ entries: 2 }).importPostedList(['a', 'b', 'c']), refused);
-  await using host = await web({ '/1': json(['a', 'b', 'c']), '/2': json(['d', 'e']) });
-  const outcomes = await importer({ entries: 2 }).importPostedList([`${host.url}/1`, `${host.url}/2`]);
-  assert.match(results(outcomes)[0] ?? '', /has 3 entries, which makes more than the 2 of one request/);
-  assert.equal(outcomes.length, 3);
-});
 
 test('thousands of entries are tried, a few at a time', async () => {
   let now = 0;

@@ -164,12 +164,6 @@ test('a folder that cannot be a shelf stops the start with one line that names t
   }
 });
 
-test('a shelf folder that is missing is made', async () => {
-  await using dir = await temporaryFolder();
-  await using shelf = await openStoredShelf(join(dir.path, 'new/shelf'));
-  await put(shelf, ID);
-});
-
 test('the check and a look fail when the shelf folder is gone; what was known stays', async () => {
   await using dir = await temporaryFolder();
   await dir.add({ 'shelf/ko/metadata.json': '{"@id": "a/b/v2"}' });

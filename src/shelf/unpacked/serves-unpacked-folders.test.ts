@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
+import { mkdir, readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { koKey } from '../../knowledge-object/id.ts';
 import {
-  contentOf,
   contentOn,
   failsWith,
   koId,
@@ -50,15 +49,6 @@ test('folders with a metadata.json are served, up to three levels deep', async (
   const opened = await open(shelf, 'a/b/v2');
   assert.equal((await buffer(await opened.stream('src/index.js', { start: 1, end: 2 }))).toString(), 'un');
   await assert.rejects(opened.read('nope'), failsWith('binary-not-found'));
-});
-
-test('an exploded KO has the digest and entity tag that it would have when imported', async () => {
-  await using dir = await temporaryFolder();
-  await dir.add(exploded('x', 'a/b/v1'));
-  await using shelf = await openStoredShelf(dir.path);
-  const before = await shelf.find(koId('a/b/v1'));
-  const imported = await put(shelf, 'a/b/v1', await contentOn(shelf, 'a/b/v1'));
-  assert.deepEqual(imported, before);
 });
 
 test('what a person changes is seen by the next look and by whoever opens the package', async () => {
@@ -145,14 +135,6 @@ test('what cannot be served is named with its cause, and the rest serves', async
   assert.equal(shelf.damage().length, 5);
 });
 
-test('a metadata.json in the shelf folder itself is named, not served', async () => {
-  await using dir = await temporaryFolder();
-  await dir.add({ 'metadata.json': metadataOf('a/b/v1'), ...exploded('x', 'a/b/v2') });
-  await using shelf = await openStoredShelf(dir.path);
-  assert.deepEqual(await ids(shelf), ['a/b/v2']);
-  assert.match(shelf.damage()[0]?.cause ?? '', /folder of its own/);
-});
-
 test('of two folders with one id the first serves, and an imported KO before any folder', async () => {
   await using dir = await temporaryFolder();
   await dir.add({ ...exploded('b', 'a/b/v1', { from: 'b' }), ...exploded('a/x', 'a/b/v1', { from: 'a' }) });
@@ -193,63 +175,6 @@ test('links are not followed, neither as a KO nor as a file of one', async () =>
   await rm(join(dir.path, 'x/src/index.js'));
   await symlink(join(outside.path, 'secret'), join(dir.path, 'x/src/index.js'));
   await assert.rejects(opened.read('src/index.js'), failsWith('package-damaged'));
-});
-
-test('DELETE moves the folder to .removed, where open packages go on reading it', async () => {
-  await using dir = await temporaryFolder();
-  const large = 'x'.repeat(3 * 2 ** 20);
-  await dir.add(exploded('one/ko', 'a/b/v1', { 'a.js': '1', large }));
-  await using shelf = await openStoredShelf(dir.path);
-  const opened = await open(shelf, 'a/b/v1');
-  await shelf.remove(koId('a/b/v1'));
-  assert.deepEqual(await ids(shelf), []);
-  assert.equal(await shelf.open(koId('a/b/v1')), undefined);
-  assert.deepEqual(await contentOf(opened), { 'a.js': '1', large, 'metadata.json': metadataOf('a/b/v1') });
-  assert.equal((await buffer(await opened.stream('large'))).length, large.length);
-  opened.release();
-  const [moved = ''] = await readdir(join(dir.path, '.removed'));
-  assert.match(moved, /^ko\./);
-  assert.deepEqual((await readdir(join(dir.path, '.removed', moved))).sort(), ['a.js', 'large', 'metadata.json']);
-  await shelf.rescan();
-  assert.deepEqual(await ids(shelf), []);
-});
-
-test('reads while the folder is being moved never fail', async () => {
-  await using dir = await temporaryFolder();
-  await dir.add(exploded('ko', 'a/b/v1'));
-  const { promise: moving, resolve: atMove } = Promise.withResolvers<void>();
-  const { promise: read, resolve: haveRead } = Promise.withResolvers<void>();
-  const onStep = async (step: string): Promise<void> => {
-    if (step !== 'move exploded folder') return;
-    // The rename is done by hand, so that the store learns of it late.
-    await rename(join(dir.path, 'ko'), join(dir.path, '.aside'));
-    atMove();
-    await read;
-    await rename(join(dir.path, '.aside'), join(dir.path, 'ko'));
-  };
-  await using shelf = await openStoredShelf(dir.path, { onStep });
-  const opened = await open(shelf, 'a/b/v1');
-  const removal = shelf.remove(koId('a/b/v1'));
-  await moving;
-  const reading = opened.read('src/index.js');
-  await assert.rejects(stat(join(dir.path, 'ko/src/index.js')));
-  haveRead();
-  assert.equal((await reading).toString(), 'run');
-  await removal;
-});
-
-test('PUT of metadata replaces the file in the folder', async () => {
-  await using dir = await temporaryFolder();
-  await dir.add(exploded('ko', 'a/b/v1'));
-  await using shelf = await openStoredShelf(dir.path);
-  const before = await shelf.find(koId('a/b/v1'));
-  const entry = await shelf.replaceMetadata(koId('a/b/v1'), metadataOf('a/b/v1', 'new'), [before?.etag ?? '']);
-  assert.equal(entry.metadata, metadataOf('a/b/v1', 'new'));
-  assert.notEqual(entry.digest, before?.digest);
-  assert.notEqual(entry.etag, before?.etag);
-  assert.deepEqual(await readdir(join(dir.path, 'ko')), ['metadata.json', 'src']);
-  await shelf.rescan();
-  assert.deepEqual(await shelf.find(koId('a/b/v1')), entry);
 });
 
 test('PUT of metadata with another id takes the folder in, so that the KO does not move', async () => {

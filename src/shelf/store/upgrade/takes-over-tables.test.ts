@@ -15,7 +15,7 @@ import { PostgresDatabase } from '../postgres/postgres-database.ts';
 import { migrate } from '../schema.ts';
 import type { StoredShelf } from '../stored-shelf.ts';
 
-const WRITTEN = readFileSync(join(import.meta.dirname, 'support/version-0-1.sql'), 'utf8');
+const WRITTEN = readFileSync(join(import.meta.dirname, '../../../../test/support/upgrade/version-0-1.sql'), 'utf8');
 const DOCUMENTED = /### Upgrading a database in PostgreSQL\n.*?```sql\n(.*?)```.*?```sql\n(.*?)```/s;
 const [, TO_GO_BACK = '', TO_REMOVE = ''] =
   DOCUMENTED.exec(readFileSync(join(import.meta.dirname, '../../../../docs/operations.md'), 'utf8')) ?? [];

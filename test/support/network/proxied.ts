@@ -7,17 +7,17 @@ import { createServer as createTlsServer } from 'node:https';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { parseHostPort } from '../../../lib/host-port.ts';
-import type { HostPort } from '../../../lib/host-port.ts';
-import { KoProxy } from '../ko-proxy.ts';
-import { NETWORK_LIMITS } from '../limits.ts';
-import type { NetworkLimits } from '../limits.ts';
-import type { NetworkPermission } from '../permission.ts';
-import type { Refusal } from '../refusal.ts';
-import { Resolver } from '../resolve.ts';
-import type { Lookup } from '../resolve.ts';
+import { parseHostPort } from '../../../src/lib/host-port.ts';
+import type { HostPort } from '../../../src/lib/host-port.ts';
+import { KoProxy } from '../../../src/engines/network/ko-proxy.ts';
+import { NETWORK_LIMITS } from '../../../src/engines/network/limits.ts';
+import type { NetworkLimits } from '../../../src/engines/network/limits.ts';
+import type { NetworkPermission } from '../../../src/engines/network/permission.ts';
+import type { Refusal } from '../../../src/engines/network/refusal.ts';
+import { Resolver } from '../../../src/engines/network/resolve.ts';
+import type { Lookup } from '../../../src/engines/network/resolve.ts';
 
-const TLS = new URL('../../../../test/support/tls/', import.meta.url);
+const TLS = new URL('../tls/', import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, TLS), 'utf8');
 
 /** Path of the certificate of the authority that stands for the servers of tests. */

@@ -4,8 +4,8 @@
  * result, as it would be.
  */
 import { closeSync, readSync, writeSync } from 'node:fs';
-import { FrameReader, frame } from '../../supervisor/frames.ts';
-import { answers, kinds } from '../../supervisor/messages.ts';
+import { FrameReader, frame } from '../../../src/engines/supervisor/frames.ts';
+import { answers, kinds } from '../../../src/engines/supervisor/messages.ts';
 
 const SOCKET_FD = 3;
 const send = (bytes: Uint8Array): void => {

@@ -1,9 +1,9 @@
 /** Endpoints without an engine, for tests of the scheduler and its parts. */
-import { words } from '../answers.ts';
-import { Endpoint } from '../endpoint.ts';
-import type { EndpointParts } from '../endpoint.ts';
-import { policyFor } from '../policy.ts';
-import type { Policy } from '../policy.ts';
+import { words } from '../../../src/engines/supervisor/answers.ts';
+import { Endpoint } from '../../../src/engines/supervisor/endpoint.ts';
+import type { EndpointParts } from '../../../src/engines/supervisor/endpoint.ts';
+import { policyFor } from '../../../src/engines/supervisor/policy.ts';
+import type { Policy } from '../../../src/engines/supervisor/policy.ts';
 
 export const POLICY = policyFor(2);
 

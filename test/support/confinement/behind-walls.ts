@@ -4,10 +4,10 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { findKernel } from '../find-kernel.ts';
-import { launchOf } from '../launch.ts';
-import { workerWalls } from '../../engines/node/confinement.ts';
-import type { Kernel, Walls } from '../walls.ts';
+import { findKernel } from '../../../src/confinement/find-kernel.ts';
+import { launchOf } from '../../../src/confinement/launch.ts';
+import { workerWalls } from '../../../src/engines/node/confinement.ts';
+import type { Kernel, Walls } from '../../../src/confinement/walls.ts';
 
 /** That of this machine, on which the tests of walls need all. */
 export const kernel: Kernel = await findKernel('require');

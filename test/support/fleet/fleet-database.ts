@@ -3,14 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe } from 'node:test';
-import { testDatabase } from '../../../test/support/postgres/shared.ts';
-import { koKey, nameKey, type KoId } from '../../knowledge-object/id.ts';
-import type { SharedShelf } from '../../shelf/store/stored-shelf.ts';
-import type { Database } from '../../shelf/store/database.ts';
-import { NodeId } from '../../shelf/store/nodes.ts';
-import { PostgresDatabase } from '../../shelf/store/postgres/postgres-database.ts';
-import { migrate } from '../../shelf/store/schema.ts';
-import { SqliteDatabase } from '../../shelf/store/sqlite/sqlite-database.ts';
+import { testDatabase } from '../postgres/shared.ts';
+import { koKey, nameKey, type KoId } from '../../../src/knowledge-object/id.ts';
+import type { SharedShelf } from '../../../src/shelf/store/stored-shelf.ts';
+import type { Database } from '../../../src/shelf/store/database.ts';
+import { NodeId } from '../../../src/shelf/store/nodes.ts';
+import { PostgresDatabase } from '../../../src/shelf/store/postgres/postgres-database.ts';
+import { migrate } from '../../../src/shelf/store/schema.ts';
+import { SqliteDatabase } from '../../../src/shelf/store/sqlite/sqlite-database.ts';
 
 export class FleetDatabase {
   readonly database: Database;

@@ -3,18 +3,23 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findKernel } from '../../../confinement/find-kernel.ts';
-import type { WallsMode } from '../../../confinement/walls.ts';
-import { uptime } from '../../../lib/time.ts';
-import type { CallScope } from '../../engine.ts';
-import type { CallFailure } from '../../supervisor/call-failure.ts';
-import { HostedCode, type HostedEndpoint, type Progress, type WantedCode } from '../../supervisor/hosted-code.ts';
-import { Cache } from '../../supervisor/packages/cache.ts';
-import { SandboxProcess } from '../../supervisor/process.ts';
-import { KoPools } from '../../supervisor/ko-pools.ts';
-import { findPython } from '../find-python.ts';
-import { PythonInstaller } from '../installer.ts';
-import { pythonWorkers } from '../program.ts';
+import { findKernel } from '../../../src/confinement/find-kernel.ts';
+import type { WallsMode } from '../../../src/confinement/walls.ts';
+import { uptime } from '../../../src/lib/time.ts';
+import type { CallScope } from '../../../src/engines/engine.ts';
+import type { CallFailure } from '../../../src/engines/supervisor/call-failure.ts';
+import {
+  HostedCode,
+  type HostedEndpoint,
+  type Progress,
+  type WantedCode,
+} from '../../../src/engines/supervisor/hosted-code.ts';
+import { Cache } from '../../../src/engines/supervisor/packages/cache.ts';
+import { SandboxProcess } from '../../../src/engines/supervisor/process.ts';
+import { KoPools } from '../../../src/engines/supervisor/ko-pools.ts';
+import { findPython } from '../../../src/engines/python/find-python.ts';
+import { PythonInstaller } from '../../../src/engines/python/installer.ts';
+import { pythonWorkers } from '../../../src/engines/python/program.ts';
 
 export interface PythonCode extends AsyncDisposable {
   /** The cache folder; `wheels` in it is the only index of packages. */

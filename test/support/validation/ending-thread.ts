@@ -1,7 +1,7 @@
 /** The thread of the schemas, which ends where a value, or the name of the file of a schema, says so: `"once <path>"` until that file is there. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
-import type { ThreadJob } from '../schema-thread.ts';
+import type { ThreadJob } from '../../../src/execution/validation/schema-thread.ts';
 
 function ends(job: ThreadJob[number]): boolean {
   if (job.kind === 'compile') return job.question.file === 'end.yaml';
@@ -14,4 +14,4 @@ function ends(job: ThreadJob[number]): boolean {
 parentPort?.on('message', (jobs: ThreadJob) => {
   if (jobs.some(ends)) process.exit();
 });
-await import('../schema-thread.ts');
+await import('../../../src/execution/validation/schema-thread.ts');

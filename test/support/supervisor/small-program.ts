@@ -1,7 +1,7 @@
 /** The program of an engine whose artifacts are JSON: each name says what a call of it does. */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { serve } from '../serve.ts';
+import { serve } from '../../../src/engines/supervisor/serve.ts';
 
 serve(({ file, function: name }) => {
   let wanted: unknown;

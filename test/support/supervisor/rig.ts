@@ -1,9 +1,9 @@
 /** A scheduler with a clock and processes that are made up, for tests that say what happens. */
 import assert from 'node:assert/strict';
-import { Random } from '../../../../test/support/random.ts';
+import { Random } from '../random.ts';
 import { FakeClock } from './fake-clock.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { Pool } from '../pool.ts';
+import type { Endpoint } from '../../../src/engines/supervisor/endpoint.ts';
+import { Pool } from '../../../src/engines/supervisor/pool.ts';
 import { FakeSandbox } from './fake-sandbox.ts';
 
 /** What the code of a call, or its top level, does. */

@@ -1,9 +1,9 @@
 /** A sandbox process that is not there: it does in fake time what the inputs of its calls say, and what its environment does to it. */
-import { OddFrame } from '../frames.ts';
-import { answers, kinds } from '../messages.ts';
-import type { ProcessEvents, Sandbox } from '../process.ts';
+import { OddFrame } from '../../../src/engines/supervisor/frames.ts';
+import { answers, kinds } from '../../../src/engines/supervisor/messages.ts';
+import type { ProcessEvents, Sandbox } from '../../../src/engines/supervisor/process.ts';
 import type { FakeClock } from './fake-clock.ts';
-import type { Random } from '../../../../test/support/random.ts';
+import type { Random } from '../random.ts';
 
 /** What the input of a call makes its code do. */
 export interface CallScript {

@@ -4,20 +4,20 @@
  * scheduler promises still holds. Where knowledge objects do not share processes, there are more groups of them than may have
  * processes at a time. Some services stop in the middle.
  */
-import type { Endpoint } from '../endpoint.ts';
-import { messageOf } from '../../../lib/errors.ts';
-import { ProcessGroups } from '../../javascript/process-groups.ts';
-import type { CallParts } from '../work.ts';
-import { policyFor, policyForSome } from '../policy.ts';
-import type { Policy } from '../policy.ts';
-import { Pool } from '../pool.ts';
+import type { Endpoint } from '../../../src/engines/supervisor/endpoint.ts';
+import { messageOf } from '../../../src/lib/errors.ts';
+import { ProcessGroups } from '../../../src/engines/javascript/process-groups.ts';
+import type { CallParts } from '../../../src/engines/supervisor/work.ts';
+import { policyFor, policyForSome } from '../../../src/engines/supervisor/policy.ts';
+import type { Policy } from '../../../src/engines/supervisor/policy.ts';
+import { Pool } from '../../../src/engines/supervisor/pool.ts';
 import { endpointWith } from './endpoints.ts';
 import { FakeClock } from './fake-clock.ts';
 import { SimulatedCalls } from './simulated-calls.ts';
 import { Fault, PROFILES, longestMs, partsOf, problemOf } from './simulated-endpoints.ts';
 import type { Report, SimulatedEndpoint } from './simulated-endpoints.ts';
 import { SimulatedProcesses, mostProcesses } from './simulated-processes.ts';
-import { Random } from '../../../../test/support/random.ts';
+import { Random } from '../random.ts';
 
 export class Simulation {
   readonly clock = new FakeClock();

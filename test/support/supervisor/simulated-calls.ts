@@ -1,9 +1,9 @@
 /** The calls of a simulation: each is answered once, with its own answer, and never runs again once it called out. */
-import { ServiceError } from '../../../lib/errors.ts';
-import type { Random } from '../../../../test/support/random.ts';
-import type { AskedQuestion } from '../from-program.ts';
-import type { CallParts } from '../work.ts';
-import type { Work } from '../work.ts';
+import { ServiceError } from '../../../src/lib/errors.ts';
+import type { Random } from '../random.ts';
+import type { AskedQuestion } from '../../../src/engines/supervisor/from-program.ts';
+import type { CallParts } from '../../../src/engines/supervisor/work.ts';
+import type { Work } from '../../../src/engines/supervisor/work.ts';
 import type { FakeClock } from './fake-clock.ts';
 import { scriptOf } from './simulated-endpoints.ts';
 import type { Open, Report, SimulatedEndpoint } from './simulated-endpoints.ts';

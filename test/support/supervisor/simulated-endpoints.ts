@@ -1,7 +1,7 @@
 /** The endpoints of a simulation: what their code is like, and what must hold of each of them at any time. */
-import type { Endpoint, EndpointParts } from '../endpoint.ts';
+import type { Endpoint, EndpointParts } from '../../../src/engines/supervisor/endpoint.ts';
 import type { CallScript } from './fake-sandbox.ts';
-import type { Random } from '../../../../test/support/random.ts';
+import type { Random } from '../random.ts';
 
 type Does = CallScript['does'];
 export interface Profile {

@@ -1,5 +1,5 @@
 /** Runs a filter as the kernel would, for one system call. */
-import type { Filter, Placeholder } from '../bpf.ts';
+import type { Filter, Placeholder } from '../../../src/confinement/bpf.ts';
 
 export interface SystemCall {
   readonly arch: number;

@@ -1,5 +1,5 @@
 /** A clock whose time passes only when somebody takes the next step. */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../../src/engines/supervisor/clock.ts';
 
 interface Timer {
   readonly at: number;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { ServiceError } from '../../lib/errors.ts';
-import { toConfig } from '../config.ts';
-import type { Config } from '../config.ts';
-import { readSettings } from '../read-settings.ts';
+import { ServiceError } from '../../../src/lib/errors.ts';
+import { toConfig } from '../../../src/config/config.ts';
+import type { Config } from '../../../src/config/config.ts';
+import { readSettings } from '../../../src/config/read-settings.ts';
 
 /** The configuration of a service that is started with these options and variables. @throws startRefused. */
 export function configOf(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Config {
