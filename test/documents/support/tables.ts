@@ -22,6 +22,25 @@ const retired: readonly RetiredSetting[] = RETIRED_SETTINGS;
 const families: readonly Family[] = Object.values(FAMILIES);
 const code = (text: string | undefined): string => (text === undefined || text === '' ? '' : `\`${text}\``);
 
+/** Routes that need the same permission and answer each role alike, in one row. */
+async function permissionRows(): Promise<Row[]> {
+  const groups = new Map<string, { permission: string; row: Row; routes: Map<string, string[]> }>();
+  for (const { method, route, access, cells } of await accessRows()) {
+    const { none, ...roles } = cells;
+    const row = { Permission: code(access), 'no login': none, ...roles };
+    const key = Object.values(row).join();
+    const group = groups.get(key) ?? { permission: access, row, routes: new Map<string, string[]>() };
+    groups.set(key, group);
+    group.routes.set(route, [...(group.routes.get(route) ?? []), method]);
+  }
+  return [...groups.values()]
+    .sort((a, b) => a.permission.localeCompare(b.permission))
+    .map(({ row, routes }) => ({ ...row, Routes: [...routes].map(withMethods).join(', ') }));
+}
+
+const withMethods = ([route, methods]: readonly [string, readonly string[]]): string =>
+  methods.join() === 'GET' ? code(route) : `${methods.join(' ')} ${code(route)}`;
+
 /** What people have to write still. */
 export const UNWRITTEN = '?';
 
@@ -46,16 +65,7 @@ const TABLES: Readonly<Record<string, readonly Table[]>> = {
         .map((each) => ({ Option: code(`--${each.option}`), Default: code(each.default) })),
     },
   ],
-  'docs/security.md': [
-    {
-      firstColumn: 'Route',
-      keys: ['Route', 'Method'],
-      rows: (await accessRows()).map(({ method, route, access, cells }) => ({
-        ...{ Route: code(route), Method: method, Permission: code(access), 'no login': cells.none },
-        ...Object.fromEntries(Object.entries(cells)),
-      })),
-    },
-  ],
+  'docs/security.md': [{ firstColumn: 'Permission', keys: ['Permission', 'Routes'], rows: await permissionRows() }],
   'docs/migration.md': [
     {
       firstColumn: 'Setting',
